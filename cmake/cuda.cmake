@@ -1,0 +1,52 @@
+# Decides whether the GPU half is built and turns the CUDA language on.
+# Sets GPUJOIN_WITH_CUDA to 1 or 0.
+
+set(GPUJOIN_CUDA AUTO CACHE STRING "Build the GPU executor: AUTO (when an nvcc is found), ON, OFF")
+set_property(CACHE GPUJOIN_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(GPUJOIN_CUDA_ARCHITECTURES "80-real;90-real;100-real;120" CACHE STRING
+    "GPU architectures to compile for, as CMAKE_CUDA_ARCHITECTURES")
+
+set(GPUJOIN_WITH_CUDA 0)
+if(GPUJOIN_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+# An nvcc named by the caller wins, then PATH, then the one scripts/setup put into .toolchain.
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(GPUJOIN_NVCC nvcc
+    HINTS ENV PATH
+    PATHS "${PROJECT_SOURCE_DIR}/.toolchain/nvidia/cu13/bin" /usr/local/cuda/bin
+    NO_CMAKE_PATH NO_CMAKE_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)
+  if(GPUJOIN_NVCC)
+    set(CMAKE_CUDA_COMPILER "${GPUJOIN_NVCC}" CACHE FILEPATH "The CUDA compiler")
+  endif()
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  if(GPUJOIN_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "GPUJOIN_CUDA is ON and there is no nvcc; run scripts/setup or set CUDACXX")
+  endif()
+  message(STATUS "gpujoin: no nvcc found, building for the CPU only")
+  return()
+endif()
+
+set(CMAKE_CUDA_ARCHITECTURES "${GPUJOIN_CUDA_ARCHITECTURES}")
+enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
+  message(FATAL_ERROR "gpujoin needs CUDA 13.0, ${CMAKE_CUDA_COMPILER} is "
+                      "${CMAKE_CUDA_COMPILER_VERSION}; use -DGPUJOIN_CUDA=OFF to build for the CPU")
+endif()
+
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake before 3.26 knows none for nvcc
+endif()
+
+# The toolkit that the compiler came with, and no other one that may be installed.
+get_filename_component(nvcc_folder "${CMAKE_CUDA_COMPILER}" DIRECTORY)
+get_filename_component(CUDAToolkit_ROOT "${nvcc_folder}" DIRECTORY)
+find_package(CUDAToolkit 13.0 QUIET REQUIRED)
+
+set(GPUJOIN_WITH_CUDA 1)

@@ -1,0 +1,33 @@
+# Compiler flags of everything built here, as the interface target gpujoin_flags.
+
+option(GPUJOIN_CHECKED "Guard bands and poison around every pooled buffer" OFF)
+option(GPUJOIN_SANITIZE "Address and undefined behaviour sanitizers (CPU-only builds)" OFF)
+option(GPUJOIN_TSAN "Thread sanitizer (CPU-only builds)" OFF)
+
+if((GPUJOIN_SANITIZE OR GPUJOIN_TSAN) AND GPUJOIN_WITH_CUDA)
+  message(FATAL_ERROR "GPUJOIN_SANITIZE and GPUJOIN_TSAN need -DGPUJOIN_CUDA=OFF")
+endif()
+
+set(host "$<COMPILE_LANGUAGE:CXX>")
+set(plain_c "$<COMPILE_LANGUAGE:C>")
+set(cuda "$<COMPILE_LANGUAGE:CUDA>")
+
+add_library(gpujoin_flags INTERFACE)
+target_compile_options(gpujoin_flags INTERFACE
+  "$<${host}:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>"
+  "$<${plain_c}:-Wall;-Wextra;-pedantic;-Werror>"
+  "$<${cuda}:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>")
+target_compile_definitions(gpujoin_flags INTERFACE
+  GPUJOIN_WITH_CUDA=${GPUJOIN_WITH_CUDA}
+  $<$<BOOL:${GPUJOIN_CHECKED}>:GPUJOIN_CHECKED=1>)
+
+set(sanitizers "")
+if(GPUJOIN_SANITIZE)
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+elseif(GPUJOIN_TSAN)
+  set(sanitizers -fsanitize=thread)
+endif()
+if(sanitizers)
+  target_compile_options(gpujoin_flags INTERFACE ${sanitizers} -fno-omit-frame-pointer)
+  target_link_options(gpujoin_flags INTERFACE ${sanitizers})
+endif()
