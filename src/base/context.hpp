@@ -1,0 +1,58 @@
+// context.hpp: what a gpujoin_context holds. Shared by plans and results, so that handles may be destroyed in any order.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gpujoin.h"
+#include "src/base/device_facts.hpp"
+#include "src/base/memory.hpp"
+
+namespace gpujoin::base {
+
+// The CUDA half of a context (stream, events, scratch): defined in src/base/device.hpp, absent on a CPU context.
+struct Device;
+
+struct Context {
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  DeviceFacts facts;           // of the context's executor
+  std::string reason;          // why this device
+  int32_t cpu_threads = 1;     // of the CPU executor
+  std::shared_ptr<Pool> host_pool;   // of the CPU executor; on a CPU context it carries the limit
+  std::shared_ptr<Pool> device_pool; // device and pinned memory; null on a CPU context
+  std::shared_ptr<Device> device;    // null on a CPU context
+  gpujoin_log_function log_function = nullptr;
+  void* log_user = nullptr;
+  gpujoin_progress_function progress_function = nullptr;
+  void* progress_user = nullptr;
+  std::atomic<bool> cancel_requested{false};
+  std::atomic<bool> device_lost{false};
+  pid_t pid = 0;
+
+  bool is_cuda() const { return device != nullptr; }
+  // Throws FORKED in a child process and DEVICE_LOST after a sticky error. The shim calls it first.
+  void check_usable() const;
+  // Throws CANCELLED, and spends the request, when someone asked. Executors call it between steps.
+  void check_cancelled();
+  // Reports progress and checks for cancellation.
+  void step(const char* stage, int64_t done, int64_t total);
+  void log(int32_t level, const std::string& message) const;
+};
+
+// All-automatic when options is null. Throws NO_DEVICE when CUDA is asked for and unusable.
+std::shared_ptr<Context> create_context(const gpujoin_context_options& options);
+
+#if GPUJOIN_WITH_CUDA
+// In device_cuda.cpp. Fills context.device, device_pool and facts; answers false with the reason when CUDA cannot be used.
+bool open_device(Context& context, const gpujoin_context_options& options, std::string* why_not);
+#endif
+
+}  // namespace gpujoin::base

@@ -1,0 +1,135 @@
+// memory.hpp: one pool per context, and the buffers that come from it.
+//
+// The pool hands out blocks of host, device and pinned memory, keeps freed blocks for the next join, and enforces the context's
+// limit. Blocks are reused in stream order: everything that a context does runs on its one stream, so a block may be handed out
+// again while earlier work that used it is still queued. Thread-safe, because exported Arrow arrays may be released anywhere.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "gpujoin.h"
+
+namespace gpujoin::base {
+
+enum class Memory : int32_t { kHost = GPUJOIN_MEMORY_HOST, kDevice = GPUJOIN_MEMORY_DEVICE, kPinned = GPUJOIN_MEMORY_PINNED };
+
+// Where a pool's blocks come from: the system, CUDA, or the caller's allocator.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  // nullptr when there is none left. Blocks are aligned to 256 bytes.
+  virtual void* allocate(Memory memory, uint64_t bytes) = 0;
+  virtual void deallocate(Memory memory, void* pointer, uint64_t bytes) noexcept = 0;
+  // Checked builds: fill with a byte, and compare against it. Device memory needs the stream.
+  virtual void fill(Memory memory, void* pointer, int value, uint64_t bytes) = 0;
+  virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes) = 0;
+  // True when growing buffers must be lists of blocks, because the source cannot map pages into a reserved range.
+  virtual bool blocks_only() const { return true; }
+};
+
+std::unique_ptr<MemorySource> make_host_source();
+std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator, void* cuda_stream);
+
+class Pool;
+
+// Owns a block. Empty after a move. Releasing is cheap and never waits.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::shared_ptr<Pool> pool, Memory memory, void* data, uint64_t bytes)
+      : pool_(std::move(pool)), memory_(memory), data_(data), bytes_(bytes) {}
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  void* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+  Memory memory() const { return memory_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+  void swap(Buffer& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(memory_, other.memory_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+ private:
+  std::shared_ptr<Pool> pool_;
+  Memory memory_ = Memory::kHost;
+  void* data_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+class Pool : public std::enable_shared_from_this<Pool> {
+ public:
+  // limited: the memory that `limit_bytes` (0 = none) counts.
+  Pool(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // A block of at least `bytes` (an empty Buffer for 0). Uninitialised; poisoned in checked builds.
+  // Throws MEMORY_LIMIT or OUT_OF_MEMORY; `what` names the buffer in the message.
+  Buffer allocate(Memory memory, uint64_t bytes, const char* what);
+
+  template <typename T>
+  Buffer allocate_rows(Memory memory, uint64_t rows, const char* what);
+
+  // Growing buffers map their own pages; these keep the account. reserve throws MEMORY_LIMIT, after having trimmed the cache.
+  void reserve(uint64_t bytes, const char* what);
+  void unreserve(uint64_t bytes) noexcept;
+
+  void trim() noexcept;  // gives cached blocks back to the source
+
+  uint64_t limit_bytes() const { return limit_; }
+  uint64_t held_bytes() const;    // of the limited memory: in use and cached
+  uint64_t in_use_bytes() const;  // of the limited memory
+  uint64_t peak_bytes() const;    // most in use so far
+  void reset_peak();              // peak := in use; execute brackets itself with it
+  uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
+  MemorySource& source() { return *source_; }
+
+ private:
+  friend class Buffer;
+  void release(Memory memory, void* data, uint64_t bytes) noexcept;
+  void* take_cached(Memory memory, uint64_t bytes);
+  void trim_locked() noexcept;
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<MemorySource> source_;
+  Memory limited_;
+  uint64_t limit_;
+  uint64_t in_use_ = 0;
+  uint64_t cached_ = 0;
+  uint64_t peak_ = 0;
+  uint64_t guard_violations_ = 0;
+  // Freed blocks by size, one map for each kind of memory (index = the enum's value).
+  std::array<std::multimap<uint64_t, void*>, 4> cache_;
+};
+
+// rows * width, or GPUJOIN_ERROR_OUT_OF_MEMORY when the product does not fit 63 bits: no machine has that much.
+uint64_t checked_bytes(uint64_t rows, uint64_t width);
+
+template <typename T>
+Buffer Pool::allocate_rows(Memory memory, uint64_t rows, const char* what) {
+  return allocate(memory, checked_bytes(rows, sizeof(T)), what);
+}
+
+}  // namespace gpujoin::base

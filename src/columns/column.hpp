@@ -1,0 +1,52 @@
+// column.hpp: views of the caller's columns. Views never own; a Relation may hold an owner that keeps Arrow memory alive.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpujoin.h"
+#include "src/base/context.hpp"
+#include "src/base/memory.hpp"
+
+namespace gpujoin::columns {
+
+// Bytes of one value; 0 for a type that this version cannot gather.
+int32_t width_of(gpujoin_type type);
+// The Arrow format string of a plain type, for example "i" or "w:16".
+const char* arrow_format_of(gpujoin_type type);
+const char* name_of(gpujoin_type type);
+// True for the types allowed as keys: integers, dates, timestamps of 4 and 8 bytes.
+bool is_key_type(gpujoin_type type);
+
+struct ColumnView {
+  gpujoin_type type = 0;       // 0: a type that may be registered but not used; arrow_format names it
+  int32_t width = 0;           // bytes of a value
+  const void* data = nullptr;  // first row's value
+  const uint8_t* validity = nullptr;  // null: no NULLs
+  int64_t validity_bit_offset = 0;    // of the first row's bit
+  base::Memory memory = base::Memory::kHost;  // kPinned counts as host memory that copies faster
+  std::string name;
+  std::string arrow_format;  // exported with the output column: keeps timezone, decimal precision
+};
+
+struct Relation {
+  std::shared_ptr<base::Context> context;
+  int64_t rows = 0;
+  std::vector<ColumnView> columns;
+  std::shared_ptr<void> owner;   // releases Arrow memory; null for plain columns
+  void* ready_event = nullptr;   // a cudaEvent_t* of an imported device array, awaited by the stream before first use
+};
+
+// The validated join specification, by value.
+struct JoinSpec {
+  int32_t left_key = 0;
+  int32_t right_key = 0;
+  bool pairs = false;
+  bool materialize = false;
+  std::vector<int32_t> left_columns;
+  std::vector<int32_t> right_columns;
+};
+
+}  // namespace gpujoin::columns

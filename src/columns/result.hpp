@@ -1,0 +1,61 @@
+// result.hpp: what a join answers with. Contiguous columns in one kind of memory; buffers are shared with exported arrays.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/base/memory.hpp"
+#include "src/columns/column.hpp"
+
+namespace gpujoin::columns {
+
+// Memory that a result column lies in: a pool buffer, or a growing range; whatever it is, the pointer holds it.
+using Storage = std::shared_ptr<const void>;  // get() is the first byte
+
+struct ResultColumn {
+  std::string name;
+  std::string arrow_format;
+  gpujoin_type type = 0;
+  int32_t width = 0;
+  Storage data;         // [rows] values of `width` bytes; null when rows == 0
+  Storage validity;     // bits, first row in bit 0, 4-byte words; null: no NULLs
+  int64_t null_count = 0;
+};
+
+struct StageStatistics {
+  std::string stage;
+  std::string technique;
+  double milliseconds = 0;
+  uint64_t predicted_bytes = 0;
+};
+
+struct Statistics {
+  gpujoin_device device = 0;
+  std::string plan;
+  std::string reason;
+  int64_t left_rows = 0;
+  int64_t right_rows = 0;
+  double milliseconds = 0;
+  uint64_t peak_memory_bytes = 0;
+  int32_t output_resumes = 0;
+  std::vector<StageStatistics> stages;
+};
+
+struct JoinResult {
+  std::shared_ptr<base::Context> context;
+  base::Memory memory = base::Memory::kHost;  // of everything below
+  int64_t rows = 0;
+  bool has_pairs = false;
+  Storage left_rows;   // [rows] uint32, when has_pairs
+  Storage right_rows;  // [rows] uint32, when has_pairs
+  std::vector<ResultColumn> columns;  // left output columns, then right ones
+  Statistics statistics;
+};
+
+// A pool buffer as Storage.
+Storage make_storage(base::Buffer buffer);
+
+}  // namespace gpujoin::columns

@@ -1,0 +1,45 @@
+// execute.hpp: the door to both executors. on_gpu.cpp and on_cpu.cpp are the path, one call a stage.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/columns/column.hpp"
+#include "src/columns/result.hpp"
+#include "src/plan/choose_plan.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::execute {
+
+// A planned join. Holds both relations.
+struct PlannedJoin {
+  std::shared_ptr<base::Context> context;
+  std::shared_ptr<const columns::Relation> left;
+  std::shared_ptr<const columns::Relation> right;
+  columns::JoinSpec spec;
+  plan::PlanRequest request;
+  plan::PlanChoice choice;
+};
+
+// Plans: fills the request from the relations, samples when the planner wants it, chooses. Throws.
+PlannedJoin make_plan(std::shared_ptr<base::Context> context, std::shared_ptr<const columns::Relation> left,
+                      std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
+                      const gpujoin_plan_options& options);
+
+// Executes the plan on the executor that it names, with statistics. Throws; then nothing is left behind.
+std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
+
+// The executors. expected: the plan is legal and the spec was validated against the relations.
+void on_cpu(const PlannedJoin& join, columns::JoinResult& result);
+void on_gpu(const PlannedJoin& join, columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
+
+// Copies pages of a device result to the caller (src/execute/fetch.cpp uses these; host results use memcpy).
+// Key sampling where the keys are: build and probe keys, zero-extended to 64 bits.
+void sample_on_gpu(base::Context& context, const columns::Relation& build, int32_t build_key,
+                   const columns::Relation& probe, int32_t probe_key, std::vector<uint64_t>* build_sample,
+                   std::vector<uint64_t>* probe_sample);
+void sample_on_cpu(const columns::Relation& build, int32_t build_key, const columns::Relation& probe, int32_t probe_key,
+                   std::vector<uint64_t>* build_sample, std::vector<uint64_t>* probe_sample);
+
+}  // namespace gpujoin::execute

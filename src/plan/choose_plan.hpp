@@ -1,0 +1,90 @@
+// choose_plan.hpp: from what the caller asked for and what is known of the relations to a plan, with the reasons.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpujoin.h"
+#include "src/base/device_facts.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::plan {
+
+// What the planner knows of one side. Widths are bytes of a value.
+struct SideStatistics {
+  int64_t rows = 0;
+  int32_t key_width = 4;
+  std::vector<int32_t> payload_widths;  // of the output columns, the key column not counted
+  bool key_is_output = false;
+  bool key_nullable = false;
+  bool in_host_memory = false;          // CUDA plans copy it first
+};
+
+// What a sample of the keys says; sampled == false when nobody looked, and then the fields are the planner's assumptions.
+struct SampleStatistics {
+  bool sampled = false;
+  double match_ratio = 1.0;        // probe rows with a match
+  double rows_per_match = 1.0;     // build rows met by a matching probe row, on average
+  double heaviest_build_key = 0.0; // share of the build rows that the most frequent key has
+  double heaviest_probe_key = 0.0; // likewise of the probe side
+  int32_t varying_key_bits = 0;    // from the lowest to the highest bit that differs; 0 = unknown
+};
+
+struct PlanRequest {
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  SideStatistics left;
+  SideStatistics right;
+  bool pairs = false;
+};
+
+struct StageCost {
+  std::string stage;
+  std::string technique;
+  uint64_t bytes = 0;
+  double seconds = 0;
+};
+
+struct Candidate {
+  JoinPlan plan;
+  std::vector<StageCost> stages;
+  double seconds = 0;
+  uint64_t bytes = 0;
+  uint64_t memory_bytes = 0;  // device memory beyond the input, output included
+};
+
+struct PlanChoice {
+  JoinPlan plan;
+  std::vector<StageCost> predicted;  // of the plan chosen
+  std::vector<Candidate> candidates; // cheapest first; all that are legal and fit what the caller named
+  SampleStatistics sample;
+  std::string reason;                // one sentence
+};
+
+// The side to build on when the caller named none: the smaller.
+Side build_side_of(const PlanRequest& request);
+
+// True when more than one candidate remains after what the caller named and a sample is worth its cost.
+bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts);
+
+// Throws ILLEGAL_PLAN with the reason when what the caller named does not fit together.
+// memory_limit_bytes: 0 = the device's memory; candidates above it are passed over when another one fits.
+PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample, const base::DeviceFacts& facts,
+                       uint64_t memory_limit_bytes);
+
+// The text of gpujoin_plan_explain.
+std::string explain(const PlanChoice& choice, const PlanRequest& request, const base::DeviceFacts& facts);
+
+// Cost of one plan; also what the statistics of a result call predicted bytes.
+Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const SampleStatistics& sample,
+                  const base::DeviceFacts& facts);
+
+// Partitions small enough that a build partition fits the shared-memory table: log2.
+int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
+
+// Host-side sample statistics from plain key samples (the device gathers its samples and hands them to this too).
+// build and probe hold key bit patterns zero-extended to 64 bits, sampled by the same rule: see statistics.cpp.
+SampleStatistics sample_from_keys(const std::vector<uint64_t>& build, const std::vector<uint64_t>& probe,
+                                  int64_t build_rows, int64_t probe_rows);
+
+}  // namespace gpujoin::plan
