@@ -11,12 +11,11 @@ if(GPUJOIN_CUDA STREQUAL "OFF")
   return()
 endif()
 
-# An nvcc named by the caller wins, then PATH, then the one scripts/setup put into .toolchain.
+# An nvcc named by the caller wins, then the one that scripts/setup put into .toolchain (it does so
+# only where no CUDA 13 is installed), then PATH.
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(GPUJOIN_NVCC nvcc
-    HINTS ENV PATH
-    PATHS "${PROJECT_SOURCE_DIR}/.toolchain/nvidia/cu13/bin" /usr/local/cuda/bin
-    NO_CMAKE_PATH NO_CMAKE_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)
+    HINTS "${PROJECT_SOURCE_DIR}/.toolchain/nvidia/cu13/bin" PATHS /usr/local/cuda/bin)
   if(GPUJOIN_NVCC)
     set(CMAKE_CUDA_COMPILER "${GPUJOIN_NVCC}" CACHE FILEPATH "The CUDA compiler")
   endif()
