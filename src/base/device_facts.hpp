@@ -28,6 +28,12 @@ struct DeviceFacts {
   double launch_seconds = 0;                // one kernel launch, amortised
 };
 
+// Fills the rates of a CUDA device from compute_capability, sm_count and l2_bytes. The caller may
+// have set copy_bytes_per_second to the theoretical bandwidth (bus width times memory clock): it is
+// turned into what a copy reaches, and the rates of DRAM are scaled by it. 0: that of the H200.
+// Any other rate that is not 0 is kept.
+void builtin_rates(DeviceFacts& facts);
+
 // Figures for a machine without a CUDA device, and for the CPU executor.
 DeviceFacts cpu_facts(int32_t threads);
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "src/base/context.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/join_plan.hpp"
+#include "src/plan/key_sample.hpp"
 
 namespace gpujoin::execute {
 
@@ -34,12 +34,13 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
 void on_cpu(const PlannedJoin& join, columns::JoinResult& result);
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
 
-// Copies pages of a device result to the caller (src/execute/fetch.cpp uses these; host results use memcpy).
-// Key sampling where the keys are: build and probe keys, zero-extended to 64 bits.
-void sample_on_gpu(base::Context& context, const columns::Relation& build, int32_t build_key,
-                   const columns::Relation& probe, int32_t probe_key, std::vector<uint64_t>* build_sample,
-                   std::vector<uint64_t>* probe_sample);
-void sample_on_cpu(const columns::Relation& build, int32_t build_key, const columns::Relation& probe, int32_t probe_key,
-                   std::vector<uint64_t>* build_sample, std::vector<uint64_t>* probe_sample);
+// Key sampling where the keys are, by the rule in src/plan/key_sample.hpp: the positions of both
+// sides, and for each sampled probe key its count among all build rows. make_plan calls it when
+// plan::needs_sample says so, with build and probe as plan::build_side_of says, and hands the answer
+// to plan::sample_from_counts.
+plan::KeySample sample_on_gpu(base::Context& context, const columns::Relation& build,
+                              int32_t build_key, const columns::Relation& probe, int32_t probe_key);
+plan::KeySample sample_on_cpu(const columns::Relation& build, int32_t build_key,
+                              const columns::Relation& probe, int32_t probe_key);
 
 }  // namespace gpujoin::execute

@@ -18,17 +18,19 @@ struct SideStatistics {
   std::vector<int32_t> payload_widths;  // of the output columns, the key column not counted
   bool key_is_output = false;
   bool key_nullable = false;
-  bool in_host_memory = false;          // CUDA plans copy it first
+  bool in_host_memory = false;  // CUDA plans copy it first
 };
 
-// What a sample of the keys says; sampled == false when nobody looked, and then the fields are the planner's assumptions.
+// What a sample of the keys says; sampled == false when nobody looked, and then the fields are the
+// planner's assumptions. Build and probe are as build_side_of(request) says; for plans that build on
+// the other side the cost model turns the figures round.
 struct SampleStatistics {
   bool sampled = false;
-  double match_ratio = 1.0;        // probe rows with a match
-  double rows_per_match = 1.0;     // build rows met by a matching probe row, on average
-  double heaviest_build_key = 0.0; // share of the build rows that the most frequent key has
-  double heaviest_probe_key = 0.0; // likewise of the probe side
-  int32_t varying_key_bits = 0;    // from the lowest to the highest bit that differs; 0 = unknown
+  double match_ratio = 1.0;         // probe rows with a match
+  double rows_per_match = 1.0;      // build rows met by a matching probe row, on average
+  double heaviest_build_key = 0.0;  // share of the build rows that the most frequent key has
+  double heaviest_probe_key = 0.0;  // likewise of the probe side
+  int32_t varying_key_bits = 0;     // from the lowest to the highest bit that differs; 0 = unknown
 };
 
 struct PlanRequest {
@@ -56,24 +58,30 @@ struct Candidate {
 struct PlanChoice {
   JoinPlan plan;
   std::vector<StageCost> predicted;  // of the plan chosen
-  std::vector<Candidate> candidates; // cheapest first; all that are legal and fit what the caller named
+  std::vector<Candidate>
+      candidates;  // cheapest first; all that are legal and fit what the caller named
   SampleStatistics sample;
-  std::string reason;                // one sentence
+  std::string reason;  // one sentence
 };
 
-// The side to build on when the caller named none: the smaller.
+// The side to build on: the one that the caller named, or else the smaller (left when equal).
 Side build_side_of(const PlanRequest& request);
 
-// True when more than one candidate remains after what the caller named and a sample is worth its cost.
-bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts);
+// True when more than one candidate remains after what the caller named and a sample is worth its
+// cost: at least 2^21 rows, inputs where the executor can read them without a copy over the host
+// link, and one scan of the build keys at most a twentieth of the cheapest candidate.
+// why_not, when not null, gets the reason of a false answer.
+bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts,
+                  std::string* why_not = nullptr);
 
 // Throws ILLEGAL_PLAN with the reason when what the caller named does not fit together.
 // memory_limit_bytes: 0 = the device's memory; candidates above it are passed over when another one fits.
-PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample, const base::DeviceFacts& facts,
-                       uint64_t memory_limit_bytes);
+PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
+                       const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 
 // The text of gpujoin_plan_explain.
-std::string explain(const PlanChoice& choice, const PlanRequest& request, const base::DeviceFacts& facts);
+std::string explain(const PlanChoice& choice, const PlanRequest& request,
+                    const base::DeviceFacts& facts);
 
 // Cost of one plan; also what the statistics of a result call predicted bytes.
 Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const SampleStatistics& sample,
@@ -82,9 +90,7 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
 // Partitions small enough that a build partition fits the shared-memory table: log2.
 int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
 
-// Host-side sample statistics from plain key samples (the device gathers its samples and hands them to this too).
-// build and probe hold key bit patterns zero-extended to 64 bits, sampled by the same rule: see statistics.cpp.
-SampleStatistics sample_from_keys(const std::vector<uint64_t>& build, const std::vector<uint64_t>& probe,
-                                  int64_t build_rows, int64_t probe_rows);
+// How the executors sample keys, and sample_from_counts, which turns a sample into SampleStatistics:
+// see key_sample.hpp.
 
 }  // namespace gpujoin::plan

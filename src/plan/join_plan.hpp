@@ -31,7 +31,8 @@ enum class Match : int32_t {
 
 // How the match finds room for its pairs.
 enum class Output : int32_t {
-  kGrown = 1,    // blocks reserve exactly what they write from a range that grows; nothing is probed twice
+  kGrown =
+      1,  // blocks reserve exactly what they write from a range that grows; nothing is probed twice
   kCounted = 2,  // the match knows its counts before it writes: one exact allocation
 };
 
@@ -50,8 +51,8 @@ struct JoinPlan {
   Output output = Output::kGrown;
   Gather gather = Gather::kUntransformed;
   Side build_side = Side::kLeft;
-  int32_t radix_bits = 0;      // of kRadixOnesweep: log2 of the number of partitions
-  int64_t expected_rows = 0;   // the first output capacity; wrong is slower, never incorrect
+  int32_t radix_bits = 0;     // of kRadixOnesweep: log2 of the number of partitions
+  int64_t expected_rows = 0;  // the first output capacity; wrong is slower, never incorrect
   auto operator<=>(const JoinPlan&) const = default;
 };
 
