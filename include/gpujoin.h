@@ -62,7 +62,8 @@ extern "C" {
 #define GPUJOIN_VERSION_MAJOR 0
 #define GPUJOIN_VERSION_MINOR 1
 #define GPUJOIN_VERSION_PATCH 0
-#define GPUJOIN_VERSION_NUMBER (GPUJOIN_VERSION_MAJOR * 10000 + GPUJOIN_VERSION_MINOR * 100 + GPUJOIN_VERSION_PATCH)
+#define GPUJOIN_VERSION_NUMBER \
+  (GPUJOIN_VERSION_MAJOR * 10000 + GPUJOIN_VERSION_MINOR * 100 + GPUJOIN_VERSION_PATCH)
 
 /* gpujoin_version_number: the version of the loaded library, as GPUJOIN_VERSION_NUMBER is of this header. Since 0.1. */
 GPUJOIN_API int32_t gpujoin_version_number(void);
@@ -74,21 +75,25 @@ GPUJOIN_API const char* gpujoin_version_string(void);
  * ------------------- */
 typedef int32_t gpujoin_status;
 #define GPUJOIN_OK 0
-#define GPUJOIN_ERROR_INVALID_ARGUMENT 1   /* the message names the argument */
-#define GPUJOIN_ERROR_ABI_MISMATCH 2       /* struct_size is not one that this library can read */
-#define GPUJOIN_ERROR_UNSUPPORTED 3        /* well-formed, but this version cannot do it */
-#define GPUJOIN_ERROR_TYPE 4               /* a column's type cannot be used here, or two key types differ */
-#define GPUJOIN_ERROR_ILLEGAL_PLAN 5       /* the techniques named do not fit together; the message says why */
-#define GPUJOIN_ERROR_OUT_OF_MEMORY 6      /* the machine, the device or the caller's allocator had none left */
-#define GPUJOIN_ERROR_MEMORY_LIMIT 7       /* the context's limit would be passed */
-#define GPUJOIN_ERROR_TOO_MANY_ROWS 8      /* an input relation has 2^32 - 1 rows or more */
-#define GPUJOIN_ERROR_BUFFER_TOO_SMALL 9   /* a caller's buffer is too small; nothing was written */
-#define GPUJOIN_ERROR_CANCELLED 10         /* gpujoin_context_cancel, or the progress callback, asked for it */
-#define GPUJOIN_ERROR_NO_DEVICE 11         /* CUDA was asked for and cannot be used; the message says why */
-#define GPUJOIN_ERROR_CUDA 12              /* a CUDA call failed; the context stays usable */
-#define GPUJOIN_ERROR_DEVICE_LOST 13       /* a sticky CUDA error: this process cannot use the device any more */
-#define GPUJOIN_ERROR_FORKED 14            /* the context was made in the parent process */
-#define GPUJOIN_ERROR_INTERNAL 15          /* a defect of this library */
+#define GPUJOIN_ERROR_INVALID_ARGUMENT 1 /* the message names the argument */
+#define GPUJOIN_ERROR_ABI_MISMATCH 2     /* struct_size is not one that this library can read */
+#define GPUJOIN_ERROR_UNSUPPORTED 3      /* well-formed, but this version cannot do it */
+#define GPUJOIN_ERROR_TYPE 4 /* a column's type cannot be used here, or two key types differ */
+#define GPUJOIN_ERROR_ILLEGAL_PLAN \
+  5 /* the techniques named do not fit together; the message says why */
+#define GPUJOIN_ERROR_OUT_OF_MEMORY \
+  6 /* the machine, the device or the caller's allocator had none left */
+#define GPUJOIN_ERROR_MEMORY_LIMIT 7     /* the context's limit would be passed */
+#define GPUJOIN_ERROR_TOO_MANY_ROWS 8    /* an input relation has 2^32 - 1 rows or more */
+#define GPUJOIN_ERROR_BUFFER_TOO_SMALL 9 /* a caller's buffer is too small; nothing was written */
+#define GPUJOIN_ERROR_CANCELLED \
+  10 /* gpujoin_context_cancel, or the progress callback, asked for it */
+#define GPUJOIN_ERROR_NO_DEVICE 11 /* CUDA was asked for and cannot be used; the message says why */
+#define GPUJOIN_ERROR_CUDA 12      /* a CUDA call failed; the context stays usable */
+#define GPUJOIN_ERROR_DEVICE_LOST \
+  13 /* a sticky CUDA error: this process cannot use the device any more */
+#define GPUJOIN_ERROR_FORKED 14   /* the context was made in the parent process */
+#define GPUJOIN_ERROR_INTERNAL 15 /* a defect of this library */
 
 /* The caller's error record: may be uninitialized before the call, is written only on failure. Frozen for this ABI. */
 typedef struct gpujoin_error {
@@ -110,12 +115,14 @@ GPUJOIN_API const char* gpujoin_status_name(gpujoin_status status);
 typedef struct gpujoin_context gpujoin_context;
 
 typedef int32_t gpujoin_device; /* which executor a context or a plan uses */
-#define GPUJOIN_DEVICE_AUTOMATIC 0 /* CUDA when it can be used, else the CPU; gpujoin_context_get_info says which and why */
+#define GPUJOIN_DEVICE_AUTOMATIC \
+  0 /* CUDA when it can be used, else the CPU; gpujoin_context_get_info says which and why */
 #define GPUJOIN_DEVICE_CUDA 1
 #define GPUJOIN_DEVICE_CPU 2
 
 typedef int32_t gpujoin_memory; /* where a pointer points */
-#define GPUJOIN_MEMORY_AUTOMATIC 0 /* ask CUDA about the pointer; host memory on a machine without CUDA */
+#define GPUJOIN_MEMORY_AUTOMATIC \
+  0 /* ask CUDA about the pointer; host memory on a machine without CUDA */
 #define GPUJOIN_MEMORY_HOST 1
 #define GPUJOIN_MEMORY_DEVICE 2
 #define GPUJOIN_MEMORY_PINNED 3 /* page-locked host memory */
@@ -128,11 +135,14 @@ typedef int32_t gpujoin_memory; /* where a pointer points */
 typedef struct gpujoin_allocator {
   uint32_t struct_size;
   uint32_t reserved; /* zero */
-  void* (*allocate)(uint64_t bytes, uint64_t alignment, gpujoin_memory memory, void* cuda_stream, void* user);
-  void (*deallocate)(void* pointer, uint64_t bytes, gpujoin_memory memory, void* cuda_stream, void* user);
+  void* (*allocate)(uint64_t bytes, uint64_t alignment, gpujoin_memory memory, void* cuda_stream,
+                    void* user);
+  void (*deallocate)(void* pointer, uint64_t bytes, gpujoin_memory memory, void* cuda_stream,
+                     void* user);
   void* user;
 } gpujoin_allocator;
-#define GPUJOIN_ALLOCATOR_INIT {(uint32_t)sizeof(gpujoin_allocator), 0, NULL, NULL, NULL}
+#define GPUJOIN_ALLOCATOR_INIT \
+  { (uint32_t)sizeof(gpujoin_allocator), 0, NULL, NULL, NULL }
 
 #define GPUJOIN_LOG_DEBUG 1
 #define GPUJOIN_LOG_INFO 2
@@ -142,38 +152,43 @@ typedef void (*gpujoin_log_function)(int32_t level, const char* message, void* u
 
 /* Called between the steps of an execution on the thread that runs it: `stage` is the stage's name, `done` of `total` steps are
  * over. A non-zero answer cancels the execution. Must not call the library. */
-typedef int32_t (*gpujoin_progress_function)(const char* stage, int64_t done, int64_t total, void* user);
+typedef int32_t (*gpujoin_progress_function)(const char* stage, int64_t done, int64_t total,
+                                             void* user);
 
 typedef struct gpujoin_context_options {
   uint32_t struct_size;
-  gpujoin_device device;            /* GPUJOIN_DEVICE_*. since 0.1 */
-  int32_t cuda_device_id;           /* CUDA ordinal; 0 is the first device. since 0.1 */
-  int32_t cpu_threads;              /* of the CPU executor; 0 = all that this process may run on. since 0.1 */
-  uint64_t memory_limit_bytes;      /* of the memory joins run in: device memory for CUDA, host memory for the CPU,
+  gpujoin_device device;  /* GPUJOIN_DEVICE_*. since 0.1 */
+  int32_t cuda_device_id; /* CUDA ordinal; 0 is the first device. since 0.1 */
+  int32_t cpu_threads;    /* of the CPU executor; 0 = all that this process may run on. since 0.1 */
+  uint64_t
+      memory_limit_bytes; /* of the memory joins run in: device memory for CUDA, host memory for the CPU,
                                        inputs that need no copy not counted; 0 = no limit. since 0.1 */
-  void* cuda_stream;                /* a cudaStream_t of yours, which must outlive the context and what was made from it;
+  void*
+      cuda_stream; /* a cudaStream_t of yours, which must outlive the context and what was made from it;
                                        NULL = the context makes its own. since 0.1 */
   const gpujoin_allocator* allocator; /* NULL = the library's own pools. since 0.1 */
-  gpujoin_log_function log;         /* NULL = silent. since 0.1 */
+  gpujoin_log_function log;           /* NULL = silent. since 0.1 */
   void* log_user;
   gpujoin_progress_function progress; /* NULL = none. since 0.1 */
   void* progress_user;
 } gpujoin_context_options;
 #define GPUJOIN_CONTEXT_OPTIONS_INIT \
-  {(uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL}
+  { (uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 typedef struct gpujoin_context_info {
   uint32_t struct_size;
-  gpujoin_device device;       /* GPUJOIN_DEVICE_CUDA or GPUJOIN_DEVICE_CPU */
-  char device_name[128];       /* for example "NVIDIA H200" */
-  char reason[256];            /* why this device was taken: for AUTOMATIC, why CUDA could not be used */
-  int32_t cuda_device_id;      /* -1 for the CPU */
+  gpujoin_device device;  /* GPUJOIN_DEVICE_CUDA or GPUJOIN_DEVICE_CPU */
+  char device_name[128];  /* for example "NVIDIA H200" */
+  char reason[256];       /* why this device was taken: for AUTOMATIC, why CUDA could not be used */
+  int32_t cuda_device_id; /* -1 for the CPU */
   int32_t cpu_threads;
   uint64_t memory_limit_bytes; /* 0 = none */
   uint64_t memory_used_bytes;  /* held now by the context's pool, cached blocks included */
-  uint64_t memory_peak_bytes;  /* the most in use by joins and results at one time since the context was made */
+  uint64_t
+      memory_peak_bytes; /* the most in use by joins and results at one time since the context was made */
 } gpujoin_context_info;
-#define GPUJOIN_CONTEXT_INFO_INIT {(uint32_t)sizeof(gpujoin_context_info), 0, {0}, {0}, 0, 0, 0, 0, 0}
+#define GPUJOIN_CONTEXT_INFO_INIT \
+  { (uint32_t)sizeof(gpujoin_context_info), 0, {0}, {0}, 0, 0, 0, 0, 0 }
 
 /* gpujoin_context_create: open a device.
  *
@@ -182,11 +197,12 @@ typedef struct gpujoin_context_info {
  * Blocking: initializes CUDA in this process when the device is CUDA or automatic (hundreds of milliseconds, once).
  * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, NO_DEVICE (device CUDA only), OUT_OF_MEMORY, CUDA, DEVICE_LOST.
  * Since:    0.1 */
-GPUJOIN_API gpujoin_status gpujoin_context_create(const gpujoin_context_options* options, gpujoin_context** out,
-                                                  gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_context_create(const gpujoin_context_options* options,
+                                                  gpujoin_context** out, gpujoin_error* error);
 
 /* gpujoin_context_get_info: what the context runs on, and its memory. Errors: INVALID_ARGUMENT, ABI_MISMATCH. Since 0.1. */
-GPUJOIN_API gpujoin_status gpujoin_context_get_info(gpujoin_context* context, gpujoin_context_info* info,
+GPUJOIN_API gpujoin_status gpujoin_context_get_info(gpujoin_context* context,
+                                                    gpujoin_context_info* info,
                                                     gpujoin_error* error);
 
 /* gpujoin_context_cancel: ask the planning or execution that runs now to stop, or else the next one to begin; it answers
@@ -228,21 +244,23 @@ typedef int32_t gpujoin_type;
 #define GPUJOIN_TYPE_TIMESTAMP_NS 16 /* int64 */
 #define GPUJOIN_TYPE_BYTES16 17      /* 16 opaque bytes: a decimal128, a UUID */
 #define GPUJOIN_TYPE_FLOAT16 18
-#define GPUJOIN_TYPE_TIME32 19     /* int32; the unit is the Arrow format's */
-#define GPUJOIN_TYPE_TIME64 20     /* int64; likewise */
-#define GPUJOIN_TYPE_DURATION 21   /* int64; likewise */
+#define GPUJOIN_TYPE_TIME32 19   /* int32; the unit is the Arrow format's */
+#define GPUJOIN_TYPE_TIME64 20   /* int64; likewise */
+#define GPUJOIN_TYPE_DURATION 21 /* int64; likewise */
 
 typedef struct gpujoin_column {
   uint32_t struct_size;
   gpujoin_type type;
-  const void* data;            /* rows values, aligned to their width (16-byte values: to 8); may be NULL when rows is 0 */
-  const uint8_t* validity;     /* one bit a row, least significant first, 1 = valid; NULL = no NULLs */
+  const void*
+      data; /* rows values, aligned to their width (16-byte values: to 8); may be NULL when rows is 0 */
+  const uint8_t* validity; /* one bit a row, least significant first, 1 = valid; NULL = no NULLs */
   int64_t validity_bit_offset; /* of the first row's bit */
   gpujoin_memory memory;       /* of data and validity. since 0.1 */
   int32_t cuda_device_id;      /* of device memory; must be the context's. since 0.1 */
-  const char* name;            /* copied; NULL = "". Used in explain and in exported schemas. since 0.1 */
+  const char* name; /* copied; NULL = "". Used in explain and in exported schemas. since 0.1 */
 } gpujoin_column;
-#define GPUJOIN_COLUMN_INIT {(uint32_t)sizeof(gpujoin_column), 0, NULL, NULL, 0, 0, 0, NULL}
+#define GPUJOIN_COLUMN_INIT \
+  { (uint32_t)sizeof(gpujoin_column), 0, NULL, NULL, 0, 0, 0, NULL }
 
 /* gpujoin_relation_create: describe a table by plain columns.
  *
@@ -250,8 +268,10 @@ typedef struct gpujoin_column {
  * columns  column_count descriptors, each with the same struct_size; copied.
  * Errors:  INVALID_ARGUMENT, ABI_MISMATCH, TYPE, TOO_MANY_ROWS, UNSUPPORTED (device memory with a CPU context).
  * Since:   0.1 */
-GPUJOIN_API gpujoin_status gpujoin_relation_create(gpujoin_context* context, int64_t rows, const gpujoin_column* columns,
-                                                   int32_t column_count, gpujoin_relation** out, gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_relation_create(gpujoin_context* context, int64_t rows,
+                                                   const gpujoin_column* columns,
+                                                   int32_t column_count, gpujoin_relation** out,
+                                                   gpujoin_error* error);
 
 /* The Arrow C data interface and C device data interface, as published by Apache Arrow. */
 #ifndef ARROW_C_DATA_INTERFACE
@@ -306,19 +326,24 @@ struct ArrowDeviceArray {
  *                Columns of types not listed above are allowed and may not be named by a join.
  * Errors:  INVALID_ARGUMENT (also: nulls in the struct itself), TOO_MANY_ROWS, OUT_OF_MEMORY.
  * Since:   0.1 */
-GPUJOIN_API gpujoin_status gpujoin_relation_import(gpujoin_context* context, struct ArrowSchema* schema,
-                                                   struct ArrowArray* array, gpujoin_relation** out, gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_relation_import(gpujoin_context* context,
+                                                   struct ArrowSchema* schema,
+                                                   struct ArrowArray* array, gpujoin_relation** out,
+                                                   gpujoin_error* error);
 
 /* gpujoin_relation_import_device: the same from the Arrow C device data interface: CPU, CUDA, CUDA_HOST or CUDA_MANAGED
  * memory. The context's stream waits for sync_event (a cudaEvent_t*); the call does not. Both moved in on success.
  * Errors: as above, UNSUPPORTED for another device type, or for CUDA memory with a CPU context or of another device.
  * Since:  0.1 */
-GPUJOIN_API gpujoin_status gpujoin_relation_import_device(gpujoin_context* context, struct ArrowSchema* schema,
-                                                          struct ArrowDeviceArray* array, gpujoin_relation** out,
+GPUJOIN_API gpujoin_status gpujoin_relation_import_device(gpujoin_context* context,
+                                                          struct ArrowSchema* schema,
+                                                          struct ArrowDeviceArray* array,
+                                                          gpujoin_relation** out,
                                                           gpujoin_error* error);
 
 /* gpujoin_relation_get_size: rows and columns; either pointer may be NULL. Since 0.1. */
-GPUJOIN_API gpujoin_status gpujoin_relation_get_size(const gpujoin_relation* relation, int64_t* rows, int32_t* columns,
+GPUJOIN_API gpujoin_status gpujoin_relation_get_size(const gpujoin_relation* relation,
+                                                     int64_t* rows, int32_t* columns,
                                                      gpujoin_error* error);
 
 /* gpujoin_relation_destroy: accepts NULL. Since 0.1. */
@@ -334,17 +359,21 @@ typedef int32_t gpujoin_join_kind;
 
 typedef struct gpujoin_join_spec {
   uint32_t struct_size;
-  gpujoin_join_kind kind;        /* required. since 0.1 */
-  int32_t key_count;             /* of left_keys and right_keys; 1 in this version. since 0.1 */
-  int32_t output;                /* GPUJOIN_OUTPUT_* or-ed; 0 = COLUMNS when columns are named, else PAIRS. since 0.1 */
-  const int32_t* left_keys;      /* column positions in the left relation */
-  const int32_t* right_keys;     /* column positions in the right relation */
-  const int32_t* left_columns;   /* output columns of the left relation, any order, keys allowed, repeats allowed */
-  const int32_t* right_columns;  /* output columns of the right relation; they follow the left ones in the result */
+  gpujoin_join_kind kind; /* required. since 0.1 */
+  int32_t key_count;      /* of left_keys and right_keys; 1 in this version. since 0.1 */
+  int32_t
+      output; /* GPUJOIN_OUTPUT_* or-ed; 0 = COLUMNS when columns are named, else PAIRS. since 0.1 */
+  const int32_t* left_keys;  /* column positions in the left relation */
+  const int32_t* right_keys; /* column positions in the right relation */
+  const int32_t*
+      left_columns; /* output columns of the left relation, any order, keys allowed, repeats allowed */
+  const int32_t*
+      right_columns; /* output columns of the right relation; they follow the left ones in the result */
   int32_t left_column_count;
   int32_t right_column_count;
 } gpujoin_join_spec;
-#define GPUJOIN_JOIN_SPEC_INIT {(uint32_t)sizeof(gpujoin_join_spec), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0}
+#define GPUJOIN_JOIN_SPEC_INIT \
+  { (uint32_t)sizeof(gpujoin_join_spec), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0 }
 
 /* 7. How to join it: plans
  * ------------------------
@@ -356,11 +385,12 @@ typedef struct gpujoin_plan gpujoin_plan;
 
 typedef int32_t gpujoin_algorithm; /* a name for a whole combination */
 #define GPUJOIN_ALGORITHM_AUTOMATIC 0
-#define GPUJOIN_ALGORITHM_NOP 1      /* non-partitioned hash join: global table, gather untransformed */
-#define GPUJOIN_ALGORITHM_PHJ_OM 2   /* stable one-sweep partitions, co-partitions, gather transformed (Wu et al.) */
-#define GPUJOIN_ALGORITHM_PHJ_GFUR 3 /* the same with gather untransformed */
-#define GPUJOIN_ALGORITHM_SMJ_OM 4   /* radix sort, merge path, gather transformed (Wu et al.) */
-#define GPUJOIN_ALGORITHM_SMJ_UM 5   /* the same with gather untransformed */
+#define GPUJOIN_ALGORITHM_NOP 1 /* non-partitioned hash join: global table, gather untransformed */
+#define GPUJOIN_ALGORITHM_PHJ_OM \
+  2 /* stable one-sweep partitions, co-partitions, gather transformed (Wu et al.) */
+#define GPUJOIN_ALGORITHM_PHJ_GFUR 3  /* the same with gather untransformed */
+#define GPUJOIN_ALGORITHM_SMJ_OM 4    /* radix sort, merge path, gather transformed (Wu et al.) */
+#define GPUJOIN_ALGORITHM_SMJ_UM 5    /* the same with gather untransformed */
 #define GPUJOIN_ALGORITHM_CPU_RADIX 6 /* the CPU executor's radix-partitioned hash join */
 
 typedef int32_t gpujoin_transform;
@@ -369,13 +399,16 @@ typedef int32_t gpujoin_transform;
 #define GPUJOIN_TRANSFORM_RADIX_SORT 3     /* full sort of the varying key bits */
 
 typedef int32_t gpujoin_match;
-#define GPUJOIN_MATCH_GLOBAL_TABLE 1  /* one hash table in device memory */
-#define GPUJOIN_MATCH_CO_PARTITIONS 2 /* hash tables in shared memory, a pair of partitions at a time */
-#define GPUJOIN_MATCH_MERGE_PATH 3    /* lower and upper bounds in sorted keys */
+#define GPUJOIN_MATCH_GLOBAL_TABLE 1 /* one hash table in device memory */
+#define GPUJOIN_MATCH_CO_PARTITIONS \
+  2 /* hash tables in shared memory, a pair of partitions at a time */
+#define GPUJOIN_MATCH_MERGE_PATH 3 /* lower and upper bounds in sorted keys */
 
 typedef int32_t gpujoin_gather;
-#define GPUJOIN_GATHER_UNTRANSFORMED 1 /* payloads fetched from the input columns by row number (GFUR) */
-#define GPUJOIN_GATHER_TRANSFORMED 2   /* payloads transformed with their keys, fetched by position (GFTR) */
+#define GPUJOIN_GATHER_UNTRANSFORMED \
+  1 /* payloads fetched from the input columns by row number (GFUR) */
+#define GPUJOIN_GATHER_TRANSFORMED \
+  2 /* payloads transformed with their keys, fetched by position (GFTR) */
 
 typedef int32_t gpujoin_side;
 #define GPUJOIN_SIDE_LEFT 1
@@ -383,15 +416,18 @@ typedef int32_t gpujoin_side;
 
 typedef struct gpujoin_plan_options {
   uint32_t struct_size;
-  gpujoin_device device;       /* AUTOMATIC = the context's; a CUDA context can also run a plan on the CPU. since 0.1 */
+  gpujoin_device
+      device; /* AUTOMATIC = the context's; a CUDA context can also run a plan on the CPU. since 0.1 */
   gpujoin_algorithm algorithm; /* since 0.1 */
   gpujoin_transform transform; /* since 0.1 */
   gpujoin_match match;         /* since 0.1 */
   gpujoin_gather gather;       /* since 0.1 */
-  gpujoin_side build_side;     /* the side that is hashed or sorted into; 0 = the smaller. since 0.1 */
-  int32_t radix_bits;          /* of RADIX_ONESWEEP and CPU_RADIX: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
+  gpujoin_side build_side; /* the side that is hashed or sorted into; 0 = the smaller. since 0.1 */
+  int32_t
+      radix_bits; /* of RADIX_ONESWEEP and CPU_RADIX: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
 } gpujoin_plan_options;
-#define GPUJOIN_PLAN_OPTIONS_INIT {(uint32_t)sizeof(gpujoin_plan_options), 0, 0, 0, 0, 0, 0, 0}
+#define GPUJOIN_PLAN_OPTIONS_INIT \
+  { (uint32_t)sizeof(gpujoin_plan_options), 0, 0, 0, 0, 0, 0, 0 }
 
 /* gpujoin_plan_create: choose how to join two relations of one context.
  *
@@ -402,10 +438,12 @@ typedef struct gpujoin_plan_options {
  * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED, TYPE, ILLEGAL_PLAN, OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED,
  *           CUDA, DEVICE_LOST, FORKED.
  * Since:    0.1 */
-GPUJOIN_API gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relation* left,
-                                               const gpujoin_relation* right, const gpujoin_join_spec* spec,
-                                               const gpujoin_plan_options* options, gpujoin_plan** out,
-                                               gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_plan_create(gpujoin_context* context,
+                                               const gpujoin_relation* left,
+                                               const gpujoin_relation* right,
+                                               const gpujoin_join_spec* spec,
+                                               const gpujoin_plan_options* options,
+                                               gpujoin_plan** out, gpujoin_error* error);
 
 /* gpujoin_plan_explain: the plan as text: the techniques, what was sampled, each candidate with its predicted bytes and
  * milliseconds, and why the winner won.
@@ -414,8 +452,8 @@ GPUJOIN_API gpujoin_status gpujoin_plan_create(gpujoin_context* context, const g
  * length  in: bytes in buffer; out: bytes needed, the terminator counted. When buffer is too small nothing is written and the
  *         answer is BUFFER_TOO_SMALL.
  * Since:  0.1 */
-GPUJOIN_API gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size_t* length,
-                                                gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer,
+                                                size_t* length, gpujoin_error* error);
 
 typedef struct gpujoin_result gpujoin_result;
 
@@ -426,15 +464,18 @@ typedef struct gpujoin_result gpujoin_result;
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the pool.
  * Errors:   OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
  * Since:    0.1 */
-GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out, gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
+                                                gpujoin_error* error);
 
 /* gpujoin_plan_destroy: accepts NULL. Since 0.1. */
 GPUJOIN_API void gpujoin_plan_destroy(gpujoin_plan* plan);
 
 /* gpujoin_join: gpujoin_plan_create and gpujoin_plan_execute in one call; errors of both. Since 0.1. */
 GPUJOIN_API gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* left,
-                                        const gpujoin_relation* right, const gpujoin_join_spec* spec,
-                                        const gpujoin_plan_options* options, gpujoin_result** out, gpujoin_error* error);
+                                        const gpujoin_relation* right,
+                                        const gpujoin_join_spec* spec,
+                                        const gpujoin_plan_options* options, gpujoin_result** out,
+                                        gpujoin_error* error);
 
 /* 8. Results
  * ----------
@@ -443,38 +484,47 @@ GPUJOIN_API gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_
  */
 
 /* gpujoin_result_get_rows: number of output rows. Since 0.1. */
-GPUJOIN_API gpujoin_status gpujoin_result_get_rows(const gpujoin_result* result, int64_t* rows, gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_result_get_rows(const gpujoin_result* result, int64_t* rows,
+                                                   gpujoin_error* error);
 
 /* A window on the result, and the cursor to resume at. Start with first_row 0; after a call, first_row is the row after the
  * page; the result is exhausted when rows comes back 0. */
 typedef struct gpujoin_page {
   uint32_t struct_size;
-  uint32_t reserved;  /* zero */
-  int64_t first_row;  /* in and out */
-  int64_t max_rows;   /* 0 = no limit. since 0.1 */
-  uint64_t max_bytes; /* of values and validity bits written in the page, 0 = no limit; one row is always allowed. since 0.1 */
-  int64_t rows;       /* out: rows in the page */
+  uint32_t reserved; /* zero */
+  int64_t first_row; /* in and out */
+  int64_t max_rows;  /* 0 = no limit. since 0.1 */
+  uint64_t
+      max_bytes; /* of values and validity bits written in the page, 0 = no limit; one row is always allowed. since 0.1 */
+  int64_t rows;  /* out: rows in the page */
 } gpujoin_page;
-#define GPUJOIN_PAGE_INIT {(uint32_t)sizeof(gpujoin_page), 0, 0, 0, 0, 0}
+#define GPUJOIN_PAGE_INIT \
+  { (uint32_t)sizeof(gpujoin_page), 0, 0, 0, 0, 0 }
 
-#define GPUJOIN_FETCH_COLUMN 1      /* output column number `column` */
-#define GPUJOIN_FETCH_LEFT_INDEX 2  /* row numbers in the left relation; needs GPUJOIN_OUTPUT_PAIRS */
-#define GPUJOIN_FETCH_RIGHT_INDEX 3 /* row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS */
+#define GPUJOIN_FETCH_COLUMN 1 /* output column number `column` */
+#define GPUJOIN_FETCH_LEFT_INDEX \
+  2 /* row numbers in the left relation; needs GPUJOIN_OUTPUT_PAIRS */
+#define GPUJOIN_FETCH_RIGHT_INDEX \
+  3 /* row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS */
 
 typedef struct gpujoin_fetch {
   uint32_t struct_size;
-  int32_t what;            /* GPUJOIN_FETCH_*; required. since 0.1 */
-  int32_t column;          /* with FETCH_COLUMN. since 0.1 */
-  gpujoin_type type;       /* indices: UINT32 or INT64, 0 = INT64; columns: 0 or the column's own. since 0.1 */
-  void* data;              /* rows values are written */
-  uint64_t data_bytes;     /* room in data */
-  uint8_t* validity;       /* bits, the page's first row in bit 0 of byte 0; NULL is allowed when the page has no NULL. since 0.1 */
-  uint64_t validity_bytes; /* room in validity; (rows + 7) / 8 are written, in device memory rounded up to 4 */
-  gpujoin_memory memory;   /* of data and validity. since 0.1 */
-  int32_t reserved;        /* zero */
-  int64_t null_count;      /* out: NULLs in the page. since 0.1 */
+  int32_t what;   /* GPUJOIN_FETCH_*; required. since 0.1 */
+  int32_t column; /* with FETCH_COLUMN. since 0.1 */
+  gpujoin_type
+      type;   /* indices: UINT32 or INT64, 0 = INT64; columns: 0 or the column's own. since 0.1 */
+  void* data; /* rows values are written */
+  uint64_t data_bytes; /* room in data */
+  uint8_t*
+      validity; /* bits, the page's first row in bit 0 of byte 0; NULL is allowed when the page has no NULL. since 0.1 */
+  uint64_t
+      validity_bytes; /* room in validity; (rows + 7) / 8 are written, in device memory rounded up to 4 */
+  gpujoin_memory memory; /* of data and validity. since 0.1 */
+  int32_t reserved;      /* zero */
+  int64_t null_count;    /* out: NULLs in the page. since 0.1 */
 } gpujoin_fetch;
-#define GPUJOIN_FETCH_INIT {(uint32_t)sizeof(gpujoin_fetch), 0, 0, 0, NULL, 0, NULL, 0, 0, 0, 0}
+#define GPUJOIN_FETCH_INIT \
+  { (uint32_t)sizeof(gpujoin_fetch), 0, 0, 0, NULL, 0, NULL, 0, 0, 0, 0 }
 
 /* gpujoin_result_fetch: copy a page of indices and columns into the caller's buffers, host or device.
  *
@@ -483,8 +533,9 @@ typedef struct gpujoin_fetch {
  * Errors:  INVALID_ARGUMENT, ABI_MISMATCH, BUFFER_TOO_SMALL (nothing written, page unchanged), TYPE, UNSUPPORTED, CUDA,
  *          DEVICE_LOST, FORKED.
  * Since:   0.1 */
-GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_page* page, gpujoin_fetch* fetches,
-                                                int32_t fetch_count, gpujoin_error* error);
+GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_page* page,
+                                                gpujoin_fetch* fetches, int32_t fetch_count,
+                                                gpujoin_error* error);
 
 /* gpujoin_result_export: a page as an Arrow struct array in host memory. Its children are the pairs, when asked for
  * (left_row, right_row: uint32), then the output columns with their names and Arrow types.
@@ -493,48 +544,55 @@ GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_
  * schema, array  overwritten; release both. On a CPU result nothing is copied: the array shares the result's memory.
  * Errors:  INVALID_ARGUMENT, ABI_MISMATCH, OUT_OF_MEMORY, CUDA, DEVICE_LOST, FORKED.
  * Since:   0.1 */
-GPUJOIN_API gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin_page* page, struct ArrowSchema* schema,
+GPUJOIN_API gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin_page* page,
+                                                 struct ArrowSchema* schema,
                                                  struct ArrowArray* array, gpujoin_error* error);
 
 /* gpujoin_result_export_device: the same where the result lies, without a copy: device memory (ARROW_DEVICE_CUDA) for a
  * CUDA result, host memory for a CPU result. The data is complete: sync_event is NULL. Since 0.1. */
 GPUJOIN_API gpujoin_status gpujoin_result_export_device(gpujoin_result* result, gpujoin_page* page,
-                                                        struct ArrowSchema* schema, struct ArrowDeviceArray* array,
+                                                        struct ArrowSchema* schema,
+                                                        struct ArrowDeviceArray* array,
                                                         gpujoin_error* error);
 
 typedef struct gpujoin_statistics {
   uint32_t struct_size;
-  gpujoin_device device;       /* which executor ran */
-  char plan[192];              /* the plan in one line */
-  char reason[256];            /* why this executor and this plan */
+  gpujoin_device device; /* which executor ran */
+  char plan[192];        /* the plan in one line */
+  char reason[256];      /* why this executor and this plan */
   int64_t left_rows;
   int64_t right_rows;
   int64_t output_rows;
-  double milliseconds;         /* of the execution, seen by the calling thread */
-  uint64_t predicted_bytes;    /* sum over the stages */
-  uint64_t peak_memory_bytes;  /* the most the execution held at one time, its result included */
+  double milliseconds;        /* of the execution, seen by the calling thread */
+  uint64_t predicted_bytes;   /* sum over the stages */
+  uint64_t peak_memory_bytes; /* the most the execution held at one time, its result included */
   int32_t stage_count;
-  int32_t output_resumes;      /* times the match had to stop for more output memory */
+  int32_t output_resumes; /* times the match had to stop for more output memory */
 } gpujoin_statistics;
-#define GPUJOIN_STATISTICS_INIT {(uint32_t)sizeof(gpujoin_statistics), 0, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0}
+#define GPUJOIN_STATISTICS_INIT \
+  { (uint32_t)sizeof(gpujoin_statistics), 0, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 typedef struct gpujoin_stage_statistics {
   uint32_t struct_size;
-  uint32_t reserved;        /* zero */
-  char stage[32];           /* "transfer", "transform", "match", "materialize" ... */
+  uint32_t reserved; /* zero */
+  char stage[32];    /* "transfer", "transform", "match", "materialize" ... */
   char technique[64];
-  double milliseconds;      /* of the device for CUDA, of the wall clock for the CPU */
-  uint64_t predicted_bytes; /* by the traffic functions: memory traffic, read + written; for transfers, bytes on the link */
+  double milliseconds; /* of the device for CUDA, of the wall clock for the CPU */
+  uint64_t
+      predicted_bytes; /* by the traffic functions: memory traffic, read + written; for transfers, bytes on the link */
 } gpujoin_stage_statistics;
-#define GPUJOIN_STAGE_STATISTICS_INIT {(uint32_t)sizeof(gpujoin_stage_statistics), 0, {0}, {0}, 0, 0}
+#define GPUJOIN_STAGE_STATISTICS_INIT \
+  { (uint32_t)sizeof(gpujoin_stage_statistics), 0, {0}, {0}, 0, 0 }
 
 /* gpujoin_result_get_statistics: of the whole execution. Since 0.1. */
-GPUJOIN_API gpujoin_status gpujoin_result_get_statistics(const gpujoin_result* result, gpujoin_statistics* statistics,
+GPUJOIN_API gpujoin_status gpujoin_result_get_statistics(const gpujoin_result* result,
+                                                         gpujoin_statistics* statistics,
                                                          gpujoin_error* error);
 
 /* gpujoin_result_get_stage: of stage number 0 to stage_count - 1, in the order they ran. Since 0.1. */
 GPUJOIN_API gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result, int32_t stage,
-                                                    gpujoin_stage_statistics* statistics, gpujoin_error* error);
+                                                    gpujoin_stage_statistics* statistics,
+                                                    gpujoin_error* error);
 
 /* gpujoin_result_destroy: Arrow arrays exported from it stay valid. Accepts NULL. Since 0.1. */
 GPUJOIN_API void gpujoin_result_destroy(gpujoin_result* result);

@@ -23,12 +23,12 @@ struct Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  DeviceFacts facts;           // of the context's executor
-  std::string reason;          // why this device
-  int32_t cpu_threads = 1;     // of the CPU executor
-  std::shared_ptr<Pool> host_pool;   // of the CPU executor; on a CPU context it carries the limit
-  std::shared_ptr<Pool> device_pool; // device and pinned memory; null on a CPU context
-  std::shared_ptr<Device> device;    // null on a CPU context
+  DeviceFacts facts;                  // of the context's executor
+  std::string reason;                 // why this device
+  int32_t cpu_threads = 1;            // of the CPU executor
+  std::shared_ptr<Pool> host_pool;    // of the CPU executor; on a CPU context it carries the limit
+  std::shared_ptr<Pool> device_pool;  // device and pinned memory; null on a CPU context
+  std::shared_ptr<Device> device;     // null on a CPU context
   gpujoin_log_function log_function = nullptr;
   void* log_user = nullptr;
   gpujoin_progress_function progress_function = nullptr;
@@ -45,6 +45,18 @@ struct Context {
   // Reports progress and checks for cancellation.
   void step(const char* stage, int64_t done, int64_t total);
   void log(int32_t level, const std::string& message) const;
+};
+
+// Makes the context's CUDA device current for a scope and puts the caller's back. Nothing on a CPU context.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const Context& context);
+  ~CurrentDevice();
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int previous_ = -1;  // the device to put back; -1: none
 };
 
 // All-automatic when options is null. Throws NO_DEVICE when CUDA is asked for and unusable.

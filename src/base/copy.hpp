@@ -9,7 +9,8 @@
 namespace gpujoin::base {
 
 // Queues the copy on the context's stream when either end is device memory; a host-to-host copy happens at once.
-void copy(Context& context, void* target, Memory target_memory, const void* source, Memory source_memory, uint64_t bytes);
+void copy(Context& context, void* target, Memory target_memory, const void* source,
+          Memory source_memory, uint64_t bytes);
 
 // Waits for everything queued on the context's stream.
 void finish(Context& context);

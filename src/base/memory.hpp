@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,7 +20,11 @@
 
 namespace gpujoin::base {
 
-enum class Memory : int32_t { kHost = GPUJOIN_MEMORY_HOST, kDevice = GPUJOIN_MEMORY_DEVICE, kPinned = GPUJOIN_MEMORY_PINNED };
+enum class Memory : int32_t {
+  kHost = GPUJOIN_MEMORY_HOST,
+  kDevice = GPUJOIN_MEMORY_DEVICE,
+  kPinned = GPUJOIN_MEMORY_PINNED
+};
 
 // Where a pool's blocks come from: the system, CUDA, or the caller's allocator.
 class MemorySource {
@@ -28,15 +33,19 @@ class MemorySource {
   // nullptr when there is none left. Blocks are aligned to 256 bytes.
   virtual void* allocate(Memory memory, uint64_t bytes) = 0;
   virtual void deallocate(Memory memory, void* pointer, uint64_t bytes) noexcept = 0;
-  // Checked builds: fill with a byte, and compare against it. Device memory needs the stream.
-  virtual void fill(Memory memory, void* pointer, int value, uint64_t bytes) = 0;
-  virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes) = 0;
-  // True when growing buffers must be lists of blocks, because the source cannot map pages into a reserved range.
-  virtual bool blocks_only() const { return true; }
+  // Checked builds: fill with a byte, and compare against it. These serve host memory.
+  virtual void fill(Memory memory, void* pointer, int value, uint64_t bytes);
+  virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes);
+  // Whether growing output may map pages into a reserved address range; otherwise it is a list of blocks.
+  virtual bool maps_pages() const { return false; }
 };
 
 std::unique_ptr<MemorySource> make_host_source();
-std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator, void* cuda_stream);
+
+// The caller's callbacks. Device memory is filled and compared by `device_bytes` (a CUDA source), which may be null without CUDA.
+std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator,
+                                                 void* cuda_stream,
+                                                 std::unique_ptr<MemorySource> device_bytes);
 
 class Pool;
 
@@ -92,17 +101,22 @@ class Pool : public std::enable_shared_from_this<Pool> {
   template <typename T>
   Buffer allocate_rows(Memory memory, uint64_t rows, const char* what);
 
-  // Growing buffers map their own pages; these keep the account. reserve throws MEMORY_LIMIT, after having trimmed the cache.
+  // Growing ranges map their own pages; these keep the account. reserve trims the cache, then throws MEMORY_LIMIT, when the limit
+  // would be passed. A parked range waits for the next join: its bytes count as cached.
   void reserve(uint64_t bytes, const char* what);
   void unreserve(uint64_t bytes) noexcept;
+  void park(uint64_t bytes) noexcept;
+  void unpark(uint64_t bytes) noexcept;
+  // Called by trim, to unmap parked ranges.
+  void set_trim_hook(std::function<void()> hook);
 
   void trim() noexcept;  // gives cached blocks back to the source
 
   uint64_t limit_bytes() const { return limit_; }
-  uint64_t held_bytes() const;    // of the limited memory: in use and cached
-  uint64_t in_use_bytes() const;  // of the limited memory
-  uint64_t peak_bytes() const;    // most in use so far
-  void reset_peak();              // peak := in use; execute brackets itself with it
+  uint64_t held_bytes() const;        // of the limited memory: in use and cached
+  uint64_t in_use_bytes() const;      // of the limited memory
+  uint64_t peak_bytes() const;        // most in use so far
+  void reset_peak();                  // peak := in use; execute brackets itself with it
   uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
   MemorySource& source() { return *source_; }
 
@@ -112,7 +126,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void* take_cached(Memory memory, uint64_t bytes);
   void trim_locked() noexcept;
 
-  mutable std::mutex mutex_;
+  mutable std::recursive_mutex mutex_;  // recursive: the trim hook calls unreserve
+  std::function<void()> trim_hook_;
   std::unique_ptr<MemorySource> source_;
   Memory limited_;
   uint64_t limit_;

@@ -11,7 +11,8 @@ namespace gpujoin::base {
 
 class Error : public std::runtime_error {
  public:
-  Error(gpujoin_status status, const std::string& message, int32_t cuda_code = 0, bool sticky = false)
+  Error(gpujoin_status status, const std::string& message, int32_t cuda_code = 0,
+        bool sticky = false)
       : std::runtime_error(message), status_(status), cuda_code_(cuda_code), sticky_(sticky) {}
   gpujoin_status status() const { return status_; }
   int32_t cuda_code() const { return cuda_code_; }
@@ -24,7 +25,8 @@ class Error : public std::runtime_error {
 };
 
 // Throws Error with a printf-formatted message.
-[[noreturn]] __attribute__((format(printf, 2, 3))) void fail(gpujoin_status status, const char* format, ...);
+[[noreturn]] __attribute__((format(printf, 2, 3))) void fail(gpujoin_status status,
+                                                             const char* format, ...);
 
 // Formats as printf does.
 __attribute__((format(printf, 1, 2))) std::string text(const char* format, ...);

@@ -21,11 +21,11 @@ const char* name_of(gpujoin_type type);
 bool is_key_type(gpujoin_type type);
 
 struct ColumnView {
-  gpujoin_type type = 0;       // 0: a type that may be registered but not used; arrow_format names it
-  int32_t width = 0;           // bytes of a value
-  const void* data = nullptr;  // first row's value
-  const uint8_t* validity = nullptr;  // null: no NULLs
-  int64_t validity_bit_offset = 0;    // of the first row's bit
+  gpujoin_type type = 0;  // 0: a type that may be registered but not used; arrow_format names it
+  int32_t width = 0;      // bytes of a value
+  const void* data = nullptr;                 // first row's value
+  const uint8_t* validity = nullptr;          // null: no NULLs
+  int64_t validity_bit_offset = 0;            // of the first row's bit
   base::Memory memory = base::Memory::kHost;  // kPinned counts as host memory that copies faster
   std::string name;
   std::string arrow_format;  // exported with the output column: keeps timezone, decimal precision
@@ -35,8 +35,9 @@ struct Relation {
   std::shared_ptr<base::Context> context;
   int64_t rows = 0;
   std::vector<ColumnView> columns;
-  std::shared_ptr<void> owner;   // releases Arrow memory; null for plain columns
-  void* ready_event = nullptr;   // a cudaEvent_t* of an imported device array, awaited by the stream before first use
+  std::shared_ptr<void> owner;  // releases Arrow memory; null for plain columns
+  void* ready_event =
+      nullptr;  // a cudaEvent_t* of an imported device array, awaited by the stream before first use
 };
 
 // The validated join specification, by value.

@@ -20,8 +20,8 @@ struct ResultColumn {
   std::string arrow_format;
   gpujoin_type type = 0;
   int32_t width = 0;
-  Storage data;         // [rows] values of `width` bytes; null when rows == 0
-  Storage validity;     // bits, first row in bit 0, 4-byte words; null: no NULLs
+  Storage data;      // [rows] values of `width` bytes; null when rows == 0
+  Storage validity;  // bits, first row in bit 0, 4-byte words; null: no NULLs
   int64_t null_count = 0;
 };
 
@@ -49,8 +49,8 @@ struct JoinResult {
   base::Memory memory = base::Memory::kHost;  // of everything below
   int64_t rows = 0;
   bool has_pairs = false;
-  Storage left_rows;   // [rows] uint32, when has_pairs
-  Storage right_rows;  // [rows] uint32, when has_pairs
+  Storage left_rows;                  // [rows] uint32, when has_pairs
+  Storage right_rows;                 // [rows] uint32, when has_pairs
   std::vector<ResultColumn> columns;  // left output columns, then right ones
   Statistics statistics;
 };

@@ -23,7 +23,8 @@ struct PlannedJoin {
 };
 
 // Plans: fills the request from the relations, samples when the planner wants it, chooses. Throws.
-PlannedJoin make_plan(std::shared_ptr<base::Context> context, std::shared_ptr<const columns::Relation> left,
+PlannedJoin make_plan(std::shared_ptr<base::Context> context,
+                      std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options);
 
@@ -32,7 +33,8 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
 void on_cpu(const PlannedJoin& join, columns::JoinResult& result);
-void on_gpu(const PlannedJoin& join, columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
+void on_gpu(const PlannedJoin& join,
+            columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
 
 // Key sampling where the keys are, by the rule in src/plan/key_sample.hpp: the positions of both
 // sides, and for each sampled probe key its count among all build rows. make_plan calls it when

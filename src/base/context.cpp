@@ -1,0 +1,93 @@
+#include "src/base/context.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "src/base/status.hpp"
+
+namespace gpujoin::base {
+
+namespace {
+
+int32_t usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+}  // namespace
+
+Context::Context() : pid(getpid()) {}
+Context::~Context() = default;
+
+void Context::check_usable() const {
+  if (getpid() != pid) {
+    fail(GPUJOIN_ERROR_FORKED, "context was made in process %d, before fork()",
+         static_cast<int>(pid));
+  }
+  if (device_lost.load(std::memory_order_relaxed)) {
+    fail(GPUJOIN_ERROR_DEVICE_LOST,
+         "an earlier CUDA error made the device unusable in this process");
+  }
+}
+
+void Context::check_cancelled() {
+  if (cancel_requested.load(std::memory_order_relaxed) && cancel_requested.exchange(false)) {
+    fail(GPUJOIN_ERROR_CANCELLED, "cancelled by gpujoin_context_cancel");
+  }
+}
+
+void Context::step(const char* stage, int64_t done, int64_t total) {
+  check_cancelled();
+  if (progress_function != nullptr && progress_function(stage, done, total, progress_user) != 0) {
+    fail(GPUJOIN_ERROR_CANCELLED, "cancelled by the progress callback at %s", stage);
+  }
+}
+
+void Context::log(int32_t level, const std::string& message) const {
+  if (log_function != nullptr) log_function(level, message.c_str(), log_user);
+}
+
+#if !GPUJOIN_WITH_CUDA
+CurrentDevice::CurrentDevice(const Context&) {}
+CurrentDevice::~CurrentDevice() = default;
+#endif
+
+std::shared_ptr<Context> create_context(const gpujoin_context_options& options) {
+  auto context = std::make_shared<Context>();
+  context->log_function = options.log;
+  context->log_user = options.log_user;
+  context->progress_function = options.progress;
+  context->progress_user = options.progress_user;
+  context->cpu_threads = options.cpu_threads > 0 ? options.cpu_threads : usable_cpus();
+
+  std::string why_not = "this library was built without CUDA";
+  bool use_cuda = false;
+  if (options.device != GPUJOIN_DEVICE_CPU) {
+#if GPUJOIN_WITH_CUDA
+    use_cuda = open_device(*context, options, &why_not);
+#endif
+    if (!use_cuda && options.device == GPUJOIN_DEVICE_CUDA) {
+      fail(GPUJOIN_ERROR_NO_DEVICE, "CUDA cannot be used: %s", why_not.c_str());
+    }
+  }
+  if (use_cuda) {
+    context->reason =
+        options.device == GPUJOIN_DEVICE_CUDA ? "CUDA was asked for" : "a CUDA device can be used";
+  } else {
+    context->facts = cpu_facts(context->cpu_threads);
+    context->reason = options.device == GPUJOIN_DEVICE_CPU ? std::string("the CPU was asked for")
+                                                           : "CUDA cannot be used: " + why_not;
+  }
+  context->facts.cpu_threads = context->cpu_threads;
+  auto source = options.allocator != nullptr
+                    ? make_caller_source(*options.allocator, options.cuda_stream, nullptr)
+                    : make_host_source();
+  context->host_pool = std::make_shared<Pool>(std::move(source), Memory::kHost,
+                                              use_cuda ? 0 : options.memory_limit_bytes);
+  context->log(GPUJOIN_LOG_INFO, "context on " + context->facts.name + ": " + context->reason);
+  return context;
+}
+
+}  // namespace gpujoin::base

@@ -1,0 +1,69 @@
+#include "src/base/copy.hpp"
+
+#include <cstring>
+
+#include "src/base/status.hpp"
+
+namespace gpujoin::base {
+
+#if GPUJOIN_WITH_CUDA
+// In copy_cuda.cpp.
+void copy_on_device(Context& context, void* target, const void* source, uint64_t bytes);
+void finish_device(Context& context);
+Memory ask_cuda(Context& context, const void* pointer, const char* what);
+#endif
+
+void copy(Context& context, void* target, Memory target_memory, const void* source,
+          Memory source_memory, uint64_t bytes) {
+  if (bytes == 0) return;
+  if (target_memory != Memory::kDevice && source_memory != Memory::kDevice) {
+    std::memcpy(target, source, bytes);
+    return;
+  }
+#if GPUJOIN_WITH_CUDA
+  copy_on_device(context, target, source, bytes);
+#else
+  (void)context;
+  fail(GPUJOIN_ERROR_INTERNAL, "device memory in a build without CUDA");
+#endif
+}
+
+void finish(Context& context) {
+#if GPUJOIN_WITH_CUDA
+  if (context.is_cuda()) finish_device(context);
+#else
+  (void)context;
+#endif
+}
+
+Memory memory_of(Context& context, const void* pointer, gpujoin_memory declared, const char* what) {
+  switch (declared) {
+    case GPUJOIN_MEMORY_HOST:
+      return Memory::kHost;
+    case GPUJOIN_MEMORY_PINNED:
+      return Memory::kPinned;
+    case GPUJOIN_MEMORY_DEVICE:
+      if (!context.is_cuda()) {
+        fail(GPUJOIN_ERROR_UNSUPPORTED, "%s lies in device memory and the context runs on the CPU",
+             what);
+      }
+      [[fallthrough]];
+    case GPUJOIN_MEMORY_AUTOMATIC:
+#if GPUJOIN_WITH_CUDA
+      if (context.is_cuda() && pointer != nullptr) {
+        Memory const found = ask_cuda(context, pointer, what);
+        if (declared == GPUJOIN_MEMORY_DEVICE && found != Memory::kDevice) {
+          fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was declared device memory and is not", what);
+        }
+        return found;
+      }
+#else
+      (void)pointer;
+#endif
+      return declared == GPUJOIN_MEMORY_DEVICE ? Memory::kDevice : Memory::kHost;
+    default:
+      fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s: memory kind %d is unknown", what, declared);
+  }
+}
+
+}  // namespace gpujoin::base
