@@ -1,0 +1,67 @@
+// device.hpp: the CUDA half of a context, and the checks that every CUDA call goes through.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/base/memory.hpp"
+
+namespace gpujoin::base {
+
+// Throws Error with the status that the code means; `doing` completes "while ...". Clears the thread's last error.
+void check(cudaError_t code, const char* doing);
+void check(CUresult code, const char* doing);
+
+// Driver functions, looked up through cudart, so that nothing links libcuda. Null members: virtual memory management is missing.
+struct DriverFunctions {
+  CUresult (*mem_address_reserve)(CUdeviceptr*, size_t, size_t, CUdeviceptr,
+                                  unsigned long long) = nullptr;
+  CUresult (*mem_address_free)(CUdeviceptr, size_t) = nullptr;
+  CUresult (*mem_create)(CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*,
+                         unsigned long long) = nullptr;
+  CUresult (*mem_release)(CUmemGenericAllocationHandle) = nullptr;
+  CUresult (*mem_map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
+                      unsigned long long) = nullptr;
+  CUresult (*mem_unmap)(CUdeviceptr, size_t) = nullptr;
+  CUresult (*mem_set_access)(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) = nullptr;
+  CUresult (*mem_get_granularity)(size_t*, const CUmemAllocationProp*,
+                                  CUmemAllocationGranularity_flags) = nullptr;
+  bool can_map_pages() const;
+};
+
+// A stream, owned or the caller's. Shared with the memory source, which frees device memory in stream order.
+struct Stream {
+  cudaStream_t handle = nullptr;
+  bool owned = false;
+  int device_id = 0;
+  ~Stream();
+};
+
+struct Device {
+  int id = 0;
+  std::shared_ptr<Stream> stream;
+  DriverFunctions driver;
+  uint64_t page_bytes = 0;  // granularity of mapped pages; 0: growing output is a list of blocks
+  Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
+  Buffer counters;          // device, kReadbackBytes: the counters that kernels write
+  std::vector<cudaEvent_t> events;  // reused by stage timing
+  ~Device();
+};
+
+constexpr uint64_t kReadbackBytes = 64 * 1024;
+
+// Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
+const void* read_back(Context& context, const void* device_source, uint64_t bytes);
+template <typename T>
+T read_back(Context& context, const T* device_source) {
+  return *static_cast<const T*>(read_back(context, device_source, sizeof(T)));
+}
+
+inline cudaStream_t stream_of(const Context& context) { return context.device->stream->handle; }
+
+}  // namespace gpujoin::base

@@ -1,0 +1,274 @@
+#include "src/base/device.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "src/base/status.hpp"
+
+namespace gpujoin::base {
+
+namespace {
+
+class CudaSource final : public MemorySource {
+ public:
+  CudaSource(std::shared_ptr<Stream> stream, bool maps_pages)
+      : stream_(std::move(stream)), maps_pages_(maps_pages) {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = stream_->device_id;
+    check(cudaMemPoolCreate(&pool_, &properties), "creating the device memory pool");
+    // The library's own pool decides what to keep; what it gives back goes back to the device.
+    uint64_t keep = UINT64_MAX;
+    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep),
+          "configuring the device memory pool");
+  }
+  ~CudaSource() override {
+    DeviceScope const scope(stream_->device_id);
+    cudaMemPoolDestroy(pool_);
+  }
+  void* allocate(Memory memory, uint64_t bytes) override {
+    DeviceScope const scope(stream_->device_id);
+    void* pointer = nullptr;
+    cudaError_t code;
+    if (memory == Memory::kDevice) {
+      code = cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream_->handle);
+    } else {
+      code = cudaMallocHost(&pointer, bytes);
+    }
+    if (code == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      return nullptr;
+    }
+    check(code, "allocating memory");
+    return pointer;
+  }
+  void deallocate(Memory memory, void* pointer, uint64_t) noexcept override {
+    // A failure here means a lost device, which the next checked call reports.
+    DeviceScope const scope(stream_->device_id);
+    if (memory == Memory::kDevice) {
+      cudaFreeAsync(pointer, stream_->handle);
+    } else {
+      cudaFreeHost(pointer);
+    }
+    cudaGetLastError();
+  }
+  void fill(Memory memory, void* pointer, int value, uint64_t bytes) override {
+    if (memory != Memory::kDevice) return MemorySource::fill(memory, pointer, value, bytes);
+    DeviceScope const scope(stream_->device_id);
+    check(cudaMemsetAsync(pointer, value, bytes, stream_->handle), "filling memory");
+  }
+  bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes) override {
+    if (memory != Memory::kDevice) return MemorySource::is_filled(memory, pointer, value, bytes);
+    DeviceScope const scope(stream_->device_id);
+    std::vector<unsigned char> host(bytes);
+    if (cudaMemcpyAsync(host.data(), pointer, bytes, cudaMemcpyDeviceToHost, stream_->handle) !=
+            cudaSuccess ||
+        cudaStreamSynchronize(stream_->handle) != cudaSuccess) {
+      cudaGetLastError();
+      return true;  // a lost device is reported elsewhere
+    }
+    return MemorySource::is_filled(Memory::kHost, host.data(), value, bytes);
+  }
+  bool maps_pages() const override { return maps_pages_; }
+
+ private:
+  // Frees may come from any thread, with any current device.
+  class DeviceScope {
+   public:
+    explicit DeviceScope(int device_id) {
+      cudaGetDevice(&previous_);
+      changed_ = previous_ != device_id && cudaSetDevice(device_id) == cudaSuccess;
+    }
+    ~DeviceScope() {
+      if (changed_) cudaSetDevice(previous_);
+    }
+
+   private:
+    int previous_ = 0;
+    bool changed_ = false;
+  };
+
+  std::shared_ptr<Stream> stream_;
+  bool maps_pages_;
+  cudaMemPool_t pool_ = nullptr;
+};
+
+template <typename Function>
+void look_up(Function** function, const char* name) {
+  void* pointer = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  // Version 10.2 introduced virtual memory management with the signatures used here.
+  cudaError_t const code =
+      cudaGetDriverEntryPointByVersion(name, &pointer, 10020, cudaEnableDefault, &result);
+  if (code == cudaSuccess && result == cudaDriverEntryPointSuccess) {
+    std::memcpy(function, &pointer, sizeof(pointer));
+  } else {
+    cudaGetLastError();
+  }
+}
+
+DriverFunctions load_driver_functions() {
+  DriverFunctions driver;
+  look_up(&driver.mem_address_reserve, "cuMemAddressReserve");
+  look_up(&driver.mem_address_free, "cuMemAddressFree");
+  look_up(&driver.mem_create, "cuMemCreate");
+  look_up(&driver.mem_release, "cuMemRelease");
+  look_up(&driver.mem_map, "cuMemMap");
+  look_up(&driver.mem_unmap, "cuMemUnmap");
+  look_up(&driver.mem_set_access, "cuMemSetAccess");
+  look_up(&driver.mem_get_granularity, "cuMemGetAllocationGranularity");
+  return driver;
+}
+
+int attribute(cudaDeviceAttr name, int device_id) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, name, device_id), "asking for a device attribute");
+  return value;
+}
+
+DeviceFacts facts_of(int device_id) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device_id), "asking for the device's properties");
+  DeviceFacts facts;
+  facts.name = properties.name;
+  facts.is_cuda = true;
+  facts.cuda_device_id = device_id;
+  facts.sm_count = properties.multiProcessorCount;
+  facts.compute_capability = properties.major * 10 + properties.minor;
+  facts.memory_bytes = properties.totalGlobalMem;
+  facts.l2_bytes = static_cast<uint64_t>(properties.l2CacheSize);
+  facts.shared_bytes_per_block = properties.sharedMemPerBlockOptin;
+  // Double data rate on a bus of so many bits; copies reach about nine tenths of it.
+  double const clock_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate, device_id);
+  double const bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, device_id) / 8.0;
+  facts.copy_bytes_per_second = 0.9 * 2 * clock_hz * bus_bytes;
+  builtin_rates(facts);
+  return facts;
+}
+
+}  // namespace
+
+void check(cudaError_t code, const char* doing) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();
+  // A sticky error answers every later call; asking for the device's state shows it.
+  bool const sticky = code != cudaErrorMemoryAllocation && cudaFree(nullptr) != cudaSuccess;
+  cudaGetLastError();
+  gpujoin_status const status = sticky                              ? GPUJOIN_ERROR_DEVICE_LOST
+                                : code == cudaErrorMemoryAllocation ? GPUJOIN_ERROR_OUT_OF_MEMORY
+                                                                    : GPUJOIN_ERROR_CUDA;
+  throw Error(
+      status,
+      text("CUDA error %d (%s) while %s", static_cast<int>(code), cudaGetErrorString(code), doing),
+      static_cast<int32_t>(code), sticky);
+}
+
+void check(CUresult code, const char* doing) {
+  if (code == CUDA_SUCCESS) return;
+  gpujoin_status const status =
+      code == CUDA_ERROR_OUT_OF_MEMORY ? GPUJOIN_ERROR_OUT_OF_MEMORY : GPUJOIN_ERROR_CUDA;
+  throw Error(status, text("CUDA driver error %d while %s", static_cast<int>(code), doing),
+              static_cast<int32_t>(code), false);
+}
+
+bool DriverFunctions::can_map_pages() const {
+  return mem_address_reserve != nullptr && mem_address_free != nullptr && mem_create != nullptr &&
+         mem_release != nullptr && mem_map != nullptr && mem_unmap != nullptr &&
+         mem_set_access != nullptr && mem_get_granularity != nullptr;
+}
+
+Stream::~Stream() {
+  if (owned && handle != nullptr) cudaStreamDestroy(handle);
+}
+
+Device::~Device() {
+  for (cudaEvent_t event : events) cudaEventDestroy(event);
+}
+
+bool open_device(Context& context, const gpujoin_context_options& options, std::string* why_not) {
+  int count = 0;
+  cudaError_t const counted = cudaGetDeviceCount(&count);
+  if (counted != cudaSuccess) {
+    cudaGetLastError();
+    *why_not = text("%s (CUDA error %d)", cudaGetErrorString(counted), static_cast<int>(counted));
+    return false;
+  }
+  if (options.cuda_device_id >= count) {
+    *why_not =
+        text("cuda_device_id is %d and there are %d CUDA devices", options.cuda_device_id, count);
+    return false;
+  }
+  context.device = std::make_shared<Device>();
+  context.device->id = options.cuda_device_id;
+  CurrentDevice const current(context);
+  try {
+    Device& device = *context.device;
+    context.facts = facts_of(device.id);
+    device.stream = std::make_shared<Stream>();
+    device.stream->device_id = device.id;
+    device.stream->handle = static_cast<cudaStream_t>(options.cuda_stream);
+    if (options.cuda_stream == nullptr) {
+      check(cudaStreamCreateWithFlags(&device.stream->handle, cudaStreamNonBlocking),
+            "creating the context's stream");
+      device.stream->owned = true;
+    }
+    device.driver = load_driver_functions();
+    bool const maps_pages = options.allocator == nullptr && device.driver.can_map_pages() &&
+                            attribute(cudaDevAttrVirtualMemoryManagementSupported, device.id) != 0;
+    if (maps_pages) {
+      CUmemAllocationProp property{};
+      property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+      property.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+      property.location.id = device.id;
+      size_t granularity = 0;
+      check(device.driver.mem_get_granularity(&granularity, &property,
+                                              CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+            "asking for the page size of device memory");
+      device.page_bytes = granularity;
+    }
+    std::unique_ptr<MemorySource> source = std::make_unique<CudaSource>(device.stream, maps_pages);
+    if (options.allocator != nullptr) {
+      source = make_caller_source(*options.allocator, device.stream->handle, std::move(source));
+    }
+    context.device_pool =
+        std::make_shared<Pool>(std::move(source), Memory::kDevice, options.memory_limit_bytes);
+    device.readback =
+        context.device_pool->allocate(Memory::kPinned, kReadbackBytes, "the read-back buffer");
+    device.counters =
+        context.device_pool->allocate(Memory::kDevice, kReadbackBytes, "the counters");
+  } catch (const Error& error) {
+    *why_not = error.what();
+    context.device.reset();
+    context.device_pool.reset();
+    // A caller's allocator that has nothing is an error of its own, not a reason to use the CPU.
+    if (error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY ||
+        error.status() == GPUJOIN_ERROR_MEMORY_LIMIT)
+      throw;
+    return false;
+  }
+  return true;
+}
+
+CurrentDevice::CurrentDevice(const Context& context) {
+  if (!context.is_cuda()) return;
+  int current = -1;
+  check(cudaGetDevice(&current), "asking for the current device");
+  if (current == context.device->id) return;
+  check(cudaSetDevice(context.device->id), "making the context's device current");
+  previous_ = current;
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (previous_ >= 0) cudaSetDevice(previous_);
+}
+
+const void* read_back(Context& context, const void* device_source, uint64_t bytes) {
+  void* target = context.device->readback.data();
+  check(cudaMemcpyAsync(target, device_source, bytes, cudaMemcpyDeviceToHost, stream_of(context)),
+        "reading a kernel's counters");
+  check(cudaStreamSynchronize(stream_of(context)), "waiting for the context's stream");
+  return target;
+}
+
+}  // namespace gpujoin::base
