@@ -19,6 +19,7 @@ void check(CUresult code, const char* doing);
 
 // Driver functions, looked up through cudart, so that nothing links libcuda. Null members: virtual memory management is missing.
 struct DriverFunctions {
+  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
   CUresult (*mem_address_reserve)(CUdeviceptr*, size_t, size_t, CUdeviceptr,
                                   unsigned long long) = nullptr;
   CUresult (*mem_address_free)(CUdeviceptr, size_t) = nullptr;

@@ -110,6 +110,7 @@ void look_up(Function** function, const char* name) {
 
 DriverFunctions load_driver_functions() {
   DriverFunctions driver;
+  look_up(&driver.device_get_attribute, "cuDeviceGetAttribute");
   look_up(&driver.mem_address_reserve, "cuMemAddressReserve");
   look_up(&driver.mem_address_free, "cuMemAddressFree");
   look_up(&driver.mem_create, "cuMemCreate");
@@ -119,6 +120,15 @@ DriverFunctions load_driver_functions() {
   look_up(&driver.mem_set_access, "cuMemSetAccess");
   look_up(&driver.mem_get_granularity, "cuMemGetAllocationGranularity");
   return driver;
+}
+
+bool supports_virtual_memory(const DriverFunctions& driver, int device_id) {
+  int value = 0;
+  return driver.device_get_attribute != nullptr &&
+         driver.device_get_attribute(&value,
+                                     CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                                     device_id) == CUDA_SUCCESS &&
+         value != 0;
 }
 
 int attribute(cudaDeviceAttr name, int device_id) {
@@ -215,7 +225,7 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
     }
     device.driver = load_driver_functions();
     bool const maps_pages = options.allocator == nullptr && device.driver.can_map_pages() &&
-                            attribute(cudaDevAttrVirtualMemoryManagementSupported, device.id) != 0;
+                            supports_virtual_memory(device.driver, device.id);
     if (maps_pages) {
       CUmemAllocationProp property{};
       property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
