@@ -17,7 +17,12 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/gpujoinConfigVersion.cmake
   DESTINATION ${package_dir})
 
-# Folders given as absolute paths stay as they are, all others move with the prefix.
+# Relative to the file itself, so that an installed tree can be moved, or installed elsewhere.
+set(GPUJOIN_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  set(GPUJOIN_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
 foreach(folder LIBDIR INCLUDEDIR)
   if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
     set(GPUJOIN_PC_${folder} "${CMAKE_INSTALL_${folder}}")

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Checks every #include against the layers:
+
+include/gpujoin.h <- bindings/c <- src/execute, src/plan <- stage operators <- kernels,
+with src/base under all of src. Prints what breaks them; exits 1 if anything does.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+STAGES = ["transfer", "transform", "match", "output", "materialize"]
+API = "gpujoin.h"
+
+# Folder -> what of this project its files may include. The longest matching folder counts.
+MAY_INCLUDE = {
+    "include/": [],
+    "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/"],
+    "src/base/": [API, "src/base/"],
+    "src/columns/": [API, "src/base/", "src/columns/"],
+    "src/plan/": [API, "src/base/", "src/columns/", "src/plan/"],
+    "src/cpu/": [API, "src/base/", "src/columns/", "src/plan/", "src/cpu/"],
+    "src/execute/": [API, "src/"],
+    "kernels/": ["kernels/"],
+    "tests/abi/": [API, "tests/"],
+}
+for stage in STAGES:
+    MAY_INCLUDE[f"src/{stage}/"] = [
+        API, "kernels/", "src/base/", "src/columns/", "src/plan/join_plan.hpp", "src/output/",
+        f"src/{stage}/",
+    ]
+
+# Host code that knows no CUDA header.
+WITHOUT_CUDA = ["include/", "bindings/c/", "src/columns/", "src/plan/", "src/cpu/", "tests/abi/"]
+CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|nv/|cooperative_groups|nvtx|driver_types|vector_types)")
+# Device code takes from CUB what runs inside a block or a warp, never what launches kernels.
+NOT_IN_KERNELS = re.compile(r"(thrust/|cub/(?!block/|warp/))")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def complaints(path, text):
+    folder = max((f for f in MAY_INCLUDE if path.startswith(f)), key=len, default=None)
+    if folder is None:
+        return
+    for match in INCLUDE.finditer(text):
+        quote, header = match.groups()
+        line = text.count("\n", 0, match.start(2)) + 1
+        where = f"{path}:{line}: {header}:"
+        ours = header == API or header.startswith(("src/", "kernels/", "bindings/", "tests/"))
+        if ours and not any(header.startswith(allowed) for allowed in MAY_INCLUDE[folder]):
+            yield f"{where} {folder} may not include it"
+        elif quote == '"' and not ours:
+            yield f"{where} in quotes only our own headers, by their path from the root"
+        if any(path.startswith(f) for f in WITHOUT_CUDA) and CUDA_HEADER.match(header):
+            yield f"{where} {folder} includes no CUDA header"
+        if folder == "kernels/" and NOT_IN_KERNELS.match(header):
+            yield f"{where} kernels use only CUB's block and warp headers"
+
+
+def main():
+    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True)
+    found = []
+    for path in tracked.stdout.splitlines():
+        if Path(path).suffix in {".h", ".hpp", ".cuh", ".c", ".cpp", ".cu"} and Path(path).exists():
+            found += complaints(path, Path(path).read_text())
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
