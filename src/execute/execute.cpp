@@ -1,0 +1,56 @@
+// execute.cpp: runs a planned join on the executor that the plan names, and keeps the account.
+#include <chrono>
+
+#include "src/base/status.hpp"
+#include "src/execute/execute.hpp"
+
+namespace gpujoin::execute {
+
+#if !GPUJOIN_WITH_CUDA
+void on_gpu(const PlannedJoin&, columns::JoinResult&) {
+  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+}
+plan::KeySample sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
+                              const columns::Relation&, int32_t) {
+  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+}
+#endif
+
+std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
+  base::Context& context = *join.context;
+  plan::JoinPlan const& plan = join.choice.plan;
+  if (auto const why = plan::why_illegal(plan)) {
+    base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());
+  }
+  bool const cuda = plan.device == plan::Device::kCuda;
+  base::Pool& pool = cuda ? *context.device_pool : *context.host_pool;
+
+  auto result = std::make_unique<columns::JoinResult>();
+  result->context = join.context;
+  columns::Statistics& statistics = result->statistics;
+  statistics.device = static_cast<gpujoin_device>(plan.device);
+  statistics.plan = plan::to_text(plan);
+  statistics.reason = context.reason + "; " + join.choice.reason;
+  statistics.left_rows = join.left->rows;
+  statistics.right_rows = join.right->rows;
+
+  pool.reset_peak();
+  uint64_t const held_before = pool.in_use_bytes();
+  auto const start = std::chrono::steady_clock::now();
+  context.check_cancelled();
+  if (cuda) {
+    on_gpu(join, *result);
+  } else {
+    on_cpu(join, *result);
+  }
+  statistics.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  statistics.peak_memory_bytes = pool.peak_bytes() - held_before;
+  if (uint64_t const violations = pool.guard_violations(); violations != 0) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%llu buffers were written beyond their ends",
+               static_cast<unsigned long long>(violations));
+  }
+  return result;
+}
+
+}  // namespace gpujoin::execute

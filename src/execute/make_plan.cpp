@@ -1,0 +1,82 @@
+// make_plan.cpp: from relations and a join specification to a planned join.
+#include <algorithm>
+#include <utility>
+
+#include "src/base/status.hpp"
+#include "src/execute/execute.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
+                              const std::vector<int32_t>& output_columns, bool materialize) {
+  columns::ColumnView const& key_column = relation.columns[static_cast<size_t>(key)];
+  plan::SideStatistics side;
+  side.rows = relation.rows;
+  side.key_width = key_column.width;
+  side.key_nullable = key_column.validity != nullptr;
+  side.in_host_memory = key_column.memory != base::Memory::kDevice;
+  if (materialize) {
+    for (int32_t const column : output_columns) {
+      if (column == key) {
+        side.key_is_output = true;
+      } else {
+        side.payload_widths.push_back(relation.columns[static_cast<size_t>(column)].width);
+      }
+    }
+  }
+  return side;
+}
+
+}  // namespace
+
+PlannedJoin make_plan(std::shared_ptr<base::Context> context,
+                      std::shared_ptr<const columns::Relation> left,
+                      std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
+                      const gpujoin_plan_options& options) {
+  PlannedJoin join;
+  join.context = std::move(context);
+  join.left = std::move(left);
+  join.right = std::move(right);
+  join.spec = std::move(spec);
+
+  plan::PlanRequest& request = join.request;
+  request.options = options;
+  request.left =
+      describe(*join.left, join.spec.left_key, join.spec.left_columns, join.spec.materialize);
+  request.right =
+      describe(*join.right, join.spec.right_key, join.spec.right_columns, join.spec.materialize);
+  request.pairs = join.spec.pairs;
+
+  bool const on_cpu_plan = options.device == GPUJOIN_DEVICE_CPU || !join.context->is_cuda();
+  bool const device_inputs = !request.left.in_host_memory || !request.right.in_host_memory;
+  if (on_cpu_plan && device_inputs) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
+  }
+  if (options.device == GPUJOIN_DEVICE_CUDA && !join.context->is_cuda()) {
+    base::fail(GPUJOIN_ERROR_NO_DEVICE, "options: a CUDA plan needs a CUDA context: %s",
+               join.context->reason.c_str());
+  }
+
+  plan::SampleStatistics sample;
+  if (plan::needs_sample(request, join.context->facts)) {
+    bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
+    auto const& build = build_left ? *join.left : *join.right;
+    auto const& probe = build_left ? *join.right : *join.left;
+    int32_t const build_key = build_left ? join.spec.left_key : join.spec.right_key;
+    int32_t const probe_key = build_left ? join.spec.right_key : join.spec.left_key;
+    plan::KeySample const keys =
+        on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
+                    : sample_on_gpu(*join.context, build, build_key, probe, probe_key);
+    sample = plan::sample_from_counts(keys, build.rows, probe.rows);
+  }
+  uint64_t const limit = on_cpu_plan ? join.context->host_pool->limit_bytes()
+                                     : join.context->device_pool->limit_bytes();
+  join.choice = plan::choose_plan(request, sample, join.context->facts, limit);
+  join.context->log(GPUJOIN_LOG_INFO,
+                    "plan: " + plan::to_text(join.choice.plan) + "; " + join.choice.reason);
+  return join;
+}
+
+}  // namespace gpujoin::execute
