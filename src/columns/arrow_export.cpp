@@ -1,0 +1,138 @@
+#include "src/columns/arrow_export.hpp"
+
+#include <vector>
+
+#include "src/base/copy.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/arrow_nodes.hpp"
+#include "src/columns/page.hpp"
+#include "src/columns/validity_bits.hpp"
+
+namespace gpujoin::columns {
+
+namespace {
+
+using base::Memory;
+
+// The whole result's columns in export order: the pairs, then the output columns.
+std::vector<ExportedColumn> columns_of(const JoinResult& result) {
+  std::vector<ExportedColumn> columns;
+  columns.reserve(result.columns.size() + 2);
+  if (result.has_pairs) {
+    columns.push_back({"left_row", "I", false, 4, result.left_rows, nullptr, 0, 0});
+    columns.push_back({"right_row", "I", false, 4, result.right_rows, nullptr, 0, 0});
+  }
+  for (const ResultColumn& column : result.columns) {
+    // Nullable even when no NULL came out: the schema of a query does not depend on its data.
+    columns.push_back({column.name, column.arrow_format, true, column.width, column.data,
+                       column.null_count == 0 ? nullptr : column.validity, 0, column.null_count});
+  }
+  return columns;
+}
+
+Window window_on(const JoinResult& result, const gpujoin_page& page,
+                 const std::vector<ExportedColumn>& columns) {
+  PageBytes bytes;
+  for (const ExportedColumn& column : columns) {
+    bytes.values_per_row += static_cast<uint64_t>(column.width);
+    if (column.validity != nullptr) ++bytes.host_bitmaps;
+  }
+  return window_of(page, result.rows, bytes);
+}
+
+// A copy of `bytes` bytes of device memory in page-locked memory, complete after base::finish.
+Storage on_host(const JoinResult& result, const Storage& source, uint64_t first_byte,
+                uint64_t bytes) {
+  if (bytes == 0) return nullptr;
+  base::Buffer buffer =
+      result.context->device_pool->allocate(Memory::kPinned, bytes, "the exported page");
+  base::copy(*result.context, buffer.data(), Memory::kPinned,
+             static_cast<const std::byte*>(source.get()) + first_byte, Memory::kDevice, bytes);
+  return make_storage(std::move(buffer));
+}
+
+// Copies the page's rows. It starts at a whole byte of the validity bits, so that none has to be
+// shifted; the array's offset skips the few rows before the page.
+void bring_to_host(const JoinResult& result, const Window& window,
+                   std::vector<ExportedColumn>& columns) {
+  int64_t const lead = window.rows == 0 ? 0 : window.first_row % 8;
+  auto const first_row = static_cast<uint64_t>(window.first_row - lead);
+  int64_t const rows = window.rows + lead;
+  for (ExportedColumn& column : columns) {
+    auto const width = static_cast<uint64_t>(column.width);
+    column.data =
+        on_host(result, column.data, first_row * width, static_cast<uint64_t>(rows) * width);
+    if (column.validity != nullptr) {
+      column.validity = on_host(result, column.validity, first_row / 8, bitmap_bytes(rows));
+    }
+    column.offset = lead;
+  }
+  base::finish(*result.context);
+}
+
+// A page's NULLs are counted where the host can read the bits.
+void count_page_nulls(const Window& window, bool readable, std::vector<ExportedColumn>& columns) {
+  for (ExportedColumn& column : columns) {
+    if (column.validity == nullptr) {
+      column.null_count = 0;
+    } else if (readable) {
+      column.null_count = count_nulls(static_cast<const uint8_t*>(column.validity.get()),
+                                      column.offset, window.rows);
+    } else {
+      column.null_count = -1;
+    }
+  }
+}
+
+void export_columns(const std::vector<ExportedColumn>& columns, int64_t rows, ArrowSchema& schema,
+                    ArrowArray& array) {
+  ArrowArray made{};
+  make_struct_array(columns, rows, made);
+  // The schema is made last, into the caller's struct: nothing after it can fail. Should it throw,
+  // the array is let go of first.
+  struct Undo {
+    ArrowArray* array;
+    ~Undo() {
+      if (array != nullptr) array->release(array);
+    }
+  } undo{&made};
+  make_struct_schema(columns, schema);
+  undo.array = nullptr;
+  array = made;
+}
+
+}  // namespace
+
+void export_page(const JoinResult& result, gpujoin_page& page, ArrowSchema& schema,
+                 ArrowArray& array) {
+  std::vector<ExportedColumn> columns = columns_of(result);
+  Window const window = window_on(result, page, columns);
+  if (result.memory == Memory::kDevice) {
+    bring_to_host(result, window, columns);
+  } else {
+    for (ExportedColumn& column : columns) column.offset = window.first_row;
+  }
+  count_page_nulls(window, true, columns);
+  export_columns(columns, window.rows, schema, array);
+  advance(page, window);
+}
+
+void export_page_device(const JoinResult& result, gpujoin_page& page, ArrowSchema& schema,
+                        ArrowDeviceArray& array) {
+  std::vector<ExportedColumn> columns = columns_of(result);
+  Window const window = window_on(result, page, columns);
+  bool const on_device = result.memory == Memory::kDevice;
+  bool const whole = window.rows == result.rows;
+  for (ExportedColumn& column : columns) column.offset = window.first_row;
+  if (!on_device || !whole) count_page_nulls(window, !on_device, columns);
+
+  ArrowDeviceArray made{};
+  export_columns(columns, window.rows, schema, made.array);
+  made.device_type = on_device ? ARROW_DEVICE_CUDA : ARROW_DEVICE_CPU;
+  made.device_id = on_device ? result.context->facts.cuda_device_id : -1;
+  made.sync_event = nullptr;  // execute returned after the stream had finished
+  array = made;
+  advance(page, window);
+}
+
+}  // namespace gpujoin::columns

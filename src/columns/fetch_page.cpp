@@ -1,0 +1,240 @@
+#include "src/columns/fetch_page.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "src/base/copy.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/page.hpp"
+#include "src/columns/validity_bits.hpp"
+
+namespace gpujoin::columns {
+
+namespace {
+
+using base::fail;
+using base::Memory;
+
+// One of the caller's requests, resolved against the result.
+struct Request {
+  std::string argument;  // "fetches[2]"
+  gpujoin_fetch* fetch = nullptr;
+  const ResultColumn* column = nullptr;  // null: row numbers
+  const std::byte* source = nullptr;
+  int32_t source_width = 0;
+  int32_t target_width = 0;
+  Memory memory = Memory::kHost;  // of the target
+  std::vector<uint8_t> bits;      // the page's validity from bit 0 on, when it is to be written
+  int64_t null_count = 0;
+};
+
+Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request request) {
+  if (!result.has_pairs) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "%s.what asks for row numbers and the join was made without GPUJOIN_OUTPUT_PAIRS",
+         request.argument.c_str());
+  }
+  if (fetch.type != 0 && fetch.type != GPUJOIN_TYPE_UINT32 && fetch.type != GPUJOIN_TYPE_INT64) {
+    fail(GPUJOIN_ERROR_TYPE, "%s.type is %s and row numbers come as UINT32 or INT64",
+         request.argument.c_str(), name_of(fetch.type));
+  }
+  const Storage& rows =
+      fetch.what == GPUJOIN_FETCH_LEFT_INDEX ? result.left_rows : result.right_rows;
+  request.source = static_cast<const std::byte*>(rows.get());
+  request.source_width = 4;
+  request.target_width = fetch.type == GPUJOIN_TYPE_UINT32 ? 4 : 8;
+  return request;
+}
+
+Request resolve_column(const JoinResult& result, gpujoin_fetch& fetch, Request request) {
+  if (fetch.column < 0 || static_cast<size_t>(fetch.column) >= result.columns.size()) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.column is %d and the result has %zu columns",
+         request.argument.c_str(), fetch.column, result.columns.size());
+  }
+  const ResultColumn& column = result.columns[static_cast<size_t>(fetch.column)];
+  if (fetch.type != 0 && fetch.type != column.type) {
+    fail(GPUJOIN_ERROR_TYPE, "%s.type is %s and column %d \"%s\" is %s", request.argument.c_str(),
+         name_of(fetch.type), fetch.column, column.name.c_str(), name_of(column.type));
+  }
+  request.column = &column;
+  request.source = static_cast<const std::byte*>(column.data.get());
+  request.source_width = column.width;
+  request.target_width = column.width;
+  return request;
+}
+
+// Data and validity are declared with one field, so they must agree.
+Memory memory_of_target(base::Context& context, const gpujoin_fetch& fetch,
+                        const std::string& argument) {
+  if (fetch.memory < GPUJOIN_MEMORY_AUTOMATIC || fetch.memory > GPUJOIN_MEMORY_PINNED) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.memory: %d is not a GPUJOIN_MEMORY_*",
+         argument.c_str(), fetch.memory);
+  }
+  const void* first = fetch.data != nullptr ? fetch.data : fetch.validity;
+  if (first == nullptr) return Memory::kHost;
+  Memory const data = base::memory_of(context, first, fetch.memory, (argument + ".data").c_str());
+  if (fetch.validity == nullptr || fetch.data == nullptr) return data;
+  Memory const validity =
+      base::memory_of(context, fetch.validity, fetch.memory, (argument + ".validity").c_str());
+  if ((data == Memory::kDevice) != (validity == Memory::kDevice)) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "%s: one of data and validity lies in device memory, the other one does not",
+         argument.c_str());
+  }
+  return data;
+}
+
+Request resolve(const JoinResult& result, gpujoin_fetch& fetch, size_t index) {
+  Request request;
+  request.argument = "fetches[" + std::to_string(index) + "]";
+  request.fetch = &fetch;
+  switch (fetch.what) {
+    case GPUJOIN_FETCH_COLUMN:
+      request = resolve_column(result, fetch, std::move(request));
+      break;
+    case GPUJOIN_FETCH_LEFT_INDEX:
+    case GPUJOIN_FETCH_RIGHT_INDEX:
+      request = resolve_indices(result, fetch, std::move(request));
+      break;
+    default:
+      fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.what: %d is not a GPUJOIN_FETCH_*",
+           request.argument.c_str(), fetch.what);
+  }
+  request.memory = memory_of_target(*result.context, fetch, request.argument);
+  return request;
+}
+
+PageBytes bytes_of(const std::vector<Request>& requests) {
+  PageBytes bytes;
+  for (const Request& request : requests) {
+    bytes.values_per_row += static_cast<uint64_t>(request.target_width);
+    if (request.fetch->validity == nullptr) continue;
+    ++(request.memory == Memory::kDevice ? bytes.device_bitmaps : bytes.host_bitmaps);
+  }
+  return bytes;
+}
+
+void check_room(const Request& request, int64_t rows) {
+  const gpujoin_fetch& fetch = *request.fetch;
+  uint64_t const data_bytes =
+      static_cast<uint64_t>(rows) * static_cast<uint64_t>(request.target_width);
+  if (rows > 0 && fetch.data == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.data is NULL and the page has %lld rows",
+         request.argument.c_str(), static_cast<long long>(rows));
+  }
+  if (fetch.data_bytes < data_bytes) {
+    fail(GPUJOIN_ERROR_BUFFER_TOO_SMALL, "%s.data_bytes is %llu and the page needs %llu",
+         request.argument.c_str(), static_cast<unsigned long long>(fetch.data_bytes),
+         static_cast<unsigned long long>(data_bytes));
+  }
+  if (fetch.validity == nullptr) return;
+  uint64_t const validity_bytes =
+      request.memory == Memory::kDevice ? bitmap_words_bytes(rows) : bitmap_bytes(rows);
+  if (fetch.validity_bytes < validity_bytes) {
+    fail(GPUJOIN_ERROR_BUFFER_TOO_SMALL, "%s.validity_bytes is %llu and the page needs %llu",
+         request.argument.c_str(), static_cast<unsigned long long>(fetch.validity_bytes),
+         static_cast<unsigned long long>(validity_bytes));
+  }
+}
+
+// Counts the page's NULLs and prepares its bits. Bits of a device result are few: they come to the
+// host to be counted and shifted.
+void prepare_validity(const JoinResult& result, const Window& window, Request& request) {
+  bool const wanted = request.fetch->validity != nullptr;
+  if (request.column == nullptr || request.column->validity == nullptr ||
+      request.column->null_count == 0) {
+    if (wanted) request.bits = all_valid(window.rows);
+    return;
+  }
+  const auto* bits = static_cast<const uint8_t*>(request.column->validity.get());
+  int64_t first_bit = window.first_row;
+  std::vector<uint8_t> on_host;
+  if (result.memory == Memory::kDevice) {
+    int64_t const first_byte = first_bit / 8;
+    first_bit %= 8;
+    on_host.resize(bitmap_bytes(first_bit + window.rows));
+    base::copy(*result.context, on_host.data(), Memory::kHost, bits + first_byte, Memory::kDevice,
+               on_host.size());
+    base::finish(*result.context);
+    bits = on_host.data();
+  }
+  request.null_count = count_nulls(bits, first_bit, window.rows);
+  if (wanted) {
+    request.bits = rebased(bits, first_bit, window.rows);
+  } else if (request.null_count > 0) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.validity is NULL and the page has %lld NULLs",
+         request.argument.c_str(), static_cast<long long>(request.null_count));
+  }
+}
+
+// Turns `rows` uint32 into int64 where they stand: they fill the upper half of the memory, and
+// writing from the front never reaches one that is still to be read.
+void widen_in_place(void* values, int64_t rows) {
+  auto* out = static_cast<std::byte*>(values);
+  const std::byte* in = out + rows * 4;
+  for (int64_t i = 0; i < rows; ++i) {
+    uint32_t narrow = 0;
+    std::memcpy(&narrow, in + i * 4, sizeof(narrow));
+    int64_t const wide = narrow;
+    std::memcpy(out + i * 8, &wide, sizeof(wide));
+  }
+}
+
+// Row numbers as int64. A host target is widened in place; a device target in pieces on the host.
+void write_wide_indices(const JoinResult& result, const std::byte* source, int64_t rows,
+                        std::byte* target, Memory target_memory) {
+  if (target_memory != Memory::kDevice) {
+    base::copy(*result.context, target + rows * 4, target_memory, source, result.memory,
+               static_cast<uint64_t>(rows) * 4);
+    base::finish(*result.context);
+    widen_in_place(target, rows);
+    return;
+  }
+  constexpr int64_t kPieceRows = 1 << 20;
+  std::vector<std::byte> piece(static_cast<size_t>(std::min(rows, kPieceRows)) * 8);
+  for (int64_t done = 0; done < rows; done += kPieceRows) {
+    int64_t const now = std::min(rows - done, kPieceRows);
+    write_wide_indices(result, source + done * 4, now, piece.data(), Memory::kHost);
+    base::copy(*result.context, target + done * 8, target_memory, piece.data(), Memory::kHost,
+               static_cast<uint64_t>(now) * 8);
+    base::finish(*result.context);  // the piece is about to be overwritten
+  }
+}
+
+void write_page(const JoinResult& result, const Window& window, const Request& request) {
+  if (window.rows == 0) return;
+  auto* target = static_cast<std::byte*>(request.fetch->data);
+  const std::byte* source = request.source + window.first_row * request.source_width;
+  if (request.target_width != request.source_width) {
+    write_wide_indices(result, source, window.rows, target, request.memory);
+  } else {
+    base::copy(*result.context, target, request.memory, source, result.memory,
+               static_cast<uint64_t>(window.rows) * static_cast<uint64_t>(request.source_width));
+  }
+  if (request.fetch->validity == nullptr) return;
+  uint64_t const bytes =
+      request.memory == Memory::kDevice ? request.bits.size() : bitmap_bytes(window.rows);
+  base::copy(*result.context, request.fetch->validity, request.memory, request.bits.data(),
+             Memory::kHost, bytes);
+}
+
+}  // namespace
+
+void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_fetch> fetches) {
+  std::vector<Request> requests;
+  requests.reserve(fetches.size());
+  for (size_t i = 0; i < fetches.size(); ++i) requests.push_back(resolve(result, fetches[i], i));
+
+  Window const window = window_of(page, result.rows, bytes_of(requests));
+  for (const Request& request : requests) check_room(request, window.rows);
+  for (Request& request : requests) prepare_validity(result, window, request);
+
+  for (const Request& request : requests) write_page(result, window, request);
+  base::finish(*result.context);
+  for (const Request& request : requests) request.fetch->null_count = request.null_count;
+  advance(page, window);
+}
+
+}  // namespace gpujoin::columns

@@ -1,0 +1,24 @@
+// validity_bits.hpp: Arrow bitmaps in host memory. Bit r of byte r / 8 is row r's; 1 = valid.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gpujoin::columns {
+
+// Bytes that `rows` bits take, in whole bytes and in whole 4-byte words.
+constexpr uint64_t bitmap_bytes(int64_t rows) { return (static_cast<uint64_t>(rows) + 7) / 8; }
+constexpr uint64_t bitmap_words_bytes(int64_t rows) {
+  return (static_cast<uint64_t>(rows) + 31) / 32 * 4;
+}
+
+// Zero bits among `rows` bits from `first_bit` on. Reads only the bytes that hold them.
+int64_t count_nulls(const uint8_t* bits, int64_t first_bit, int64_t rows);
+
+// The same bits from bit 0 on, in whole words; the bits after the last row are zero.
+std::vector<uint8_t> rebased(const uint8_t* bits, int64_t first_bit, int64_t rows);
+
+// `rows` ones, in whole words; the bits after the last row are zero.
+std::vector<uint8_t> all_valid(int64_t rows);
+
+}  // namespace gpujoin::columns
