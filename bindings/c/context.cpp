@@ -1,0 +1,110 @@
+// context.cpp: gpujoin.h section 4.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "bindings/c/arguments.hpp"
+#include "bindings/c/guard.hpp"
+#include "bindings/c/handles.hpp"
+
+namespace gpujoin::shim {
+
+namespace {
+
+gpujoin_allocator checked_allocator(const gpujoin_allocator* given) {
+  gpujoin_allocator const allocator = read_struct(given, "options.allocator");
+  check_reserved(allocator.reserved, "options.allocator.reserved");
+  if (allocator.allocate == nullptr || allocator.deallocate == nullptr) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "options.allocator: allocate and deallocate must both be given");
+  }
+  return allocator;
+}
+
+void check_options(const gpujoin_context_options& options) {
+  check_range(options.device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
+  check_range(options.cuda_device_id, 0, INT32_MAX, "options.cuda_device_id");
+  check_range(options.cpu_threads, 0, INT32_MAX, "options.cpu_threads");
+  if (options.device == GPUJOIN_DEVICE_CPU && options.cuda_stream != nullptr) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "options.cuda_stream is given and options.device is GPUJOIN_DEVICE_CPU");
+  }
+}
+
+// For calls that a lost device does not hinder, because they only read what the host knows. A child
+// process must not even take the pool's lock, which a thread of the parent may have held.
+void check_same_process(const base::Context& context) {
+  if (context.pid != getpid()) context.check_usable();
+}
+
+gpujoin_context_info info_of(const base::Context& context) {
+  gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
+  const base::Pool& pool = context.is_cuda() ? *context.device_pool : *context.host_pool;
+  info.device = context.is_cuda() ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
+  std::snprintf(info.device_name, sizeof(info.device_name), "%s", context.facts.name.c_str());
+  std::snprintf(info.reason, sizeof(info.reason), "%s", context.reason.c_str());
+  info.cuda_device_id = context.is_cuda() ? context.facts.cuda_device_id : -1;
+  info.cpu_threads = context.cpu_threads;
+  info.memory_limit_bytes = pool.limit_bytes();
+  info.memory_used_bytes = pool.held_bytes();
+  info.memory_peak_bytes = pool.peak_bytes();
+  return info;
+}
+
+}  // namespace
+
+}  // namespace gpujoin::shim
+
+using namespace gpujoin::shim;
+using gpujoin::base::Context;
+
+gpujoin_status gpujoin_context_create(const gpujoin_context_options* options, gpujoin_context** out,
+                                      gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  return guard(nullptr, error, [&] {
+    check_given(out, "out");
+    gpujoin_context_options chosen = GPUJOIN_CONTEXT_OPTIONS_INIT;
+    if (options != nullptr) chosen = read_struct(options, "options");
+    check_options(chosen);
+    gpujoin_allocator allocator = GPUJOIN_ALLOCATOR_INIT;
+    if (chosen.allocator != nullptr) {
+      allocator = checked_allocator(chosen.allocator);
+      chosen.allocator = &allocator;
+    }
+    auto handle = std::make_unique<gpujoin_context>();
+    handle->context = gpujoin::base::create_context(chosen);
+    *out = handle.release();
+  });
+}
+
+gpujoin_status gpujoin_context_get_info(gpujoin_context* context, gpujoin_context_info* info,
+                                        gpujoin_error* error) {
+  return guard(nullptr, error, [&] {
+    check_given(context, "context");
+    read_struct(info, "info");
+    check_same_process(*context->context);
+    write_struct(info_of(*context->context), info);
+  });
+}
+
+gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpujoin_error* error) {
+  return guard(nullptr, error, [&] {
+    check_given(context, "context");
+    check_same_process(*context->context);
+    context->context->cancel_requested.store(true);
+  });
+}
+
+gpujoin_status gpujoin_context_trim(gpujoin_context* context, gpujoin_error* error) {
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(context, "context");
+    held->check_usable();
+    held->host_pool->trim();
+    if (held->device_pool != nullptr) held->device_pool->trim();
+  });
+}
+
+void gpujoin_context_destroy(gpujoin_context* context) { delete context; }

@@ -1,0 +1,123 @@
+#include "bindings/c/join_spec.hpp"
+
+#include <string>
+#include <vector>
+
+#include "bindings/c/arguments.hpp"
+#include "src/base/status.hpp"
+
+namespace gpujoin::shim {
+
+namespace {
+
+using base::fail;
+using columns::ColumnView;
+using columns::Relation;
+
+const ColumnView& column_of(const Relation& relation, int32_t index, const std::string& argument) {
+  if (index < 0 || static_cast<size_t>(index) >= relation.columns.size()) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s is %d and the relation has %zu columns",
+         argument.c_str(), index, relation.columns.size());
+  }
+  return relation.columns[static_cast<size_t>(index)];
+}
+
+// "left_keys[0]: column 2 \"price\" of type FLOAT64".
+std::string describe(const ColumnView& column, int32_t index, const std::string& argument) {
+  std::string text = argument + ": column " + std::to_string(index) + " \"" + column.name + "\"";
+  if (column.type != 0) return text + " of type " + columns::name_of(column.type);
+  return text + " of Arrow format \"" + column.arrow_format + "\"";
+}
+
+int32_t checked_key(const Relation& relation, const int32_t* keys, const char* argument) {
+  check_given(keys, argument);
+  std::string const name = std::string(argument) + "[0]";
+  const ColumnView& key = column_of(relation, keys[0], name);
+  if (!columns::is_key_type(key.type)) {
+    fail(GPUJOIN_ERROR_TYPE,
+         "%s cannot be a key: keys are integers, dates and timestamps of 4 or 8 bytes",
+         describe(key, keys[0], name).c_str());
+  }
+  return keys[0];
+}
+
+std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* indices,
+                                     int32_t count, const std::string& side) {
+  check_range(count, 0, INT32_MAX, ("spec." + side + "_column_count").c_str());
+  std::string const argument = "spec." + side + "_columns";
+  if (count > 0) check_given(indices, argument.c_str());
+  std::vector<int32_t> checked;
+  checked.reserve(static_cast<size_t>(count));
+  for (int32_t i = 0; i < count; ++i) {
+    std::string const name = argument + "[" + std::to_string(i) + "]";
+    const ColumnView& column = column_of(relation, indices[i], name);
+    if (column.type == 0) {
+      fail(GPUJOIN_ERROR_TYPE,
+           "%s cannot be materialized: its values have no fixed width that this version moves",
+           describe(column, indices[i], name).c_str());
+    }
+    checked.push_back(indices[i]);
+  }
+  return checked;
+}
+
+}  // namespace
+
+columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
+                               const Relation& right) {
+  gpujoin_join_spec const known = read_struct(given, "spec");
+  check_range(known.kind, GPUJOIN_JOIN_INNER, INT32_MAX, "spec.kind");
+  if (known.kind != GPUJOIN_JOIN_INNER) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.kind: %d; this version knows GPUJOIN_JOIN_INNER only",
+         known.kind);
+  }
+  check_range(known.key_count, 1, INT32_MAX, "spec.key_count");
+  if (known.key_count != 1) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on one key column",
+         known.key_count);
+  }
+  check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
+
+  columns::JoinSpec spec;
+  spec.left_key = checked_key(left, known.left_keys, "spec.left_keys");
+  spec.right_key = checked_key(right, known.right_keys, "spec.right_keys");
+  const ColumnView& left_key = left.columns[static_cast<size_t>(spec.left_key)];
+  const ColumnView& right_key = right.columns[static_cast<size_t>(spec.right_key)];
+  if (left_key.type != right_key.type) {
+    fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
+         describe(left_key, spec.left_key, "spec.left_keys[0]").c_str(),
+         describe(right_key, spec.right_key, "spec.right_keys[0]").c_str());
+  }
+  spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
+  spec.right_columns =
+      checked_columns(right, known.right_columns, known.right_column_count, "right");
+
+  bool const named = !spec.left_columns.empty() || !spec.right_columns.empty();
+  spec.pairs = known.output == 0 ? !named : (known.output & GPUJOIN_OUTPUT_PAIRS) != 0;
+  spec.materialize = known.output == 0 ? named : (known.output & GPUJOIN_OUTPUT_COLUMNS) != 0;
+  if (named && !spec.materialize) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "spec.output lacks GPUJOIN_OUTPUT_COLUMNS and output columns are named");
+  }
+  return spec;
+}
+
+gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
+                                     const base::Context& context) {
+  if (given == nullptr) return GPUJOIN_PLAN_OPTIONS_INIT;
+  gpujoin_plan_options const options = read_struct(given, "options");
+  check_range(options.device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
+  check_range(options.algorithm, GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX,
+              "options.algorithm");
+  check_range(options.transform, 0, GPUJOIN_TRANSFORM_RADIX_SORT, "options.transform");
+  check_range(options.match, 0, GPUJOIN_MATCH_MERGE_PATH, "options.match");
+  check_range(options.gather, 0, GPUJOIN_GATHER_TRANSFORMED, "options.gather");
+  check_range(options.build_side, 0, GPUJOIN_SIDE_RIGHT, "options.build_side");
+  check_range(options.radix_bits, 0, 16, "options.radix_bits");
+  if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "options.device asks for CUDA and the context runs on the CPU");
+  }
+  return options;
+}
+
+}  // namespace gpujoin::shim

@@ -1,0 +1,110 @@
+// plan.cpp: gpujoin.h section 7, and gpujoin_join.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bindings/c/arguments.hpp"
+#include "bindings/c/guard.hpp"
+#include "bindings/c/handles.hpp"
+#include "bindings/c/join_spec.hpp"
+
+namespace gpujoin::shim {
+
+namespace {
+
+void check_same_context(const base::Context& context, const gpujoin_relation* relation,
+                        const char* name) {
+  check_given(relation, name);
+  if (relation->relation->context.get() != &context) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was made from another context", name);
+  }
+}
+
+execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
+                               const gpujoin_relation* left, const gpujoin_relation* right,
+                               const gpujoin_join_spec* spec, const gpujoin_plan_options* options) {
+  check_given(context.get(), "context");
+  check_same_context(*context, left, "left");
+  check_same_context(*context, right, "right");
+  columns::JoinSpec checked = checked_spec(spec, *left->relation, *right->relation);
+  gpujoin_plan_options const chosen = checked_options(options, *context);
+  context->check_usable();
+  // A request to cancel that came before is this planning's.
+  context->check_cancelled();
+  return execute::make_plan(context, left->relation, right->relation, std::move(checked), chosen);
+}
+
+std::shared_ptr<const columns::JoinResult> execute_plan(const execute::PlannedJoin& join) {
+  join.context->check_usable();
+  join.context->check_cancelled();
+  return execute::execute(join);
+}
+
+}  // namespace
+
+}  // namespace gpujoin::shim
+
+using namespace gpujoin::shim;
+
+gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relation* left,
+                                   const gpujoin_relation* right, const gpujoin_join_spec* spec,
+                                   const gpujoin_plan_options* options, gpujoin_plan** out,
+                                   gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(out, "out");
+    auto handle = std::make_unique<gpujoin_plan>();
+    handle->join = std::make_shared<const gpujoin::execute::PlannedJoin>(
+        make_plan(held, left, right, spec, options));
+    *out = handle.release();
+  });
+}
+
+gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size_t* length,
+                                    gpujoin_error* error) {
+  return guard(nullptr, error, [&] {
+    check_given(plan, "plan");
+    check_given(length, "length");
+    if (*length > 0) check_given(buffer, "buffer");
+    const auto& join = *plan->join;
+    std::string const text = gpujoin::plan::explain(join.choice, join.request, join.context->facts);
+    size_t const needed = text.size() + 1;
+    size_t const room = std::exchange(*length, needed);
+    if (room < needed) {
+      gpujoin::base::fail(GPUJOIN_ERROR_BUFFER_TOO_SMALL,
+                          "buffer has %zu bytes and the text needs %zu", room, needed);
+    }
+    std::memcpy(buffer, text.c_str(), needed);
+  });
+}
+
+gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
+                                    gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(plan);
+  return guard(held, error, [&] {
+    check_given(plan, "plan");
+    check_given(out, "out");
+    auto handle = std::make_unique<gpujoin_result>();
+    handle->result = execute_plan(*plan->join);
+    *out = handle.release();
+  });
+}
+
+void gpujoin_plan_destroy(gpujoin_plan* plan) { delete plan; }
+
+gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* left,
+                            const gpujoin_relation* right, const gpujoin_join_spec* spec,
+                            const gpujoin_plan_options* options, gpujoin_result** out,
+                            gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(out, "out");
+    auto handle = std::make_unique<gpujoin_result>();
+    handle->result = execute_plan(make_plan(held, left, right, spec, options));
+    *out = handle.release();
+  });
+}

@@ -1,0 +1,74 @@
+// relation.cpp: gpujoin.h section 5.
+#include <memory>
+#include <vector>
+
+#include "bindings/c/arguments.hpp"
+#include "bindings/c/guard.hpp"
+#include "bindings/c/handles.hpp"
+#include "src/columns/arrow_import.hpp"
+#include "src/columns/register_columns.hpp"
+
+using namespace gpujoin::shim;
+
+gpujoin_status gpujoin_relation_create(gpujoin_context* context, int64_t rows,
+                                       const gpujoin_column* columns, int32_t column_count,
+                                       gpujoin_relation** out, gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(context, "context");
+    check_given(out, "out");
+    held->check_usable();
+    std::vector<gpujoin_column> const known =
+        read_array(columns, column_count, "columns", "column_count");
+    auto handle = std::make_unique<gpujoin_relation>();
+    handle->relation = gpujoin::columns::register_columns(held, rows, known);
+    *out = handle.release();
+  });
+}
+
+gpujoin_status gpujoin_relation_import(gpujoin_context* context, ArrowSchema* schema,
+                                       ArrowArray* array, gpujoin_relation** out,
+                                       gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(context, "context");
+    check_given(schema, "schema");
+    check_given(array, "array");
+    check_given(out, "out");
+    held->check_usable();
+    // The handle first: after the import the caller's structs are moved in.
+    auto handle = std::make_unique<gpujoin_relation>();
+    handle->relation = gpujoin::columns::import_arrow(held, *schema, *array);
+    *out = handle.release();
+  });
+}
+
+gpujoin_status gpujoin_relation_import_device(gpujoin_context* context, ArrowSchema* schema,
+                                              ArrowDeviceArray* array, gpujoin_relation** out,
+                                              gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(context, "context");
+    check_given(schema, "schema");
+    check_given(array, "array");
+    check_given(out, "out");
+    held->check_usable();
+    auto handle = std::make_unique<gpujoin_relation>();
+    handle->relation = gpujoin::columns::import_arrow_device(held, *schema, *array);
+    *out = handle.release();
+  });
+}
+
+gpujoin_status gpujoin_relation_get_size(const gpujoin_relation* relation, int64_t* rows,
+                                         int32_t* columns, gpujoin_error* error) {
+  return guard(nullptr, error, [&] {
+    check_given(relation, "relation");
+    if (rows != nullptr) *rows = relation->relation->rows;
+    if (columns != nullptr) *columns = static_cast<int32_t>(relation->relation->columns.size());
+  });
+}
+
+void gpujoin_relation_destroy(gpujoin_relation* relation) { delete relation; }

@@ -1,0 +1,39 @@
+// version.cpp: gpujoin.h sections 2 and 3: the version and the names of the statuses.
+#include "gpujoin.h"
+
+#define GPUJOIN_TEXT_OF(number) #number
+#define GPUJOIN_TEXT(number) GPUJOIN_TEXT_OF(number)
+
+int32_t gpujoin_version_number(void) { return GPUJOIN_VERSION_NUMBER; }
+
+const char* gpujoin_version_string(void) {
+  return GPUJOIN_TEXT(GPUJOIN_VERSION_MAJOR) "." GPUJOIN_TEXT(
+      GPUJOIN_VERSION_MINOR) "." GPUJOIN_TEXT(GPUJOIN_VERSION_PATCH);
+}
+
+const char* gpujoin_status_name(gpujoin_status status) {
+#define GPUJOIN_NAME(code) \
+  case code:               \
+    return #code
+  switch (status) {
+    GPUJOIN_NAME(GPUJOIN_OK);
+    GPUJOIN_NAME(GPUJOIN_ERROR_INVALID_ARGUMENT);
+    GPUJOIN_NAME(GPUJOIN_ERROR_ABI_MISMATCH);
+    GPUJOIN_NAME(GPUJOIN_ERROR_UNSUPPORTED);
+    GPUJOIN_NAME(GPUJOIN_ERROR_TYPE);
+    GPUJOIN_NAME(GPUJOIN_ERROR_ILLEGAL_PLAN);
+    GPUJOIN_NAME(GPUJOIN_ERROR_OUT_OF_MEMORY);
+    GPUJOIN_NAME(GPUJOIN_ERROR_MEMORY_LIMIT);
+    GPUJOIN_NAME(GPUJOIN_ERROR_TOO_MANY_ROWS);
+    GPUJOIN_NAME(GPUJOIN_ERROR_BUFFER_TOO_SMALL);
+    GPUJOIN_NAME(GPUJOIN_ERROR_CANCELLED);
+    GPUJOIN_NAME(GPUJOIN_ERROR_NO_DEVICE);
+    GPUJOIN_NAME(GPUJOIN_ERROR_CUDA);
+    GPUJOIN_NAME(GPUJOIN_ERROR_DEVICE_LOST);
+    GPUJOIN_NAME(GPUJOIN_ERROR_FORKED);
+    GPUJOIN_NAME(GPUJOIN_ERROR_INTERNAL);
+    default:
+      return "GPUJOIN_ERROR_UNKNOWN";
+  }
+#undef GPUJOIN_NAME
+}
