@@ -436,7 +436,7 @@ typedef struct gpujoin_plan_options {
  * out       on success a new plan. It refers to both relations and may be executed any number of times.
  * Blocking: samples keys when the planner has a choice to make (tens of microseconds on a GPU).
  * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED, TYPE, ILLEGAL_PLAN, OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED,
- *           CUDA, DEVICE_LOST, FORKED.
+ *           NO_DEVICE (options.device CUDA on a CPU context), CUDA, DEVICE_LOST, FORKED.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_create(gpujoin_context* context,
                                                const gpujoin_relation* left,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gpujoin.h"
-#include "src/base/context.hpp"
 #include "src/columns/column.hpp"
 
 namespace gpujoin::shim {
@@ -11,8 +10,8 @@ namespace gpujoin::shim {
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const columns::Relation& left,
                                const columns::Relation& right);
 
-// All automatic for NULL. Whether the techniques fit together is the planner's to say.
-gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
-                                     const base::Context& context);
+// All automatic for NULL. Whether the techniques fit together, and whether the device is there, is
+// the planner's to say.
+gpujoin_plan_options checked_options(const gpujoin_plan_options* given);
 
 }  // namespace gpujoin::shim
