@@ -1,0 +1,68 @@
+"""Relational joins on an NVIDIA GPU, or on the CPU of a machine without one: libgpujoin for Python.
+
+    import gpujoin
+    result = gpujoin.join(orders, lines, "o_orderkey", "l_orderkey")
+    table = result.to_table()
+
+Tables come and go as Arrow. `python -m gpujoin` joins files from the command line.
+"""
+
+from ._abi import library as _library
+from ._context import Context, ContextInfo
+from ._plan import Plan, join, plan
+from ._result import Result, Stage, Statistics
+from .errors import (
+    AbiMismatch,
+    BufferTooSmall,
+    Cancelled,
+    CudaError,
+    DeviceLost,
+    Forked,
+    GpujoinError,
+    IllegalPlan,
+    InternalError,
+    InvalidArgument,
+    LibraryNotFound,
+    MemoryLimit,
+    NoDevice,
+    OutOfMemory,
+    TooManyRows,
+    TypeMismatch,
+    Unsupported,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AbiMismatch",
+    "BufferTooSmall",
+    "Cancelled",
+    "Context",
+    "ContextInfo",
+    "CudaError",
+    "DeviceLost",
+    "Forked",
+    "GpujoinError",
+    "IllegalPlan",
+    "InternalError",
+    "InvalidArgument",
+    "LibraryNotFound",
+    "MemoryLimit",
+    "NoDevice",
+    "OutOfMemory",
+    "Plan",
+    "Result",
+    "Stage",
+    "Statistics",
+    "TooManyRows",
+    "TypeMismatch",
+    "Unsupported",
+    "join",
+    "library_version",
+    "plan",
+]
+
+
+def library_version() -> str:
+    """The version of the loaded library, for example "0.1.0". Errors: LibraryNotFound."""
+    return _library().gpujoin_version_string().decode()

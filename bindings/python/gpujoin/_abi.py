@@ -1,0 +1,352 @@
+"""The C ABI of libgpujoin for ctypes. include/gpujoin.h is the manual; names and order are its."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+from collections.abc import Iterator
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    c_char,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from pathlib import Path
+from typing import Any
+
+from .errors import LibraryNotFound, error_of
+
+VERSION = (0, 1)  # of the header that this file follows
+ENVIRONMENT = "GPUJOIN_LIBRARY"
+NAMES = ("libgpujoin.so.0.1", "libgpujoin.so.0", "libgpujoin.so")
+
+DEVICES = {"auto": 0, "cuda": 1, "cpu": 2}
+ALGORITHMS = {
+    "auto": 0,
+    "nop": 1,
+    "phj_om": 2,
+    "phj_gfur": 3,
+    "smj_om": 4,
+    "smj_um": 5,
+    "cpu_radix": 6,
+}
+TRANSFORMS = {"auto": 0, "none": 1, "radix_onesweep": 2, "radix_sort": 3}
+MATCHES = {"auto": 0, "global_table": 1, "co_partitions": 2, "merge_path": 3}
+GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2}
+SIDES = {"auto": 0, "left": 1, "right": 2}
+
+INNER = 1
+OUTPUT_COLUMNS = 1
+OUTPUT_PAIRS = 2
+
+FETCH_LEFT_INDEX = 2
+FETCH_RIGHT_INDEX = 3
+TYPE_UINT32 = 7
+MEMORY_HOST = 1
+
+ARROW_DEVICE_CPU = 1
+
+LogFunction = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
+ProgressFunction = CFUNCTYPE(c_int32, c_char_p, c_int64, c_int64, c_void_p)
+
+
+class Error(ctypes.Structure):
+    _fields_ = [
+        ("message", c_char * 512),
+        ("status", c_int32),
+        ("cuda_code", c_int32),
+        ("is_sticky", c_int32),
+        ("reserved", c_int32 * 13),
+    ]
+
+
+class Struct(ctypes.Structure):
+    """A struct that opens with struct_size: sets it, and zeroes what is not named."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(struct_size=ctypes.sizeof(type(self)), **fields)
+
+
+class ContextOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("cuda_device_id", c_int32),
+        ("cpu_threads", c_int32),
+        ("memory_limit_bytes", c_uint64),
+        ("cuda_stream", c_void_p),
+        ("allocator", c_void_p),
+        ("log", LogFunction),
+        ("log_user", c_void_p),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
+    ]
+
+
+class ContextInfo(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("device_name", c_char * 128),
+        ("reason", c_char * 256),
+        ("cuda_device_id", c_int32),
+        ("cpu_threads", c_int32),
+        ("memory_limit_bytes", c_uint64),
+        ("memory_used_bytes", c_uint64),
+        ("memory_peak_bytes", c_uint64),
+    ]
+
+
+class JoinSpec(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("key_count", c_int32),
+        ("output", c_int32),
+        ("left_keys", POINTER(c_int32)),
+        ("right_keys", POINTER(c_int32)),
+        ("left_columns", POINTER(c_int32)),
+        ("right_columns", POINTER(c_int32)),
+        ("left_column_count", c_int32),
+        ("right_column_count", c_int32),
+    ]
+
+
+class PlanOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("algorithm", c_int32),
+        ("transform", c_int32),
+        ("match", c_int32),
+        ("gather", c_int32),
+        ("build_side", c_int32),
+        ("radix_bits", c_int32),
+    ]
+
+
+class Page(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("first_row", c_int64),
+        ("max_rows", c_int64),
+        ("max_bytes", c_uint64),
+        ("rows", c_int64),
+    ]
+
+
+class Fetch(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("what", c_int32),
+        ("column", c_int32),
+        ("type", c_int32),
+        ("data", c_void_p),
+        ("data_bytes", c_uint64),
+        ("validity", c_void_p),
+        ("validity_bytes", c_uint64),
+        ("memory", c_int32),
+        ("reserved", c_int32),
+        ("null_count", c_int64),
+    ]
+
+
+class Statistics(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("plan", c_char * 192),
+        ("reason", c_char * 256),
+        ("left_rows", c_int64),
+        ("right_rows", c_int64),
+        ("output_rows", c_int64),
+        ("milliseconds", c_double),
+        ("predicted_bytes", c_uint64),
+        ("peak_memory_bytes", c_uint64),
+        ("stage_count", c_int32),
+        ("output_resumes", c_int32),
+    ]
+
+
+class StageStatistics(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("stage", c_char * 32),
+        ("technique", c_char * 64),
+        ("milliseconds", c_double),
+        ("predicted_bytes", c_uint64),
+    ]
+
+
+class ArrowSchema(ctypes.Structure):
+    _fields_ = [
+        ("format", c_char_p),
+        ("name", c_char_p),
+        ("metadata", c_void_p),
+        ("flags", c_int64),
+        ("n_children", c_int64),
+        ("children", c_void_p),
+        ("dictionary", c_void_p),
+        ("release", c_void_p),
+        ("private_data", c_void_p),
+    ]
+
+
+class ArrowArray(ctypes.Structure):
+    _fields_ = [
+        ("length", c_int64),
+        ("null_count", c_int64),
+        ("offset", c_int64),
+        ("n_buffers", c_int64),
+        ("n_children", c_int64),
+        ("buffers", c_void_p),
+        ("children", c_void_p),
+        ("dictionary", c_void_p),
+        ("release", c_void_p),
+        ("private_data", c_void_p),
+    ]
+
+
+class ArrowDeviceArray(ctypes.Structure):
+    _fields_ = [
+        ("array", ArrowArray),
+        ("device_id", c_int64),
+        ("device_type", c_int32),
+        ("sync_event", c_void_p),
+        ("reserved", c_int64 * 3),
+    ]
+
+
+HANDLE = c_void_p
+OUT = POINTER(c_void_p)
+ERROR = POINTER(Error)
+
+# name: argument types, the error excepted. All of these answer a status and take an error last.
+FUNCTIONS: dict[str, list[Any]] = {
+    "context_create": [POINTER(ContextOptions), OUT],
+    "context_get_info": [HANDLE, POINTER(ContextInfo)],
+    "context_cancel": [HANDLE],
+    "context_trim": [HANDLE],
+    "relation_import": [HANDLE, c_void_p, c_void_p, OUT],
+    "relation_import_device": [HANDLE, c_void_p, c_void_p, OUT],
+    "plan_create": [HANDLE, HANDLE, HANDLE, POINTER(JoinSpec), POINTER(PlanOptions), OUT],
+    "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
+    "plan_execute": [HANDLE, OUT],
+    "result_get_rows": [HANDLE, POINTER(c_int64)],
+    "result_fetch": [HANDLE, POINTER(Page), POINTER(Fetch), c_int32],
+    "result_export": [HANDLE, POINTER(Page), POINTER(ArrowSchema), POINTER(ArrowArray)],
+    "result_get_statistics": [HANDLE, POINTER(Statistics)],
+    "result_get_stage": [HANDLE, c_int32, POINTER(StageStatistics)],
+}
+HANDLE_TYPES = ("context", "relation", "plan", "result")
+
+_library: ctypes.CDLL | None = None
+
+
+def _candidates() -> Iterator[str]:
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        yield named
+        return
+    beside = Path(__file__).parent
+    yield from (str(beside / name) for name in NAMES if (beside / name).exists())
+    yield from NAMES
+    found = ctypes.util.find_library("gpujoin")
+    if found:
+        yield found
+
+
+def library() -> ctypes.CDLL:
+    """The library, loaded at the first call.
+
+    It is looked for under the path in the environment variable GPUJOIN_LIBRARY, and nowhere else
+    when that is set; then beside this package; then by name, as the system's loader does.
+    Errors: LibraryNotFound, which says what was tried.
+    """
+    global _library
+    if _library is None:
+        _library = _load()
+    return _library
+
+
+def _load() -> ctypes.CDLL:
+    tried = []
+    for path in _candidates():
+        try:
+            loaded = ctypes.CDLL(path)
+            number = loaded.gpujoin_version_number()
+        except (OSError, AttributeError) as error:
+            tried.append(f"{path} ({error})")
+            continue
+        version = (number // 10000, number // 100 % 100)
+        if version != VERSION:
+            wanted = ".".join(map(str, VERSION))
+            tried.append(f"{path} (its version is {version[0]}.{version[1]}, not {wanted})")
+            continue
+        _declare(loaded)
+        return loaded
+    raise LibraryNotFound(
+        f"libgpujoin was not found; set {ENVIRONMENT} to its path. Tried: " + "; ".join(tried)
+    )
+
+
+def _declare(loaded: ctypes.CDLL) -> None:
+    for name, arguments in FUNCTIONS.items():
+        function = getattr(loaded, "gpujoin_" + name)
+        function.argtypes = [*arguments, ERROR]
+        function.restype = c_int32
+    for name in HANDLE_TYPES:
+        destroy = getattr(loaded, f"gpujoin_{name}_destroy")
+        destroy.argtypes = [HANDLE]
+        destroy.restype = None
+    loaded.gpujoin_version_string.restype = c_char_p
+
+
+def invoke(name: str, *arguments: Any) -> None:
+    """Calls gpujoin_<name>; raises the exception of its status when that is not 0."""
+    error = Error()
+    status = getattr(library(), "gpujoin_" + name)(*arguments, ctypes.byref(error))
+    if status != 0:
+        message = error.message.decode("utf-8", "replace")
+        raise error_of(status, message, error.cuda_code, bool(error.is_sticky))
+
+
+class Handle:
+    """Owns one gpujoin_<kind>; destroyed with the object, or earlier by close().
+
+    In a child made by fork nothing is destroyed: the handle is the parent's.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._destroy = getattr(library(), f"gpujoin_{kind}_destroy")
+        self._process = os.getpid()
+        self.pointer = c_void_p()
+
+    @property
+    def out(self) -> Any:
+        """What a create function takes as its `out`."""
+        return ctypes.byref(self.pointer)
+
+    def close(self) -> None:
+        pointer, self.pointer = self.pointer, c_void_p()
+        if pointer and os.getpid() == self._process:
+            self._destroy(pointer)
+
+    def __del__(self) -> None:
+        if hasattr(self, "pointer"):
+            self.close()
+
+
+def text(raw: bytes) -> str:
+    """A fixed char array, or a const char*, as text."""
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,163 @@
+"""Files of the command line: reading some columns, writing page by page, and a progress bar."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Callable, TextIO
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.ipc
+import pyarrow.parquet
+
+FORMATS = {".parquet": "parquet", ".feather": "arrow", ".arrow": "arrow", ".csv": "csv"}
+
+Report = Callable[[int, int], Any]
+
+
+class FileError(Exception):
+    """A file cannot be read or written; the text names it."""
+
+
+def _format(path: Path) -> str:
+    found = FORMATS.get(path.suffix.lower())
+    if found is None:
+        raise ValueError(f"{path}: the name must end in one of {', '.join(FORMATS)}")
+    return found
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors of a file as one line that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise FileError(f"{path}: {error}") from None
+
+
+class TableFile:
+    """A table in a file: its schema is read at once, columns when asked for.
+
+    Errors: ValueError for an ending that says nothing, FileError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._format = _format(path)
+        with _naming(path):
+            if path.is_dir():
+                raise IsADirectoryError(0, "is a directory")
+            path.open("rb").close()  # for the plain message of the system
+            if self._format == "parquet":
+                self.schema = pyarrow.parquet.read_schema(path)
+            elif self._format == "arrow":
+                with pyarrow.ipc.open_file(path) as file:
+                    self.schema = file.schema
+            else:
+                with pyarrow.csv.open_csv(path) as reader:
+                    self.schema = reader.schema
+
+    def read(self, columns: Sequence[int], report: Report) -> pa.Table:
+        """The columns at some positions, ascending; report is called with (steps done, in all)."""
+        names = [self.schema.names[i] for i in columns]
+        with _naming(self.path):
+            if self._format == "parquet":
+                return self._read_parquet(names, report)
+            report(0, 1)
+            if self._format == "arrow":
+                return pyarrow.feather.read_table(self.path, columns=names)
+            convert = pyarrow.csv.ConvertOptions(include_columns=names)
+            return pyarrow.csv.read_csv(self.path, convert_options=convert)
+
+    def _read_parquet(self, names: list[str], report: Report) -> pa.Table:
+        with pyarrow.parquet.ParquetFile(self.path) as file:
+            groups = file.num_row_groups
+            parts = []
+            for group in range(groups):
+                report(group, groups)
+                parts.append(file.read_row_group(group, columns=names))
+            table = pa.concat_tables(parts) if parts else file.read(columns=names)
+            return table.select(names)
+
+
+class Writer:
+    """Writes a file by batches, under another name until it is complete. Errors: as TableFile."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._format = _format(path)
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise ValueError(f"{path}: cannot be written there")
+
+    @contextlib.contextmanager
+    def open(self, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+        part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        make = {
+            "parquet": pyarrow.parquet.ParquetWriter,
+            "arrow": pyarrow.ipc.new_file,
+            "csv": pyarrow.csv.CSVWriter,
+        }[self._format]
+        try:
+            with _naming(self.path):
+                with make(str(part), schema) as file:
+                    yield file.write_batch
+                part.replace(self.path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                part.unlink()
+
+
+class Bar:
+    """A progress bar on a terminal, for work of more than half a second; silent anywhere else."""
+
+    WIDTH = 30
+    WAIT = 0.5  # seconds until it appears
+    PAUSE = 0.1  # seconds between two drawings
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_on = stream.isatty()
+        self._next = time.monotonic() + self.WAIT
+        self._drawn = 0
+
+    def show(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if not self._is_on or now < self._next:
+            return
+        self._next = now + self.PAUSE
+        filled = self.WIDTH * done // total if total > 0 else 0
+        line = f"[{'#' * filled}{' ' * (self.WIDTH - filled)}] {what}"
+        line = line[: os.get_terminal_size(self._stream.fileno()).columns - 1]
+        self._stream.write("\r" + line.ljust(self._drawn))
+        self._stream.flush()
+        self._drawn = len(line)
+
+    def stage(self, stage: str, done: int, total: int) -> None:
+        """As Context's progress callback."""
+        self.show(f"joining: {stage}", done, total)
+
+    def clear(self) -> None:
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+            self._drawn = 0
+
+
+def head(batch: pa.RecordBatch, width: int = 24) -> str:
+    """A batch as a text table; cells are cut to `width` characters, numbers set right."""
+    columns = []
+    for field, values in zip(batch.schema, batch.columns):
+        cells = [field.name, *("NULL" if v is None else str(v) for v in values.to_pylist())]
+        cells = [cell if len(cell) <= width else cell[: width - 3] + "..." for cell in cells]
+        is_number = pa.types.is_integer(field.type) or pa.types.is_decimal(field.type)
+        is_number = is_number or pa.types.is_floating(field.type)
+        size = max(map(len, cells))
+        columns.append([cell.rjust(size) if is_number else cell.ljust(size) for cell in cells])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns))

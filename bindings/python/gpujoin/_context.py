@@ -1,0 +1,255 @@
+"""Context: a device, its memory and its callbacks."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import logging
+import os
+import re
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from . import _abi
+from .errors import Cancelled, InvalidArgument
+
+Log = Callable[[int, str], Any]
+Progress = Callable[[str, int, int], Any]
+
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_LEVELS = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING}
+
+
+def parse_bytes(size: int | str) -> int:
+    """8 * 2**30 for "8GiB", "8 GB", "8g" or 8589934592: units are powers of 1024.
+
+    Errors: InvalidArgument.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(size).lower())
+    if not match:
+        raise InvalidArgument(f"{size!r} is not a size such as 8GiB")
+    return int(float(match[1]) * (1 << _UNITS[match[2]])) if match[2] else int(float(match[1]))
+
+
+def choose(what: str, names: dict[str, int], name: str | None) -> int:
+    """The library's number for a name; "-" and upper case are allowed. Errors: InvalidArgument."""
+    number = names.get((name or "auto").lower().replace("-", "_"))
+    if number is None:
+        raise InvalidArgument(f"{what} {name!r} is none of {', '.join(names)}")
+    return number
+
+
+def name_of(names: dict[str, int], number: int) -> str:
+    """The name that choose() takes for a number."""
+    return next((name for name, value in names.items() if value == number), str(number))
+
+
+@dataclass(frozen=True)
+class ContextInfo:
+    """What a context runs on. Sizes are bytes; memory_limit is None where there is no limit."""
+
+    device: str  # "cuda" or "cpu"
+    device_name: str
+    reason: str  # why this device was taken
+    cuda_device: int | None
+    threads: int
+    memory_limit: int | None
+    memory_used: int
+    memory_peak: int
+
+
+class Context:
+    """A device, a memory pool with a limit, and callbacks. Make one and keep it: it starts CUDA.
+
+    device        "auto" (CUDA when it can be used, else the CPU; info().reason says why), "cuda",
+                  "cuda:1" for another GPU than the first, or "cpu"
+    memory_limit  bytes, or text such as "8GiB", of the memory that joins run in; None = no limit
+    threads       of the CPU executor; None = all that this process may run on
+    log           called with a level of the logging module and a line of text:
+                  log=logging.getLogger("gpujoin").log
+    progress      called between the steps of a join with (stage, steps done, steps in all); a true
+                  answer cancels the join, and an exception cancels it and is raised from the call
+
+    Any thread may call; calls on one context, and on what was made with it, are made one after
+    the other. Contexts are independent. A join started in the main thread runs in a thread of its
+    own, so that Ctrl-C cancels it; log and progress are then called in that thread.
+
+    Errors: NoDevice (device "cuda" only), InvalidArgument, OutOfMemory, CudaError, LibraryNotFound.
+    """
+
+    def __init__(
+        self,
+        device: str = "auto",
+        memory_limit: int | str | None = None,
+        threads: int | None = None,
+        log: Log | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        kind, _, ordinal = device.partition(":")
+        if ordinal and (kind != "cuda" or not ordinal.isdigit()):
+            raise InvalidArgument(f"device {device!r} is none of auto, cuda, cuda:N, cpu")
+        self._log = log
+        self._progress = progress
+        self._callback_error: BaseException | None = None
+        self._late_cancel = False
+        self._lock = threading.RLock()
+        options = _abi.ContextOptions(
+            device=choose("device", _abi.DEVICES, kind),
+            cuda_device_id=int(ordinal or 0),
+            cpu_threads=_positive("threads", threads),
+            memory_limit_bytes=_positive(
+                "memory_limit", None if memory_limit is None else parse_bytes(memory_limit)
+            ),
+        )
+        number = next(_numbers)
+        _contexts[number] = self
+        if log is not None:
+            options.log, options.log_user = _on_log, number
+        if progress is not None:
+            options.progress, options.progress_user = _on_progress, number
+        self._handle = _abi.Handle("context")
+        _abi.invoke("context_create", ctypes.byref(options), self._handle.out)
+
+    def info(self) -> ContextInfo:
+        """The device, why it was taken, and the memory in use."""
+        raw = _abi.ContextInfo()
+        self._call("context_get_info", self._pointer, ctypes.byref(raw))
+        return ContextInfo(
+            device=name_of(_abi.DEVICES, raw.device),
+            device_name=_abi.text(raw.device_name),
+            reason=_abi.text(raw.reason),
+            cuda_device=None if raw.cuda_device_id < 0 else raw.cuda_device_id,
+            threads=raw.cpu_threads,
+            memory_limit=raw.memory_limit_bytes or None,
+            memory_used=raw.memory_used_bytes,
+            memory_peak=raw.memory_peak_bytes,
+        )
+
+    def cancel(self) -> None:
+        """Stops the planning or join that runs now, or else the next one: it raises Cancelled.
+
+        From any thread.
+        """
+        self._late_cancel = False
+        _abi.invoke("context_cancel", self._pointer)
+
+    def trim(self) -> None:
+        """Gives cached memory that nothing uses back to the system."""
+        self._call("context_trim", self._pointer)
+
+    def close(self) -> None:
+        """Lets go of the device. Plans and results made with the context stay valid."""
+        self._handle.close()
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @property
+    def _pointer(self) -> ctypes.c_void_p:
+        if not self._handle.pointer:
+            raise InvalidArgument("the context is closed")
+        return self._handle.pointer
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        """A call that does not take long."""
+        with self._lock:
+            _abi.invoke(name, *arguments)
+
+    def _call_long(self, name: str, *arguments: Any) -> None:
+        """A planning or an execution: Ctrl-C in the main thread cancels it."""
+        with self._lock:
+            self._callback_error = None
+            try:
+                self._run(name, arguments)
+            except Cancelled:
+                error, self._callback_error = self._callback_error, None
+                if error is not None:
+                    raise error from None
+                # A Ctrl-C came when its call was already over: the request hit this one instead.
+                if not self._late_cancel:
+                    raise
+                self._late_cancel = False
+                self._run(name, arguments)
+
+    def _run(self, name: str, arguments: tuple[Any, ...]) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            _abi.invoke(name, *arguments)
+            return
+        errors: list[BaseException] = []
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                _abi.invoke(name, *arguments)
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        threading.Thread(target=work, name="gpujoin", daemon=True).start()
+        interrupt: BaseException | None = None
+        while not done.is_set():
+            try:
+                done.wait()
+            except BaseException as error:  # KeyboardInterrupt, or what a signal handler raised
+                interrupt = error
+                if self._handle.pointer:
+                    _abi.invoke("context_cancel", self._handle.pointer)
+        if interrupt is not None:
+            self._late_cancel = not any(isinstance(error, Cancelled) for error in errors)
+            raise interrupt
+        if errors:
+            raise errors[0]
+
+
+def _positive(what: str, number: int | None) -> int:
+    """Zero, the library's word for "none given", for None."""
+    if number is None:
+        return 0
+    if number <= 0:
+        raise InvalidArgument(f"{what} is {number}; it must be more than 0")
+    return number
+
+
+# The library's callbacks are these two for as long as the process lives, so that none is called
+# after it was freed; `user` is the number of the context.
+_contexts: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+@_abi.LogFunction
+def _on_log(level: int, message: bytes, user: int) -> None:
+    context = _contexts.get(user)
+    if context is not None and context._log is not None:
+        context._log(_LEVELS.get(level, logging.INFO), _abi.text(message))
+
+
+@_abi.ProgressFunction
+def _on_progress(stage: bytes, done: int, total: int, user: int) -> int:
+    context = _contexts.get(user)
+    if context is None or context._progress is None:
+        return 0
+    try:
+        return 1 if context._progress(_abi.text(stage), done, total) else 0
+    except BaseException as error:
+        context._callback_error = error
+        return 1
+
+
+_default: Context | None = None
+_default_process = 0
+_default_lock = threading.Lock()
+
+
+def default_context() -> Context:
+    """The context that calls without one share: one a process, device "auto"."""
+    global _default, _default_process
+    with _default_lock:
+        if _default is None or _default_process != os.getpid():
+            _default, _default_process = Context(), os.getpid()
+        return _default

@@ -1,0 +1,198 @@
+"""The inputs of a join: what Python hands over, and the columns of it that the library reads."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from . import _abi
+from ._context import Context
+from .errors import InvalidArgument, TypeMismatch, Unsupported
+
+_PRIMITIVES = {
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.binary(16)),
+}
+_INTEGER_KEYS = (pa.int32(), pa.uint32(), pa.int64(), pa.uint64())
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype = ctypes.c_void_p
+_get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def is_carried(kind: pa.DataType) -> bool:
+    """Whether the library carries a type through a join; others are fetched by row number."""
+    return (
+        kind in _PRIMITIVES
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
+        or pa.types.is_decimal128(kind)
+    )
+
+
+def is_key(kind: pa.DataType) -> bool:
+    """Whether the library joins on a type as it stands."""
+    return kind in _INTEGER_KEYS or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+
+
+def common_key_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """The narrowest integer key type that holds all values of two integer types, or None."""
+    for wide in _INTEGER_KEYS:
+        if all(_holds(wide, narrow) for narrow in (left, right)):
+            return wide
+    return None
+
+
+def _holds(wide: pa.DataType, narrow: pa.DataType) -> bool:
+    if pa.types.is_unsigned_integer(wide):
+        return pa.types.is_unsigned_integer(narrow) and narrow.bit_width <= wide.bit_width
+    spare = 1 if pa.types.is_unsigned_integer(narrow) else 0
+    return narrow.bit_width + spare <= wide.bit_width
+
+
+def key_types(left: pa.Field, right: pa.Field) -> tuple[pa.DataType, pa.DataType]:
+    """The types that two key columns are joined as.
+
+    Integers of different types, and of 8 and 16 bits, are widened to a common type; everything
+    else stays as it is. Errors: TypeMismatch, which names the column.
+    """
+    if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
+        common = common_key_type(left.type, right.type)
+        if common is None:
+            raise TypeMismatch(
+                f"keys {left.name} ({left.type}) and {right.name} ({right.type}) share no type"
+            )
+        return common, common
+    for field in (left, right):
+        if not is_key(field.type) and not pa.types.is_integer(field.type):
+            raise TypeMismatch(
+                f"column {field.name} of type {field.type} cannot be a join key; "
+                "keys are integers, dates or timestamps"
+            )
+    return left.type, right.type
+
+
+class Input:
+    """One input: a pyarrow.Table, or an Arrow array in the memory of a GPU.
+
+    schema  of all columns
+    table   None when the data lies in device memory
+    """
+
+    def __init__(self, data: Any, side: str) -> None:
+        self.side = side
+        self.table: pa.Table | None = None
+        self._device_array: Any = None
+        if isinstance(data, pa.RecordBatch) and getattr(data, "is_cpu", True):
+            self.table = pa.Table.from_batches([data])
+        elif isinstance(data, pa.Table):
+            self.table = data
+        elif hasattr(data, "__arrow_c_device_array__"):
+            self._set_device_array(*data.__arrow_c_device_array__())
+        elif hasattr(data, "__arrow_c_array__"):
+            self.table = pa.Table.from_batches([pa.record_batch(data)])
+        elif hasattr(data, "__arrow_c_stream__"):
+            self.table = pa.table(data)
+        else:
+            raise InvalidArgument(
+                f"{side} is a {type(data).__name__}; it must be a pyarrow.Table or RecordBatch, or "
+                "offer __arrow_c_stream__, __arrow_c_array__ or __arrow_c_device_array__"
+            )
+        if self.table is not None:
+            self.schema = self.table.schema
+
+    def _set_device_array(self, schema: Any, array: Any) -> None:
+        pointer = _get_pointer(array, b"arrow_device_array")
+        kind = _abi.ArrowDeviceArray.from_address(pointer).device_type
+        if kind == _abi.ARROW_DEVICE_CPU:
+            batch = pa.record_batch(_DeviceArray(schema, array))
+            self.table = pa.Table.from_batches([batch])
+        else:
+            self.schema = pa.schema(_Schema(schema))
+            self._device_array = array
+
+    def column(self, name: Any, argument: str) -> int:
+        """The position of a column. Errors: InvalidArgument, when it is not there exactly once."""
+        found = self.schema.get_all_field_indices(name) if isinstance(name, str) else []
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InvalidArgument(
+                f"{argument}: {len(found)} columns of {self.side} are named {name!r}"
+            )
+        raise InvalidArgument(
+            f"{argument}: {self.side} has no column {name!r}; it has {', '.join(self.schema.names)}"
+        )
+
+    def values(self, column: int) -> pa.ChunkedArray:
+        """A column that the library does not carry. Errors: Unsupported, in device memory."""
+        if self.table is None:
+            field = self.schema.field(column)
+            raise Unsupported(
+                f"column {field.name} of type {field.type} lies in device memory, and the library "
+                "carries no such type; leave it out of select"
+            )
+        return self.table.column(column)
+
+    def register(
+        self, context: Context, key: int, key_type: pa.DataType, carried: Sequence[int]
+    ) -> tuple[_abi.Handle, int, list[int]]:
+        """A relation of the library: the key, cast to key_type where it is of another one, and the
+        carried columns. Without a copy, except of columns in more than one chunk and of a cast key.
+
+        Returns the relation, the position of the key in it and those of the carried columns.
+        """
+        handle = _abi.Handle("relation")
+        if self.table is None:
+            capsule = self.schema.__arrow_c_schema__()
+            schema = _get_pointer(capsule, b"arrow_schema")
+            array = _get_pointer(self._device_array, b"arrow_device_array")
+            context._call("relation_import_device", context._pointer, schema, array, handle.out)
+            return handle, key, list(carried)
+        columns = list(dict.fromkeys(carried))
+        fields = [self.schema.field(i) for i in columns]
+        arrays = [self.table.column(i) for i in columns]
+        key_field = self.schema.field(key)
+        if key in columns and key_field.type == key_type:
+            key_position = columns.index(key)
+        else:
+            key_position = len(columns)
+            fields.append(key_field.with_type(key_type))
+            arrays.append(self.table.column(key).cast(key_type))
+        batch = _one_batch(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
+        capsules = batch.__arrow_c_array__()
+        schema = _get_pointer(capsules[0], b"arrow_schema")
+        array = _get_pointer(capsules[1], b"arrow_array")
+        context._call("relation_import", context._pointer, schema, array, handle.out)
+        return handle, key_position, [columns.index(i) for i in carried]
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    if not batches:
+        empty = [pa.array([], field.type) for field in table.schema]
+        return pa.RecordBatch.from_arrays(empty, schema=table.schema)
+    return batches[0]
+
+
+class _Schema:
+    """An ArrowSchema capsule as pyarrow takes one."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._schema
+
+
+class _DeviceArray:
+    """A pair of capsules as pyarrow takes one."""
+
+    def __init__(self, schema: Any, array: Any) -> None:
+        self._capsules = schema, array
+
+    def __arrow_c_device_array__(self, requested_schema: Any = None, **_: Any) -> Any:
+        return self._capsules

@@ -1,0 +1,204 @@
+"""plan() and join()."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from . import _abi
+from ._columns import SUFFIX, OutputColumn, select_columns
+from ._context import Context, choose, default_context
+from ._inputs import Input, is_carried, key_types
+from ._result import PAIR_FIELDS, Result, ResultColumn, TakenColumn
+from .errors import BufferTooSmall, InvalidArgument
+
+
+class Plan:
+    """How to join two inputs, chosen; made by plan(). It may be executed any number of times.
+
+    It keeps the inputs alive; their memory must not change until the plan is closed or gone.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        handle: _abi.Handle,
+        columns: Sequence[ResultColumn],
+        has_pairs: bool,
+    ) -> None:
+        self._context = context
+        self._handle = handle
+        self._columns = columns
+        self._has_pairs = has_pairs
+
+    def explain(self) -> str:
+        """The plan as text: its techniques, what was sampled, what each candidate would cost."""
+        length = ctypes.c_size_t(1 << 14)
+        while True:
+            buffer = ctypes.create_string_buffer(length.value)
+            try:
+                self._context._call("plan_explain", self._pointer, buffer, ctypes.byref(length))
+                return _abi.text(buffer.value)
+            except BufferTooSmall:
+                if length.value <= len(buffer):
+                    raise
+
+    def execute(self) -> Result:
+        """Runs the plan. Ctrl-C in the main thread cancels it.
+
+        Errors: OutOfMemory, MemoryLimit, Cancelled, CudaError, DeviceLost, Forked, InternalError.
+        """
+        handle = _abi.Handle("result")
+        self._context._call_long("plan_execute", self._pointer, handle.out)
+        return Result(self._context, handle, self._columns, self._has_pairs)
+
+    def close(self) -> None:
+        """Lets go of the inputs; results stay valid."""
+        self._handle.close()
+        self._columns = ()
+
+    def __enter__(self) -> Plan:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @property
+    def _pointer(self) -> ctypes.c_void_p:
+        if not self._handle.pointer:
+            raise InvalidArgument("the plan is closed")
+        return self._handle.pointer
+
+
+def plan(
+    left: Any,
+    right: Any,
+    left_on: str,
+    right_on: str | None = None,
+    select: Sequence[str] | None = None,
+    pairs: bool = False,
+    algorithm: str | None = None,
+    build_side: str | None = None,
+    context: Context | None = None,
+    *,
+    suffix: str = SUFFIX,
+    device: str | None = None,
+    transform: str | None = None,
+    match: str | None = None,
+    gather: str | None = None,
+    radix_bits: int | None = None,
+) -> Plan:
+    """Chooses how to inner-join two tables on one key.
+
+    left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
+                 __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
+                 on a GPU). Read in place, except that a column in more than one chunk is copied.
+    left_on      the key column of left: integers, date32, date64 or timestamps. NULL matches
+                 nothing. Integer keys of different types are cast to the narrowest type that holds
+                 both (int32 and int64: int64), those of 8 and 16 bits to 32; that copies them.
+    right_on     the key column of right; None = the same name
+    select       output columns, in this order; None = all of left, then all of right but its key.
+                 A right column whose name left has too is called name + suffix, in select and in
+                 the output, whichever columns are selected. [] = none: num_rows and pairs only.
+    pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first
+    algorithm    auto, nop, phj_om, phj_gfur, smj_om, smj_um, cpu_radix (gpujoin.h, section 7)
+    build_side   auto, left, right: the side that is hashed or sorted into
+    context      None = a shared one, on device "auto"
+    device, transform, match, gather, radix_bits
+                 single choices of the plan, as in gpujoin_plan_options; names are in lower case
+                 and without their prefix: transform="radix_onesweep", radix_bits=10
+
+    The library carries integers, floats, dates, times, timestamps, durations, decimal128 and
+    16-byte binaries. Output columns of another type (text, booleans, lists, dictionaries ...) must
+    lie in host memory; they come by row number, with pyarrow's take, when the result is read.
+    string_view comes out as large_string, and binary_view as large_binary.
+
+    Errors: InvalidArgument (unknown names), TypeMismatch (keys), Unsupported, IllegalPlan
+    (techniques that do not fit together), TooManyRows, OutOfMemory, MemoryLimit, Cancelled,
+    CudaError, DeviceLost, Forked.
+    """
+    context = context or default_context()
+    inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
+    keys = {
+        "left": inputs["left"].column(left_on, "left_on"),
+        "right": inputs["right"].column(left_on if right_on is None else right_on, "right_on"),
+    }
+    types = key_types(*(inputs[side].schema.field(keys[side]) for side in inputs))
+    selected = select_columns(
+        inputs["left"].schema, inputs["right"].schema, keys["right"], select, suffix
+    )
+    options = _abi.PlanOptions(
+        device=choose("device", _abi.DEVICES, device),
+        algorithm=choose("algorithm", _abi.ALGORITHMS, algorithm),
+        transform=choose("transform", _abi.TRANSFORMS, transform),
+        match=choose("match", _abi.MATCHES, match),
+        gather=choose("gather", _abi.GATHERS, gather),
+        build_side=choose("build_side", _abi.SIDES, build_side),
+        radix_bits=radix_bits or 0,
+    )
+
+    carried = [
+        column
+        for column in dict.fromkeys(selected)
+        if is_carried(inputs[column.side].schema.field(column.column).type)
+    ]
+    has_pairs = pairs or not set(selected) <= set(carried) or not selected
+    relations = []
+    spec = _abi.JoinSpec(
+        kind=_abi.INNER,
+        key_count=1,
+        output=(_abi.OUTPUT_COLUMNS if carried else 0) | (_abi.OUTPUT_PAIRS if has_pairs else 0),
+    )
+    for side, key_type in zip(inputs, types):
+        columns = [c.column for c in carried if c.side == side]
+        relation, key, positions = inputs[side].register(context, keys[side], key_type, columns)
+        relations.append(relation)
+        setattr(spec, side + "_keys", _int32([key]))
+        setattr(spec, side + "_columns", _int32(positions))
+        setattr(spec, side + "_column_count", len(positions))
+    exported = [c for side in inputs for c in carried if c.side == side]
+    output = _result_columns(inputs, selected, exported, pairs, has_pairs)
+
+    handle = _abi.Handle("plan")
+    parts = relations[0].pointer, relations[1].pointer, ctypes.byref(spec), ctypes.byref(options)
+    context._call_long("plan_create", context._pointer, *parts, handle.out)
+    return Plan(context, handle, output, has_pairs)
+
+
+def join(left: Any, right: Any, left_on: str, *arguments: Any, **named: Any) -> Result:
+    """Joins two tables: plan() with the same arguments, executed; errors of both.
+
+    join(orders, lines, "o_orderkey", "l_orderkey", select=["o_custkey", "l_quantity"]).to_table()
+    """
+    with plan(left, right, left_on, *arguments, **named) as planned:
+        return planned.execute()
+
+
+def _int32(numbers: Sequence[int]) -> Any:
+    return (ctypes.c_int32 * len(numbers))(*numbers)
+
+
+def _result_columns(
+    inputs: dict[str, Input],
+    selected: Sequence[OutputColumn],
+    exported: Sequence[OutputColumn],
+    pairs: bool,
+    has_pairs: bool,
+) -> list[ResultColumn]:
+    """Where each output column comes from; `exported` is in the order of the library's export."""
+    columns = [ResultColumn(field, i) for i, field in enumerate(PAIR_FIELDS)] if pairs else []
+    first = len(PAIR_FIELDS) if has_pairs else 0
+    for column in selected:
+        source = inputs[column.side]
+        field = source.schema.field(column.column)
+        if column in exported:
+            field = pa.field(column.name, field.type, field.nullable)
+            columns.append(ResultColumn(field, first + exported.index(column)))
+        else:
+            taken = TakenColumn(source.values(column.column), column.side)
+            field = pa.field(column.name, taken.type, field.nullable)
+            columns.append(ResultColumn(field, taken=taken))
+    return columns

@@ -1,0 +1,285 @@
+"""Result: the output of a join, whole or page by page, and what it cost."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from . import _abi
+from ._context import Context, name_of
+from .errors import InvalidArgument, Unsupported
+
+PAIR_FIELDS = [pa.field(name, pa.uint32(), nullable=False) for name in ("left_row", "right_row")]
+_TAKE_ROWS = 1 << 20  # at a time: the text of so many rows fits one Arrow array
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_SCHEMA = b"arrow_schema"  # a capsule keeps the address of its name
+_ARRAY = b"arrow_array"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a join that ran."""
+
+    stage: str  # "transfer", "transform", "match", "materialize" ...
+    technique: str
+    milliseconds: float  # of the GPU, or of the wall clock on the CPU
+    predicted_bytes: int  # memory traffic, read + written; for transfers, bytes on the link
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a join did and cost. Sizes are bytes."""
+
+    device: str  # "cuda" or "cpu": the executor that ran
+    plan: str  # in one line
+    reason: str  # why this executor and this plan
+    left_rows: int
+    right_rows: int
+    output_rows: int
+    milliseconds: float  # of the execution, seen by the caller
+    predicted_bytes: int
+    peak_memory_bytes: int
+    output_resumes: int  # times the match stopped for more output memory
+    stages: tuple[Stage, ...]
+
+
+class TakenColumn:
+    """A column of a type that the library does not carry: its output is taken by row number."""
+
+    def __init__(self, values: pa.ChunkedArray, side: str) -> None:
+        self.row_number = 0 if side == "left" else 1  # of the pairs
+        self._values = values
+        self._is_combined = False
+        self._is_view = str(values.type) in (
+            "string_view",
+            "binary_view",
+        )  # pyarrow cannot take these
+        self.type = values.type
+        if self._is_view:
+            self.type = (
+                pa.large_string() if str(values.type) == "string_view" else pa.large_binary()
+            )
+
+    def take(self, rows: pa.Array) -> pa.ChunkedArray:
+        if not self._is_combined:
+            self._values = self._combined()
+            self._is_combined = True
+        chunks: list[pa.Array] = []
+        try:
+            for first in range(0, len(rows), _TAKE_ROWS):
+                piece = self._values.take(rows.slice(first, _TAKE_ROWS))
+                chunks.extend(piece.chunks if isinstance(piece, pa.ChunkedArray) else [piece])
+        except pa.ArrowNotImplementedError as error:
+            raise Unsupported(f"pyarrow cannot take rows of type {self.type}: {error}") from None
+        return pa.chunked_array(chunks, self.type)
+
+    def _combined(self) -> Any:
+        values = self._values.cast(self.type) if self._is_view else self._values
+        # Taking from one chunk is much faster than from many. Text over 2 GiB stays in several.
+        values = pa.table([values], names=["values"]).combine_chunks().column(0)
+        return values.chunk(0) if values.num_chunks == 1 else values
+
+
+@dataclass(frozen=True)
+class ResultColumn:
+    """Where an output column comes from: from the library's export, or taken."""
+
+    field: pa.Field
+    exported: int = -1  # its number in the export
+    taken: TakenColumn | None = None
+
+
+class Result:
+    """The output of a join. It owns its memory: the inputs may go, and so may the context.
+
+    Arrow hands it on as it is: pyarrow.table(result), polars.DataFrame(result).
+    The order of its rows is not specified.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        handle: _abi.Handle,
+        columns: Sequence[ResultColumn],
+        has_pairs: bool,
+    ) -> None:
+        self._context = context
+        self._handle = handle
+        self._columns = columns
+        self._has_pairs = has_pairs
+        rows = ctypes.c_int64()
+        context._call("result_get_rows", handle.pointer, ctypes.byref(rows))
+        self._rows = rows.value
+
+    @property
+    def num_rows(self) -> int:
+        """Output rows."""
+        return self._rows
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of to_table(), to_batch() and the pages."""
+        return pa.schema([column.field for column in self._columns])
+
+    def to_table(self) -> pa.Table:
+        """The whole output. Columns of a CPU result share its memory; those of a GPU result are
+        copied to the host. Columns that the library does not carry have chunks of 2^20 rows.
+
+        Errors: OutOfMemory, CudaError, DeviceLost, Forked, Unsupported.
+        """
+        arrays = self._assemble(self._export(None))
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def to_batch(self) -> pa.RecordBatch:
+        """to_table() as one batch: copies the columns that are in more than one chunk."""
+        return self._batch(self._export(None))
+
+    def pages(
+        self, max_rows: int | None = 1 << 20, max_bytes: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The output from front to back, in batches of at most max_rows rows and max_bytes bytes.
+
+        max_rows, max_bytes  None = no limit. max_bytes counts values and validity bits of the
+                             columns that the library carries; one row is always allowed.
+        An empty output has no page. Errors: those of to_table, InvalidArgument.
+        """
+        if (max_rows is not None and max_rows <= 0) or (max_bytes is not None and max_bytes <= 0):
+            raise InvalidArgument("max_rows and max_bytes must be more than 0")
+        return self._pages(_abi.Page(max_rows=max_rows or 0, max_bytes=max_bytes or 0))
+
+    def pairs(self) -> pa.RecordBatch:
+        """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs.
+
+        Errors: those of to_table, InvalidArgument when pairs were not asked for (pairs=True).
+        """
+        if not self._has_pairs:
+            raise InvalidArgument("this join has no pairs; ask for them with pairs=True")
+        fetches = (_abi.Fetch * 2)()
+        buffers = []
+        for fetch, what in zip(fetches, (_abi.FETCH_LEFT_INDEX, _abi.FETCH_RIGHT_INDEX)):
+            buffer = pa.allocate_buffer(4 * self._rows)
+            buffers.append(buffer)
+            fetch.struct_size = ctypes.sizeof(_abi.Fetch)
+            fetch.what = what
+            fetch.type = _abi.TYPE_UINT32
+            fetch.data = buffer.address
+            fetch.data_bytes = buffer.size
+            fetch.memory = _abi.MEMORY_HOST
+        self._context._call("result_fetch", self._pointer, None, fetches, 2)
+        arrays = [pa.Array.from_buffers(pa.uint32(), self._rows, [None, b]) for b in buffers]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(PAIR_FIELDS))
+
+    @property
+    def statistics(self) -> Statistics:
+        """What the join did and cost, stage by stage."""
+        raw = _abi.Statistics()
+        call = self._context._call
+        call("result_get_statistics", self._pointer, ctypes.byref(raw))
+        stages = []
+        for number in range(raw.stage_count):
+            stage = _abi.StageStatistics()
+            call("result_get_stage", self._pointer, number, ctypes.byref(stage))
+            stages.append(
+                Stage(
+                    stage=_abi.text(stage.stage),
+                    technique=_abi.text(stage.technique),
+                    milliseconds=stage.milliseconds,
+                    predicted_bytes=stage.predicted_bytes,
+                )
+            )
+        return Statistics(
+            device=name_of(_abi.DEVICES, raw.device),
+            plan=_abi.text(raw.plan),
+            reason=_abi.text(raw.reason),
+            left_rows=raw.left_rows,
+            right_rows=raw.right_rows,
+            output_rows=raw.output_rows,
+            milliseconds=raw.milliseconds,
+            predicted_bytes=raw.predicted_bytes,
+            peak_memory_bytes=raw.peak_memory_bytes,
+            output_resumes=raw.output_resumes,
+            stages=tuple(stages),
+        )
+
+    def close(self) -> None:
+        """Frees the result's memory now; Arrow data that came from it stays valid."""
+        self._handle.close()
+
+    def __enter__(self) -> Result:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return self.to_batch().__arrow_c_array__(requested_schema)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_table().__arrow_c_stream__(requested_schema)
+
+    @property
+    def _pointer(self) -> ctypes.c_void_p:
+        if not self._handle.pointer:
+            raise InvalidArgument("the result is closed")
+        return self._handle.pointer
+
+    def _pages(self, page: _abi.Page) -> Iterator[pa.RecordBatch]:
+        while True:
+            exported = self._export(page)
+            if page.rows == 0:
+                return
+            yield self._batch(exported)
+
+    def _export(self, page: _abi.Page | None) -> pa.RecordBatch:
+        exported = _Exported()
+        where = None if page is None else ctypes.byref(page)
+        parts = ctypes.byref(exported.schema), ctypes.byref(exported.array)
+        self._context._call("result_export", self._pointer, where, *parts)
+        return pa.record_batch(exported)
+
+    def _assemble(self, exported: pa.RecordBatch) -> list[Any]:
+        return [
+            (
+                exported.column(column.exported)
+                if column.taken is None
+                else column.taken.take(exported.column(column.taken.row_number))
+            )
+            for column in self._columns
+        ]
+
+    def _batch(self, exported: pa.RecordBatch) -> pa.RecordBatch:
+        arrays = [_one_array(array) for array in self._assemble(exported)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _one_array(values: Any) -> pa.Array:
+    if not isinstance(values, pa.ChunkedArray):
+        return values
+    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+
+
+class _Exported:
+    """Arrow structs that the library filled, as pyarrow takes them; it moves their content out."""
+
+    def __init__(self) -> None:
+        self.schema = _abi.ArrowSchema()
+        self.array = _abi.ArrowArray()
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return (
+            _new_capsule(ctypes.addressof(self.schema), _SCHEMA, None),
+            _new_capsule(ctypes.addressof(self.array), _ARRAY, None),
+        )

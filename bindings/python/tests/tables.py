@@ -1,0 +1,61 @@
+"""Small tables, and a join in plain Python to hold results against."""
+
+import random
+from collections import Counter, defaultdict
+
+import pyarrow as pa
+
+
+def rows(table):
+    """The rows of a table, batch or result as a multiset of tuples: their order means nothing."""
+    if not isinstance(table, (pa.Table, pa.RecordBatch)):
+        table = table.to_table()
+    return Counter(zip(*(column.to_pylist() for column in table.columns)))
+
+
+def reference_join(left, right, left_on, right_on, select):
+    """The rows that join() must give; `select` has (side, column name) pairs."""
+    sides = {"left": left.to_pylist(), "right": right.to_pylist()}
+    found = defaultdict(list)
+    for row in sides["right"]:
+        if row[right_on] is not None:
+            found[row[right_on]].append(row)
+    output = Counter()
+    for row in sides["left"]:
+        for match in found.get(row[left_on], []):
+            pair = {"left": row, "right": match}
+            output[tuple(pair[side][name] for side, name in select)] += 1
+    return output
+
+
+def customers_and_orders(customers=500, orders=3000, seed=7):
+    """Two tables with NULLs in keys and payloads, text, and a name, `note`, that both have."""
+    pick = random.Random(seed)
+
+    def sometimes(value):
+        return None if pick.random() < 0.1 else value
+
+    left = pa.table(
+        {
+            "id": pa.array([sometimes(i) for i in range(customers)], pa.int64()),
+            "city": pa.array([sometimes(f"city {i % 17}") for i in range(customers)]),
+            "rank": pa.array([pick.randrange(100) for _ in range(customers)], pa.int16()),
+            "note": pa.array([sometimes(i * 0.5) for i in range(customers)], pa.float64()),
+        }
+    )
+    right = pa.table(
+        {
+            "order": pa.array(range(orders), pa.uint32()),
+            "customer": pa.array(
+                [sometimes(pick.randrange(2 * customers)) for _ in range(orders)], pa.int64()
+            ),
+            "note": pa.array([sometimes(f"note {i}") for i in range(orders)]),
+            "day": pa.array([sometimes(i % 365) for i in range(orders)], pa.date32()),
+        }
+    )
+    return left, right
+
+
+def keys(count, type=None):
+    """A table with a unique key k and a payload v."""
+    return pa.table({"k": pa.array(range(count), type or pa.int64()), "v": pa.array(range(count))})

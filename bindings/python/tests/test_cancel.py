@@ -1,0 +1,154 @@
+"""Callbacks, cancelling, Ctrl-C, threads."""
+
+import logging
+import os
+import signal
+import threading
+import time
+
+import pytest
+from tables import keys
+
+import gpujoin
+
+LEFT, RIGHT = keys(50000), keys(20000)
+
+
+def join(context, **named):
+    return gpujoin.join(LEFT, RIGHT, "k", context=context, **named)
+
+
+def test_progress(device):
+    calls = []
+    with gpujoin.Context(device, progress=lambda *call: calls.append(call)) as context:
+        assert join(context).num_rows == 20000
+    assert calls
+    for stage, done, total in calls:
+        assert isinstance(stage, str) and stage
+        assert 0 <= done <= total
+
+
+def test_progress_cancels(device):
+    answers = [True]
+    with gpujoin.Context(device, progress=lambda *_: answers and answers.pop()) as context:
+        with pytest.raises(gpujoin.Cancelled):
+            join(context)
+        assert join(context).num_rows == 20000
+
+
+def test_an_exception_in_progress_is_raised(device):
+    def progress(stage, done, total):
+        raise LookupError(stage)
+
+    with gpujoin.Context(device, progress=progress) as context:
+        with pytest.raises(LookupError):
+            join(context)
+
+
+def test_cancel_hits_the_next_join_once(context):
+    context.cancel()
+    with pytest.raises(gpujoin.Cancelled):
+        join(context)
+    assert join(context).num_rows == 20000
+
+
+def test_cancel_from_another_thread(device):
+    context = gpujoin.Context(device, progress=lambda *_: time.sleep(0.05))
+    started = threading.Event()
+
+    def cancel():
+        started.wait()
+        context.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with gpujoin.plan(LEFT, RIGHT, "k", context=context) as plan:
+        started.set()
+        with pytest.raises(gpujoin.Cancelled):
+            for _ in range(100):
+                plan.execute()
+    canceller.join()
+    assert join(context).num_rows == 20000
+    context.close()
+
+
+def interrupt_once(context_arguments):
+    """A context whose first progress call is as if Ctrl-C had been pressed."""
+    left_to_do = [True]
+
+    def progress(*_):
+        if left_to_do:
+            left_to_do.clear()
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)  # for the main thread to ask for the end
+
+    return gpujoin.Context(context_arguments, progress=progress)
+
+
+def test_ctrl_c_stops_the_join(device):
+    with interrupt_once(device) as context:
+        with pytest.raises(KeyboardInterrupt):
+            join(context)
+        assert join(context).num_rows == 20000
+
+
+def test_ctrl_c_that_comes_too_late_stops_nothing_else(device):
+    """At the last step the join may be over before it sees the request; the next is not hit."""
+
+    def progress(stage, done, total):
+        if done >= total - 1 and not hit:
+            hit.append(stage)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    for _ in range(5):
+        hit = []
+        with gpujoin.Context(device, progress=progress) as context:
+            with pytest.raises(KeyboardInterrupt):
+                for _ in range(10):
+                    join(context)
+            for _ in range(3):
+                assert join(context).num_rows == 20000
+
+
+def test_joins_in_threads(device):
+    """One context for all threads: calls wait for each other."""
+    counts = []
+    with gpujoin.Context(device) as context:
+
+        def work():
+            for _ in range(5):
+                counts.append(join(context).to_table().num_rows)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert counts == [20000] * 20
+
+
+def test_contexts_in_threads(device):
+    counts = []
+
+    def work():
+        with gpujoin.Context(device, threads=1) as context:
+            counts.append(join(context).num_rows)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [20000] * 4
+
+
+def test_log(device):
+    lines = []
+    with gpujoin.Context(device, log=lambda *line: lines.append(line)) as context:
+        result = join(context)
+    del context
+    result.to_table()
+    result.close()
+    for level, text in lines:
+        assert level in (logging.DEBUG, logging.INFO, logging.WARNING)
+        assert "\n" not in text

@@ -1,0 +1,209 @@
+"""python -m gpujoin, run as its users run it."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from tables import customers_and_orders, reference_join, rows
+
+SELECT = [("left", "rank"), ("left", "city"), ("right", "day"), ("right", "note")]
+NAMES = "rank,city,day,note_right"
+
+
+@pytest.fixture
+def files(tmp_path):
+    left, right = customers_and_orders()
+    pa.parquet.write_table(left, tmp_path / "left.parquet", row_group_size=100)
+    pa.parquet.write_table(right, tmp_path / "right.parquet")
+    return tmp_path
+
+
+def gpujoin(*arguments, folder=None, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "gpujoin", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def join(files, *arguments, left="left.parquet", right="right.parquet"):
+    keys = ["--left-on", "id", "--right-on", "customer"]
+    return gpujoin("join", left, right, *keys, *arguments, folder=files)
+
+
+def expected():
+    return reference_join(*customers_and_orders(), "id", "customer", SELECT)
+
+
+def test_join_prints_rows_phases_and_totals(device, files):
+    run = join(files, "--select", NAMES, "--device", device, "--rows", 3)
+    assert (run.returncode, run.stderr) == (0, "")
+    lines = run.stdout.splitlines()
+    assert lines[0].split() == ["rank", "city", "day", "note_right"]
+    assert lines[4] == ""
+    assert lines[5].split() == ["stage", "technique", "ms", "MB", "predicted"]
+    assert any(line.startswith(f"executor {device}: ") for line in lines)
+    assert f"500 x 3,000 rows -> {sum(expected().values()):,} rows" in run.stdout
+    assert lines[-1].startswith("total ")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "arrow", "csv"])
+def test_output_files(device, files, ending):
+    run = join(files, "--select", NAMES, "--device", device, "-o", f"out.{ending}")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert f"written to out.{ending}" in run.stdout
+    path = files / f"out.{ending}"
+    if ending == "csv":
+        assert sum(1 for _ in path.open()) == 1 + sum(expected().values())
+        return
+    read = pa.parquet.read_table if ending == "parquet" else pa.feather.read_table
+    assert rows(read(path)) == expected()
+    assert sorted(p.name for p in files.iterdir()) == ["left.parquet", path.name, "right.parquet"]
+
+
+@pytest.mark.parametrize("ending", ["feather", "csv"])
+def test_input_files(device, files, ending):
+    for name, table in zip(("left", "right"), customers_and_orders()):
+        if ending == "csv":
+            pa.csv.write_csv(table, files / f"{name}.csv")
+        else:
+            pa.feather.write_feather(table, files / f"{name}.feather", chunksize=100)
+    names = {"left": f"left.{ending}", "right": f"right.{ending}"}
+    run = join(files, "--select", "rank,order", "--device", device, "-o", "out.parquet", **names)
+    assert (run.returncode, run.stderr) == (0, "")
+    select = [("left", "rank"), ("right", "order")]
+    wanted = reference_join(*customers_and_orders(), "id", "customer", select)
+    assert rows(pa.parquet.read_table(files / "out.parquet")) == wanted
+
+
+def test_all_columns(files):
+    run = join(files, "-o", "out.parquet")
+    assert run.returncode == 0
+    names = pa.parquet.read_schema(files / "out.parquet").names
+    assert names == ["id", "city", "rank", "note", "order", "note_right", "day"]
+
+
+def test_keys_of_one_name(files):
+    keys = ["--left-on", "customer", "--select", "order,customer_right,note_right"]
+    run = gpujoin(
+        "join", "right.parquet", "right.parquet", *keys, "-o", "out.parquet", folder=files
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    right = customers_and_orders()[1]
+    select = [("left", "order"), ("right", "customer"), ("right", "note")]
+    wanted = reference_join(right, right, "customer", "customer", select)
+    assert rows(pa.parquet.read_table(files / "out.parquet")) == wanted
+
+
+def test_explain_stops_unless_told(files):
+    run = join(files, "--explain")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.strip()
+    assert "total " not in run.stdout
+    told = join(files, "--explain", "--execute", "--rows", 0)
+    assert told.returncode == 0
+    assert told.stdout.splitlines()[-1].startswith("total ")
+
+
+def test_no_rows(files):
+    empty = customers_and_orders()[0].slice(0, 0)
+    pa.parquet.write_table(empty, files / "empty.parquet")
+    run = join(files, "-o", "out.parquet", left="empty.parquet")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "-> 0 rows" in run.stdout
+    assert pa.parquet.read_table(files / "out.parquet").num_rows == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, status, text",
+    [
+        (["--select", "rank,color"], 2, "no column has the name 'color'"),
+        (["--left-on", "nobody"], 2, "left.parquet has no column 'nobody'"),
+        (["--right-on", "nobody"], 2, "right.parquet has no column 'nobody'"),
+        (["--algorithm", "best"], 2, "phj_om"),
+        (["--memory-limit", "lots"], 2, "lots"),
+        (["--threads", "0"], 2, "threads"),
+        (["--rows", "-1"], 2, "--rows"),
+        (["-o", "out.xls"], 2, "out.xls"),
+        (["-o", "nowhere/out.parquet"], 2, "nowhere"),
+        (["--left-on", "city"], 1, "column city of type string cannot be a join key"),
+        (["--memory-limit", "1KiB", "--device", "cpu"], 1, "gpujoin: "),
+    ],
+)
+def test_wrong_arguments(files, arguments, status, text):
+    run = join(files, *arguments)
+    assert run.returncode == status
+    assert text in run.stderr
+    assert run.stderr.startswith("gpujoin: ")
+    assert len(run.stderr.splitlines()) == 1
+    assert len(list(files.iterdir())) == 2  # no output was begun
+
+
+def test_wrong_files(files):
+    (files / "text.parquet").write_text("this is no table")
+    for left, status in (("none.parquet", 1), ("text.parquet", 1), (".", 2), ("left.xls", 2)):
+        run = join(files, left=left)
+        assert run.returncode == status
+        assert len(run.stderr.splitlines()) == 1
+        assert left in run.stderr
+    assert gpujoin("join", "left.parquet", folder=files).returncode == 2
+    assert gpujoin(folder=files).returncode == 2
+
+
+def test_no_cuda_is_one_line(files):
+    run = join(files, "--device", "cuda")
+    if run.returncode == 0:
+        pytest.skip("there is a GPU")
+    assert run.returncode == 1
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_no_library_is_one_line(files):
+    run = gpujoin("info", GPUJOIN_LIBRARY="/no/such/library.so")
+    assert run.returncode == 1
+    assert run.stderr.startswith("gpujoin: libgpujoin was not found")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_info(device):
+    run = gpujoin("info", "--device", device)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.splitlines()[0].startswith("device")
+    assert device in run.stdout
+    assert "library" in run.stdout
+
+
+def test_the_bar_is_for_terminals(files):
+    """With stderr a terminal, long work draws a bar there and takes it away; stdout stays clean."""
+    code = "import gpujoin._cli_files as f, gpujoin._cli as c, sys; f.Bar.WAIT = f.Bar.PAUSE = 0; "
+    code += "sys.exit(c.main(sys.argv[1:]))"
+    arguments = ["join", "left.parquet", "right.parquet", "--left-on", "id", "--right-on"]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments, "customer", "-o", "out.parquet"],
+        cwd=files,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    output, _ = process.communicate(timeout=120)
+    drawn = b""
+    while select.select([ours], [], [], 0)[0]:
+        drawn += os.read(ours, 1 << 16)
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == 0
+    assert b"\r" not in output
+    for what in (b"] reading left.parquet", b"] joining: ", b"] writing out.parquet"):
+        assert what in drawn
+    assert drawn.endswith(b"\r")

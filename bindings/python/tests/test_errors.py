@@ -1,0 +1,177 @@
+"""Every failure is an exception of its own class, with a message that names the culprit."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pyarrow as pa
+import pytest
+from tables import customers_and_orders, keys
+
+import gpujoin
+from gpujoin.errors import error_of
+
+
+def test_one_class_for_each_status():
+    classes = {type(error_of(status, "text")) for status in range(1, 16)}
+    assert len(classes) == 15
+    assert all(issubclass(cls, gpujoin.GpujoinError) for cls in classes)
+    unknown = error_of(999, "", cuda_code=2, is_sticky=True)
+    assert type(unknown) is gpujoin.GpujoinError
+    assert (unknown.status, unknown.cuda_code, unknown.is_sticky) == (999, 2, True)
+
+
+def test_python_knows_what_they_are():
+    assert issubclass(gpujoin.InvalidArgument, ValueError)
+    assert issubclass(gpujoin.TypeMismatch, TypeError)
+    assert issubclass(gpujoin.OutOfMemory, MemoryError)
+    assert issubclass(gpujoin.LibraryNotFound, ImportError)
+
+
+def table(**columns):
+    return pa.table(columns)
+
+
+KEYS = pa.array([1, 2])
+
+
+@pytest.mark.parametrize(
+    "left, right, named, error, text",
+    [
+        (table(k=KEYS), table(k=KEYS), {"left_on": "x"}, gpujoin.InvalidArgument, "no column 'x'"),
+        (
+            table(k=KEYS),
+            table(j=KEYS),
+            {"left_on": "k"},
+            gpujoin.InvalidArgument,
+            "right_on: right",
+        ),
+        (table(k=KEYS), table(k=KEYS), {"left_on": 0}, gpujoin.InvalidArgument, "no column 0"),
+        (table(k=["a"]), table(k=["a"]), {}, gpujoin.TypeMismatch, "k of type string"),
+        (table(k=[0.5]), table(k=[0.5]), {}, gpujoin.TypeMismatch, "k of type double"),
+        (table(k=[True]), table(k=KEYS), {}, gpujoin.TypeMismatch, "k of type bool"),
+        (
+            table(k=KEYS),
+            table(k=KEYS.cast(pa.uint64())),
+            {},
+            gpujoin.TypeMismatch,
+            "share no type",
+        ),
+        (table(k=KEYS), table(k=KEYS.cast(pa.timestamp("s"))), {}, gpujoin.TypeMismatch, ""),
+        (
+            table(k=KEYS.cast(pa.timestamp("ms"))),
+            table(k=KEYS.cast(pa.timestamp("s"))),
+            {},
+            gpujoin.TypeMismatch,
+            "",
+        ),
+        (table(k=KEYS), table(k=KEYS), {"select": ["y"]}, gpujoin.InvalidArgument, "name 'y'"),
+        (table(k=KEYS), table(k=KEYS), {"select": "k"}, gpujoin.InvalidArgument, "list"),
+        (table(k=KEYS), table(k=KEYS), {"suffix": ""}, gpujoin.InvalidArgument, "suffix"),
+        (table(k=KEYS), table(k=KEYS), {"algorithm": "best"}, gpujoin.InvalidArgument, "phj_om"),
+        (table(k=KEYS), table(k=KEYS), {"build_side": "up"}, gpujoin.InvalidArgument, "left"),
+    ],
+)
+def test_refusals(context, left, right, named, error, text):
+    with pytest.raises(error, match=text):
+        gpujoin.join(left, right, **{"left_on": "k", "context": context, **named})
+
+
+def test_two_columns_of_one_name(context):
+    left = pa.table([KEYS, KEYS, KEYS], names=["k", "v", "v"])
+    with pytest.raises(gpujoin.InvalidArgument, match="more than one"):
+        gpujoin.join(left, table(k=KEYS), "k", select=["v"], context=context)
+    with pytest.raises(gpujoin.InvalidArgument, match="2 columns"):
+        gpujoin.join(left, table(k=KEYS), "v", "k", context=context)
+    assert gpujoin.join(left, table(k=KEYS), "k", context=context).num_rows == 2
+
+
+def test_techniques_that_do_not_fit(context):
+    with pytest.raises((gpujoin.IllegalPlan, gpujoin.Unsupported)):
+        gpujoin.join(
+            *(keys(10), keys(10), "k"), transform="none", match="merge_path", context=context
+        )
+
+
+def test_memory_limit(device):
+    left, right = keys(200000), keys(200000)
+    with gpujoin.Context(device, memory_limit="64 KiB") as context:
+        with pytest.raises(gpujoin.MemoryLimit):
+            gpujoin.join(left, right, "k", context=context)
+        assert gpujoin.join(keys(10), keys(10), "k", context=context).num_rows == 10
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"device": "tpu"},
+        {"device": "cpu:1"},
+        {"device": "cuda:x"},
+        {"threads": 0},
+        {"threads": -1},
+        {"memory_limit": 0},
+        {"memory_limit": "much"},
+        {"memory_limit": -5},
+    ],
+)
+def test_contexts_refuse(named):
+    with pytest.raises(gpujoin.InvalidArgument):
+        gpujoin.Context(**named)
+
+
+def test_a_gpu_that_is_not_there():
+    with pytest.raises(gpujoin.NoDevice) as caught:
+        gpujoin.Context("cuda:1000")
+    assert str(caught.value)
+    assert caught.value.status == 11
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_no_library():
+    run = run_python("import gpujoin; gpujoin.Context()", GPUJOIN_LIBRARY="/no/such/library.so")
+    assert run.returncode != 0
+    assert "LibraryNotFound: libgpujoin was not found; set GPUJOIN_LIBRARY" in run.stderr
+
+
+def test_a_library_that_is_another_one():
+    run = run_python("import gpujoin; gpujoin.Context()", GPUJOIN_LIBRARY="libc.so.6")
+    assert "LibraryNotFound" in run.stderr
+
+
+def test_fork():
+    """A context of the parent is refused in the child, where the shared one is made anew."""
+    run = run_python("""
+        import os, pyarrow, gpujoin
+        table = pyarrow.table({"k": [1, 2, 3]})
+        context = gpujoin.Context("cpu")
+        assert gpujoin.join(table, table, "k", context=context).num_rows == 3
+        child = os.fork()
+        if child == 0:
+            try:
+                gpujoin.join(table, table, "k", context=context)
+            except gpujoin.Forked:
+                context.close()
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert gpujoin.join(table, table, "k", context=context).num_rows == 3
+        """)
+    assert run.returncode == 0, run.stderr
+
+
+def test_nothing_is_printed(capfd, context):
+    left, right = customers_and_orders()
+    gpujoin.join(left, right, "id", "customer", context=context).to_table()
+    with pytest.raises(gpujoin.GpujoinError):
+        gpujoin.join(left, right, "city", "note", context=context)
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,223 @@
+"""join() and plan(): which rows, which columns, under which names."""
+
+import datetime
+import decimal
+
+import pyarrow as pa
+import pytest
+from tables import customers_and_orders, keys, reference_join, rows
+
+import gpujoin
+
+
+def test_all_columns(context):
+    left, right = customers_and_orders()
+    result = gpujoin.join(left, right, "id", "customer", context=context)
+    assert result.schema.names == ["id", "city", "rank", "note", "order", "note_right", "day"]
+    select = [("left", n) for n in left.schema.names]
+    select += [("right", n) for n in ("order", "note", "day")]
+    expected = reference_join(left, right, "id", "customer", select)
+    assert result.num_rows == len(result) == sum(expected.values())
+    assert rows(result) == expected
+
+
+def test_selected_columns_in_order(context):
+    left, right = customers_and_orders()
+    result = gpujoin.join(
+        *(left, right, "id", "customer"),
+        select=["day", "note_right", "rank", "customer"],
+        context=context,
+    )
+    select = [("right", "day"), ("right", "note"), ("left", "rank"), ("right", "customer")]
+    assert rows(result) == reference_join(left, right, "id", "customer", select)
+    assert result.to_table().schema == result.schema
+
+
+def test_a_column_named_twice(context):
+    table = keys(5)
+    result = gpujoin.join(table, table, "k", select=["v", "k", "v"], context=context)
+    assert rows(result) == {(i, i, i): 1 for i in range(5)}
+
+
+def test_names_that_clash(context):
+    left = pa.table({"k": [1], "v": [2], "v_right": [3]})
+    right = pa.table({"k": [1], "v": [4]})
+    result = gpujoin.join(left, right, "k", context=context)
+    assert result.schema.names == ["k", "v", "v_right", "v_right_right"]
+    assert rows(result) == {(1, 2, 3, 4): 1}
+    result = gpujoin.join(left, right, "k", select=["v!", "k!"], suffix="!", context=context)
+    assert rows(result) == {(4, 1): 1}
+
+
+def test_pairs(context):
+    left, right = customers_and_orders()
+    result = gpujoin.join(left, right, "id", "customer", ["order"], pairs=True, context=context)
+    assert result.schema.names == ["left_row", "right_row", "order"]
+    for left_row, right_row, order in rows(result):
+        assert right_row == order
+        assert left["id"][left_row] == right["customer"][right_row]
+    assert rows(result.pairs()) == rows(result.to_table().select(["left_row", "right_row"]))
+
+
+def test_no_columns(context):
+    table = keys(10)
+    result = gpujoin.join(table, table, "k", select=[], context=context)
+    assert result.num_rows == 10
+    assert result.to_table().num_columns == 0
+    assert rows(result.pairs()) == {(i, i): 1 for i in range(10)}
+
+
+@pytest.mark.parametrize("left_rows, right_rows", [(0, 0), (0, 5), (5, 0), (1, 1), (100000, 3)])
+def test_sizes(context, left_rows, right_rows):
+    left, right = keys(left_rows), keys(right_rows)
+    result = gpujoin.join(left, right, "k", select=["k", "v_right"], context=context)
+    assert rows(result) == {(i, i): 1 for i in range(min(left_rows, right_rows))}
+
+
+def test_many_to_many(context):
+    left = pa.table({"k": pa.array([1, 2, 1, None] * 50, pa.int32()), "a": range(200)})
+    right = pa.table({"k": pa.array([None, 1, 1, 3] * 25, pa.int32()), "b": range(100)})
+    result = gpujoin.join(left, right, "k", context=context)
+    assert result.num_rows == 100 * 50
+    select = [("left", "k"), ("left", "a"), ("right", "b")]
+    assert rows(result) == reference_join(left, right, "k", "k", select)
+
+
+KEY_TYPES = [
+    pa.int32(),
+    pa.uint32(),
+    pa.int64(),
+    pa.uint64(),
+    pa.date32(),
+    pa.timestamp("us", "UTC"),
+]
+
+
+@pytest.mark.parametrize("kind", KEY_TYPES, ids=str)
+def test_key_types(context, kind):
+    integer = pa.int32() if kind.bit_width == 32 else pa.int64()
+    left = pa.table({"k": pa.array([5, 7, None, 9], integer).cast(kind)})
+    right = pa.table({"k": pa.array([9, None, 5, 5], integer).cast(kind), "row": range(4)})
+    result = gpujoin.join(left, right, "k", context=context)
+    assert result.schema.field("k").type == kind
+    expected = reference_join(left, right, "k", "k", [("left", "k"), ("right", "row")])
+    assert rows(result) == expected
+
+
+MIXED = [
+    *((pa.int32(), pa.int64()), (pa.int64(), pa.uint32()), (pa.uint32(), pa.uint64())),
+    *((pa.int8(), pa.int16()), (pa.uint16(), pa.uint16()), (pa.int32(), pa.uint32())),
+]
+
+
+@pytest.mark.parametrize("left_type, right_type", MIXED, ids=str)
+def test_integer_keys_of_two_types(context, left_type, right_type):
+    left, right = keys(100, left_type), keys(50, right_type)
+    result = gpujoin.join(left, right, "k", select=["k", "k_right", "v"], context=context)
+    assert [field.type for field in result.schema][:2] == [left_type, right_type]
+    assert rows(result) == {(i, i, i): 1 for i in range(50)}
+
+
+def test_a_negative_key_is_no_large_one(context):
+    left = pa.table({"k": pa.array([-1], pa.int32())})
+    right = pa.table({"k": pa.array([2**32 - 1], pa.uint32())})
+    assert gpujoin.join(left, right, "k", context=context).num_rows == 0
+
+
+CARRIED = [
+    *(
+        pa.array([1, None, 3], t)
+        for t in (pa.int8(), pa.int16(), pa.uint8(), pa.uint16(), pa.int32())
+    ),
+    *(pa.array([1, None, 3], t) for t in (pa.uint32(), pa.int64(), pa.uint64(), pa.date32())),
+    *(pa.array([1.5, None, -0.0], t) for t in (pa.float16(), pa.float32(), pa.float64())),
+    pa.array([86400000, None, 0], pa.date64()),
+    *(pa.array([1, None, 3], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")),
+    pa.array([1, None, 3], pa.timestamp("us", "Europe/Paris")),
+    *(pa.array([1, None, 3], t) for t in (pa.time32("s"), pa.time64("us"), pa.duration("ms"))),
+    pa.array([decimal.Decimal("1.25"), None, decimal.Decimal(-3)], pa.decimal128(15, 2)),
+    pa.array([b"0123456789abcdef", None, b"0" * 16], pa.binary(16)),
+]
+TAKEN = [
+    pa.array(["a", None, ""]),
+    pa.array(["a", None, "b"], pa.large_string()),
+    pa.array([b"a", None, b""]),
+    pa.array([True, None, False]),
+    pa.array([[1], None, []], pa.list_(pa.int32())),
+    pa.array([{"x": 1}, None, {"x": None}]),
+    pa.array(["a", None, "a"]).dictionary_encode(),
+    pa.array([decimal.Decimal(1), None, None], pa.decimal256(50, 2)),
+    pa.array([None, None, None]),
+]
+
+
+@pytest.mark.parametrize("values", CARRIED + TAKEN, ids=lambda values: str(values.type))
+def test_payload_types(context, values):
+    left = pa.table({"k": pa.array([2, 0, 1, 0], pa.int32())})
+    right = pa.table({"k": pa.array([0, 1, 2], pa.int32()), "values": values})
+    result = gpujoin.join(left, right, "k", context=context)
+    table = result.to_table()
+    table.validate(full=True)
+    assert table.schema.field("values").type == values.type
+    values = values.to_pylist()
+    found = sorted(zip(table["k"].to_pylist(), map(str, table["values"].to_pylist())))
+    assert found == sorted((k, str(values[k])) for k in (2, 0, 1, 0))
+
+
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="this pyarrow has no string_view")
+def test_string_views_come_out_as_text(context):
+    left = pa.table({"k": [1, 0]})
+    right = pa.table({"k": [0, 1], "text": pa.array(["zero", None], pa.string_view())})
+    result = gpujoin.join(left, right, "k", context=context)
+    assert result.schema.field("text").type == pa.large_string()
+    assert rows(result) == {(0, "zero"): 1, (1, None): 1}
+
+
+def test_text_from_both_sides(context):
+    left = pa.table({"k": [1, 2], "l": ["a", "b"]})
+    right = pa.table({"k": [2, 1], "r": ["c", "d"]})
+    result = gpujoin.join(left, right, "k", select=["r", "l"], context=context)
+    assert rows(result) == {("d", "a"): 1, ("c", "b"): 1}
+
+
+def test_dates_stay_dates(context):
+    day = datetime.date(2024, 2, 29)
+    table = pa.table({"k": pa.array([day], pa.date32()), "v": [1]})
+    assert rows(gpujoin.join(table, table, "k", select=["k", "v"], context=context)) == {
+        (day, 1): 1
+    }
+
+
+def test_plan_explains_and_runs_again(context):
+    left, right = keys(1000), keys(100)
+    with gpujoin.plan(left, right, "k", context=context) as plan:
+        assert plan.explain().strip()
+        first, second = plan.execute(), plan.execute()
+    assert rows(first) == rows(second) == {(i, i, i): 1 for i in range(100)}
+
+
+@pytest.mark.parametrize("build_side", ["left", "right"])
+def test_build_side(context, build_side):
+    left, right = keys(1000), keys(100)
+    result = gpujoin.join(left, right, "k", build_side=build_side, context=context)
+    assert result.num_rows == 100
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["nop", "phj_om", "phj_gfur", "smj_om", "SMJ-UM", "cpu_radix"]
+)
+def test_algorithms(device, context, algorithm):
+    left, right = customers_and_orders()
+    select = ["rank", "day", "city"]
+    arguments = left, right, "id", "customer"
+    if (device == "cpu") != (algorithm == "cpu_radix"):
+        with pytest.raises((gpujoin.IllegalPlan, gpujoin.Unsupported)):
+            gpujoin.join(*arguments, select, algorithm=algorithm, context=context)
+        return
+    result = gpujoin.join(*arguments, select, algorithm=algorithm, context=context)
+    sides = [("left", "rank"), ("right", "day"), ("left", "city")]
+    assert rows(result) == reference_join(*arguments, sides)
+
+
+def test_the_default_context():
+    assert rows(gpujoin.join(keys(3), keys(2), "k", select=["k"])) == {(0,): 1, (1,): 1}

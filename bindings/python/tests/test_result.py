@@ -1,0 +1,141 @@
+"""What a result gives: whole, in pages, as Arrow; its lifetime and its statistics."""
+
+import gc
+
+import pyarrow as pa
+import pytest
+from tables import customers_and_orders, keys, rows
+
+import gpujoin
+
+
+@pytest.fixture
+def result(context):
+    left, right = customers_and_orders()
+    return gpujoin.join(left, right, "id", "customer", context=context)
+
+
+def test_table_and_batch(result):
+    table, batch = result.to_table(), result.to_batch()
+    table.validate(full=True)
+    batch.validate(full=True)
+    assert isinstance(batch, pa.RecordBatch)
+    assert table.schema == batch.schema == result.schema
+    assert rows(table) == rows(batch)
+
+
+def test_arrow_takes_it(result):
+    assert rows(pa.table(result)) == rows(result)
+    assert rows(pa.record_batch(result)) == rows(result)
+    assert pa.schema(result) == result.schema
+
+
+@pytest.mark.parametrize("max_rows", [1, 7, 64, 1000, None])
+def test_pages_of_rows(result, max_rows):
+    pages = list(result.pages(max_rows=max_rows))
+    for page in pages:
+        page.validate(full=True)
+    sizes = [page.num_rows for page in pages]
+    assert sum(sizes) == result.num_rows
+    assert max(sizes) <= (max_rows or result.num_rows)
+    assert set(sizes[:-1]) <= {max_rows}
+    assert rows(pa.Table.from_batches(pages)) == rows(result)
+
+
+def test_pages_of_bytes(context):
+    table = keys(1000)
+    result = gpujoin.join(table, table, "k", select=["k", "v"], context=context)
+    pages = list(result.pages(max_rows=None, max_bytes=1600))
+    assert all(0 < page.num_rows <= 100 for page in pages)
+    assert len(pages) >= 10
+    assert rows(pa.Table.from_batches(pages)) == rows(result)
+    assert [p.num_rows for p in result.pages(max_bytes=1)] == [1] * 1000
+
+
+def test_pages_of_nothing(context):
+    result = gpujoin.join(keys(0), keys(3), "k", context=context)
+    assert list(result.pages()) == []
+
+
+@pytest.mark.parametrize("sizes", [{"max_rows": 0}, {"max_rows": -1}, {"max_bytes": 0}])
+def test_pages_refuse_sizes(result, sizes):
+    with pytest.raises(gpujoin.InvalidArgument):
+        result.pages(**sizes)
+
+
+def test_pairs_must_be_asked_for(context):
+    result = gpujoin.join(keys(3), keys(3), "k", context=context)
+    with pytest.raises(gpujoin.InvalidArgument, match="pairs=True"):
+        result.pairs()
+
+
+def test_data_outlives_everything(device):
+    context = gpujoin.Context(device)
+    left, right = customers_and_orders()
+    plan = gpujoin.plan(left, right, "id", "customer", context=context)
+    result = plan.execute()
+    expected = rows(result)
+    table, pages = result.to_table(), list(result.pages(100))
+    plan.close()
+    context.close()
+    del context, plan, left, right
+    gc.collect()
+    assert rows(result) == expected  # the result needs neither
+    result.close()
+    del result
+    gc.collect()
+    assert rows(table) == expected
+    assert rows(pa.Table.from_batches(pages)) == expected
+
+
+def test_closed_objects_refuse(context):
+    plan = gpujoin.plan(keys(3), keys(3), "k", context=context)
+    result = plan.execute()
+    for closed, call in ((plan, plan.execute), (plan, plan.explain), (result, result.to_table)):
+        closed.close()
+        closed.close()
+        with pytest.raises(gpujoin.InvalidArgument, match="closed"):
+            call()
+    context.close()
+    with pytest.raises(gpujoin.InvalidArgument, match="closed"):
+        context.info()
+
+
+def test_statistics(device, context):
+    result = gpujoin.join(keys(10000), keys(2000), "k", context=context)
+    statistics = result.statistics
+    assert statistics.device == device
+    assert (statistics.left_rows, statistics.right_rows) == (10000, 2000)
+    assert statistics.output_rows == result.num_rows == 2000
+    assert statistics.plan and statistics.reason
+    assert statistics.milliseconds > 0
+    assert statistics.stages
+    for stage in statistics.stages:
+        assert stage.stage and stage.technique
+        assert stage.milliseconds >= 0
+    assert statistics.predicted_bytes == sum(s.predicted_bytes for s in statistics.stages)
+    assert statistics.peak_memory_bytes > 0
+
+
+def test_context_info(device):
+    with gpujoin.Context(device, memory_limit="1.5 GiB", threads=2) as context:
+        info = context.info()
+        assert info.device == device
+        assert info.device_name and info.reason
+        assert info.memory_limit == 3 << 29
+        assert (info.cuda_device is None) == (device == "cpu")
+        if device == "cpu":
+            assert info.threads == 2
+        result = gpujoin.join(keys(100000), keys(100000), "k", context=context)
+        assert context.info().memory_peak > 0
+        result.close()
+        context.trim()
+        assert context.info().memory_used <= info.memory_limit
+
+
+def test_auto_says_why():
+    with gpujoin.Context() as context:
+        info = context.info()
+    assert info.device in ("cpu", "cuda")
+    assert info.reason
+    assert info.memory_limit is None
