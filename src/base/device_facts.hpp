@@ -1,4 +1,5 @@
-// device_facts.hpp: what the planner and the launches know about the device. Plain values: tests write them by hand.
+// device_facts.hpp: what the planner and the launches know about the device. Plain values: tests
+// write them by hand.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,18 @@ struct DeviceFacts {
   uint64_t memory_bytes = 0;
   uint64_t l2_bytes = 0;
   uint64_t shared_bytes_per_block = 0;  // with opt-in
-  // Rates that the cost model divides by. Built in per architecture from measurements; see device_facts.cpp.
+  // Rates that the cost model divides by. Built in per architecture from measurements; see
+  // device_facts.cpp.
   double copy_bytes_per_second = 0;       // device to device, read + written
   double random_reads_per_second = 0;     // 4 to 16 bytes each, table far larger than L2
   double l2_random_reads_per_second = 0;  // table within L2
   double random_inserts_per_second = 0;   // 64-bit compare-and-swap, table far larger than L2
   double l2_random_inserts_per_second = 0;
-  double radix_pass_rows_per_second =
-      0;  // one 8-bit pass over (4 B, 4 B) rows by the radix sort primitive
+  // One 8-bit pass over (4 B, 4 B) rows by the radix sort primitive, its histogram not counted.
+  double radix_pass_rows_per_second = 0;
   double shared_probe_rows_per_second = 0;  // rows through a shared-memory hash table, all SMs
+  double merge_rows_per_second = 0;         // rows of both sides through the merge path bounds
+  double emitted_pairs_per_second = 0;      // pairs that a match finds, on top of its rows
   double host_link_bytes_per_second = 0;    // pageable host memory to device
   double launch_seconds = 0;                // one kernel launch, amortised
 };

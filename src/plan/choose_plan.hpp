@@ -1,4 +1,5 @@
-// choose_plan.hpp: from what the caller asked for and what is known of the relations to a plan, with the reasons.
+// choose_plan.hpp: from what the caller asked for and what is known of the relations to a plan,
+// with the reasons.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,16 @@ namespace gpujoin::plan {
 struct SideStatistics {
   int64_t rows = 0;
   int32_t key_width = 4;
-  std::vector<int32_t> payload_widths;  // of the output columns, the key column not counted
+  // Of the output columns, the key column not counted; a nullable one adds a 1 for its validity.
+  std::vector<int32_t> payload_widths;
   bool key_is_output = false;
   bool key_nullable = false;
   bool in_host_memory = false;  // CUDA plans copy it first
 };
 
-// What a sample of the keys says; sampled == false when nobody looked, and then the fields are the
-// planner's assumptions. Build and probe are as build_side_of(request) says; for plans that build on
-// the other side the cost model turns the figures round.
+// What a sample of the keys says; sampled == false when nobody looked, and then the fields are
+// the planner's assumptions. Build and probe are as build_side_of(request) says; for plans that
+// build on the other side the cost model turns the figures round.
 struct SampleStatistics {
   bool sampled = false;
   double match_ratio = 1.0;         // probe rows with a match
@@ -40,6 +42,8 @@ struct PlanRequest {
   bool pairs = false;
 };
 
+// A stage of the executors, in the order they run: "transfer" (only with copies), "transform" (not
+// of kNone), "build" (of the global table), "match", "materialize" (not of plain pairs).
 struct StageCost {
   std::string stage;
   std::string technique;
@@ -58,8 +62,9 @@ struct Candidate {
 struct PlanChoice {
   JoinPlan plan;
   std::vector<StageCost> predicted;  // of the plan chosen
-  std::vector<Candidate>
-      candidates;  // cheapest first; all that are legal and fit what the caller named
+  // Cheapest first; all that are legal and fit what the caller named.
+  std::vector<Candidate> candidates;
+  uint64_t memory_limit_bytes = 0;  // what candidates were held against; 0 = nothing
   SampleStatistics sample;
   std::string reason;  // one sentence
 };
@@ -69,13 +74,15 @@ Side build_side_of(const PlanRequest& request);
 
 // True when more than one candidate remains after what the caller named and a sample is worth its
 // cost: at least 2^21 rows, inputs where the executor can read them without a copy over the host
-// link, and one scan of the build keys at most a twentieth of the cheapest candidate.
+// link, and one scan of the build keys at most a tenth of the cheapest candidate.
 // why_not, when not null, gets the reason of a false answer.
 bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts,
                   std::string* why_not = nullptr);
 
 // Throws ILLEGAL_PLAN with the reason when what the caller named does not fit together.
-// memory_limit_bytes: 0 = the device's memory; candidates above it are passed over when another one fits.
+// memory_limit_bytes: 0 = the device's memory; candidates above it are passed over when another one
+// fits; when none does, the one that needs least is taken. The plan's transfer field is set from
+// where the request says that the inputs are.
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
                        const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 
@@ -90,7 +97,7 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
 // Partitions small enough that a build partition fits the shared-memory table: log2.
 int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
 
-// How the executors sample keys, and sample_from_counts, which turns a sample into SampleStatistics:
-// see key_sample.hpp.
+// How the executors sample keys, and sample_from_counts, which turns a sample into
+// SampleStatistics: see key_sample.hpp.
 
 }  // namespace gpujoin::plan

@@ -1,5 +1,5 @@
-// join_plan.hpp: a plan is a value. It names one technique for each stage; the planner writes it, explain prints it, the
-// executors obey it, tests and benchmarks write it by hand.
+// join_plan.hpp: a plan is a value. It names one technique for each stage; the planner writes it,
+// explain prints it, the executors obey it, tests and benchmarks write it by hand.
 #pragma once
 
 #include <compare>
@@ -31,9 +31,10 @@ enum class Match : int32_t {
 
 // How the match finds room for its pairs.
 enum class Output : int32_t {
-  kGrown =
-      1,  // blocks reserve exactly what they write from a range that grows; nothing is probed twice
-  kCounted = 2,  // the match knows its counts before it writes: one exact allocation
+  // Blocks reserve exactly what they write from a range that grows; nothing is probed twice.
+  kGrown = 1,
+  // The match knows its counts before it writes: one exact allocation.
+  kCounted = 2,
 };
 
 enum class Gather : int32_t {
@@ -56,16 +57,20 @@ struct JoinPlan {
   auto operator<=>(const JoinPlan&) const = default;
 };
 
-// One line: "cuda build=left transform=radix_onesweep(15) match=co_partitions output=grown gather=transformed".
+// One line: "cuda build=left transform=radix_onesweep(15) match=co_partitions output=grown
+// gather=transformed".
 std::string to_text(const JoinPlan& plan);
 
-// The name of the paper's algorithm that the plan is, or "" ("PHJ-OM", "PHJ-GFUR", "SMJ-OM", "SMJ-UM", "NOP", "CPU-RADIX").
+// The name of the paper's algorithm that the plan is, or "" ("PHJ-OM", "PHJ-GFUR", "SMJ-OM",
+// "SMJ-UM", "NOP", "CPU-RADIX").
 std::string algorithm_name(const JoinPlan& plan);
 
-// Why the plan cannot be executed, or nullopt when it can. The one legality function: executors, planner and tests ask it.
+// Why the plan cannot be executed, or nullopt when it can. The one legality function: executors,
+// planner and tests ask it.
 std::optional<std::string> why_illegal(const JoinPlan& plan);
 
-// Every legal combination of techniques for the device: what every_plan_test runs. radix_bits and expected_rows are left 0.
+// Every legal combination of techniques for the device: what every_plan_test runs. radix_bits and
+// expected_rows are left 0.
 std::vector<JoinPlan> legal_plans(Device device);
 
 const char* to_text(Transfer value);

@@ -7,17 +7,20 @@
 //      build rows have it; or and and all their bits on the way.
 //   NULL keys are left out of the key lists and of the counts; the positions count them.
 //
-// Why a full scan of one side: a sample of both sides by position never meets itself (4096 of 2^27
-// rows on each side share a key once in eight tries), and a sample of both by a hash of the key has
-// to read all of both. Reading only the smaller side gives the exact multiplicity of each sampled
-// probe key, so match ratio and rows per match carry only the error of 4096 draws, however small the
-// match ratio and whatever the skew. It costs one streaming read of 4 or 8 bytes a build row: 0.13
-// ms for 2^27 rows on an H200, of a join of 10 ms. needs_sample weighs that cost.
+// Why a full scan of one side: a sample of both sides by position never meets itself (4096 of
+// 2^27 rows on each side share a key once in eight tries), and a sample of both by a hash of the
+// key has to read all of both. Reading only the smaller side gives the exact multiplicity of each
+// sampled probe key, so match ratio and rows per match carry only the error of 4096 draws,
+// however small the match ratio and whatever the skew. It costs one streaming read of 4 or 8
+// bytes a build row: 0.13 ms for 2^27 rows on an H200, of a join of 10 ms. needs_sample weighs
+// that cost.
 //
-// On the CPU: SampleTable once, count_build_rows on slices of the build side in parallel, add() them.
-// On the GPU: gather both position lists, make a SampleTable on the host, copy filter, slot_keys and
-// slot_ids over, scan with one counter for each distinct key in shared memory (a key that fills the
-// build side would queue up on one global counter), add the blocks' counters, copy them back.
+// On the CPU: SampleTable once, count_build_rows on slices of the build side in parallel, add()
+// them.
+// On the GPU: gather both position lists, make a SampleTable on the host, copy filter, slot_keys
+// and slot_ids over, scan with one counter for each distinct key in shared memory (a key that
+// fills the build side would queue up on one global counter), add the blocks' counters, copy them
+// back.
 #pragma once
 
 #include <cstdint>
@@ -69,8 +72,8 @@ class SampleTable {
     return slot_ids_[slot];
   }
 
-  // The arrays behind find, for a copy to the device: kSampleFilterBits / 32 words, and kSampleSlots
-  // keys and ids; an empty slot's id is -1.
+  // The arrays behind find, for a copy to the device: kSampleFilterBits / 32 words, and
+  // kSampleSlots keys and ids; an empty slot's id is -1.
   const std::vector<uint32_t>& filter() const { return filter_; }
   const std::vector<uint64_t>& slot_keys() const { return slot_keys_; }
   const std::vector<int32_t>& slot_ids() const { return slot_ids_; }

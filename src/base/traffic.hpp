@@ -1,0 +1,124 @@
+// traffic.hpp: the bytes that each technique moves, read + written. The cost model, explain, the
+// statistics of a result and the benchmarks all ask here.
+//
+// Logical bytes: a row that is read twice counts twice, whatever a cache does. A random access
+// counts the 32-byte sectors that it touches, apart from the streamed bytes, since the two are paid
+// for at different rates.
+#pragma once
+
+#include <cstdint>
+
+namespace gpujoin::base::traffic {
+
+inline constexpr uint64_t kSectorBytes = 32;  // the unit of a DRAM and of an L2 access
+inline constexpr uint64_t kRowIdBytes = 4;
+inline constexpr uint64_t kPairBytes = 8;       // two row ids
+inline constexpr uint64_t kTableSlotBytes = 8;  // of the global table: key or tag, and row id
+inline constexpr int32_t kBitsPerPass = 8;      // of one radix pass
+
+struct Traffic {
+  uint64_t streamed = 0;
+  uint64_t random = 0;
+
+  constexpr uint64_t bytes() const { return streamed + random; }
+  constexpr Traffic& operator+=(const Traffic& other) {
+    streamed += other.streamed;
+    random += other.random;
+    return *this;
+  }
+  friend constexpr Traffic operator+(Traffic a, const Traffic& b) { return a += b; }
+  friend constexpr bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+// Where neighbouring output rows come from: neighbouring input rows, or anywhere.
+enum class Locality { kClustered, kRandom };
+
+// The sectors under one access at a multiple of its width.
+constexpr uint64_t sector_bytes(uint64_t width) {
+  return (width + kSectorBytes - 1) / kSectorBytes * kSectorBytes;
+}
+
+constexpr uint64_t radix_passes(int32_t bits) {
+  return static_cast<uint64_t>((bits + kBitsPerPass - 1) / kBitsPerPass);
+}
+
+// Over the host link: the bytes are those on the link.
+constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * width, 0}; }
+
+// Mixing: each key is read and its hash written.
+constexpr Traffic mix_keys(uint64_t rows, uint64_t key_width) { return {rows * 2 * key_width, 0}; }
+
+// Row ids 0, 1, 2, ... to be moved with their keys.
+constexpr Traffic write_row_ids(uint64_t rows) { return {rows * kRowIdBytes, 0}; }
+
+// The histograms of all passes are counted in one read of the keys.
+constexpr Traffic radix_histogram(uint64_t rows, uint64_t key_width) {
+  return {rows * key_width, 0};
+}
+
+// One pass reads and writes keys and values once.
+constexpr Traffic radix_pass(uint64_t rows, uint64_t key_width, uint64_t value_width) {
+  return {rows * 2 * (key_width + value_width), 0};
+}
+
+// A radix sort, or a partition, by so many bits.
+constexpr Traffic radix_sort(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                             int32_t bits) {
+  Traffic total = radix_histogram(rows, key_width);
+  for (uint64_t pass = 0; pass < radix_passes(bits); ++pass) {
+    total += radix_pass(rows, key_width, value_width);
+  }
+  return total;
+}
+
+// Slots of the global table: a power of two, load at most one half.
+constexpr uint64_t global_table_slots(uint64_t build_rows) {
+  uint64_t slots = 2;
+  while (slots < 2 * build_rows) slots *= 2;
+  return slots;
+}
+constexpr uint64_t global_table_bytes(uint64_t build_rows) {
+  return global_table_slots(build_rows) * kTableSlotBytes;
+}
+
+// The table is cleared, the keys are read, and each insert reads and writes back a sector. A key of
+// 8 bytes does not fit its slot, so whoever meets the slot reads the key column at random.
+constexpr Traffic global_table_build(uint64_t rows, uint64_t key_width) {
+  const uint64_t key_reads = key_width > 4 ? rows * sector_bytes(key_width) : 0;
+  return {global_table_bytes(rows) + rows * key_width, rows * 2 * kSectorBytes + key_reads};
+}
+
+// Each probe row reads its key and one sector of the table, each pair after a row's first one more;
+// pairs are written.
+constexpr Traffic global_table_probe(uint64_t probe_rows, uint64_t key_width, uint64_t pairs) {
+  const uint64_t more = pairs > probe_rows ? pairs - probe_rows : 0;
+  const uint64_t key_reads = key_width > 4 ? pairs * sector_bytes(key_width) : 0;
+  return {probe_rows * key_width + pairs * kPairBytes,
+          (probe_rows + more) * kSectorBytes + key_reads};
+}
+
+// Both sides' keys are read once, with the row ids that pairs of untransformed relations are made
+// of; the tables are in shared memory; pairs are written.
+constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                bool with_row_ids, uint64_t pairs) {
+  const uint64_t row_bytes = key_width + (with_row_ids ? kRowIdBytes : 0);
+  return {(build_rows + probe_rows) * row_bytes + pairs * kPairBytes, 0};
+}
+
+// Bounds: both sides' keys are read, lower bound and count written for each probe row. Scan: counts
+// are read, offsets written. Expand: lower bounds, offsets and row ids are read, pairs written.
+constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                             bool with_row_ids, uint64_t pairs) {
+  const uint64_t bounds = (build_rows + probe_rows) * key_width + probe_rows * 8;
+  const uint64_t scan = probe_rows * 8;
+  const uint64_t ids = with_row_ids ? (build_rows + probe_rows) * kRowIdBytes : 0;
+  return {bounds + scan + probe_rows * 8 + ids + pairs * kPairBytes, 0};
+}
+
+// One output column: an index and a value are read for each row, the value is written.
+constexpr Traffic gather(uint64_t rows, uint64_t width, Locality locality) {
+  if (locality == Locality::kClustered) return {rows * (4 + 2 * width), 0};
+  return {rows * (4 + width), rows * sector_bytes(width)};
+}
+
+}  // namespace gpujoin::base::traffic

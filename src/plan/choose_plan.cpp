@@ -1,0 +1,182 @@
+// choose_plan.cpp: the cheapest candidate that fits the memory, and why it is that one.
+#include "src/plan/choose_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/base/status.hpp"
+#include "src/plan/candidates.hpp"
+#include "src/plan/sample_rule.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+// Fewer rows than this are joined in less time than a sample takes.
+constexpr int64_t kFewestRowsToSample = int64_t{1} << 21;
+// A sample may cost this share of the cheapest candidate. A wrong guess costs a factor of two, and
+// an unseen heavy key far more.
+constexpr double kSampleShare = 0.1;
+// Gathers, copies and the scan of a sample.
+constexpr int32_t kSampleLaunches = 12;
+
+double rows_as_double(int64_t rows) { return static_cast<double>(rows); }
+
+const SideStatistics& side_of(const PlanRequest& request, Side side) {
+  return side == Side::kLeft ? request.left : request.right;
+}
+
+// The scan reads the build keys once; looking them up takes about as long again.
+double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts) {
+  const SideStatistics& build = side_of(request, build_side_of(request));
+  const double bytes = rows_as_double(build.rows) * build.key_width;
+  return kSampleLaunches * facts.launch_seconds +
+         (facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0);
+}
+
+// The first output capacity: the estimate and three standard deviations of the sampled match ratio,
+// since growing costs more than a little room. Few matches drawn says fewer than 3 in the sample.
+int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample) {
+  const Side build = build_side_of(request);
+  const int64_t probe_rows =
+      side_of(request, build == Side::kLeft ? Side::kRight : Side::kLeft).rows;
+  if (probe_rows == 0 || side_of(request, build).rows == 0) return 0;
+  double ratio = sample.match_ratio;
+  if (sample.sampled && probe_rows > kSamplePositions) {
+    const double deviation = std::sqrt(ratio * (1 - ratio) / kSamplePositions);
+    ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3.0 / kSamplePositions));
+  }
+  return static_cast<int64_t>(
+      std::ceil(rows_as_double(probe_rows) * ratio * sample.rows_per_match));
+}
+
+std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }
+
+double seconds_of(const Candidate& candidate, const std::string& stage) {
+  double seconds = 0;
+  for (const StageCost& cost : candidate.stages) {
+    if (cost.stage == stage) seconds += cost.seconds;
+  }
+  return seconds;
+}
+
+// The stage in which the winner saves most against the other.
+std::string largest_saving(const Candidate& winner, const Candidate& other) {
+  std::string best;
+  double most = 0;
+  for (const Candidate* candidate : {&other, &winner}) {
+    for (const StageCost& cost : candidate->stages) {
+      const double saving = seconds_of(other, cost.stage) - seconds_of(winner, cost.stage);
+      if (saving > most) {
+        most = saving;
+        best = cost.stage;
+      }
+    }
+  }
+  if (best.empty()) return "";
+  const double own = seconds_of(winner, best);
+  return base::text(", most of it in %s (%s against %s)", best.c_str(),
+                    own > 0 ? milliseconds(own).c_str() : "none",
+                    milliseconds(seconds_of(other, best)).c_str());
+}
+
+std::string reason_of(const std::vector<Candidate>& candidates, size_t winner, bool fits,
+                      uint64_t limit) {
+  const Candidate& chosen = candidates[winner];
+  const std::string name = candidate_name(chosen.plan);
+  std::string reason;
+  if (!fits) {
+    reason = base::text("%s needs the least memory (%.3f GB), and no plan fits in %.3f GB",
+                        name.c_str(), static_cast<double>(chosen.memory_bytes) * 1e-9,
+                        static_cast<double>(limit) * 1e-9);
+  } else if (candidates.size() == 1) {
+    reason = name + " is the only plan with all that was named";
+  } else {
+    // The runner-up is the next that fits, if any does.
+    size_t next = winner + 1;
+    while (next < candidates.size() && limit != 0 && candidates[next].memory_bytes > limit) ++next;
+    if (next < candidates.size()) {
+      const Candidate& other = candidates[next];
+      reason =
+          base::text("%s saves %s against %s%s", name.c_str(),
+                     milliseconds(other.seconds - chosen.seconds).c_str(),
+                     candidate_name(other.plan).c_str(), largest_saving(chosen, other).c_str());
+    } else {
+      reason = name + " is the only plan that fits in memory";
+    }
+    if (winner > 0) {
+      reason += base::text("; %s would be faster but needs %.3f GB of %.3f GB",
+                           candidate_name(candidates[0].plan).c_str(),
+                           static_cast<double>(candidates[0].memory_bytes) * 1e-9,
+                           static_cast<double>(limit) * 1e-9);
+    }
+  }
+  return reason;
+}
+
+}  // namespace
+
+bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts,
+                  std::string* why_not) {
+  std::string unused;
+  std::string& reason = why_not == nullptr ? unused : *why_not;
+  const std::vector<JoinPlan> candidates = candidates_of(request, facts);
+  if (candidates.size() == 1) {
+    reason = "no choice is left";
+    return false;
+  }
+  if (request.left.rows + request.right.rows < kFewestRowsToSample) {
+    reason = "too few rows to be worth it";
+    return false;
+  }
+  if (candidates.front().transfer == Transfer::kExplicitCopies) {
+    reason = "the copy over the host link outweighs every choice";
+    return false;
+  }
+  double cheapest = -1;
+  for (const JoinPlan& plan : candidates) {
+    const double seconds = cost_of(plan, request, SampleStatistics(), facts).seconds;
+    if (cheapest < 0 || seconds < cheapest) cheapest = seconds;
+  }
+  if (sample_seconds(request, facts) > kSampleShare * cheapest) {
+    reason = "it would cost more than a tenth of the join";
+    return false;
+  }
+  reason.clear();
+  return true;
+}
+
+PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
+                       const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
+  PlanChoice choice;
+  choice.sample = sample;
+  choice.memory_limit_bytes = memory_limit_bytes;
+  const std::vector<JoinPlan> plans = candidates_of(request, facts);
+  // The memory of the facts is the device's; a plan on the CPU of such a context is not held to it.
+  const bool of_the_context = (plans.front().device == Device::kCuda) == facts.is_cuda;
+  if (memory_limit_bytes == 0 && of_the_context) choice.memory_limit_bytes = facts.memory_bytes;
+  const uint64_t limit = choice.memory_limit_bytes;
+
+  for (JoinPlan plan : plans) {
+    plan.expected_rows = expected_rows(request, sample);
+    choice.candidates.push_back(cost_of(plan, request, sample, facts));
+  }
+  std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+
+  const auto fitting =
+      std::find_if(choice.candidates.begin(), choice.candidates.end(),
+                   [&](const Candidate& c) { return limit == 0 || c.memory_bytes <= limit; });
+  const bool fits = fitting != choice.candidates.end();
+  const auto winner = fits ? fitting
+                           : std::min_element(choice.candidates.begin(), choice.candidates.end(),
+                                              [](const Candidate& a, const Candidate& b) {
+                                                return a.memory_bytes < b.memory_bytes;
+                                              });
+  choice.plan = winner->plan;
+  choice.predicted = winner->stages;
+  choice.reason = reason_of(choice.candidates,
+                            static_cast<size_t>(winner - choice.candidates.begin()), fits, limit);
+  return choice;
+}
+
+}  // namespace gpujoin::plan

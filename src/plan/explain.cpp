@@ -1,0 +1,122 @@
+// explain.cpp: the plan as text, for gpujoin_plan_explain. The same request, sample and facts give
+// the same text.
+#include <algorithm>
+#include <string>
+
+#include "src/base/status.hpp"
+#include "src/plan/candidates.hpp"
+#include "src/plan/choose_plan.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+using base::text;
+
+std::string bytes_text(uint64_t bytes) {
+  const double value = static_cast<double>(bytes);
+  if (value >= 1e9) return text("%.3f GB", value * 1e-9);
+  if (value >= 1e6) return text("%.3f MB", value * 1e-6);
+  if (value >= 1e3) return text("%.3f kB", value * 1e-3);
+  return text("%.0f B", value);
+}
+
+std::string row_text(const char* side, const SideStatistics& statistics, bool is_build) {
+  std::string line = text("  %-6s %11lld rows  key %d B%s%s  payloads", side,
+                          static_cast<long long>(statistics.rows), statistics.key_width,
+                          statistics.key_nullable ? " nullable" : "",
+                          statistics.key_is_output ? " in output" : "");
+  for (const int32_t width : statistics.payload_widths) line += text(" %d", width);
+  line += statistics.payload_widths.empty() ? " none" : " B";
+  if (statistics.in_host_memory) line += "  in host memory";
+  return line + (is_build ? "  <- build\n" : "\n");
+}
+
+std::string request_text(const PlanRequest& request, const JoinPlan& plan,
+                         const base::DeviceFacts& facts) {
+  int32_t width = 0;
+  for (const SideStatistics* side : {&request.left, &request.right}) {
+    for (const int32_t payload : side->payload_widths) width += payload;
+    if (side->key_is_output) width += side->key_width;
+  }
+  const bool on_cpu = plan.device == Device::kCpu;
+  std::string lines = "inner join on ";
+  lines += on_cpu ? text("the CPU, %d threads\n", facts.cpu_threads) : facts.name + "\n";
+  lines += row_text("left", request.left, plan.build_side == Side::kLeft);
+  lines += row_text("right", request.right, plan.build_side == Side::kRight);
+  lines += "  output ";
+  if (request.pairs) lines += "row number pairs";
+  if (request.pairs && width > 0) lines += " and ";
+  if (width > 0) lines += text("columns of %d B a row", width);
+  if (!request.pairs && width == 0) lines += "nothing";
+  return lines + text(", room for %lld rows first\n", static_cast<long long>(plan.expected_rows));
+}
+
+std::string sample_text(const PlanChoice& choice, const PlanRequest& request,
+                        const base::DeviceFacts& facts) {
+  const SampleStatistics& sample = choice.sample;
+  const std::string figures = text("%.2f %% of the probe rows match, %.2f build rows each",
+                                   sample.match_ratio * 100, sample.rows_per_match);
+  if (!sample.sampled) {
+    std::string why_not;
+    if (needs_sample(request, facts, &why_not)) why_not = "the planner was given none";
+    return "sample\n  not sampled: " + why_not + "; assumed: " + figures + "\n";
+  }
+  std::string lines = "sample\n  " + figures + "\n";
+  lines += text("  heaviest key: %.4f %% of the build rows, %.4f %% of the probe rows",
+                sample.heaviest_build_key * 100, sample.heaviest_probe_key * 100);
+  if (sample.varying_key_bits > 0) lines += text("; %d key bits vary", sample.varying_key_bits);
+  return lines + "\n";
+}
+
+std::string candidates_text(const PlanChoice& choice) {
+  std::string lines = text("candidates %26s %13s %13s\n", "time", "traffic", "memory");
+  for (const Candidate& candidate : choice.candidates) {
+    const bool chosen = candidate.plan == choice.plan;
+    const bool too_large =
+        choice.memory_limit_bytes != 0 && candidate.memory_bytes > choice.memory_limit_bytes;
+    const std::string name = candidate_name(candidate.plan);
+    lines += text("%c %-23s %9.3f ms %13s %13s%s\n", chosen ? '*' : ' ', name.c_str(),
+                  candidate.seconds * 1e3, bytes_text(candidate.bytes).c_str(),
+                  bytes_text(candidate.memory_bytes).c_str(), too_large ? "  over the limit" : "");
+  }
+  if (choice.memory_limit_bytes != 0) {
+    lines += "  memory limit " + bytes_text(choice.memory_limit_bytes) + "\n";
+  }
+  return lines;
+}
+
+std::string stages_text(const PlanChoice& choice) {
+  std::string lines = "stages of " + candidate_name(choice.plan) + "\n";
+  for (const StageCost& stage : choice.predicted) {
+    lines += text("  %-12s %-22s %9.3f ms %13s\n", stage.stage.c_str(), stage.technique.c_str(),
+                  stage.seconds * 1e3, bytes_text(stage.bytes).c_str());
+  }
+  return lines;
+}
+
+// The techniques that the device has and the options excluded.
+std::string excluded_text(const PlanChoice& choice) {
+  std::string names;
+  for (const JoinPlan& plan : legal_plans(choice.plan.device)) {
+    if (plan.build_side != choice.plan.build_side) continue;
+    const bool considered =
+        std::any_of(choice.candidates.begin(), choice.candidates.end(), [&](const Candidate& c) {
+          return c.plan.match == plan.match && c.plan.gather == plan.gather;
+        });
+    if (considered) continue;
+    if (!names.empty()) names += ", ";
+    names += candidate_name(plan);
+  }
+  return names.empty() ? "" : "  not considered, as the options exclude them: " + names + "\n";
+}
+
+}  // namespace
+
+std::string explain(const PlanChoice& choice, const PlanRequest& request,
+                    const base::DeviceFacts& facts) {
+  return request_text(request, choice.plan, facts) + sample_text(choice, request, facts) +
+         candidates_text(choice) + excluded_text(choice) + "plan\n  " + to_text(choice.plan) +
+         "\n" + stages_text(choice) + "why\n  " + choice.reason + "\n";
+}
+
+}  // namespace gpujoin::plan

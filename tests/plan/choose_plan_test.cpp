@@ -1,0 +1,255 @@
+#include "src/plan/choose_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "src/base/status.hpp"
+#include "tests/plan/requests.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+using testing::chosen;
+using testing::h200;
+using testing::pairs_request;
+using testing::request_of;
+using testing::sample_of;
+
+constexpr int64_t kRows27 = int64_t{1} << 27;
+constexpr uint64_t kGigabyte = 1'000'000'000;
+
+// The reason of the ILLEGAL_PLAN that choosing throws, or "".
+std::string refusal(const PlanRequest& request, const base::DeviceFacts& facts = h200()) {
+  try {
+    choose_plan(request, SampleStatistics(), facts, 0);
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_ILLEGAL_PLAN);
+    return error.what();
+  }
+  return "";
+}
+
+void expect_refusal(const PlanRequest& request, const std::string& reason,
+                    const base::DeviceFacts& facts = h200()) {
+  const std::string text = refusal(request, facts);
+  EXPECT_NE(text.find(reason), std::string::npos) << "'" << text << "' lacks '" << reason << "'";
+}
+
+TEST(ChoosePlan, SmallJoinsTakeTheFewestLaunches) {
+  for (const int64_t rows : {0, 1, 1000, 100'000, 1'000'000}) {
+    EXPECT_EQ(chosen(request_of(rows, rows, 1), SampleStatistics()), "NOP") << rows;
+    EXPECT_EQ(chosen(request_of(rows, rows, 2, 8, 8), SampleStatistics()), "NOP") << rows;
+    EXPECT_EQ(chosen(pairs_request(rows, rows), SampleStatistics()), "NOP") << rows;
+  }
+}
+
+TEST(ChoosePlan, ATableThatStaysInL2IsNotPartitioned) {
+  EXPECT_EQ(chosen(request_of(1 << 22, kRows27, 1), sample_of(1)), "NOP");
+  EXPECT_EQ(chosen(pairs_request(1 << 22, kRows27), sample_of(1)), "NOP");
+}
+
+TEST(ChoosePlan, LargeNarrowJoinsAreTransformed) {
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), sample_of(1)), "PHJ-OM");
+  EXPECT_EQ(chosen(request_of(kRows27, 2 * kRows27, 1), sample_of(1)), "PHJ-OM");
+  EXPECT_EQ(chosen(request_of(kRows27 / 4, kRows27, 1), sample_of(1)), "PHJ-OM");
+}
+
+TEST(ChoosePlan, WideJoinsAreTransformedWhenMostRowsMatch) {
+  for (const int32_t payloads : {2, 4}) {
+    EXPECT_EQ(chosen(request_of(kRows27, kRows27, payloads), sample_of(1)), "PHJ-OM");
+    EXPECT_EQ(chosen(request_of(kRows27, kRows27, payloads, 8, 8), sample_of(1)), "PHJ-OM");
+  }
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), sample_of(0.25)), "PHJ-GFUR");
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), sample_of(0.0625)), "PHJ-GFUR");
+}
+
+TEST(ChoosePlan, PairsAloneNeedNoRowIdsMovedTwice) {
+  EXPECT_EQ(chosen(pairs_request(kRows27, kRows27), sample_of(1)), "PHJ-GFUR");
+}
+
+TEST(ChoosePlan, AHeavyBuildKeyIsNoChainToWalk) {
+  const PlanRequest request = request_of(1 << 20, kRows27 / 8, 1);
+  EXPECT_EQ(chosen(request, sample_of(1)), "NOP");
+  SampleStatistics skewed = sample_of(1);
+  skewed.heaviest_build_key = 0.1;
+  EXPECT_NE(chosen(request, skewed), "NOP");
+  SampleStatistics duplicates = sample_of(1);
+  duplicates.rows_per_match = 64;
+  EXPECT_NE(chosen(request, duplicates), "NOP");
+}
+
+TEST(ChoosePlan, TheSmallerSideIsBuiltUnlessTheOtherIsNamed) {
+  EXPECT_EQ(choose_plan(request_of(10, 20, 1), {}, h200(), 0).plan.build_side, Side::kLeft);
+  EXPECT_EQ(choose_plan(request_of(20, 20, 1), {}, h200(), 0).plan.build_side, Side::kLeft);
+  PlanRequest request = request_of(20, 10, 1);
+  EXPECT_EQ(choose_plan(request, {}, h200(), 0).plan.build_side, Side::kRight);
+  request.options.build_side = GPUJOIN_SIDE_LEFT;
+  EXPECT_EQ(choose_plan(request, {}, h200(), 0).plan.build_side, Side::kLeft);
+}
+
+TEST(ChoosePlan, CandidatesAboveTheLimitArePassedOver) {
+  const PlanRequest request = request_of(kRows27, kRows27, 2);
+  const PlanChoice free = choose_plan(request, sample_of(1), h200(), 0);
+  EXPECT_EQ(algorithm_name(free.plan), "PHJ-OM");
+  EXPECT_EQ(free.memory_limit_bytes, h200().memory_bytes);
+
+  const PlanChoice limited = choose_plan(request, sample_of(1), h200(), 5 * kGigabyte);
+  EXPECT_EQ(algorithm_name(limited.plan), "PHJ-GFUR");
+  EXPECT_EQ(algorithm_name(limited.candidates.front().plan), "PHJ-OM");
+  EXPECT_NE(limited.reason.find("PHJ-OM would be faster but needs"), std::string::npos)
+      << limited.reason;
+  EXPECT_EQ(limited.predicted.size(), 3U);
+
+  const PlanChoice none = choose_plan(request, sample_of(1), h200(), 1 * kGigabyte);
+  EXPECT_NE(none.reason.find("needs the least memory"), std::string::npos) << none.reason;
+  EXPECT_EQ(algorithm_name(none.plan), "NOP");
+  const Candidate least = cost_of(none.plan, request, sample_of(1), h200());
+  for (const Candidate& candidate : none.candidates) {
+    EXPECT_GE(candidate.memory_bytes, least.memory_bytes);
+  }
+}
+
+TEST(ChoosePlan, WhatIsNamedIsTaken) {
+  const char* const names[] = {"", "NOP", "PHJ-OM", "PHJ-GFUR", "SMJ-OM", "SMJ-UM", "CPU-RADIX"};
+  for (int32_t algorithm = GPUJOIN_ALGORITHM_NOP; algorithm <= GPUJOIN_ALGORITHM_CPU_RADIX;
+       ++algorithm) {
+    PlanRequest request = request_of(kRows27, kRows27, 2);
+    request.options.algorithm = algorithm;
+    EXPECT_EQ(chosen(request, sample_of(0.5)), names[algorithm]);
+  }
+  PlanRequest request = request_of(kRows27, kRows27, 2);
+  request.options.match = GPUJOIN_MATCH_MERGE_PATH;
+  EXPECT_EQ(chosen(request, sample_of(1)), "SMJ-OM");
+  EXPECT_EQ(choose_plan(request, sample_of(1), h200(), 0).candidates.size(), 2U);
+  request.options.gather = GPUJOIN_GATHER_UNTRANSFORMED;
+  EXPECT_EQ(chosen(request, sample_of(1)), "SMJ-UM");
+}
+
+TEST(ChoosePlan, RadixBitsThatAreNamedLeaveThePartitionedPlans) {
+  PlanRequest request = request_of(1000, 1000, 1);
+  request.options.radix_bits = 5;
+  const PlanChoice choice = choose_plan(request, SampleStatistics(), h200(), 0);
+  EXPECT_EQ(choice.candidates.size(), 2U);
+  for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 5);
+}
+
+TEST(ChoosePlan, ContradictionsAreRefusedWithTheReason) {
+  PlanRequest request = request_of(1000, 1000, 1);
+  request.options.algorithm = GPUJOIN_ALGORITHM_NOP;
+  request.options.match = GPUJOIN_MATCH_MERGE_PATH;
+  expect_refusal(request,
+                 "algorithm=NOP means match=global_table, but options.match is merge_path");
+
+  request = request_of(1000, 1000, 1);
+  request.options.transform = GPUJOIN_TRANSFORM_NONE;
+  request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
+  expect_refusal(request, "gather=transformed needs a transform");
+
+  request = request_of(1000, 1000, 1);
+  request.options.transform = GPUJOIN_TRANSFORM_RADIX_SORT;
+  request.options.match = GPUJOIN_MATCH_CO_PARTITIONS;
+  expect_refusal(request, "needs both sides partitioned");
+
+  request = request_of(1000, 1000, 1);
+  request.options.algorithm = GPUJOIN_ALGORITHM_SMJ_OM;
+  request.options.radix_bits = 8;
+  expect_refusal(request, "radix_bits=8 needs transform=radix_onesweep");
+
+  request = request_of(1000, 1000, 1);
+  request.options.algorithm = GPUJOIN_ALGORITHM_CPU_RADIX;
+  request.options.device = GPUJOIN_DEVICE_CUDA;
+  expect_refusal(request, "algorithm=CPU-RADIX runs on the CPU");
+}
+
+TEST(ChoosePlan, RadixBitsOutOfRangeAreRefused) {
+  PlanRequest request = request_of(1000, 1000, 1);
+  for (const int32_t bits : {-1, 17}) {
+    request.options.radix_bits = bits;
+    expect_refusal(request, "out of range: 1 to 16");
+  }
+  request.options.device = GPUJOIN_DEVICE_CPU;
+  request.options.radix_bits = 15;
+  expect_refusal(request, "out of range: 1 to 14 on the CPU");
+}
+
+TEST(ChoosePlan, NumbersThatThisVersionDoesNotKnowAreRefused) {
+  const PlanRequest request = request_of(1000, 1000, 1);
+  using Options = gpujoin_plan_options;
+  for (int32_t Options::*field : {&Options::device, &Options::algorithm, &Options::transform,
+                                  &Options::match, &Options::gather, &Options::build_side}) {
+    for (const int32_t number : {-1, 7, 1 << 20}) {
+      PlanRequest wrong = request;
+      wrong.options.*field = number;
+      expect_refusal(wrong, "this version knows 0 to");
+    }
+  }
+}
+
+TEST(ChoosePlan, CpuPlansOnlyWhenAskedForOrAlone) {
+  PlanRequest request = request_of(1 << 24, 1 << 26, 1);
+  for (const Candidate& candidate : choose_plan(request, {}, h200(), 0).candidates) {
+    EXPECT_EQ(candidate.plan.device, Device::kCuda);
+  }
+  request.options.device = GPUJOIN_DEVICE_CPU;
+  EXPECT_EQ(chosen(request, SampleStatistics()), "CPU-RADIX");
+  request.options.device = GPUJOIN_DEVICE_AUTOMATIC;
+  EXPECT_EQ(chosen(request, SampleStatistics(), base::cpu_facts(8)), "CPU-RADIX");
+
+  request.options.device = GPUJOIN_DEVICE_CUDA;
+  expect_refusal(request, "the context is of the CPU", base::cpu_facts(8));
+  request.options.device = GPUJOIN_DEVICE_AUTOMATIC;
+  request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
+  expect_refusal(request, "algorithm=PHJ-OM runs on CUDA", base::cpu_facts(8));
+}
+
+TEST(ChoosePlan, HostInputsAreCopiedByCudaPlansOnly) {
+  PlanRequest request = request_of(1 << 20, 1 << 20, 1);
+  request.right.in_host_memory = true;
+  const PlanChoice choice = choose_plan(request, {}, h200(), 0);
+  EXPECT_EQ(choice.plan.transfer, Transfer::kExplicitCopies);
+  ASSERT_FALSE(choice.predicted.empty());
+  EXPECT_EQ(choice.predicted.front().stage, "transfer");
+  EXPECT_EQ(choice.predicted.front().bytes, uint64_t{1 << 20} * 8);
+  EXPECT_EQ(choose_plan(request, {}, base::cpu_facts(8), 0).plan.transfer, Transfer::kNone);
+}
+
+TEST(ChoosePlan, ExpectedRowsFollowTheSampleWithALittleRoom) {
+  const PlanRequest request = request_of(kRows27, kRows27, 1);
+  const auto expected = [&](const SampleStatistics& sample) {
+    return choose_plan(request, sample, h200(), 0).plan.expected_rows;
+  };
+  EXPECT_EQ(expected(SampleStatistics()), kRows27);
+  EXPECT_EQ(expected(sample_of(1)), kRows27);
+  EXPECT_GT(expected(sample_of(0.5)), kRows27 / 2);
+  EXPECT_LT(expected(sample_of(0.5)), kRows27 / 2 * 11 / 10);
+  EXPECT_GT(expected(sample_of(0)), 0);
+  SampleStatistics many = sample_of(1);
+  many.rows_per_match = 3;
+  EXPECT_EQ(expected(many), 3 * kRows27);
+  EXPECT_EQ(choose_plan(request_of(0, 100, 1), {}, h200(), 0).plan.expected_rows, 0);
+}
+
+TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
+  std::string why_not;
+  EXPECT_TRUE(needs_sample(request_of(kRows27, kRows27, 2), h200(), &why_not));
+  EXPECT_EQ(why_not, "");
+  EXPECT_TRUE(needs_sample(request_of(1 << 22, kRows27, 1), h200()));
+  EXPECT_TRUE(needs_sample(request_of(1 << 24, 1 << 26, 1), base::cpu_facts(16)));
+
+  EXPECT_FALSE(needs_sample(request_of(1 << 20, (1 << 20) - 1, 2), h200(), &why_not));
+  EXPECT_EQ(why_not, "too few rows to be worth it");
+  EXPECT_FALSE(needs_sample(request_of(1 << 20, 1 << 20, 1), h200(), &why_not));
+  EXPECT_EQ(why_not, "it would cost more than a tenth of the join");
+
+  PlanRequest request = request_of(kRows27, kRows27, 2);
+  request.left.in_host_memory = true;
+  EXPECT_FALSE(needs_sample(request, h200(), &why_not));
+  EXPECT_EQ(why_not, "the copy over the host link outweighs every choice");
+
+  request = request_of(kRows27, kRows27, 2);
+  request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
+  EXPECT_FALSE(needs_sample(request, h200(), &why_not));
+  EXPECT_EQ(why_not, "no choice is left");
+}
+
+}  // namespace
+}  // namespace gpujoin::plan

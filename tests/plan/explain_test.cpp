@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include "src/plan/choose_plan.hpp"
+#include "tests/plan/requests.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+using testing::h200;
+using testing::request_of;
+using testing::sample_of;
+
+constexpr int64_t kRows27 = int64_t{1} << 27;
+
+std::string explained(const PlanRequest& request, const SampleStatistics& sample,
+                      const base::DeviceFacts& facts = h200(), uint64_t limit = 0) {
+  return explain(choose_plan(request, sample, facts, limit), request, facts);
+}
+
+void expect_line(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in\n" << text;
+}
+
+TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
+  const std::string text = explained(request_of(kRows27, kRows27, 2), sample_of(0.0625));
+  expect_line(text, "inner join on NVIDIA H200\n");
+  expect_line(text, "  left     134217728 rows  key 4 B in output  payloads 4 4 B  <- build\n");
+  expect_line(text, "columns of 20 B a row");
+  expect_line(text, "6.25 % of the probe rows match, 1.00 build rows each");
+  expect_line(text, "27 key bits vary");
+  expect_line(text, "* PHJ-GFUR ");
+  for (const char* other : {"  PHJ-OM ", "  SMJ-OM ", "  SMJ-UM ", "  NOP "}) {
+    expect_line(text, other);
+  }
+  expect_line(text, "stages of PHJ-GFUR\n  transform    radix_onesweep(16) ");
+  expect_line(text, "why\n  PHJ-GFUR saves ");
+  expect_line(text, " against PHJ-OM, most of it in transform (");
+}
+
+TEST(Explain, CandidatesStandCheapestFirst) {
+  const PlanChoice choice = choose_plan(request_of(kRows27, kRows27, 2), sample_of(1), h200(), 0);
+  for (size_t i = 1; i < choice.candidates.size(); ++i) {
+    EXPECT_LE(choice.candidates[i - 1].seconds, choice.candidates[i].seconds);
+  }
+  EXPECT_EQ(choice.candidates.size(), 5U);
+}
+
+TEST(Explain, SaysWhyNothingWasSampled) {
+  expect_line(
+      explained(request_of(1000, 1000, 1), {}),
+      "not sampled: too few rows to be worth it; assumed: 100.00 % of the probe rows match");
+}
+
+TEST(Explain, MarksWhatDoesNotFit) {
+  const std::string text =
+      explained(request_of(kRows27, kRows27, 2), sample_of(1), h200(), 5'000'000'000);
+  expect_line(text, "memory limit 5.000 GB");
+  expect_line(text, "over the limit\n");
+  expect_line(text, "PHJ-OM would be faster but needs ");
+}
+
+TEST(Explain, NamesWhatTheOptionsExclude) {
+  PlanRequest request = request_of(kRows27, kRows27, 2);
+  request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
+  expect_line(explained(request, sample_of(1)),
+              "not considered, as the options exclude them: NOP, PHJ-GFUR, SMJ-UM\n");
+}
+
+TEST(Explain, TellsTheCpusCandidatesApart) {
+  const std::string text =
+      explained(request_of(1 << 24, 1 << 26, 1), sample_of(1), base::cpu_facts(16));
+  expect_line(text, "inner join on the CPU, 16 threads\n");
+  expect_line(text, "* CPU-RADIX transformed ");
+  expect_line(text, "  CPU-RADIX untransformed ");
+  expect_line(text, "CPU-RADIX transformed saves ");
+}
+
+TEST(Explain, TheSameTwiceAndInLinesThatFitAScreen) {
+  PlanRequest request = request_of(kRows27, kRows27, 2);
+  request.pairs = true;
+  request.right.in_host_memory = true;
+  request.right.key_nullable = true;
+  const std::string text = explained(request, {});
+  EXPECT_EQ(text, explained(request, {}));
+  expect_line(text, "in host memory");
+  expect_line(text, "row number pairs and columns of 20 B a row");
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = text.find('\n', begin);
+    ASSERT_NE(end, std::string::npos);
+    EXPECT_LE(end - begin, 132U) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+TEST(Explain, TheReasonFitsTheStatisticsOfAResult) {
+  for (const uint64_t limit : {uint64_t{0}, uint64_t{5'000'000'000}, uint64_t{1'000'000}}) {
+    const PlanChoice choice =
+        choose_plan(request_of(kRows27, kRows27, 2), sample_of(1), h200(), limit);
+    EXPECT_LT(choice.reason.size(), sizeof(gpujoin_statistics::reason)) << choice.reason;
+  }
+}
+
+}  // namespace
+}  // namespace gpujoin::plan

@@ -1,0 +1,84 @@
+// The bytes that a reader with a pencil gets. Sizes are those of the usual narrow join: build 2^27
+// rows, probe 2^28 rows, keys and payloads of 4 bytes.
+#include "src/base/traffic.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpujoin::base::traffic {
+namespace {
+
+constexpr uint64_t kBuild = uint64_t{1} << 27;
+constexpr uint64_t kProbe = uint64_t{1} << 28;
+
+TEST(Traffic, PartitionInTwoPassesMoves36BytesARow) {
+  // The key once for the histograms, then 8 bytes read and written twice.
+  EXPECT_EQ(radix_sort(1, 4, 4, 16).bytes(), 4U + 2 * 16);
+  EXPECT_EQ(radix_sort(kBuild + kProbe, 4, 4, 16).bytes(), uint64_t{14'495'514'624});
+}
+
+TEST(Traffic, SortMergeOf32BitsReadsAndWritesFourTimes) {
+  // 68 bytes a row to sort and 8 to merge, 12 bytes an output row: 33.8 GB.
+  const uint64_t sort = radix_sort(kBuild + kProbe, 4, 4, 32).bytes();
+  EXPECT_EQ(sort, (kBuild + kProbe) * 68);
+  EXPECT_NEAR(static_cast<double>(sort + (kBuild + kProbe) * 8 + kProbe * 12), 33.8e9, 0.05e9);
+}
+
+TEST(Traffic, BitsAreRoundedUpToPasses) {
+  EXPECT_EQ(radix_passes(0), 0U);
+  EXPECT_EQ(radix_passes(1), 1U);
+  EXPECT_EQ(radix_passes(8), 1U);
+  EXPECT_EQ(radix_passes(9), 2U);
+  EXPECT_EQ(radix_passes(64), 8U);
+}
+
+TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
+  EXPECT_EQ(global_table_slots(0), 2U);
+  EXPECT_EQ(global_table_slots(1), 2U);
+  EXPECT_EQ(global_table_slots(4), 8U);
+  EXPECT_EQ(global_table_slots(5), 16U);
+  EXPECT_EQ(global_table_bytes(kBuild), uint64_t{1} << 31);
+}
+
+TEST(Traffic, AnInsertMovesASectorThereAndBack) {
+  const Traffic moved = global_table_build(kBuild, 4);
+  EXPECT_EQ(moved.random, kBuild * 64);
+  EXPECT_EQ(moved.streamed, (uint64_t{1} << 31) + kBuild * 4);
+  // Keys of 8 bytes are compared in their column.
+  EXPECT_EQ(global_table_build(kBuild, 8).random, kBuild * 96);
+}
+
+TEST(Traffic, AProbeMovesASectorAndEachFurtherPairAnother) {
+  EXPECT_EQ(global_table_probe(kProbe, 4, kProbe).random, kProbe * 32);
+  EXPECT_EQ(global_table_probe(kProbe, 4, 3 * kProbe).random, kProbe * 96);
+  EXPECT_EQ(global_table_probe(kProbe, 4, 0).random, kProbe * 32);
+  EXPECT_EQ(global_table_probe(kProbe, 4, kProbe).streamed, kProbe * 12);
+  EXPECT_EQ(global_table_probe(kProbe, 8, kProbe).random, kProbe * 64);
+}
+
+TEST(Traffic, CoPartitionsReadRowIdsOnlyWhenTheyAreThePairs) {
+  EXPECT_EQ(co_partitions(kBuild, kProbe, 4, false, kProbe).bytes(),
+            (kBuild + kProbe) * 4 + kProbe * 8);
+  EXPECT_EQ(co_partitions(kBuild, kProbe, 4, true, kProbe).bytes(),
+            (kBuild + kProbe) * 8 + kProbe * 8);
+}
+
+TEST(Traffic, MergePathWritesAndReadsBoundsForEachProbeRow) {
+  EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 1100U * 4 + 1000 * 24);
+  EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 1100U * 8 + 1000 * 24 + 80);
+}
+
+TEST(Traffic, ARandomGatherMovesSectors) {
+  EXPECT_EQ(gather(1000, 4, Locality::kClustered), (Traffic{12'000, 0}));
+  EXPECT_EQ(gather(1000, 4, Locality::kRandom), (Traffic{8'000, 32'000}));
+  EXPECT_EQ(gather(1000, 16, Locality::kRandom), (Traffic{20'000, 32'000}));
+  EXPECT_EQ(sector_bytes(33), 64U);
+}
+
+TEST(Traffic, TheFunctionsAreConstant) {
+  static_assert(mix_keys(10, 8).bytes() == 160);
+  static_assert((host_copy(10, 12) + write_row_ids(10)).streamed == 160);
+  static_assert(radix_sort(1, 8, 0, 64).bytes() == 8 + 8 * 16);
+}
+
+}  // namespace
+}  // namespace gpujoin::base::traffic
