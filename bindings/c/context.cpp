@@ -49,7 +49,7 @@ gpujoin_context_info info_of(const base::Context& context) {
   info.cpu_threads = context.cpu_threads;
   info.memory_limit_bytes = pool.limit_bytes();
   info.memory_used_bytes = pool.held_bytes();
-  info.memory_peak_bytes = pool.peak_bytes();
+  info.memory_peak_bytes = pool.lifetime_peak_bytes();
   return info;
 }
 

@@ -252,7 +252,13 @@ uint64_t Pool::peak_bytes() const {
 
 void Pool::reset_peak() {
   std::lock_guard const lock(mutex_);
+  earlier_peak_ = std::max(earlier_peak_, peak_);
   peak_ = in_use_;
+}
+
+uint64_t Pool::lifetime_peak_bytes() const {
+  std::lock_guard const lock(mutex_);
+  return std::max(earlier_peak_, peak_);
 }
 
 uint64_t Pool::guard_violations() const {

@@ -117,6 +117,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t in_use_bytes() const;      // of the limited memory
   uint64_t peak_bytes() const;        // most in use so far
   void reset_peak();                  // peak := in use; execute brackets itself with it
+  uint64_t lifetime_peak_bytes() const;  // most in use since the pool was made
   uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
   MemorySource& source() { return *source_; }
 
@@ -134,6 +135,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t in_use_ = 0;
   uint64_t cached_ = 0;
   uint64_t peak_ = 0;
+  uint64_t earlier_peak_ = 0;  // before the last reset
   uint64_t guard_violations_ = 0;
   // Freed blocks by size, one map for each kind of memory (index = the enum's value).
   std::array<std::multimap<uint64_t, void*>, 4> cache_;
