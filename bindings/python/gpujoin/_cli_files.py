@@ -134,7 +134,8 @@ class Bar:
         self._next = now + self.PAUSE
         filled = self.WIDTH * done // total if total > 0 else 0
         line = f"[{'#' * filled}{' ' * (self.WIDTH - filled)}] {what}"
-        line = line[: os.get_terminal_size(self._stream.fileno()).columns - 1]
+        width = os.get_terminal_size(self._stream.fileno()).columns
+        line = line[: width - 1] if width else line
         self._stream.write("\r" + line.ljust(self._drawn))
         self._stream.flush()
         self._drawn = len(line)

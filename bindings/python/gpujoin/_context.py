@@ -74,7 +74,8 @@ class Context:
 
     Any thread may call; calls on one context, and on what was made with it, are made one after
     the other. Contexts are independent. A join started in the main thread runs in a thread of its
-    own, so that Ctrl-C cancels it; log and progress are then called in that thread.
+    own, so that Ctrl-C cancels it; log and progress are then called in that thread. They must not
+    call this package.
 
     Errors: NoDevice (device "cuda" only), InvalidArgument, OutOfMemory, CudaError, LibraryNotFound.
     """

@@ -15,6 +15,8 @@ from ._inputs import Input, is_carried, key_types
 from ._result import PAIR_FIELDS, Result, ResultColumn, TakenColumn
 from .errors import BufferTooSmall, InvalidArgument
 
+_EXPLAIN_BYTES = 1 << 14  # at first
+
 
 class Plan:
     """How to join two inputs, chosen; made by plan(). It may be executed any number of times.
@@ -36,7 +38,7 @@ class Plan:
 
     def explain(self) -> str:
         """The plan as text: its techniques, what was sampled, what each candidate would cost."""
-        length = ctypes.c_size_t(1 << 14)
+        length = ctypes.c_size_t(_EXPLAIN_BYTES)
         while True:
             buffer = ctypes.create_string_buffer(length.value)
             try:

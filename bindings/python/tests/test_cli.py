@@ -183,19 +183,32 @@ def test_info(device):
     assert "library" in run.stdout
 
 
-def test_the_bar_is_for_terminals(files):
-    """With stderr a terminal, long work draws a bar there and takes it away; stdout stays clean."""
-    code = "import gpujoin._cli_files as f, gpujoin._cli as c, sys; f.Bar.WAIT = f.Bar.PAUSE = 0; "
-    code += "sys.exit(c.main(sys.argv[1:]))"
-    arguments = ["join", "left.parquet", "right.parquet", "--left-on", "id", "--right-on"]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments, "customer", "-o", "out.parquet"],
+# What a test changes in the program before it runs.
+PATCHED = """
+import os, signal, sys
+import gpujoin._cli as cli, gpujoin._cli_files as files
+{}
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def start(files, patch, *arguments, **named):
+    keys = ["--left-on", "id", "--right-on", "customer"]
+    return subprocess.Popen(
+        [sys.executable, "-c", PATCHED.format(patch), "join", "left.parquet", "right.parquet"]
+        + [*keys, *arguments],
         cwd=files,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
-        stderr=theirs,
+        **named,
     )
+
+
+def test_the_bar_is_for_terminals(files):
+    """With stderr a terminal, long work draws a bar there and takes it away; stdout stays clean."""
+    ours, theirs = pty.openpty()
+    patch = "files.Bar.WAIT = files.Bar.PAUSE = 0"
+    process = start(files, patch, "-o", "out.parquet", stderr=theirs)
     output, _ = process.communicate(timeout=120)
     drawn = b""
     while select.select([ours], [], [], 0)[0]:
@@ -207,3 +220,26 @@ def test_the_bar_is_for_terminals(files):
     for what in (b"] reading left.parquet", b"] joining: ", b"] writing out.parquet"):
         assert what in drawn
     assert drawn.endswith(b"\r")
+
+
+@pytest.mark.parametrize("what", ["reading", "joining", "writing"])
+def test_ctrl_c(files, what):
+    patch = f"""
+def show(self, what, done, total):
+    if what.startswith("{what}"):
+        os.kill(os.getpid(), signal.SIGINT)
+files.Bar.show = show
+"""
+    process = start(files, patch, "-o", "out.parquet", stderr=subprocess.PIPE)
+    output, errors = process.communicate(timeout=120)
+    assert (process.returncode, output, errors) == (130, b"", b"gpujoin: interrupted\n")
+    assert len(list(files.iterdir())) == 2  # no output is left
+
+
+def test_a_reader_that_leaves(files):
+    process = start(files, "", "--rows", "100000", stderr=subprocess.PIPE)
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=120) == 1

@@ -124,17 +124,16 @@ def test_a_negative_key_is_no_large_one(context):
     assert gpujoin.join(left, right, "k", context=context).num_rows == 0
 
 
+INTEGERS = [
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32()),
+    *(pa.uint64(), pa.date32(), pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us")),
+    *(pa.timestamp("us", "Europe/Paris"), pa.time32("s"), pa.time64("us"), pa.duration("ms")),
+]
 CARRIED = [
-    *(
-        pa.array([1, None, 3], t)
-        for t in (pa.int8(), pa.int16(), pa.uint8(), pa.uint16(), pa.int32())
-    ),
-    *(pa.array([1, None, 3], t) for t in (pa.uint32(), pa.int64(), pa.uint64(), pa.date32())),
+    *(pa.array([1, None, 3], kind) for kind in INTEGERS),
     *(pa.array([1.5, None, -0.0], t) for t in (pa.float16(), pa.float32(), pa.float64())),
     pa.array([86400000, None, 0], pa.date64()),
-    *(pa.array([1, None, 3], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")),
-    pa.array([1, None, 3], pa.timestamp("us", "Europe/Paris")),
-    *(pa.array([1, None, 3], t) for t in (pa.time32("s"), pa.time64("us"), pa.duration("ms"))),
+    pa.array([1000, None, 3000], pa.timestamp("ns")),
     pa.array([decimal.Decimal("1.25"), None, decimal.Decimal(-3)], pa.decimal128(15, 2)),
     pa.array([b"0123456789abcdef", None, b"0" * 16], pa.binary(16)),
 ]
@@ -194,6 +193,13 @@ def test_plan_explains_and_runs_again(context):
         assert plan.explain().strip()
         first, second = plan.execute(), plan.execute()
     assert rows(first) == rows(second) == {(i, i, i): 1 for i in range(100)}
+
+
+def test_explain_of_any_length(context, monkeypatch):
+    with gpujoin.plan(keys(10), keys(10), "k", context=context) as plan:
+        text = plan.explain()
+        monkeypatch.setattr("gpujoin._plan._EXPLAIN_BYTES", 1)
+        assert plan.explain() == text
 
 
 @pytest.mark.parametrize("build_side", ["left", "right"])
