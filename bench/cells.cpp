@@ -1,0 +1,223 @@
+#include "bench/cells.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+namespace gpujoin::bench {
+
+namespace {
+
+constexpr int64_t kMillion = 1'000'000;
+
+constexpr int64_t pow2(int exponent) { return int64_t{1} << exponent; }
+
+Cell narrow(std::string name, int64_t build_rows, int64_t probe_rows) {
+  Cell cell;
+  cell.name = std::move(name);
+  cell.build_rows = build_rows;
+  cell.probe_rows = probe_rows;
+  return cell;
+}
+
+Cell wide(std::string name, int64_t build_rows, int64_t probe_rows, int payloads) {
+  Cell cell = narrow(std::move(name), build_rows, probe_rows);
+  cell.build_payloads = cell.probe_payloads = payloads;
+  return cell;
+}
+
+Cell wide2(std::string name) { return wide(std::move(name), pow2(27), pow2(27), 2); }
+
+Cell with_match(Cell cell, double match) {
+  cell.match = match;
+  return cell;
+}
+
+Cell with_zipf(Cell cell, double exponent) {
+  cell.zipf = exponent;
+  return cell;
+}
+
+Cell with_widths(Cell cell, int key_bytes, int payload_bytes) {
+  cell.key_bytes = key_bytes;
+  cell.build_payload_bytes = cell.probe_payload_bytes = payload_bytes;
+  return cell;
+}
+
+Cell with_distinct(Cell cell, int64_t distinct) {
+  cell.distinct = distinct;
+  return cell;
+}
+
+Cell with_hot_key(Cell cell, int64_t build_rows, int64_t probe_rows) {
+  cell.hot_build_rows = build_rows;
+  cell.hot_probe_rows = probe_rows;
+  return cell;
+}
+
+Cell as_pairs(Cell cell) {
+  cell.is_pairs = true;
+  cell.build_payloads = cell.probe_payloads = 0;
+  return cell;
+}
+
+template <class Number>
+Number number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw std::invalid_argument("not a number: " + std::string(text));
+  }
+  return value;
+}
+
+// 2^27 may be written so.
+int64_t rows_number(std::string_view text) {
+  if (!text.starts_with("2^")) return number<int64_t>(text);
+  const int exponent = number<int>(text.substr(2));
+  if (exponent < 0 || exponent > 40) throw std::invalid_argument("exponent out of range");
+  return pow2(exponent);
+}
+
+void require(bool holds, const char* rule) {
+  if (!holds) throw std::invalid_argument(rule);
+}
+
+void validate(const Cell& cell) {
+  const auto is_width = [](int bytes) {
+    return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+  };
+  require(!cell.name.empty(), "a cell needs a name");
+  require(cell.build_rows >= 1 && cell.build_rows < pow2(32) - 1, "r must be 1 to 2^32 - 2");
+  require(cell.probe_rows >= 1 && cell.probe_rows < pow2(32) - 1, "s must be 1 to 2^32 - 2");
+  require(cell.key_bytes == 4 || cell.key_bytes == 8, "kw must be 4 or 8");
+  require(is_width(cell.build_payload_bytes) && is_width(cell.probe_payload_bytes),
+          "pw must be 1, 2, 4, 8 or 16");
+  require(cell.build_payloads >= 0 && cell.build_payloads <= kMaxPayloads, "rp must be 0 to 8");
+  require(cell.probe_payloads >= 0 && cell.probe_payloads <= kMaxPayloads, "sp must be 0 to 8");
+  require(cell.match > 0 && cell.match <= 1, "match must be above 0 and at most 1");
+  require(cell.zipf >= 0 && cell.zipf <= 4, "zipf must be 0 to 4");
+  require(cell.multiplicity >= 1, "mult must be at least 1");
+  require(cell.distinct >= 0 && cell.distinct < pow2(32), "distinct must be below 2^32");
+  require(cell.hot_build_rows >= 0 && cell.hot_build_rows < cell.build_rows, "hot must be below r");
+  require(cell.hot_build_rows == 0 ||
+              (cell.hot_probe_rows >= 0 && cell.hot_probe_rows <= cell.probe_rows),
+          "hotprobe must be 0 to s");
+  require((cell.multiplicity > 1) + (cell.distinct > 0) + (cell.hot_build_rows > 0) <= 1,
+          "name one of mult, distinct and hot");
+  require(cell.zipf == 0 || cell.hot_build_rows == 0, "zipf and hot exclude each other");
+  require(cell.stride >= 1 && (cell.stride == 1 || !cell.is_sparse),
+          "stride must be at least 1, and excludes sparse");
+  // Keys without a match are numbered from distinct_keys() on.
+  const int64_t indices = cell.match < 1 ? 2 * cell.distinct_keys() : cell.distinct_keys();
+  const int64_t key_limit = cell.key_bytes == 4 ? pow2(31) : pow2(62);
+  require(indices <= key_limit / cell.stride, "the keys do not fit their width");
+}
+
+}  // namespace
+
+int64_t Cell::distinct_keys() const {
+  if (distinct > 0) return distinct;
+  if (hot_build_rows > 0) return build_rows - hot_build_rows + 1;
+  return (build_rows + multiplicity - 1) / multiplicity;
+}
+
+std::vector<Cell> all_cells() {
+  const Cell small = narrow("", 1000, 1000);
+  std::vector<Cell> cells = {
+      narrow("narrow-27x27", pow2(27), pow2(27)),
+      narrow("narrow-27x28", pow2(27), pow2(28)),
+      narrow("narrow-25x27", pow2(25), pow2(27)),
+      narrow("narrow-22x27", pow2(22), pow2(27)),
+      wide2("wide2-27x27"),
+      wide("wide2-27x28", pow2(27), pow2(28), 2),
+      wide("wide2-23x27", pow2(23), pow2(27), 2),
+      with_match(wide2("wide2-match25"), 0.25),
+      with_match(wide2("wide2-match6"), 0.0625),
+      with_zipf(wide2("wide2-zipf075"), 0.75),
+      with_zipf(wide2("wide2-zipf100"), 1.0),
+      with_zipf(wide2("wide2-zipf150"), 1.5),
+      wide("wide4-27x27", pow2(27), pow2(27), 4),
+      with_widths(wide2("wide2-8B8B"), 8, 8),
+      with_widths(wide2("wide2-4B8B"), 4, 8),
+      // The ABI knows no promise of unique keys: these two are one workload with other rivals.
+      as_pairs(narrow("pairs-unique-27x27", pow2(27), pow2(27))),
+      as_pairs(narrow("pairs-multi-27x27", pow2(27), pow2(27))),
+      // 72M * 72M / distinct = 904M output rows
+      with_distinct(narrow("many-72Mx72M", 72 * kMillion, 72 * kMillion), 5'734'513),
+      // 10^6 * 100 + 10^7 = 110M output rows
+      with_hot_key(narrow("hot-10Mx10M", 10 * kMillion, 10 * kMillion), kMillion, 100),
+      as_pairs(narrow("small-1000", 1000, 1000)),
+      narrow("small-1000-columns", 1000, 1000),
+      as_pairs(narrow("small-1M", kMillion, kMillion)),
+      narrow("small-1M-columns", kMillion, kMillion),
+  };
+  for (const Cell& cell : cells) validate(cell);
+  return cells;
+}
+
+Cell parse_cell(std::string_view text) {
+  Cell cell;
+  const auto colon = text.find(':');
+  require(colon != text.npos, "--cell is name:word=value,...");
+  cell.name = std::string(text.substr(0, colon));
+  text.remove_prefix(colon + 1);
+
+  using Text = std::string_view;
+  const std::map<Text, std::function<void(Text)>> words = {
+      {"r", [&](Text v) { cell.build_rows = rows_number(v); }},
+      {"s", [&](Text v) { cell.probe_rows = rows_number(v); }},
+      {"kw", [&](Text v) { cell.key_bytes = number<int>(v); }},
+      {"pw", [&](Text v) { cell.build_payload_bytes = cell.probe_payload_bytes = number<int>(v); }},
+      {"rpw", [&](Text v) { cell.build_payload_bytes = number<int>(v); }},
+      {"spw", [&](Text v) { cell.probe_payload_bytes = number<int>(v); }},
+      {"rp", [&](Text v) { cell.build_payloads = number<int>(v); }},
+      {"sp", [&](Text v) { cell.probe_payloads = number<int>(v); }},
+      {"match", [&](Text v) { cell.match = number<double>(v); }},
+      {"zipf", [&](Text v) { cell.zipf = number<double>(v); }},
+      {"mult", [&](Text v) { cell.multiplicity = number<int64_t>(v); }},
+      {"distinct", [&](Text v) { cell.distinct = rows_number(v); }},
+      {"hot", [&](Text v) { cell.hot_build_rows = rows_number(v); }},
+      {"hotprobe", [&](Text v) { cell.hot_probe_rows = rows_number(v); }},
+      {"stride", [&](Text v) { cell.stride = number<int64_t>(v); }},
+      {"sparse", [&](Text v) { cell.is_sparse = number<int>(v) != 0; }},
+      {"output",
+       [&](Text v) {
+         require(v == "pairs" || v == "columns", "output is pairs or columns");
+         cell.is_pairs = v == "pairs";
+       }},
+  };
+  while (!text.empty()) {
+    const auto comma = std::min(text.find(','), text.size());
+    const auto item = text.substr(0, comma);
+    const auto equals = item.find('=');
+    const auto word = words.find(item.substr(0, equals));
+    if (equals == item.npos || word == words.end()) {
+      throw std::invalid_argument("unknown word: " + std::string(item));
+    }
+    word->second(item.substr(equals + 1));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  if (cell.is_pairs) cell.build_payloads = cell.probe_payloads = 0;
+  validate(cell);
+  return cell;
+}
+
+Cell scaled(Cell cell, int log2_factor) {
+  constexpr int64_t kFewestRows = 1024;
+  const auto scale = [&](int64_t rows) {
+    if (log2_factor >= 0) return rows << log2_factor;
+    return rows <= kFewestRows ? rows : std::max(kFewestRows, rows >> -log2_factor);
+  };
+  if (cell.hot_build_rows > 0) cell.hot_build_rows = scale(cell.hot_build_rows);
+  if (cell.distinct > 0) cell.distinct = scale(cell.distinct);
+  cell.build_rows = scale(cell.build_rows);
+  cell.probe_rows = scale(cell.probe_rows);
+  if (cell.hot_build_rows >= cell.build_rows) cell.hot_build_rows = cell.build_rows / 2;
+  validate(cell);
+  return cell;
+}
+
+}  // namespace gpujoin::bench

@@ -1,0 +1,48 @@
+// cells.hpp: the workloads, a row of a table each
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpujoin::bench {
+
+inline constexpr int kMaxPayloads = 8;
+
+// R is the build and left side, S the probe and right side. Keys of R are a random permutation of
+// 0 .. build_rows - 1 and keys of S are drawn from them uniformly, unless a field says otherwise.
+struct Cell {
+  std::string name = {};
+  int64_t build_rows = 0;
+  int64_t probe_rows = 0;
+  int build_payloads = 1;
+  int probe_payloads = 1;
+  int key_bytes = 4;            // 4 or 8
+  int build_payload_bytes = 4;  // 1, 2, 4, 8 or 16
+  int probe_payload_bytes = 4;
+  double match = 1;            // the fraction of R's keys that S's keys are drawn from
+  double zipf = 0;             // exponent of the distribution of S over R's keys; 0 = uniform
+  int64_t multiplicity = 1;    // rows of R with the same key
+  int64_t distinct = 0;        // not 0: both sides draw their keys from so many
+  int64_t hot_build_rows = 0;  // rows of R that share one key, which hot_probe_rows of S have too
+  int64_t hot_probe_rows = 100;
+  int64_t stride = 1;      // between neighbouring keys
+  bool is_sparse = false;  // keys scattered over 31 bits (4 B) or 62 bits (8 B)
+  bool is_pairs = false;   // the output is index pairs; else the key and all payload columns
+
+  // How many keys R has.
+  int64_t distinct_keys() const;
+};
+
+// The cells of docs and published tables.
+std::vector<Cell> all_cells();
+
+// "name:r=1000000,s=4000000,kw=8,...", as bench/results/README.md lists the words; throws
+// std::invalid_argument with the reason.
+Cell parse_cell(std::string_view text);
+
+// The same cell with 2^log2_factor times the rows, but not below 1024; smaller cells stay.
+Cell scaled(Cell cell, int log2_factor);
+
+}  // namespace gpujoin::bench

@@ -1,0 +1,125 @@
+// gpujoin_bench: see bench/results/README.md for its words
+#include <benchmark/benchmark.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "bench/self_check.hpp"
+#include "bench/session.hpp"
+
+namespace gpujoin::bench {
+
+namespace {
+
+// Of --name=value; nothing when the argument is another one.
+std::optional<std::string_view> value_of(std::string_view argument, std::string_view name) {
+  if (!argument.starts_with(name) || argument.size() <= name.size()) return std::nullopt;
+  if (argument[name.size()] != '=') return std::nullopt;
+  return argument.substr(name.size() + 1);
+}
+
+int to_int(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw std::invalid_argument("not a number: " + std::string(text));
+  }
+  return number;
+}
+
+// Takes what is ours out of the arguments.
+Options take_options(int& argc, char** argv) {
+  Options options;
+  if (const char* commit = std::getenv("GPUJOIN_COMMIT")) options.commit = commit;
+  int kept = 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (const auto device = value_of(argument, "--device")) {
+      options.device = *device;
+    } else if (const auto scale = value_of(argument, "--scale")) {
+      options.log2_scale = to_int(*scale);
+    } else if (const auto cell = value_of(argument, "--cell")) {
+      options.cells.push_back(parse_cell(*cell));
+    } else if (const auto commit = value_of(argument, "--commit")) {
+      options.commit = *commit;
+    } else if (const auto calls = value_of(argument, "--calls")) {
+      options.calls = to_int(*calls);
+    } else if (argument == "--self_check") {
+      options.self_check = true;
+    } else if (argument == "--flush_l2") {
+      options.flush_cache = true;
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  argc = kept;
+  argv[argc] = nullptr;
+  if (options.device != "auto" && options.device != "cuda" && options.device != "cpu") {
+    throw std::invalid_argument("--device is auto, cuda or cpu");
+  }
+  return options;
+}
+
+std::string joined(int argc, char** argv) {
+  std::string line = "gpujoin_bench";
+  for (int i = 1; i < argc; ++i) line += std::string(" ") + argv[i];
+  return line;
+}
+
+void describe_run(const Session& session, const std::string& command) {
+  const Options& options = session.options;
+  benchmark::AddCustomContext("commit", options.commit.empty() ? "unknown" : options.commit);
+  benchmark::AddCustomContext("command", command);
+  benchmark::AddCustomContext("gpujoin_version", gpujoin_version_string());
+  for (const auto& [name, value] : session.machine.describe()) {
+    benchmark::AddCustomContext(name, value);
+  }
+  benchmark::AddCustomContext("copy_GBps", std::to_string(session.copy_bandwidth));
+  benchmark::AddCustomContext("scale_log2", std::to_string(options.log2_scale));
+  benchmark::AddCustomContext("l2_flushed", options.flush_cache ? "yes" : "no");
+  benchmark::AddCustomContext("peers_file", "bench/peers.json");
+}
+
+int run(int argc, char** argv) {
+  const std::string command = joined(argc, argv);
+  const Options options = take_options(argc, argv);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return EXIT_FAILURE;
+
+  std::string why_not;
+  const auto machine = options.device == "cpu" ? make_cpu_machine() : make_cuda_machine(why_not);
+  if (!machine) {
+    std::printf("gpujoin_bench: skipped, no usable CUDA device: %s (--device=cpu for the CPU)\n",
+                why_not.c_str());
+    return EXIT_SUCCESS;
+  }
+
+  if (options.self_check) {
+    const auto faults = self_check(*machine);
+    for (const std::string& fault : faults) std::fprintf(stderr, "self_check: %s\n", fault.c_str());
+    if (!faults.empty()) return EXIT_FAILURE;
+    std::fprintf(stderr, "self_check: passed\n");
+  }
+
+  Session session(*machine, options);
+  describe_run(session, command);
+  register_joins(session);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return session.has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+}  // namespace
+
+}  // namespace gpujoin::bench
+
+int main(int argc, char** argv) {
+  try {
+    return gpujoin::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpujoin_bench: %s\n", error.what());
+    return EXIT_FAILURE;
+  }
+}
