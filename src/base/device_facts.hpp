@@ -33,10 +33,9 @@ struct DeviceFacts {
   double launch_seconds = 0;                // one kernel launch, amortised
 };
 
-// Fills the rates of a CUDA device from compute_capability, sm_count and l2_bytes. The caller may
-// have set copy_bytes_per_second to the theoretical bandwidth (bus width times memory clock): it is
-// turned into what a copy reaches, and the rates of DRAM are scaled by it. 0: that of the H200.
-// Any other rate that is not 0 is kept.
+// Fills the rates of a CUDA device from compute_capability and sm_count. A rate that is not 0 is
+// kept: a caller that knows bus width and memory clock sets copy_bytes_per_second to what a copy
+// reaches, 0.87 of their product, and the rates of DRAM are scaled by it.
 void builtin_rates(DeviceFacts& facts);
 
 // Figures for a machine without a CUDA device, and for the CPU executor.

@@ -48,6 +48,9 @@ constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * widt
 // Mixing: each key is read and its hash written.
 constexpr Traffic mix_keys(uint64_t rows, uint64_t key_width) { return {rows * 2 * key_width, 0}; }
 
+// Keys looked at once: which bits vary, where partitions begin.
+constexpr Traffic read_keys(uint64_t rows, uint64_t key_width) { return {rows * key_width, 0}; }
+
 // Row ids 0, 1, 2, ... to be moved with their keys.
 constexpr Traffic write_row_ids(uint64_t rows) { return {rows * kRowIdBytes, 0}; }
 
@@ -97,22 +100,26 @@ constexpr Traffic global_table_probe(uint64_t probe_rows, uint64_t key_width, ui
           (probe_rows + more) * kSectorBytes + key_reads};
 }
 
-// Both sides' keys are read once, with the row ids that pairs of untransformed relations are made
-// of; the tables are in shared memory; pairs are written.
-constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
-                                bool with_row_ids, uint64_t pairs) {
-  const uint64_t row_bytes = key_width + (with_row_ids ? kRowIdBytes : 0);
-  return {(build_rows + probe_rows) * row_bytes + pairs * kPairBytes, 0};
+// What a pair costs to write: two numbers, and two row ids looked up where pairs are not positions.
+constexpr uint64_t pair_bytes(bool with_row_ids) {
+  return kPairBytes + (with_row_ids ? 2 * kRowIdBytes : 0);
 }
 
-// Bounds: both sides' keys are read, lower bound and count written for each probe row. Scan: counts
-// are read, offsets written. Expand: lower bounds, offsets and row ids are read, pairs written.
+// Both sides' keys are read once; the tables are in shared memory; pairs are written.
+constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                bool with_row_ids, uint64_t pairs) {
+  return {(build_rows + probe_rows) * key_width + pairs * pair_bytes(with_row_ids), 0};
+}
+
+// Lower and upper bounds: both sides' keys are read twice, lower bound and count written for each
+// probe row, the lower bound read for the count. Sum: counts are read, 8-byte offsets written.
+// Expand: lower bounds and offsets are read, pairs written.
 constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                              bool with_row_ids, uint64_t pairs) {
-  const uint64_t bounds = (build_rows + probe_rows) * key_width + probe_rows * 8;
-  const uint64_t scan = probe_rows * 8;
-  const uint64_t ids = with_row_ids ? (build_rows + probe_rows) * kRowIdBytes : 0;
-  return {bounds + scan + probe_rows * 8 + ids + pairs * kPairBytes, 0};
+  const uint64_t bounds = 2 * (build_rows + probe_rows) * key_width + probe_rows * 12;
+  const uint64_t sum = probe_rows * 12;
+  const uint64_t expand = probe_rows * 12 + pairs * pair_bytes(with_row_ids);
+  return {bounds + sum + expand, 0};
 }
 
 // One output column: an index and a value are read for each row, the value is written.

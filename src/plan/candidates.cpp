@@ -1,7 +1,6 @@
 // candidates.cpp: the legal plans that have all that the caller named, or why there are none.
 #include "src/plan/candidates.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -52,18 +51,6 @@ void check_numbers(const gpujoin_plan_options& options) {
   check_number("match", options.match, GPUJOIN_MATCH_MERGE_PATH);
   check_number("gather", options.gather, GPUJOIN_GATHER_TRANSFORMED);
   check_number("build_side", options.build_side, GPUJOIN_SIDE_RIGHT);
-}
-
-// CPU plans are considered when named, and where there is nothing else.
-Device device_of(const gpujoin_plan_options& options, const base::DeviceFacts& facts) {
-  if (options.device == GPUJOIN_DEVICE_CUDA && !facts.is_cuda) {
-    base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "options.device is CUDA, but the context is of the CPU");
-  }
-  const bool names_cpu_algorithm = options.algorithm == GPUJOIN_ALGORITHM_CPU_RADIX;
-  if (options.device == GPUJOIN_DEVICE_AUTOMATIC) {
-    return facts.is_cuda && !names_cpu_algorithm ? Device::kCuda : Device::kCpu;
-  }
-  return static_cast<Device>(options.device);
 }
 
 template <typename Technique>
@@ -125,10 +112,22 @@ bool has_all(const JoinPlan& plan, const Named& named) {
 
 }  // namespace
 
+// CPU plans are considered when named, and where there is nothing else.
+Device device_of(const PlanRequest& request, const base::DeviceFacts& facts) {
+  const gpujoin_plan_options& options = request.options;
+  check_number("device", options.device, GPUJOIN_DEVICE_CPU);
+  if (options.device == GPUJOIN_DEVICE_CUDA && !facts.is_cuda) {
+    base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "options.device is CUDA, but the context is of the CPU");
+  }
+  if (options.device != GPUJOIN_DEVICE_AUTOMATIC) return static_cast<Device>(options.device);
+  const bool names_cpu_algorithm = options.algorithm == GPUJOIN_ALGORITHM_CPU_RADIX;
+  return facts.is_cuda && !names_cpu_algorithm ? Device::kCuda : Device::kCpu;
+}
+
 std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::DeviceFacts& facts) {
   const gpujoin_plan_options& options = request.options;
   check_numbers(options);
-  const Device device = device_of(options, facts);
+  const Device device = device_of(request, facts);
   const Named named = named_in(options, device);
   const Side build_side = build_side_of(request);
   const SideStatistics& build = build_side == Side::kLeft ? request.left : request.right;
@@ -138,10 +137,10 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
   for (JoinPlan plan : legal) {
     if (plan.build_side != build_side || !has_all(plan, named)) continue;
     plan.radix_bits = options.radix_bits;
-    if (plan.transform == Transform::kRadixOnesweep && plan.radix_bits == 0) {
-      // The CPU has at most 14 bits; more would also cost it a third pass.
-      const int32_t most = device == Device::kCpu ? 14 : 16;
-      plan.radix_bits = std::min(most, radix_bits_for(build.rows, build.key_width));
+    // The CPU executor knows its row layout and threads, and chooses its own bits when 0.
+    if (device == Device::kCuda && plan.transform == Transform::kRadixOnesweep &&
+        plan.radix_bits == 0) {
+      plan.radix_bits = radix_bits_for(build.rows, build.key_width);
     }
     if (device == Device::kCuda && (request.left.in_host_memory || request.right.in_host_memory)) {
       plan.transfer = Transfer::kExplicitCopies;

@@ -26,11 +26,14 @@ const SideStatistics& side_of(const PlanRequest& request, Side side) {
 }
 
 // The scan reads the build keys once; looking them up takes about as long again.
-double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts) {
+double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts_of_context) {
+  const bool cpu = device_of(request, facts_of_context) == Device::kCpu;
+  const base::DeviceFacts facts =
+      cpu ? base::cpu_facts(facts_of_context.cpu_threads) : facts_of_context;
   const SideStatistics& build = side_of(request, build_side_of(request));
   const double bytes = rows_as_double(build.rows) * build.key_width;
-  return kSampleLaunches * facts.launch_seconds +
-         (facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0);
+  const double scan = facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0;
+  return kSampleLaunches * facts.launch_seconds + scan;
 }
 
 // The first output capacity: the estimate and three standard deviations of the sampled match ratio,

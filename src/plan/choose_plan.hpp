@@ -43,7 +43,8 @@ struct PlanRequest {
 };
 
 // A stage of the executors, in the order they run: "transfer" (only with copies), "transform" (not
-// of kNone), "build" (of the global table), "match", "materialize" (not of plain pairs).
+// of kNone), "match", "materialize" (not of plain pairs). Building a table is part of its match;
+// moving the second and further payload columns is part of materialize.
 struct StageCost {
   std::string stage;
   std::string technique;
@@ -71,6 +72,11 @@ struct PlanChoice {
 
 // The side to build on: the one that the caller named, or else the smaller (left when equal).
 Side build_side_of(const PlanRequest& request);
+
+// The device whose plans are considered: the one named, or the CPU when its algorithm is named, or
+// else the context's. Throws ILLEGAL_PLAN for a number that is no device and for CUDA on a context
+// of the CPU.
+Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // True when more than one candidate remains after what the caller named and a sample is worth its
 // cost: at least 2^21 rows, inputs where the executor can read them without a copy over the host

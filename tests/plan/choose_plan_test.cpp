@@ -93,11 +93,12 @@ TEST(ChoosePlan, CandidatesAboveTheLimitArePassedOver) {
   EXPECT_EQ(free.memory_limit_bytes, h200().memory_bytes);
 
   const PlanChoice limited = choose_plan(request, sample_of(1), h200(), 5 * kGigabyte);
-  EXPECT_EQ(algorithm_name(limited.plan), "PHJ-GFUR");
+  EXPECT_EQ(algorithm_name(limited.plan), "NOP");
   EXPECT_EQ(algorithm_name(limited.candidates.front().plan), "PHJ-OM");
   EXPECT_NE(limited.reason.find("PHJ-OM would be faster but needs"), std::string::npos)
       << limited.reason;
-  EXPECT_EQ(limited.predicted.size(), 3U);
+  EXPECT_EQ(limited.predicted.size(), 2U);
+  EXPECT_EQ(limited.memory_limit_bytes, 5 * kGigabyte);
 
   const PlanChoice none = choose_plan(request, sample_of(1), h200(), 1 * kGigabyte);
   EXPECT_NE(none.reason.find("needs the least memory"), std::string::npos) << none.reason;
@@ -199,6 +200,28 @@ TEST(ChoosePlan, CpuPlansOnlyWhenAskedForOrAlone) {
   request.options.device = GPUJOIN_DEVICE_AUTOMATIC;
   request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
   expect_refusal(request, "algorithm=PHJ-OM runs on CUDA", base::cpu_facts(8));
+}
+
+TEST(DeviceOf, FollowsTheOptionsThenTheAlgorithmThenTheContext) {
+  PlanRequest request = request_of(10, 10, 1);
+  EXPECT_EQ(device_of(request, h200()), Device::kCuda);
+  EXPECT_EQ(device_of(request, base::cpu_facts(8)), Device::kCpu);
+  request.options.algorithm = GPUJOIN_ALGORITHM_CPU_RADIX;
+  EXPECT_EQ(device_of(request, h200()), Device::kCpu);
+  request.options.device = GPUJOIN_DEVICE_CUDA;
+  EXPECT_EQ(device_of(request, h200()), Device::kCuda);
+  EXPECT_THROW(device_of(request, base::cpu_facts(8)), base::Error);
+}
+
+TEST(ChoosePlan, CpuPlansLeaveTheirRadixBitsToTheExecutor) {
+  PlanRequest request = request_of(1 << 24, 1 << 26, 1);
+  EXPECT_EQ(choose_plan(request, {}, base::cpu_facts(8), 0).plan.radix_bits, 0);
+  request.options.radix_bits = 9;
+  EXPECT_EQ(choose_plan(request, {}, base::cpu_facts(8), 0).plan.radix_bits, 9);
+  EXPECT_EQ(choose_plan(request, {}, h200(), 0).plan.radix_bits, 9);
+  request.options.radix_bits = 0;
+  request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
+  EXPECT_EQ(choose_plan(request, {}, h200(), 0).plan.radix_bits, radix_bits_for(1 << 24, 4));
 }
 
 TEST(ChoosePlan, HostInputsAreCopiedByCudaPlansOnly) {

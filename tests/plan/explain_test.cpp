@@ -34,7 +34,7 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
   }
   expect_line(text, "stages of PHJ-GFUR\n  transform    radix_onesweep(16) ");
   expect_line(text, "why\n  PHJ-GFUR saves ");
-  expect_line(text, " against PHJ-OM, most of it in transform (");
+  expect_line(text, " against PHJ-OM, most of it in materialize (");
 }
 
 TEST(Explain, CandidatesStandCheapestFirst) {

@@ -55,16 +55,16 @@ TEST(Traffic, AProbeMovesASectorAndEachFurtherPairAnother) {
   EXPECT_EQ(global_table_probe(kProbe, 8, kProbe).random, kProbe * 64);
 }
 
-TEST(Traffic, CoPartitionsReadRowIdsOnlyWhenTheyAreThePairs) {
+TEST(Traffic, RowIdsAreReadOnlyWherePairsAreNotPositions) {
   EXPECT_EQ(co_partitions(kBuild, kProbe, 4, false, kProbe).bytes(),
             (kBuild + kProbe) * 4 + kProbe * 8);
   EXPECT_EQ(co_partitions(kBuild, kProbe, 4, true, kProbe).bytes(),
-            (kBuild + kProbe) * 8 + kProbe * 8);
+            (kBuild + kProbe) * 4 + kProbe * 16);
 }
 
-TEST(Traffic, MergePathWritesAndReadsBoundsForEachProbeRow) {
-  EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 1100U * 4 + 1000 * 24);
-  EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 1100U * 8 + 1000 * 24 + 80);
+TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
+  EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 2U * 1100 * 4 + 1000 * 36);
+  EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 2U * 1100 * 4 + 1000 * 36 + 160);
 }
 
 TEST(Traffic, ARandomGatherMovesSectors) {

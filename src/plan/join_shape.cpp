@@ -1,0 +1,130 @@
+#include "src/plan/join_shape.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "src/base/traffic.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+constexpr int32_t kRowIdWidth = static_cast<int32_t>(base::traffic::kRowIdBytes);
+
+uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(std::max(value, 0.0))); }
+
+// The same facts about the data when the sides change roles. The number of pairs is known; of how
+// many build rows have a match, only that there are no more than pairs.
+SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
+                              double probe_rows) {
+  SampleStatistics turned = sample;
+  std::swap(turned.heaviest_build_key, turned.heaviest_probe_key);
+  const double pairs = probe_rows * sample.match_ratio * sample.rows_per_match;
+  const double matching = std::min(pairs, build_rows);
+  turned.match_ratio = build_rows > 0 ? matching / build_rows : 0;
+  turned.rows_per_match = matching > 0 ? pairs / matching : 1;
+  return turned;
+}
+
+}  // namespace
+
+JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
+                   const SampleStatistics& sample) {
+  const bool left = plan.build_side == Side::kLeft;
+  const SideStatistics& build = left ? request.left : request.right;
+  const SideStatistics& probe = left ? request.right : request.left;
+  const double build_rows = static_cast<double>(build.rows);
+  const double probe_rows = static_cast<double>(probe.rows);
+  const bool as_sampled = plan.build_side == build_side_of(request);
+  // Turned round from the sides that were sampled: its build side is this plan's probe side.
+  const SampleStatistics seen = as_sampled ? sample : turned_round(sample, probe_rows, build_rows);
+  const double matching = build.rows > 0 ? probe_rows * seen.match_ratio : 0;
+  return {build,
+          probe,
+          static_cast<uint64_t>(build.rows),
+          static_cast<uint64_t>(probe.rows),
+          static_cast<uint64_t>(build.key_width),
+          seen,
+          rounded(matching),
+          rounded(matching * seen.rows_per_match),
+          request.pairs};
+}
+
+std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
+                                  bool want_pairs) {
+  if (plan.gather == Gather::kUntransformed) return {kRowIdWidth};
+  std::vector<int32_t> widths = side.payload_widths;
+  if (want_pairs) widths.push_back(kRowIdWidth);
+  if (plan.device == Device::kCpu) return {std::accumulate(widths.begin(), widths.end(), 0)};
+  // Without a column to move, row ids go along.
+  if (widths.empty()) widths.push_back(kRowIdWidth);
+  return widths;
+}
+
+std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build) {
+  const SideStatistics& side = of_build ? shape.build : shape.probe;
+  std::vector<int32_t> widths = side.payload_widths;
+  if (!of_build) {
+    // Matching keys are equal, so either side's key column is gathered from the probe side.
+    for (const SideStatistics* with_key : {&shape.build, &shape.probe}) {
+      if (with_key->key_is_output) widths.push_back(with_key->key_width);
+    }
+  }
+  // Pairs of transformed relations are positions; the row ids asked for were moved like payloads.
+  if (shape.want_pairs && plan.gather == Gather::kTransformed) widths.push_back(kRowIdWidth);
+  return widths;
+}
+
+int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {
+  return plan.radix_bits > 0 ? plan.radix_bits
+                             : radix_bits_for(shape.build.rows, shape.build.key_width);
+}
+
+uint64_t input_bytes(const SideStatistics& side) {
+  uint64_t width = static_cast<uint64_t>(side.key_width);
+  for (const int32_t payload : side.payload_widths) width += static_cast<uint64_t>(payload);
+  return base::traffic::host_copy(static_cast<uint64_t>(side.rows), width).bytes();
+}
+
+uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
+  const auto gathered_width = [&](bool of_build) {
+    const std::vector<int32_t> widths = gathered_widths(shape, plan, of_build);
+    return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
+  };
+  const uint64_t pairs = shape.pairs * base::traffic::kPairBytes;
+  const uint64_t columns = shape.pairs * (gathered_width(true) + gathered_width(false));
+  uint64_t copies = 0;
+  if (plan.transfer == Transfer::kExplicitCopies) {
+    for (const SideStatistics* side : {&shape.build, &shape.probe}) {
+      if (side->in_host_memory) copies += input_bytes(*side);
+    }
+  }
+  if (plan.match == Match::kGlobalTable) {
+    const uint64_t chains = shape.build_rows * base::traffic::kRowIdBytes;
+    const uint64_t table = base::traffic::global_table_bytes(shape.build_rows) + chains;
+    return copies + pairs + std::max(table, columns);
+  }
+
+  // A side keeps, to the end, its mixed keys (a sort's are the input), its ordered keys and the
+  // first column that was moved with them. Each move needs the sorter's own copy of what it moves.
+  const uint64_t mixed = plan.transform == Transform::kRadixOnesweep ? shape.key_width : 0;
+  uint64_t kept = 0;
+  uint64_t ordering = 0;
+  uint64_t reordering = 0;
+  for (const SideStatistics* side : {&shape.build, &shape.probe}) {
+    const uint64_t rows = static_cast<uint64_t>(side->rows);
+    const std::vector<int32_t> widths = moved_widths(*side, plan, shape.want_pairs);
+    const uint64_t first = static_cast<uint64_t>(widths.front());
+    kept += rows * (mixed + shape.key_width + first);
+    ordering = std::max(ordering, rows * (shape.key_width + first + base::traffic::kRowIdBytes));
+    for (size_t i = 1; i < widths.size(); ++i) {
+      const uint64_t width = static_cast<uint64_t>(widths[i]);
+      reordering = std::max(reordering, rows * 2 * (shape.key_width + width));
+    }
+  }
+  const uint64_t bounds = plan.match == Match::kMergePath ? shape.probe_rows * 16 : 0;
+  return copies + kept + std::max({ordering, bounds + pairs, pairs + columns + reordering});
+}
+
+}  // namespace gpujoin::plan

@@ -1,0 +1,44 @@
+// join_shape.hpp: a request seen from a plan's build side, and which columns the executors move:
+// the ground that costs and memory needs stand on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/plan/choose_plan.hpp"
+
+namespace gpujoin::plan {
+
+struct JoinShape {
+  const SideStatistics& build;
+  const SideStatistics& probe;
+  uint64_t build_rows;
+  uint64_t probe_rows;
+  uint64_t key_width;
+  SampleStatistics sample;  // build and probe as here
+  uint64_t matching_rows;   // probe rows with a match
+  uint64_t pairs;
+  bool want_pairs;
+};
+
+JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
+                   const SampleStatistics& sample);
+
+// Widths of the columns of one side that are moved with its keys, in the order of the moves: on
+// CUDA, where a radix sort moves a key and one value, one move each; on the CPU whole rows at once.
+std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
+                                  bool want_pairs);
+
+// Widths of the output columns gathered from one side.
+std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build);
+
+// Of kRadixOnesweep: as the plan says, or the default where a plan leaves them 0.
+int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape);
+
+// Device memory beyond the input at the peak of an execution, the output included.
+uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape);
+
+// Bytes of a side that go to the device when it lies in host memory.
+uint64_t input_bytes(const SideStatistics& side);
+
+}  // namespace gpujoin::plan
