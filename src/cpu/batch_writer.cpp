@@ -1,0 +1,152 @@
+#include "src/cpu/batch_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/cpu/pack_rows.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+// Loads asked for before they are needed: more than a core keeps under way.
+constexpr uint32_t kAhead = 32;
+
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+template <typename What>
+void with_width(uint32_t width, const What& what) {
+  switch (width) {
+    case 1:
+      return what(uint8_t{});
+    case 2:
+      return what(uint16_t{});
+    case 4:
+      return what(uint32_t{});
+    case 8:
+      return what(uint64_t{});
+    default:
+      return what(Bytes16{});
+  }
+}
+
+// room[i] = the value at base + i * stride.
+template <typename Value>
+void copy_strided(const std::byte* base, uint64_t stride, uint32_t rows, std::byte* room) {
+  for (uint32_t i = 0; i < rows; ++i) {
+    std::memcpy(room + i * sizeof(Value), base + i * stride, sizeof(Value));
+  }
+}
+
+// room[i] = the value at base + index[i] * stride.
+template <typename Value, typename Index>
+void copy_indexed(const std::byte* base, uint64_t stride, const Index* index, uint32_t rows,
+                  std::byte* room) {
+  for (uint32_t i = 0; i < rows; ++i) {
+    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * stride, sizeof(Value));
+  }
+}
+
+template <typename Value>
+void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byte* room) {
+  uint32_t const ahead_of = rows > kAhead ? rows - kAhead : 0;
+  for (uint32_t i = 0; i < ahead_of; ++i) {
+    __builtin_prefetch(base + uint64_t{index[i + kAhead]} * sizeof(Value));
+    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
+  }
+  copy_indexed<Value>(base, sizeof(Value), index + ahead_of, rows - ahead_of,
+                      room + ahead_of * sizeof(Value));
+}
+
+}  // namespace
+
+template <typename Key>
+const std::byte* BatchWriter<Key>::field(const Matches& matches, uint32_t offset, uint32_t width,
+                                         std::byte* room) const {
+  RowLayout const& layout = *matches.side->layout;
+  if (layout.row_is_entry()) {
+    auto const* base = reinterpret_cast<const std::byte*>(matches.rest) + offset - sizeof(Key);
+    if (width == sizeof(Key)) return base;
+    with_width(width, [&](auto value) {
+      copy_strided<decltype(value)>(base, sizeof(Key), matches.rows, room);
+    });
+  } else {
+    with_width(width, [&](auto value) {
+      copy_indexed<decltype(value)>(matches.side->rows + offset, layout.row_bytes, matches.rest,
+                                    matches.rows, room);
+    });
+  }
+  return room;
+}
+
+template <typename Key>
+const uint32_t* BatchWriter<Key>::row_numbers(const Matches& matches) {
+  auto* room = reinterpret_cast<std::byte*>(numbers_.data());
+  uint32_t const offset = matches.side->layout->row_number_offset;
+  return reinterpret_cast<const uint32_t*>(field(matches, offset, sizeof(uint32_t), room));
+}
+
+template <typename Key>
+const std::byte* BatchWriter<Key>::values(const OutputSource& source, const Key* keys,
+                                          const Matches& matches) {
+  switch (source.source) {
+    case Source::kKey:
+      return reinterpret_cast<const std::byte*>(keys);
+    case Source::kRowNumber:
+    case Source::kCarried:
+      return field(matches, source.offset, source.width, room_.data());
+    case Source::kFetched:
+      break;
+  }
+  auto const* base = static_cast<const std::byte*>(source.column->data);
+  uint32_t const* numbers = row_numbers(matches);
+  with_width(source.width, [&](auto value) {
+    fetch<decltype(value)>(base, numbers, matches.rows, room_.data());
+  });
+  return room_.data();
+}
+
+template <typename Key>
+void BatchWriter<Key>::collect_bits(const OutputSource& source, const Matches& matches) {
+  std::fill_n(bits_.begin(), (matches.rows + 63) / 64, 0);
+  if (source.source == Source::kCarried) {
+    auto const bit = static_cast<uint32_t>(source.null_bit);
+    std::byte const* bytes =
+        field(matches, matches.side->layout->null_bits_offset + bit / 8, 1, room_.data());
+    for (uint32_t i = 0; i < matches.rows; ++i) {
+      bits_[i / 64] |= (std::to_integer<uint64_t>(bytes[i]) >> (bit % 8) & 1) << (i % 64);
+    }
+  } else {
+    uint32_t const* numbers = row_numbers(matches);
+    for (uint32_t i = 0; i < matches.rows; ++i) {
+      bits_[i / 64] |= uint64_t{is_valid(*source.column, numbers[i])} << (i % 64);
+    }
+  }
+}
+
+template <typename Key>
+void BatchWriter<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& build,
+                             const PartitionRows& probe) {
+  for (uint32_t done = 0; done < batch.rows;) {
+    OutputRows::Place const place = output_.claim(batch.rows - done);
+    Matches const of_build{&build, batch.build + done, place.rows};
+    Matches const of_probe{&probe, batch.probe + done, place.rows};
+    for (size_t column = 0; column < sources_.size(); ++column) {
+      OutputSource const& source = sources_[column];
+      Matches const& matches = source.from_build ? of_build : of_probe;
+      output_.write_values(place, column, values(source, batch.keys + done, matches));
+      if (source.nullable()) {
+        collect_bits(source, matches);
+        output_.write_bits(place, column, bits_.data());
+      }
+    }
+    done += place.rows;
+  }
+}
+
+template class BatchWriter<uint32_t>;
+template class BatchWriter<uint64_t>;
+
+}  // namespace gpujoin::cpu

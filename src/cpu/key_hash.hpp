@@ -1,0 +1,38 @@
+// key_hash.hpp: where a key goes: its partition and its bucket in the partition's table.
+//
+// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4): multiply by
+// 2^w over the golden ratio and keep the high bits. Dense and strided keys then spread more evenly
+// than random ones would, because the multiples of the golden ratio are the most evenly spread of
+// all. The fold before it lets high key bits reach the low bits; it maps every range [0, 2^n) onto
+// itself. Both steps are bijections of the key's width; a 4-byte key loses nothing, of an 8-byte
+// key the upper half is kept.
+//
+// The highest bits of the hash are the partition, the next ones the bucket.
+#pragma once
+
+#include <cstdint>
+
+namespace gpujoin::cpu {
+
+inline constexpr uint32_t kMostRadixBits = 14;
+inline constexpr uint32_t kMostBucketBits = 18;
+
+inline uint32_t hash_of(uint32_t key) {
+  key ^= key >> 16;
+  return key * 0x9E3779B1u;
+}
+
+inline uint32_t hash_of(uint64_t key) {
+  key ^= key >> 32;
+  return static_cast<uint32_t>((key * 0x9E3779B97F4A7C15u) >> 32);
+}
+
+// The highest `bits` bits. Two shifts, because a shift by 32 is undefined.
+inline uint32_t partition_of(uint32_t hash, uint32_t bits) { return hash >> 1 >> (31 - bits); }
+
+// The highest `bucket_bits` bits after the partition's.
+inline uint32_t bucket_of(uint32_t hash, uint32_t radix_bits, uint32_t bucket_bits) {
+  return (hash << radix_bits) >> 1 >> (31 - bucket_bits);
+}
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,28 @@
+// match_partitions.hpp: each build partition's table, and its probe partition against it.
+//
+// A partition is one task. A heavy one is several: its probe rows are cut into chunks, and where
+// build keys have very many duplicates the runs of equal keys are cut into segments, so that a
+// single key cannot keep one thread busy while the others wait (Balkesen et al., ICDE 2013, section
+// IV, splits by partitions only). The table is built once and shared.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/cpu/batch_writer.hpp"
+#include "src/cpu/output_rows.hpp"
+#include "src/cpu/radix_partition.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+// All matches, written to the output column by column as `sources` say.
+void match_partitions(base::Context& context, Workers& workers, const PartitionedRows& build,
+                      const PartitionedRows& probe, const std::vector<OutputSource>& sources,
+                      OutputRows& output);
+
+// The number of matches.
+uint64_t count_partitions_matches(base::Context& context, Workers& workers,
+                                  const PartitionedRows& build, const PartitionedRows& probe);
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,83 @@
+// output_rows.hpp: where the result goes while its size is not known yet.
+//
+// Tasks claim exactly the rows that they are about to write from one counter, a batch at a time, so
+// the columns have no holes, nothing is probed twice, and the counter is hardly contended. A slab
+// holds the columns for a number of rows; memory that is never written to costs nothing, so the
+// first one is generous. When it is full a second one follows, and finish() puts the slabs together, which costs
+// a copy of the output: a wrong estimate is slower, never incorrect.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/base/memory.hpp"
+#include "src/columns/result.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+struct OutputShape {
+  uint32_t width = 0;
+  bool nullable = false;
+};
+
+class OutputRows {
+ public:
+  // Throws when there is no memory for expected_rows.
+  OutputRows(base::Context& context, std::vector<OutputShape> shapes, uint64_t expected_rows);
+
+  struct Slab {
+    uint64_t capacity = 0;
+    std::atomic<uint64_t> claimed{0};  // may pass the capacity
+    std::vector<base::Buffer> values;  // of each column
+    std::vector<base::Buffer> bits;    // of each nullable column, else empty; zero until written
+
+    uint64_t rows() const;
+  };
+  struct Place {
+    Slab* slab = nullptr;
+    uint64_t first = 0;
+    uint32_t rows = 0;
+  };
+
+  // Room for at least one and at most `rows` rows. Any thread.
+  Place claim(uint32_t rows);
+
+  // Values of one column, from `first` of the place on.
+  void write_values(const Place& place, size_t column, const std::byte* values);
+  // Validity of one column; bits beyond place.rows are zero.
+  void write_bits(const Place& place, size_t column, const uint64_t* words);
+
+  struct Column {
+    columns::Storage values;
+    columns::Storage bits;  // null: no NULLs
+    int64_t null_count = 0;
+  };
+  struct Finished {
+    uint64_t rows = 0;
+    int32_t slabs = 0;
+    std::vector<Column> columns;
+  };
+  // Once, after all tasks have ended.
+  Finished finish(Workers& workers);
+
+ private:
+  std::unique_ptr<Slab> make_slab(uint64_t capacity) const;
+  void add_slab_after(const Slab* full);
+  base::Buffer join_values(Workers& workers, size_t column, uint64_t rows);
+  base::Buffer join_bits(size_t column, uint64_t rows);
+
+  base::Context& context_;
+  std::vector<OutputShape> shapes_;
+  std::vector<std::atomic<int64_t>> null_counts_;
+  std::mutex growing_;
+  std::vector<std::unique_ptr<Slab>> slabs_;
+  std::atomic<Slab*> current_{nullptr};
+};
+
+}  // namespace gpujoin::cpu

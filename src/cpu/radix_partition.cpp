@@ -1,0 +1,208 @@
+#include "src/cpu/radix_partition.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "src/cpu/key_hash.hpp"
+#include "src/cpu/pack_rows.hpp"
+#include "src/cpu/write_combiner.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+using base::Memory;
+
+// Rows for each partition in a range: its first and last line, written in part, then hardly count.
+constexpr uint64_t kRowsOfRangeAndPartition = 64;
+// Ranges for each thread, so that a thread that is held up leaves its work to others.
+constexpr uint64_t kRangesOfThread = 8;
+// Partitioned rows beyond this much for each thread do not stay in the cache until the match reads
+// them, so writing them around the cache costs nothing and saves reading the lines first.
+constexpr uint64_t kCachedBytesOfThread = uint64_t{1} << 20;
+
+// The ranges of input rows of one side, and what they count.
+struct Ranges {
+  uint64_t rows_each = 0;
+  int64_t count = 0;
+  base::Buffer counts;  // [count][partitions]: rows; then rows of earlier ranges
+
+  uint32_t* counts_of(int64_t range, uint32_t partitions) const {
+    return counts.as<uint32_t>() + static_cast<uint64_t>(range) * partitions;
+  }
+};
+
+Ranges cut(const PartitionedRows& side, int32_t threads) {
+  uint64_t const even = side.input_rows / (static_cast<uint64_t>(threads) * kRangesOfThread) + 1;
+  uint64_t const least =
+      std::max<uint64_t>(kMorselRows, side.partitions() * kRowsOfRangeAndPartition);
+  Ranges ranges;
+  ranges.rows_each = (std::max(even, least) + kMorselRows - 1) / kMorselRows * kMorselRows;
+  ranges.count = static_cast<int64_t>((side.input_rows + ranges.rows_each - 1) / ranges.rows_each);
+  return ranges;
+}
+
+// counts[range][p] becomes the rows of p in earlier ranges; begin the partitions' starts.
+void sum_counts(const Ranges& ranges, PartitionedRows& side) {
+  uint32_t const partitions = side.partitions();
+  std::vector<uint32_t> total(partitions, 0);
+  for (int64_t range = 0; range < ranges.count; ++range) {
+    uint32_t* counts = ranges.counts_of(range, partitions);
+    for (uint32_t p = 0; p < partitions; ++p) {
+      uint32_t const own = counts[p];
+      counts[p] = total[p];
+      total[p] += own;
+    }
+  }
+  side.begin.assign(partitions + 1, 0);
+  for (uint32_t p = 0; p < partitions; ++p) side.begin[p + 1] = side.begin[p] + total[p];
+}
+
+// What a worker needs for one range, in one block.
+class Scratch {
+ public:
+  static uint64_t bytes(uint32_t partitions, uint32_t row_bytes) {
+    return uint64_t{partitions} * (kLineBytes + 2 * sizeof(uint32_t)) +
+           uint64_t{kMorselRows} * (row_bytes + sizeof(uint32_t));
+  }
+  Scratch(std::byte* block, uint32_t partitions, uint32_t row_bytes)
+      : lines(block),
+        next(reinterpret_cast<uint32_t*>(lines + uint64_t{partitions} * kLineBytes)),
+        first(next + partitions),
+        hashes(first + partitions),
+        packed(reinterpret_cast<std::byte*>(hashes + kMorselRows)),
+        row_bytes_(row_bytes) {}
+
+  std::byte* lines;
+  uint32_t* next;
+  uint32_t* first;
+  uint32_t* hashes;
+  std::byte* packed;
+
+ private:
+  uint32_t row_bytes_;
+};
+
+template <uint32_t kRowBytes>
+void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
+                   const Scratch& scratch, bool bypasses_cache) {
+  WriteCombiner<kRowBytes> combiner(
+      {scratch.lines, scratch.next, scratch.first, side.rows.as<std::byte>(), bypasses_cache});
+  for (uint64_t row = begin; row < end; row += kMorselRows) {
+    auto const count = static_cast<uint32_t>(std::min<uint64_t>(kMorselRows, end - row));
+    uint32_t const packed = pack_rows(side.layout, row, count, scratch.packed, scratch.hashes);
+    for (uint32_t i = 0; i < packed; ++i) {
+      combiner.add(partition_of(scratch.hashes[i], side.radix_bits),
+                   scratch.packed + uint64_t{i} * kRowBytes);
+    }
+  }
+  combiner.drain(side.partitions());
+}
+
+// Rows of whole lines need no combining.
+void scatter_large(const PartitionedRows& side, uint64_t begin, uint64_t end,
+                   const Scratch& scratch) {
+  uint64_t const row_bytes = side.layout.row_bytes;
+  for (uint64_t row = begin; row < end; row += kMorselRows) {
+    auto const count = static_cast<uint32_t>(std::min<uint64_t>(kMorselRows, end - row));
+    uint32_t const packed = pack_rows(side.layout, row, count, scratch.packed, scratch.hashes);
+    for (uint32_t i = 0; i < packed; ++i) {
+      uint32_t const position = scratch.next[partition_of(scratch.hashes[i], side.radix_bits)]++;
+      stream_bytes(side.rows.as<std::byte>() + position * row_bytes, scratch.packed + i * row_bytes,
+                   row_bytes);
+    }
+  }
+  finish_streaming();
+}
+
+void scatter(const PartitionedRows& side, const Ranges& ranges, int64_t range,
+             const Scratch& scratch, bool bypasses_cache) {
+  uint32_t const partitions = side.partitions();
+  uint32_t const* earlier = ranges.counts_of(range, partitions);
+  for (uint32_t p = 0; p < partitions; ++p) {
+    scratch.first[p] = scratch.next[p] = side.begin[p] + earlier[p];
+  }
+  uint64_t const begin = static_cast<uint64_t>(range) * ranges.rows_each;
+  uint64_t const end = std::min(begin + ranges.rows_each, side.input_rows);
+  switch (side.layout.row_bytes) {
+    case 8:
+      return scatter_small<8>(side, begin, end, scratch, bypasses_cache);
+    case 16:
+      return scatter_small<16>(side, begin, end, scratch, bypasses_cache);
+    case 32:
+      return scatter_small<32>(side, begin, end, scratch, bypasses_cache);
+    default:
+      return scatter_large(side, begin, end, scratch);
+  }
+}
+
+}  // namespace
+
+void partition_rows(base::Context& context, Workers& workers, std::span<PartitionedRows> sides) {
+  base::Pool& pool = *context.host_pool;
+
+  // Items of all sides run together, so that no thread waits between the sides.
+  std::vector<Ranges> ranges;
+  std::vector<std::pair<size_t, int64_t>> items;  // (side, range)
+  for (PartitionedRows& side : sides) {
+    ranges.push_back(cut(side, workers.threads()));
+    Ranges& cuts = ranges.back();
+    cuts.counts = pool.allocate_rows<uint32_t>(
+        Memory::kHost, static_cast<uint64_t>(cuts.count) * side.partitions(), "histograms");
+    for (int64_t range = 0; range < cuts.count; ++range) {
+      items.emplace_back(ranges.size() - 1, range);
+    }
+  }
+  auto const items_count = static_cast<int64_t>(items.size());
+
+  workers.for_each("transform", items_count, [&](int64_t item, int32_t) {
+    auto const [number, range] = items[static_cast<size_t>(item)];
+    PartitionedRows const& side = sides[number];
+    Ranges const& cuts = ranges[number];
+    uint32_t* counts = cuts.counts_of(range, side.partitions());
+    std::fill_n(counts, side.partitions(), 0);
+    uint64_t const begin = static_cast<uint64_t>(range) * cuts.rows_each;
+    count_partitions(*side.layout.key, begin, std::min(begin + cuts.rows_each, side.input_rows),
+                     side.radix_bits, counts);
+  });
+
+  uint64_t rows_bytes = 0;
+  uint64_t scratch_bytes = 0;
+  for (size_t number = 0; number < sides.size(); ++number) {
+    PartitionedRows& side = sides[number];
+    sum_counts(ranges[number], side);
+    uint64_t const bytes = base::checked_bytes(side.begin.back(), side.layout.row_bytes);
+    side.rows = pool.allocate(Memory::kHost, bytes, "partitioned rows");
+    rows_bytes += bytes;
+    scratch_bytes =
+        std::max(scratch_bytes, Scratch::bytes(side.partitions(), side.layout.row_bytes));
+  }
+  bool const bypasses_cache =
+      rows_bytes > kCachedBytesOfThread * static_cast<uint64_t>(workers.threads());
+
+  std::vector<base::Buffer> blocks(static_cast<size_t>(workers.threads()));
+  workers.for_each("transform", items_count, [&](int64_t item, int32_t worker) {
+    auto const [number, range] = items[static_cast<size_t>(item)];
+    PartitionedRows const& side = sides[number];
+    base::Buffer& block = blocks[static_cast<size_t>(worker)];
+    if (!block) block = pool.allocate(Memory::kHost, scratch_bytes, "partition buffers");
+    Scratch const scratch(block.as<std::byte>(), side.partitions(), side.layout.row_bytes);
+    scatter(side, ranges[number], range, scratch, bypasses_cache);
+  });
+}
+
+uint32_t choose_radix_bits(uint64_t build_rows, uint64_t probe_rows, uint32_t build_row_bytes,
+                           int32_t threads) {
+  constexpr uint64_t kPartitionBytes = uint64_t{1}
+                                       << 18;  // rows and table: a quarter of 1 MiB of L2
+  constexpr uint64_t kTableBytesOfRow = 16;
+  uint64_t const partition_rows = kPartitionBytes / (build_row_bytes + kTableBytesOfRow);
+  uint64_t const for_cache = build_rows / (partition_rows + 1) + 1;
+  // Several partitions for each thread, but none of less work than handing it over costs.
+  uint64_t const for_threads =
+      std::min(static_cast<uint64_t>(threads) * 8, (build_rows + probe_rows) / 4096 + 1);
+  uint64_t const partitions = std::bit_ceil(std::max(for_cache, for_threads));
+  return std::min(kMostRadixBits, static_cast<uint32_t>(std::countr_zero(partitions)));
+}
+
+}  // namespace gpujoin::cpu

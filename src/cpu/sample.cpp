@@ -1,0 +1,59 @@
+#include "src/cpu/sample.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "src/cpu/pack_rows.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+constexpr int64_t kRowsOfTask = int64_t{1} << 18;
+
+template <typename Key>
+struct KeyAt {
+  const columns::ColumnView& column;
+  bool operator()(int64_t row, uint64_t* key) const {
+    if (!is_valid(column, static_cast<uint64_t>(row))) return false;
+    *key = static_cast<const Key*>(column.data)[row];
+    return true;
+  }
+};
+
+template <typename Key>
+plan::KeySample sample(const columns::Relation& build, const KeyAt<Key>& build_key_at,
+                       const columns::Relation& probe, const KeyAt<Key>& probe_key_at) {
+  plan::KeySample keys = plan::read_positions(build.rows, build_key_at, probe.rows, probe_key_at);
+  plan::SampleTable const table(keys.probe_keys);
+  plan::BuildCounts total;
+  total.counts.assign(static_cast<size_t>(table.distinct_keys()), 0);
+  std::mutex adding;
+  Workers workers(*build.context);
+  workers.for_each("sample", (build.rows + kRowsOfTask - 1) / kRowsOfTask,
+                   [&](int64_t task, int32_t) {
+                     int64_t const begin = task * kRowsOfTask;
+                     plan::BuildCounts const found = plan::count_build_rows(
+                         table, begin, std::min(begin + kRowsOfTask, build.rows), build_key_at);
+                     std::lock_guard const lock(adding);
+                     total.add(found);
+                   });
+  table.finish(total, &keys);
+  return keys;
+}
+
+}  // namespace
+
+plan::KeySample sample_keys(const columns::Relation& build, int32_t build_key,
+                            const columns::Relation& probe, int32_t probe_key) {
+  columns::ColumnView const& build_column = build.columns[static_cast<size_t>(build_key)];
+  columns::ColumnView const& probe_column = probe.columns[static_cast<size_t>(probe_key)];
+  if (build_column.width == 4) {
+    return sample(build, KeyAt<uint32_t>{build_column}, probe, KeyAt<uint32_t>{probe_column});
+  }
+  return sample(build, KeyAt<uint64_t>{build_column}, probe, KeyAt<uint64_t>{probe_column});
+}
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,77 @@
+#include "src/cpu/workers.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <atomic>
+#include <thread>
+
+#include "src/base/status.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+// Thrown by poll, caught by for_each: never leaves this file.
+struct Stopped {};
+
+using Range = tbb::blocked_range<int64_t>;
+
+int32_t this_worker() { return tbb::this_task_arena::current_thread_index(); }
+
+}  // namespace
+
+struct Workers::Arena {
+  explicit Arena(int32_t threads) : arena(threads) {}
+  tbb::task_arena arena;
+};
+
+Workers::Workers(base::Context& context)
+    : context_(context),
+      threads_(context.cpu_threads > 0 ? context.cpu_threads : 1),
+      arena_(std::make_unique<Arena>(threads_)) {}
+
+Workers::~Workers() = default;
+
+void Workers::stop() { throw Stopped(); }
+
+void Workers::for_each(const char* stage, int64_t items,
+                       const std::function<void(int64_t item, int32_t worker)>& body) {
+  context_.step(stage, 0, items);
+  auto const caller = std::this_thread::get_id();
+  std::atomic<int64_t> done{0};
+  auto const run = [&](const Range& range) {
+    for (int64_t item = range.begin(); item != range.end(); ++item) {
+      poll();
+      body(item, this_worker());
+      int64_t const so_far = done.fetch_add(1, std::memory_order_relaxed) + 1;
+      if (so_far < items && std::this_thread::get_id() == caller) {
+        context_.step(stage, so_far, items);
+      }
+    }
+  };
+  try {
+    arena_->arena.execute(
+        [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
+  } catch (const Stopped&) {
+    context_.check_cancelled();
+    base::fail(GPUJOIN_ERROR_CANCELLED, "cancelled during %s", stage);
+  }
+  context_.step(stage, items, items);
+}
+
+void Workers::for_each_inside(int64_t items,
+                              const std::function<void(int64_t item, int32_t worker)>& body) {
+  auto const run = [&](const Range& range) {
+    for (int64_t item = range.begin(); item != range.end(); ++item) {
+      poll();
+      body(item, this_worker());
+    }
+  };
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
+}
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,48 @@
+// workers.hpp: the threads of a join. Whatever runs in parallel does so here; oneTBB is behind it.
+//
+// Progress is reported and cancellation is answered on the calling thread, as the context demands;
+// the other threads see the request when they poll, and stop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "src/base/context.hpp"
+
+namespace gpujoin::cpu {
+
+class Workers {
+ public:
+  explicit Workers(base::Context& context);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int32_t threads() const { return threads_; }
+
+  // body(item, worker) for each item, any order, 0 <= worker < threads(); two bodies never run at
+  // the same time with the same worker. Rethrows what a body threw. Throws CANCELLED when asked to.
+  void for_each(const char* stage, int64_t items,
+                const std::function<void(int64_t item, int32_t worker)>& body);
+
+  // The same inside a body. The calling worker runs only these items until all are done, so what
+  // it keeps for its own item stays untouched; its worker number may be used again by them.
+  void for_each_inside(int64_t items,
+                       const std::function<void(int64_t item, int32_t worker)>& body);
+
+  // Leaves the body when someone asked to cancel. Long bodies call it every few thousand rows.
+  void poll() const {
+    if (context_.cancel_requested.load(std::memory_order_relaxed)) stop();
+  }
+
+ private:
+  struct Arena;
+  [[noreturn]] static void stop();
+
+  base::Context& context_;
+  int32_t threads_;
+  std::unique_ptr<Arena> arena_;
+};
+
+}  // namespace gpujoin::cpu
