@@ -158,6 +158,25 @@ class CellCheck {
       auto& right = all.front().second;
       right = (right + 1) % static_cast<uint32_t>(data_.cell.probe_rows);
     });
+    // Rows of R with one key are told apart (a payload byte of them may agree by chance).
+    for (size_t i = 0; i + 1 < pairs.size() && shows_build; ++i) {
+      if (pairs[i].second != pairs[i + 1].second) continue;
+      refuses("a row of R twice for another with its key",
+              [&](Pairs& all) { all[i + 1].first = all[i].first; });
+      break;
+    }
+    if (data_.cell.is_pairs) return;
+    // A wrong bit in each output column, in its last byte.
+    for (const bool of_build : {true, false}) {
+      const Columns& columns = of_build ? data_.build : data_.probe;
+      for (size_t i = of_build ? 1 : 0; i < all_values(columns).size(); ++i) {
+        const Sums sums = check_columns(pairs, [&](Columns& build, Columns& probe) {
+          const Values values = all_values(of_build ? build : probe)[i];
+          bytes_at(values, 0)[values.bytes - 1] ^= 1;
+        });
+        if (matches(sums)) fail("accepts a wrong value in column " + std::to_string(i));
+      }
+    }
   }
 
  private:
@@ -208,7 +227,11 @@ class CellCheck {
   }
 
   bool is_accepted(const Pairs& pairs) {
-    const Sums sums = data_.cell.is_pairs ? check_pairs(pairs) : check_columns(pairs);
+    return matches(data_.cell.is_pairs ? check_pairs(pairs)
+                                       : check_columns(pairs, [](Columns&, Columns&) {}));
+  }
+
+  bool matches(const Sums& sums) const {
     return sums.errors == 0 && sums.rows == data_.expected.rows && sums.hash == data_.expected.hash;
   }
 
@@ -230,13 +253,16 @@ class CellCheck {
         pairs.size());
   }
 
-  Sums check_columns(const Pairs& pairs) {
-    const HostColumns build = allocate_like(*host_, data_.build, pairs.size());
-    const HostColumns probe = allocate_like(*host_, data_.probe, pairs.size());
+  // spoil(build, probe) may change the output before it is checked.
+  template <class Spoil>
+  Sums check_columns(const Pairs& pairs, const Spoil& spoil) {
+    HostColumns build = allocate_like(*host_, data_.build, pairs.size());
+    HostColumns probe = allocate_like(*host_, data_.probe, pairs.size());
     for (uint64_t row = 0; row < pairs.size(); ++row) {
       copy_row(build.columns, row, build_.columns, pairs[row].first);
       copy_row(probe.columns, row, probe_.columns, pairs[row].second);
     }
+    spoil(build.columns, probe.columns);
     const HostColumns build_there = send(build.columns, pairs.size());
     const HostColumns probe_there = send(probe.columns, pairs.size());
     return machine_.run(CheckColumns{data_.workload, build_there.columns, probe_there.columns},
