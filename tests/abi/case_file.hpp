@@ -1,0 +1,50 @@
+// case_file.hpp: a join of tests/cases, read. The format is in tests/cases/README.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpujoin.h"
+
+namespace gpujoin_test {
+
+struct CaseColumn {
+  std::string name;
+  gpujoin_type type = 0;
+  size_t width = 0;
+};
+
+// One row of an answer, comparable: per value a byte that says valid, then the value's bytes.
+using Row = std::string;
+
+struct CaseTable {
+  std::vector<CaseColumn> columns;
+  std::vector<std::vector<std::string>> rows;  // words
+  int32_t position_of(const std::string& name) const;
+};
+
+struct JoinCase {
+  CaseTable left;
+  CaseTable right;
+  int32_t left_key = -1;
+  int32_t right_key = -1;
+  std::vector<int32_t> left_output;
+  std::vector<int32_t> right_output;
+  bool pairs = false;
+  std::vector<Row> expected;  // sorted
+
+  // Type and width of the answer's columns, without the pairs.
+  std::vector<CaseColumn> output_columns() const;
+};
+
+// The value's bytes; false for NULL, which leaves them zero. Throws std::runtime_error.
+bool encode(const CaseColumn& column, const std::string& word, std::string* bytes);
+
+// Appends a value to a row.
+void append_value(bool valid, const void* value, size_t width, Row* row);
+
+// Throws std::runtime_error, naming file and line.
+JoinCase read_case(const std::string& path);
+
+}  // namespace gpujoin_test
