@@ -43,6 +43,8 @@ struct Stream {
   ~Stream();
 };
 
+struct RangePark;  // mapped_range.hpp
+
 struct Device {
   int id = 0;
   std::shared_ptr<Stream> stream;
@@ -50,6 +52,7 @@ struct Device {
   uint64_t page_bytes = 0;  // granularity of mapped pages; 0: growing output is a list of blocks
   Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
   Buffer counters;          // device, kReadbackBytes: the counters that kernels write
+  std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;  // reused by stage timing
   ~Device();
 };
@@ -62,6 +65,9 @@ template <typename T>
 T read_back(Context& context, const T* device_source) {
   return *static_cast<const T*>(read_back(context, device_source, sizeof(T)));
 }
+
+// Lets the context's stream wait for a cudaEvent_t*, as Arrow's sync_event is; null: nothing to wait for.
+void await(Context& context, void* event);
 
 inline cudaStream_t stream_of(const Context& context) { return context.device->stream->handle; }
 

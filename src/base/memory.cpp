@@ -180,19 +180,15 @@ void Pool::release(Memory memory, void* data, uint64_t bytes) noexcept {
   cache_[index_of(memory)].emplace(block, pointer);
 }
 
-void Pool::reserve(uint64_t bytes, const char* what) {
+bool Pool::try_reserve(uint64_t bytes) {
   std::lock_guard const lock(mutex_);
   if (limit_ != 0) {
-    if (bytes > limit_ || in_use_ > limit_ - bytes) {
-      fail(GPUJOIN_ERROR_MEMORY_LIMIT,
-           "%s needs %llu more bytes; %llu of the context's memory limit of %llu bytes are in use",
-           what, static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(in_use_),
-           static_cast<unsigned long long>(limit_));
-    }
+    if (bytes > limit_ || in_use_ > limit_ - bytes) return false;
     if (in_use_ + cached_ > limit_ - bytes) trim_locked();
   }
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
+  return true;
 }
 
 void Pool::unreserve(uint64_t bytes) noexcept {

@@ -101,9 +101,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   template <typename T>
   Buffer allocate_rows(Memory memory, uint64_t rows, const char* what);
 
-  // Growing ranges map their own pages; these keep the account. reserve trims the cache, then throws MEMORY_LIMIT, when the limit
-  // would be passed. A parked range waits for the next join: its bytes count as cached.
-  void reserve(uint64_t bytes, const char* what);
+  // Growing ranges map their own pages; these keep the account. False when the limit would be passed, even with nothing cached.
+  // A parked range waits for the next join: its bytes count as cached.
+  bool try_reserve(uint64_t bytes);
   void unreserve(uint64_t bytes) noexcept;
   void park(uint64_t bytes) noexcept;
   void unpark(uint64_t bytes) noexcept;

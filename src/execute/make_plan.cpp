@@ -22,7 +22,10 @@ plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
       if (column == key) {
         side.key_is_output = true;
       } else {
-        side.payload_widths.push_back(relation.columns[static_cast<size_t>(column)].width);
+        columns::ColumnView const& payload = relation.columns[static_cast<size_t>(column)];
+        side.payload_widths.push_back(payload.width);
+        // Validity moves as a column of bytes.
+        if (payload.validity != nullptr) side.payload_widths.push_back(1);
       }
     }
   }
@@ -49,7 +52,7 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
       describe(*join.right, join.spec.right_key, join.spec.right_columns, join.spec.materialize);
   request.pairs = join.spec.pairs;
 
-  bool const on_cpu_plan = options.device == GPUJOIN_DEVICE_CPU || !join.context->is_cuda();
+  bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
   bool const device_inputs = !request.left.in_host_memory || !request.right.in_host_memory;
   if (on_cpu_plan && device_inputs) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/join_shape.hpp"
@@ -265,7 +266,7 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
     Cost both = transform_side(plan, shape, shape.build, facts);
     both += transform_side(plan, shape, shape.probe, facts);
     std::string technique = to_text(plan.transform);
-    if (plan.radix_bits > 0) technique += "(" + std::to_string(plan.radix_bits) + ")";
+    if (plan.radix_bits > 0) technique += base::text("(%d)", plan.radix_bits);
     add_stage("transform", technique, both);
   }
   add_stage("match", to_text(plan.match), match(plan, shape, facts));

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "src/base/mapped_range.hpp"
+#include "src/base/status.hpp"
+
+namespace gpujoin::base {
+
+namespace {
+
+CUmemAllocationProp page_property(int device_id) {
+  CUmemAllocationProp property{};
+  property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  property.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  property.location.id = device_id;
+  return property;
+}
+
+}  // namespace
+
+MappedRange::MappedRange(const Device& device, std::shared_ptr<Pool> pool, uint64_t reserved_bytes)
+    : pool_(std::move(pool)),
+      stream_(device.stream),
+      driver_(device.driver),
+      page_(device.page_bytes),
+      reserved_(reserved_bytes) {
+  check(driver_.mem_address_reserve(&base_, reserved_, 0, 0, 0), "reserving an address range");
+}
+
+MappedRange::~MappedRange() {
+  // Kernels that read these pages may still be queued. Failures mean a lost device, which the next checked call reports.
+  if (mapped_ != 0) cudaStreamSynchronize(stream_->handle);
+  CUdeviceptr at = base_;
+  for (uint64_t const bytes : mappings_) {
+    driver_.mem_unmap(at, bytes);
+    at += bytes;
+  }
+  if (base_ != 0) driver_.mem_address_free(base_, reserved_);
+  pool_->unreserve(mapped_);
+  cudaGetLastError();
+}
+
+void* MappedRange::data() const { return reinterpret_cast<void*>(base_); }
+
+bool MappedRange::try_grow(uint64_t bytes) {
+  if (bytes <= mapped_) return true;
+  uint64_t const more = (bytes - mapped_ + page_ - 1) / page_ * page_;
+  if (mapped_ + more > reserved_) return false;
+  if (!pool_->try_reserve(more)) return false;
+  CUmemAllocationProp const property = page_property(stream_->device_id);
+  CUmemGenericAllocationHandle pages{};
+  CUresult code = driver_.mem_create(&pages, more, &property, 0);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+    pool_->trim();
+    code = driver_.mem_create(&pages, more, &property, 0);
+  }
+  if (code != CUDA_SUCCESS) {
+    pool_->unreserve(more);
+    if (code == CUDA_ERROR_OUT_OF_MEMORY) return false;
+    check(code, "creating pages of device memory");
+  }
+  CUresult const mapped = driver_.mem_map(base_ + mapped_, more, 0, pages, 0);
+  // The mapping keeps the pages; the handle is not needed beyond it.
+  driver_.mem_release(pages);
+  if (mapped != CUDA_SUCCESS) {
+    pool_->unreserve(more);
+    check(mapped, "mapping pages of device memory");
+  }
+  CUmemAccessDesc access{};
+  access.location = property.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CUresult const accessible = driver_.mem_set_access(base_ + mapped_, more, &access, 1);
+  if (accessible != CUDA_SUCCESS) {
+    driver_.mem_unmap(base_ + mapped_, more);
+    pool_->unreserve(more);
+    check(accessible, "allowing access to pages of device memory");
+  }
+  mappings_.push_back(more);
+  mapped_ += more;
+  return true;
+}
+
+void unmap_parked(RangePark& park) {
+  std::vector<std::unique_ptr<MappedRange>> ranges;
+  {
+    std::lock_guard const lock(park.mutex);
+    ranges.swap(park.ranges);
+  }
+  // The destructor takes the bytes off the account of memory in use.
+  for (auto const& range : ranges) range->pool_->unpark(range->mapped_);
+}
+
+std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
+  Device& device = *context.device;
+  std::shared_ptr<RangePark> const park = device.park;
+  std::unique_ptr<MappedRange> range;
+  {
+    std::lock_guard const lock(park->mutex);
+    // The smallest that is large enough, but not one so large that a small result would hold it; else the largest smaller one.
+    constexpr uint64_t kSmall = uint64_t{64} << 20;
+    auto best = park->ranges.end();
+    for (auto at = park->ranges.begin(); at != park->ranges.end(); ++at) {
+      uint64_t const mapped = (*at)->mapped_bytes();
+      if (mapped > std::max(4 * bytes, kSmall)) continue;
+      if (best == park->ranges.end()) {
+        best = at;
+        continue;
+      }
+      uint64_t const current = (*best)->mapped_bytes();
+      bool const better = current < bytes ? mapped > current : mapped >= bytes && mapped < current;
+      if (better) best = at;
+    }
+    if (best != park->ranges.end()) {
+      range = std::move(*best);
+      park->ranges.erase(best);
+    }
+  }
+  if (range != nullptr) {
+    range->pool_->unpark(range->mapped_);
+  } else {
+    // Address space costs nothing: as much as the device could ever fill.
+    uint64_t const page = device.page_bytes;
+    uint64_t const reserved = (context.facts.memory_bytes + page - 1) / page * page;
+    range.reset(new MappedRange(device, context.device_pool, reserved));
+  }
+  return {range.release(), [park](MappedRange* returned) {
+            std::unique_ptr<MappedRange> owned(returned);
+            owned->pool_->park(owned->mapped_);
+            std::lock_guard const lock(park->mutex);
+            park->ranges.push_back(std::move(owned));
+          }};
+}
+
+}  // namespace gpujoin::base

@@ -1,0 +1,82 @@
+// gpu_side.hpp: one relation on its way through the GPU path, and the steps that need both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/columns/column.hpp"
+#include "src/columns/device_column.hpp"
+#include "src/columns/result.hpp"
+#include "src/match/match.hpp"
+#include "src/materialize/materialize.hpp"
+#include "src/output/growing_pairs.hpp"
+#include "src/plan/join_plan.hpp"
+#include "src/transform/transform.hpp"
+
+namespace gpujoin::execute {
+
+class GpuSide {
+ public:
+  // Transfers the key and the output columns; waits for nothing.
+  GpuSide(base::Context& context, const columns::Relation& relation, int32_t key,
+          const std::vector<int32_t>& output_columns);
+
+  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition.
+  void prepare(const plan::JoinPlan& plan);
+  // Orders the keys with the first column that the plan moves along: row numbers, or the first payload.
+  void order(const plan::JoinPlan& plan, transform::KeyBits bits);
+  void find_partitions(int32_t radix_bits);
+
+  int32_t key_width() const { return key_.width; }
+  const transform::PreparedKeys& prepared() const { return prepared_; }
+  match::MatchSide match_side(plan::Gather gather) const;
+  const uint32_t* partition_offsets() const { return offsets_.as<uint32_t>(); }
+
+  // Result columns with names and types, without values.
+  std::vector<columns::ResultColumn> empty_columns() const;
+  // What the null counters are sized by.
+  size_t nullable_columns() const;
+  bool is_key(size_t output_column) const { return output_columns_[output_column] == key_index_; }
+
+  // Gathers of the payloads by row number in the input.
+  void request_untransformed(columns::ResultColumn* targets,
+                             std::vector<materialize::Request>* requests) const;
+  // Gathers the payloads by transformed position. Each further payload is moved by the same keys just before its gather, and let
+  // go after it (Wu et al. 2024, Algorithm 1). requests: what to gather along with the first.
+  void gather_transformed(const uint32_t* positions, uint64_t pairs,
+                          materialize::NullCounts& null_counts, columns::ResultColumn* targets,
+                          std::vector<materialize::Request> requests);
+  // Row numbers in the input of transformed positions: [pairs] uint32.
+  columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs);
+  // Where a key output column comes from.
+  materialize::Source key_source(plan::Gather gather) const;
+
+ private:
+  static constexpr size_t kRowIds =
+      SIZE_MAX;  // what the first moved column is when it is not a payload
+
+  transform::Transformed move(const transform::PreparedColumn& column) const;
+
+  base::Context& context_;
+  const columns::Relation& relation_;
+  int32_t key_index_;
+  const std::vector<int32_t>& output_columns_;
+  columns::DeviceColumn key_;
+  std::vector<columns::DeviceColumn> payloads_;  // one an output column; empty for the key's
+  transform::PreparedKeys prepared_;
+  transform::KeyBits bits_;
+  transform::Transformed ordered_;  // keys, and the first moved column
+  size_t first_moved_ = kRowIds;    // which output column that is
+  base::Buffer offsets_;
+};
+
+void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                     GpuSide& probe);
+
+void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                       GpuSide& probe, output::GrowingPairs& pairs, bool build_left,
+                       columns::JoinResult& result);
+
+}  // namespace gpujoin::execute

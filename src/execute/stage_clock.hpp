@@ -1,0 +1,34 @@
+// stage_clock.hpp: device time of each stage by events on the context's stream, and the steps between stages.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/columns/result.hpp"
+#include "src/plan/choose_plan.hpp"
+
+namespace gpujoin::execute {
+
+class StageClock {
+ public:
+  // predicted: of the plan, stages with the names that begin is called with; their techniques and bytes are reported.
+  StageClock(base::Context& context, const std::vector<plan::StageCost>& predicted,
+             std::vector<columns::StageStatistics>& stages);
+  // Ends the stage before and starts one; reports progress and checks for cancellation.
+  void begin(const char* stage);
+  // Ends the last stage, waits for the stream and reads the times.
+  void finish();
+
+ private:
+  void record();
+
+  base::Context& context_;
+  const std::vector<plan::StageCost>& predicted_;
+  std::vector<columns::StageStatistics>& stages_;
+  size_t events_ = 0;
+};
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,46 @@
+// materialize.hpp: the materialize stage: output columns from pairs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/columns/result.hpp"
+
+namespace gpujoin::materialize {
+
+// Where the values of one output column come from.
+struct Source {
+  const void* data = nullptr;
+  int32_t width = 0;
+  const uint8_t* validity_bits = nullptr;  // of an original column
+  int64_t validity_bit_offset = 0;
+  const uint8_t* validity_bytes = nullptr;  // of a transformed column
+  bool unmix = false;                       // a transformed key column that holds mixed keys
+};
+
+// One gather to queue: target's data, validity and null count are filled. Targets must outlive the call of finish_null_counts.
+struct Request {
+  Source source;
+  columns::ResultColumn* target = nullptr;
+};
+
+// Queues target[i] = source[rows[i]] for every request; rows null = the identity. Sizes the targets exactly.
+// null_counts: device counters, one a request with validity, in the order of the requests; see NullCounts.
+class NullCounts {
+ public:
+  NullCounts(base::Context& context, size_t columns);
+  unsigned long long* next(columns::ResultColumn* target);
+  // Waits for the stream and writes null_count of every target; drops validity where it is zero.
+  void finish();
+
+ private:
+  base::Context& context_;
+  base::Buffer counters_;
+  std::vector<columns::ResultColumn*> targets_;
+};
+
+void gather(base::Context& context, const uint32_t* rows, uint64_t pairs,
+            const std::vector<Request>& requests, NullCounts& null_counts);
+
+}  // namespace gpujoin::materialize

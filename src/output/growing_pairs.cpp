@@ -1,0 +1,179 @@
+#include "src/output/growing_pairs.hpp"
+
+#include <algorithm>
+
+#include "src/base/copy.hpp"
+#include "src/base/status.hpp"
+
+namespace gpujoin::output {
+
+namespace {
+
+constexpr uint64_t kPairHalf = sizeof(uint32_t);
+// Below this, making room in steps would cost more than the room.
+constexpr uint64_t kLeastCapacity = 1024;
+
+[[noreturn]] void fail_for_want_of_room(const base::Context& context, uint64_t pairs) {
+  base::Pool const& pool = *context.device_pool;
+  gpujoin_status const status =
+      pool.limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY;
+  base::fail(status, "no room for %llu pairs of the output (8 bytes each): %llu bytes are in use",
+             static_cast<unsigned long long>(pairs),
+             static_cast<unsigned long long>(pool.in_use_bytes()));
+}
+
+}  // namespace
+
+GrowingPairs::GrowingPairs(base::Context& context, uint64_t first_capacity)
+    : context_(context), maps_pages_(context.device_pool->source().maps_pages()) {
+  counters_ = context.device->counters.as<kernels::PairCounters>();
+  uint64_t const wanted = std::max(first_capacity, kLeastCapacity);
+  if (maps_pages_) {
+    build_range_ = base::take_range(context, wanted * kPairHalf);
+    probe_range_ = base::take_range(context, wanted * kPairHalf);
+    // An estimate may be far too high: half of it, and so on, is a start as well.
+    uint64_t capacity = wanted;
+    while (!try_make_room(capacity)) {
+      if (capacity <= kLeastCapacity) fail_for_want_of_room(context, capacity);
+      capacity = std::max(capacity / 2, kLeastCapacity);
+    }
+  } else {
+    add_block(wanted);
+  }
+}
+
+bool GrowingPairs::try_make_room(uint64_t capacity) {
+  uint64_t const bytes = base::checked_bytes(capacity, kPairHalf);
+  if (!build_range_->try_grow(bytes) || !probe_range_->try_grow(bytes)) return false;
+  capacity_ = std::min(build_range_->mapped_bytes(), probe_range_->mapped_bytes()) / kPairHalf;
+  build_pointer_ = static_cast<uint32_t*>(build_range_->data());
+  probe_pointer_ = static_cast<uint32_t*>(probe_range_->data());
+  build_ = columns::Storage(build_range_, build_pointer_);
+  probe_ = columns::Storage(probe_range_, probe_pointer_);
+  return true;
+}
+
+void GrowingPairs::add_block(uint64_t capacity) {
+  Block block;
+  block.build = context_.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, capacity,
+                                                              "build rows of the output's pairs");
+  block.probe = context_.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, capacity,
+                                                              "probe rows of the output's pairs");
+  blocks_.push_back(std::move(block));
+  capacity_ = capacity;
+}
+
+void GrowingPairs::start_counters(uint64_t reserved) {
+  if (started_) {
+    // The units taken so far stay taken.
+    base::check(cudaMemcpyAsync(&counters_->reserved, &reserved, sizeof(reserved),
+                                cudaMemcpyHostToDevice, base::stream_of(context_)),
+                "resetting the output's counters");
+  } else {
+    base::check(cudaMemsetAsync(counters_, 0, sizeof(*counters_), base::stream_of(context_)),
+                "starting the output's counters");
+  }
+  base::check(cudaMemsetAsync(&counters_->filled, 0xff, sizeof(counters_->filled),
+                              base::stream_of(context_)),
+              "starting the output's counters");
+  started_ = true;
+}
+
+kernels::PairSink GrowingPairs::sink() {
+  if (!started_) start_counters(0);
+  kernels::PairSink sink{};
+  sink.build_out = maps_pages_ ? build_pointer_ : blocks_.back().build.as<uint32_t>();
+  sink.probe_out = maps_pages_ ? probe_pointer_ : blocks_.back().probe.as<uint32_t>();
+  sink.capacity = capacity_;
+  sink.counters = counters_;
+  return sink;
+}
+
+kernels::ResumePoint* GrowingPairs::resume_points(uint32_t blocks) {
+  resume_ = context_.device_pool->allocate_rows<kernels::ResumePoint>(base::Memory::kDevice, blocks,
+                                                                      "resume points");
+  // All ones: no unit.
+  base::check(cudaMemsetAsync(resume_.data(), 0xff, resume_.bytes(), base::stream_of(context_)),
+              "starting the resume points");
+  return resume_.as<kernels::ResumePoint>();
+}
+
+bool GrowingPairs::collect(uint64_t units) {
+  kernels::PairCounters const found =
+      base::read_back(context_, static_cast<const kernels::PairCounters*>(counters_));
+  uint64_t const here_before = maps_pages_ ? 0 : rows_;  // pairs in earlier blocks
+  bool const complete = found.filled == ~0ULL;
+  uint64_t const filled = complete ? found.reserved : found.filled;
+  if (!maps_pages_) blocks_.back().rows = filled;
+  rows_ = here_before + filled;
+  if (complete) return true;
+
+  ++resumes_;
+  // What was asked for so far, and the same rate for the units not yet taken.
+  uint64_t const asked = here_before + found.reserved;
+  double foreseen = static_cast<double>(asked);
+  if (units != 0 && found.taken != 0 && found.taken < units) {
+    foreseen *= static_cast<double>(units) / static_cast<double>(found.taken);
+  }
+  // A list adds to what is there, a range is made larger as a whole.
+  constexpr double kMargin = 1.05;
+  auto const total = static_cast<uint64_t>(
+      std::min(foreseen * kMargin, 8.0 * static_cast<double>(std::max(asked, rows_ + 1))));
+  uint64_t const base_rows = maps_pages_ ? 0 : rows_;
+  grow(asked - base_rows, std::max(total, asked) - base_rows);
+  start_counters(maps_pages_ ? filled : 0);
+  return false;
+}
+
+void GrowingPairs::grow(uint64_t needed, uint64_t foreseen) {
+  if (!maps_pages_) {
+    add_block(foreseen);
+    return;
+  }
+  uint64_t const wanted = std::max(foreseen, capacity_ + capacity_ / 2);
+  if (try_make_room(wanted) || try_make_room(needed)) return;
+  fail_for_want_of_room(context_, needed);
+}
+
+void GrowingPairs::make_room(uint64_t pairs) {
+  rows_ = pairs;
+  if (pairs <= capacity_) return;
+  if (maps_pages_) {
+    if (!try_make_room(pairs)) fail_for_want_of_room(context_, pairs);
+  } else {
+    blocks_.clear();
+    add_block(pairs);
+  }
+  if (!maps_pages_) blocks_.back().rows = pairs;
+}
+
+void GrowingPairs::finish() {
+  if (maps_pages_) return;
+  if (blocks_.size() > 1) {
+    Block joined;
+    joined.rows = rows_;
+    std::vector<Block> parts;
+    parts.swap(blocks_);
+    add_block(rows_);
+    joined = std::move(blocks_.back());
+    blocks_.clear();
+    uint64_t row = 0;
+    for (Block const& part : parts) {
+      uint64_t const bytes = part.rows * kPairHalf;
+      base::copy(context_, joined.build.as<uint32_t>() + row, base::Memory::kDevice,
+                 part.build.data(), base::Memory::kDevice, bytes);
+      base::copy(context_, joined.probe.as<uint32_t>() + row, base::Memory::kDevice,
+                 part.probe.data(), base::Memory::kDevice, bytes);
+      row += part.rows;
+    }
+    blocks_.push_back(std::move(joined));
+  }
+  build_ = columns::make_storage(std::move(blocks_.back().build));
+  probe_ = columns::make_storage(std::move(blocks_.back().probe));
+  // The storage is const for readers; nothing writes through these pointers after the match.
+  build_pointer_ = static_cast<uint32_t*>(const_cast<void*>(build_.get()));
+  probe_pointer_ = static_cast<uint32_t*>(const_cast<void*>(probe_.get()));
+  blocks_.clear();
+}
+
+}  // namespace gpujoin::output

@@ -1,0 +1,74 @@
+// growing_pairs.hpp: the output stage: memory for the pairs of a match, which grows while the match waits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/output/pair_sink.hpp"
+#include "src/base/context.hpp"
+#include "src/base/mapped_range.hpp"
+#include "src/base/memory.hpp"
+#include "src/columns/result.hpp"
+
+namespace gpujoin::output {
+
+// Two columns of uint32: build and probe row numbers (or positions) of each pair. In a reserved address range with pages mapped on
+// demand; with a caller's allocator, a list of blocks that are joined at the end.
+class GrowingPairs {
+ public:
+  // first_capacity: pairs to make room for at once; less when memory does not allow it, as long as one pair fits.
+  GrowingPairs(base::Context& context, uint64_t first_capacity);
+
+  // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the first call.
+  kernels::PairSink sink();
+  // Resume points of a persistent grid, all "take a new unit".
+  kernels::ResumePoint* resume_points(uint32_t blocks);
+
+  // Waits for the launch that used the sink. True when every pair is written; otherwise room was made and the same launch must be
+  // made again. units: work units of the match, to foresee the need; 0 = unknown. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  bool collect(uint64_t units);
+
+  // For matches that know their total: room for exactly that many, no collect needed.
+  void make_room(uint64_t pairs);
+
+  // Joins a list of blocks into one; call once, after collect answered true. Queued on the stream.
+  void finish();
+
+  uint64_t rows() const { return rows_; }
+  int32_t resumes() const { return resumes_; }
+  uint32_t* build() const { return build_pointer_; }
+  uint32_t* probe() const { return probe_pointer_; }
+  // Shared ownership of the two columns.
+  columns::Storage build_storage() const { return build_; }
+  columns::Storage probe_storage() const { return probe_; }
+
+ private:
+  struct Block {
+    base::Buffer build;
+    base::Buffer probe;
+    uint64_t rows = 0;
+  };
+  bool try_make_room(uint64_t capacity);
+  void add_block(uint64_t capacity);
+  void start_counters(uint64_t reserved);
+  void grow(uint64_t needed, uint64_t foreseen);
+
+  base::Context& context_;
+  bool maps_pages_;
+  std::shared_ptr<base::MappedRange> build_range_;
+  std::shared_ptr<base::MappedRange> probe_range_;
+  std::vector<Block> blocks_;
+  columns::Storage build_;
+  columns::Storage probe_;
+  uint32_t* build_pointer_ = nullptr;
+  uint32_t* probe_pointer_ = nullptr;
+  base::Buffer resume_;
+  kernels::PairCounters* counters_ = nullptr;
+  uint64_t capacity_ = 0;  // pairs that fit what the sink points to
+  uint64_t rows_ = 0;      // written, all blocks together
+  int32_t resumes_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace gpujoin::output

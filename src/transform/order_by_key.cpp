@@ -1,0 +1,29 @@
+// order_by_key.cpp: keys and one column to transformed order.
+#include "src/base/launch.hpp"
+#include "src/transform/transform.hpp"
+
+namespace gpujoin::transform {
+
+template <typename Key>
+void radix_order(base::Context& context, const Key* keys, Key* keys_out, const void* values,
+                 void* values_out, int32_t value_width, uint32_t rows, KeyBits bits);
+
+Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
+                         const PreparedColumn& column, KeyBits bits) {
+  Transformed result;
+  auto const key_width = static_cast<uint64_t>(keys.key_width);
+  auto const value_width = static_cast<uint64_t>(column.width);
+  result.keys = context.device_pool->allocate(
+      base::Memory::kDevice, base::checked_bytes(keys.rows, key_width), "transformed keys");
+  result.values = context.device_pool->allocate(
+      base::Memory::kDevice, base::checked_bytes(keys.rows, value_width), "a transformed column");
+  if (keys.rows == 0) return result;
+  base::with_key_type(keys.key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    radix_order<Key>(context, static_cast<const Key*>(keys.keys), result.keys.as<Key>(),
+                     column.data, result.values.data(), column.width, keys.rows, bits);
+  });
+  return result;
+}
+
+}  // namespace gpujoin::transform

@@ -1,0 +1,197 @@
+// prepare.cu: host side of key preparation: NULL keys out, keys mixed, columns brought to prepared order.
+#include <thrust/iterator/counting_iterator.h>
+#include <cub/device/device_select.cuh>
+
+#include "kernels/transform/expand_validity.cuh"
+#include "kernels/transform/partition_offsets.cuh"
+#include "kernels/transform/prepare_rows.cuh"
+#include "kernels/transform/varying_bits.cuh"
+#include "kernels/wide.hpp"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/transform/transform.hpp"
+
+namespace gpujoin::transform {
+
+namespace {
+
+using base::check;
+using base::grid_of;
+using base::Memory;
+using base::stream_of;
+using base::with_key_type;
+
+struct IsValid {
+  const uint8_t* bits;
+  int64_t offset;
+  __device__ bool operator()(uint32_t row) const {
+    int64_t const bit = offset + row;
+    return (bits[bit / 8] >> (bit % 8) & 1) != 0;
+  }
+};
+
+// Rows whose key is not NULL, ascending, through CUB's select.
+void select_valid_rows(base::Context& context, const columns::DeviceColumn& key, uint32_t rows,
+                       PreparedKeys* prepared) {
+  prepared->source_rows_copy = context.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, rows, "row numbers of valid keys");
+  auto* selected = prepared->source_rows_copy.as<uint32_t>();
+  auto* count = context.device->counters.as<uint32_t>();
+  thrust::counting_iterator<uint32_t> const all_rows(0);
+  IsValid const is_valid{key.validity, key.validity_bit_offset};
+  size_t bytes = 0;
+  check(cub::DeviceSelect::If(nullptr, bytes, all_rows, selected, count, rows, is_valid,
+                              stream_of(context)),
+        "sizing the selection of valid keys");
+  base::Buffer const storage =
+      context.device_pool->allocate(Memory::kDevice, bytes, "selection storage");
+  check(cub::DeviceSelect::If(storage.data(), bytes, all_rows, selected, count, rows, is_valid,
+                              stream_of(context)),
+        "selecting valid keys");
+  prepared->rows = base::read_back(context, static_cast<const uint32_t*>(count));
+  prepared->source_rows = selected;
+}
+
+template <typename Value, bool Mixed>
+void launch_prepare(base::Context& context, const void* column, const uint32_t* source_rows,
+                    uint32_t rows, void* prepared, uint32_t* row_ids) {
+  if (rows == 0) return;
+  kernels::prepare_rows_kernel<Value, Mixed>
+      <<<grid_of(rows, kernels::kStreamTile), kernels::kStreamThreads, 0, stream_of(context)>>>(
+          static_cast<const Value*>(column), source_rows, rows, static_cast<Value*>(prepared),
+          row_ids);
+  check(cudaGetLastError(), "preparing a column");
+}
+
+}  // namespace
+
+PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& key, int64_t rows,
+                          bool mixed) {
+  PreparedKeys prepared;
+  prepared.rows = static_cast<uint32_t>(rows);
+  prepared.key_width = key.width;
+  prepared.mixed = mixed;
+  prepared.keys = key.data;
+  if (rows != 0 && key.validity != nullptr) {
+    select_valid_rows(context, key, prepared.rows, &prepared);
+    // Every key valid: the selection would only cost the other stages.
+    if (prepared.rows == static_cast<uint32_t>(rows)) prepared.source_rows = nullptr;
+  }
+  if (mixed || prepared.source_rows != nullptr) {
+    prepared.keys_copy = context.device_pool->allocate(
+        Memory::kDevice, base::checked_bytes(prepared.rows, static_cast<uint64_t>(key.width)),
+        "prepared keys");
+    with_key_type(key.width, [&](auto zero) {
+      using Key = decltype(zero);
+      auto const launch = mixed ? launch_prepare<Key, true> : launch_prepare<Key, false>;
+      launch(context, key.data, prepared.source_rows, prepared.rows, prepared.keys_copy.data(),
+             nullptr);
+    });
+    prepared.keys = prepared.keys_copy.data();
+  }
+  return prepared;
+}
+
+KeyBits varying_bits(base::Context& context, const PreparedKeys& left, const PreparedKeys& right) {
+  auto* bits = context.device->counters.as<unsigned long long>();
+  check(cudaMemsetAsync(&bits[0], 0x00, 8, stream_of(context)), "starting the bits' union");
+  check(cudaMemsetAsync(&bits[1], 0xff, 8, stream_of(context)), "starting the bits' intersection");
+  for (PreparedKeys const* side : {&left, &right}) {
+    if (side->rows == 0) continue;
+    unsigned const resident = static_cast<unsigned>(context.facts.sm_count) * 8;
+    unsigned const grid = std::min(grid_of(side->rows, kernels::kStreamTile), resident);
+    with_key_type(side->key_width, [&](auto zero) {
+      using Key = decltype(zero);
+      kernels::varying_bits_kernel<Key><<<grid, kernels::kStreamThreads, 0, stream_of(context)>>>(
+          static_cast<const Key*>(side->keys), side->rows, bits);
+    });
+    check(cudaGetLastError(), "finding the varying key bits");
+  }
+  auto const* found =
+      static_cast<const unsigned long long*>(base::read_back(context, bits, 2 * sizeof(*bits)));
+  unsigned long long const varying = found[0] & ~found[1];
+  // All keys equal: one bit still makes a valid sort.
+  if (varying == 0) return {0, 1};
+  return {__builtin_ctzll(varying), 64 - __builtin_clzll(varying)};
+}
+
+PreparedColumn prepare_values(base::Context& context, const PreparedKeys& keys,
+                              const columns::DeviceColumn& column) {
+  PreparedColumn prepared;
+  prepared.width = column.width;
+  prepared.data = column.data;
+  if (keys.source_rows == nullptr || keys.rows == 0) return prepared;
+  prepared.copy = context.device_pool->allocate(
+      Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
+      "prepared payload");
+  prepared.data = prepared.copy.data();
+  auto const launch = [&](auto zero) {
+    launch_prepare<decltype(zero), false>(context, column.data, keys.source_rows, keys.rows,
+                                          prepared.copy.data(), nullptr);
+  };
+  switch (column.width) {
+    case 1:
+      launch(uint8_t{});
+      break;
+    case 2:
+      launch(uint16_t{});
+      break;
+    case 4:
+      launch(uint32_t{});
+      break;
+    case 8:
+      launch(uint64_t{});
+      break;
+    default:
+      launch(kernels::Wide{});
+      break;
+  }
+  return prepared;
+}
+
+PreparedColumn prepare_validity(base::Context& context, const PreparedKeys& keys,
+                                const columns::DeviceColumn& column) {
+  PreparedColumn prepared;
+  prepared.width = 1;
+  prepared.copy =
+      context.device_pool->allocate(Memory::kDevice, keys.rows, "validity of a payload column");
+  prepared.data = prepared.copy.data();
+  if (keys.rows == 0) return prepared;
+  kernels::expand_validity_kernel<<<grid_of(keys.rows, kernels::kStreamTile),
+                                    kernels::kStreamThreads, 0, stream_of(context)>>>(
+      column.validity, column.validity_bit_offset, keys.source_rows, keys.rows,
+      prepared.copy.as<uint8_t>());
+  check(cudaGetLastError(), "expanding a validity bitmap");
+  return prepared;
+}
+
+PreparedColumn prepare_row_ids(base::Context& context, const PreparedKeys& keys) {
+  PreparedColumn prepared;
+  prepared.width = sizeof(uint32_t);
+  prepared.data = keys.source_rows;
+  if (keys.source_rows != nullptr) return prepared;
+  prepared.copy =
+      context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, keys.rows, "row numbers");
+  prepared.data = prepared.copy.data();
+  launch_prepare<uint32_t, false>(context, nullptr, nullptr, keys.rows, nullptr,
+                                  prepared.copy.as<uint32_t>());
+  return prepared;
+}
+
+base::Buffer partition_offsets(base::Context& context, const void* transformed_keys,
+                               int32_t key_width, uint32_t rows, int32_t radix_bits) {
+  uint32_t const partitions = 1U << radix_bits;
+  base::Buffer offsets = context.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, uint64_t{partitions} + 1, "partition offsets");
+  unsigned const grid = grid_of(uint64_t{partitions} + 1, kernels::kStreamThreads);
+  with_key_type(key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    kernels::partition_offsets_kernel<Key>
+        <<<grid, kernels::kStreamThreads, 0, stream_of(context)>>>(
+            static_cast<const Key*>(transformed_keys), rows, partitions, offsets.as<uint32_t>());
+  });
+  check(cudaGetLastError(), "finding the partitions' offsets");
+  return offsets;
+}
+
+}  // namespace gpujoin::transform

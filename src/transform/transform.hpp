@@ -1,0 +1,65 @@
+// transform.hpp: the transform stage: keys, and payloads where the plan says so, in the order that the match wants.
+//
+// Three index spaces: *original* rows are the caller's; *prepared* rows leave NULL keys out; *transformed* positions are what
+// partitioning or sorting made of them.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/context.hpp"
+#include "src/base/memory.hpp"
+#include "src/columns/device_column.hpp"
+
+namespace gpujoin::transform {
+
+// The key bits that order the transformed side: the low bits of mixed keys for a partition, the varying bits for a sort.
+struct KeyBits {
+  int32_t begin = 0;
+  int32_t end = 0;
+};
+
+// One side's keys without NULLs, mixed for a radix partition.
+struct PreparedKeys {
+  uint32_t rows = 0;
+  int32_t key_width = 0;
+  bool mixed = false;
+  const void* keys = nullptr;             // [rows], prepared order
+  const uint32_t* source_rows = nullptr;  // [rows] original row of each; null: the identity
+  base::Buffer keys_copy;
+  base::Buffer source_rows_copy;
+};
+
+// Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when `mixed`.
+PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& key, int64_t rows,
+                          bool mixed);
+
+// The bits in which any two keys of either side differ. Waits for the stream.
+KeyBits varying_bits(base::Context& context, const PreparedKeys& left, const PreparedKeys& right);
+
+// A prepared column: values in prepared order. `column` itself when no row was dropped.
+struct PreparedColumn {
+  const void* data = nullptr;
+  int32_t width = 0;
+  base::Buffer copy;
+};
+PreparedColumn prepare_values(base::Context& context, const PreparedKeys& keys,
+                              const columns::DeviceColumn& column);
+// The column's validity as one byte a row.
+PreparedColumn prepare_validity(base::Context& context, const PreparedKeys& keys,
+                                const columns::DeviceColumn& column);
+// The original row number of each prepared row.
+PreparedColumn prepare_row_ids(base::Context& context, const PreparedKeys& keys);
+
+// Keys and one column, ordered by key bits; equal bits keep their order, so the same keys give the same order with any column.
+struct Transformed {
+  base::Buffer keys;    // [rows] keys; empty when they were not wanted
+  base::Buffer values;  // [rows] values
+};
+Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
+                         const PreparedColumn& column, KeyBits bits);
+
+// First position of each of 2^bits partitions, and the end: [2^bits + 1] uint32.
+base::Buffer partition_offsets(base::Context& context, const void* transformed_keys,
+                               int32_t key_width, uint32_t rows, int32_t radix_bits);
+
+}  // namespace gpujoin::transform
