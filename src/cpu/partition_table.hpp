@@ -54,8 +54,9 @@ class PartitionTable {
   void build(const std::shared_ptr<base::Pool>& pool, const std::byte* rows, uint32_t row_bytes,
              uint32_t count, uint32_t radix_bits) {
     radix_bits_ = radix_bits;
-    bucket_bits_ =
-        std::min({static_cast<uint32_t>(std::bit_width(count)), kMostBucketBits, 32 - radix_bits});
+    // Two to four buckets for each row: dense keys, spread by the golden ratio, then never share one.
+    auto const for_rows = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
+    bucket_bits_ = std::min({for_rows, kMostBucketBits, 32 - radix_bits});
     uint32_t const buckets = uint32_t{1} << bucket_bits_;
     starts_ = room(pool, starts_block_, (buckets + uint64_t{1}) * sizeof(uint32_t));
     entries_ = room<Entry<Key>>(pool, entries_block_, (count + uint64_t{1}) * sizeof(Entry<Key>));

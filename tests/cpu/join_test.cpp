@@ -211,7 +211,7 @@ TEST(CpuJoin, KeysMadeToCollide) {
   // Preimages of hashes 0, 1, 2 ...: one partition, one bucket, all keys different.
   Keys keys(3000);
   for (size_t i = 0; i < keys.size(); ++i) {
-    auto const word = static_cast<uint32_t>(i) * 0x144cbc89U;  // the inverse of 0x9E3779B1
+    auto const word = static_cast<uint32_t>(i) * 0x4b02fe99U;  // the inverse of 0x9E3A75A9
     keys[i] = word ^ word >> 16;
   }
   Keys probe = keys;
