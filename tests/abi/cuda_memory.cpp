@@ -1,0 +1,77 @@
+#include "cuda_memory.hpp"
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace gpujoin_test {
+
+namespace {
+
+// The few functions of the driver that are needed, as cuda.h declares them.
+struct Driver {
+  int (*init)(unsigned) = nullptr;
+  int (*retain)(void**, int) = nullptr;
+  int (*set_current)(void*) = nullptr;
+  int (*allocate)(unsigned long long*, size_t) = nullptr;
+  int (*free)(unsigned long long) = nullptr;
+  int (*to_device)(unsigned long long, const void*, size_t) = nullptr;
+  int (*to_host)(void*, unsigned long long, size_t) = nullptr;
+};
+
+void check(int code, const char* doing) {
+  if (code != 0) {
+    throw std::runtime_error(std::string(doing) + ": CUresult " + std::to_string(code));
+  }
+}
+
+template <typename Function>
+void look_up(void* library, const char* name, Function** function) {
+  *function = reinterpret_cast<Function*>(dlsym(library, name));
+  if (*function == nullptr) throw std::runtime_error(std::string("libcuda has no ") + name);
+}
+
+const Driver& driver() {
+  static const Driver loaded = [] {
+    Driver functions;
+    void* library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == nullptr) throw std::runtime_error("no libcuda.so.1");
+    look_up(library, "cuInit", &functions.init);
+    look_up(library, "cuDevicePrimaryCtxRetain", &functions.retain);
+    look_up(library, "cuCtxSetCurrent", &functions.set_current);
+    look_up(library, "cuMemAlloc_v2", &functions.allocate);
+    look_up(library, "cuMemFree_v2", &functions.free);
+    look_up(library, "cuMemcpyHtoD_v2", &functions.to_device);
+    look_up(library, "cuMemcpyDtoH_v2", &functions.to_host);
+    check(functions.init(0), "cuInit");
+    return functions;
+  }();
+  void* context = nullptr;
+  check(loaded.retain(&context, 0), "cuDevicePrimaryCtxRetain");
+  check(loaded.set_current(context), "cuCtxSetCurrent");
+  return loaded;
+}
+
+}  // namespace
+
+CudaMemory::CudaMemory(uint64_t bytes) : bytes_(bytes) {
+  check(driver().allocate(&address_, bytes == 0 ? 1 : bytes), "cuMemAlloc");
+}
+
+CudaMemory::CudaMemory(const std::vector<uint8_t>& contents) : CudaMemory(contents.size()) {
+  check(driver().to_device(address_, contents.data(), contents.size()), "cuMemcpyHtoD");
+}
+
+CudaMemory::~CudaMemory() { driver().free(address_); }
+
+std::vector<uint8_t> CudaMemory::contents() const { return download(get(), bytes_); }
+
+std::vector<uint8_t> download(const void* address, uint64_t bytes) {
+  std::vector<uint8_t> host(bytes);
+  check(driver().to_host(host.data(), reinterpret_cast<unsigned long long>(address), bytes),
+        "cuMemcpyDtoH");
+  return host;
+}
+
+}  // namespace gpujoin_test

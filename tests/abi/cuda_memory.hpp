@@ -1,0 +1,29 @@
+// cuda_memory.hpp: device memory for tests of the C ABI, by the driver alone: the tests link no CUDA.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gpujoin_test {
+
+// Memory of device 0, in the context that the library uses too. Throws std::runtime_error.
+class CudaMemory {
+ public:
+  explicit CudaMemory(uint64_t bytes);
+  explicit CudaMemory(const std::vector<uint8_t>& contents);
+  ~CudaMemory();
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
+
+  void* get() const { return reinterpret_cast<void*>(address_); }
+  std::vector<uint8_t> contents() const;
+
+ private:
+  unsigned long long address_ = 0;
+  uint64_t bytes_;
+};
+
+// `bytes` bytes of device memory at `address`.
+std::vector<uint8_t> download(const void* address, uint64_t bytes);
+
+}  // namespace gpujoin_test
