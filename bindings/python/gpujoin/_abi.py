@@ -22,7 +22,7 @@ from ctypes import (
 from pathlib import Path
 from typing import Any
 
-from .errors import LibraryNotFound, error_of
+from .errors import InvalidArgument, LibraryNotFound, error_of
 
 VERSION = (0, 1)  # of the header that this file follows
 ENVIRONMENT = "GPUJOIN_LIBRARY"
@@ -315,7 +315,8 @@ def _declare(loaded: ctypes.CDLL) -> None:
 def invoke(name: str, *arguments: Any) -> None:
     """Calls gpujoin_<name>; raises the exception of its status when that is not 0."""
     error = Error()
-    status = getattr(library(), "gpujoin_" + name)(*arguments, ctypes.byref(error))
+    values = [a.open_pointer() if isinstance(a, Handle) else a for a in arguments]
+    status = getattr(library(), "gpujoin_" + name)(*values, ctypes.byref(error))
     if status != 0:
         message = error.message.decode("utf-8", "replace")
         raise error_of(status, message, error.cuda_code, bool(error.is_sticky))
@@ -324,10 +325,12 @@ def invoke(name: str, *arguments: Any) -> None:
 class Handle:
     """Owns one gpujoin_<kind>; destroyed with the object, or earlier by close().
 
+    Calls take it as it is, not its pointer: so it outlives a call in another thread.
     In a child made by fork nothing is destroyed: the handle is the parent's.
     """
 
     def __init__(self, kind: str) -> None:
+        self._kind = kind
         self._destroy = getattr(library(), f"gpujoin_{kind}_destroy")
         self._process = os.getpid()
         self.pointer = c_void_p()
@@ -336,6 +339,12 @@ class Handle:
     def out(self) -> Any:
         """What a create function takes as its `out`."""
         return ctypes.byref(self.pointer)
+
+    def open_pointer(self) -> c_void_p:
+        """The pointer. Errors: InvalidArgument, after close()."""
+        if not self.pointer:
+            raise InvalidArgument(f"the {self._kind} is closed")
+        return self.pointer
 
     def close(self) -> None:
         pointer, self.pointer = self.pointer, c_void_p()

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import threading
+import time
 import weakref
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -94,6 +95,7 @@ class Context:
         self._log = log
         self._progress = progress
         self._callback_error: BaseException | None = None
+        self._callback_cancelled = False
         self._late_cancel = False
         self._lock = threading.RLock()
         options = _abi.ContextOptions(
@@ -116,7 +118,7 @@ class Context:
     def info(self) -> ContextInfo:
         """The device, why it was taken, and the memory in use."""
         raw = _abi.ContextInfo()
-        self._call("context_get_info", self._pointer, ctypes.byref(raw))
+        self._call("context_get_info", self._handle, ctypes.byref(raw))
         return ContextInfo(
             device=name_of(_abi.DEVICES, raw.device),
             device_name=_abi.text(raw.device_name),
@@ -134,11 +136,11 @@ class Context:
         From any thread.
         """
         self._late_cancel = False
-        _abi.invoke("context_cancel", self._pointer)
+        _abi.invoke("context_cancel", self._handle)
 
     def trim(self) -> None:
         """Gives cached memory that nothing uses back to the system."""
-        self._call("context_trim", self._pointer)
+        self._call("context_trim", self._handle)
 
     def close(self) -> None:
         """Lets go of the device. Plans and results made with the context stay valid."""
@@ -150,62 +152,83 @@ class Context:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    @property
-    def _pointer(self) -> ctypes.c_void_p:
-        if not self._handle.pointer:
-            raise InvalidArgument("the context is closed")
-        return self._handle.pointer
-
     def _call(self, name: str, *arguments: Any) -> None:
         """A call that does not take long."""
         with self._lock:
             _abi.invoke(name, *arguments)
 
-    def _call_long(self, name: str, *arguments: Any) -> None:
-        """A planning or an execution: Ctrl-C in the main thread cancels it."""
+    def _call_long(self, name: str, *arguments: Any, out: _abi.Handle) -> None:
+        """A planning or an execution: Ctrl-C in the main thread cancels it.
+
+        The call is then made by another thread, which holds the lock: should a second Ctrl-C make
+        the main thread leave before it is over, nothing touches what it uses, and Python waits for
+        it before it exits.
+        """
+        call = _LongCall()
+        if threading.current_thread() is not threading.main_thread():
+            self._make(call, name, arguments, out)
+            return
+
+        def work() -> None:
+            try:
+                if call.claim():
+                    self._make(call, name, arguments, out)
+            except BaseException as error:
+                call.error = error
+            finally:
+                call.is_over = True
+                call.done.release()
+
+        try:
+            threading.Thread(target=work, name="gpujoin").start()
+            call.done.acquire()  # not an Event: its wait() does not bear being interrupted
+        except BaseException:  # KeyboardInterrupt, or what a signal handler raised
+            if not call.claim():  # it has begun
+                call.is_interrupted = self._late_cancel = True
+                if self._handle.pointer:
+                    _abi.invoke("context_cancel", self._handle)
+                while not call.is_over:
+                    time.sleep(0.002)
+            raise
+        if call.error is not None:
+            try:
+                raise call.error
+            finally:
+                del call  # else the error keeps itself, and what was joined, alive
+
+    def _make(
+        self, call: _LongCall, name: str, arguments: tuple[Any, ...], out: _abi.Handle
+    ) -> None:
         with self._lock:
             self._callback_error = None
+            self._callback_cancelled = False
             try:
-                self._run(name, arguments)
+                _abi.invoke(name, *arguments, out.out)
             except Cancelled:
                 error, self._callback_error = self._callback_error, None
                 if error is not None:
                     raise error from None
-                # A Ctrl-C came when its call was already over: the request hit this one instead.
-                if not self._late_cancel:
+                if call.is_interrupted or self._callback_cancelled or not self._late_cancel:
                     raise
+                # A Ctrl-C came when its call was already over, and its request hit this one.
                 self._late_cancel = False
-                self._run(name, arguments)
+                self._make(call, name, arguments, out)
 
-    def _run(self, name: str, arguments: tuple[Any, ...]) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            _abi.invoke(name, *arguments)
-            return
-        errors: list[BaseException] = []
-        done = threading.Event()
 
-        def work() -> None:
-            try:
-                _abi.invoke(name, *arguments)
-            except BaseException as error:
-                errors.append(error)
-            finally:
-                done.set()
+class _LongCall:
+    """A call made by another thread than the one that wants it."""
 
-        threading.Thread(target=work, name="gpujoin", daemon=True).start()
-        interrupt: BaseException | None = None
-        while not done.is_set():
-            try:
-                done.wait()
-            except BaseException as error:  # KeyboardInterrupt, or what a signal handler raised
-                interrupt = error
-                if self._handle.pointer:
-                    _abi.invoke("context_cancel", self._handle.pointer)
-        if interrupt is not None:
-            self._late_cancel = not any(isinstance(error, Cancelled) for error in errors)
-            raise interrupt
-        if errors:
-            raise errors[0]
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.is_over = False
+        self.is_interrupted = False
+        self._claim = threading.Lock()
+
+    def claim(self) -> bool:
+        """True for the first who asks: the thread that makes it, or the one that gives it up."""
+        return self._claim.acquire(blocking=False)
 
 
 def _positive(what: str, number: int | None) -> int:
@@ -236,10 +259,11 @@ def _on_progress(stage: bytes, done: int, total: int, user: int) -> int:
     if context is None or context._progress is None:
         return 0
     try:
-        return 1 if context._progress(_abi.text(stage), done, total) else 0
+        context._callback_cancelled = bool(context._progress(_abi.text(stage), done, total))
     except BaseException as error:
         context._callback_error = error
         return 1
+    return 1 if context._callback_cancelled else 0
 
 
 _default: Context | None = None

@@ -150,7 +150,7 @@ class Input:
             capsule = self.schema.__arrow_c_schema__()
             schema = _get_pointer(capsule, b"arrow_schema")
             array = _get_pointer(self._device_array, b"arrow_device_array")
-            context._call("relation_import_device", context._pointer, schema, array, handle.out)
+            context._call("relation_import_device", context._handle, schema, array, handle.out)
             return handle, key, list(carried)
         columns = list(dict.fromkeys(carried))
         fields = [self.schema.field(i) for i in columns]
@@ -166,7 +166,7 @@ class Input:
         capsules = batch.__arrow_c_array__()
         schema = _get_pointer(capsules[0], b"arrow_schema")
         array = _get_pointer(capsules[1], b"arrow_array")
-        context._call("relation_import", context._pointer, schema, array, handle.out)
+        context._call("relation_import", context._handle, schema, array, handle.out)
         return handle, key_position, [columns.index(i) for i in carried]
 
 

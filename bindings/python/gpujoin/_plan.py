@@ -13,7 +13,7 @@ from ._columns import SUFFIX, OutputColumn, select_columns
 from ._context import Context, choose, default_context
 from ._inputs import Input, is_carried, key_types
 from ._result import PAIR_FIELDS, Result, ResultColumn, TakenColumn
-from .errors import BufferTooSmall, InvalidArgument
+from .errors import BufferTooSmall
 
 _EXPLAIN_BYTES = 1 << 14  # at first
 
@@ -42,7 +42,7 @@ class Plan:
         while True:
             buffer = ctypes.create_string_buffer(length.value)
             try:
-                self._context._call("plan_explain", self._pointer, buffer, ctypes.byref(length))
+                self._context._call("plan_explain", self._handle, buffer, ctypes.byref(length))
                 return _abi.text(buffer.value)
             except BufferTooSmall:
                 if length.value <= len(buffer):
@@ -54,12 +54,13 @@ class Plan:
         Errors: OutOfMemory, MemoryLimit, Cancelled, CudaError, DeviceLost, Forked, InternalError.
         """
         handle = _abi.Handle("result")
-        self._context._call_long("plan_execute", self._pointer, handle.out)
+        self._context._call_long("plan_execute", self._handle, out=handle)
         return Result(self._context, handle, self._columns, self._has_pairs)
 
     def close(self) -> None:
-        """Lets go of the inputs; results stay valid."""
-        self._handle.close()
+        """Lets go of the inputs; results stay valid. Waits for an execution in another thread."""
+        with self._context._lock:
+            self._handle.close()
         self._columns = ()
 
     def __enter__(self) -> Plan:
@@ -67,12 +68,6 @@ class Plan:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
-
-    @property
-    def _pointer(self) -> ctypes.c_void_p:
-        if not self._handle.pointer:
-            raise InvalidArgument("the plan is closed")
-        return self._handle.pointer
 
 
 def plan(
@@ -165,8 +160,8 @@ def plan(
     output = _result_columns(inputs, selected, exported, pairs, has_pairs)
 
     handle = _abi.Handle("plan")
-    parts = relations[0].pointer, relations[1].pointer, ctypes.byref(spec), ctypes.byref(options)
-    context._call_long("plan_create", context._pointer, *parts, handle.out)
+    parts = *relations, ctypes.byref(spec), ctypes.byref(options)
+    context._call_long("plan_create", context._handle, *parts, out=handle)
     return Plan(context, handle, output, has_pairs)
 
 

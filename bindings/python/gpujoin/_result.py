@@ -115,7 +115,7 @@ class Result:
         self._columns = columns
         self._has_pairs = has_pairs
         rows = ctypes.c_int64()
-        context._call("result_get_rows", handle.pointer, ctypes.byref(rows))
+        context._call("result_get_rows", handle, ctypes.byref(rows))
         self._rows = rows.value
 
     @property
@@ -172,7 +172,7 @@ class Result:
             fetch.data = buffer.address
             fetch.data_bytes = buffer.size
             fetch.memory = _abi.MEMORY_HOST
-        self._context._call("result_fetch", self._pointer, None, fetches, 2)
+        self._context._call("result_fetch", self._handle, None, fetches, 2)
         arrays = [pa.Array.from_buffers(pa.uint32(), self._rows, [None, b]) for b in buffers]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(PAIR_FIELDS))
 
@@ -181,11 +181,11 @@ class Result:
         """What the join did and cost, stage by stage."""
         raw = _abi.Statistics()
         call = self._context._call
-        call("result_get_statistics", self._pointer, ctypes.byref(raw))
+        call("result_get_statistics", self._handle, ctypes.byref(raw))
         stages = []
         for number in range(raw.stage_count):
             stage = _abi.StageStatistics()
-            call("result_get_stage", self._pointer, number, ctypes.byref(stage))
+            call("result_get_stage", self._handle, number, ctypes.byref(stage))
             stages.append(
                 Stage(
                     stage=_abi.text(stage.stage),
@@ -230,12 +230,6 @@ class Result:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_table().__arrow_c_stream__(requested_schema)
 
-    @property
-    def _pointer(self) -> ctypes.c_void_p:
-        if not self._handle.pointer:
-            raise InvalidArgument("the result is closed")
-        return self._handle.pointer
-
     def _pages(self, page: _abi.Page) -> Iterator[pa.RecordBatch]:
         while True:
             exported = self._export(page)
@@ -247,7 +241,7 @@ class Result:
         exported = _Exported()
         where = None if page is None else ctypes.byref(page)
         parts = ctypes.byref(exported.schema), ctypes.byref(exported.array)
-        self._context._call("result_export", self._pointer, where, *parts)
+        self._context._call("result_export", self._handle, where, *parts)
         return pa.record_batch(exported)
 
     def _assemble(self, exported: pa.RecordBatch) -> list[Any]:
