@@ -9,7 +9,7 @@
 //          tag = the mixed key when the key has 4 bytes: exact. Of 8-byte keys the tag is half the mixed key, and a hit is
 //          verified against build_keys[head].
 // Launch   build: ceil(rows / kStreamTile) blocks; probe: a grid that fills the device and takes tiles in order
-// Moves    build: |Key| read + one random read-modify-write of a sector a row (+ next when keys repeat);
+// Moves    build: |Key| read + one random read-modify-write of a sector + 4 bytes of next a row;
 //          probe: |Key| read + one random sector a row (+ one a further match) + 8 bytes a pair    (global_table_traffic)
 #pragma once
 
@@ -28,7 +28,7 @@ template <typename Key>
 struct GlobalTable {
   unsigned long long* slots;  // [mask + 1], all kFreeSlot before the build
   uint64_t mask;
-  uint32_t* next;            // [build_rows]; written only for rows that join a chain
+  uint32_t* next;            // [build_rows]; read only when has_duplicates
   uint32_t* has_duplicates;  // 0 before the build
   const Key* build_keys;     // [build_rows]
 };
@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     for (;;) {
       unsigned long long const found = atomicCAS(&table.slots[slot], kFreeSlot, wanted);
       if (found == kFreeSlot) {
+        table.next[row] = kNoRow;  // the end of the chain; only this thread writes this entry
         break;
       }
       bool same = tag_of_slot(found) == tag_of(mixed);
