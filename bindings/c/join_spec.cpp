@@ -102,7 +102,8 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   return spec;
 }
 
-gpujoin_plan_options checked_options(const gpujoin_plan_options* given) {
+gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
+                                     const base::Context& context) {
   if (given == nullptr) return GPUJOIN_PLAN_OPTIONS_INIT;
   gpujoin_plan_options const options = read_struct(given, "options");
   check_range(options.device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
@@ -113,6 +114,10 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given) {
   check_range(options.gather, 0, GPUJOIN_GATHER_TRANSFORMED, "options.gather");
   check_range(options.build_side, 0, GPUJOIN_SIDE_RIGHT, "options.build_side");
   check_range(options.radix_bits, 0, 16, "options.radix_bits");
+  if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
+    fail(GPUJOIN_ERROR_NO_DEVICE, "options.device is CUDA and the context runs on the CPU: %s",
+         context.reason.c_str());
+  }
   return options;
 }
 

@@ -28,7 +28,7 @@ execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
   check_same_context(*context, left, "left");
   check_same_context(*context, right, "right");
   columns::JoinSpec checked = checked_spec(spec, *left->relation, *right->relation);
-  gpujoin_plan_options const chosen = checked_options(options);
+  gpujoin_plan_options const chosen = checked_options(options, *context);
   context->check_usable();
   // A request to cancel that came before is this planning's.
   context->check_cancelled();

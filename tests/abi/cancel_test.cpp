@@ -81,8 +81,16 @@ TEST_P(Cancel, ByTheProgressCallbackAtEachOfItsCalls) {
   for (int64_t at = 0; at < calls; ++at) {
     progress = Progress{};
     progress.cancel_at = at;
-    EXPECT_STATUS(try_execute(plan), GPUJOIN_ERROR_CANCELLED);
-    EXPECT_EQ(static_cast<int64_t>(progress.stages.size()), at + 1) << "went on after it";
+    Answer const answer = try_execute(plan);
+    auto const made = static_cast<int64_t>(progress.stages.size());
+    if (made <= at) {
+      // Threads share the work differently each time: this execution took fewer steps.
+      EXPECT_OK(answer);
+      EXPECT_GT(at, 0);
+    } else {
+      EXPECT_STATUS(answer, GPUJOIN_ERROR_CANCELLED);
+      EXPECT_EQ(made, at + 1) << "went on after it";
+    }
   }
   progress = Progress{};
   EXPECT_OK(try_execute(plan));
