@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -1,4 +1,4 @@
-#include "arrow_batch.hpp"
+#include "tests/abi/arrow_batch.hpp"
 
 #include <utility>
 

@@ -2,9 +2,9 @@
 #include <cstring>
 #include <thread>
 
-#include "arrow_batch.hpp"
-#include "cuda_memory.hpp"
-#include "fixture.hpp"
+#include "tests/abi/arrow_batch.hpp"
+#include "tests/abi/device_memory.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

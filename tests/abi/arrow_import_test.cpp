@@ -2,8 +2,8 @@
 #include <array>
 #include <thread>
 
-#include "arrow_batch.hpp"
-#include "fixture.hpp"
+#include "tests/abi/arrow_batch.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -1,4 +1,4 @@
-#include "case_file.hpp"
+#include "tests/abi/case_file.hpp"
 
 #include <algorithm>
 #include <fstream>

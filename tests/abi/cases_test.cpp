@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "case_file.hpp"
-#include "fixture.hpp"
+#include "tests/abi/case_file.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 namespace gpujoin_test {
 

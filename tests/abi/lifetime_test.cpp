@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

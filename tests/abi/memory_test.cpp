@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <memory>
 
-#include "cuda_memory.hpp"
-#include "fixture.hpp"
+#include "tests/abi/device_memory.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 
@@ -291,10 +291,10 @@ TEST_P(Pages, GoToDeviceMemory) {
   constexpr int64_t kFirst = 13;
   constexpr int64_t kPage = 101;
   for (gpujoin_memory const memory : {GPUJOIN_MEMORY_AUTOMATIC, GPUJOIN_MEMORY_DEVICE}) {
-    CudaMemory const values(kPage * 2);
-    CudaMemory const validity((kPage + 31) / 32 * 4);
-    CudaMemory const narrow(kPage * 4);
-    CudaMemory const wide(kPage * 8);
+    DeviceMemory const values(kPage * 2);
+    DeviceMemory const validity((kPage + 31) / 32 * 4);
+    DeviceMemory const narrow(kPage * 4);
+    DeviceMemory const wide(kPage * 8);
     gpujoin_fetch requests[] = {fetch_of(GPUJOIN_FETCH_COLUMN, 1, values.get(), kPage * 2),
                                 fetch_of(GPUJOIN_FETCH_LEFT_INDEX, 0, narrow.get(), kPage * 4),
                                 fetch_of(GPUJOIN_FETCH_RIGHT_INDEX, 0, wide.get(), kPage * 8)};

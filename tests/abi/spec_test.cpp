@@ -1,5 +1,5 @@
 // spec_test.cpp: join specifications and plan options: what is refused, and how it is named.
-#include "fixture.hpp"
+#include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 

@@ -1,4 +1,4 @@
-#include "cuda_memory.hpp"
+#include "tests/abi/device_memory.hpp"
 
 #include <dlfcn.h>
 
@@ -55,17 +55,17 @@ const Driver& driver() {
 
 }  // namespace
 
-CudaMemory::CudaMemory(uint64_t bytes) : bytes_(bytes) {
+DeviceMemory::DeviceMemory(uint64_t bytes) : bytes_(bytes) {
   check(driver().allocate(&address_, bytes == 0 ? 1 : bytes), "cuMemAlloc");
 }
 
-CudaMemory::CudaMemory(const std::vector<uint8_t>& contents) : CudaMemory(contents.size()) {
+DeviceMemory::DeviceMemory(const std::vector<uint8_t>& contents) : DeviceMemory(contents.size()) {
   check(driver().to_device(address_, contents.data(), contents.size()), "cuMemcpyHtoD");
 }
 
-CudaMemory::~CudaMemory() { driver().free(address_); }
+DeviceMemory::~DeviceMemory() { driver().free(address_); }
 
-std::vector<uint8_t> CudaMemory::contents() const { return download(get(), bytes_); }
+std::vector<uint8_t> DeviceMemory::contents() const { return download(get(), bytes_); }
 
 std::vector<uint8_t> download(const void* address, uint64_t bytes) {
   std::vector<uint8_t> host(bytes);

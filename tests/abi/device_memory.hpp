@@ -1,4 +1,4 @@
-// cuda_memory.hpp: device memory for tests of the C ABI, by the driver alone: the tests link no CUDA.
+// device_memory.hpp: device memory for tests of the C ABI, by the driver alone: the tests link no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 namespace gpujoin_test {
 
 // Memory of device 0, in the context that the library uses too. Throws std::runtime_error.
-class CudaMemory {
+class DeviceMemory {
  public:
-  explicit CudaMemory(uint64_t bytes);
-  explicit CudaMemory(const std::vector<uint8_t>& contents);
-  ~CudaMemory();
-  CudaMemory(const CudaMemory&) = delete;
-  CudaMemory& operator=(const CudaMemory&) = delete;
+  explicit DeviceMemory(uint64_t bytes);
+  explicit DeviceMemory(const std::vector<uint8_t>& contents);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   void* get() const { return reinterpret_cast<void*>(address_); }
   std::vector<uint8_t> contents() const;
