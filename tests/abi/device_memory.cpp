@@ -18,6 +18,11 @@ struct Driver {
   int (*free)(unsigned long long) = nullptr;
   int (*to_device)(unsigned long long, const void*, size_t) = nullptr;
   int (*to_host)(void*, unsigned long long, size_t) = nullptr;
+  int (*allocate_pinned)(void**, size_t, unsigned) = nullptr;
+  int (*free_pinned)(void*) = nullptr;
+  int (*create_event)(void**, unsigned) = nullptr;
+  int (*record_event)(void*, void*) = nullptr;
+  int (*destroy_event)(void*) = nullptr;
 };
 
 void check(int code, const char* doing) {
@@ -44,6 +49,11 @@ const Driver& driver() {
     look_up(library, "cuMemFree_v2", &functions.free);
     look_up(library, "cuMemcpyHtoD_v2", &functions.to_device);
     look_up(library, "cuMemcpyDtoH_v2", &functions.to_host);
+    look_up(library, "cuMemHostAlloc", &functions.allocate_pinned);
+    look_up(library, "cuMemFreeHost", &functions.free_pinned);
+    look_up(library, "cuEventCreate", &functions.create_event);
+    look_up(library, "cuEventRecord", &functions.record_event);
+    look_up(library, "cuEventDestroy_v2", &functions.destroy_event);
     check(functions.init(0), "cuInit");
     return functions;
   }();
@@ -73,5 +83,28 @@ std::vector<uint8_t> download(const void* address, uint64_t bytes) {
         "cuMemcpyDtoH");
   return host;
 }
+
+void* allocate_on_device(uint64_t bytes) {
+  unsigned long long address = 0;
+  return driver().allocate(&address, bytes) == 0 ? reinterpret_cast<void*>(address) : nullptr;
+}
+
+void free_on_device(void* pointer) {
+  check(driver().free(reinterpret_cast<unsigned long long>(pointer)), "cuMemFree");
+}
+
+void* allocate_pinned(uint64_t bytes) {
+  void* pointer = nullptr;
+  return driver().allocate_pinned(&pointer, bytes, 0) == 0 ? pointer : nullptr;
+}
+
+void free_pinned(void* pointer) { check(driver().free_pinned(pointer), "cuMemFreeHost"); }
+
+RecordedEvent::RecordedEvent() {
+  check(driver().create_event(&event_, 2), "cuEventCreate");  // 2: no timing
+  check(driver().record_event(event_, nullptr), "cuEventRecord");
+}
+
+RecordedEvent::~RecordedEvent() { driver().destroy_event(event_); }
 
 }  // namespace gpujoin_test

@@ -26,4 +26,24 @@ class DeviceMemory {
 // `bytes` bytes of device memory at `address`.
 std::vector<uint8_t> download(const void* address, uint64_t bytes);
 
+// For an allocator of the caller's: device memory, or page-locked host memory. Null when there is
+// none.
+void* allocate_on_device(uint64_t bytes);
+void free_on_device(void* pointer);
+void* allocate_pinned(uint64_t bytes);
+void free_pinned(void* pointer);
+
+// An event that has been recorded, as a producer of device arrays hands it over.
+class RecordedEvent {
+ public:
+  RecordedEvent();
+  ~RecordedEvent();
+  RecordedEvent(const RecordedEvent&) = delete;
+  RecordedEvent& operator=(const RecordedEvent&) = delete;
+  void* get() { return &event_; }  // a cudaEvent_t*
+
+ private:
+  void* event_ = nullptr;
+};
+
 }  // namespace gpujoin_test

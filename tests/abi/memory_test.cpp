@@ -1,22 +1,26 @@
 // memory_test.cpp: the caller's allocator, one that fails, and the context's limit.
-#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
+#include "tests/abi/device_memory.hpp"
 #include "tests/abi/fixture.hpp"
 
 using namespace gpujoin_test;
 
 namespace {
 
-// Host memory, counted. Call number `fail_at` (from 1) and all after it answer NULL while failing.
+// Counts what it gives. Call number `fail_at` (from 1) and all after it answer NULL.
 struct CountingAllocator {
+  struct Block {
+    uint64_t bytes;
+    gpujoin_memory memory;
+  };
   std::mutex mutex;
-  std::map<void*, uint64_t> live;
+  std::map<void*, Block> live;
   int64_t calls = 0;
   int64_t fail_at = 0;  // 0: never
-  int64_t wrong = 0;    // blocks given back with another size, or never given out
+  int64_t wrong = 0;    // blocks given back otherwise than they were given out
 
   gpujoin_allocator get() {
     gpujoin_allocator allocator = GPUJOIN_ALLOCATOR_INIT;
@@ -30,21 +34,38 @@ struct CountingAllocator {
     auto& self = *static_cast<CountingAllocator*>(user);
     std::lock_guard const lock(self.mutex);
     ++self.calls;
-    if (memory == GPUJOIN_MEMORY_DEVICE) ++self.wrong;
     if (self.fail_at != 0 && self.calls >= self.fail_at) return nullptr;
-    void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    self.live[pointer] = bytes;
+    if (alignment > 256) ++self.wrong;  // what CUDA's own allocations are aligned to
+    void* pointer = nullptr;
+    switch (memory) {
+      case GPUJOIN_MEMORY_HOST:
+        pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        break;
+      case GPUJOIN_MEMORY_DEVICE:
+        pointer = allocate_on_device(bytes);
+        break;
+      case GPUJOIN_MEMORY_PINNED:
+        pointer = allocate_pinned(bytes);
+        break;
+      default:
+        ++self.wrong;
+        return nullptr;
+    }
+    self.live[pointer] = {bytes, memory};
     return pointer;
   }
-  static void deallocate(void* pointer, uint64_t bytes, gpujoin_memory, void*, void* user) {
+  static void deallocate(void* pointer, uint64_t bytes, gpujoin_memory memory, void*, void* user) {
     auto& self = *static_cast<CountingAllocator*>(user);
     std::lock_guard const lock(self.mutex);
     auto const found = self.live.find(pointer);
-    if (found == self.live.end() || found->second != bytes) {
+    if (found == self.live.end() || found->second.bytes != bytes ||
+        found->second.memory != memory) {
       ++self.wrong;
       return;
     }
-    std::free(pointer);
+    if (memory == GPUJOIN_MEMORY_HOST) std::free(pointer);
+    if (memory == GPUJOIN_MEMORY_DEVICE) free_on_device(pointer);
+    if (memory == GPUJOIN_MEMORY_PINNED) free_pinned(pointer);
     self.live.erase(found);
   }
 };
@@ -63,84 +84,82 @@ gpujoin_context_info info_of(const Context& context) {
   return info;
 }
 
-// Host memory only: the allocator of a CUDA context would have to call CUDA.
-gpujoin_context_options cpu_options(const gpujoin_allocator* allocator) {
-  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
-  options.device = GPUJOIN_DEVICE_CPU;
-  options.allocator = allocator;
-  return options;
-}
+class Allocator : public DeviceTest {
+ protected:
+  gpujoin_context_options counted() {
+    gpujoin_context_options with_allocator = options();
+    with_allocator.allocator = &allocator;
+    with_allocator.cpu_threads = 2;
+    return with_allocator;
+  }
+  CountingAllocator counting;
+  gpujoin_allocator allocator = counting.get();
+  Table table = counting_table(20000, 5000);
+  Spec wish = everything();
+  gpujoin_join_spec spec = wish.get();
+};
+ON_EVERY_DEVICE(Allocator);
 
 class MemoryLimit : public DeviceTest {};
 ON_EVERY_DEVICE(MemoryLimit);
 
 }  // namespace
 
-TEST(Allocator, GivesAllMemoryAndGetsItBack) {
-  CountingAllocator counting;
-  gpujoin_allocator const allocator = counting.get();
-  Table const table = counting_table(20000, 5000);
+TEST_P(Allocator, GivesAllMemoryAndGetsItBack) {
   {
-    Context const context = make_context(cpu_options(&allocator));
+    Context const context = make_context(counted());
     Relation const relation = make_relation(context, table);
-    Result const result = join(context, relation, relation, everything());
+    Result const result = join(context, relation, relation, wish);
     EXPECT_EQ(rows_of(result), 80000);
     EXPECT_GT(counting.calls, 0);
-    EXPECT_GT(counting.live.size(), 0u);
+    uint64_t bytes = 0;
+    for (auto const& [pointer, block] : counting.live) bytes += block.bytes;
+    EXPECT_GE(bytes, uint64_t{80000} * (4 + 4 + 4 + 8 + 8)) << "the result lies elsewhere";
   }
   EXPECT_EQ(counting.live.size(), 0u);
   EXPECT_EQ(counting.wrong, 0);
 }
 
-TEST(Allocator, PoolsBlocksForTheNextJoin) {
-  CountingAllocator counting;
-  gpujoin_allocator const allocator = counting.get();
-  Table const table = counting_table(20000, 5000);
-  Context const context = make_context(cpu_options(&allocator));
+TEST_P(Allocator, PoolsBlocksForTheNextJoin) {
+  Context const context = make_context(counted());
+  size_t const of_the_context = counting.live.size();
   Relation const relation = make_relation(context, table);
-  join(context, relation, relation, everything());
+  counting.calls = 0;
+  join(context, relation, relation, wish);
   int64_t const calls = counting.calls;
-  for (int again = 0; again < 5; ++again) join(context, relation, relation, everything());
+  for (int again = 0; again < 5; ++again) join(context, relation, relation, wish);
   // Threads share the work differently each time, so that a block more may be needed, not all.
   EXPECT_LE(counting.calls - calls, calls);
   EXPECT_OK(call(gpujoin_context_trim, context.get()));
-  EXPECT_EQ(counting.live.size(), 0u);
-  EXPECT_EQ(info_of(context).memory_used_bytes, 0u);
+  EXPECT_EQ(counting.live.size(), of_the_context);
+  EXPECT_EQ(counting.wrong, 0);
 }
 
-TEST(Allocator, MayFailAtAnyCall) {
-  Table const table = counting_table(20000, 5000);
-  CountingAllocator counting;
-  gpujoin_allocator const allocator = counting.get();
-  gpujoin_context_options options = cpu_options(&allocator);
-  options.cpu_threads = 2;
+TEST_P(Allocator, MayFailAtAnyCallOfAJoin) {
   bool succeeded = false;
   for (int64_t n = 1; n < 1000 && !succeeded; ++n) {
     SCOPED_TRACE(n);
     {
-      Context const context = make_context(options);
+      counting.fail_at = 0;
+      Context const context = make_context(counted());
+      size_t const of_the_context = counting.live.size();
       Relation const relation = make_relation(context, table);
-      gpujoin_join_spec const spec_of_wish = [] {
-        static Spec const wish = everything();
-        return wish.get();
-      }();
       counting.calls = 0;
       counting.fail_at = n;
       gpujoin_result* raw = nullptr;
-      Answer const answer = call(gpujoin_join, context.get(), relation.get(), relation.get(),
-                                 &spec_of_wish, nullptr, &raw);
+      Answer const answer =
+          call(gpujoin_join, context.get(), relation.get(), relation.get(), &spec, nullptr, &raw);
+      counting.fail_at = 0;
       Result result(raw);
       succeeded = answer.status == GPUJOIN_OK;
       if (!succeeded) {
         EXPECT_STATUS(answer, GPUJOIN_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(raw, nullptr);
-        counting.fail_at = 0;
         EXPECT_OK(call(gpujoin_context_trim, context.get()));
-        EXPECT_EQ(counting.live.size(), 0u) << "the failed join kept memory";
-        result = join(context, relation, relation, everything());
+        EXPECT_EQ(counting.live.size(), of_the_context) << "the failed join kept memory";
+        result = join(context, relation, relation, wish);
       }
       EXPECT_EQ(rows_of(result), 80000);
-      counting.fail_at = 0;
     }
     EXPECT_EQ(counting.live.size(), 0u);
     EXPECT_EQ(counting.wrong, 0);
@@ -148,21 +167,67 @@ TEST(Allocator, MayFailAtAnyCall) {
   EXPECT_TRUE(succeeded);
 }
 
-TEST(Allocator, GetsExportedArraysBackWhenTheyAreReleased) {
-  CountingAllocator counting;
-  gpujoin_allocator const allocator = counting.get();
-  Table const table = counting_table(100, 10);
+TEST_P(Allocator, MayFailAtAnyCallOfAContext) {
+  bool succeeded = false;
+  for (int64_t n = 1; n < 100 && !succeeded; ++n) {
+    counting.calls = 0;
+    counting.fail_at = n;
+    gpujoin_context_options const with_allocator = counted();
+    gpujoin_context* raw = nullptr;
+    Answer const answer = call(gpujoin_context_create, &with_allocator, &raw);
+    Context const context(raw);
+    succeeded = answer.status == GPUJOIN_OK;
+    if (!succeeded) {
+      EXPECT_STATUS(answer, GPUJOIN_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(counting.live.size(), 0u);
+    }
+  }
+  EXPECT_TRUE(succeeded);
+  EXPECT_EQ(counting.live.size(), 0u);
+}
+
+TEST_P(Allocator, MayFailAtAnyCallOfAnExport) {
+  Context const context = make_context(counted());
+  Relation const relation = make_relation(context, table);
+  Result const result = join(context, relation, relation, wish);
+  bool succeeded = false;
+  for (int64_t n = 1; n < 100 && !succeeded; ++n) {
+    EXPECT_OK(call(gpujoin_context_trim, context.get()));
+    size_t const before = counting.live.size();
+    counting.calls = 0;
+    counting.fail_at = n;
+    ArrowSchema schema{};
+    ArrowArray array{};
+    Answer const answer = call(gpujoin_result_export, result.get(), nullptr, &schema, &array);
+    counting.fail_at = 0;
+    succeeded = answer.status == GPUJOIN_OK;
+    if (succeeded) {
+      array.release(&array);
+      schema.release(&schema);
+    } else {
+      EXPECT_STATUS(answer, GPUJOIN_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(array.release, nullptr);
+      EXPECT_EQ(schema.release, nullptr);
+    }
+    EXPECT_OK(call(gpujoin_context_trim, context.get()));
+    EXPECT_EQ(counting.live.size(), before);
+  }
+  EXPECT_TRUE(succeeded);
+}
+
+TEST_P(Allocator, GetsExportedArraysBackWhenTheyAreReleased) {
   ArrowSchema schema{};
   ArrowArray array{};
   {
-    Context const context = make_context(cpu_options(&allocator));
+    Context const context = make_context(counted());
     Relation const relation = make_relation(context, table);
-    Result const result = join(context, relation, relation, everything());
+    Result const result = join(context, relation, relation, wish);
     ASSERT_OK(call(gpujoin_result_export, result.get(), nullptr, &schema, &array));
   }
   EXPECT_GT(counting.live.size(), 0u);
   array.release(&array);
   EXPECT_EQ(counting.live.size(), 0u);
+  EXPECT_EQ(counting.wrong, 0);
   schema.release(&schema);
 }
 
