@@ -113,10 +113,10 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void trim() noexcept;  // gives cached blocks back to the source
 
   uint64_t limit_bytes() const { return limit_; }
-  uint64_t held_bytes() const;        // of the limited memory: in use and cached
-  uint64_t in_use_bytes() const;      // of the limited memory
-  uint64_t peak_bytes() const;        // most in use so far
-  void reset_peak();                  // peak := in use; execute brackets itself with it
+  uint64_t held_bytes() const;           // of the limited memory: in use and cached
+  uint64_t in_use_bytes() const;         // of the limited memory
+  uint64_t peak_bytes() const;           // most in use so far
+  void reset_peak();                     // peak := in use; execute brackets itself with it
   uint64_t lifetime_peak_bytes() const;  // most in use since the pool was made
   uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
   MemorySource& source() { return *source_; }
