@@ -1,12 +1,13 @@
 // merge_bounds.cuh: for each sorted probe key its lower bound in the sorted build keys, and how many equal it
 //
-// Paper    merge path: Green, McColl, Bader 2012; twice, for lower and upper bounds, as in Rui & Tu 2017, section 3.3.2 and
-//          Wu et al. 2024, section 3.1
+// Paper    merge path: Green, McColl, Bader 2012; Rui & Tu 2017, section 3.3.2; Wu et al. 2024, section 3.1
+// Differs  one merge path finds the lower bounds. The upper bound is looked for from there, in keys that are in cache: most keys
+//          have one or no match, and a second merge path would read both sides again
 // In       build_keys[build_rows], probe_keys[probe_rows]   ascending
-// Out      lower[probe_rows]    first build position not below the key            (kUpper == false)
-//          counts[probe_rows]   upper bound - lower bound, reads lower            (kUpper == true)
+// Out      lower[probe_rows]    first build position not below the key
+//          counts[probe_rows]   build keys equal to it
 // Launch   splits: one thread a tile boundary; bounds: a block a tile of kMergeTile keys of both sides together
-// Moves    |Key| a row of both sides, 4 bytes a probe row (8 for the upper bounds)   (merge_path_traffic)
+// Moves    |Key| a row of both sides, 8 bytes a probe row   (merge_path)
 //
 //   tile t owns the diagonal range [t * kMergeTile, (t + 1) * kMergeTile) of the merge; splits[t] = build keys before it.
 //   Every tile has the same number of keys, however they are distributed.
@@ -18,21 +19,15 @@
 
 namespace gpujoin::kernels {
 
-// Whether the build key comes before the probe key in the merge: all smaller ones (lower bounds), equal ones too (upper).
-template <bool kUpper, typename Key>
-__device__ bool build_first(Key build, Key probe) {
-  return kUpper ? build <= probe : build < probe;
-}
-
-// Build keys among the first `diagonal` keys of the merge.
-template <bool kUpper, typename Key>
+// Build keys among the first `diagonal` keys of the merge, in which a build key comes before the probe keys above it.
+template <typename Key>
 __device__ uint64_t merge_path(const Key* build, uint64_t build_rows, const Key* probe,
                                uint64_t probe_rows, uint64_t diagonal) {
   uint64_t low = diagonal > probe_rows ? diagonal - probe_rows : 0;
   uint64_t high = diagonal < build_rows ? diagonal : build_rows;
   while (low < high) {
     uint64_t const middle = low + (high - low) / 2;
-    if (build_first<kUpper>(build[middle], probe[diagonal - 1 - middle])) {
+    if (build[middle] < probe[diagonal - 1 - middle]) {
       low = middle + 1;
     } else {
       high = middle;
@@ -41,7 +36,7 @@ __device__ uint64_t merge_path(const Key* build, uint64_t build_rows, const Key*
   return low;
 }
 
-template <typename Key, bool kUpper>
+template <typename Key>
 __global__ void __launch_bounds__(kMergeThreads)
     merge_splits_kernel(const Key* __restrict__ build_keys, uint32_t build_rows,
                         const Key* __restrict__ probe_keys, uint32_t probe_rows, uint32_t tiles,
@@ -50,17 +45,37 @@ __global__ void __launch_bounds__(kMergeThreads)
   if (tile > tiles) return;
   uint64_t const all = uint64_t{build_rows} + probe_rows;
   uint64_t const start = uint64_t{tile} * kMergeTile;
-  splits[tile] = static_cast<uint32_t>(merge_path<kUpper>(build_keys, build_rows, probe_keys,
-                                                          probe_rows, start < all ? start : all));
+  splits[tile] = static_cast<uint32_t>(
+      merge_path(build_keys, build_rows, probe_keys, probe_rows, start < all ? start : all));
 }
 
-template <typename Key, bool kUpper>
+// Keys equal to `key` from its lower bound on: by doubling steps, then by halves, so that a heavy key costs its logarithm.
+template <typename Key>
+__device__ uint32_t count_equal(const Key* __restrict__ keys, uint32_t rows, uint32_t lower,
+                                Key key) {
+  if (lower >= rows || keys[lower] != key) return 0;
+  uint64_t step = 1;
+  while (lower + step < rows && keys[lower + step] == key) step *= 2;
+  uint64_t low = lower + step / 2 + 1;  // the key at lower + step / 2 is equal
+  uint64_t high = lower + step < rows ? lower + step : rows;
+  while (low < high) {
+    uint64_t const middle = low + (high - low) / 2;
+    if (keys[middle] == key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return static_cast<uint32_t>(low - lower);
+}
+
+template <typename Key>
 __global__ void __launch_bounds__(kMergeThreads)
     merge_bounds_kernel(const Key* __restrict__ build_keys, uint32_t build_rows,
                         const Key* __restrict__ probe_keys, uint32_t probe_rows,
                         const uint32_t* __restrict__ splits, uint32_t* __restrict__ lower,
                         uint32_t* __restrict__ counts) {
-  // Build keys of the tile, then its probe keys; afterwards the bounds, which are written out coalesced.
+  // Build keys of the tile, then its probe keys; the bounds are staged to be written out coalesced.
   __shared__ Key keys[kMergeTile];
   __shared__ uint32_t bounds[kMergeTile];
 
@@ -82,13 +97,11 @@ __global__ void __launch_bounds__(kMergeThreads)
 
   uint32_t const diagonal = min(threadIdx.x * kMergeItems, builds + probes);
   uint32_t const diagonal_end = min(diagonal + kMergeItems, builds + probes);
-  auto build =
-      static_cast<uint32_t>(merge_path<kUpper>(keys, builds, keys + builds, probes, diagonal));
+  auto build = static_cast<uint32_t>(merge_path(keys, builds, keys + builds, probes, diagonal));
   uint32_t probe = diagonal - build;
   for (uint32_t step = diagonal; step < diagonal_end; ++step) {
     bool const take_build =
-        probe == probes ||
-        (build < builds && build_first<kUpper>(keys[build], keys[builds + probe]));
+        probe == probes || (build < builds && keys[build] < keys[builds + probe]);
     if (take_build) {
       ++build;
     } else {
@@ -97,11 +110,8 @@ __global__ void __launch_bounds__(kMergeThreads)
   }
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < probes; i += kMergeThreads) {
-    if constexpr (kUpper) {
-      counts[probe_begin + i] = bounds[i] - lower[probe_begin + i];
-    } else {
-      lower[probe_begin + i] = bounds[i];
-    }
+    lower[probe_begin + i] = bounds[i];
+    counts[probe_begin + i] = count_equal(build_keys, build_rows, bounds[i], keys[builds + i]);
   }
 }
 

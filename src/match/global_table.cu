@@ -1,10 +1,14 @@
 // global_table.cu: host side of the non-partitioned hash join.
+#include <cub/device/device_scan.cuh>
+
 #include <algorithm>
 
 #include "kernels/match/global_table.cuh"
+#include "kernels/match/group_rows.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/traffic.hpp"
+#include "src/match/expand_ranges.hpp"
 #include "src/match/match.hpp"
 
 namespace gpujoin::match {
@@ -12,34 +16,16 @@ namespace gpujoin::match {
 namespace {
 
 using base::check;
+using base::grid_of;
 using base::Memory;
 using base::stream_of;
+using kernels::kStreamThreads;
+using kernels::kStreamTile;
 
+// Keys are unique: each probe row has at most one pair, written as it is found. False, and nothing written, when they are not.
 template <typename Key>
-void run(base::Context& context, const MatchSide& build, const MatchSide& probe,
-         output::GrowingPairs& pairs) {
-  base::Pool& pool = *context.device_pool;
-  // Twice as many slots as rows, so that every probe sequence ends, and soon.
-  uint64_t const slots = base::traffic::global_table_slots(build.rows);
-  base::Buffer const table_memory =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, slots, "the hash table");
-  base::Buffer const next = pool.allocate_rows<uint32_t>(Memory::kDevice, uint64_t{build.rows} + 1,
-                                                         "chains of the hash table");
-  base::Buffer const flag = pool.allocate_rows<uint32_t>(Memory::kDevice, 1, "the duplicates flag");
-  check(cudaMemsetAsync(table_memory.data(), 0xff, slots * sizeof(unsigned long long),
-                        stream_of(context)),
-        "clearing the hash table");
-  check(cudaMemsetAsync(flag.data(), 0, sizeof(uint32_t), stream_of(context)),
-        "clearing the duplicates flag");
-
-  kernels::GlobalTable<Key> const table{table_memory.as<unsigned long long>(), slots - 1,
-                                        next.as<uint32_t>(), flag.as<uint32_t>(),
-                                        static_cast<const Key*>(build.keys)};
-  kernels::build_global_table_kernel<Key>
-      <<<base::grid_of(build.rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
-         stream_of(context)>>>(table, build.rows);
-  check(cudaGetLastError(), "building the hash table");
-
+bool probe_unique(base::Context& context, const kernels::GlobalTable<Key>& table,
+                  const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs) {
   constexpr uint32_t kTile = kernels::kProbeThreads * kernels::kEmitItems;
   uint64_t const tiles = (uint64_t{probe.rows} + kTile - 1) / kTile;
   auto const resident = static_cast<uint64_t>(context.facts.sm_count) * kernels::kProbeBlocksPerSm;
@@ -58,6 +44,94 @@ void run(base::Context& context, const MatchSide& build, const MatchSide& probe,
         <<<grid, kernels::kProbeThreads, 0, stream_of(context)>>>(args);
     check(cudaGetLastError(), "probing the hash table");
   } while (!pairs.collect(tiles));
+  // Without a duplicate some block took the last tile; with one, none took any. One read-back serves both questions.
+  return pairs.units_taken() != 0;
+}
+
+// Rows of equal keys side by side: offsets of each representative's rows, [rows + 1], and the rows.
+struct Groups {
+  base::Buffer offsets;
+  base::Buffer rows;
+};
+
+template <typename Key>
+Groups group_rows(base::Context& context, const kernels::GlobalTable<Key>& table,
+                  const MatchSide& build) {
+  base::Pool& pool = *context.device_pool;
+  uint64_t const entries = uint64_t{build.rows} + 1;
+  Groups groups;
+  base::Buffer const counts = pool.allocate_rows<uint32_t>(Memory::kDevice, entries, "key counts");
+  base::Buffer const representatives =
+      pool.allocate_rows<uint32_t>(Memory::kDevice, build.rows, "representatives");
+  base::Buffer const ranks = pool.allocate_rows<uint32_t>(Memory::kDevice, build.rows, "ranks");
+  check(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_of(context)),
+        "starting the key counts");
+  unsigned const grid = grid_of(build.rows, kStreamTile);
+  kernels::group_rows_kernel<Key><<<grid, kStreamThreads, 0, stream_of(context)>>>(
+      table, build.rows, counts.as<uint32_t>(), representatives.as<uint32_t>(),
+      ranks.as<uint32_t>());
+  check(cudaGetLastError(), "grouping rows by key");
+
+  groups.offsets = pool.allocate_rows<uint32_t>(Memory::kDevice, entries, "group offsets");
+  size_t bytes = 0;
+  check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, counts.as<uint32_t>(),
+                                      groups.offsets.as<uint32_t>(), entries, stream_of(context)),
+        "sizing the sum of key counts");
+  base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "scan storage");
+  check(cub::DeviceScan::ExclusiveSum(storage.data(), bytes, counts.as<uint32_t>(),
+                                      groups.offsets.as<uint32_t>(), entries, stream_of(context)),
+        "summing key counts");
+
+  groups.rows = pool.allocate_rows<uint32_t>(Memory::kDevice, build.rows, "grouped rows");
+  kernels::place_rows_kernel<<<grid, kStreamThreads, 0, stream_of(context)>>>(
+      representatives.as<uint32_t>(), ranks.as<uint32_t>(), groups.offsets.as<uint32_t>(),
+      build.row_ids, build.rows, groups.rows.as<uint32_t>());
+  check(cudaGetLastError(), "placing grouped rows");
+  return groups;
+}
+
+template <typename Key>
+void probe_groups(base::Context& context, const kernels::GlobalTable<Key>& table,
+                  const Groups& groups, const MatchSide& probe, output::GrowingPairs& pairs) {
+  base::Pool& pool = *context.device_pool;
+  base::Buffer const lower =
+      pool.allocate_rows<uint32_t>(Memory::kDevice, probe.rows, "first matches");
+  base::Buffer const counts =
+      pool.allocate_rows<uint32_t>(Memory::kDevice, uint64_t{probe.rows} + 1, "match counts");
+  kernels::find_ranges_kernel<Key>
+      <<<grid_of(probe.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+          table, groups.offsets.as<uint32_t>(), static_cast<const Key*>(probe.keys), probe.rows,
+          lower.as<uint32_t>(), counts.as<uint32_t>());
+  check(cudaGetLastError(), "finding the matches' ranges");
+  // The grouped rows are what a build position stands for.
+  expand_ranges(context, lower.as<uint32_t>(), counts.as<uint32_t>(), probe.rows,
+                groups.rows.as<uint32_t>(), probe.row_ids, pairs);
+}
+
+template <typename Key>
+void run(base::Context& context, const MatchSide& build, const MatchSide& probe,
+         output::GrowingPairs& pairs) {
+  base::Pool& pool = *context.device_pool;
+  // Twice as many slots as rows, so that every probe sequence ends, and soon.
+  uint64_t const slots = base::traffic::global_table_slots(build.rows);
+  base::Buffer const table_memory =
+      pool.allocate_rows<unsigned long long>(Memory::kDevice, slots, "the hash table");
+  base::Buffer const flag = pool.allocate_rows<uint32_t>(Memory::kDevice, 1, "the duplicates flag");
+  check(cudaMemsetAsync(table_memory.data(), 0xff, slots * sizeof(unsigned long long),
+                        stream_of(context)),
+        "clearing the hash table");
+  check(cudaMemsetAsync(flag.data(), 0, sizeof(uint32_t), stream_of(context)),
+        "clearing the duplicates flag");
+
+  kernels::GlobalTable<Key> const table{table_memory.as<unsigned long long>(), slots - 1,
+                                        flag.as<uint32_t>(), static_cast<const Key*>(build.keys)};
+  kernels::build_global_table_kernel<Key>
+      <<<grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(table,
+                                                                                    build.rows);
+  check(cudaGetLastError(), "building the hash table");
+  if (probe_unique(context, table, build, probe, pairs)) return;
+  context.check_cancelled();
+  probe_groups(context, table, group_rows(context, table, build), probe, pairs);
 }
 
 }  // namespace

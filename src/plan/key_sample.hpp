@@ -8,9 +8,9 @@
 //   NULL keys are left out of the key lists and of the counts; the positions count them.
 //
 // Why a full scan of one side: a sample of both sides by position never meets itself (4096 of
-// 2^27 rows on each side share a key once in eight tries), and a sample of both by a hash of the
+// 2^27 rows on each side share a key once in a hundred tries), and a sample of both by a hash of the
 // key has to read all of both. Reading only the smaller side gives the exact multiplicity of each
-// sampled probe key, so match ratio and rows per match carry only the error of 4096 draws,
+// sampled probe key, so match ratio and rows per match carry only the error of 1024 draws,
 // however small the match ratio and whatever the skew. It costs one streaming read of 4 or 8
 // bytes a build row: 0.13 ms for 2^27 rows on an H200, of a join of 10 ms. needs_sample weighs
 // that cost.

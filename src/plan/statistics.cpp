@@ -7,7 +7,7 @@
 namespace gpujoin::plan {
 namespace {
 
-// Draws of one key below which its frequency in a sample is chance: among 4096 draws of 2^20
+// Draws of one key below which its frequency in a sample is chance: among 1024 draws of 2^20
 // equally frequent keys some pair meets nearly always, three of a kind hardly ever.
 constexpr int64_t kFewestDraws = 3;
 

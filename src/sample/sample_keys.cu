@@ -1,9 +1,9 @@
 // sample_keys.cu: host side of key sampling on the device.
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "kernels/sample/sample_keys.cuh"
-#include "src/base/copy.hpp"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/plan/sample_rule.hpp"
@@ -14,7 +14,6 @@ namespace gpujoin::sample {
 namespace {
 
 using base::check;
-using base::Memory;
 using base::stream_of;
 
 // The planner's rule as the kernels see it.
@@ -36,70 +35,76 @@ kernels::SampledColumn<Key> view_of(const columns::ColumnView& key, int64_t rows
   return {static_cast<const Key*>(key.data), key.validity, key.validity_bit_offset, rows};
 }
 
+// One side's keys at the sample's rows, as the kernel leaves them.
+struct SampledKeys {
+  unsigned long long keys[Rule::kPositions];
+  uint32_t valid[Rule::kPositions];
+};
+static_assert(2 * sizeof(SampledKeys) <= base::kReadbackBytes);
+
 template <typename Key>
-std::vector<uint64_t> read_positions(base::Context& context, const columns::ColumnView& key,
-                                     int64_t rows, int32_t positions) {
-  std::vector<uint64_t> found;
-  if (positions == 0) return found;
-  auto* keys = context.device->counters.as<unsigned long long>();
-  auto* valid = reinterpret_cast<uint32_t*>(keys + Rule::kPositions);
-  constexpr uint64_t kBytes = Rule::kPositions * (sizeof(*keys) + sizeof(*valid));
-  static_assert(kBytes <= base::kReadbackBytes);
+void read_positions(base::Context& context, const columns::ColumnView& key, int64_t rows,
+                    int32_t positions, SampledKeys* target) {
+  if (positions == 0) return;
   kernels::read_sample_kernel<Rule, Key>
       <<<base::grid_of(static_cast<uint64_t>(positions), kernels::kStreamThreads),
-         kernels::kStreamThreads, 0, stream_of(context)>>>(view_of<Key>(key, rows), positions, keys,
-                                                           valid);
+         kernels::kStreamThreads, 0, stream_of(context)>>>(view_of<Key>(key, rows), positions,
+                                                           target->keys, target->valid);
   check(cudaGetLastError(), "reading a key sample");
-  auto const* host = static_cast<const unsigned long long*>(base::read_back(context, keys, kBytes));
-  auto const* host_valid = reinterpret_cast<const uint32_t*>(host + Rule::kPositions);
+}
+
+std::vector<uint64_t> valid_keys(const SampledKeys& sampled, int32_t positions) {
+  std::vector<uint64_t> found;
   for (int32_t i = 0; i < positions; ++i) {
-    if (host_valid[i] != 0) found.push_back(host[i]);
+    if (sampled.valid[i] != 0) found.push_back(sampled.keys[i]);
   }
   return found;
 }
 
+// The sample table in device memory, and behind it what the scan finds out.
+struct DeviceTable {
+  unsigned long long slot_keys[Rule::kSlots];
+  uint32_t filter[Rule::kFilterBits / 32];
+  int32_t slot_ids[Rule::kSlots];
+  unsigned long long key_or;
+  unsigned long long key_and;
+  unsigned long long counts[Rule::kPositions];
+};
+static_assert(sizeof(DeviceTable) <= base::kReadbackBytes);
+
 template <typename Key>
 plan::BuildCounts count_build_keys(base::Context& context, const columns::ColumnView& key,
                                    int64_t rows, const plan::SampleTable& table) {
-  // One block of device memory: filter, slot keys, slot ids, counts, bits.
-  size_t const filter_bytes = table.filter().size() * sizeof(uint32_t);
-  size_t const key_bytes = table.slot_keys().size() * sizeof(uint64_t);
-  size_t const id_bytes = table.slot_ids().size() * sizeof(int32_t);
-  auto const distinct = static_cast<size_t>(table.distinct_keys());
-  size_t const count_bytes = distinct * sizeof(unsigned long long);
-  base::Buffer const memory = context.device_pool->allocate(
-      Memory::kDevice, filter_bytes + key_bytes + id_bytes + count_bytes + 16, "the sample table");
-  auto* slot_keys = memory.as<unsigned char>();
-  auto* counts = slot_keys + key_bytes;
-  auto* bits = counts + count_bytes;
-  auto* filter = bits + 16;
-  auto* slot_ids = filter + filter_bytes;
-  base::copy(context, filter, Memory::kDevice, table.filter().data(), Memory::kHost, filter_bytes);
-  base::copy(context, slot_keys, Memory::kDevice, table.slot_keys().data(), Memory::kHost,
-             key_bytes);
-  base::copy(context, slot_ids, Memory::kDevice, table.slot_ids().data(), Memory::kHost, id_bytes);
-  check(cudaMemsetAsync(counts, 0, count_bytes + 8, stream_of(context)), "starting the counts");
-  check(cudaMemsetAsync(bits + 8, 0xff, 8, stream_of(context)), "starting the key bits");
+  // Made in pinned memory and copied at one go: three small copies from pageable memory would each wait.
+  auto* staged = context.device->readback.as<DeviceTable>();
+  std::copy(table.slot_keys().begin(), table.slot_keys().end(), staged->slot_keys);
+  std::copy(table.filter().begin(), table.filter().end(), staged->filter);
+  std::copy(table.slot_ids().begin(), table.slot_ids().end(), staged->slot_ids);
+  staged->key_or = 0;
+  staged->key_and = ~0ULL;
+  std::fill_n(staged->counts, Rule::kPositions, 0ULL);
+  auto* device = context.device->counters.as<DeviceTable>();
+  check(cudaMemcpyAsync(device, staged, sizeof(DeviceTable), cudaMemcpyHostToDevice,
+                        stream_of(context)),
+        "copying the sample table");
 
-  kernels::SampleTableView const view{reinterpret_cast<const uint32_t*>(filter),
-                                      reinterpret_cast<const unsigned long long*>(slot_keys),
-                                      reinterpret_cast<const int32_t*>(slot_ids),
+  kernels::SampleTableView const view{device->filter, device->slot_keys, device->slot_ids,
                                       table.distinct_keys()};
   unsigned const resident = static_cast<unsigned>(context.facts.sm_count) * 8;
   unsigned const grid =
       std::min(base::grid_of(static_cast<uint64_t>(rows), kernels::kStreamTile), resident);
   kernels::count_sample_kernel<Rule, Key><<<grid, kernels::kStreamThreads, 0, stream_of(context)>>>(
-      view_of<Key>(key, rows), view, reinterpret_cast<unsigned long long*>(counts),
-      reinterpret_cast<unsigned long long*>(bits));
+      view_of<Key>(key, rows), view, device->counts, &device->key_or);
   check(cudaGetLastError(), "counting sampled keys");
 
-  auto const* host =
-      static_cast<const unsigned long long*>(base::read_back(context, counts, count_bytes + 16));
+  constexpr size_t kFoundBytes = sizeof(DeviceTable) - offsetof(DeviceTable, key_or);
+  auto const* found_words = static_cast<const unsigned long long*>(
+      base::read_back(context, &device->key_or, kFoundBytes));
   plan::BuildCounts found;
-  found.counts.assign(host, host + distinct);
-  found.key_or = host[distinct];
+  found.key_or = found_words[0];
   // Above the key's width the device word is still all ones.
-  found.key_and = host[distinct + 1] & static_cast<Key>(~Key{0});
+  found.key_and = found_words[1] & static_cast<Key>(~Key{0});
+  found.counts.assign(found_words + 2, found_words + 2 + table.distinct_keys());
   return found;
 }
 
@@ -112,8 +117,13 @@ plan::KeySample sample_of(base::Context& context, const columns::ColumnView& bui
   auto const probe_positions = plan::sample_positions(probe_rows);
   sample.build_positions = build_positions;
   sample.probe_positions = probe_positions;
-  sample.build_keys = read_positions<Key>(context, build_key, build_rows, build_positions);
-  sample.probe_keys = read_positions<Key>(context, probe_key, probe_rows, probe_positions);
+  auto* device = context.device->counters.as<SampledKeys>();
+  read_positions<Key>(context, build_key, build_rows, build_positions, &device[0]);
+  read_positions<Key>(context, probe_key, probe_rows, probe_positions, &device[1]);
+  auto const* host =
+      static_cast<const SampledKeys*>(base::read_back(context, device, 2 * sizeof(SampledKeys)));
+  sample.build_keys = valid_keys(host[0], build_positions);
+  sample.probe_keys = valid_keys(host[1], probe_positions);
   plan::SampleTable const table(sample.probe_keys);
   plan::BuildCounts scan;
   scan.counts.assign(static_cast<size_t>(table.distinct_keys()), 0);

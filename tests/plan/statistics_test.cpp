@@ -74,8 +74,9 @@ std::pair<double, double> truth(const Keys& build, const Keys& probe) {
 }
 
 TEST(SampleRule, RowsAreDistinctInOrderAndInRange) {
-  for (const int64_t rows : {int64_t{1}, int64_t{7}, int64_t{4095}, int64_t{4096}, int64_t{4097},
-                             int64_t{10'000}, int64_t{1} << 27, (int64_t{1} << 32) - 2}) {
+  for (const int64_t rows :
+       {int64_t{1}, int64_t{7}, int64_t{kSamplePositions - 1}, int64_t{kSamplePositions},
+        int64_t{kSamplePositions + 1}, int64_t{10'000}, int64_t{1} << 27, (int64_t{1} << 32) - 2}) {
     const int32_t positions = sample_positions(rows);
     EXPECT_EQ(positions, std::min<int64_t>(rows, kSamplePositions));
     int64_t before = -1;
@@ -89,11 +90,11 @@ TEST(SampleRule, RowsAreDistinctInOrderAndInRange) {
 }
 
 TEST(SampleRule, ASmallSideIsReadWhole) {
-  for (int32_t i = 0; i < 4096; ++i) EXPECT_EQ(sample_row(i, 4096), i);
+  for (int32_t i = 0; i < kSamplePositions; ++i) EXPECT_EQ(sample_row(i, kSamplePositions), i);
 }
 
 TEST(SampleTable, FindsWhatWasSampledAndNothingElse) {
-  const Keys keys = drawn(4096, 0, ~uint64_t{0});
+  const Keys keys = drawn(kSamplePositions, 0, ~uint64_t{0});
   const SampleTable table(keys.values);
   std::set<int32_t> ids;
   for (const uint64_t key : keys.values) ids.insert(table.find(key));
@@ -137,8 +138,8 @@ TEST(Estimate, MatchRatioOfAForeignKeyJoin) {
     const Keys probe = drawn(1 << 20, 0, static_cast<uint64_t>(last));
     const SampleStatistics statistics = estimate(build, probe);
     EXPECT_TRUE(statistics.sampled);
-    // Four standard deviations of 4096 draws.
-    const double tolerance = 4 * std::sqrt(ratio * (1 - ratio) / 4096) + 1e-3;
+    // Four standard deviations of kSamplePositions draws.
+    const double tolerance = 4 * std::sqrt(ratio * (1 - ratio) / kSamplePositions) + 1e-3;
     EXPECT_NEAR(statistics.match_ratio, ratio, tolerance) << ratio;
     EXPECT_DOUBLE_EQ(statistics.rows_per_match, 1);
     EXPECT_LT(statistics.heaviest_build_key, 1e-5);
