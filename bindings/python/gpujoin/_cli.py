@@ -287,7 +287,9 @@ def _phases(statistics: Statistics, timer: _Timer) -> str:
     rows = [("stage", "technique", "ms", "MB predicted")]
     for stage in statistics.stages:
         bytes_moved = f"{stage.predicted_bytes / 1e6:,.1f}"
-        rows.append((stage.stage, stage.technique, f"{stage.milliseconds:,.2f}", bytes_moved))
+        rows.append(
+            (stage.stage, stage.technique or "none", f"{stage.milliseconds:,.2f}", bytes_moved)
+        )
     total = f"{statistics.predicted_bytes / 1e6:,.1f}"
     rows.append(("join", "", f"{statistics.milliseconds:,.2f}", total))
     widths = [max(map(len, column)) for column in zip(*rows)]

@@ -28,7 +28,7 @@ class Stage:
     """One stage of a join that ran."""
 
     stage: str  # "transfer", "transform", "match", "materialize" ...
-    technique: str
+    technique: str  # "" where there was nothing to do
     milliseconds: float  # of the GPU, or of the wall clock on the CPU
     predicted_bytes: int  # memory traffic, read + written; for transfers, bytes on the link
 

@@ -109,9 +109,9 @@ def test_statistics(device, context):
     assert statistics.output_rows == result.num_rows == 2000
     assert statistics.plan and statistics.reason
     assert statistics.milliseconds > 0
-    assert statistics.stages
+    assert any(stage.technique for stage in statistics.stages)
     for stage in statistics.stages:
-        assert stage.stage and stage.technique
+        assert stage.stage
         assert stage.milliseconds >= 0
     assert statistics.predicted_bytes == sum(s.predicted_bytes for s in statistics.stages)
     assert statistics.peak_memory_bytes > 0
