@@ -15,7 +15,7 @@
 namespace gpujoin::cpu {
 
 inline constexpr uint32_t kMostRadixBits = 14;
-inline constexpr uint32_t kMostBucketBits = 18;
+inline constexpr uint32_t kMostBucketBits = 18;  // with the radix bits, at most the hash's 32
 
 // The factor nearest to 2^32 over the golden ratio whose own continued fraction over 2^32 has no
 // quotient above 3. Rounding the golden ratio to 32 bits leaves larger ones, and millions of dense
@@ -30,12 +30,19 @@ inline uint32_t hash_of(uint64_t key) {
   return static_cast<uint32_t>((key * 0x9E3779B97F4A7C15u) >> 32);
 }
 
-// The highest `bits` bits. Two shifts, because a shift by 32 is undefined.
-inline uint32_t partition_of(uint32_t hash, uint32_t bits) { return hash >> 1 >> (31 - bits); }
-
-// The highest `bucket_bits` bits after the partition's.
-inline uint32_t bucket_of(uint32_t hash, uint32_t radix_bits, uint32_t bucket_bits) {
-  return (hash << radix_bits) >> 1 >> (31 - bucket_bits);
+// expected: 1 <= radix_bits <= kMostRadixBits.
+inline uint32_t partition_of(uint32_t hash, uint32_t radix_bits) {
+  return hash >> (32 - radix_bits);
 }
+
+// The `bucket_bits` bits after the partition's, as one shift and one mask.
+struct BucketOf {
+  uint32_t shift = 0;
+  uint32_t mask = 0;
+  BucketOf() = default;
+  BucketOf(uint32_t radix_bits, uint32_t bucket_bits)
+      : shift(32 - radix_bits - bucket_bits), mask((uint32_t{1} << bucket_bits) - 1) {}
+  uint32_t operator()(uint32_t hash) const { return hash >> shift & mask; }
+};
 
 }  // namespace gpujoin::cpu

@@ -26,8 +26,8 @@ struct Cut {
   uint64_t chunks = 0;
   uint64_t segments = 0;
 
-  Cut(uint32_t rows, uint32_t longest_bucket) : probe_rows(rows) {
-    uint64_t const longest = std::max<uint64_t>(longest_bucket, 1);
+  Cut(uint32_t rows, uint32_t longest_run) : probe_rows(rows) {
+    uint64_t const longest = std::max<uint64_t>(longest_run, 1);
     segments = (longest + kSegmentRows - 1) / kSegmentRows;
     uint64_t const per_row = std::min(longest, kSegmentRows);
     chunk_rows = std::clamp<uint64_t>(kTaskMatches / per_row, 16, kChunkRows);
@@ -59,7 +59,7 @@ void for_each_co_partition(base::Context& context, Workers& workers, const Parti
     PartitionTable<Key>& table = tables[static_cast<size_t>(worker)];
     table.build(context.host_pool, build.rows_of(partition), build.layout.row_bytes,
                 build.rows_in(partition), build.radix_bits);
-    Cut const cut(probe.rows_in(partition), table.longest_bucket());
+    Cut const cut(probe.rows_in(partition), table.longest_run());
     auto const run = [&](int64_t piece, int32_t by) {
       body(partition, table, cut.probe(probe, partition, piece), cut.segment(piece), by);
     };

@@ -3,8 +3,8 @@
 // Tasks claim exactly the rows that they are about to write from one counter, a batch at a time, so
 // the columns have no holes, nothing is probed twice, and the counter is hardly contended. A slab
 // holds the columns for a number of rows; memory that is never written to costs nothing, so the
-// first one is generous. When it is full a second one follows, and finish() puts the slabs together, which costs
-// a copy of the output: a wrong estimate is slower, never incorrect.
+// first one is generous. When it is full a second one follows, and finish() puts the slabs
+// together, which costs a copy of the output: a wrong estimate is slower, never incorrect.
 #pragma once
 
 #include <atomic>

@@ -36,23 +36,12 @@ struct ProbeRows {
   uint32_t last = 0;
 };
 
+// The part of each run of equal build keys that is longer than kSortedFrom. Shorter ones belong to
+// the first segment.
 struct Segment {
   uint32_t first = 0;
   uint32_t last = UINT32_MAX;
 };
-
-// Entries of the bucket with the key; a bucket that is not sorted must be compared one by one.
-template <typename Key>
-std::pair<uint32_t, uint32_t> equal_entries(const Entry<Key>* entries, uint32_t begin, uint32_t end,
-                                            Key key) {
-  auto const lower =
-      std::lower_bound(entries + begin, entries + end, key,
-                       [](const Entry<Key>& entry, Key value) { return entry.key < value; });
-  auto const upper =
-      std::upper_bound(lower, entries + end, key,
-                       [](Key value, const Entry<Key>& entry) { return value < entry.key; });
-  return {static_cast<uint32_t>(lower - entries), static_cast<uint32_t>(upper - entries)};
-}
 
 template <typename Key, bool kRowIsEntry, typename Flush>
 class Prober {
@@ -67,7 +56,8 @@ class Prober {
     for (uint32_t block = probe_.first; block < probe_.last;) {
       uint32_t const end = block + std::min(kProbeBlockRows, probe_.last - block);
       if (batch_.rows + (end - block) > kBatchRows) flush();
-      uint32_t const count = single_entries(block, end, several);
+      uint32_t const count = table_.has_slots() ? single_entries<true>(block, end, several)
+                                                : single_entries<false>(block, end, several);
       for (uint32_t i = 0; i < count; ++i) several_entries(several[i]);
       block = end;
     }
@@ -75,72 +65,75 @@ class Prober {
 
  private:
   Entry<Key> probe_entry(uint32_t position) const {
-    return entry_at<Key>(probe_.rows, kRowIsEntry ? sizeof(Entry<Key>) : probe_.row_bytes,
-                         kRowIsEntry, position);
+    return entry_at<Key, kRowIsEntry>(probe_.rows, probe_.row_bytes, position);
   }
 
+  // The rows that meet one entry at most. Answers how many meet more; several lists those.
+  template <bool kSlots>
   uint32_t single_entries(uint32_t begin, uint32_t end, uint32_t* several) {
     uint32_t const* const starts = table_.starts();
+    uint8_t const* const states = table_.states();
     Entry<Key> const* const entries = table_.entries();
-    uint32_t const first_segment = segment_.first == 0 ? 1 : 0;
+    BucketOf const bucket_of = table_.bucket_of();
+    Key* const keys = batch_.keys;
+    Key* const builds = batch_.build;
+    Key* const probes = batch_.probe;
     uint32_t rows = batch_.rows;
     uint32_t several_count = 0;
     for (uint32_t position = begin; position < end; ++position) {
       Entry<Key> const probe = probe_entry(position);
-      uint32_t const bucket = table_.bucket(probe.key);
-      uint32_t const start = starts[bucket];
-      uint32_t const length = starts[bucket + 1] - start;
+      uint32_t const bucket = bucket_of(hash_of(probe.key));
+      uint32_t const start = kSlots ? bucket : starts[bucket];
+      uint32_t const length = kSlots ? states[bucket] : starts[bucket + 1] - start;
       Entry<Key> const build = entries[start];
-      batch_.keys[rows] = probe.key;
-      batch_.build[rows] = build.rest;
-      batch_.probe[rows] = probe.rest;
-      rows += static_cast<uint32_t>(length == 1) & static_cast<uint32_t>(build.key == probe.key) &
-              first_segment;
+      keys[rows] = probe.key;
+      builds[rows] = build.rest;
+      probes[rows] = probe.rest;
+      rows += static_cast<uint32_t>(length == 1) & static_cast<uint32_t>(build.key == probe.key);
       several[several_count] = position;
       several_count += length > 1 ? 1 : 0;
     }
-    batch_.rows = rows;
+    if (segment_.first == 0) batch_.rows = rows;
     return several_count;
   }
 
   void several_entries(uint32_t position) {
     Entry<Key> const probe = probe_entry(position);
-    uint32_t const bucket = table_.bucket(probe.key);
-    uint32_t begin = table_.starts()[bucket];
-    uint32_t end = table_.starts()[bucket + 1];
-    if (end - begin > kSortedFrom) {
-      auto const [lower, upper] = equal_entries(table_.entries(), begin, end, probe.key);
-      uint32_t const run = upper - lower;
-      emit_run(probe, lower + std::min(run, segment_.first), lower + std::min(run, segment_.last));
-    } else if (segment_.first == 0) {
-      compare_each(probe, begin, end);
-    }
+    uint32_t const bucket = table_.bucket_of()(hash_of(probe.key));
+    table_.visit_several(bucket, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+      auto const run = static_cast<uint32_t>(last - first);
+      if (run > kSortedFrom) {
+        emit_run(probe, first + std::min(run, segment_.first),
+                 first + std::min(run, segment_.last));
+      } else if (segment_.first == 0) {
+        compare_each(probe, first, last);
+      }
+    });
   }
 
   // At most kSortedFrom entries.
-  void compare_each(const Entry<Key>& probe, uint32_t begin, uint32_t end) {
-    if (batch_.rows + (end - begin) > kBatchRows) flush();
-    Entry<Key> const* const entries = table_.entries();
+  void compare_each(const Entry<Key>& probe, const Entry<Key>* first, const Entry<Key>* last) {
+    if (batch_.rows + static_cast<uint32_t>(last - first) > kBatchRows) flush();
     uint32_t rows = batch_.rows;
-    for (uint32_t i = begin; i < end; ++i) {
+    for (; first != last; ++first) {
       batch_.keys[rows] = probe.key;
-      batch_.build[rows] = entries[i].rest;
+      batch_.build[rows] = first->rest;
       batch_.probe[rows] = probe.rest;
-      rows += entries[i].key == probe.key ? 1 : 0;
+      rows += first->key == probe.key ? 1 : 0;
     }
     batch_.rows = rows;
   }
 
-  void emit_run(const Entry<Key>& probe, uint32_t begin, uint32_t end) {
-    Entry<Key> const* const entries = table_.entries();
-    while (begin < end) {
+  // Entries that all have the key.
+  void emit_run(const Entry<Key>& probe, const Entry<Key>* first, const Entry<Key>* last) {
+    while (first != last) {
       if (batch_.rows == kBatchRows) flush();
-      uint32_t const rows = std::min(end - begin, kBatchRows - batch_.rows);
+      uint32_t const rows = std::min(static_cast<uint32_t>(last - first), kBatchRows - batch_.rows);
       std::fill_n(batch_.keys + batch_.rows, rows, probe.key);
       std::fill_n(batch_.probe + batch_.rows, rows, probe.rest);
-      for (uint32_t i = 0; i < rows; ++i) batch_.build[batch_.rows + i] = entries[begin + i].rest;
+      for (uint32_t i = 0; i < rows; ++i) batch_.build[batch_.rows + i] = first[i].rest;
       batch_.rows += rows;
-      begin += rows;
+      first += rows;
     }
   }
 
@@ -163,15 +156,19 @@ uint64_t count_matches(const PartitionTable<Key>& table, const ProbeRows& probe)
   for (uint32_t position = probe.first; position < probe.last; ++position) {
     Key key;
     std::memcpy(&key, probe.rows + uint64_t{position} * probe.row_bytes, sizeof(key));
-    uint32_t const bucket = table.bucket(key);
-    uint32_t const begin = table.starts()[bucket];
-    uint32_t const end = table.starts()[bucket + 1];
-    if (end - begin > kSortedFrom) {
-      auto const [lower, upper] = equal_entries(table.entries(), begin, end, key);
-      matches += upper - lower;
-    } else {
-      for (uint32_t i = begin; i < end; ++i) matches += table.entries()[i].key == key ? 1 : 0;
+    uint32_t const bucket = table.bucket_of()(hash_of(key));
+    if (table.has_slots() && table.states()[bucket] == 0) continue;
+    if (table.has_slots() && table.states()[bucket] == 1) {
+      matches += table.entries()[bucket].key == key ? 1 : 0;
+      continue;
     }
+    table.visit_several(bucket, key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+      if (last - first > kSortedFrom) {
+        matches += static_cast<uint64_t>(last - first);
+        return;
+      }
+      for (; first != last; ++first) matches += first->key == key ? 1 : 0;
+    });
   }
   return matches;
 }

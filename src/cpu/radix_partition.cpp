@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/pack_rows.hpp"
+#include "src/cpu/partition_table.hpp"
 #include "src/cpu/write_combiner.hpp"
 
 namespace gpujoin::cpu {
@@ -17,6 +19,8 @@ using base::Memory;
 constexpr uint64_t kRowsOfRangeAndPartition = 64;
 // Ranges for each thread, so that a thread that is held up leaves its work to others.
 constexpr uint64_t kRangesOfThread = 8;
+// And no more rows than that, so that a cancellation is noticed within milliseconds.
+constexpr uint64_t kMostRowsOfRange = uint64_t{1} << 21;
 // Partitioned rows beyond this much for each thread do not stay in the cache until the match reads
 // them, so writing them around the cache costs nothing and saves reading the lines first.
 constexpr uint64_t kCachedBytesOfThread = uint64_t{1} << 20;
@@ -37,7 +41,8 @@ Ranges cut(const PartitionedRows& side, int32_t threads) {
   uint64_t const least =
       std::max<uint64_t>(kMorselRows, side.partitions() * kRowsOfRangeAndPartition);
   Ranges ranges;
-  ranges.rows_each = (std::max(even, least) + kMorselRows - 1) / kMorselRows * kMorselRows;
+  ranges.rows_each = (std::max(std::min(even, kMostRowsOfRange), least) + kMorselRows - 1) /
+                     kMorselRows * kMorselRows;
   ranges.count = static_cast<int64_t>((side.input_rows + ranges.rows_each - 1) / ranges.rows_each);
   return ranges;
 }
@@ -59,35 +64,30 @@ void sum_counts(const Ranges& ranges, PartitionedRows& side) {
 }
 
 // What a worker needs for one range, in one block.
-class Scratch {
- public:
+struct Scratch {
   static uint64_t bytes(uint32_t partitions, uint32_t row_bytes) {
-    return uint64_t{partitions} * (kLineBytes + 2 * sizeof(uint32_t)) +
+    return uint64_t{partitions} * (kBufferBytes + 2 * sizeof(uint32_t)) +
            uint64_t{kMorselRows} * (row_bytes + sizeof(uint32_t));
   }
-  Scratch(std::byte* block, uint32_t partitions, uint32_t row_bytes)
-      : lines(block),
-        next(reinterpret_cast<uint32_t*>(lines + uint64_t{partitions} * kLineBytes)),
+  Scratch(std::byte* block, uint32_t partitions)
+      : buffers(block),
+        next(reinterpret_cast<uint32_t*>(buffers + uint64_t{partitions} * kBufferBytes)),
         first(next + partitions),
         hashes(first + partitions),
-        packed(reinterpret_cast<std::byte*>(hashes + kMorselRows)),
-        row_bytes_(row_bytes) {}
+        packed(reinterpret_cast<std::byte*>(hashes + kMorselRows)) {}
 
-  std::byte* lines;
+  std::byte* buffers;
   uint32_t* next;
   uint32_t* first;
   uint32_t* hashes;
   std::byte* packed;
-
- private:
-  uint32_t row_bytes_;
 };
 
 template <uint32_t kRowBytes>
 void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
                    const Scratch& scratch, bool bypasses_cache) {
   WriteCombiner<kRowBytes> combiner(
-      {scratch.lines, scratch.next, scratch.first, side.rows.as<std::byte>(), bypasses_cache});
+      {scratch.buffers, scratch.next, scratch.first, side.rows.as<std::byte>(), bypasses_cache});
   for (uint64_t row = begin; row < end; row += kMorselRows) {
     auto const count = static_cast<uint32_t>(std::min<uint64_t>(kMorselRows, end - row));
     uint32_t const packed = pack_rows(side.layout, row, count, scratch.packed, scratch.hashes);
@@ -97,6 +97,48 @@ void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
     }
   }
   combiner.drain(side.partitions());
+}
+
+// Rows that are a key and one value as wide, nothing of it NULL: from the columns straight to the
+// buffers. rest_of(row) is the value.
+template <typename Key, typename RestOf>
+void scatter_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
+                     const Scratch& scratch, bool bypasses_cache, const RestOf& rest_of) {
+  WriteCombiner<2 * sizeof(Key)> combiner(
+      {scratch.buffers, scratch.next, scratch.first, side.rows.as<std::byte>(), bypasses_cache});
+  auto const* keys = static_cast<const Key*>(side.layout.key->data);
+  uint32_t const radix_bits = side.radix_bits;
+  for (uint64_t row = begin; row < end; ++row) {
+    Entry<Key> const entry{keys[row], rest_of(row)};
+    combiner.add(partition_of(hash_of(entry.key), radix_bits),
+                 reinterpret_cast<const std::byte*>(&entry));
+  }
+  combiner.drain(side.partitions());
+}
+
+// True when the rows were of that kind and are done.
+template <typename Key>
+bool scatter_as_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
+                        const Scratch& scratch, bool bypasses_cache) {
+  RowLayout const& layout = side.layout;
+  bool const plain = layout.row_bytes == 2 * sizeof(Key) && layout.key->validity == nullptr &&
+                     layout.null_bits_bytes == 0;
+  if (plain && layout.has_row_number && layout.carried.empty()) {
+    scatter_entries<Key>(side, begin, end, scratch, bypasses_cache,
+                         [](uint64_t row) { return static_cast<Key>(row); });
+    return true;
+  }
+  if (plain && !layout.has_row_number && layout.carried.size() == 1 &&
+      layout.carried.front().column->width == sizeof(Key)) {
+    auto const* values = static_cast<const std::byte*>(layout.carried.front().column->data);
+    scatter_entries<Key>(side, begin, end, scratch, bypasses_cache, [values](uint64_t row) {
+      Key value;
+      std::memcpy(&value, values + row * sizeof(Key), sizeof(Key));
+      return value;
+    });
+    return true;
+  }
+  return false;
 }
 
 // Rows of whole lines need no combining.
@@ -124,6 +166,10 @@ void scatter(const PartitionedRows& side, const Ranges& ranges, int64_t range,
   }
   uint64_t const begin = static_cast<uint64_t>(range) * ranges.rows_each;
   uint64_t const end = std::min(begin + ranges.rows_each, side.input_rows);
+  bool const done = side.layout.key_bytes == 4
+                        ? scatter_as_entries<uint32_t>(side, begin, end, scratch, bypasses_cache)
+                        : scatter_as_entries<uint64_t>(side, begin, end, scratch, bypasses_cache);
+  if (done) return;
   switch (side.layout.row_bytes) {
     case 8:
       return scatter_small<8>(side, begin, end, scratch, bypasses_cache);
@@ -186,7 +232,7 @@ void partition_rows(base::Context& context, Workers& workers, std::span<Partitio
     PartitionedRows const& side = sides[number];
     base::Buffer& block = blocks[static_cast<size_t>(worker)];
     if (!block) block = pool.allocate(Memory::kHost, scratch_bytes, "partition buffers");
-    Scratch const scratch(block.as<std::byte>(), side.partitions(), side.layout.row_bytes);
+    Scratch const scratch(block.as<std::byte>(), side.partitions());
     scatter(side, ranges[number], range, scratch, bypasses_cache);
   });
 }
@@ -202,7 +248,7 @@ uint32_t choose_radix_bits(uint64_t build_rows, uint64_t probe_rows, uint32_t bu
   uint64_t const for_threads =
       std::min(static_cast<uint64_t>(threads) * 8, (build_rows + probe_rows) / 4096 + 1);
   uint64_t const partitions = std::bit_ceil(std::max(for_cache, for_threads));
-  return std::min(kMostRadixBits, static_cast<uint32_t>(std::countr_zero(partitions)));
+  return std::clamp(static_cast<uint32_t>(std::countr_zero(partitions)), 1U, kMostRadixBits);
 }
 
 }  // namespace gpujoin::cpu

@@ -1,10 +1,12 @@
 #include "src/cpu/workers.hpp"
 
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -19,6 +21,12 @@ struct Stopped {};
 
 using Range = tbb::blocked_range<int64_t>;
 
+// Asked for more threads than the process may have, TBB prints a warning; a library must not.
+int32_t usable_threads(int32_t wanted) {
+  auto const most = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+  return std::clamp(wanted, 1, static_cast<int32_t>(most));
+}
+
 int32_t this_worker() { return tbb::this_task_arena::current_thread_index(); }
 
 }  // namespace
@@ -30,7 +38,7 @@ struct Workers::Arena {
 
 Workers::Workers(base::Context& context)
     : context_(context),
-      threads_(context.cpu_threads > 0 ? context.cpu_threads : 1),
+      threads_(usable_threads(context.cpu_threads)),
       arena_(std::make_unique<Arena>(threads_)) {}
 
 Workers::~Workers() = default;

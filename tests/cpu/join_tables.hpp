@@ -1,6 +1,8 @@
 // join_tables.hpp: tables for the tests of the CPU executor, and the join they are checked against.
 #pragma once
 
+#include <oneapi/tbb/global_control.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -99,7 +101,9 @@ struct TestTable {
   }
 };
 
+// More threads than cores, so that the tests run in parallel on any machine.
 inline std::shared_ptr<base::Context> cpu_context(int32_t threads = 4, uint64_t limit = 0) {
+  static tbb::global_control const allowed(tbb::global_control::max_allowed_parallelism, 8);
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
   options.cpu_threads = threads;
