@@ -131,7 +131,8 @@ INTEGERS = [
 ]
 CARRIED = [
     *(pa.array([1, None, 3], kind) for kind in INTEGERS),
-    *(pa.array([1.5, None, -0.0], t) for t in (pa.float16(), pa.float32(), pa.float64())),
+    *(pa.array([1.5, None, -0.0], kind) for kind in (pa.float32(), pa.float64())),
+    pa.array([0x3E00, None, 0x8000], pa.uint16()).view(pa.float16()),
     pa.array([86400000, None, 0], pa.date64()),
     pa.array([1000, None, 3000], pa.timestamp("ns")),
     pa.array([decimal.Decimal("1.25"), None, decimal.Decimal(-3)], pa.decimal128(15, 2)),
