@@ -55,6 +55,9 @@ template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
     build_global_table_kernel(GlobalTable<Key> table, uint32_t rows) {
   uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
+  // Once a duplicate was seen, looking comes before swapping: a heavy key's swaps would queue up on its slot. Unique keys, which
+  // looking would cost a turn, never come here.
+  bool const look = *static_cast<volatile uint32_t*>(table.has_duplicates) != 0;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const position = tile + item * kStreamThreads + threadIdx.x;
@@ -65,12 +68,14 @@ __global__ void __launch_bounds__(kStreamThreads)
     unsigned long long const wanted = static_cast<unsigned long long>(tag_of(mixed)) << 32 | row;
     uint64_t slot = slot_of(mixed, table.mask);
     for (;;) {
-      unsigned long long const found = atomicCAS(&table.slots[slot], kFreeSlot, wanted);
+      unsigned long long found = kFreeSlot;
+      if (look) found = *static_cast<volatile unsigned long long*>(&table.slots[slot]);
+      if (found == kFreeSlot) found = atomicCAS(&table.slots[slot], kFreeSlot, wanted);
       if (found == kFreeSlot) break;
       bool same = tag_of_slot(found) == tag_of(mixed);
       if constexpr (sizeof(Key) == 8) same = same && table.build_keys[row_of_slot(found)] == key;
       if (same) {
-        *table.has_duplicates = 1;  // every writer writes the same
+        if (!look) atomicExch(table.has_duplicates, 1U);
         break;
       }
       slot = (slot + 1) & table.mask;

@@ -29,6 +29,7 @@ struct DeviceFacts {
   double shared_probe_rows_per_second = 0;  // rows through a shared-memory hash table, all SMs
   double merge_rows_per_second = 0;         // rows of both sides through the merge path bounds
   double emitted_pairs_per_second = 0;      // pairs that a match finds, on top of its rows
+  double further_pairs_per_second = 0;      // ... by co-partitions, beyond the first of a probe row
   double host_link_bytes_per_second = 0;    // pageable host memory to device
   double launch_seconds = 0;                // one kernel launch, amortised
 };

@@ -111,12 +111,24 @@ constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64
   return {(build_rows + probe_rows) * key_width + pairs * pair_bytes(with_row_ids), 0};
 }
 
-// Lower and upper bounds: both sides' keys are read twice, lower bound and count written for each
-// probe row, the lower bound read for the count. Sum: counts are read, 8-byte offsets written.
-// Expand: lower bounds and offsets are read, pairs written.
+// Duplicates on the build side of a global table: rows of equal keys are brought together, so that a
+// probe row meets a range. Each build row looks its key up, counts it and is placed; each probe row
+// looks its range up; counts are summed on both sides and ranges expanded.
+constexpr Traffic global_table_group(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                     uint64_t pairs) {
+  const uint64_t group_and_place = build_rows * (key_width + 8 + 12);
+  const uint64_t sums = build_rows * 12 + probe_rows * 12;
+  const uint64_t ranges = probe_rows * (key_width + 8 + 12);
+  // Random: slot, counter (read and written back), offset, place (likewise); slot and offset.
+  return {group_and_place + sums + ranges + pairs * (kRowIdBytes + kPairBytes),
+          build_rows * 6 * kSectorBytes + probe_rows * 2 * kSectorBytes};
+}
+
+// Bounds: both sides' keys are read, lower bound and count written for each probe row. Sum: counts
+// are read, 8-byte offsets written. Expand: lower bounds and offsets are read, pairs written.
 constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                              bool with_row_ids, uint64_t pairs) {
-  const uint64_t bounds = 2 * (build_rows + probe_rows) * key_width + probe_rows * 12;
+  const uint64_t bounds = (build_rows + probe_rows) * key_width + probe_rows * 8;
   const uint64_t sum = probe_rows * 12;
   const uint64_t expand = probe_rows * 12 + pairs * pair_bytes(with_row_ids);
   return {bounds + sum + expand, 0};

@@ -29,6 +29,34 @@ int32_t usable_threads(int32_t wanted) {
 
 int32_t this_worker() { return tbb::this_task_arena::current_thread_index(); }
 
+// What the caller did before the loop happens before every body, and every body before what the
+// caller does after it. TBB orders them too, but is not built for the thread sanitizer, which would
+// otherwise see none of it and report everything.
+class LoopOrder {
+ public:
+  LoopOrder() { ended_bodies_.store(0, std::memory_order_release); }
+  ~LoopOrder() { ended_bodies_.load(std::memory_order_acquire); }
+  LoopOrder(const LoopOrder&) = delete;
+  LoopOrder& operator=(const LoopOrder&) = delete;
+
+  // Around a body, however it ends.
+  class Body {
+   public:
+    explicit Body(LoopOrder& loop) : loop_(loop) {
+      loop_.ended_bodies_.load(std::memory_order_acquire);
+    }
+    ~Body() { loop_.ended_bodies_.fetch_add(1, std::memory_order_acq_rel); }
+    Body(const Body&) = delete;
+    Body& operator=(const Body&) = delete;
+
+   private:
+    LoopOrder& loop_;
+  };
+
+ private:
+  std::atomic<int64_t> ended_bodies_;
+};
+
 }  // namespace
 
 struct Workers::Arena {
@@ -50,8 +78,10 @@ void Workers::for_each(const char* stage, int64_t items,
   context_.step(stage, 0, items);
   auto const caller = std::this_thread::get_id();
   std::atomic<int64_t> done{0};
+  LoopOrder order;
   auto const run = [&](const Range& range) {
     for (int64_t item = range.begin(); item != range.end(); ++item) {
+      LoopOrder::Body const in_order(order);
       poll();
       body(item, this_worker());
       int64_t const so_far = done.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -72,8 +102,10 @@ void Workers::for_each(const char* stage, int64_t items,
 
 void Workers::for_each_inside(int64_t items,
                               const std::function<void(int64_t item, int32_t worker)>& body) {
+  LoopOrder order;
   auto const run = [&](const Range& range) {
     for (int64_t item = range.begin(); item != range.end(); ++item) {
+      LoopOrder::Body const in_order(order);
       poll();
       body(item, this_worker());
     }

@@ -28,8 +28,12 @@ constexpr double kReadsPerProbe = 1.4;
 // Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
 // read at 61e9/s, which two thirds of hits at 107e9/s explain.
 constexpr double kUsableL2 = 0.7;
-// One read after the other: DRAM latency, with the turn round the probe loop.
-constexpr double kDependentReadSeconds = 0.6e-6;
+// Of the co-partitions match, a round in which each thread of a block writes up to four pairs. H200,
+// 10^7 rows of which 10^6 have one key, met by 100 probe rows: 4096 rounds in a row take 10 ms.
+constexpr double kRoundSeconds = 2.4e-6;
+// Columns gathered by one kernel keep more random reads in flight than one column does. H200, 2^27
+// rows: 2.95 ms each of three columns, 3.4 ms one alone.
+constexpr double kGatherOverlap = 1.2;
 // Of a radix pass' time the part that goes with the bytes of a row. H200, 2^27 rows: 1.03 ms a pass
 // at 8 bytes a row, 1.44 ms at 16.
 constexpr double kPassShareOfBytes = 0.4;
@@ -141,20 +145,38 @@ Cost build_table(const JoinShape& shape, const base::DeviceFacts& facts) {
   return {moved, stream_seconds(moved, facts) + inserts, 3};
 }
 
+// Whether build keys are likely to repeat; nobody looked: they are taken to be unique.
+bool has_duplicates(const JoinShape& shape) {
+  return shape.sample.rows_per_match > 1.01 ||
+         shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows) > 1.5;
+}
+
 Cost probe_table(const JoinShape& shape, const base::DeviceFacts& facts) {
-  const Traffic moved = traffic::global_table_probe(shape.probe_rows, shape.key_width, shape.pairs);
+  const double build = static_cast<double>(shape.build_rows);
+  const double probe = static_cast<double>(shape.probe_rows);
   const double pairs = static_cast<double>(shape.pairs);
-  const double more = static_cast<double>(shape.pairs - std::min(shape.pairs, shape.matching_rows));
-  double reads = read_seconds(static_cast<double>(shape.probe_rows) * kReadsPerProbe + more,
-                              traffic::global_table_bytes(shape.build_rows), facts);
-  if (shape.key_width > 4) reads += read_seconds(pairs, shape.build_rows * shape.key_width, facts);
-  // The rows of one key are a chain that one thread follows to its end.
-  const double longest = shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
-  const double chain = shape.pairs > 0 ? longest * kDependentReadSeconds : 0;
-  return {moved,
-          std::max({stream_seconds(moved, facts), reads, chain,
-                    per_second(pairs, facts.emitted_pairs_per_second)}),
-          2};
+  const uint64_t table = traffic::global_table_bytes(shape.build_rows);
+  const uint64_t keys = shape.build_rows * shape.key_width;
+  const double emitted = per_second(pairs, facts.emitted_pairs_per_second);
+  // A key of 8 bytes is verified in its column.
+  const double verified = shape.key_width > 4 ? 1 : 0;
+  if (!has_duplicates(shape)) {
+    const Traffic moved =
+        traffic::global_table_probe(shape.probe_rows, shape.key_width, shape.pairs);
+    const double reads = read_seconds(probe * kReadsPerProbe, table, facts) +
+                         read_seconds(pairs * verified, keys, facts);
+    return {moved, std::max({stream_seconds(moved, facts), reads, emitted}), 2};
+  }
+  const Traffic moved =
+      traffic::global_table_group(shape.build_rows, shape.probe_rows, shape.key_width, shape.pairs);
+  const uint64_t ids = shape.build_rows * traffic::kRowIdBytes;
+  const double looked_up = read_seconds((build + probe) * kReadsPerProbe, table, facts) +
+                           read_seconds((build + probe) * verified, keys, facts);
+  const double counted_and_placed = 2 * random_seconds(build, ids, facts.random_inserts_per_second,
+                                                       facts.l2_random_inserts_per_second, facts);
+  const double ranges = read_seconds(build + probe, ids, facts);
+  return {moved, stream_seconds(moved, facts) + looked_up + counted_and_placed + ranges + emitted,
+          11};
 }
 
 // Probe rows read again because a build partition takes several tables.
@@ -187,10 +209,18 @@ Cost match(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts
     moved = traffic::co_partitions(shape.build_rows, shape.probe_rows + rounded(reread),
                                    shape.key_width, row_ids, shape.pairs);
   }
-  const double computed =
+  double computed =
       per_second(rows, merge ? facts.merge_rows_per_second : facts.shared_probe_rows_per_second) +
       per_second(static_cast<double>(shape.pairs), facts.emitted_pairs_per_second);
-  return {moved, std::max(stream_seconds(moved, facts), computed), merge ? 9 : 5};
+  if (!merge) {
+    const uint64_t further = shape.pairs - std::min(shape.pairs, shape.matching_rows);
+    computed += per_second(static_cast<double>(further), facts.further_pairs_per_second);
+    // A table full of one key: whoever meets it writes its rows in as many rounds, alone.
+    const double heavy_build =
+        shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
+    if (heavy_build > kPartitionRoom) computed += kPartitionRoom * kRoundSeconds;
+  }
+  return {moved, std::max(stream_seconds(moved, facts), computed), merge ? 7 : 5};
 }
 
 Cost gather_side(const JoinPlan& plan, const JoinShape& shape, bool is_build,
@@ -201,7 +231,9 @@ Cost gather_side(const JoinPlan& plan, const JoinShape& shape, bool is_build,
   const bool clustered =
       plan.gather == Gather::kTransformed || (plan.match == Match::kGlobalTable && !is_build);
   Cost cost;
-  for (const int32_t width : gathered_widths(shape, plan, is_build)) {
+  const std::vector<int32_t> widths = gathered_widths(shape, plan, is_build);
+  const double overlap = widths.size() > 1 ? kGatherOverlap : 1;
+  for (const int32_t width : widths) {
     const uint64_t bytes = static_cast<uint64_t>(width);
     const Traffic moved =
         traffic::gather(shape.pairs, bytes, clustered ? Locality::kClustered : Locality::kRandom);
@@ -212,9 +244,9 @@ Cost gather_side(const JoinPlan& plan, const JoinShape& shape, bool is_build,
       const uint64_t first =
           plan.match == Match::kGlobalTable ? shape.pairs : std::min(shape.pairs, side_rows);
       const double again = static_cast<double>(shape.pairs - first);
-      seconds =
-          std::max(seconds, read_seconds(static_cast<double>(first), side_rows * bytes, facts) +
-                                per_second(again, facts.l2_random_reads_per_second));
+      seconds = std::max(
+          seconds, read_seconds(static_cast<double>(first), side_rows * bytes, facts) / overlap +
+                       per_second(again, facts.l2_random_reads_per_second));
     }
     cost += Cost{moved, seconds, 1};
   }

@@ -101,8 +101,10 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     }
   }
   if (plan.match == Match::kGlobalTable) {
-    const uint64_t chains = shape.build_rows * base::traffic::kRowIdBytes;
-    const uint64_t table = base::traffic::global_table_bytes(shape.build_rows) + chains;
+    // Duplicates: counts, representatives, ranks and offsets of the build side, ranges of the probe side.
+    const bool groups = shape.sample.rows_per_match > 1.01;
+    const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
+    const uint64_t table = base::traffic::global_table_bytes(shape.build_rows) + grouped;
     return copies + pairs + std::max(table, columns);
   }
 

@@ -229,8 +229,8 @@ TEST(CpuJoin, OneHeavyKeyOnEitherSideAmongOthers) {
 }
 
 TEST(CpuJoin, ManyMoreMatchesThanExpected) {
-  // 40 matches for each probe row: several slabs, put together at the end.
-  TestTable left = table_of(4, random_keys(4000, 100, 28), {4, 2}, 28);
+  // 15 matches for each probe row: several slabs, put together at the end.
+  TestTable left = table_of(4, random_keys(1500, 100, 28), {4, 2}, 28);
   TestTable right = table_of(4, random_keys(4500, 100, 29), {8}, 29);
   left.columns[2].with_nulls(left.rows, 3, 1, 4);
   auto const context = cpu_context();
@@ -259,8 +259,8 @@ TEST(CpuJoin, RepeatedOutputColumns) {
 }
 
 TEST(CpuJoin, OneThreadAndManyAgree) {
-  TestTable const left = table_of(4, random_keys(20000, 30000, 32), {4}, 32);
-  TestTable const right = table_of(4, random_keys(60000, 30000, 33), {4}, 33);
+  TestTable const left = table_of(4, random_keys(5000, 7000, 32), {4}, 32);
+  TestTable const right = table_of(4, random_keys(15000, 7000, 33), {4}, 33);
   for (int32_t const threads : {1, 2, 3, 8}) {
     expect_right(left, right, cpu_plan(), threads);
     if (HasFatalFailure()) return;

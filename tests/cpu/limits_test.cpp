@@ -56,10 +56,10 @@ TEST(CpuLimits, MemoryLimitIsAnErrorAndGivesEverythingBack) {
 }
 
 TEST(CpuLimits, ALimitThatHoldsTheResultButNotTheEstimateIsEnough) {
-  // 2^20 probe rows of which 1000 match: an output for all of them would not fit.
+  // 2^18 probe rows of which 1000 match: an output for all of them would not fit.
   TestTable const left = two_columns(dense(1000), 1);
-  TestTable const right = two_columns(dense(1 << 20), 2);
-  auto const context = cpu_context(2, uint64_t{26} << 20);
+  TestTable const right = two_columns(dense(1 << 18), 2);
+  auto const context = cpu_context(2, uint64_t{7} << 20);
   auto const join = planned(context, left, right, cpu_plan(), true, true);
   columns::JoinResult result;
   execute::on_cpu(join, result);
@@ -69,7 +69,7 @@ TEST(CpuLimits, ALimitThatHoldsTheResultButNotTheEstimateIsEnough) {
 
 TEST(CpuLimits, ASmallResultDoesNotHoldALargeBlock) {
   TestTable const left = two_columns(dense(1000), 1);
-  TestTable const right = two_columns(dense(1 << 20), 2);
+  TestTable const right = two_columns(dense(1 << 18), 2);
   auto const context = cpu_context(2);
   columns::JoinResult result;
   execute::on_cpu(planned(context, left, right, cpu_plan(), true, true), result);
@@ -136,7 +136,7 @@ TEST(CpuSkew, AHeavyKeyIsSharedAmongTasks) {
     size_t heavy_build;
     size_t heavy_probe;
   };
-  for (Case const each : {Case{300000, 10}, Case{1, 300000}, Case{2000, 500}, Case{600000, 3}}) {
+  for (Case const each : {Case{270000, 3}, Case{1, 300000}, Case{2000, 50}, Case{540000, 2}}) {
     SCOPED_TRACE(testing::Message() << each.heavy_build << " x " << each.heavy_probe);
     auto left_keys = dense(5000, 100);
     auto right_keys = dense(5000, 100);

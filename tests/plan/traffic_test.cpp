@@ -63,8 +63,10 @@ TEST(Traffic, RowIdsAreReadOnlyWherePairsAreNotPositions) {
 }
 
 TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
-  EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 2U * 1100 * 4 + 1000 * 36);
-  EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 2U * 1100 * 4 + 1000 * 36 + 160);
+  EXPECT_EQ(global_table_group(100, 1000, 4, 5000).random, 100U * 192 + 1000 * 64);
+  EXPECT_EQ(global_table_group(100, 1000, 4, 5000).streamed, 100U * 36 + 1000 * 36 + 5000 * 12);
+  EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 1100U * 4 + 1000 * 32);
+  EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 1100U * 4 + 1000 * 32 + 160);
 }
 
 TEST(Traffic, ARandomGatherMovesSectors) {
