@@ -202,6 +202,11 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
   cudaError_t const counted = cudaGetDeviceCount(&count);
   if (counted != cudaSuccess) {
     cudaGetLastError();
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+      *why_not = "no NVIDIA driver is installed";
+      return false;
+    }
     *why_not = text("%s (CUDA error %d)", cudaGetErrorString(counted), static_cast<int>(counted));
     return false;
   }

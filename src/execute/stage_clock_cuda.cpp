@@ -33,6 +33,8 @@ void StageClock::begin(const char* stage) {
     statistics.technique += cost.technique;
     statistics.predicted_bytes += cost.bytes;
   }
+  if (statistics.technique.empty())
+    statistics.technique = "none";  // the plan has nothing to do here
   stages_.push_back(std::move(statistics));
 }
 
