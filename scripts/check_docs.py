@@ -34,11 +34,9 @@ def check_example():
 
 
 def check_papers():
-    # Files that are there, whether git knows them yet or not; none that it ignores.
-    kernels = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "kernels"],
-                             capture_output=True, text=True, check=True).stdout.split()
+    tracked = subprocess.run(["git", "ls-files", "kernels"], capture_output=True, text=True, check=True)
     named = set(NAMED.findall(Path(PAPERS).read_text()))
-    for path in sorted(kernels):
+    for path in tracked.stdout.splitlines():
         if Path(path).exists() and path not in named:
             yield f"{PAPERS}: does not name {path}"
 
