@@ -8,7 +8,7 @@
 // Needs    kCoPartitionBuildRows < 2^16, for the 16-bit links
 // Launch   kCoPartitionBlocksPerSm blocks a multiprocessor, kCoPartitionThreads each, dynamic shared memory sizeof(Shared)
 // Moves    |Key| a row of both sides (the build side once more for each further probe chunk) + 8 bytes a pair
-//          (co_partitions_traffic)
+//          (traffic::co_partitions)
 // Shared   one atomic exchange a build row; a probe row walks a chain of 2 on average
 //
 //   table:  heads[2^bucket_bits] -> position in the chunk, or kNoLink     links[i] -> next position with the same bucket

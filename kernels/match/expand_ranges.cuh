@@ -6,7 +6,7 @@
 //          pairs             their total
 // Out      pairs at their offsets, through the sink (positions, or row ids)
 // Launch   splits: one thread a tile boundary; expand: a block a tile of kMergeTile rows and pairs together
-// Moves    12 bytes a probe row read, 8 bytes a pair written      (expand_traffic)
+// Moves    12 bytes a probe row read, 8 bytes a pair written      (traffic::merge_path)
 //
 //   A row with a million pairs spans five hundred tiles, a run of rows without pairs costs its rows: no block has more to do.
 #pragma once

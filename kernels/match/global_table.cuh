@@ -12,7 +12,7 @@
 // Out      without duplicates: pairs (representative, probe row) through the sink; with: nothing, see group_rows.cuh
 // Launch   build: ceil(rows / kStreamTile) blocks; probe: a grid that fills the device and takes tiles in order
 // Moves    build: |Key| read + one random read-modify-write of a sector a row;
-//          probe: |Key| read + one random sector a row + 8 bytes a pair    (global_table_build, global_table_probe)
+//          probe: |Key| read + one random sector a row + 8 bytes a pair    (traffic::global_table_build, _probe)
 #pragma once
 
 #include <cstdint>

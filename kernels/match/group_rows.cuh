@@ -8,7 +8,7 @@
 //          lower, counts         of each probe row, as merge_bounds.cuh leaves them for expand_ranges.cuh
 // Launch   ceil(rows / kStreamTile) blocks of kStreamThreads, each kernel
 // Moves    group: |Key| + 8 bytes + a random sector and a random atomic a build row; place: 12 bytes + two random sectors;
-//          ranges: |Key| + 8 bytes + two random sectors a probe row     (group_rows)
+//          ranges: |Key| + 8 bytes + two random sectors a probe row     (traffic::global_table_group)
 #pragma once
 
 #include <cstdint>

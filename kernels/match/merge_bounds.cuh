@@ -7,7 +7,7 @@
 // Out      lower[probe_rows]    first build position not below the key
 //          counts[probe_rows]   build keys equal to it
 // Launch   splits: one thread a tile boundary; bounds: a block a tile of kMergeTile keys of both sides together
-// Moves    |Key| a row of both sides, 8 bytes a probe row   (merge_path)
+// Moves    |Key| a row of both sides, 8 bytes a probe row   (traffic::merge_path)
 //
 //   tile t owns the diagonal range [t * kMergeTile, (t + 1) * kMergeTile) of the merge; splits[t] = build keys before it.
 //   Every tile has the same number of keys, however they are distributed.

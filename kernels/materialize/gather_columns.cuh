@@ -6,7 +6,7 @@
 // Out      columns[].target[pairs], columns[].target_validity (32-bit words), columns[].null_count
 // Launch   ceil(pairs / kStreamTile) blocks of kStreamThreads
 // Moves    4 a pair + for each column width written + width read (clustered) or a 32-byte sector (unclustered)
-//          (gather_traffic)
+//          (traffic::gather)
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 //          row_ids[rows]         original row of each prepared row; null: not wanted
 // Needs    rows < 2^32 - 1
 // Launch   ceil(rows / kStreamTile) blocks of kStreamThreads
-// Moves    rows * (2 * |Value|), + 4 for row_ids, + 4 for source_rows    (mix_keys, write_row_ids)
+// Moves    rows * (2 * |Value|), + 4 for row_ids, + 4 for source_rows    (traffic::mix_keys, write_row_ids)
 #pragma once
 
 #include <cstdint>

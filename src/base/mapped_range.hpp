@@ -22,13 +22,13 @@ class MappedRange {
 
   void* data() const;
   uint64_t mapped_bytes() const { return mapped_; }
-  // Maps pages until `bytes` are there. False when the limit, the device or the address range has no more; what was mapped
-  // stays.
+  // Maps pages until `bytes` are there. False when the limit, the device or the address range has no more; then nothing changed.
   bool try_grow(uint64_t bytes);
+  // Takes back the newest pages until no more than `bytes`, rounded up to mappings, are there. Nothing queued may use them.
+  void shrink(uint64_t bytes);
 
  private:
   friend std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes);
-  friend void unmap_parked(RangePark& park);
   MappedRange(const Device& device, std::shared_ptr<Pool> pool, uint64_t reserved_bytes);
 
   std::shared_ptr<Pool> pool_;
@@ -39,6 +39,7 @@ class MappedRange {
   CUdeviceptr base_ = 0;
   uint64_t reserved_ = 0;
   uint64_t mapped_ = 0;
+  bool parked_ = false;             // which account its bytes are on
   std::vector<uint64_t> mappings_;  // sizes, in address order
 };
 

@@ -27,16 +27,25 @@ MappedRange::MappedRange(const Device& device, std::shared_ptr<Pool> pool, uint6
 }
 
 MappedRange::~MappedRange() {
-  // Kernels that read these pages may still be queued. Failures mean a lost device, which the next checked call reports.
+  // Kernels that use these pages may still be queued. Failures mean a lost device, which the next checked call reports.
   if (mapped_ != 0) cudaStreamSynchronize(stream_->handle);
-  CUdeviceptr at = base_;
-  for (uint64_t const bytes : mappings_) {
-    driver_.mem_unmap(at, bytes);
-    at += bytes;
-  }
+  shrink(0);
   if (base_ != 0) driver_.mem_address_free(base_, reserved_);
-  pool_->unreserve(mapped_);
   cudaGetLastError();
+}
+
+void MappedRange::shrink(uint64_t bytes) {
+  while (!mappings_.empty() && mapped_ - mappings_.back() >= bytes) {
+    uint64_t const newest = mappings_.back();
+    mappings_.pop_back();
+    mapped_ -= newest;
+    driver_.mem_unmap(base_ + mapped_, newest);
+    if (parked_) {
+      pool_->drop_parked(newest);
+    } else {
+      pool_->unreserve(newest);
+    }
+  }
 }
 
 void* MappedRange::data() const { return reinterpret_cast<void*>(base_); }
@@ -85,8 +94,6 @@ void unmap_parked(RangePark& park) {
     std::lock_guard const lock(park.mutex);
     ranges.swap(park.ranges);
   }
-  // The destructor takes the bytes off the account of memory in use.
-  for (auto const& range : ranges) range->pool_->unpark(range->mapped_);
 }
 
 std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
@@ -116,6 +123,7 @@ std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
   }
   if (range != nullptr) {
     range->pool_->unpark(range->mapped_);
+    range->parked_ = false;
   } else {
     // Address space costs nothing: as much as the device could ever fill.
     uint64_t const page = device.page_bytes;
@@ -125,6 +133,7 @@ std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
   return {range.release(), [park](MappedRange* returned) {
             std::unique_ptr<MappedRange> owned(returned);
             owned->pool_->park(owned->mapped_);
+            owned->parked_ = true;
             std::lock_guard const lock(park->mutex);
             park->ranges.push_back(std::move(owned));
           }};

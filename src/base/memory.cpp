@@ -126,16 +126,11 @@ void* Pool::take_cached(Memory memory, uint64_t bytes) {
   return pointer;
 }
 
-Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
+Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   if (bytes == 0) return {};
   uint64_t const block = block_bytes(bytes);
   std::lock_guard const lock(mutex_);
-  if (memory == limited_ && limit_ != 0 && (block > limit_ || in_use_ > limit_ - block)) {
-    fail(GPUJOIN_ERROR_MEMORY_LIMIT,
-         "%s needs %llu bytes; %llu of the context's memory limit of %llu bytes are in use", what,
-         static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_),
-         static_cast<unsigned long long>(limit_));
-  }
+  if (passes_limit(memory, block)) return {};
   void* pointer = take_cached(memory, block);
   if (pointer == nullptr) {
     if (memory == limited_ && limit_ != 0 && in_use_ + cached_ > limit_ - block) trim_locked();
@@ -144,10 +139,7 @@ Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
       trim_locked();
       pointer = source_->allocate(memory, block);
     }
-    if (pointer == nullptr) {
-      fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "no memory for %s: %llu bytes asked for, %llu in use", what,
-           static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_));
-    }
+    if (pointer == nullptr) return {};
   }
   if (memory == limited_) {
     in_use_ += block;
@@ -160,6 +152,25 @@ Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
   source_->fill(memory, data + bytes, kGuardByte, block - kGuard - bytes);
 #endif
   return Buffer(shared_from_this(), memory, data, bytes);
+}
+
+bool Pool::passes_limit(Memory memory, uint64_t bytes) const {
+  return memory == limited_ && limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes);
+}
+
+Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
+  Buffer buffer = try_allocate(memory, bytes);
+  if (buffer || bytes == 0) return buffer;
+  uint64_t const block = block_bytes(bytes);
+  std::lock_guard const lock(mutex_);
+  if (passes_limit(memory, block)) {
+    fail(GPUJOIN_ERROR_MEMORY_LIMIT,
+         "%s needs %llu bytes; %llu of the context's memory limit of %llu bytes are in use", what,
+         static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_),
+         static_cast<unsigned long long>(limit_));
+  }
+  fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "no memory for %s: %llu bytes asked for, %llu in use", what,
+       static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_));
 }
 
 void Pool::release(Memory memory, void* data, uint64_t bytes) noexcept {
@@ -207,6 +218,11 @@ void Pool::unpark(uint64_t bytes) noexcept {
   cached_ -= bytes;
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
+}
+
+void Pool::drop_parked(uint64_t bytes) noexcept {
+  std::lock_guard const lock(mutex_);
+  cached_ -= bytes;
 }
 
 void Pool::set_trim_hook(std::function<void()> hook) {

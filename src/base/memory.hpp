@@ -98,6 +98,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Throws MEMORY_LIMIT or OUT_OF_MEMORY; `what` names the buffer in the message.
   Buffer allocate(Memory memory, uint64_t bytes, const char* what);
 
+  // The same, empty instead of an exception.
+  Buffer try_allocate(Memory memory, uint64_t bytes);
+
   template <typename T>
   Buffer allocate_rows(Memory memory, uint64_t rows, const char* what);
 
@@ -107,6 +110,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void unreserve(uint64_t bytes) noexcept;
   void park(uint64_t bytes) noexcept;
   void unpark(uint64_t bytes) noexcept;
+  void drop_parked(uint64_t bytes) noexcept;  // unmapped while parked
   // Called by trim, to unmap parked ranges.
   void set_trim_hook(std::function<void()> hook);
 
@@ -124,6 +128,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
  private:
   friend class Buffer;
   void release(Memory memory, void* data, uint64_t bytes) noexcept;
+  bool passes_limit(Memory memory, uint64_t bytes) const;
   void* take_cached(Memory memory, uint64_t bytes);
   void trim_locked() noexcept;
 

@@ -1,4 +1,4 @@
-// execute.hpp: the door to both executors. on_gpu.cpp and on_cpu.cpp are the path, one call a stage.
+// execute.hpp: the door to both executors. on_gpu_cuda.cpp and on_cpu.cpp are the path, one call a stage.
 #pragma once
 
 #include <memory>

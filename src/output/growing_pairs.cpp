@@ -27,24 +27,35 @@ constexpr uint64_t kLeastCapacity = 1024;
 GrowingPairs::GrowingPairs(base::Context& context, uint64_t first_capacity)
     : context_(context), maps_pages_(context.device_pool->source().maps_pages()) {
   counters_ = context.device->counters.as<kernels::PairCounters>();
-  uint64_t const wanted = std::max(first_capacity, kLeastCapacity);
+  // No device holds more pairs than this; an estimate may be any number.
+  uint64_t const most = context.facts.memory_bytes / kPairHalf;
+  uint64_t const wanted =
+      std::clamp(first_capacity, kLeastCapacity, std::max(most, kLeastCapacity));
   if (maps_pages_) {
     build_range_ = base::take_range(context, wanted * kPairHalf);
     probe_range_ = base::take_range(context, wanted * kPairHalf);
-    // An estimate may be far too high: half of it, and so on, is a start as well.
-    uint64_t capacity = wanted;
-    while (!try_make_room(capacity)) {
-      if (capacity <= kLeastCapacity) fail_for_want_of_room(context, capacity);
-      capacity = std::max(capacity / 2, kLeastCapacity);
-    }
-  } else {
-    add_block(wanted);
+  }
+  // An estimate may be far too high: half of it, and so on, is a start as well.
+  uint64_t capacity = wanted;
+  while (!try_make_room(capacity)) {
+    if (capacity <= kLeastCapacity) fail_for_want_of_room(context, capacity);
+    capacity = std::max(capacity / 2, kLeastCapacity);
   }
 }
 
 bool GrowingPairs::try_make_room(uint64_t capacity) {
   uint64_t const bytes = base::checked_bytes(capacity, kPairHalf);
-  if (!build_range_->try_grow(bytes) || !probe_range_->try_grow(bytes)) return false;
+  return maps_pages_ ? try_map(bytes) : try_add_block(capacity);
+}
+
+bool GrowingPairs::try_map(uint64_t bytes) {
+  uint64_t const build_before = build_range_->mapped_bytes();
+  if (!build_range_->try_grow(bytes)) return false;
+  if (!probe_range_->try_grow(bytes)) {
+    // Half a pair is no room: what the build rows took may be what a smaller request needs. Nothing was written there yet.
+    build_range_->shrink(build_before);
+    return false;
+  }
   capacity_ = std::min(build_range_->mapped_bytes(), probe_range_->mapped_bytes()) / kPairHalf;
   build_pointer_ = static_cast<uint32_t*>(build_range_->data());
   probe_pointer_ = static_cast<uint32_t*>(probe_range_->data());
@@ -53,14 +64,17 @@ bool GrowingPairs::try_make_room(uint64_t capacity) {
   return true;
 }
 
-void GrowingPairs::add_block(uint64_t capacity) {
+bool GrowingPairs::try_add_block(uint64_t capacity) {
+  base::Pool& pool = *context_.device_pool;
+  uint64_t const bytes = capacity * kPairHalf;
   Block block;
-  block.build = context_.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, capacity,
-                                                              "build rows of the output's pairs");
-  block.probe = context_.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, capacity,
-                                                              "probe rows of the output's pairs");
+  block.build = pool.try_allocate(base::Memory::kDevice, bytes);
+  if (!block.build) return false;
+  block.probe = pool.try_allocate(base::Memory::kDevice, bytes);
+  if (!block.probe) return false;
   blocks_.push_back(std::move(block));
   capacity_ = capacity;
+  return true;
 }
 
 void GrowingPairs::start_counters(uint64_t reserved) {
@@ -127,23 +141,17 @@ bool GrowingPairs::collect(uint64_t units) {
 }
 
 void GrowingPairs::grow(uint64_t needed, uint64_t foreseen) {
-  if (!maps_pages_) {
-    add_block(foreseen);
-    return;
-  }
-  uint64_t const wanted = std::max(foreseen, capacity_ + capacity_ / 2);
+  // A range is made larger as a whole; a list gets a further block.
+  uint64_t const wanted = maps_pages_ ? std::max(foreseen, capacity_ + capacity_ / 2) : foreseen;
   if (try_make_room(wanted) || try_make_room(needed)) return;
   fail_for_want_of_room(context_, needed);
 }
 
 void GrowingPairs::make_room(uint64_t pairs) {
   rows_ = pairs;
-  if (pairs <= capacity_) return;
-  if (maps_pages_) {
-    if (!try_make_room(pairs)) fail_for_want_of_room(context_, pairs);
-  } else {
+  if (pairs > capacity_) {
     blocks_.clear();
-    add_block(pairs);
+    if (!try_make_room(pairs)) fail_for_want_of_room(context_, pairs);
   }
   if (!maps_pages_) blocks_.back().rows = pairs;
 }
@@ -155,7 +163,7 @@ void GrowingPairs::finish() {
     joined.rows = rows_;
     std::vector<Block> parts;
     parts.swap(blocks_);
-    add_block(rows_);
+    if (!try_add_block(rows_)) fail_for_want_of_room(context_, rows_);
     joined = std::move(blocks_.back());
     blocks_.clear();
     uint64_t row = 0;

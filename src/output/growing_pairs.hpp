@@ -52,8 +52,10 @@ class GrowingPairs {
     base::Buffer probe;
     uint64_t rows = 0;
   };
+  // False when memory does not allow it; then nothing changed.
   bool try_make_room(uint64_t capacity);
-  void add_block(uint64_t capacity);
+  bool try_map(uint64_t bytes);
+  bool try_add_block(uint64_t capacity);
   void start_counters(uint64_t reserved);
   void grow(uint64_t needed, uint64_t foreseen);
 

@@ -1,7 +1,7 @@
 // explicit_copies.cpp: host columns are copied whole before the first kernel
 //
 // Paper    the baseline that Rui & Tu 2017, section 3.4, and Paul et al. 2020 overlap with computation
-// Moves    |column| + |validity| over the host link     (host_copy)
+// Moves    |column| + |validity| over the host link     (traffic::host_copy)
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/transfer/transfer.hpp"

@@ -75,7 +75,10 @@ PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& k
   if (rows != 0 && key.validity != nullptr) {
     select_valid_rows(context, key, prepared.rows, &prepared);
     // Every key valid: the selection would only cost the other stages.
-    if (prepared.rows == static_cast<uint32_t>(rows)) prepared.source_rows = nullptr;
+    if (prepared.rows == static_cast<uint32_t>(rows)) {
+      prepared.source_rows = nullptr;
+      prepared.source_rows_copy = {};
+    }
   }
   if (mixed || prepared.source_rows != nullptr) {
     prepared.keys_copy = context.device_pool->allocate(

@@ -78,8 +78,7 @@ TEST_F(OutputLimits, AnEstimateFarTooHighStillStarts) {
   expect_pairs(*limited, pairs, expected_pairs(counts));
 }
 
-// Disabled: the build column keeps the pages of an attempt that failed for the probe column.
-TEST_F(OutputLimits, DISABLED_TwoColumnsShareWhatTheLimitLeaves) {
+TEST_F(OutputLimits, TwoColumnsShareWhatTheLimitLeaves) {
   // The estimate wants six pages a column of the eight there are; the result needs four.
   uint64_t const page = context().device->page_bytes;
   if (page == 0) GTEST_SKIP() << "this device maps no pages";
@@ -91,8 +90,7 @@ TEST_F(OutputLimits, DISABLED_TwoColumnsShareWhatTheLimitLeaves) {
             GPUJOIN_OK);
 }
 
-// Disabled: only mapped pages start with less than the estimate.
-TEST_F(OutputLimits, DISABLED_ACallersAllocatorAlsoStartsWithLessThanTheEstimate) {
+TEST_F(OutputLimits, ACallersAllocatorAlsoStartsWithLessThanTheEstimate) {
   CallerAllocator allocator;
   auto const limited = allocator.open_context(4 << 20);
   EXPECT_EQ(status_of([&] { output::GrowingPairs const pairs(*limited, 10 << 20); }), GPUJOIN_OK);
@@ -132,8 +130,7 @@ TEST_F(OutputLimits, ParkedPagesMakeWayForOtherBuffers) {
             GPUJOIN_OK);
 }
 
-// Disabled: unmapping parked pages counts them as in use for a moment.
-TEST_F(OutputLimits, DISABLED_UnmappingParkedPagesIsNoPeak) {
+TEST_F(OutputLimits, UnmappingParkedPagesIsNoPeak) {
   if (context().device->page_bytes == 0) GTEST_SKIP() << "this device maps no pages";
   { output::GrowingPairs const pairs(context(), 600000); }
   pool().reset_peak();
