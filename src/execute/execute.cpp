@@ -11,7 +11,7 @@ void on_gpu(const PlannedJoin&, columns::JoinResult&) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
 plan::KeySample sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
-                              const columns::Relation&, int32_t) {
+                              const columns::Relation&, int32_t, plan::SampleEffort) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
 #endif

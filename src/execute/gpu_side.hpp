@@ -31,7 +31,8 @@ class GpuSide {
 
   int32_t key_width() const { return key_.width; }
   const transform::PreparedKeys& prepared() const { return prepared_; }
-  match::MatchSide match_side(plan::Gather gather) const;
+  // by_position: the match is to write transformed positions, not row numbers of the input.
+  match::MatchSide match_side(bool by_position) const;
   const uint32_t* partition_offsets() const { return offsets_.as<uint32_t>(); }
 
   // Result columns with names and types, without values.
@@ -50,8 +51,9 @@ class GpuSide {
                           std::vector<materialize::Request> requests);
   // Row numbers in the input of transformed positions: [pairs] uint32.
   columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs);
-  // Where a key output column comes from.
-  materialize::Source key_source(plan::Gather gather) const;
+  // Where a key output column comes from: the transformed keys, or the input column.
+  materialize::Source key_source(bool by_position) const;
+  bool has_key_output() const;
 
  private:
   static constexpr size_t kRowIds =
@@ -71,6 +73,10 @@ class GpuSide {
   size_t first_moved_ = kRowIds;    // which output column that is
   base::Buffer offsets_;
 };
+
+// Whether the match writes transformed positions. Gather-transformed needs them. Gather-untransformed fetches a key output column
+// by them, clustered, and turns them into row numbers afterwards: two clustered reads for an unclustered one.
+bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe);
 
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                      GpuSide& probe);

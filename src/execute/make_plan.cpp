@@ -63,7 +63,8 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   }
 
   plan::SampleStatistics sample;
-  if (plan::needs_sample(request, join.context->facts)) {
+  plan::SampleEffort const effort = plan::sample_effort(request, join.context->facts);
+  if (effort != plan::SampleEffort::kNone) {
     bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
     auto const& build = build_left ? *join.left : *join.right;
     auto const& probe = build_left ? *join.right : *join.left;
@@ -71,7 +72,7 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
     int32_t const probe_key = build_left ? join.spec.right_key : join.spec.left_key;
     plan::KeySample const keys =
         on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
-                    : sample_on_gpu(*join.context, build, build_key, probe, probe_key);
+                    : sample_on_gpu(*join.context, build, build_key, probe, probe_key, effort);
     sample = plan::sample_from_counts(keys, build.rows, probe.rows);
   }
   uint64_t const limit = on_cpu_plan ? join.context->host_pool->limit_bytes()

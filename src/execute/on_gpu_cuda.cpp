@@ -18,8 +18,9 @@ namespace {
 void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
                  const GpuSide& probe, output::GrowingPairs& pairs) {
   int32_t const key_width = build.key_width();
-  match::MatchSide const build_keys = build.match_side(plan.gather);
-  match::MatchSide const probe_keys = probe.match_side(plan.gather);
+  bool const by_position = matches_by_position(plan, build, probe);
+  match::MatchSide const build_keys = build.match_side(by_position);
+  match::MatchSide const probe_keys = probe.match_side(by_position);
   switch (plan.match) {
     case plan::Match::kGlobalTable:
       match::global_table(context, key_width, build_keys, probe_keys, pairs);
@@ -69,12 +70,12 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
 }
 
 plan::KeySample sample_on_gpu(base::Context& context, const columns::Relation& build,
-                              int32_t build_key, const columns::Relation& probe,
-                              int32_t probe_key) {
+                              int32_t build_key, const columns::Relation& probe, int32_t probe_key,
+                              plan::SampleEffort effort) {
   base::await(context, build.ready_event);
   base::await(context, probe.ready_event);
   return sample::sample_keys(context, build.columns[static_cast<size_t>(build_key)], build.rows,
-                             probe.columns[static_cast<size_t>(probe_key)], probe.rows);
+                             probe.columns[static_cast<size_t>(probe_key)], probe.rows, effort);
 }
 
 }  // namespace gpujoin::execute

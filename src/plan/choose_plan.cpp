@@ -44,7 +44,7 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
       side_of(request, build == Side::kLeft ? Side::kRight : Side::kLeft).rows;
   if (probe_rows == 0 || side_of(request, build).rows == 0) return 0;
   double ratio = sample.match_ratio;
-  if (sample.sampled && probe_rows > kSamplePositions) {
+  if (sample.counted && probe_rows > kSamplePositions) {
     const double deviation = std::sqrt(ratio * (1 - ratio) / kSamplePositions);
     ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3.0 / kSamplePositions));
   }
@@ -118,22 +118,22 @@ std::string reason_of(const std::vector<Candidate>& candidates, size_t winner, b
 
 }  // namespace
 
-bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts,
-                  std::string* why_not) {
+SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,
+                           std::string* why_not) {
   std::string unused;
   std::string& reason = why_not == nullptr ? unused : *why_not;
   const std::vector<JoinPlan> candidates = candidates_of(request, facts);
   if (candidates.size() == 1) {
     reason = "no choice is left";
-    return false;
+    return SampleEffort::kNone;
   }
   if (request.left.rows + request.right.rows < kFewestRowsToSample) {
     reason = "too few rows to be worth it";
-    return false;
+    return SampleEffort::kNone;
   }
   if (candidates.front().transfer == Transfer::kExplicitCopies) {
     reason = "the copy over the host link outweighs every choice";
-    return false;
+    return SampleEffort::kNone;
   }
   double cheapest = -1;
   for (const JoinPlan& plan : candidates) {
@@ -141,11 +141,12 @@ bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts,
     if (cheapest < 0 || seconds < cheapest) cheapest = seconds;
   }
   if (sample_seconds(request, facts) > kSampleShare * cheapest) {
-    reason = "it would cost more than a tenth of the join";
-    return false;
+    reason = "counting matches would cost more than a tenth of the join";
+    return candidates.front().device == Device::kCuda ? SampleEffort::kPositions
+                                                      : SampleEffort::kNone;
   }
   reason.clear();
-  return true;
+  return SampleEffort::kCounted;
 }
 
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,

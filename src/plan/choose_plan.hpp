@@ -27,7 +27,8 @@ struct SideStatistics {
 // the planner's assumptions. Build and probe are as build_side_of(request) says; for plans that
 // build on the other side the cost model turns the figures round.
 struct SampleStatistics {
-  bool sampled = false;
+  bool sampled = false;             // the heaviest keys are known
+  bool counted = false;             // so are match ratio, rows per match and key bits
   double match_ratio = 1.0;         // probe rows with a match
   double rows_per_match = 1.0;      // build rows met by a matching probe row, on average
   double heaviest_build_key = 0.0;  // share of the build rows that the most frequent key has
@@ -78,12 +79,14 @@ Side build_side_of(const PlanRequest& request);
 // of the CPU.
 Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
-// True when more than one candidate remains after what the caller named and a sample is worth its
-// cost: at least 2^21 rows, inputs where the executor can read them without a copy over the host
-// link, and one scan of the build keys at most a tenth of the cheapest candidate.
-// why_not, when not null, gets the reason of a false answer.
-bool needs_sample(const PlanRequest& request, const base::DeviceFacts& facts,
-                  std::string* why_not = nullptr);
+// How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, or
+// inputs that the executor cannot read without a copy over the host link. Counted: also one scan of
+// the build keys, when that costs at most a tenth of the cheapest candidate. Positions: what is
+// between, on CUDA; heavy keys show, and they are what ruins a plan.
+// why_not, when not null, gets the reason for None and for Positions.
+enum class SampleEffort { kNone, kPositions, kCounted };
+SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,
+                           std::string* why_not = nullptr);
 
 // Throws ILLEGAL_PLAN with the reason when what the caller named does not fit together.
 // memory_limit_bytes: 0 = the device's memory; candidates above it are passed over when another one

@@ -32,7 +32,7 @@ constexpr double kUsableL2 = 0.7;
 // 10^7 rows of which 10^6 have one key, met by 100 probe rows: 4096 rounds in a row take 10 ms.
 constexpr double kRoundSeconds = 2.4e-6;
 // Columns gathered by one kernel keep more random reads in flight than one column does. H200, 2^27
-// rows: 2.95 ms each of three columns, 3.4 ms one alone.
+// rows of 4 bytes: 3.0 ms each of two columns, 3.4 ms one alone; of 8 bytes 3.4 ms either way.
 constexpr double kGatherOverlap = 1.2;
 // Of a radix pass' time the part that goes with the bytes of a row. H200, 2^27 rows: 1.03 ms a pass
 // at 8 bytes a row, 1.44 ms at 16.
@@ -230,15 +230,28 @@ Cost gather_side(const JoinPlan& plan, const JoinShape& shape, bool is_build,
   // The global table is probed in the probe side's order, so that side is read in runs.
   const bool clustered =
       plan.gather == Gather::kTransformed || (plan.match == Match::kGlobalTable && !is_build);
+  // A key output column is fetched by transformed position, when there is one; row numbers then are
+  // fetched by position too.
+  const bool by_position = plan.gather == Gather::kUntransformed &&
+                           plan.transform != Transform::kNone &&
+                           shape.pairs <= 2 * shape.probe_rows &&
+                           (shape.build.key_is_output || shape.probe.key_is_output);
   Cost cost;
+  if (by_position) {
+    cost += streamed(traffic::gather(shape.pairs, traffic::kRowIdBytes, Locality::kClustered), 1,
+                     facts);
+  }
   const std::vector<int32_t> widths = gathered_widths(shape, plan, is_build);
-  const double overlap = widths.size() > 1 ? kGatherOverlap : 1;
-  for (const int32_t width : widths) {
-    const uint64_t bytes = static_cast<uint64_t>(width);
+  const bool several = side.payload_widths.size() > 1;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const uint64_t bytes = static_cast<uint64_t>(widths[i]);
+    const bool is_key = i >= side.payload_widths.size();
+    const bool in_runs = clustered || (by_position && is_key);
     const Traffic moved =
-        traffic::gather(shape.pairs, bytes, clustered ? Locality::kClustered : Locality::kRandom);
+        traffic::gather(shape.pairs, bytes, in_runs ? Locality::kClustered : Locality::kRandom);
     double seconds = stream_seconds(moved, facts);
-    if (!clustered) {
+    const double overlap = several && bytes <= 4 ? kGatherOverlap : 1;
+    if (!in_runs) {
       // Partitions and runs bring the pairs of one row together: after the first they hit L2. In
       // the order of a probe side they do not.
       const uint64_t first =

@@ -56,12 +56,15 @@ std::string sample_text(const PlanChoice& choice, const PlanRequest& request,
   const SampleStatistics& sample = choice.sample;
   const std::string figures = text("%.2f %% of the probe rows match, %.2f build rows each",
                                    sample.match_ratio * 100, sample.rows_per_match);
+  std::string why_not;
+  bool const given_less = sample_effort(request, facts, &why_not) == SampleEffort::kCounted;
+  if (given_less) why_not = "the planner was given none";
   if (!sample.sampled) {
-    std::string why_not;
-    if (needs_sample(request, facts, &why_not)) why_not = "the planner was given none";
     return "sample\n  not sampled: " + why_not + "; assumed: " + figures + "\n";
   }
-  std::string lines = "sample\n  " + figures + "\n";
+  std::string lines = sample.counted
+                          ? "sample\n  " + figures + "\n"
+                          : "sample\n  not counted: " + why_not + "; assumed: " + figures + "\n";
   lines += text("  heaviest key: %.4f %% of the build rows, %.4f %% of the probe rows",
                 sample.heaviest_build_key * 100, sample.heaviest_probe_key * 100);
   if (sample.varying_key_bits > 0) lines += text("; %d key bits vary", sample.varying_key_bits);

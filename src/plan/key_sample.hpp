@@ -12,7 +12,7 @@
 // key has to read all of both. Reading only the smaller side gives the exact multiplicity of each
 // sampled probe key, so match ratio and rows per match carry only the error of 1024 draws,
 // however small the match ratio and whatever the skew. It costs one streaming read of 4 or 8
-// bytes a build row: 0.13 ms for 2^27 rows on an H200, of a join of 10 ms. needs_sample weighs
+// bytes a build row: 0.13 ms for 2^27 rows on an H200, of a join of 10 ms. sample_effort weighs
 // that cost.
 //
 // On the CPU: SampleTable once, count_build_rows on slices of the build side in parallel, add()
@@ -37,6 +37,7 @@ struct KeySample {
   int64_t probe_positions = 0;         // likewise
   std::vector<uint64_t> build_keys;    // the valid ones, in the order of the positions
   std::vector<uint64_t> probe_keys;    // likewise
+  bool counted = false;                // step 2 was done: the members below say something
   std::vector<uint64_t> build_counts;  // of probe_keys[i], its number among all valid build rows
   uint64_t key_or = 0;                 // of all valid build keys and of the sampled probe keys
   uint64_t key_and = ~uint64_t{0};     // likewise

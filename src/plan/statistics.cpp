@@ -41,6 +41,7 @@ SampleStatistics sample_from_counts(const KeySample& sample, int64_t build_rows,
                                     int64_t probe_rows) {
   SampleStatistics statistics;
   statistics.sampled = true;
+  statistics.counted = sample.counted;
 
   uint64_t matching = 0;
   uint64_t pairs = 0;
@@ -50,10 +51,12 @@ SampleStatistics sample_from_counts(const KeySample& sample, int64_t build_rows,
     pairs += count;
     most = std::max(most, count);
   }
-  statistics.match_ratio =
-      sample.probe_positions == 0
-          ? 0
-          : static_cast<double>(matching) / static_cast<double>(sample.probe_positions);
+  if (sample.counted) {
+    statistics.match_ratio =
+        sample.probe_positions == 0
+            ? 0
+            : static_cast<double>(matching) / static_cast<double>(sample.probe_positions);
+  }
   if (matching > 0) {
     statistics.rows_per_match = static_cast<double>(pairs) / static_cast<double>(matching);
   }
@@ -69,8 +72,9 @@ SampleStatistics sample_from_counts(const KeySample& sample, int64_t build_rows,
   statistics.heaviest_probe_key =
       heaviest_share(sample.probe_keys, sample.probe_positions, probe_rows);
 
-  const bool saw_a_key = (sample.key_or & ~sample.key_and) != 0 || !sample.build_keys.empty() ||
-                         !sample.probe_keys.empty();
+  const bool saw_a_key =
+      sample.counted && ((sample.key_or & ~sample.key_and) != 0 || !sample.build_keys.empty() ||
+                         !sample.probe_keys.empty());
   if (saw_a_key) statistics.varying_key_bits = varying_bits(sample.key_or, sample.key_and);
   return statistics;
 }
@@ -101,6 +105,7 @@ SampleTable::SampleTable(const std::vector<uint64_t>& probe_keys)
 }
 
 void SampleTable::finish(const BuildCounts& scan, KeySample* sample) const {
+  sample->counted = true;
   sample->build_counts.clear();
   sample->build_counts.reserve(id_of_probe_key_.size());
   for (const int32_t id : id_of_probe_key_) {

@@ -111,7 +111,7 @@ plan::BuildCounts count_build_keys(base::Context& context, const columns::Column
 template <typename Key>
 plan::KeySample sample_of(base::Context& context, const columns::ColumnView& build_key,
                           int64_t build_rows, const columns::ColumnView& probe_key,
-                          int64_t probe_rows) {
+                          int64_t probe_rows, plan::SampleEffort effort) {
   plan::KeySample sample;
   auto const build_positions = plan::sample_positions(build_rows);
   auto const probe_positions = plan::sample_positions(probe_rows);
@@ -124,6 +124,7 @@ plan::KeySample sample_of(base::Context& context, const columns::ColumnView& bui
       static_cast<const SampledKeys*>(base::read_back(context, device, 2 * sizeof(SampledKeys)));
   sample.build_keys = valid_keys(host[0], build_positions);
   sample.probe_keys = valid_keys(host[1], probe_positions);
+  if (effort != plan::SampleEffort::kCounted) return sample;
   plan::SampleTable const table(sample.probe_keys);
   plan::BuildCounts scan;
   scan.counts.assign(static_cast<size_t>(table.distinct_keys()), 0);
@@ -136,9 +137,9 @@ plan::KeySample sample_of(base::Context& context, const columns::ColumnView& bui
 
 plan::KeySample sample_keys(base::Context& context, const columns::ColumnView& build_key,
                             int64_t build_rows, const columns::ColumnView& probe_key,
-                            int64_t probe_rows) {
+                            int64_t probe_rows, plan::SampleEffort effort) {
   return base::with_key_type(build_key.width, [&](auto zero) {
-    return sample_of<decltype(zero)>(context, build_key, build_rows, probe_key, probe_rows);
+    return sample_of<decltype(zero)>(context, build_key, build_rows, probe_key, probe_rows, effort);
   });
 }
 

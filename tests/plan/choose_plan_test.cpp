@@ -253,24 +253,28 @@ TEST(ChoosePlan, ExpectedRowsFollowTheSampleWithALittleRoom) {
 
 TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
   std::string why_not;
-  EXPECT_TRUE(needs_sample(request_of(kRows27, kRows27, 2), h200(), &why_not));
+  EXPECT_EQ(sample_effort(request_of(kRows27, kRows27, 2), h200(), &why_not),
+            SampleEffort::kCounted);
   EXPECT_EQ(why_not, "");
-  EXPECT_TRUE(needs_sample(request_of(1 << 22, kRows27, 1), h200()));
-  EXPECT_TRUE(needs_sample(request_of(1 << 24, 1 << 26, 1), base::cpu_facts(16)));
+  EXPECT_EQ(sample_effort(request_of(1 << 22, kRows27, 1), h200()), SampleEffort::kCounted);
+  EXPECT_EQ(sample_effort(request_of(1 << 24, 1 << 26, 1), base::cpu_facts(16)),
+            SampleEffort::kCounted);
 
-  EXPECT_FALSE(needs_sample(request_of(1 << 20, (1 << 20) - 1, 2), h200(), &why_not));
+  EXPECT_EQ(sample_effort(request_of(1 << 20, (1 << 20) - 1, 2), h200(), &why_not),
+            SampleEffort::kNone);
   EXPECT_EQ(why_not, "too few rows to be worth it");
-  EXPECT_FALSE(needs_sample(request_of(1 << 20, 1 << 20, 1), h200(), &why_not));
-  EXPECT_EQ(why_not, "it would cost more than a tenth of the join");
+  EXPECT_EQ(sample_effort(request_of(1 << 20, 1 << 20, 1), h200(), &why_not),
+            SampleEffort::kPositions);
+  EXPECT_EQ(why_not, "counting matches would cost more than a tenth of the join");
 
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.left.in_host_memory = true;
-  EXPECT_FALSE(needs_sample(request, h200(), &why_not));
+  EXPECT_EQ(sample_effort(request, h200(), &why_not), SampleEffort::kNone);
   EXPECT_EQ(why_not, "the copy over the host link outweighs every choice");
 
   request = request_of(kRows27, kRows27, 2);
   request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
-  EXPECT_FALSE(needs_sample(request, h200(), &why_not));
+  EXPECT_EQ(sample_effort(request, h200(), &why_not), SampleEffort::kNone);
   EXPECT_EQ(why_not, "no choice is left");
 }
 

@@ -49,6 +49,7 @@ inline PlanRequest pairs_request(int64_t left_rows, int64_t right_rows, int32_t 
 inline SampleStatistics sample_of(double match_ratio, int32_t varying_key_bits = 27) {
   SampleStatistics sample;
   sample.sampled = true;
+  sample.counted = true;
   sample.match_ratio = match_ratio;
   sample.varying_key_bits = varying_key_bits;
   return sample;
