@@ -1,4 +1,5 @@
 #include "src/cpu/batch_writer.hpp"
+#include "src/cpu/value_width.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,26 +12,6 @@ namespace {
 
 // Loads asked for before they are needed: more than a core keeps under way.
 constexpr uint32_t kAhead = 32;
-
-struct Bytes16 {
-  uint64_t low, high;
-};
-
-template <typename What>
-void with_width(uint32_t width, const What& what) {
-  switch (width) {
-    case 1:
-      return what(uint8_t{});
-    case 2:
-      return what(uint16_t{});
-    case 4:
-      return what(uint32_t{});
-    case 8:
-      return what(uint64_t{});
-    default:
-      return what(Bytes16{});
-  }
-}
 
 // room[i] = the value at base + i * stride.
 template <typename Value>

@@ -1,4 +1,5 @@
 #include "src/cpu/pack_rows.hpp"
+#include "src/cpu/value_width.hpp"
 
 #include <array>
 #include <cstring>
@@ -8,27 +9,6 @@
 namespace gpujoin::cpu {
 
 namespace {
-
-struct Bytes16 {
-  uint64_t low, high;
-};
-
-// Calls what(value of the unsigned type of that width).
-template <typename What>
-void with_width(int32_t width, const What& what) {
-  switch (width) {
-    case 1:
-      return what(uint8_t{});
-    case 2:
-      return what(uint16_t{});
-    case 4:
-      return what(uint32_t{});
-    case 8:
-      return what(uint64_t{});
-    default:
-      return what(Bytes16{});
-  }
-}
 
 // The rows to take: all from first on, or those listed.
 struct Selection {
