@@ -1,10 +1,10 @@
 #include "src/cpu/batch_writer.hpp"
-#include "src/cpu/value_width.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "src/cpu/pack_rows.hpp"
+#include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
 

@@ -1,10 +1,10 @@
 #include "src/cpu/pack_rows.hpp"
-#include "src/cpu/value_width.hpp"
 
 #include <array>
 #include <cstring>
 
 #include "src/cpu/key_hash.hpp"
+#include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
 
