@@ -392,17 +392,69 @@ typedef int32_t gpujoin_algorithm; /* a name for a whole combination */
 #define GPUJOIN_ALGORITHM_SMJ_OM 4    /* radix sort, merge path, gather transformed (Wu et al.) */
 #define GPUJOIN_ALGORITHM_SMJ_UM 5    /* the same with gather untransformed */
 #define GPUJOIN_ALGORITHM_CPU_RADIX 6 /* the CPU executor's radix-partitioned hash join */
+#define GPUJOIN_ALGORITHM_PHJ_UM \
+  7 /* bucket chains, co-partitions, gather untransformed (Sioulas et al., in Wu et al.). since 0.1 */
+#define GPUJOIN_ALGORITHM_ROW_MULTISET \
+  8 /* a multiset of row numbers, hashed in build and probe (Lin & Liao). since 0.1 */
+
+/* How columns in host memory reach the device; columns in device memory are read where they are. */
+typedef int32_t gpujoin_transfer;
+#define GPUJOIN_TRANSFER_NONE 1            /* nothing to transfer: all columns are on the device */
+#define GPUJOIN_TRANSFER_EXPLICIT_COPIES 2 /* each column copied before the join begins */
+#define GPUJOIN_TRANSFER_OVERLAPPED_COPIES \
+  3 /* copies on a stream of their own, under the transform of what has arrived */
+#define GPUJOIN_TRANSFER_MANAGED 4          /* managed memory, migrated by page faults (UMJ) */
+#define GPUJOIN_TRANSFER_MANAGED_PREFETCH 5 /* managed memory, prefetched (UMJ-PF) */
+#define GPUJOIN_TRANSFER_ZERO_COPY 6        /* kernels read host memory over the link */
+#define GPUJOIN_TRANSFER_PROBE_CHUNKS \
+  7 /* the build side kept on the device, the probe side in chunks, results back to host memory */
 
 typedef int32_t gpujoin_transform;
 #define GPUJOIN_TRANSFORM_NONE 1           /* keys stay where they are */
 #define GPUJOIN_TRANSFORM_RADIX_ONESWEEP 2 /* stable radix partition */
 #define GPUJOIN_TRANSFORM_RADIX_SORT 3     /* full sort of the varying key bits */
+#define GPUJOIN_TRANSFORM_HISTOGRAM_THREAD \
+  4 /* partition with a histogram for each thread (PTH). since 0.1 */
+#define GPUJOIN_TRANSFORM_HISTOGRAM_WARP \
+  5 /* partition with a histogram for each warp, by shuffles (WSH). since 0.1 */
+#define GPUJOIN_TRANSFORM_HISTOGRAM_BLOCK \
+  6 /* partition with a histogram for each block, by shared atomics (BSH). since 0.1 */
+#define GPUJOIN_TRANSFORM_BUCKET_CHAINS \
+  7 /* partitions as chains of buckets, without a histogram (PRBC). since 0.1 */
+#define GPUJOIN_TRANSFORM_MERGE_SORT 8 /* merge sort by merge path. since 0.1 */
+
+/* How partitions of unequal size are spread over thread blocks. Of matches that join partitions. */
+typedef int32_t gpujoin_skew;
+#define GPUJOIN_SKEW_NONE 1       /* one block joins one partition, whatever its size */
+#define GPUJOIN_SKEW_WORK_UNITS 2 /* heavy partitions are cut into units of bounded size */
+#define GPUJOIN_SKEW_REDISTRIBUTED_BLOCKS \
+  3 /* partitions get blocks in proportion to their size (Paul et al.) */
+#define GPUJOIN_SKEW_CHILD_KERNELS \
+  4 /* the block that meets a heavy partition launches a kernel for it (Rui & Tu) */
 
 typedef int32_t gpujoin_match;
 #define GPUJOIN_MATCH_GLOBAL_TABLE 1 /* one hash table in device memory */
 #define GPUJOIN_MATCH_CO_PARTITIONS \
   2 /* hash tables in shared memory, a pair of partitions at a time */
-#define GPUJOIN_MATCH_MERGE_PATH 3 /* lower and upper bounds in sorted keys */
+#define GPUJOIN_MATCH_MERGE_PATH 3 /* lower bounds by merge path, upper bounds by a local search */
+#define GPUJOIN_MATCH_NESTED_LOOP \
+  4 /* a pair of partitions at a time, every row with every row. since 0.1 */
+#define GPUJOIN_MATCH_MERGE_TWO_BOUNDS \
+  5 /* lower and upper bounds by a merge path each. since 0.1 */
+#define GPUJOIN_MATCH_MERGE_ONE_BOUND \
+  6 /* lower bounds only, where a check finds build keys unique; else as above. since 0.1 */
+#define GPUJOIN_MATCH_ROW_MULTISET \
+  7 /* a multiset of hash and row number; keys of 1 to 5 columns, verified. since 0.1 */
+
+/* How the match finds room for its pairs. */
+typedef int32_t gpujoin_output;
+#define GPUJOIN_OUTPUT_GROWN 1        /* blocks reserve exactly what they write */
+#define GPUJOIN_OUTPUT_COUNTED 2      /* of merges, which know their counts before they write */
+#define GPUJOIN_OUTPUT_THREAD_PAGES 3 /* each thread fills pages of page_pairs pairs. since 0.1 */
+#define GPUJOIN_OUTPUT_BLOCK_CHUNKS 4 /* each block fills chunks of page_pairs pairs. since 0.1 */
+#define GPUJOIN_OUTPUT_TWO_PASSES 5   /* count, sum, and match again to write. since 0.1 */
+#define GPUJOIN_OUTPUT_ESTIMATED_GROUPS \
+  6 /* groups of partitions whose estimated output fits; overflow is found and repaired. since 0.1 */
 
 typedef int32_t gpujoin_gather;
 #define GPUJOIN_GATHER_UNTRANSFORMED \
@@ -424,10 +476,17 @@ typedef struct gpujoin_plan_options {
   gpujoin_gather gather;       /* since 0.1 */
   gpujoin_side build_side; /* the side that is hashed or sorted into; 0 = the smaller. since 0.1 */
   int32_t
-      radix_bits; /* of RADIX_ONESWEEP and CPU_RADIX: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
+      radix_bits; /* of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
+  gpujoin_transfer transfer; /* ignored where every column is on the device. since 0.1 */
+  gpujoin_skew skew;         /* since 0.1 */
+  gpujoin_output output;     /* since 0.1 */
+  int32_t passes;     /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
+  int32_t page_pairs; /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
+  int32_t reserved;   /* zero */
+  int64_t probe_chunk_rows; /* of PROBE_CHUNKS: rows of a chunk. since 0.1 */
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \
-  { (uint32_t)sizeof(gpujoin_plan_options), 0, 0, 0, 0, 0, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_plan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* gpujoin_plan_create: choose how to join two relations of one context.
  *

@@ -107,13 +107,20 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
   if (given == nullptr) return GPUJOIN_PLAN_OPTIONS_INIT;
   gpujoin_plan_options const options = read_struct(given, "options");
   check_range(options.device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
-  check_range(options.algorithm, GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX,
+  check_range(options.algorithm, GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_ROW_MULTISET,
               "options.algorithm");
-  check_range(options.transform, 0, GPUJOIN_TRANSFORM_RADIX_SORT, "options.transform");
-  check_range(options.match, 0, GPUJOIN_MATCH_MERGE_PATH, "options.match");
+  check_range(options.transform, 0, GPUJOIN_TRANSFORM_MERGE_SORT, "options.transform");
+  check_range(options.match, 0, GPUJOIN_MATCH_ROW_MULTISET, "options.match");
   check_range(options.gather, 0, GPUJOIN_GATHER_TRANSFORMED, "options.gather");
   check_range(options.build_side, 0, GPUJOIN_SIDE_RIGHT, "options.build_side");
   check_range(options.radix_bits, 0, 16, "options.radix_bits");
+  check_range(options.transfer, 0, GPUJOIN_TRANSFER_PROBE_CHUNKS, "options.transfer");
+  check_range(options.skew, 0, GPUJOIN_SKEW_CHILD_KERNELS, "options.skew");
+  check_range(options.output, 0, GPUJOIN_OUTPUT_ESTIMATED_GROUPS, "options.output");
+  check_range(options.passes, 0, 2, "options.passes");
+  check_range(options.page_pairs, 0, 1 << 20, "options.page_pairs");
+  check_reserved(options.reserved, "options.reserved");
+  check_range(options.probe_chunk_rows, 0, UINT32_MAX - 1, "options.probe_chunk_rows");
   if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
     fail(GPUJOIN_ERROR_NO_DEVICE, "options.device is CUDA and the context runs on the CPU: %s",
          context.reason.c_str());

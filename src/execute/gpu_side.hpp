@@ -33,7 +33,7 @@ class GpuSide {
   const transform::PreparedKeys& prepared() const { return prepared_; }
   // by_position: the match is to write transformed positions, not row numbers of the input.
   match::MatchSide match_side(bool by_position) const;
-  const uint32_t* partition_offsets() const { return offsets_.as<uint32_t>(); }
+  kernels::PartitionView partitions() const;
 
   // Result columns with names and types, without values.
   std::vector<columns::ResultColumn> empty_columns() const;
@@ -68,10 +68,9 @@ class GpuSide {
   columns::DeviceColumn key_;
   std::vector<columns::DeviceColumn> payloads_;  // one an output column; empty for the key's
   transform::PreparedKeys prepared_;
-  transform::KeyBits bits_;
+  transform::Order order_;
   transform::Transformed ordered_;  // keys, and the first moved column
   size_t first_moved_ = kRowIds;    // which output column that is
-  base::Buffer offsets_;
 };
 
 // Whether the match writes transformed positions. Gather-transformed needs them. Gather-untransformed fetches a key output column

@@ -29,12 +29,12 @@ GpuSide::GpuSide(base::Context& context, const columns::Relation& relation, int3
 }
 
 void GpuSide::prepare(const plan::JoinPlan& plan) {
-  bool const mixed = plan.transform == plan::Transform::kRadixOnesweep;
+  bool const mixed = plan::partitions(plan.transform);
   prepared_ = transform::prepare_keys(context_, key_, relation_.rows, mixed);
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
-  bits_ = bits;
+  order_ = {plan.transform, bits, plan::passes_of(plan)};
   first_moved_ = kRowIds;
   if (plan.gather == plan::Gather::kTransformed) {
     for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
@@ -47,12 +47,22 @@ void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
 }
 
 transform::Transformed GpuSide::move(const transform::PreparedColumn& column) const {
-  return transform::order_by_key(context_, prepared_, column, bits_);
+  return transform::order_by_key(context_, prepared_, column, order_);
 }
 
 void GpuSide::find_partitions(int32_t radix_bits) {
-  offsets_ = transform::partition_offsets(context_, ordered_.keys.data(), key_.width,
-                                          prepared_.rows, radix_bits);
+  if (ordered_.offsets) return;
+  ordered_.offsets = transform::partition_offsets(context_, ordered_.keys.data(), key_.width,
+                                                  prepared_.rows, radix_bits);
+}
+
+kernels::PartitionView GpuSide::partitions() const {
+  kernels::PartitionView view{};
+  view.offsets = ordered_.offsets.as<uint32_t>();
+  view.buckets = ordered_.buckets.as<uint32_t>();
+  view.bucket_offsets = ordered_.bucket_offsets.as<uint32_t>();
+  view.bucket_bits = ordered_.bucket_bits;
+  return view;
 }
 
 match::MatchSide GpuSide::match_side(bool by_position) const {
@@ -178,22 +188,16 @@ bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const
 
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                      GpuSide& probe) {
-  switch (plan.transform) {
-    case plan::Transform::kNone:
-      return;
-    case plan::Transform::kRadixOnesweep:
-      for (GpuSide* side : {&build, &probe}) {
-        side->order(plan, {0, plan.radix_bits});
-        side->find_partitions(plan.radix_bits);
-      }
-      return;
-    case plan::Transform::kRadixSort: {
-      transform::KeyBits const bits =
-          transform::varying_bits(context, build.prepared(), probe.prepared());
-      build.order(plan, bits);
-      probe.order(plan, bits);
-      return;
+  if (plan::partitions(plan.transform)) {
+    for (GpuSide* side : {&build, &probe}) {
+      side->order(plan, {0, plan.radix_bits});
+      side->find_partitions(plan.radix_bits);
     }
+  } else if (plan::sorts(plan.transform)) {
+    transform::KeyBits const bits =
+        transform::varying_bits(context, build.prepared(), probe.prepared());
+    build.order(plan, bits);
+    probe.order(plan, bits);
   }
 }
 

@@ -26,11 +26,16 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
       match::global_table(context, key_width, build_keys, probe_keys, pairs);
       break;
     case plan::Match::kCoPartitions:
-      match::co_partitions(context, key_width, build_keys, build.partition_offsets(), probe_keys,
-                           probe.partition_offsets(), plan.radix_bits, pairs);
+    case plan::Match::kNestedLoop:
+      match::co_partitions(context, plan, key_width, build_keys, build.partitions(), probe_keys,
+                           probe.partitions(), pairs);
       break;
     case plan::Match::kMergePath:
-      match::merge_path(context, key_width, build_keys, probe_keys, pairs);
+    case plan::Match::kMergeTwoBounds:
+    case plan::Match::kMergeOneBound:
+      match::merge_path(context, plan, key_width, build_keys, probe_keys, pairs);
+      break;
+    case plan::Match::kRowMultiset:
       break;
   }
   pairs.finish();

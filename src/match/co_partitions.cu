@@ -80,12 +80,14 @@ void run(base::Context& context, const MatchSide& build, const uint32_t* build_o
 
 }  // namespace
 
-void co_partitions(base::Context& context, int32_t key_width, const MatchSide& build,
-                   const uint32_t* build_offsets, const MatchSide& probe,
-                   const uint32_t* probe_offsets, int32_t radix_bits, output::GrowingPairs& pairs) {
+void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+                   const MatchSide& build, const kernels::PartitionView& build_partitions,
+                   const MatchSide& probe, const kernels::PartitionView& probe_partitions,
+                   output::GrowingPairs& pairs) {
   if (build.rows == 0 || probe.rows == 0) return;
   base::with_key_type(key_width, [&](auto zero) {
-    run<decltype(zero)>(context, build, build_offsets, probe, probe_offsets, radix_bits, pairs);
+    run<decltype(zero)>(context, build, build_partitions.offsets, probe, probe_partitions.offsets,
+                        plan.radix_bits, pairs);
   });
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 
+#include "kernels/match/partition_view.hpp"
 #include "src/base/context.hpp"
 #include "src/output/growing_pairs.hpp"
+#include "src/plan/join_plan.hpp"
 
 namespace gpujoin::match {
 
@@ -19,13 +21,15 @@ struct MatchSide {
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs);
 
-// Co-partitions: offsets are [2^radix_bits + 1] uint32 of each side, keys are mixed.
-void co_partitions(base::Context& context, int32_t key_width, const MatchSide& build,
-                   const uint32_t* build_offsets, const MatchSide& probe,
-                   const uint32_t* probe_offsets, int32_t radix_bits, output::GrowingPairs& pairs);
+// Co-partitions, by hash table or nested loop, with the plan's skew and output: keys are mixed, both
+// sides have 2^plan.radix_bits partitions.
+void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+                   const MatchSide& build, const kernels::PartitionView& build_partitions,
+                   const MatchSide& probe, const kernels::PartitionView& probe_partitions,
+                   output::GrowingPairs& pairs);
 
-// Merge path over keys that ascend as unsigned bit patterns.
-void merge_path(base::Context& context, int32_t key_width, const MatchSide& build,
-                const MatchSide& probe, output::GrowingPairs& pairs);
+// Merge path over keys that ascend as unsigned bit patterns, with the plan's bounds.
+void merge_path(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+                const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs);
 
 }  // namespace gpujoin::match

@@ -33,8 +33,8 @@ void find_bounds(base::Context& context, const MatchSide& build, const MatchSide
 
 }  // namespace
 
-void merge_path(base::Context& context, int32_t key_width, const MatchSide& build,
-                const MatchSide& probe, output::GrowingPairs& pairs) {
+void merge_path(base::Context& context, const plan::JoinPlan&, int32_t key_width,
+                const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs) {
   if (build.rows == 0 || probe.rows == 0) return;
   base::Pool& pool = *context.device_pool;
   base::Buffer const lower =

@@ -1,6 +1,7 @@
 // candidates.cpp: the legal plans that have all that the caller named, or why there are none.
 #include "src/plan/candidates.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -12,7 +13,9 @@ namespace {
 // What is named, technique by technique: algorithm names are taken apart into these.
 struct Named {
   std::optional<Transform> transform;
+  std::optional<Skew> skew;
   std::optional<Match> match;
+  std::optional<Output> output;
   std::optional<Gather> gather;
 };
 
@@ -34,6 +37,8 @@ const Algorithm& algorithm_of(gpujoin_algorithm number) {
       {"SMJ-OM", sort, Match::kMergePath, Gather::kTransformed},
       {"SMJ-UM", sort, Match::kMergePath, Gather::kUntransformed},
       {"CPU-RADIX", sweep, Match::kCoPartitions, std::nullopt},
+      {"PHJ-UM", Transform::kBucketChains, Match::kCoPartitions, Gather::kUntransformed},
+      {"ROW-MULTISET", Transform::kNone, Match::kRowMultiset, Gather::kUntransformed},
   };
   return algorithms[number - 1];
 }
@@ -46,9 +51,12 @@ void check_number(const char* field, int32_t number, int32_t last) {
 
 void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
-  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_CPU_RADIX);
-  check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_SORT);
-  check_number("match", options.match, GPUJOIN_MATCH_MERGE_PATH);
+  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_ROW_MULTISET);
+  check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
+  check_number("transform", options.transform, GPUJOIN_TRANSFORM_MERGE_SORT);
+  check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
+  check_number("match", options.match, GPUJOIN_MATCH_ROW_MULTISET);
+  check_number("output", options.output, GPUJOIN_OUTPUT_ESTIMATED_GROUPS);
   check_number("gather", options.gather, GPUJOIN_GATHER_TRANSFORMED);
   check_number("build_side", options.build_side, GPUJOIN_SIDE_RIGHT);
 }
@@ -63,11 +71,19 @@ void name(const char* field, const char* algorithm, Technique meant,
   *named = meant;
 }
 
+template <typename Technique>
+std::optional<Technique> technique_of(int32_t number) {
+  if (number == 0) return std::nullopt;
+  return static_cast<Technique>(number);
+}
+
 Named named_in(const gpujoin_plan_options& options, Device device) {
   Named named;
-  if (options.transform != 0) named.transform = static_cast<Transform>(options.transform);
-  if (options.match != 0) named.match = static_cast<Match>(options.match);
-  if (options.gather != 0) named.gather = static_cast<Gather>(options.gather);
+  named.transform = technique_of<Transform>(options.transform);
+  named.skew = technique_of<Skew>(options.skew);
+  named.match = technique_of<Match>(options.match);
+  named.output = technique_of<Output>(options.output);
+  named.gather = technique_of<Gather>(options.gather);
   if (options.algorithm == GPUJOIN_ALGORITHM_AUTOMATIC) return named;
 
   const Algorithm& algorithm = algorithm_of(options.algorithm);
@@ -82,32 +98,88 @@ Named named_in(const gpujoin_plan_options& options, Device device) {
   return named;
 }
 
-// How much of what is named a plan has; naming radix bits speaks for the transform that has them.
-int32_t agreement(const JoinPlan& plan, const Named& named, int32_t radix_bits) {
-  const bool has_bits = radix_bits != 0 && plan.transform == Transform::kRadixOnesweep;
-  return (has_bits ? 1 : 0) + (named.transform == plan.transform ? 1 : 0) +
-         (named.match == plan.match ? 1 : 0) + (named.gather == plan.gather ? 1 : 0);
+// What the planner weighs against each other: the named, and for the rest the techniques that are
+// best for some workload. The others are for those who name them.
+Choices considered(const Named& named, Side build_side, int32_t passes) {
+  Choices choices;
+  choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort};
+  choices.skews = {Skew::kNone, Skew::kWorkUnits};
+  choices.matches = {Match::kGlobalTable, Match::kCoPartitions, Match::kMergePath};
+  choices.outputs = {Output::kGrown, Output::kCounted};
+  choices.build_sides = {build_side};
+  choices.passes = {passes};
+  if (named.transform) choices.transforms = {*named.transform};
+  if (named.skew) choices.skews = {*named.skew};
+  if (named.match) choices.matches = {*named.match};
+  if (named.output) choices.outputs = {*named.output};
+  if (named.gather) choices.gathers = {*named.gather};
+  return choices;
 }
 
-bool has_all(const JoinPlan& plan, const Named& named) {
-  return named.transform.value_or(plan.transform) == plan.transform &&
-         named.match.value_or(plan.match) == plan.match &&
-         named.gather.value_or(plan.gather) == plan.gather;
+// The same with every technique for what is not named.
+Choices conceivable(const Named& named, Side build_side, int32_t passes) {
+  Choices choices = considered(named, build_side, passes);
+  if (!named.transform) choices.transforms.clear();
+  if (!named.skew) choices.skews.clear();
+  if (!named.match) choices.matches.clear();
+  if (!named.output) choices.outputs.clear();
+  return choices;
+}
+
+// Work units are how partitions are joined unless something else is named.
+void drop_unbalanced(const Named& named, std::vector<JoinPlan>* plans) {
+  if (named.skew) return;
+  std::erase_if(*plans, [](const JoinPlan& plan) {
+    return joins_partitions(plan.match) && plan.skew == Skew::kNone;
+  });
+}
+
+template <typename Technique>
+int32_t agrees(const std::optional<Technique>& named, Technique value) {
+  return named == value ? 1 : 0;
+}
+
+// How much of what is named a plan has; naming a number speaks for the techniques that have it.
+int32_t agreement(const JoinPlan& plan, const Named& named, const gpujoin_plan_options& options) {
+  const bool has_bits = options.radix_bits != 0 && partitions(plan.transform);
+  const bool has_passes = options.passes != 0 && plan.passes != 0;
+  return (has_bits ? 1 : 0) + (has_passes ? 1 : 0) + agrees(named.transform, plan.transform) +
+         agrees(named.skew, plan.skew) + agrees(named.match, plan.match) +
+         agrees(named.output, plan.output) + agrees(named.gather, plan.gather);
+}
+
+void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
+  plan->radix_bits = options.radix_bits;
+  plan->passes = options.passes;
+  plan->page_pairs = options.page_pairs;
+  plan->probe_chunk_rows = options.probe_chunk_rows;
 }
 
 // The reason is that of the plan nearest to a legal one that has everything that was named.
-[[noreturn]] void fail_with_reason(const std::vector<JoinPlan>& legal, const Named& named,
-                                   int32_t radix_bits) {
+[[noreturn]] void fail_with_reason(Device device, const Named& named, Transfer transfer,
+                                   const gpujoin_plan_options& options) {
+  const std::vector<JoinPlan> legal = legal_plans(device);
   JoinPlan nearest = legal.front();
   for (const JoinPlan& plan : legal) {
-    if (agreement(plan, named, radix_bits) > agreement(nearest, named, radix_bits)) nearest = plan;
+    if (agreement(plan, named, options) > agreement(nearest, named, options)) nearest = plan;
   }
+  nearest.transfer = transfer;
   nearest.transform = named.transform.value_or(nearest.transform);
+  nearest.skew = named.skew.value_or(nearest.skew);
   nearest.match = named.match.value_or(nearest.match);
+  nearest.output = named.output.value_or(nearest.output);
   nearest.gather = named.gather.value_or(nearest.gather);
-  nearest.radix_bits = radix_bits;
+  set_numbers(options, &nearest);
   const std::string reason = why_illegal(nearest).value_or("the techniques do not fit together");
   base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", reason.c_str());
+}
+
+// Of columns that are on the device already, nothing is to transfer whatever is named.
+Transfer transfer_of(const PlanRequest& request, Device device) {
+  const bool to_copy = request.left.in_host_memory || request.right.in_host_memory;
+  if (device == Device::kCpu || !to_copy) return Transfer::kNone;
+  const int32_t named = request.options.transfer;
+  return named > GPUJOIN_TRANSFER_NONE ? static_cast<Transfer>(named) : Transfer::kExplicitCopies;
 }
 
 }  // namespace
@@ -131,29 +203,42 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
   const Named named = named_in(options, device);
   const Side build_side = build_side_of(request);
   const SideStatistics& build = build_side == Side::kLeft ? request.left : request.right;
+  const Transfer transfer = transfer_of(request, device);
 
-  const std::vector<JoinPlan> legal = legal_plans(device);
-  std::vector<JoinPlan> candidates;
-  for (JoinPlan plan : legal) {
-    if (plan.build_side != build_side || !has_all(plan, named)) continue;
-    plan.radix_bits = options.radix_bits;
-    // The CPU executor knows its row layout and threads, and chooses its own bits when 0.
-    if (device == Device::kCuda && plan.transform == Transform::kRadixOnesweep &&
-        plan.radix_bits == 0) {
-      plan.radix_bits = radix_bits_for(build.rows, build.key_width);
+  const auto complete = [&](std::vector<JoinPlan> plans) {
+    drop_unbalanced(named, &plans);
+    for (JoinPlan& plan : plans) {
+      set_numbers(options, &plan);
+      plan.transfer = transfer;
+      // The CPU executor knows its row layout and threads, and chooses its own bits when 0.
+      if (device == Device::kCuda && partitions(plan.transform) && plan.radix_bits == 0) {
+        const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
+                                              : 2 * most_bits_per_pass(plan.transform);
+        plan.radix_bits =
+            std::clamp(radix_bits_for(build.rows, build.key_width), std::max(plan.passes, 1), most);
+      }
     }
-    if (device == Device::kCuda && (request.left.in_host_memory || request.right.in_host_memory)) {
-      plan.transfer = Transfer::kExplicitCopies;
-    }
-    if (!why_illegal(plan)) candidates.push_back(plan);
+    std::erase_if(plans, [](const JoinPlan& plan) { return why_illegal(plan).has_value(); });
+    return plans;
+  };
+  std::vector<JoinPlan> candidates =
+      complete(plans_of(device, considered(named, build_side, options.passes)));
+  if (candidates.empty()) {
+    candidates = complete(plans_of(device, conceivable(named, build_side, options.passes)));
   }
-  if (candidates.empty()) fail_with_reason(legal, named, options.radix_bits);
+  if (candidates.empty()) fail_with_reason(device, named, transfer, options);
   return candidates;
 }
 
 std::string candidate_name(const JoinPlan& plan) {
-  if (plan.device == Device::kCuda) return algorithm_name(plan);
-  return algorithm_name(plan) + " " + to_text(plan.gather);
+  const std::string algorithm = algorithm_name(plan);
+  if (plan.device == Device::kCpu) return algorithm + " " + to_text(plan.gather);
+  if (!algorithm.empty()) return algorithm;
+  std::string name = base::text("%s+%s", to_text(plan.transform), to_text(plan.match));
+  if (joins_partitions(plan.match)) {
+    name += base::text("+%s+%s", to_text(plan.output), to_text(plan.skew));
+  }
+  return name + (plan.gather == Gather::kTransformed ? " OM" : " UM");
 }
 
 }  // namespace gpujoin::plan

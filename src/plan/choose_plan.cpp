@@ -131,7 +131,7 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
     reason = "too few rows to be worth it";
     return SampleEffort::kNone;
   }
-  if (candidates.front().transfer == Transfer::kExplicitCopies) {
+  if (candidates.front().transfer != Transfer::kNone) {
     reason = "the copy over the host link outweighs every choice";
     return SampleEffort::kNone;
   }

@@ -73,7 +73,7 @@ struct Cost {
 };
 
 int32_t sort_bits(const JoinPlan& plan, const JoinShape& shape) {
-  if (plan.transform == Transform::kRadixOnesweep) return partition_bits(plan, shape);
+  if (partitions(plan.transform)) return partition_bits(plan, shape);
   const int32_t width_bits = 8 * static_cast<int32_t>(shape.key_width);
   const int32_t varying = shape.sample.varying_key_bits;
   return varying > 0 ? std::min(varying, width_bits) : width_bits;
@@ -109,7 +109,7 @@ Cost transform_side(const JoinPlan& plan, const JoinShape& shape, const SideStat
     // Before a partition keys are mixed, and after it its offsets are found; a sort looks which
     // bits vary.
     const Traffic keys = traffic::read_keys(rows, shape.key_width);
-    if (plan.transform == Transform::kRadixOnesweep) {
+    if (partitions(plan.transform)) {
       cost += streamed(traffic::mix_keys(rows, shape.key_width) + keys, 2, facts);
     } else {
       cost += streamed(keys, 2, facts);
@@ -197,7 +197,7 @@ Cost match(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts
     return cost += probe_table(shape, facts);
   }
   const bool row_ids = plan.gather == Gather::kUntransformed;
-  const bool merge = plan.match == Match::kMergePath;
+  const bool merge = merges(plan.match);
   double rows = static_cast<double>(shape.build_rows + shape.probe_rows);
   Traffic moved;
   if (merge) {

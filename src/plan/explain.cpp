@@ -97,20 +97,19 @@ std::string stages_text(const PlanChoice& choice) {
   return lines;
 }
 
-// The techniques that the device has and the options excluded.
+// The algorithms that the device has and the options, or the planner, left out.
 std::string excluded_text(const PlanChoice& choice) {
   std::string names;
   for (const JoinPlan& plan : legal_plans(choice.plan.device)) {
-    if (plan.build_side != choice.plan.build_side) continue;
-    const bool considered =
-        std::any_of(choice.candidates.begin(), choice.candidates.end(), [&](const Candidate& c) {
-          return c.plan.match == plan.match && c.plan.gather == plan.gather;
-        });
+    if (plan.build_side != choice.plan.build_side || algorithm_name(plan).empty()) continue;
+    const bool considered = std::any_of(
+        choice.candidates.begin(), choice.candidates.end(),
+        [&](const Candidate& c) { return candidate_name(c.plan) == candidate_name(plan); });
     if (considered) continue;
     if (!names.empty()) names += ", ";
     names += candidate_name(plan);
   }
-  return names.empty() ? "" : "  not considered, as the options exclude them: " + names + "\n";
+  return names.empty() ? "" : "  not considered: " + names + "\n";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
-// join_plan.cpp: what plans are legal, and their text.
+// join_plan.cpp: what plans are legal.
 #include "src/plan/join_plan.hpp"
+
+#include <algorithm>
 
 #include "src/base/status.hpp"
 
@@ -9,190 +11,283 @@ namespace {
 constexpr int32_t kMostRadixBitsCuda = 16;
 constexpr int32_t kMostRadixBitsCpu = 14;
 
+constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
+constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_MERGE_SORT;
+constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
+constexpr int32_t kMatches = GPUJOIN_MATCH_ROW_MULTISET;
+constexpr int32_t kOutputs = GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
+
 bool known(const JoinPlan& plan) {
   const auto within = [](auto value, int32_t last) {
     return static_cast<int32_t>(value) >= 1 && static_cast<int32_t>(value) <= last;
   };
-  return within(plan.device, 2) && within(plan.transfer, 2) && within(plan.transform, 3) &&
-         within(plan.match, 3) && within(plan.output, 2) && within(plan.gather, 2) &&
+  return within(plan.device, 2) && within(plan.transfer, kTransfers) &&
+         within(plan.transform, kTransforms) && within(plan.skew, kSkews) &&
+         within(plan.match, kMatches) && within(plan.output, kOutputs) && within(plan.gather, 2) &&
          within(plan.build_side, 2);
 }
 
-std::optional<std::string> why_radix_bits_illegal(const JoinPlan& plan) {
+bool partitions_in_passes(Transform transform) {
+  return partitions(transform) && transform != Transform::kRadixOnesweep;
+}
+
+using Reason = std::optional<std::string>;
+
+// Leaves as they are built.
+Reason why_not_built(const JoinPlan& plan) {
+  const bool built = plan.transform <= Transform::kRadixSort && plan.skew <= Skew::kWorkUnits &&
+                     (plan.skew == Skew::kWorkUnits || !joins_partitions(plan.match)) &&
+                     plan.match <= Match::kMergePath && plan.output <= Output::kCounted &&
+                     plan.transfer <= Transfer::kExplicitCopies;
+  if (built) return std::nullopt;
+  return "one of the techniques is not built yet";
+}
+
+Reason why_cpu_illegal(const JoinPlan& plan) {
+  if (plan.transfer != Transfer::kNone) {
+    return base::text("transfer=%s is of CUDA plans: the CPU reads host memory where it is",
+                      to_text(plan.transfer));
+  }
   if (plan.transform != Transform::kRadixOnesweep) {
-    if (plan.radix_bits == 0) return std::nullopt;
-    return base::text("radix_bits=%d needs transform=radix_onesweep, not %s", plan.radix_bits,
+    return base::text("the CPU executor has transform=radix_onesweep only, not %s",
                       to_text(plan.transform));
   }
+  if (plan.match != Match::kCoPartitions) {
+    return base::text("the CPU executor has match=co_partitions only, not %s", to_text(plan.match));
+  }
+  if (plan.skew != Skew::kWorkUnits) {
+    return base::text("the CPU executor has skew=work_units only, not %s", to_text(plan.skew));
+  }
+  if (plan.output != Output::kGrown) {
+    return base::text("the CPU executor has output=grown only, not %s", to_text(plan.output));
+  }
+  return std::nullopt;
+}
+
+Reason why_match_illegal(const JoinPlan& plan) {
+  if (joins_partitions(plan.match) && !partitions(plan.transform)) {
+    return base::text("match=%s needs both sides partitioned, and transform=%s does not",
+                      to_text(plan.match), to_text(plan.transform));
+  }
+  if (merges(plan.match) && !sorts(plan.transform)) {
+    return base::text("match=%s needs both sides sorted, and transform=%s does not",
+                      to_text(plan.match), to_text(plan.transform));
+  }
+  const bool anywhere = !joins_partitions(plan.match) && !merges(plan.match);
+  if (anywhere && plan.transform != Transform::kNone) {
+    return base::text(
+        "match=%s finds keys wherever they are: transform=%s would be wasted, name transform=none",
+        to_text(plan.match), to_text(plan.transform));
+  }
+  return std::nullopt;
+}
+
+Reason why_output_illegal(const JoinPlan& plan) {
+  const bool counted = plan.output == Output::kCounted;
+  if (counted != merges(plan.match)) {
+    if (counted) {
+      return base::text("output=counted needs a match that knows its counts first, and %s does not",
+                        to_text(plan.match));
+    }
+    return base::text("match=%s knows its counts before it writes: its output is counted, not %s",
+                      to_text(plan.match), to_text(plan.output));
+  }
+  if (joins_partitions(plan.match) || counted || plan.output == Output::kGrown) return std::nullopt;
+  if (plan.match == Match::kRowMultiset && plan.output == Output::kTwoPasses) return std::nullopt;
+  return base::text("output=%s is of joins of partitions, not of match=%s", to_text(plan.output),
+                    to_text(plan.match));
+}
+
+Reason why_skew_illegal(const JoinPlan& plan) {
+  if (!joins_partitions(plan.match)) {
+    if (plan.skew == Skew::kNone) return std::nullopt;
+    return base::text("skew=%s spreads partitions over blocks, and match=%s has none",
+                      to_text(plan.skew), to_text(plan.match));
+  }
+  if (plan.skew != Skew::kChildKernels) return std::nullopt;
+  if (plan.output == Output::kGrown || plan.output == Output::kEstimatedGroups) {
+    return base::text(
+        "skew=child_kernels needs an output that is not resumed in the middle: thread_pages, "
+        "block_chunks or two_passes, not %s",
+        to_text(plan.output));
+  }
+  return std::nullopt;
+}
+
+Reason why_gather_illegal(const JoinPlan& plan) {
+  if (plan.gather == Gather::kUntransformed) return std::nullopt;
+  switch (plan.transform) {
+    case Transform::kNone:
+      return "gather=transformed needs a transform that moves payloads with their keys, and "
+             "transform=none moves nothing";
+    case Transform::kHistogramBlock:
+    case Transform::kBucketChains:
+      return base::text(
+          "gather=transformed needs a transform that puts equal keys in the same order with every "
+          "column, and transform=%s places rows by atomics",
+          to_text(plan.transform));
+    default:
+      return std::nullopt;
+  }
+}
+
+Reason why_numbers_illegal(const JoinPlan& plan) {
   const bool cpu = plan.device == Device::kCpu;
-  const int32_t most = cpu ? kMostRadixBitsCpu : kMostRadixBitsCuda;
-  if (plan.radix_bits >= 0 && plan.radix_bits <= most) return std::nullopt;
-  return base::text("radix_bits=%d is out of range: 1 to %d on %s", plan.radix_bits, most,
-                    cpu ? "the CPU" : "CUDA");
+  if (!partitions(plan.transform) && plan.radix_bits != 0) {
+    return base::text("radix_bits=%d needs a transform that partitions, not %s", plan.radix_bits,
+                      to_text(plan.transform));
+  }
+  if (plan.passes != 0 && (cpu || !partitions_in_passes(plan.transform))) {
+    return base::text("passes=%d needs a transform whose passes can be named, not %s", plan.passes,
+                      to_text(plan.transform));
+  }
+  if (plan.passes < 0 || plan.passes > 2) {
+    return base::text("passes=%d is out of range: 1 or 2", plan.passes);
+  }
+  int32_t most = cpu ? kMostRadixBitsCpu : kMostRadixBitsCuda;
+  if (plan.passes == 1) most = std::min(most, most_bits_per_pass(plan.transform));
+  if (partitions_in_passes(plan.transform)) {
+    most = std::min(most, 2 * most_bits_per_pass(plan.transform));
+  }
+  if (plan.radix_bits < 0 || plan.radix_bits > most) {
+    return base::text("radix_bits=%d is out of range: 1 to %d on %s with transform=%s%s",
+                      plan.radix_bits, most, cpu ? "the CPU" : "CUDA", to_text(plan.transform),
+                      plan.passes == 1 ? " in one pass" : "");
+  }
+  if (plan.passes == 2 && plan.radix_bits == 1) {
+    return "passes=2 needs radix_bits of 2 at least: each pass takes one";
+  }
+  const bool pages = plan.output == Output::kThreadPages || plan.output == Output::kBlockChunks;
+  if (plan.page_pairs != 0 && !pages) {
+    return base::text("page_pairs=%d needs output=thread_pages or block_chunks, not %s",
+                      plan.page_pairs, to_text(plan.output));
+  }
+  constexpr int32_t kMostPagePairs = 1 << 20;
+  if (plan.page_pairs < 0 || plan.page_pairs > kMostPagePairs) {
+    return base::text("page_pairs=%d is out of range: 1 to %d", plan.page_pairs, kMostPagePairs);
+  }
+  if (plan.probe_chunk_rows != 0 && plan.transfer != Transfer::kProbeChunks) {
+    return base::text("probe_chunk_rows needs transfer=probe_chunks, not %s",
+                      to_text(plan.transfer));
+  }
+  if (plan.probe_chunk_rows < 0) return "probe_chunk_rows is negative";
+  return std::nullopt;
+}
+
+template <typename Value>
+std::vector<Value> all_of(int32_t last) {
+  std::vector<Value> values;
+  for (int32_t i = 1; i <= last; ++i) values.push_back(static_cast<Value>(i));
+  return values;
 }
 
 }  // namespace
 
-const char* to_text(Transfer value) {
-  switch (value) {
-    case Transfer::kNone:
-      return "none";
-    case Transfer::kExplicitCopies:
-      return "explicit_copies";
-  }
-  return "unknown";
-}
-
-const char* to_text(Transform value) {
-  switch (value) {
-    case Transform::kNone:
-      return "none";
+bool partitions(Transform transform) {
+  switch (transform) {
     case Transform::kRadixOnesweep:
-      return "radix_onesweep";
-    case Transform::kRadixSort:
-      return "radix_sort";
+    case Transform::kHistogramThread:
+    case Transform::kHistogramWarp:
+    case Transform::kHistogramBlock:
+    case Transform::kBucketChains:
+      return true;
+    default:
+      return false;
   }
-  return "unknown";
 }
 
-const char* to_text(Match value) {
-  switch (value) {
-    case Match::kGlobalTable:
-      return "global_table";
-    case Match::kCoPartitions:
-      return "co_partitions";
-    case Match::kMergePath:
-      return "merge_path";
+bool sorts(Transform transform) {
+  return transform == Transform::kRadixSort || transform == Transform::kMergeSort;
+}
+
+bool joins_partitions(Match match) {
+  return match == Match::kCoPartitions || match == Match::kNestedLoop;
+}
+
+bool merges(Match match) {
+  return match == Match::kMergePath || match == Match::kMergeTwoBounds ||
+         match == Match::kMergeOneBound;
+}
+
+int32_t most_bits_per_pass(Transform transform) {
+  switch (transform) {
+    // A counter for each partition and thread, or warp, or block, in shared memory.
+    case Transform::kHistogramThread:
+      return 8;
+    case Transform::kHistogramWarp:
+      return 10;
+    case Transform::kHistogramBlock:
+    case Transform::kBucketChains:
+      return 12;
+    default:
+      return kMostRadixBitsCuda;
   }
-  return "unknown";
 }
 
-const char* to_text(Output value) {
-  switch (value) {
-    case Output::kGrown:
-      return "grown";
-    case Output::kCounted:
-      return "counted";
-  }
-  return "unknown";
+int32_t passes_of(const JoinPlan& plan) {
+  if (plan.passes != 0) return plan.passes;
+  return plan.radix_bits > most_bits_per_pass(plan.transform) ? 2 : 1;
 }
 
-const char* to_text(Gather value) {
-  switch (value) {
-    case Gather::kUntransformed:
-      return "untransformed";
-    case Gather::kTransformed:
-      return "transformed";
-  }
-  return "unknown";
-}
-
-const char* to_text(Side value) {
-  switch (value) {
-    case Side::kLeft:
-      return "left";
-    case Side::kRight:
-      return "right";
-  }
-  return "unknown";
-}
-
-std::string to_text(const JoinPlan& plan) {
-  std::string line = plan.device == Device::kCuda ? "cuda" : "cpu";
-  if (plan.transfer != Transfer::kNone) line += base::text(" transfer=%s", to_text(plan.transfer));
-  line += base::text(" build=%s transform=%s", to_text(plan.build_side), to_text(plan.transform));
-  if (plan.radix_bits != 0) line += base::text("(%d)", plan.radix_bits);
-  return line + base::text(" match=%s output=%s gather=%s", to_text(plan.match),
-                           to_text(plan.output), to_text(plan.gather));
-}
-
-std::string algorithm_name(const JoinPlan& plan) {
-  if (why_illegal(plan)) return "";
-  if (plan.device == Device::kCpu) return "CPU-RADIX";
-  const bool transformed = plan.gather == Gather::kTransformed;
-  switch (plan.match) {
-    case Match::kGlobalTable:
-      return "NOP";
-    case Match::kCoPartitions:
-      return transformed ? "PHJ-OM" : "PHJ-GFUR";
-    case Match::kMergePath:
-      return transformed ? "SMJ-OM" : "SMJ-UM";
-  }
-  return "";
-}
-
-std::optional<std::string> why_illegal(const JoinPlan& plan) {
+Reason why_illegal(const JoinPlan& plan) {
   if (!known(plan)) return "a field holds a number that names no technique";
   if (plan.device == Device::kCpu) {
-    if (plan.transfer != Transfer::kNone) {
-      return "transfer=explicit_copies is of CUDA plans: the CPU reads host memory where it is";
-    }
-    if (plan.transform != Transform::kRadixOnesweep) {
-      return base::text("the CPU executor has transform=radix_onesweep only, not %s",
-                        to_text(plan.transform));
-    }
+    if (auto reason = why_cpu_illegal(plan)) return reason;
   }
-  if (plan.transform == Transform::kNone && plan.gather == Gather::kTransformed) {
-    return "gather=transformed needs a transform that moves payloads with their keys, and "
-           "transform=none moves nothing";
+  for (const auto why : {why_not_built, why_match_illegal, why_output_illegal, why_skew_illegal,
+                         why_gather_illegal, why_numbers_illegal}) {
+    if (auto reason = why(plan)) return reason;
   }
-  switch (plan.match) {
-    case Match::kGlobalTable:
-      if (plan.transform != Transform::kNone) {
-        return base::text(
-            "match=global_table finds keys wherever they are: transform=%s would be wasted, name "
-            "transform=none",
-            to_text(plan.transform));
-      }
-      break;
-    case Match::kCoPartitions:
-      if (plan.transform != Transform::kRadixOnesweep) {
-        return base::text(
-            "match=co_partitions needs both sides partitioned by transform=radix_onesweep, not %s",
-            to_text(plan.transform));
-      }
-      break;
-    case Match::kMergePath:
-      if (plan.transform != Transform::kRadixSort) {
-        return base::text(
-            "match=merge_path needs both sides sorted by transform=radix_sort, not %s",
-            to_text(plan.transform));
-      }
-      break;
-  }
-  const bool counted = plan.output == Output::kCounted;
-  if (counted && plan.match != Match::kMergePath) {
-    return base::text("output=counted needs a match that knows its counts first, and %s does not",
-                      to_text(plan.match));
-  }
-  if (!counted && plan.match == Match::kMergePath) {
-    return "match=merge_path knows its counts before it writes: its output is counted, not grown";
-  }
-  return why_radix_bits_illegal(plan);
+  return std::nullopt;
 }
 
-std::vector<JoinPlan> legal_plans(Device device) {
+std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {
+  const auto or_all = [](const auto& named, int32_t last) {
+    using Value = typename std::decay_t<decltype(named)>::value_type;
+    return named.empty() ? all_of<Value>(last) : named;
+  };
   // Every combination is tried, so that this list and why_illegal cannot disagree.
   std::vector<JoinPlan> plans;
-  for (const Transform transform :
-       {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort}) {
-    for (const Match match : {Match::kGlobalTable, Match::kCoPartitions, Match::kMergePath}) {
-      for (const Output output : {Output::kGrown, Output::kCounted}) {
-        for (const Gather gather : {Gather::kUntransformed, Gather::kTransformed}) {
-          for (const Side build : {Side::kLeft, Side::kRight}) {
-            JoinPlan plan;
-            plan.device = device;
-            plan.transform = transform;
-            plan.match = match;
-            plan.output = output;
-            plan.gather = gather;
-            plan.build_side = build;
-            if (!why_illegal(plan)) plans.push_back(plan);
+  JoinPlan plan;
+  plan.device = device;
+  const auto outputs = or_all(choices.outputs, kOutputs);
+  const auto skews = or_all(choices.skews, kSkews);
+  const auto gathers = or_all(choices.gathers, GPUJOIN_GATHER_TRANSFORMED);
+  const auto sides = or_all(choices.build_sides, GPUJOIN_SIDE_RIGHT);
+  for (const Transform transform : or_all(choices.transforms, kTransforms)) {
+    plan.transform = transform;
+    for (const Match match : or_all(choices.matches, kMatches)) {
+      plan.match = match;
+      if (why_match_illegal(plan)) continue;
+      for (const Output output : outputs) {
+        plan.output = output;
+        for (const Skew skew : skews) {
+          plan.skew = skew;
+          for (const int32_t passes : choices.passes) {
+            plan.passes = passes;
+            for (const Gather gather : gathers) {
+              plan.gather = gather;
+              for (const Side build : sides) {
+                plan.build_side = build;
+                if (!why_illegal(plan)) plans.push_back(plan);
+              }
+            }
           }
         }
       }
     }
   }
+  return plans;
+}
+
+std::vector<JoinPlan> legal_plans(Device device) {
+  Choices all;
+  all.passes = {0, 1, 2};
+  std::vector<JoinPlan> plans = plans_of(device, all);
+  // Where passes can be named, 0 stands for one of the others.
+  std::erase_if(plans, [](const JoinPlan& plan) {
+    return plan.device == Device::kCuda && plan.passes == 0 && partitions_in_passes(plan.transform);
+  });
   return plans;
 }
 

@@ -14,27 +14,56 @@ namespace gpujoin::plan {
 
 enum class Device : int32_t { kCuda = GPUJOIN_DEVICE_CUDA, kCpu = GPUJOIN_DEVICE_CPU };
 
-// How host columns reach the device.
-enum class Transfer : int32_t { kNone = 1, kExplicitCopies = 2 };
+// How host columns reach the device. kNone: all columns are there already.
+enum class Transfer : int32_t {
+  kNone = GPUJOIN_TRANSFER_NONE,
+  kExplicitCopies = GPUJOIN_TRANSFER_EXPLICIT_COPIES,
+  kOverlappedCopies = GPUJOIN_TRANSFER_OVERLAPPED_COPIES,
+  kManaged = GPUJOIN_TRANSFER_MANAGED,
+  kManagedPrefetch = GPUJOIN_TRANSFER_MANAGED_PREFETCH,
+  kZeroCopy = GPUJOIN_TRANSFER_ZERO_COPY,
+  kProbeChunks = GPUJOIN_TRANSFER_PROBE_CHUNKS,
+};
 
 enum class Transform : int32_t {
   kNone = GPUJOIN_TRANSFORM_NONE,
   kRadixOnesweep = GPUJOIN_TRANSFORM_RADIX_ONESWEEP,
   kRadixSort = GPUJOIN_TRANSFORM_RADIX_SORT,
+  kHistogramThread = GPUJOIN_TRANSFORM_HISTOGRAM_THREAD,
+  kHistogramWarp = GPUJOIN_TRANSFORM_HISTOGRAM_WARP,
+  kHistogramBlock = GPUJOIN_TRANSFORM_HISTOGRAM_BLOCK,
+  kBucketChains = GPUJOIN_TRANSFORM_BUCKET_CHAINS,
+  kMergeSort = GPUJOIN_TRANSFORM_MERGE_SORT,
+};
+
+// How partitions of unequal size are spread over thread blocks.
+enum class Skew : int32_t {
+  kNone = GPUJOIN_SKEW_NONE,
+  kWorkUnits = GPUJOIN_SKEW_WORK_UNITS,
+  kRedistributedBlocks = GPUJOIN_SKEW_REDISTRIBUTED_BLOCKS,
+  kChildKernels = GPUJOIN_SKEW_CHILD_KERNELS,
 };
 
 enum class Match : int32_t {
   kGlobalTable = GPUJOIN_MATCH_GLOBAL_TABLE,
   kCoPartitions = GPUJOIN_MATCH_CO_PARTITIONS,
   kMergePath = GPUJOIN_MATCH_MERGE_PATH,
+  kNestedLoop = GPUJOIN_MATCH_NESTED_LOOP,
+  kMergeTwoBounds = GPUJOIN_MATCH_MERGE_TWO_BOUNDS,
+  kMergeOneBound = GPUJOIN_MATCH_MERGE_ONE_BOUND,
+  kRowMultiset = GPUJOIN_MATCH_ROW_MULTISET,
 };
 
 // How the match finds room for its pairs.
 enum class Output : int32_t {
   // Blocks reserve exactly what they write from a range that grows; nothing is probed twice.
-  kGrown = 1,
+  kGrown = GPUJOIN_OUTPUT_GROWN,
   // The match knows its counts before it writes: one exact allocation.
-  kCounted = 2,
+  kCounted = GPUJOIN_OUTPUT_COUNTED,
+  kThreadPages = GPUJOIN_OUTPUT_THREAD_PAGES,
+  kBlockChunks = GPUJOIN_OUTPUT_BLOCK_CHUNKS,
+  kTwoPasses = GPUJOIN_OUTPUT_TWO_PASSES,
+  kEstimatedGroups = GPUJOIN_OUTPUT_ESTIMATED_GROUPS,
 };
 
 enum class Gather : int32_t {
@@ -48,33 +77,63 @@ struct JoinPlan {
   Device device = Device::kCpu;
   Transfer transfer = Transfer::kNone;
   Transform transform = Transform::kNone;
+  Skew skew = Skew::kNone;
   Match match = Match::kGlobalTable;
   Output output = Output::kGrown;
   Gather gather = Gather::kUntransformed;
   Side build_side = Side::kLeft;
-  int32_t radix_bits = 0;     // of kRadixOnesweep: log2 of the number of partitions
-  int64_t expected_rows = 0;  // the first output capacity; wrong is slower, never incorrect
+  int32_t radix_bits = 0;  // of the partitioning transforms: log2 of the number of partitions
+  int32_t passes = 0;      // of the papers' partitionings: 1 or 2; 0 = as few as the bits allow
+  int32_t page_pairs = 0;  // of kThreadPages and kBlockChunks; 0 = the library decides
+  int64_t probe_chunk_rows = 0;  // of kProbeChunks; 0 = the library decides
+  int64_t expected_rows = 0;     // the first output capacity; wrong is slower, never incorrect
   auto operator<=>(const JoinPlan&) const = default;
 };
+
+// Families of techniques, which the stages share.
+bool partitions(Transform transform);
+bool sorts(Transform transform);
+bool joins_partitions(Match match);
+bool merges(Match match);
+// Of a partitioning in passes: partition bits that one pass can do. 16 for kRadixOnesweep, which
+// makes its own passes.
+int32_t most_bits_per_pass(Transform transform);
+// The passes of a plan of a partitioning transform: as named, or as few as its bits allow.
+int32_t passes_of(const JoinPlan& plan);
 
 // One line: "cuda build=left transform=radix_onesweep(15) match=co_partitions output=grown
 // gather=transformed".
 std::string to_text(const JoinPlan& plan);
 
-// The name of the paper's algorithm that the plan is, or "" ("PHJ-OM", "PHJ-GFUR", "SMJ-OM",
-// "SMJ-UM", "NOP", "CPU-RADIX").
+// The name of the paper's algorithm that the plan is, or "" ("PHJ-OM", "PHJ-GFUR", "PHJ-UM",
+// "SMJ-OM", "SMJ-UM", "NOP", "ROW-MULTISET", "CPU-RADIX").
 std::string algorithm_name(const JoinPlan& plan);
 
 // Why the plan cannot be executed, or nullopt when it can. The one legality function: executors,
 // planner and tests ask it.
 std::optional<std::string> why_illegal(const JoinPlan& plan);
 
-// Every legal combination of techniques for the device: what every_plan_test runs. radix_bits and
-// expected_rows are left 0.
+// The values that each field may take; an empty list is every value there is.
+struct Choices {
+  std::vector<Transform> transforms;
+  std::vector<Skew> skews;
+  std::vector<Match> matches;
+  std::vector<Output> outputs;
+  std::vector<Gather> gathers;
+  std::vector<Side> build_sides;
+  std::vector<int32_t> passes = {0};
+};
+
+// Every legal combination of the choices, of inputs that need no transfer.
+std::vector<JoinPlan> plans_of(Device device, const Choices& choices);
+
+// Every legal combination of techniques for the device, in one pass and in two where passes can be
+// named: what every_plan_test runs. Numbers other than passes are left 0.
 std::vector<JoinPlan> legal_plans(Device device);
 
 const char* to_text(Transfer value);
 const char* to_text(Transform value);
+const char* to_text(Skew value);
 const char* to_text(Match value);
 const char* to_text(Output value);
 const char* to_text(Gather value);

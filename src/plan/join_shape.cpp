@@ -110,7 +110,7 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
 
   // A side keeps, to the end, its mixed keys (a sort's are the input), its ordered keys and the
   // first column that was moved with them. Each move needs the sorter's own copy of what it moves.
-  const uint64_t mixed = plan.transform == Transform::kRadixOnesweep ? shape.key_width : 0;
+  const uint64_t mixed = partitions(plan.transform) ? shape.key_width : 0;
   uint64_t kept = 0;
   uint64_t ordering = 0;
   uint64_t reordering = 0;
@@ -125,7 +125,7 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
       reordering = std::max(reordering, rows * 2 * (shape.key_width + width));
     }
   }
-  const uint64_t bounds = plan.match == Match::kMergePath ? shape.probe_rows * 16 : 0;
+  const uint64_t bounds = merges(plan.match) ? shape.probe_rows * 16 : 0;
   return copies + kept + std::max({ordering, bounds + pairs, pairs + columns + reordering});
 }
 

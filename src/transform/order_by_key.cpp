@@ -8,8 +8,10 @@ template <typename Key>
 void radix_order(base::Context& context, const Key* keys, Key* keys_out, const void* values,
                  void* values_out, int32_t value_width, uint32_t rows, KeyBits bits);
 
-Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
-                         const PreparedColumn& column, KeyBits bits) {
+namespace {
+
+Transformed radix_ordered(base::Context& context, const PreparedKeys& keys,
+                          const PreparedColumn& column, KeyBits bits) {
   Transformed result;
   auto const key_width = static_cast<uint64_t>(keys.key_width);
   auto const value_width = static_cast<uint64_t>(column.width);
@@ -24,6 +26,20 @@ Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
                      column.data, result.values.data(), column.width, keys.rows, bits);
   });
   return result;
+}
+
+}  // namespace
+
+Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
+                         const PreparedColumn& column, const Order& order) {
+  switch (order.technique) {
+    case plan::Transform::kRadixOnesweep:
+    case plan::Transform::kRadixSort:
+      return radix_ordered(context, keys, column, order.bits);
+    default:
+      base::fail(GPUJOIN_ERROR_INTERNAL, "transform=%s orders nothing",
+                 plan::to_text(order.technique));
+  }
 }
 
 }  // namespace gpujoin::transform

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 
+#include "kernels/match/partition_view.hpp"
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
 #include "src/columns/device_column.hpp"
+#include "src/plan/join_plan.hpp"
 
 namespace gpujoin::transform {
 
@@ -50,15 +52,31 @@ PreparedColumn prepare_validity(base::Context& context, const PreparedKeys& keys
 // The original row number of each prepared row.
 PreparedColumn prepare_row_ids(base::Context& context, const PreparedKeys& keys);
 
-// Keys and one column, ordered by key bits; equal bits keep their order, so the same keys give the same order with any column.
+// How the transformed order comes about: the technique, the key bits that it goes by, and of a
+// partitioning in passes how many.
+struct Order {
+  plan::Transform technique = plan::Transform::kNone;
+  KeyBits bits;
+  int32_t passes = 1;
+};
+
+// Keys and one column in transformed order. Where plan::why_illegal allows gather=transformed, the
+// same keys give the same order with any column.
 struct Transformed {
-  base::Buffer keys;    // [rows] keys; empty when they were not wanted
-  base::Buffer values;  // [rows] values
+  base::Buffer keys;    // [places] keys; empty when they were not wanted
+  base::Buffer values;  // [places] values
+  // Of bucket chains, whose places are more than rows; empty for the others.
+  base::Buffer buckets;
+  base::Buffer bucket_offsets;
+  base::Buffer
+      offsets;  // [2^bits + 1] uint32: rows before each partition; empty: to be found in the keys
+  int32_t bucket_bits = 0;
 };
 Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
-                         const PreparedColumn& column, KeyBits bits);
+                         const PreparedColumn& column, const Order& order);
 
-// First position of each of 2^bits partitions, and the end: [2^bits + 1] uint32.
+// First position of each of 2^bits partitions, and the end: [2^bits + 1] uint32. Of keys whose
+// partitions are contiguous.
 base::Buffer partition_offsets(base::Context& context, const void* transformed_keys,
                                int32_t key_width, uint32_t rows, int32_t radix_bits);
 

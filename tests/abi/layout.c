@@ -87,7 +87,7 @@ int main(void) {
   OFFSET(gpujoin_join_spec, right_columns, 40);
   OFFSET(gpujoin_join_spec, left_column_count, 48);
   OFFSET(gpujoin_join_spec, right_column_count, 52);
-  SIZE(gpujoin_plan_options, 32);
+  SIZE(gpujoin_plan_options, 64);
   OFFSET(gpujoin_plan_options, struct_size, 0);
   OFFSET(gpujoin_plan_options, device, 4);
   OFFSET(gpujoin_plan_options, algorithm, 8);
@@ -96,6 +96,13 @@ int main(void) {
   OFFSET(gpujoin_plan_options, gather, 20);
   OFFSET(gpujoin_plan_options, build_side, 24);
   OFFSET(gpujoin_plan_options, radix_bits, 28);
+  OFFSET(gpujoin_plan_options, transfer, 32);
+  OFFSET(gpujoin_plan_options, skew, 36);
+  OFFSET(gpujoin_plan_options, output, 40);
+  OFFSET(gpujoin_plan_options, passes, 44);
+  OFFSET(gpujoin_plan_options, page_pairs, 48);
+  OFFSET(gpujoin_plan_options, reserved, 52);
+  OFFSET(gpujoin_plan_options, probe_chunk_rows, 56);
   SIZE(gpujoin_page, 40);
   OFFSET(gpujoin_page, struct_size, 0);
   OFFSET(gpujoin_page, reserved, 4);

@@ -25,7 +25,11 @@ std::shared_ptr<base::Context> open_context(gpujoin_device device) {
 gpujoin_plan_options options_of(const plan::JoinPlan& plan) {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   options.device = static_cast<gpujoin_device>(plan.device);
+  options.transfer = static_cast<gpujoin_transfer>(plan.transfer);
   options.transform = static_cast<gpujoin_transform>(plan.transform);
+  options.skew = static_cast<gpujoin_skew>(plan.skew);
+  options.output = static_cast<gpujoin_output>(plan.output);
+  options.passes = plan.passes;
   options.match = static_cast<gpujoin_match>(plan.match);
   options.gather = static_cast<gpujoin_gather>(plan.gather);
   options.build_side = static_cast<gpujoin_side>(plan.build_side);

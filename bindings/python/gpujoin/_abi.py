@@ -37,9 +37,47 @@ ALGORITHMS = {
     "smj_om": 4,
     "smj_um": 5,
     "cpu_radix": 6,
+    "phj_um": 7,
+    "row_multiset": 8,
 }
-TRANSFORMS = {"auto": 0, "none": 1, "radix_onesweep": 2, "radix_sort": 3}
-MATCHES = {"auto": 0, "global_table": 1, "co_partitions": 2, "merge_path": 3}
+
+
+def _numbered(*names: str) -> dict[str, int]:
+    return {name: number for number, name in enumerate(("auto", *names))}
+
+
+TRANSFERS = _numbered(
+    "none",
+    "explicit_copies",
+    "overlapped_copies",
+    "managed",
+    "managed_prefetch",
+    "zero_copy",
+    "probe_chunks",
+)
+TRANSFORMS = _numbered(
+    "none",
+    "radix_onesweep",
+    "radix_sort",
+    "histogram_thread",
+    "histogram_warp",
+    "histogram_block",
+    "bucket_chains",
+    "merge_sort",
+)
+SKEWS = _numbered("none", "work_units", "redistributed_blocks", "child_kernels")
+MATCHES = _numbered(
+    "global_table",
+    "co_partitions",
+    "merge_path",
+    "nested_loop",
+    "merge_two_bounds",
+    "merge_one_bound",
+    "row_multiset",
+)
+OUTPUTS = _numbered(
+    "grown", "counted", "thread_pages", "block_chunks", "two_passes", "estimated_groups"
+)
 GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2}
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
@@ -130,6 +168,13 @@ class PlanOptions(Struct):
         ("gather", c_int32),
         ("build_side", c_int32),
         ("radix_bits", c_int32),
+        ("transfer", c_int32),
+        ("skew", c_int32),
+        ("output", c_int32),
+        ("passes", c_int32),
+        ("page_pairs", c_int32),
+        ("reserved", c_int32),
+        ("probe_chunk_rows", c_int64),
     ]
 
 

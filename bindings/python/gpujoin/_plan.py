@@ -87,6 +87,12 @@ def plan(
     match: str | None = None,
     gather: str | None = None,
     radix_bits: int | None = None,
+    transfer: str | None = None,
+    skew: str | None = None,
+    output: str | None = None,
+    passes: int | None = None,
+    page_pairs: int | None = None,
+    probe_chunk_rows: int | None = None,
 ) -> Plan:
     """Chooses how to inner-join two tables on one key.
 
@@ -101,10 +107,12 @@ def plan(
                  A right column whose name left has too is called name + suffix, in select and in
                  the output, whichever columns are selected. [] = none: num_rows and pairs only.
     pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first
-    algorithm    auto, nop, phj_om, phj_gfur, smj_om, smj_um, cpu_radix (gpujoin.h, section 7)
+    algorithm    auto, nop, phj_om, phj_gfur, phj_um, smj_om, smj_um, row_multiset, cpu_radix
+                 (gpujoin.h, section 7)
     build_side   auto, left, right: the side that is hashed or sorted into
     context      None = a shared one, on device "auto"
-    device, transform, match, gather, radix_bits
+    device, transfer, transform, skew, match, output, gather,
+    radix_bits, passes, page_pairs, probe_chunk_rows
                  single choices of the plan, as in gpujoin_plan_options; names are in lower case
                  and without their prefix: transform="radix_onesweep", radix_bits=10
 
@@ -135,6 +143,12 @@ def plan(
         gather=choose("gather", _abi.GATHERS, gather),
         build_side=choose("build_side", _abi.SIDES, build_side),
         radix_bits=radix_bits or 0,
+        transfer=choose("transfer", _abi.TRANSFERS, transfer),
+        skew=choose("skew", _abi.SKEWS, skew),
+        output=choose("output", _abi.OUTPUTS, output),
+        passes=passes or 0,
+        page_pairs=page_pairs or 0,
+        probe_chunk_rows=probe_chunk_rows or 0,
     )
 
     carried = [
@@ -157,12 +171,12 @@ def plan(
         setattr(spec, side + "_columns", _int32(positions))
         setattr(spec, side + "_column_count", len(positions))
     exported = [c for side in inputs for c in carried if c.side == side]
-    output = _result_columns(inputs, selected, exported, pairs, has_pairs)
+    result_columns = _result_columns(inputs, selected, exported, pairs, has_pairs)
 
     handle = _abi.Handle("plan")
     parts = *relations, ctypes.byref(spec), ctypes.byref(options)
     context._call_long("plan_create", context._handle, *parts, out=handle)
-    return Plan(context, handle, output, has_pairs)
+    return Plan(context, handle, result_columns, has_pairs)
 
 
 def join(left: Any, right: Any, left_on: str, *arguments: Any, **named: Any) -> Result:

@@ -1,0 +1,99 @@
+// plan_text.cpp: plans and techniques as text.
+#include <iterator>
+
+#include "src/base/status.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+// Names stand in the order of the values, which count from 1.
+template <typename Value, size_t kCount>
+const char* name_of(Value value, const char* const (&names)[kCount]) {
+  const auto number = static_cast<int32_t>(value);
+  return number >= 1 && number <= static_cast<int32_t>(kCount) ? names[number - 1] : "unknown";
+}
+
+}  // namespace
+
+const char* to_text(Transfer value) {
+  static const char* const names[] = {"none",        "explicit_copies",  "overlapped_copies",
+                                      "managed",     "managed_prefetch", "zero_copy",
+                                      "probe_chunks"};
+  return name_of(value, names);
+}
+
+const char* to_text(Transform value) {
+  static const char* const names[] = {
+      "none",           "radix_onesweep",  "radix_sort",    "histogram_thread",
+      "histogram_warp", "histogram_block", "bucket_chains", "merge_sort"};
+  return name_of(value, names);
+}
+
+const char* to_text(Skew value) {
+  static const char* const names[] = {"none", "work_units", "redistributed_blocks",
+                                      "child_kernels"};
+  return name_of(value, names);
+}
+
+const char* to_text(Match value) {
+  static const char* const names[] = {"global_table", "co_partitions",    "merge_path",
+                                      "nested_loop",  "merge_two_bounds", "merge_one_bound",
+                                      "row_multiset"};
+  return name_of(value, names);
+}
+
+const char* to_text(Output value) {
+  static const char* const names[] = {"grown",        "counted",    "thread_pages",
+                                      "block_chunks", "two_passes", "estimated_groups"};
+  return name_of(value, names);
+}
+
+const char* to_text(Gather value) {
+  static const char* const names[] = {"untransformed", "transformed"};
+  return name_of(value, names);
+}
+
+const char* to_text(Side value) {
+  static const char* const names[] = {"left", "right"};
+  return name_of(value, names);
+}
+
+std::string to_text(const JoinPlan& plan) {
+  std::string line = plan.device == Device::kCuda ? "cuda" : "cpu";
+  if (plan.transfer != Transfer::kNone) line += base::text(" transfer=%s", to_text(plan.transfer));
+  if (plan.probe_chunk_rows != 0) {
+    line += base::text("(%lld)", static_cast<long long>(plan.probe_chunk_rows));
+  }
+  line += base::text(" build=%s transform=%s", to_text(plan.build_side), to_text(plan.transform));
+  if (plan.passes != 0) {
+    line += base::text("(%d,%d)", plan.radix_bits, plan.passes);
+  } else if (plan.radix_bits != 0) {
+    line += base::text("(%d)", plan.radix_bits);
+  }
+  if (plan.skew != Skew::kNone) line += base::text(" skew=%s", to_text(plan.skew));
+  line += base::text(" match=%s output=%s", to_text(plan.match), to_text(plan.output));
+  if (plan.page_pairs != 0) line += base::text("(%d)", plan.page_pairs);
+  return line + base::text(" gather=%s", to_text(plan.gather));
+}
+
+std::string algorithm_name(const JoinPlan& plan) {
+  if (why_illegal(plan)) return "";
+  if (plan.device == Device::kCpu) return "CPU-RADIX";
+  const bool transformed = plan.gather == Gather::kTransformed;
+  const bool is_usual = plan.skew == Skew::kNone || plan.skew == Skew::kWorkUnits;
+  if (!is_usual || plan.passes != 0) return "";
+  if (plan.output == Output::kCounted && plan.match == Match::kMergePath &&
+      plan.transform == Transform::kRadixSort) {
+    return transformed ? "SMJ-OM" : "SMJ-UM";
+  }
+  if (plan.output != Output::kGrown) return "";
+  if (plan.match == Match::kGlobalTable) return "NOP";
+  if (plan.match == Match::kRowMultiset) return "ROW-MULTISET";
+  if (plan.match != Match::kCoPartitions || plan.skew != Skew::kWorkUnits) return "";
+  if (plan.transform == Transform::kBucketChains) return "PHJ-UM";
+  if (plan.transform != Transform::kRadixOnesweep) return "";
+  return transformed ? "PHJ-OM" : "PHJ-GFUR";
+}
+
+}  // namespace gpujoin::plan
