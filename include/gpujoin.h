@@ -36,7 +36,7 @@
  * - The calling thread's current CUDA device is the same after a call as before it.
  * - Nothing is printed, thrown across this boundary or aborted; the library never exits the process.
  * - fork: a context made before fork() answers GPUJOIN_ERROR_FORKED in the child.
- * - NULL: a NULL key matches nothing, not even NULL (SQL). NULL payloads are kept.
+ * - NULL: a NULL in any key column matches nothing, not even NULL (SQL). NULL payloads are kept.
  * - Order: the order of the output rows is not specified.
  */
 #ifndef GPUJOIN_H
@@ -220,8 +220,8 @@ GPUJOIN_API void gpujoin_context_destroy(gpujoin_context* context);
  * A relation describes columns of equal length. It copies no data: the memory must stay valid and unchanged until the
  * relation and every plan made from it are destroyed. Results own their memory and need neither.
  *
- * Types are fixed-width. Keys are 4 or 8 bytes: INT32, UINT32, INT64, UINT64, DATE32, DATE64, TIMESTAMP_*; the two keys of a
- * join must have the same type. Payloads are any type below.
+ * Types are fixed-width. Key columns are 4 or 8 bytes: INT32, UINT32, INT64, UINT64, DATE32, DATE64, TIMESTAMP_*; the two sides
+ * of a join must have the same types in the same order. Payloads are any type below.
  */
 typedef struct gpujoin_relation gpujoin_relation;
 
@@ -360,11 +360,13 @@ typedef int32_t gpujoin_join_kind;
 typedef struct gpujoin_join_spec {
   uint32_t struct_size;
   gpujoin_join_kind kind; /* required. since 0.1 */
-  int32_t key_count;      /* of left_keys and right_keys; 1 in this version. since 0.1 */
+  int32_t
+      key_count; /* of left_keys and right_keys: 1 to 5 columns, all of which must be equal. since 0.1 */
   int32_t
       output; /* GPUJOIN_OUTPUT_* or-ed; 0 = COLUMNS when columns are named, else PAIRS. since 0.1 */
-  const int32_t* left_keys;  /* column positions in the left relation */
-  const int32_t* right_keys; /* column positions in the right relation */
+  const int32_t* left_keys; /* column positions in the left relation */
+  const int32_t*
+      right_keys; /* as many in the right relation; types are compared pairwise and must be the same */
   const int32_t*
       left_columns; /* output columns of the left relation, any order, keys allowed, repeats allowed */
   const int32_t*

@@ -27,6 +27,19 @@ constexpr int kCoPartitionBlocksPerSm = 3;
 // Global table: probe rows of one work unit, and resident blocks.
 constexpr int kProbeThreads = 256;
 constexpr int kProbeBlocksPerSm = 6;
+
+// Row multiset: a tile of lanes reads a window of as many slots, 8 bytes each: one sector of 32 bytes, the least that a random
+// access costs.
+constexpr int kMultisetTile = 4;
+constexpr int kMultisetThreads = 256;
+constexpr int kMultisetBlocksPerSm = 6;
+// Probe rows that a warp takes at once.
+constexpr int kMultisetUnitRows = 256;
+// Full windows that an insertion walks through before it asks how far its sequence is full.
+constexpr uint32_t kMultisetLongWalk = 8;
+// Pairs that a warp gathers before it writes them.
+constexpr uint32_t kWarpBufferPairs = 256;
+
 // Merge path: elements (build + probe, or rows + pairs) of one tile, eight a thread.
 constexpr int kMergeThreads = 256;
 constexpr int kMergeItems = 8;

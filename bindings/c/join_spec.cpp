@@ -29,16 +29,35 @@ std::string describe(const ColumnView& column, int32_t index, const std::string&
   return text + " of Arrow format \"" + column.arrow_format + "\"";
 }
 
-int32_t checked_key(const Relation& relation, const int32_t* keys, const char* argument) {
+std::string element(const std::string& argument, size_t index) {
+  return argument + "[" + std::to_string(index) + "]";
+}
+
+std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
+                                  const char* argument) {
   check_given(keys, argument);
-  std::string const name = std::string(argument) + "[0]";
-  const ColumnView& key = column_of(relation, keys[0], name);
-  if (!columns::is_key_type(key.type)) {
-    fail(GPUJOIN_ERROR_TYPE,
-         "%s cannot be a key: keys are integers, dates and timestamps of 4 or 8 bytes",
-         describe(key, keys[0], name).c_str());
+  std::vector<int32_t> checked(keys, keys + count);
+  for (size_t i = 0; i < checked.size(); ++i) {
+    std::string const name = element(argument, i);
+    const ColumnView& key = column_of(relation, checked[i], name);
+    if (!columns::is_key_type(key.type)) {
+      fail(GPUJOIN_ERROR_TYPE,
+           "%s cannot be a key: keys are integers, dates and timestamps of 4 or 8 bytes",
+           describe(key, checked[i], name).c_str());
+    }
   }
-  return keys[0];
+  return checked;
+}
+
+void check_key_types(const columns::JoinSpec& spec, const Relation& left, const Relation& right) {
+  for (size_t i = 0; i < spec.left_keys.size(); ++i) {
+    const ColumnView& left_key = left.columns[static_cast<size_t>(spec.left_keys[i])];
+    const ColumnView& right_key = right.columns[static_cast<size_t>(spec.right_keys[i])];
+    if (left_key.type == right_key.type) continue;
+    fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
+         describe(left_key, spec.left_keys[i], element("spec.left_keys", i)).c_str(),
+         describe(right_key, spec.right_keys[i], element("spec.right_keys", i)).c_str());
+  }
 }
 
 std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* indices,
@@ -49,7 +68,7 @@ std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* in
   std::vector<int32_t> checked;
   checked.reserve(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
-    std::string const name = argument + "[" + std::to_string(i) + "]";
+    std::string const name = element(argument, static_cast<size_t>(i));
     const ColumnView& column = column_of(relation, indices[i], name);
     if (column.type == 0) {
       fail(GPUJOIN_ERROR_TYPE,
@@ -72,22 +91,16 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
          known.kind);
   }
   check_range(known.key_count, 1, INT32_MAX, "spec.key_count");
-  if (known.key_count != 1) {
-    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on one key column",
-         known.key_count);
+  if (known.key_count > columns::kMostKeys) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on 1 to %d key columns",
+         known.key_count, columns::kMostKeys);
   }
   check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
 
   columns::JoinSpec spec;
-  spec.left_key = checked_key(left, known.left_keys, "spec.left_keys");
-  spec.right_key = checked_key(right, known.right_keys, "spec.right_keys");
-  const ColumnView& left_key = left.columns[static_cast<size_t>(spec.left_key)];
-  const ColumnView& right_key = right.columns[static_cast<size_t>(spec.right_key)];
-  if (left_key.type != right_key.type) {
-    fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
-         describe(left_key, spec.left_key, "spec.left_keys[0]").c_str(),
-         describe(right_key, spec.right_key, "spec.right_keys[0]").c_str());
-  }
+  spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
+  spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
+  check_key_types(spec, left, right);
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
       checked_columns(right, known.right_columns, known.right_column_count, "right");

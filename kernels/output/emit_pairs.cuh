@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "kernels/output/pair_sink.hpp"
+#include "kernels/output/reserve_pairs.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -46,7 +47,7 @@ class BlockEmitter {
     unsigned long long sums = 0;
     Scan(shared_.scan).ExclusiveSum(mine, offset, sums);
     unsigned long long const total = sums >> 16;
-    if (threadIdx.x == 0 && total != 0) shared_.base = reserve(total);
+    if (threadIdx.x == 0 && total != 0) shared_.base = reserve_pairs(sink_, total);
     __syncthreads();  // also: the scan's storage may be used again
     if (total == 0) return true;
     unsigned long long base = shared_.base;
@@ -74,17 +75,8 @@ class BlockEmitter {
   }
 
  private:
-  static constexpr unsigned long long kRefused = ~0ULL;
-
   __device__ static uint32_t round_of(uint32_t count) {
     return count < kEmitItems ? count : static_cast<uint32_t>(kEmitItems);
-  }
-
-  __device__ unsigned long long reserve(unsigned long long total) {
-    unsigned long long const base = atomicAdd(&sink_.counters->reserved, total);
-    if (base + total <= sink_.capacity) return base;
-    atomicMin(&sink_.counters->filled, base);
-    return kRefused;
   }
 
   __device__ void write_round(unsigned long long base, uint32_t pairs) {

@@ -124,6 +124,43 @@ constexpr Traffic global_table_group(uint64_t build_rows, uint64_t probe_rows, u
           build_rows * 6 * kSectorBytes + probe_rows * 2 * kSectorBytes};
 }
 
+// Slots of the row multiset: windows of four, load at most one half, and a directory of long sequences.
+constexpr uint64_t row_multiset_slots(uint64_t build_rows) {
+  const uint64_t slots = global_table_slots(build_rows);
+  return slots < 4 ? 4 : slots;
+}
+constexpr uint64_t row_multiset_long_sequences(uint64_t build_rows) {
+  const uint64_t entries = row_multiset_slots(build_rows) / 512;
+  return entries < 64 ? 64 : entries;
+}
+constexpr uint64_t row_multiset_bytes(uint64_t build_rows) {
+  return row_multiset_slots(build_rows) * kTableSlotBytes +
+         row_multiset_long_sequences(build_rows) * 16;
+}
+
+// The table is cleared, all key columns are read, and each insert reads and writes back a sector.
+constexpr Traffic row_multiset_build(uint64_t rows, uint64_t key_bytes) {
+  return {row_multiset_bytes(rows) + rows * key_bytes, rows * 2 * kSectorBytes};
+}
+
+// Each probe row reads its key columns and one window of four slots, each four pairs after a row's first another. A pair is
+// verified in the key columns of both rows, at random on the build side. verified_columns: 0 for one key of 4 bytes, which the
+// slot holds.
+constexpr Traffic row_multiset_count(uint64_t probe_rows, uint64_t key_bytes,
+                                     uint64_t verified_columns, uint64_t pairs) {
+  const uint64_t more = pairs > probe_rows ? (pairs - probe_rows) / 4 : 0;
+  const uint64_t compared = verified_columns > 0 ? pairs * key_bytes : 0;
+  return {probe_rows * key_bytes + compared,
+          (probe_rows + more + pairs * verified_columns) * kSectorBytes};
+}
+
+// The same walk, and the pairs are written.
+constexpr Traffic row_multiset_retrieve(uint64_t probe_rows, uint64_t key_bytes,
+                                        uint64_t verified_columns, uint64_t pairs) {
+  return row_multiset_count(probe_rows, key_bytes, verified_columns, pairs) +
+         Traffic{pairs * kPairBytes, 0};
+}
+
 // Bounds: both sides' keys are read, lower bound and count written for each probe row. Sum: counts
 // are read, 8-byte offsets written. Expand: lower bounds and offsets are read, pairs written.
 constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,

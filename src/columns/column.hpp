@@ -40,10 +40,14 @@ struct Relation {
       nullptr;  // a cudaEvent_t* of an imported device array, awaited by the stream before first use
 };
 
+// Most columns that a key may have.
+inline constexpr int32_t kMostKeys = 5;
+
 // The validated join specification, by value.
 struct JoinSpec {
-  int32_t left_key = 0;
-  int32_t right_key = 0;
+  // 1 to kMostKeys columns of each side, compared pairwise.
+  std::vector<int32_t> left_keys = {0};
+  std::vector<int32_t> right_keys = {0};
   bool pairs = false;
   bool materialize = false;
   std::vector<int32_t> left_columns;

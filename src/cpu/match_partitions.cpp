@@ -81,8 +81,8 @@ struct WorkerState {
 
 template <typename Key>
 void match(base::Context& context, Workers& workers, const PartitionedRows& build,
-           const PartitionedRows& probe, const std::vector<OutputSource>& sources,
-           OutputRows& output) {
+           const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+           const std::vector<OutputSource>& sources, OutputRows& output) {
   std::vector<std::unique_ptr<WorkerState<Key>>> states(static_cast<size_t>(workers.threads()));
   for_each_co_partition<Key>(
       context, workers, build, probe,
@@ -94,6 +94,9 @@ void match(base::Context& context, Workers& workers, const PartitionedRows& buil
         PartitionRows const of_probe{&probe.layout, probe.rows_of(partition)};
         auto const flush = [&] {
           workers.poll();
+          if constexpr (sizeof(Key) == sizeof(uint64_t)) {
+            if (!verified.empty()) drop_unequal(verified, state->batch);
+          }
           state->writer.write(state->batch, of_build, of_probe);
         };
         state->batch.rows = 0;
@@ -126,12 +129,12 @@ uint64_t count(base::Context& context, Workers& workers, const PartitionedRows& 
 }  // namespace
 
 void match_partitions(base::Context& context, Workers& workers, const PartitionedRows& build,
-                      const PartitionedRows& probe, const std::vector<OutputSource>& sources,
-                      OutputRows& output) {
+                      const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+                      const std::vector<OutputSource>& sources, OutputRows& output) {
   if (build.layout.key_bytes == 4) {
-    match<uint32_t>(context, workers, build, probe, sources, output);
+    match<uint32_t>(context, workers, build, probe, verified, sources, output);
   } else {
-    match<uint64_t>(context, workers, build, probe, sources, output);
+    match<uint64_t>(context, workers, build, probe, verified, sources, output);
   }
 }
 

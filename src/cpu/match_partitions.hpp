@@ -7,21 +7,24 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "src/cpu/batch_writer.hpp"
+#include "src/cpu/key_columns.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
 
 namespace gpujoin::cpu {
 
-// All matches, written to the output column by column as `sources` say.
+// All matches, written to the output column by column as `sources` say. verified: the key columns
+// behind a key that is their hash; empty where the key is a column.
 void match_partitions(base::Context& context, Workers& workers, const PartitionedRows& build,
-                      const PartitionedRows& probe, const std::vector<OutputSource>& sources,
-                      OutputRows& output);
+                      const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+                      const std::vector<OutputSource>& sources, OutputRows& output);
 
-// The number of matches.
+// The number of matches, before any is verified.
 uint64_t count_partitions_matches(base::Context& context, Workers& workers,
                                   const PartitionedRows& build, const PartitionedRows& probe);
 

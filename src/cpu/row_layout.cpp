@@ -14,10 +14,11 @@ const CarriedColumn* RowLayout::find(const columns::ColumnView* column) const {
   return nullptr;
 }
 
-RowLayout layout_rows(const columns::Relation& relation, int32_t key,
-                      const std::vector<int32_t>& output_columns, bool pairs, plan::Gather gather) {
+RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnView& key,
+                      const std::vector<int32_t>& output_columns, bool row_numbers,
+                      plan::Gather gather) {
   RowLayout layout;
-  layout.key = &relation.columns[static_cast<size_t>(key)];
+  layout.key = &key;
   layout.key_bytes = static_cast<uint32_t>(layout.key->width);
 
   // The key itself is at hand in every match: it is neither carried nor fetched.
@@ -30,7 +31,7 @@ RowLayout layout_rows(const columns::Relation& relation, int32_t key,
   bool const carries = gather == plan::Gather::kTransformed;
 
   uint32_t end = layout.key_bytes;
-  if (pairs || (!carries && !payloads.empty())) {
+  if (row_numbers || (!carries && !payloads.empty())) {
     layout.has_row_number = true;
     layout.row_number_offset = end;
     end += static_cast<uint32_t>(sizeof(uint32_t));

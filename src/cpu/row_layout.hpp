@@ -40,8 +40,10 @@ struct RowLayout {
   const CarriedColumn* find(const columns::ColumnView* column) const;
 };
 
-// output_columns: of this side, empty when nothing is materialized.
-RowLayout layout_rows(const columns::Relation& relation, int32_t key,
-                      const std::vector<int32_t>& output_columns, bool pairs, plan::Gather gather);
+// key: of the relation, or the hashes of several keys. output_columns: of this side, empty when
+// nothing is materialized. row_numbers: wanted whatever is materialized.
+RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnView& key,
+                      const std::vector<int32_t>& output_columns, bool row_numbers,
+                      plan::Gather gather);
 
 }  // namespace gpujoin::cpu

@@ -19,7 +19,8 @@ plan::KeySample sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
 std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
   base::Context& context = *join.context;
   plan::JoinPlan const& plan = join.choice.plan;
-  if (auto const why = plan::why_illegal(plan)) {
+  auto const key_count = static_cast<int32_t>(join.spec.left_keys.size());
+  if (auto const why = plan::why_illegal(plan, key_count)) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());
   }
   bool const cuda = plan.device == plan::Device::kCuda;

@@ -19,27 +19,32 @@ namespace gpujoin::execute {
 
 class GpuSide {
  public:
-  // Transfers the key and the output columns; waits for nothing.
-  GpuSide(base::Context& context, const columns::Relation& relation, int32_t key,
-          const std::vector<int32_t>& output_columns);
+  // Transfers the keys and the output columns; waits for nothing.
+  GpuSide(base::Context& context, const columns::Relation& relation,
+          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
 
-  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition.
+  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition. The row multiset's stay in their columns.
   void prepare(const plan::JoinPlan& plan);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
   void find_partitions(int32_t radix_bits);
 
-  int32_t key_width() const { return key_.width; }
+  int32_t key_width() const { return keys_.front().width; }
   const transform::PreparedKeys& prepared() const { return prepared_; }
   // by_position: the match is to write transformed positions, not row numbers of the input.
   match::MatchSide match_side(bool by_position) const;
+  // For the match that compares keys in their columns.
+  match::KeyRows key_rows() const;
   kernels::PartitionView partitions() const;
 
   // Result columns with names and types, without values.
   std::vector<columns::ResultColumn> empty_columns() const;
   // What the null counters are sized by.
   size_t nullable_columns() const;
-  bool is_key(size_t output_column) const { return output_columns_[output_column] == key_index_; }
+  static constexpr size_t kNoKey = SIZE_MAX;
+  // Which key column an output column is, or kNoKey.
+  size_t key_number(size_t output_column) const;
+  bool is_key(size_t output_column) const { return key_number(output_column) != kNoKey; }
 
   // Gathers of the payloads by row number in the input.
   void request_untransformed(columns::ResultColumn* targets,
@@ -52,7 +57,7 @@ class GpuSide {
   // Row numbers in the input of transformed positions: [pairs] uint32.
   columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs);
   // Where a key output column comes from: the transformed keys, or the input column.
-  materialize::Source key_source(bool by_position) const;
+  materialize::Source key_source(bool by_position, size_t key_number) const;
   bool has_key_output() const;
 
  private:
@@ -63,10 +68,10 @@ class GpuSide {
 
   base::Context& context_;
   const columns::Relation& relation_;
-  int32_t key_index_;
+  const std::vector<int32_t>& key_indices_;
   const std::vector<int32_t>& output_columns_;
-  columns::DeviceColumn key_;
-  std::vector<columns::DeviceColumn> payloads_;  // one an output column; empty for the key's
+  std::vector<columns::DeviceColumn> keys_;
+  std::vector<columns::DeviceColumn> payloads_;  // one an output column; empty for a key's
   transform::PreparedKeys prepared_;
   transform::Order order_;
   transform::Transformed ordered_;  // keys, and the first moved column

@@ -14,12 +14,15 @@ const uint8_t* bytes_of(const base::Buffer& buffer) { return buffer.as<uint8_t>(
 
 }  // namespace
 
-GpuSide::GpuSide(base::Context& context, const columns::Relation& relation, int32_t key,
-                 const std::vector<int32_t>& output_columns)
-    : context_(context), relation_(relation), key_index_(key), output_columns_(output_columns) {
+GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
+                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns)
+    : context_(context), relation_(relation), key_indices_(keys), output_columns_(output_columns) {
   base::await(context, relation.ready_event);
   auto const& columns = relation.columns;
-  key_ = transfer::to_device(context, columns[static_cast<size_t>(key)], relation.rows);
+  for (int32_t const key : keys) {
+    keys_.push_back(
+        transfer::to_device(context, columns[static_cast<size_t>(key)], relation.rows));
+  }
   payloads_.resize(output_columns.size());
   for (size_t i = 0; i < output_columns.size(); ++i) {
     if (is_key(i)) continue;
@@ -28,9 +31,20 @@ GpuSide::GpuSide(base::Context& context, const columns::Relation& relation, int3
   }
 }
 
+size_t GpuSide::key_number(size_t output_column) const {
+  auto const found =
+      std::find(key_indices_.begin(), key_indices_.end(), output_columns_[output_column]);
+  if (found == key_indices_.end()) return kNoKey;
+  return static_cast<size_t>(found - key_indices_.begin());
+}
+
 void GpuSide::prepare(const plan::JoinPlan& plan) {
+  if (plan.match == plan::Match::kRowMultiset) {
+    prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
+    return;
+  }
   bool const mixed = plan::partitions(plan.transform);
-  prepared_ = transform::prepare_keys(context_, key_, relation_.rows, mixed);
+  prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
@@ -52,7 +66,7 @@ transform::Transformed GpuSide::move(const transform::PreparedColumn& column) co
 
 void GpuSide::find_partitions(int32_t radix_bits) {
   if (ordered_.offsets) return;
-  ordered_.offsets = transform::partition_offsets(context_, ordered_.keys.data(), key_.width,
+  ordered_.offsets = transform::partition_offsets(context_, ordered_.keys.data(), key_width(),
                                                   prepared_.rows, radix_bits);
 }
 
@@ -74,6 +88,10 @@ match::MatchSide GpuSide::match_side(bool by_position) const {
     side.row_ids = ordered ? ordered_.values.as<uint32_t>() : prepared_.source_rows;
   }
   return side;
+}
+
+match::KeyRows GpuSide::key_rows() const {
+  return {keys_, prepared_.rows, prepared_.source_rows};
 }
 
 std::vector<columns::ResultColumn> GpuSide::empty_columns() const {
@@ -161,15 +179,17 @@ columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs)
 }
 
 bool GpuSide::has_key_output() const {
-  return std::find(output_columns_.begin(), output_columns_.end(), key_index_) !=
-         output_columns_.end();
+  for (size_t i = 0; i < output_columns_.size(); ++i) {
+    if (is_key(i)) return true;
+  }
+  return false;
 }
 
-materialize::Source GpuSide::key_source(bool by_position) const {
+materialize::Source GpuSide::key_source(bool by_position, size_t key_number) const {
   materialize::Source source;
-  source.width = key_.width;
+  source.width = keys_[key_number].width;
   if (!by_position) {
-    source.data = key_.data;
+    source.data = keys_[key_number].data;
   } else {
     source.data = ordered_.keys.data();
     source.unmix = prepared_.mixed;
@@ -220,8 +240,9 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
   bool const by_position = matches_by_position(plan, build, probe);
   std::vector<materialize::Request> key_requests;
   for (size_t i = 0; i < result.columns.size(); ++i) {
-    bool const is_key = i < left_columns ? left.is_key(i) : right.is_key(i - left_columns);
-    if (is_key) key_requests.push_back({probe.key_source(by_position), &result.columns[i]});
+    size_t const key = i < left_columns ? left.key_number(i) : right.key_number(i - left_columns);
+    if (key == GpuSide::kNoKey) continue;
+    key_requests.push_back({probe.key_source(by_position, key), &result.columns[i]});
   }
 
   uint64_t const rows = pairs.rows();

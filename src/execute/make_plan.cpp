@@ -9,17 +9,20 @@ namespace gpujoin::execute {
 
 namespace {
 
-plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
+plan::SideStatistics describe(const columns::Relation& relation, const std::vector<int32_t>& keys,
                               const std::vector<int32_t>& output_columns, bool materialize) {
-  columns::ColumnView const& key_column = relation.columns[static_cast<size_t>(key)];
   plan::SideStatistics side;
   side.rows = relation.rows;
-  side.key_width = key_column.width;
-  side.key_nullable = key_column.validity != nullptr;
-  side.in_host_memory = key_column.memory != base::Memory::kDevice;
+  side.key_width = 0;
+  for (int32_t const key : keys) {
+    columns::ColumnView const& key_column = relation.columns[static_cast<size_t>(key)];
+    side.key_width += key_column.width;
+    side.key_nullable = side.key_nullable || key_column.validity != nullptr;
+    side.in_host_memory = side.in_host_memory || key_column.memory != base::Memory::kDevice;
+  }
   if (materialize) {
     for (int32_t const column : output_columns) {
-      if (column == key) {
+      if (std::find(keys.begin(), keys.end(), column) != keys.end()) {
         side.key_is_output = true;
       } else {
         columns::ColumnView const& payload = relation.columns[static_cast<size_t>(column)];
@@ -47,10 +50,11 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   plan::PlanRequest& request = join.request;
   request.options = options;
   request.left =
-      describe(*join.left, join.spec.left_key, join.spec.left_columns, join.spec.materialize);
+      describe(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right =
-      describe(*join.right, join.spec.right_key, join.spec.right_columns, join.spec.materialize);
+      describe(*join.right, join.spec.right_keys, join.spec.right_columns, join.spec.materialize);
   request.pairs = join.spec.pairs;
+  request.key_count = static_cast<int32_t>(join.spec.left_keys.size());
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
   bool const device_inputs = !request.left.in_host_memory || !request.right.in_host_memory;
@@ -68,8 +72,8 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
     bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
     auto const& build = build_left ? *join.left : *join.right;
     auto const& probe = build_left ? *join.right : *join.left;
-    int32_t const build_key = build_left ? join.spec.left_key : join.spec.right_key;
-    int32_t const probe_key = build_left ? join.spec.right_key : join.spec.left_key;
+    int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
+    int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
     plan::KeySample const keys =
         on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
                     : sample_on_gpu(*join.context, build, build_key, probe, probe_key, effort);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/base/status.hpp"
+#include "src/cpu/key_columns.hpp"
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/radix_partition.hpp"
@@ -48,23 +49,47 @@ class StageTimes {
 
 struct Sides {
   bool build_is_left = true;
+  std::vector<cpu::ComparedColumns> verified;  // key columns, where the key is their hash
   std::array<cpu::PartitionedRows, 2> rows;  // build, probe
   cpu::PartitionedRows& build() { return rows[0]; }
   cpu::PartitionedRows& probe() { return rows[1]; }
 };
 
-Sides lay_out(const PlannedJoin& join) {
+// The hashes of several key columns, until the rows are partitioned; empty for one.
+struct KeyHashes {
+  cpu::HashedKeys left;
+  cpu::HashedKeys right;
+};
+
+bool has_several_keys(const PlannedJoin& join) { return join.spec.left_keys.size() > 1; }
+
+std::vector<cpu::ComparedColumns> compared_columns(const PlannedJoin& join, bool build_is_left) {
+  std::vector<cpu::ComparedColumns> compared;
+  for (size_t i = 0; i < join.spec.left_keys.size(); ++i) {
+    auto const* left = &join.left->columns[static_cast<size_t>(join.spec.left_keys[i])];
+    auto const* right = &join.right->columns[static_cast<size_t>(join.spec.right_keys[i])];
+    compared.push_back(build_is_left ? cpu::ComparedColumns{left, right}
+                                     : cpu::ComparedColumns{right, left});
+  }
+  return compared;
+}
+
+Sides lay_out(const PlannedJoin& join, const KeyHashes& hashes) {
   plan::JoinPlan const& plan = join.choice.plan;
   columns::JoinSpec const& spec = join.spec;
+  bool const hashed = has_several_keys(join);
   static const std::vector<int32_t> kNone;
-  auto const left =
-      cpu::layout_rows(*join.left, spec.left_key, spec.materialize ? spec.left_columns : kNone,
-                       spec.pairs, plan.gather);
-  auto const right =
-      cpu::layout_rows(*join.right, spec.right_key, spec.materialize ? spec.right_columns : kNone,
-                       spec.pairs, plan.gather);
+  auto const layout_of = [&](const columns::Relation& relation, const std::vector<int32_t>& keys,
+                             const cpu::HashedKeys& hash, const std::vector<int32_t>& columns) {
+    auto const& key = hashed ? hash.view : relation.columns[static_cast<size_t>(keys.front())];
+    return cpu::layout_rows(relation, key, spec.materialize ? columns : kNone,
+                            spec.pairs || hashed, plan.gather);
+  };
+  auto const left = layout_of(*join.left, spec.left_keys, hashes.left, spec.left_columns);
+  auto const right = layout_of(*join.right, spec.right_keys, hashes.right, spec.right_columns);
   Sides sides;
   sides.build_is_left = plan.build_side == plan::Side::kLeft;
+  if (hashed) sides.verified = compared_columns(join, sides.build_is_left);
   sides.build().layout = sides.build_is_left ? left : right;
   sides.probe().layout = sides.build_is_left ? right : left;
   auto const left_rows = static_cast<uint64_t>(join.left->rows);
@@ -135,22 +160,24 @@ std::unique_ptr<cpu::OutputRows> match(const PlannedJoin& join, cpu::Workers& wo
   }
   auto const write = [&](uint64_t capacity) {
     auto output = std::make_unique<cpu::OutputRows>(context, shapes, capacity);
-    cpu::match_partitions(context, workers, sides.build(), sides.probe(), sources, *output);
+    cpu::match_partitions(context, workers, sides.build(), sides.probe(), sides.verified, sources,
+                          *output);
     return output;
   };
+  std::string const verified = sides.verified.empty() ? "" : "verified ";
   if (join.choice.plan.output == plan::Output::kGrown) {
     // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
     auto const expected =
         static_cast<uint64_t>(std::max<int64_t>(join.choice.plan.expected_rows, 0));
     uint64_t const probe_rows = sides.probe().begin.back();
     try {
-      *technique = "co_partitions, grown";
+      *technique = verified + "co_partitions, grown";
       return write(std::max(expected + expected / 8, probe_rows));
     } catch (const base::Error& error) {
       if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
     }
   }
-  *technique = "co_partitions, counted";
+  *technique = verified + "co_partitions, counted";
   return write(cpu::count_partitions_matches(context, workers, sides.build(), sides.probe()));
 }
 
@@ -185,12 +212,21 @@ void on_cpu(const PlannedJoin& join, columns::JoinResult& result) {
   cpu::Workers workers(context);
   StageTimes times(join, result.statistics);
 
-  Sides sides = lay_out(join);
+  KeyHashes hashes;
+  std::string key_technique;
+  if (has_several_keys(join)) {
+    hashes.left = cpu::hash_keys(context, workers, *join.left, join.spec.left_keys);
+    hashes.right = cpu::hash_keys(context, workers, *join.right, join.spec.right_keys);
+    key_technique = "hash of " + std::to_string(join.spec.left_keys.size()) + " keys, ";
+  }
+  Sides sides = lay_out(join, hashes);
   std::vector<cpu::OutputSource> const sources = output_sources(join, sides);
 
   cpu::partition_rows(context, workers, sides.rows);
   uint64_t const rows_bytes = sides.build().rows.bytes() + sides.probe().rows.bytes();
-  times.end("transform", "radix_onesweep(" + std::to_string(sides.build().radix_bits) + ")",
+  hashes = {};
+  times.end("transform",
+            key_technique + "radix_onesweep(" + std::to_string(sides.build().radix_bits) + ")",
             2 * rows_bytes);
 
   std::string technique;

@@ -36,6 +36,7 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
       match::merge_path(context, plan, key_width, build_keys, probe_keys, pairs);
       break;
     case plan::Match::kRowMultiset:
+      match::row_multiset(context, plan, build.key_rows(), probe.key_rows(), pairs);
       break;
   }
   pairs.finish();
@@ -50,8 +51,8 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   StageClock clock(context, join.choice.predicted, result.statistics.stages);
 
   clock.begin("transfer");
-  GpuSide left(context, *join.left, join.spec.left_key, join.spec.left_columns);
-  GpuSide right(context, *join.right, join.spec.right_key, join.spec.right_columns);
+  GpuSide left(context, *join.left, join.spec.left_keys, join.spec.left_columns);
+  GpuSide right(context, *join.right, join.spec.right_keys, join.spec.right_columns);
   GpuSide& build = build_left ? left : right;
   GpuSide& probe = build_left ? right : left;
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "kernels/match/partition_view.hpp"
 #include "src/base/context.hpp"
+#include "src/columns/device_column.hpp"
 #include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -31,5 +33,17 @@ void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t k
 // Merge path over keys that ascend as unsigned bit patterns, with the plan's bounds.
 void merge_path(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
                 const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs);
+
+// One side's key columns where they lie, and the rows that take part.
+struct KeyRows {
+  std::span<const columns::DeviceColumn> keys;
+  uint32_t rows = 0;
+  const uint32_t* row_numbers = nullptr;  // [rows] those without a NULL in any key; null: all
+};
+
+// A multiset of hash and row number over 1 to 5 key columns, pairwise of the same widths. Pairs are row numbers. With
+// plan.output two_passes matches are counted before they are written.
+void row_multiset(base::Context& context, const plan::JoinPlan& plan, const KeyRows& build,
+                  const KeyRows& probe, output::GrowingPairs& pairs);
 
 }  // namespace gpujoin::match

@@ -100,11 +100,13 @@ Named named_in(const gpujoin_plan_options& options, Device device) {
 
 // What the planner weighs against each other: the named, and for the rest the techniques that are
 // best for some workload. The others are for those who name them.
-Choices considered(const Named& named, Side build_side, int32_t passes) {
+Choices considered(const Named& named, int32_t key_count, Device device, Side build_side,
+                   int32_t passes) {
   Choices choices;
   choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort};
   choices.skews = {Skew::kNone, Skew::kWorkUnits};
   choices.matches = {Match::kGlobalTable, Match::kCoPartitions, Match::kMergePath};
+  if (key_count > 1 && device == Device::kCuda) choices.matches = {Match::kRowMultiset};
   choices.outputs = {Output::kGrown, Output::kCounted};
   choices.build_sides = {build_side};
   choices.passes = {passes};
@@ -117,8 +119,7 @@ Choices considered(const Named& named, Side build_side, int32_t passes) {
 }
 
 // The same with every technique for what is not named.
-Choices conceivable(const Named& named, Side build_side, int32_t passes) {
-  Choices choices = considered(named, build_side, passes);
+Choices conceivable(Choices choices, const Named& named) {
   if (!named.transform) choices.transforms.clear();
   if (!named.skew) choices.skews.clear();
   if (!named.match) choices.matches.clear();
@@ -157,8 +158,12 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
 
 // The reason is that of the plan nearest to a legal one that has everything that was named.
 [[noreturn]] void fail_with_reason(Device device, const Named& named, Transfer transfer,
-                                   const gpujoin_plan_options& options) {
-  const std::vector<JoinPlan> legal = legal_plans(device);
+                                   const PlanRequest& request) {
+  const gpujoin_plan_options& options = request.options;
+  std::vector<JoinPlan> legal = legal_plans(device);
+  std::erase_if(legal, [&](const JoinPlan& plan) {
+    return why_illegal(plan, request.key_count).has_value();
+  });
   JoinPlan nearest = legal.front();
   for (const JoinPlan& plan : legal) {
     if (agreement(plan, named, options) > agreement(nearest, named, options)) nearest = plan;
@@ -170,7 +175,7 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   nearest.output = named.output.value_or(nearest.output);
   nearest.gather = named.gather.value_or(nearest.gather);
   set_numbers(options, &nearest);
-  const std::string reason = why_illegal(nearest).value_or("the techniques do not fit together");
+  const std::string reason = why_illegal(nearest, request.key_count).value_or("the techniques do not fit together");
   base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", reason.c_str());
 }
 
@@ -218,15 +223,15 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
             std::clamp(radix_bits_for(build.rows, build.key_width), std::max(plan.passes, 1), most);
       }
     }
-    std::erase_if(plans, [](const JoinPlan& plan) { return why_illegal(plan).has_value(); });
+    std::erase_if(plans, [&](const JoinPlan& plan) {
+      return why_illegal(plan, request.key_count).has_value();
+    });
     return plans;
   };
-  std::vector<JoinPlan> candidates =
-      complete(plans_of(device, considered(named, build_side, options.passes)));
-  if (candidates.empty()) {
-    candidates = complete(plans_of(device, conceivable(named, build_side, options.passes)));
-  }
-  if (candidates.empty()) fail_with_reason(device, named, transfer, options);
+  const Choices weighed = considered(named, request.key_count, device, build_side, options.passes);
+  std::vector<JoinPlan> candidates = complete(plans_of(device, weighed));
+  if (candidates.empty()) candidates = complete(plans_of(device, conceivable(weighed, named)));
+  if (candidates.empty()) fail_with_reason(device, named, transfer, request);
   return candidates;
 }
 

@@ -122,6 +122,10 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
                            std::string* why_not) {
   std::string unused;
   std::string& reason = why_not == nullptr ? unused : *why_not;
+  if (request.key_count > 1) {
+    reason = "keys of several columns are not sampled";
+    return SampleEffort::kNone;
+  }
   const std::vector<JoinPlan> candidates = candidates_of(request, facts);
   if (candidates.size() == 1) {
     reason = "no choice is left";

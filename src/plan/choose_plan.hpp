@@ -15,10 +15,10 @@ namespace gpujoin::plan {
 // What the planner knows of one side. Widths are bytes of a value.
 struct SideStatistics {
   int64_t rows = 0;
-  int32_t key_width = 4;
+  int32_t key_width = 4;  // of all key columns together
   // Of the output columns, the key column not counted; a nullable one adds a 1 for its validity.
   std::vector<int32_t> payload_widths;
-  bool key_is_output = false;
+  bool key_is_output = false;  // any of the key columns
   bool key_nullable = false;
   bool in_host_memory = false;  // CUDA plans copy it first
 };
@@ -40,6 +40,7 @@ struct PlanRequest {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   SideStatistics left;
   SideStatistics right;
+  int32_t key_count = 1;  // columns of the key
   bool pairs = false;
 };
 

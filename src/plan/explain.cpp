@@ -20,9 +20,12 @@ std::string bytes_text(uint64_t bytes) {
   return text("%.0f B", value);
 }
 
-std::string row_text(const char* side, const SideStatistics& statistics, bool is_build) {
-  std::string line = text("  %-6s %11lld rows  key %d B%s%s  payloads", side,
-                          static_cast<long long>(statistics.rows), statistics.key_width,
+std::string row_text(const char* side, const SideStatistics& statistics, int32_t key_count,
+                     bool is_build) {
+  std::string line = text("  %-6s %11lld rows  key %s%d B%s%s  payloads", side,
+                          static_cast<long long>(statistics.rows),
+                          key_count > 1 ? text("of %d columns ", key_count).c_str() : "",
+                          statistics.key_width,
                           statistics.key_nullable ? " nullable" : "",
                           statistics.key_is_output ? " in output" : "");
   for (const int32_t width : statistics.payload_widths) line += text(" %d", width);
@@ -41,8 +44,8 @@ std::string request_text(const PlanRequest& request, const JoinPlan& plan,
   const bool on_cpu = plan.device == Device::kCpu;
   std::string lines = "inner join on ";
   lines += on_cpu ? text("the CPU, %d threads\n", facts.cpu_threads) : facts.name + "\n";
-  lines += row_text("left", request.left, plan.build_side == Side::kLeft);
-  lines += row_text("right", request.right, plan.build_side == Side::kRight);
+  lines += row_text("left", request.left, request.key_count, plan.build_side == Side::kLeft);
+  lines += row_text("right", request.right, request.key_count, plan.build_side == Side::kRight);
   lines += "  output ";
   if (request.pairs) lines += "row number pairs";
   if (request.pairs && width > 0) lines += " and ";

@@ -37,7 +37,8 @@ using Reason = std::optional<std::string>;
 Reason why_not_built(const JoinPlan& plan) {
   const bool built = plan.transform <= Transform::kRadixSort && plan.skew <= Skew::kWorkUnits &&
                      (plan.skew == Skew::kWorkUnits || !joins_partitions(plan.match)) &&
-                     plan.match <= Match::kMergePath && plan.output <= Output::kCounted &&
+                     (plan.match <= Match::kMergePath || plan.match == Match::kRowMultiset) &&
+                     (plan.output <= Output::kCounted || plan.match == Match::kRowMultiset) &&
                      plan.transfer <= Transfer::kExplicitCopies;
   if (built) return std::nullopt;
   return "one of the techniques is not built yet";
@@ -174,6 +175,18 @@ Reason why_numbers_illegal(const JoinPlan& plan) {
   return std::nullopt;
 }
 
+Reason why_keys_illegal(const JoinPlan& plan, int32_t key_count) {
+  if (key_count == 1) return std::nullopt;
+  if (plan.device == Device::kCpu) {
+    if (plan.gather == Gather::kUntransformed) return std::nullopt;
+    return "gather=transformed moves payloads with one key column; several need "
+           "gather=untransformed";
+  }
+  if (plan.match == Match::kRowMultiset) return std::nullopt;
+  return base::text("match=%s compares one key column; several need match=row_multiset",
+                    to_text(plan.match));
+}
+
 template <typename Value>
 std::vector<Value> all_of(int32_t last) {
   std::vector<Value> values;
@@ -229,7 +242,7 @@ int32_t passes_of(const JoinPlan& plan) {
   return plan.radix_bits > most_bits_per_pass(plan.transform) ? 2 : 1;
 }
 
-Reason why_illegal(const JoinPlan& plan) {
+Reason why_illegal(const JoinPlan& plan, int32_t key_count) {
   if (!known(plan)) return "a field holds a number that names no technique";
   if (plan.device == Device::kCpu) {
     if (auto reason = why_cpu_illegal(plan)) return reason;
@@ -238,7 +251,7 @@ Reason why_illegal(const JoinPlan& plan) {
                          why_gather_illegal, why_numbers_illegal}) {
     if (auto reason = why(plan)) return reason;
   }
-  return std::nullopt;
+  return why_keys_illegal(plan, key_count);
 }
 
 std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {

@@ -109,9 +109,9 @@ std::string to_text(const JoinPlan& plan);
 // "SMJ-OM", "SMJ-UM", "NOP", "ROW-MULTISET", "CPU-RADIX").
 std::string algorithm_name(const JoinPlan& plan);
 
-// Why the plan cannot be executed, or nullopt when it can. The one legality function: executors,
-// planner and tests ask it.
-std::optional<std::string> why_illegal(const JoinPlan& plan);
+// Why the plan cannot be executed on keys of so many columns, or nullopt when it can. The one
+// legality function: executors, planner and tests ask it.
+std::optional<std::string> why_illegal(const JoinPlan& plan, int32_t key_count = 1);
 
 // The values that each field may take; an empty list is every value there is.
 struct Choices {
@@ -124,7 +124,7 @@ struct Choices {
   std::vector<int32_t> passes = {0};
 };
 
-// Every legal combination of the choices, of inputs that need no transfer.
+// Every legal combination of the choices, of keys of one column and inputs that need no transfer.
 std::vector<JoinPlan> plans_of(Device device, const Choices& choices);
 
 // Every legal combination of techniques for the device, in one pass and in two where passes can be

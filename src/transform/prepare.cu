@@ -9,6 +9,7 @@
 #include "kernels/wide.hpp"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
+#include "src/columns/column.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
@@ -21,35 +22,56 @@ using base::Memory;
 using base::stream_of;
 using base::with_key_type;
 
-struct IsValid {
-  const uint8_t* bits;
-  int64_t offset;
+// Of the key columns that have validity.
+struct AreValid {
+  const uint8_t* bits[columns::kMostKeys];
+  int64_t offsets[columns::kMostKeys];
+  int32_t count;
   __device__ bool operator()(uint32_t row) const {
-    int64_t const bit = offset + row;
-    return (bits[bit / 8] >> (bit % 8) & 1) != 0;
+    bool valid = true;
+#pragma unroll
+    for (int i = 0; i < columns::kMostKeys; ++i) {
+      if (i >= count) break;
+      int64_t const bit = offsets[i] + row;
+      valid &= (bits[i][bit / 8] >> (bit % 8) & 1) != 0;
+    }
+    return valid;
   }
 };
 
-// Rows whose key is not NULL, ascending, through CUB's select.
-void select_valid_rows(base::Context& context, const columns::DeviceColumn& key, uint32_t rows,
+// Rows of which no key is NULL, ascending, through CUB's select; nothing when those are all.
+void select_valid_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,
                        PreparedKeys* prepared) {
+  uint32_t const rows = prepared->rows;
+  AreValid are_valid{};
+  for (columns::DeviceColumn const& key : keys) {
+    if (key.validity == nullptr) continue;
+    are_valid.bits[are_valid.count] = key.validity;
+    are_valid.offsets[are_valid.count] = key.validity_bit_offset;
+    ++are_valid.count;
+  }
+  if (rows == 0 || are_valid.count == 0) return;
   prepared->source_rows_copy = context.device_pool->allocate_rows<uint32_t>(
       Memory::kDevice, rows, "row numbers of valid keys");
   auto* selected = prepared->source_rows_copy.as<uint32_t>();
   auto* count = context.device->counters.as<uint32_t>();
   thrust::counting_iterator<uint32_t> const all_rows(0);
-  IsValid const is_valid{key.validity, key.validity_bit_offset};
   size_t bytes = 0;
-  check(cub::DeviceSelect::If(nullptr, bytes, all_rows, selected, count, rows, is_valid,
+  check(cub::DeviceSelect::If(nullptr, bytes, all_rows, selected, count, rows, are_valid,
                               stream_of(context)),
         "sizing the selection of valid keys");
   base::Buffer const storage =
       context.device_pool->allocate(Memory::kDevice, bytes, "selection storage");
-  check(cub::DeviceSelect::If(storage.data(), bytes, all_rows, selected, count, rows, is_valid,
+  check(cub::DeviceSelect::If(storage.data(), bytes, all_rows, selected, count, rows, are_valid,
                               stream_of(context)),
         "selecting valid keys");
   prepared->rows = base::read_back(context, static_cast<const uint32_t*>(count));
   prepared->source_rows = selected;
+  // Every key valid: the selection would only cost the other stages.
+  if (prepared->rows == rows) {
+    prepared->source_rows = nullptr;
+    prepared->source_rows_copy = {};
+  }
 }
 
 template <typename Value, bool Mixed>
@@ -72,14 +94,7 @@ PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& k
   prepared.key_width = key.width;
   prepared.mixed = mixed;
   prepared.keys = key.data;
-  if (rows != 0 && key.validity != nullptr) {
-    select_valid_rows(context, key, prepared.rows, &prepared);
-    // Every key valid: the selection would only cost the other stages.
-    if (prepared.rows == static_cast<uint32_t>(rows)) {
-      prepared.source_rows = nullptr;
-      prepared.source_rows_copy = {};
-    }
-  }
+  select_valid_rows(context, {&key, 1}, &prepared);
   if (mixed || prepared.source_rows != nullptr) {
     prepared.keys_copy = context.device_pool->allocate(
         Memory::kDevice, base::checked_bytes(prepared.rows, static_cast<uint64_t>(key.width)),
@@ -92,6 +107,14 @@ PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& k
     });
     prepared.keys = prepared.keys_copy.data();
   }
+  return prepared;
+}
+
+PreparedKeys prepare_key_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,
+                              int64_t rows) {
+  PreparedKeys prepared;
+  prepared.rows = static_cast<uint32_t>(rows);
+  select_valid_rows(context, keys, &prepared);
   return prepared;
 }
 

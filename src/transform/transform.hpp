@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "kernels/match/partition_view.hpp"
 #include "src/base/context.hpp"
@@ -34,6 +35,11 @@ struct PreparedKeys {
 // Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when `mixed`.
 PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& key, int64_t rows,
                           bool mixed);
+
+// The rows of which no key is NULL (waits for the stream once when a key has validity). Keys stay in their columns: only rows and
+// source_rows are set.
+PreparedKeys prepare_key_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,
+                              int64_t rows);
 
 // The bits in which any two keys of either side differ. Waits for the stream.
 KeyBits varying_bits(base::Context& context, const PreparedKeys& left, const PreparedKeys& right);

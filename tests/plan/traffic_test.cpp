@@ -69,6 +69,25 @@ TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
   EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 1100U * 4 + 1000 * 32 + 160);
 }
 
+TEST(Traffic, TheRowMultisetReadsAWindowARowAndVerifiesEachPairInItsColumns) {
+  EXPECT_EQ(row_multiset_slots(0), 4U);
+  EXPECT_EQ(row_multiset_slots(2), 4U);
+  EXPECT_EQ(row_multiset_slots(3), 8U);
+  EXPECT_EQ(row_multiset_bytes(1), 4U * 8 + 64 * 16);
+  EXPECT_EQ(row_multiset_bytes(kBuild), (uint64_t{1} << 31) + (uint64_t{1} << 19) * 16);
+  const Traffic build = row_multiset_build(kBuild, 20);
+  EXPECT_EQ(build.streamed, row_multiset_bytes(kBuild) + kBuild * 20);
+  EXPECT_EQ(build.random, kBuild * 64);
+  // One key of 4 bytes: the slot says all.
+  EXPECT_EQ(row_multiset_count(kProbe, 4, 0, kProbe), (Traffic{kProbe * 4, kProbe * 32}));
+  EXPECT_EQ(row_multiset_retrieve(kProbe, 4, 0, kProbe), (Traffic{kProbe * 12, kProbe * 32}));
+  // Nine pairs a row: two further windows.
+  EXPECT_EQ(row_multiset_count(100, 4, 0, 900).random, 100U * 32 * 3);
+  // Three columns of 16 bytes together: three sectors a pair.
+  EXPECT_EQ(row_multiset_count(100, 16, 3, 50), (Traffic{150 * 16, (100 + 150) * 32}));
+  EXPECT_EQ(row_multiset_retrieve(100, 16, 3, 0), row_multiset_count(100, 16, 3, 0));
+}
+
 TEST(Traffic, ARandomGatherMovesSectors) {
   EXPECT_EQ(gather(1000, 4, Locality::kClustered), (Traffic{12'000, 0}));
   EXPECT_EQ(gather(1000, 4, Locality::kRandom), (Traffic{8'000, 32'000}));

@@ -1,0 +1,79 @@
+// key_columns.cuh: keys of one to five columns, hashed and compared where they lie
+//
+// Paper    Lin & Liao 2025, sections 4.1, 4.3 and 5.2, listing 4: the columns' hashes are combined in the kernel that inserts or
+//          looks up, so no column of hashes is written and read again
+// Differs  listing 4 combines 32-bit hashes by shifts and adds; here each column goes through a bijection of 64 bits, so that
+//          related columns (l % 1000, l % 100) do not cancel out. An element still holds 32 bits of it, the *tag*; the other 32
+//          choose where it lies
+// In       data[c][rows]     the caller's columns, 4 or 8 bytes a value, in any mix; no value is NULL in a row that is asked for
+// Out      hash(row): tag in the low half, place in the high half; equals(): whether two rows have the same key
+// Moves    hash: |key| a row, streamed; equals: a random sector a column of the build row    (traffic::row_multiset_count)
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/transform/mix_key.cuh"
+
+namespace gpujoin::kernels {
+
+constexpr int kMostKeyColumns = 5;
+
+// The hash of a key with one more column.
+__host__ __device__ constexpr uint64_t hash_with(uint64_t hash, uint64_t value) {
+  return mix_key(hash ^ value);
+}
+
+struct KeyColumns {
+  static constexpr bool kVerified = true;  // equal tags do not say that keys are equal
+  const void* data[kMostKeyColumns];
+  int32_t widths[kMostKeyColumns];
+  int32_t count;
+
+  __device__ uint64_t value(int column, uint32_t row) const {
+    if (widths[column] == 4) return static_cast<const uint32_t*>(data[column])[row];
+    return static_cast<const uint64_t*>(data[column])[row];
+  }
+
+  // All columns are asked for before the first is needed.
+  __device__ void load(uint32_t row, uint64_t (&values)[kMostKeyColumns]) const {
+#pragma unroll
+    for (int c = 0; c < kMostKeyColumns; ++c) {
+      if (c < count) values[c] = value(c, row);
+    }
+  }
+
+  __device__ uint64_t hash(uint32_t row) const {
+    uint64_t values[kMostKeyColumns];
+    load(row, values);
+    uint64_t hash = 0;
+#pragma unroll
+    for (int c = 0; c < kMostKeyColumns; ++c) {
+      if (c < count) hash = hash_with(hash, values[c]);
+    }
+    return hash;
+  }
+
+  __device__ bool equals(uint32_t row, const KeyColumns& others, uint32_t other_row) const {
+    uint64_t values[kMostKeyColumns];
+    load(row, values);
+    bool same = true;
+#pragma unroll
+    for (int c = 0; c < kMostKeyColumns; ++c) {
+      if (c < count) same &= values[c] == others.value(c, other_row);
+    }
+    return same;
+  }
+};
+
+// One column of 4 bytes: the tag is the mixed key itself, so equal tags are equal keys and nothing is looked up.
+struct WordKey {
+  static constexpr bool kVerified = false;
+  const uint32_t* data;
+
+  __device__ uint64_t hash(uint32_t row) const {
+    uint32_t const mixed = mix_key(data[row]);
+    return static_cast<uint64_t>(mixed) << 32 | mixed;
+  }
+};
+
+}  // namespace gpujoin::kernels

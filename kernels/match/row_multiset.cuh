@@ -1,0 +1,300 @@
+// row_multiset.cuh: a multiset of (hash, row number), open addressing, probed by tiles of lanes; the hash is computed in the kernels
+//
+// Paper    Lin & Liao 2025, sections 3.1, 3.1.2 and 4.3: cuCollections' static_multiset over hash and row number; build (insert),
+//          count, retrieve. Equal hashes are candidates, and the key columns decide
+// Differs  a slot is free when it names no row, so no key and no hash is reserved. A tile's window is one aligned sector. The
+//          windows of a hash are an arithmetic progression with an odd step (double hashing, cuCollections' default for
+//          multisets; the paper's figure 3 goes to the next slot), so that the rows of a heavy key do not crowd its neighbours.
+//          An insertion that meets many full windows asks a directory how far its sequence is full: n equal keys take n steps,
+//          not n * n / 8
+//
+//   slot (8 bytes):  | tag 32 | row 32 |      window: kMultisetTile slots      hash: | place 32 | tag 32 |
+//
+//          the windows of a hash: place, place + step, place + 2 step ... modulo their number. Slots are never given back, so a
+//          key's rows lie in the windows up to the first that has a free slot.
+// In       keys of both sides (WordKey or KeyColumns), and the rows that take part: all, or a list of those without NULL
+// Out      build: the slots; count: a total; retrieve: pairs of row numbers through the sink, from each warp's buffer
+// Needs    at least twice as many slots as rows, so that every sequence ends; a power of two of windows
+// Launch   build: ceil(rows / kStreamTile) blocks of kStreamThreads; count and retrieve: a grid that fills the device, blocks of
+//          kMultisetThreads, warps take units of kMultisetUnitRows rows in order
+// Moves    build: |key| + one random read-modify-write of a sector a row; count, retrieve: |key| + a random sector a row and for
+//          each four further pairs + a random sector a pair and key column to verify; retrieve: + 8 bytes a pair
+//          (traffic::row_multiset_build, _count, _retrieve)
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/global_table.cuh"
+#include "kernels/match/key_columns.cuh"
+#include "kernels/output/warp_buffer.cuh"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+constexpr unsigned kWarp = 0xffffffffU;
+constexpr unsigned kWholeTile = (1U << kMultisetTile) - 1;
+constexpr unsigned long long kNobody = ~0ULL;
+
+// How far the sequence of a hash is full: kMultisetLongWalk windows, and `taken` + 1 slots beyond them (all ones: none). Whoever
+// takes a slot fills it, or finds it filled and takes another, so the count has no holes when the build has ended.
+struct LongSequence {
+  unsigned long long hash;  // kNobody: free
+  unsigned long long taken;
+};
+
+struct RowMultiset {
+  unsigned long long* slots;  // [kMultisetTile * (window_mask + 1)], all kFreeSlot before the build
+  uint64_t window_mask;
+  LongSequence* long_sequences;  // [long_mask + 1], all ones before the build
+  uint64_t long_mask;
+
+  __device__ uint64_t window_of(uint64_t hash) const { return hash >> 32 & window_mask; }
+  // Odd, so that a sequence visits every window.
+  __device__ uint64_t step_of(uint64_t hash) const {
+    return __brev(static_cast<uint32_t>(hash)) | 1U;
+  }
+  // The lane's slot in its tile's window.
+  __device__ unsigned long long* slot_of(uint64_t window) const {
+    return slots + (window & window_mask) * kMultisetTile + threadIdx.x % kMultisetTile;
+  }
+};
+
+// The rows of one side that take part.
+template <typename Keys>
+struct KeyedRows {
+  Keys keys;
+  const uint32_t* row_numbers;  // [rows], or null: 0, 1, 2 ...
+  uint32_t rows;
+
+  __device__ uint32_t row_at(uint64_t position) const {
+    return row_numbers != nullptr ? row_numbers[position] : static_cast<uint32_t>(position);
+  }
+};
+
+// The tile's bits of a ballot.
+__device__ inline unsigned tile_bits(unsigned ballot) {
+  return ballot >> (threadIdx.x % 32 / kMultisetTile * kMultisetTile) & kWholeTile;
+}
+
+// One lane, after kMultisetLongWalk full windows. False: another hash has the entry.
+__device__ inline bool insert_far(const RowMultiset& table, uint64_t hash,
+                                  unsigned long long element) {
+  LongSequence& entry = table.long_sequences[hash & table.long_mask];
+  unsigned long long const owner = atomicCAS(&entry.hash, kNobody, hash);
+  if ((owner != kNobody && owner != hash) || hash == kNobody) return false;
+  for (;;) {
+    unsigned long long const taken = atomicAdd(&entry.taken, 1ULL) + 1;
+    uint64_t const walked = kMultisetLongWalk + taken / kMultisetTile;
+    uint64_t const window = table.window_of(hash) + walked * table.step_of(hash);
+    unsigned long long* const slot =
+        table.slots + (window & table.window_mask) * kMultisetTile + taken % kMultisetTile;
+    if (atomicCAS(slot, kFreeSlot, element) == kFreeSlot) return true;
+  }
+}
+
+// By whole warps: each tile inserts one row, where `pending`. Lanes of a tile agree on hash, row and pending.
+__device__ inline void insert_rows(const RowMultiset& table, uint64_t hash, uint32_t row,
+                                   bool pending) {
+  uint32_t const tile_lane = threadIdx.x % kMultisetTile;
+  unsigned long long const element = hash << 32 | row;
+  uint64_t window = table.window_of(hash);
+  unsigned long long* slot = table.slot_of(window);
+  auto const look = [&] { return *static_cast<volatile unsigned long long*>(slot); };
+  unsigned long long found = pending ? look() : kFreeSlot;
+  uint32_t walked = 0;
+  bool placed = false;
+  while (__any_sync(kWarp, pending)) {
+    unsigned const free = tile_bits(__ballot_sync(kWarp, found == kFreeSlot));
+    if (pending && free != 0 && tile_lane == static_cast<uint32_t>(__ffs(free)) - 1) {
+      found = atomicCAS(slot, kFreeSlot, element);
+      placed = found == kFreeSlot;
+    }
+    if (pending && free == 0) {
+      window += table.step_of(hash);
+      slot = table.slot_of(window);
+      found = look();
+      ++walked;
+      if (walked == kMultisetLongWalk && tile_lane == 0) placed = insert_far(table, hash, element);
+    }
+    if (tile_bits(__ballot_sync(kWarp, placed)) != 0) pending = false;
+  }
+}
+
+template <typename Keys>
+__global__ void __launch_bounds__(kStreamThreads)
+    build_row_multiset_kernel(RowMultiset table, KeyedRows<Keys> build) {
+  uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const position = tile + item * kStreamThreads + threadIdx.x;
+    bool const active = position < build.rows;
+    uint32_t const row = active ? build.row_at(position) : 0;
+    uint64_t const hash = active ? build.keys.hash(row) : 0;
+    // Each lane read a row of its own; now the tile inserts its rows one after the other.
+    for (int i = 0; i < kMultisetTile; ++i) {
+      insert_rows(table, __shfl_sync(kWarp, hash, i, kMultisetTile),
+                  __shfl_sync(kWarp, row, i, kMultisetTile),
+                  __shfl_sync(kWarp, active, i, kMultisetTile));
+    }
+  }
+}
+
+// A row of each tile, to be looked up.
+struct TileProbe {
+  uint64_t hash;
+  uint32_t row;
+  bool pending;              // whether there is a row; then, whether its sequence goes on
+  unsigned long long found;  // the lane's slot of the window at hand
+};
+
+// By whole warps: the windows of each tile's row, up to the first that has a free slot. visit(is_match, build_row, walked) is
+// called for each, and answers whether to go on.
+template <typename Keys, typename Visit>
+__device__ bool walk_windows(const RowMultiset& table, const Keys& build_keys,
+                             const Keys& probe_keys, TileProbe probe, const Visit& visit) {
+  uint64_t window = table.window_of(probe.hash);
+  for (uint32_t walked = 0;; ++walked) {
+    unsigned long long const found = probe.found;
+    bool is_match = probe.pending && found != kFreeSlot &&
+                    tag_of_slot(found) == static_cast<uint32_t>(probe.hash);
+    if constexpr (Keys::kVerified) {
+      if (is_match) is_match = build_keys.equals(row_of_slot(found), probe_keys, probe.row);
+    }
+    if (!visit(is_match, row_of_slot(found), walked)) return false;
+    if (tile_bits(__ballot_sync(kWarp, found != kFreeSlot)) != kWholeTile) probe.pending = false;
+    if (!__any_sync(kWarp, probe.pending)) return true;
+    window += table.step_of(probe.hash);
+    if (probe.pending) probe.found = *table.slot_of(window);
+  }
+}
+
+template <typename Keys>
+struct ProbeMultiset {
+  RowMultiset table;
+  Keys build_keys;
+  KeyedRows<Keys> probe;
+
+  __host__ __device__ uint64_t units() const {
+    return (uint64_t{probe.rows} + kMultisetUnitRows - 1) / kMultisetUnitRows;
+  }
+};
+
+// A step looks up one row of each tile of a warp: 32 / kMultisetTile rows.
+constexpr uint32_t kMultisetUnitSteps = kMultisetUnitRows / 32 * kMultisetTile;
+
+// By whole warps: the unit's steps from first_step on. visit(is_match, build_row, probe_row, step, walked) as above.
+template <typename Keys, typename Visit>
+__device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32_t first_step,
+                          const Visit& visit) {
+  for (uint32_t batch = first_step / kMultisetTile; batch < kMultisetUnitRows / 32; ++batch) {
+    uint64_t const begin = unit * kMultisetUnitRows + batch * 32;
+    if (begin >= args.probe.rows) break;
+    uint64_t const position = begin + threadIdx.x % 32;
+    bool const active = position < args.probe.rows;
+    uint32_t const row = active ? args.probe.row_at(position) : 0;
+    uint64_t const hash = active ? args.probe.keys.hash(row) : 0;
+    // Each lane read a row of its own. The first windows of all the tile's rows are asked for before the first is looked at.
+    unsigned long long first_slots[kMultisetTile];
+#pragma unroll
+    for (int i = 0; i < kMultisetTile; ++i) {
+      uint64_t const of_tile = __shfl_sync(kWarp, hash, i, kMultisetTile);
+      first_slots[i] = *args.table.slot_of(args.table.window_of(of_tile));
+    }
+#pragma unroll
+    for (int i = 0; i < kMultisetTile; ++i) {
+      TileProbe probe;
+      probe.hash = __shfl_sync(kWarp, hash, i, kMultisetTile);
+      probe.row = __shfl_sync(kWarp, row, i, kMultisetTile);
+      probe.pending = __shfl_sync(kWarp, active, i, kMultisetTile);
+      probe.found = first_slots[i];
+      uint32_t const step = batch * kMultisetTile + i;
+      if (step < first_step) continue;
+      auto const visit_step = [&](bool is_match, uint32_t build_row, uint32_t walked) {
+        return visit(is_match, build_row, probe.row, step, walked);
+      };
+      if (!walk_windows(args.table, args.build_keys, args.probe.keys, probe, visit_step)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// By whole warps: the next unit of a counter.
+__device__ inline unsigned long long take_unit(unsigned long long* taken) {
+  unsigned long long unit = 0;
+  if (threadIdx.x % 32 == 0) unit = atomicAdd(taken, 1ULL);
+  return __shfl_sync(kWarp, unit, 0);
+}
+
+struct MatchCount {
+  unsigned long long pairs;
+  unsigned long long taken;  // units
+};
+
+template <typename Keys>
+__global__ void __launch_bounds__(kMultisetThreads, kMultisetBlocksPerSm)
+    count_row_multiset_kernel(ProbeMultiset<Keys> args, MatchCount* count) {
+  uint64_t const units = args.units();
+  unsigned long long pairs = 0;
+  for (uint64_t unit = take_unit(&count->taken); unit < units; unit = take_unit(&count->taken)) {
+    walk_unit(args, unit, 0, [&](bool is_match, uint32_t, uint32_t, uint32_t, uint32_t) {
+      pairs += is_match ? 1 : 0;
+      return true;
+    });
+  }
+  for (int offset = 16; offset > 0; offset /= 2) pairs += __shfl_down_sync(kWarp, pairs, offset);
+  if (threadIdx.x % 32 == 0 && pairs != 0) atomicAdd(&count->pairs, pairs);
+}
+
+template <typename Keys>
+struct RetrieveRows {
+  ProbeMultiset<Keys> matches;
+  PairSink sink;
+  // [warps of the grid] unit: steps before the one to go on with, those of earlier units counted; batch: windows of that step
+  // whose pairs are written.
+  ResumePoint* resume;
+};
+
+template <typename Keys>
+__global__ void __launch_bounds__(kMultisetThreads, kMultisetBlocksPerSm)
+    retrieve_row_multiset_kernel(RetrieveRows<Keys> args) {
+  __shared__ WarpBuffer::Shared shared[kMultisetThreads / 32];
+  WarpBuffer buffer(args.sink, shared[threadIdx.x / 32]);
+  bool const is_first_lane = threadIdx.x % 32 == 0;
+  ResumePoint& resume = args.resume[(blockIdx.x * kMultisetThreads + threadIdx.x) / 32];
+  uint64_t const units = args.matches.units();
+
+  unsigned long long steps = resume.unit;
+  uint32_t windows = resume.batch;
+  for (;;) {
+    if (steps == kNoUnit) {
+      steps = take_unit(&args.sink.counters->taken) * kMultisetUnitSteps;
+      windows = 0;
+    }
+    uint64_t const unit = steps / kMultisetUnitSteps;
+    if (unit >= units) break;
+    auto const first_step = static_cast<uint32_t>(steps % kMultisetUnitSteps);
+    uint32_t const first_window = windows;
+    uint32_t written_step = first_step;  // what the last spill wrote ends there
+    auto const visit = [&](bool is_match, uint32_t build_row, uint32_t probe_row, uint32_t step,
+                           uint32_t walked) {
+      // Written before the stop: the windows are walked again, to see which tiles go on.
+      if (step == first_step && walked < first_window) return true;
+      buffer.push(is_match, build_row, probe_row);
+      if (buffer.has_room()) return true;
+      if (!buffer.spill()) return false;
+      written_step = step;
+      windows = walked + 1;
+      return true;
+    };
+    if (!walk_unit(args.matches, unit, first_step, visit) || !buffer.spill()) {
+      if (is_first_lane) resume = {unit * kMultisetUnitSteps + written_step, windows, 0};
+      return;
+    }
+    steps = kNoUnit;
+  }
+  // Nothing is left: a later launch must not take this warp's old point up again.
+  if (is_first_lane) resume = {units * kMultisetUnitSteps, 0, 0};
+}
+
+}  // namespace gpujoin::kernels

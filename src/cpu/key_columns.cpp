@@ -1,0 +1,119 @@
+#include "src/cpu/key_columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "src/cpu/pack_rows.hpp"
+#include "src/plan/sample_rule.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+using base::Memory;
+
+// Rows of one task. Their validity is whole words, which no other task writes.
+constexpr uint64_t kPieceRows = uint64_t{1} << 16;
+// Loads asked for before they are needed.
+constexpr uint32_t kAhead = 32;
+
+// Calls what(value of the unsigned type of that width): keys have 4 or 8 bytes.
+template <typename What>
+void with_key_width(int32_t width, const What& what) {
+  if (width == 4) {
+    what(uint32_t{});
+  } else {
+    what(uint64_t{});
+  }
+}
+
+// One column more in each hash.
+void add_column(const columns::ColumnView& column, uint64_t first, uint64_t last,
+                uint64_t* hashes) {
+  with_key_width(column.width, [&](auto zero) {
+    auto const* values = static_cast<const decltype(zero)*>(column.data);
+    for (uint64_t row = first; row < last; ++row) {
+      hashes[row] = plan::mix64(hashes[row] ^ values[row]);
+    }
+  });
+}
+
+void clear_null_bits(const columns::ColumnView& column, uint64_t first, uint64_t last,
+                     uint8_t* bits) {
+  for (uint64_t row = first; row < last; ++row) {
+    auto const bit = static_cast<uint8_t>(uint8_t{1} << (row % 8));
+    if (!is_valid(column, row)) bits[row / 8] = static_cast<uint8_t>(bits[row / 8] & ~bit);
+  }
+}
+
+// same[i] &= whether match i is equal in this column. Row numbers are the matches' low halves.
+void compare_column(const ComparedColumns& column, const MatchBatch<uint64_t>& batch,
+                    uint8_t* same) {
+  with_key_width(column.build->width, [&](auto zero) {
+    auto const* build = static_cast<const decltype(zero)*>(column.build->data);
+    auto const* probe = static_cast<const decltype(zero)*>(column.probe->data);
+    auto const row_of = [](uint64_t rest) { return static_cast<uint32_t>(rest); };
+    for (uint32_t i = 0; i < batch.rows; ++i) {
+      uint32_t const ahead = std::min(i + kAhead, batch.rows - 1);
+      __builtin_prefetch(build + row_of(batch.build[ahead]));
+      __builtin_prefetch(probe + row_of(batch.probe[ahead]));
+      bool const equal = build[row_of(batch.build[i])] == probe[row_of(batch.probe[i])];
+      same[i] = static_cast<uint8_t>(same[i] & static_cast<uint8_t>(equal));
+    }
+  });
+}
+
+}  // namespace
+
+HashedKeys hash_keys(base::Context& context, Workers& workers, const columns::Relation& relation,
+                     std::span<const int32_t> keys) {
+  auto const rows = static_cast<uint64_t>(relation.rows);
+  auto const column_of = [&](int32_t key) -> const columns::ColumnView& {
+    return relation.columns[static_cast<size_t>(key)];
+  };
+  bool const has_nulls = std::any_of(keys.begin(), keys.end(), [&](int32_t key) {
+    return column_of(key).validity != nullptr;
+  });
+  HashedKeys hashed;
+  hashed.hashes =
+      context.host_pool->allocate_rows<uint64_t>(Memory::kHost, rows, "hashes of the keys");
+  if (has_nulls) {
+    hashed.valid_bits =
+        context.host_pool->allocate(Memory::kHost, (rows + 7) / 8, "validity of the keys");
+  }
+  auto* const hashes = hashed.hashes.as<uint64_t>();
+  auto* const bits = hashed.valid_bits.as<uint8_t>();
+  auto const pieces = static_cast<int64_t>((rows + kPieceRows - 1) / kPieceRows);
+  workers.for_each("transform", pieces, [&](int64_t piece, int32_t) {
+    uint64_t const first = static_cast<uint64_t>(piece) * kPieceRows;
+    uint64_t const last = std::min(first + kPieceRows, rows);
+    std::fill(hashes + first, hashes + last, 0);
+    if (has_nulls) std::memset(bits + first / 8, 0xff, (last - first + 7) / 8);
+    for (int32_t const key : keys) {
+      add_column(column_of(key), first, last, hashes);
+      if (column_of(key).validity != nullptr) clear_null_bits(column_of(key), first, last, bits);
+    }
+  });
+  hashed.view.type = GPUJOIN_TYPE_UINT64;
+  hashed.view.width = sizeof(uint64_t);
+  hashed.view.data = hashes;
+  hashed.view.validity = bits;
+  return hashed;
+}
+
+void drop_unequal(std::span<const ComparedColumns> keys, MatchBatch<uint64_t>& batch) {
+  std::array<uint8_t, kBatchRows> same;
+  std::fill_n(same.begin(), batch.rows, uint8_t{1});
+  for (ComparedColumns const& column : keys) compare_column(column, batch, same.data());
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < batch.rows; ++i) {
+    batch.keys[kept] = batch.keys[i];
+    batch.build[kept] = batch.build[i];
+    batch.probe[kept] = batch.probe[i];
+    kept += same[i];
+  }
+  batch.rows = kept;
+}
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,130 @@
+// row_multiset.cu: host side of the join by a multiset of hash and row number.
+#include "kernels/match/row_multiset.cuh"
+
+#include <algorithm>
+
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/base/status.hpp"
+#include "src/base/traffic.hpp"
+#include "src/columns/column.hpp"
+#include "src/match/match.hpp"
+
+namespace gpujoin::match {
+
+namespace {
+
+using base::check;
+using base::Memory;
+using base::stream_of;
+using kernels::kMultisetThreads;
+
+static_assert(kernels::kMostKeyColumns == columns::kMostKeys);
+static_assert(sizeof(kernels::LongSequence) == 16, "as traffic::row_multiset_bytes has it");
+
+// The slots, and behind them the directory: all ones.
+base::Buffer clear_table(base::Context& context, uint32_t rows) {
+  base::Buffer memory = context.device_pool->allocate(
+      Memory::kDevice, base::traffic::row_multiset_bytes(rows), "the row multiset");
+  check(cudaMemsetAsync(memory.data(), 0xff, memory.bytes(), stream_of(context)),
+        "clearing the row multiset");
+  return memory;
+}
+
+kernels::RowMultiset table_in(const base::Buffer& memory, uint32_t rows) {
+  uint64_t const slots = base::traffic::row_multiset_slots(rows);
+  kernels::RowMultiset table{};
+  table.slots = memory.as<unsigned long long>();
+  table.window_mask = slots / kernels::kMultisetTile - 1;
+  table.long_sequences = reinterpret_cast<kernels::LongSequence*>(table.slots + slots);
+  table.long_mask = base::traffic::row_multiset_long_sequences(rows) - 1;
+  return table;
+}
+
+constexpr uint32_t kWarps = kMultisetThreads / 32;
+
+template <typename Keys>
+uint32_t grid_for(const base::Context& context, const kernels::ProbeMultiset<Keys>& matches) {
+  auto const resident =
+      static_cast<uint64_t>(context.facts.sm_count) * kernels::kMultisetBlocksPerSm;
+  return static_cast<uint32_t>(std::min((matches.units() + kWarps - 1) / kWarps, resident));
+}
+
+template <typename Keys>
+uint64_t count_matches(base::Context& context, const kernels::ProbeMultiset<Keys>& matches) {
+  base::Buffer const count =
+      context.device_pool->allocate(Memory::kDevice, sizeof(kernels::MatchCount), "a match count");
+  check(cudaMemsetAsync(count.data(), 0, sizeof(kernels::MatchCount), stream_of(context)),
+        "starting the match count");
+  kernels::count_row_multiset_kernel<Keys>
+      <<<grid_for(context, matches), kMultisetThreads, 0, stream_of(context)>>>(
+          matches, count.as<kernels::MatchCount>());
+  check(cudaGetLastError(), "counting matches");
+  return base::read_back(context, static_cast<const kernels::MatchCount*>(count.data())).pairs;
+}
+
+template <typename Keys>
+void run(base::Context& context, const plan::JoinPlan& plan,
+         const kernels::KeyedRows<Keys>& build, const kernels::KeyedRows<Keys>& probe,
+         output::GrowingPairs& pairs) {
+  base::Buffer const memory = clear_table(context, build.rows);
+  kernels::ProbeMultiset<Keys> const matches{table_in(memory, build.rows), build.keys, probe};
+  kernels::build_row_multiset_kernel<Keys>
+      <<<base::grid_of(build.rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
+         stream_of(context)>>>(matches.table, build);
+  check(cudaGetLastError(), "building the row multiset");
+  context.check_cancelled();
+
+  bool const counted = plan.output == plan::Output::kTwoPasses;
+  if (counted) {
+    uint64_t const total = count_matches(context, matches);
+    pairs.make_room(total);
+    if (total == 0) return;
+  }
+  uint32_t const grid = grid_for(context, matches);
+  kernels::RetrieveRows<Keys> args{};
+  args.matches = matches;
+  args.resume = pairs.resume_points(grid * kWarps);
+  do {
+    context.check_cancelled();
+    args.sink = pairs.sink();
+    kernels::retrieve_row_multiset_kernel<Keys>
+        <<<grid, kMultisetThreads, 0, stream_of(context)>>>(args);
+    check(cudaGetLastError(), "retrieving matches");
+  } while (!counted && !pairs.collect(matches.units()));
+}
+
+kernels::KeyedRows<kernels::WordKey> word_rows(const KeyRows& side) {
+  return {{static_cast<const uint32_t*>(side.keys.front().data)}, side.row_numbers, side.rows};
+}
+
+kernels::KeyedRows<kernels::KeyColumns> column_rows(const KeyRows& side) {
+  kernels::KeyedRows<kernels::KeyColumns> rows{};
+  for (columns::DeviceColumn const& key : side.keys) {
+    rows.keys.data[rows.keys.count] = key.data;
+    rows.keys.widths[rows.keys.count] = key.width;
+    ++rows.keys.count;
+  }
+  rows.row_numbers = side.row_numbers;
+  rows.rows = side.rows;
+  return rows;
+}
+
+}  // namespace
+
+void row_multiset(base::Context& context, const plan::JoinPlan& plan, const KeyRows& build,
+                  const KeyRows& probe, output::GrowingPairs& pairs) {
+  if (build.keys.empty() || build.keys.size() > columns::kMostKeys ||
+      build.keys.size() != probe.keys.size()) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "a row multiset over %zu and %zu key columns",
+               build.keys.size(), probe.keys.size());
+  }
+  if (build.rows == 0 || probe.rows == 0) return;
+  if (build.keys.size() == 1 && build.keys.front().width == 4) {
+    run(context, plan, word_rows(build), word_rows(probe), pairs);
+  } else {
+    run(context, plan, column_rows(build), column_rows(probe), pairs);
+  }
+}
+
+}  // namespace gpujoin::match
