@@ -57,6 +57,8 @@ struct RowMultiset {
   __device__ unsigned long long* slot_of(uint64_t window) const {
     return slots + (window & window_mask) * kMultisetTile + threadIdx.x % kMultisetTile;
   }
+  // Past the first cache, which has better use for key columns: nothing of a window is read twice.
+  __device__ unsigned long long read(uint64_t window) const { return __ldcg(slot_of(window)); }
 };
 
 // The rows of one side that take part.
@@ -80,7 +82,8 @@ __device__ inline unsigned tile_bits(unsigned ballot) {
 __device__ inline bool insert_far(const RowMultiset& table, uint64_t hash,
                                   unsigned long long element) {
   LongSequence& entry = table.long_sequences[hash & table.long_mask];
-  unsigned long long const owner = atomicCAS(&entry.hash, kNobody, hash);
+  unsigned long long owner = *static_cast<volatile unsigned long long*>(&entry.hash);
+  if (owner == kNobody) owner = atomicCAS(&entry.hash, kNobody, hash);
   if ((owner != kNobody && owner != hash) || hash == kNobody) return false;
   for (;;) {
     unsigned long long const taken = atomicAdd(&entry.taken, 1ULL) + 1;
@@ -138,35 +141,6 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
 }
 
-// A row of each tile, to be looked up.
-struct TileProbe {
-  uint64_t hash;
-  uint32_t row;
-  bool pending;              // whether there is a row; then, whether its sequence goes on
-  unsigned long long found;  // the lane's slot of the window at hand
-};
-
-// By whole warps: the windows of each tile's row, up to the first that has a free slot. visit(is_match, build_row, walked) is
-// called for each, and answers whether to go on.
-template <typename Keys, typename Visit>
-__device__ bool walk_windows(const RowMultiset& table, const Keys& build_keys,
-                             const Keys& probe_keys, TileProbe probe, const Visit& visit) {
-  uint64_t window = table.window_of(probe.hash);
-  for (uint32_t walked = 0;; ++walked) {
-    unsigned long long const found = probe.found;
-    bool is_match = probe.pending && found != kFreeSlot &&
-                    tag_of_slot(found) == static_cast<uint32_t>(probe.hash);
-    if constexpr (Keys::kVerified) {
-      if (is_match) is_match = build_keys.equals(row_of_slot(found), probe_keys, probe.row);
-    }
-    if (!visit(is_match, row_of_slot(found), walked)) return false;
-    if (tile_bits(__ballot_sync(kWarp, found != kFreeSlot)) != kWholeTile) probe.pending = false;
-    if (!__any_sync(kWarp, probe.pending)) return true;
-    window += table.step_of(probe.hash);
-    if (probe.pending) probe.found = *table.slot_of(window);
-  }
-}
-
 template <typename Keys>
 struct ProbeMultiset {
   RowMultiset table;
@@ -176,29 +150,83 @@ struct ProbeMultiset {
   __host__ __device__ uint64_t units() const {
     return (uint64_t{probe.rows} + kMultisetUnitRows - 1) / kMultisetUnitRows;
   }
+  __device__ bool is_match(unsigned long long found, uint64_t hash, uint32_t row) const {
+    if (found == kFreeSlot || tag_of_slot(found) != static_cast<uint32_t>(hash)) return false;
+    if constexpr (Keys::kVerified) return build_keys.equals(row_of_slot(found), probe.keys, row);
+    return true;
+  }
 };
 
-// A step looks up one row of each tile of a warp: 32 / kMultisetTile rows.
-constexpr uint32_t kMultisetUnitSteps = kMultisetUnitRows / 32 * kMultisetTile;
+// A row of each tile, to be looked up.
+struct TileProbe {
+  uint64_t hash;
+  uint32_t row;
+  bool pending;              // whether there is a row; then, whether its sequence goes on
+  unsigned long long found;  // the lane's slot of the window at hand
+};
 
-// By whole warps: the unit's steps from first_step on. visit(is_match, build_row, probe_row, step, walked) as above.
+// By whole warps: the windows of each tile's row, up to the first that has a free slot, kMultisetLongWalk at most. Calls
+// visit(is_match, build_row, probe_row) for each, which answers whether to go on.
 template <typename Keys, typename Visit>
-__device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32_t first_step,
+__device__ bool walk_by_tiles(const ProbeMultiset<Keys>& args, TileProbe& probe,
+                              const Visit& visit) {
+  uint64_t window = args.table.window_of(probe.hash);
+  for (uint32_t walked = 0;;) {
+    unsigned long long const found = probe.found;
+    bool const is_match = probe.pending && args.is_match(found, probe.hash, probe.row);
+    if (!visit(is_match, row_of_slot(found), probe.row)) return false;
+    if (tile_bits(__ballot_sync(kWarp, found != kFreeSlot)) != kWholeTile) probe.pending = false;
+    if (++walked == kMultisetLongWalk || !__any_sync(kWarp, probe.pending)) return true;
+    window += args.table.step_of(probe.hash);
+    if (probe.pending) probe.found = args.table.read(window);
+  }
+}
+
+// By whole warps: the windows of one row after those, a window a tile at a time. All lanes agree on hash and row.
+template <typename Keys, typename Visit>
+__device__ bool walk_by_warp(const ProbeMultiset<Keys>& args, uint64_t hash, uint32_t row,
+                             const Visit& visit) {
+  uint32_t const tile = threadIdx.x % 32 / kMultisetTile;
+  for (uint64_t walked = kMultisetLongWalk;; walked += 32 / kMultisetTile) {
+    uint64_t const window = args.table.window_of(hash) + (walked + tile) * args.table.step_of(hash);
+    unsigned long long const found = args.table.read(window);
+    unsigned const free = __ballot_sync(kWarp, found == kFreeSlot);
+    // The sequence ends with its first window that has a free slot.
+    bool const is_reached =
+        free == 0 || tile <= static_cast<uint32_t>(__ffs(free) - 1) / kMultisetTile;
+    if (!visit(is_reached && args.is_match(found, hash, row), row_of_slot(found), row))
+      return false;
+    if (free != 0) return true;
+  }
+}
+
+// A warp takes a unit in batches of 32 rows.
+constexpr uint32_t kMultisetUnitBatches = kMultisetUnitRows / 32;
+
+// By whole warps: the unit's batches from first_batch on. Calls visit(is_match, build_row, probe_row, batch, visits) with the
+// number of earlier visits in the batch; it answers whether to go on. The order of the visits is always the same.
+template <typename Keys, typename Visit>
+__device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32_t first_batch,
                           const Visit& visit) {
-  for (uint32_t batch = first_step / kMultisetTile; batch < kMultisetUnitRows / 32; ++batch) {
+  for (uint32_t batch = first_batch; batch < kMultisetUnitBatches; ++batch) {
     uint64_t const begin = unit * kMultisetUnitRows + batch * 32;
     if (begin >= args.probe.rows) break;
     uint64_t const position = begin + threadIdx.x % 32;
     bool const active = position < args.probe.rows;
     uint32_t const row = active ? args.probe.row_at(position) : 0;
     uint64_t const hash = active ? args.probe.keys.hash(row) : 0;
+    uint32_t visits = 0;
+    auto const visit_window = [&](bool is_match, uint32_t build_row, uint32_t probe_row) {
+      return visit(is_match, build_row, probe_row, batch, visits++);
+    };
     // Each lane read a row of its own. The first windows of all the tile's rows are asked for before the first is looked at.
     unsigned long long first_slots[kMultisetTile];
 #pragma unroll
     for (int i = 0; i < kMultisetTile; ++i) {
       uint64_t const of_tile = __shfl_sync(kWarp, hash, i, kMultisetTile);
-      first_slots[i] = *args.table.slot_of(args.table.window_of(of_tile));
+      first_slots[i] = args.table.read(args.table.window_of(of_tile));
     }
+    bool is_long = false;  // of the lane's own row
 #pragma unroll
     for (int i = 0; i < kMultisetTile; ++i) {
       TileProbe probe;
@@ -206,14 +234,14 @@ __device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32
       probe.row = __shfl_sync(kWarp, row, i, kMultisetTile);
       probe.pending = __shfl_sync(kWarp, active, i, kMultisetTile);
       probe.found = first_slots[i];
-      uint32_t const step = batch * kMultisetTile + i;
-      if (step < first_step) continue;
-      auto const visit_step = [&](bool is_match, uint32_t build_row, uint32_t walked) {
-        return visit(is_match, build_row, probe.row, step, walked);
-      };
-      if (!walk_windows(args.table, args.build_keys, args.probe.keys, probe, visit_step)) {
-        return false;
-      }
+      if (!walk_by_tiles(args, probe, visit_window)) return false;
+      if (threadIdx.x % kMultisetTile == i) is_long = probe.pending;
+    }
+    for (unsigned rest = __ballot_sync(kWarp, is_long); rest != 0; rest &= rest - 1) {
+      int const lane = __ffs(rest) - 1;
+      uint64_t const long_hash = __shfl_sync(kWarp, hash, lane);
+      uint32_t const long_row = __shfl_sync(kWarp, row, lane);
+      if (!walk_by_warp(args, long_hash, long_row, visit_window)) return false;
     }
   }
   return true;
@@ -232,7 +260,7 @@ struct MatchCount {
 };
 
 template <typename Keys>
-__global__ void __launch_bounds__(kMultisetThreads, kMultisetBlocksPerSm)
+__global__ void __launch_bounds__(kMultisetThreads, multiset_blocks_per_sm(Keys::kVerified))
     count_row_multiset_kernel(ProbeMultiset<Keys> args, MatchCount* count) {
   uint64_t const units = args.units();
   unsigned long long pairs = 0;
@@ -250,13 +278,13 @@ template <typename Keys>
 struct RetrieveRows {
   ProbeMultiset<Keys> matches;
   PairSink sink;
-  // [warps of the grid] unit: steps before the one to go on with, those of earlier units counted; batch: windows of that step
+  // [warps of the grid] unit: batches before the one to go on with, those of earlier units counted; batch: visits of that batch
   // whose pairs are written.
   ResumePoint* resume;
 };
 
 template <typename Keys>
-__global__ void __launch_bounds__(kMultisetThreads, kMultisetBlocksPerSm)
+__global__ void __launch_bounds__(kMultisetThreads, multiset_blocks_per_sm(Keys::kVerified))
     retrieve_row_multiset_kernel(RetrieveRows<Keys> args) {
   __shared__ WarpBuffer::Shared shared[kMultisetThreads / 32];
   WarpBuffer buffer(args.sink, shared[threadIdx.x / 32]);
@@ -264,37 +292,39 @@ __global__ void __launch_bounds__(kMultisetThreads, kMultisetBlocksPerSm)
   ResumePoint& resume = args.resume[(blockIdx.x * kMultisetThreads + threadIdx.x) / 32];
   uint64_t const units = args.matches.units();
 
-  unsigned long long steps = resume.unit;
-  uint32_t windows = resume.batch;
+  unsigned long long batches = resume.unit;
+  uint32_t written_visits = resume.batch;
   for (;;) {
-    if (steps == kNoUnit) {
-      steps = take_unit(&args.sink.counters->taken) * kMultisetUnitSteps;
-      windows = 0;
+    if (batches == kNoUnit) {
+      batches = take_unit(&args.sink.counters->taken) * kMultisetUnitBatches;
+      written_visits = 0;
     }
-    uint64_t const unit = steps / kMultisetUnitSteps;
+    uint64_t const unit = batches / kMultisetUnitBatches;
     if (unit >= units) break;
-    auto const first_step = static_cast<uint32_t>(steps % kMultisetUnitSteps);
-    uint32_t const first_window = windows;
-    uint32_t written_step = first_step;  // what the last spill wrote ends there
-    auto const visit = [&](bool is_match, uint32_t build_row, uint32_t probe_row, uint32_t step,
-                           uint32_t walked) {
-      // Written before the stop: the windows are walked again, to see which tiles go on.
-      if (step == first_step && walked < first_window) return true;
+    auto const first_batch = static_cast<uint32_t>(batches % kMultisetUnitBatches);
+    uint32_t const first_visit = written_visits;
+    uint32_t written_batch = first_batch;  // where the last spill ended
+    auto const visit = [&](bool is_match, uint32_t build_row, uint32_t probe_row, uint32_t batch,
+                           uint32_t visits) {
+      // Written before the stop: the windows are walked again, to see which rows go on.
+      if (batch == first_batch && visits < first_visit) return true;
       buffer.push(is_match, build_row, probe_row);
       if (buffer.has_room()) return true;
       if (!buffer.spill()) return false;
-      written_step = step;
-      windows = walked + 1;
+      written_batch = batch;
+      written_visits = visits + 1;
       return true;
     };
-    if (!walk_unit(args.matches, unit, first_step, visit) || !buffer.spill()) {
-      if (is_first_lane) resume = {unit * kMultisetUnitSteps + written_step, windows, 0};
+    if (!walk_unit(args.matches, unit, first_batch, visit) || !buffer.spill()) {
+      if (is_first_lane) {
+        resume = {unit * kMultisetUnitBatches + written_batch, written_visits, 0};
+      }
       return;
     }
-    steps = kNoUnit;
+    batches = kNoUnit;
   }
   // Nothing is left: a later launch must not take this warp's old point up again.
-  if (is_first_lane) resume = {units * kMultisetUnitSteps, 0, 0};
+  if (is_first_lane) resume = {units * kMultisetUnitBatches, 0, 0};
 }
 
 }  // namespace gpujoin::kernels

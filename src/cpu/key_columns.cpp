@@ -72,9 +72,8 @@ HashedKeys hash_keys(base::Context& context, Workers& workers, const columns::Re
   auto const column_of = [&](int32_t key) -> const columns::ColumnView& {
     return relation.columns[static_cast<size_t>(key)];
   };
-  bool const has_nulls = std::any_of(keys.begin(), keys.end(), [&](int32_t key) {
-    return column_of(key).validity != nullptr;
-  });
+  bool const has_nulls = std::any_of(
+      keys.begin(), keys.end(), [&](int32_t key) { return column_of(key).validity != nullptr; });
   HashedKeys hashed;
   hashed.hashes =
       context.host_pool->allocate_rows<uint64_t>(Memory::kHost, rows, "hashes of the keys");

@@ -20,8 +20,7 @@ GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
   base::await(context, relation.ready_event);
   auto const& columns = relation.columns;
   for (int32_t const key : keys) {
-    keys_.push_back(
-        transfer::to_device(context, columns[static_cast<size_t>(key)], relation.rows));
+    keys_.push_back(transfer::to_device(context, columns[static_cast<size_t>(key)], relation.rows));
   }
   payloads_.resize(output_columns.size());
   for (size_t i = 0; i < output_columns.size(); ++i) {
@@ -90,9 +89,7 @@ match::MatchSide GpuSide::match_side(bool by_position) const {
   return side;
 }
 
-match::KeyRows GpuSide::key_rows() const {
-  return {keys_, prepared_.rows, prepared_.source_rows};
-}
+match::KeyRows GpuSide::key_rows() const { return {keys_, prepared_.rows, prepared_.source_rows}; }
 
 std::vector<columns::ResultColumn> GpuSide::empty_columns() const {
   std::vector<columns::ResultColumn> result;

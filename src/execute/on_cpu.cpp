@@ -50,7 +50,7 @@ class StageTimes {
 struct Sides {
   bool build_is_left = true;
   std::vector<cpu::ComparedColumns> verified;  // key columns, where the key is their hash
-  std::array<cpu::PartitionedRows, 2> rows;  // build, probe
+  std::array<cpu::PartitionedRows, 2> rows;    // build, probe
   cpu::PartitionedRows& build() { return rows[0]; }
   cpu::PartitionedRows& probe() { return rows[1]; }
 };
@@ -82,8 +82,8 @@ Sides lay_out(const PlannedJoin& join, const KeyHashes& hashes) {
   auto const layout_of = [&](const columns::Relation& relation, const std::vector<int32_t>& keys,
                              const cpu::HashedKeys& hash, const std::vector<int32_t>& columns) {
     auto const& key = hashed ? hash.view : relation.columns[static_cast<size_t>(keys.front())];
-    return cpu::layout_rows(relation, key, spec.materialize ? columns : kNone,
-                            spec.pairs || hashed, plan.gather);
+    return cpu::layout_rows(relation, key, spec.materialize ? columns : kNone, spec.pairs || hashed,
+                            plan.gather);
   };
   auto const left = layout_of(*join.left, spec.left_keys, hashes.left, spec.left_columns);
   auto const right = layout_of(*join.right, spec.right_keys, hashes.right, spec.right_columns);

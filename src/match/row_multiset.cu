@@ -45,8 +45,8 @@ constexpr uint32_t kWarps = kMultisetThreads / 32;
 
 template <typename Keys>
 uint32_t grid_for(const base::Context& context, const kernels::ProbeMultiset<Keys>& matches) {
-  auto const resident =
-      static_cast<uint64_t>(context.facts.sm_count) * kernels::kMultisetBlocksPerSm;
+  auto const resident = static_cast<uint64_t>(context.facts.sm_count) *
+                        kernels::multiset_blocks_per_sm(Keys::kVerified);
   return static_cast<uint32_t>(std::min((matches.units() + kWarps - 1) / kWarps, resident));
 }
 
@@ -64,9 +64,8 @@ uint64_t count_matches(base::Context& context, const kernels::ProbeMultiset<Keys
 }
 
 template <typename Keys>
-void run(base::Context& context, const plan::JoinPlan& plan,
-         const kernels::KeyedRows<Keys>& build, const kernels::KeyedRows<Keys>& probe,
-         output::GrowingPairs& pairs) {
+void run(base::Context& context, const plan::JoinPlan& plan, const kernels::KeyedRows<Keys>& build,
+         const kernels::KeyedRows<Keys>& probe, output::GrowingPairs& pairs) {
   base::Buffer const memory = clear_table(context, build.rows);
   kernels::ProbeMultiset<Keys> const matches{table_in(memory, build.rows), build.keys, probe};
   kernels::build_row_multiset_kernel<Keys>

@@ -160,10 +160,7 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
 [[noreturn]] void fail_with_reason(Device device, const Named& named, Transfer transfer,
                                    const PlanRequest& request) {
   const gpujoin_plan_options& options = request.options;
-  std::vector<JoinPlan> legal = legal_plans(device);
-  std::erase_if(legal, [&](const JoinPlan& plan) {
-    return why_illegal(plan, request.key_count).has_value();
-  });
+  const std::vector<JoinPlan> legal = legal_plans(device);
   JoinPlan nearest = legal.front();
   for (const JoinPlan& plan : legal) {
     if (agreement(plan, named, options) > agreement(nearest, named, options)) nearest = plan;
@@ -175,7 +172,8 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   nearest.output = named.output.value_or(nearest.output);
   nearest.gather = named.gather.value_or(nearest.gather);
   set_numbers(options, &nearest);
-  const std::string reason = why_illegal(nearest, request.key_count).value_or("the techniques do not fit together");
+  const std::string reason =
+      why_illegal(nearest, request.key_count).value_or("the techniques do not fit together");
   base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", reason.c_str());
 }
 

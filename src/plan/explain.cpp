@@ -22,12 +22,10 @@ std::string bytes_text(uint64_t bytes) {
 
 std::string row_text(const char* side, const SideStatistics& statistics, int32_t key_count,
                      bool is_build) {
-  std::string line = text("  %-6s %11lld rows  key %s%d B%s%s  payloads", side,
-                          static_cast<long long>(statistics.rows),
-                          key_count > 1 ? text("of %d columns ", key_count).c_str() : "",
-                          statistics.key_width,
-                          statistics.key_nullable ? " nullable" : "",
-                          statistics.key_is_output ? " in output" : "");
+  std::string line = text(
+      "  %-6s %11lld rows  key %s%d B%s%s  payloads", side, static_cast<long long>(statistics.rows),
+      key_count > 1 ? text("of %d columns ", key_count).c_str() : "", statistics.key_width,
+      statistics.key_nullable ? " nullable" : "", statistics.key_is_output ? " in output" : "");
   for (const int32_t width : statistics.payload_widths) line += text(" %d", width);
   line += statistics.payload_widths.empty() ? " none" : " B";
   if (statistics.in_host_memory) line += "  in host memory";

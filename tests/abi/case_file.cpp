@@ -91,8 +91,8 @@ void add_table_line(const Words& words, CaseTable* table) {
 
 void add_join_line(const Words& words, JoinCase* join) {
   if (words[0] == "on" && words.size() == 3) {
-    join->left_key = join->left.position_of(words[1]);
-    join->right_key = join->right.position_of(words[2]);
+    join->left_keys.push_back(join->left.position_of(words[1]));
+    join->right_keys.push_back(join->right.position_of(words[2]));
   } else if (words[0] == "pairs" && words.size() == 1) {
     join->pairs = true;
   } else if (words[0] == "output") {
@@ -216,7 +216,8 @@ JoinCase read_case(const std::string& path) {
       throw std::runtime_error(path + ":" + std::to_string(number) + ": " + error.what());
     }
   }
-  if (section != "expect" || join.left_key < 0) throw std::runtime_error(path + ": incomplete");
+  if (section != "expect" || join.left_keys.empty())
+    throw std::runtime_error(path + ": incomplete");
   std::sort(join.expected.begin(), join.expected.end());
   return join;
 }

@@ -27,8 +27,8 @@ struct CaseTable {
 struct JoinCase {
   CaseTable left;
   CaseTable right;
-  int32_t left_key = -1;
-  int32_t right_key = -1;
+  std::vector<int32_t> left_keys;
+  std::vector<int32_t> right_keys;
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
   bool pairs = false;

@@ -57,8 +57,8 @@ Table table_of(const CaseTable& table) {
 
 Spec spec_of(const JoinCase& join_case) {
   Spec spec;
-  spec.left_keys = {join_case.left_key};
-  spec.right_keys = {join_case.right_key};
+  spec.left_keys = join_case.left_keys;
+  spec.right_keys = join_case.right_keys;
   spec.left_columns = join_case.left_output;
   spec.right_columns = join_case.right_output;
   if (!spec.left_columns.empty() || !spec.right_columns.empty()) {
@@ -117,9 +117,15 @@ TEST_P(Cases, AnswersAsWritten) {
   std::vector<gpujoin_algorithm> algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC,
                                                GPUJOIN_ALGORITHM_CPU_RADIX};
   if (device() == GPUJOIN_DEVICE_CUDA) {
-    algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_NOP,    GPUJOIN_ALGORITHM_PHJ_OM,
-                  GPUJOIN_ALGORITHM_PHJ_GFUR,  GPUJOIN_ALGORITHM_SMJ_OM, GPUJOIN_ALGORITHM_SMJ_UM,
-                  GPUJOIN_ALGORITHM_CPU_RADIX};
+    algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_NOP,
+                  GPUJOIN_ALGORITHM_PHJ_OM,    GPUJOIN_ALGORITHM_PHJ_GFUR,
+                  GPUJOIN_ALGORITHM_SMJ_OM,    GPUJOIN_ALGORITHM_SMJ_UM,
+                  GPUJOIN_ALGORITHM_CPU_RADIX, GPUJOIN_ALGORITHM_ROW_MULTISET};
+    // The others compare one key column.
+    if (join_case.left_keys.size() > 1) {
+      algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX,
+                    GPUJOIN_ALGORITHM_ROW_MULTISET};
+    }
   }
   for (gpujoin_algorithm const algorithm : algorithms) {
     for (gpujoin_side const side : {0, GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {

@@ -64,12 +64,41 @@ TEST_F(SpecTest, KindIsRequiredAndInner) {
   EXPECT_NAMES(with([](auto& s) { s.kind = 2; }), GPUJOIN_ERROR_UNSUPPORTED, "kind");
 }
 
-TEST_F(SpecTest, OneKeyColumn) {
+TEST_F(SpecTest, OneToFiveKeyColumns) {
   EXPECT_NAMES(with([](auto& s) { s.key_count = 0; }), kInvalid, "key_count");
   EXPECT_NAMES(with([](auto& s) { s.key_count = -1; }), kInvalid, "key_count");
-  EXPECT_NAMES(with([](auto& s) { s.key_count = 2; }), GPUJOIN_ERROR_UNSUPPORTED, "key_count");
+  EXPECT_NAMES(with([](auto& s) { s.key_count = 6; }), GPUJOIN_ERROR_UNSUPPORTED, "key_count");
+  EXPECT_NAMES(with([](auto& s) { s.key_count = INT32_MAX; }), GPUJOIN_ERROR_UNSUPPORTED,
+               "key_count");
   EXPECT_NAMES(with([](auto& s) { s.left_keys = nullptr; }), kInvalid, "left_keys");
   EXPECT_NAMES(with([](auto& s) { s.right_keys = nullptr; }), kInvalid, "right_keys");
+}
+
+TEST_F(SpecTest, EachKeyColumnIsChecked) {
+  for (size_t count = 2; count <= 5; ++count) {
+    SCOPED_TRACE(count);
+    wish.left_keys.assign(count, 0);
+    wish.right_keys.assign(count, 0);
+    EXPECT_OK(with([](auto&) {}));
+    std::string const last = "[" + std::to_string(count - 1) + "]";
+    wish.left_keys.back() = 2;  // there are two columns
+    EXPECT_NAMES(with([](auto&) {}), kInvalid, ("left_keys" + last).c_str());
+    wish.left_keys.back() = 0;
+    wish.right_keys.back() = -1;
+    EXPECT_NAMES(with([](auto&) {}), kInvalid, ("right_keys" + last).c_str());
+    wish.right_keys.back() = 1;  // INT64, not INT32
+    EXPECT_NAMES(with([](auto&) {}), kType, ("right_keys" + last).c_str());
+    EXPECT_NAMES(with([](auto&) {}), kType, ("left_keys" + last).c_str());
+    wish.left_keys.back() = 1;
+    EXPECT_OK(with([](auto&) {}));
+  }
+}
+
+TEST_F(SpecTest, APlanThatComparesOneKeyColumnIsRefusedForTwo) {
+  wish.left_keys = wish.right_keys = {0, 1};
+  EXPECT_NAMES(with_options([](auto& o) { o.gather = GPUJOIN_GATHER_TRANSFORMED; }),
+               GPUJOIN_ERROR_ILLEGAL_PLAN, "gather");
+  EXPECT_OK(with_options([](auto& o) { o.gather = GPUJOIN_GATHER_UNTRANSFORMED; }));
 }
 
 TEST_F(SpecTest, PositionsAreThoseOfTheRelation) {

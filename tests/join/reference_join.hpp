@@ -15,16 +15,28 @@ namespace gpujoin::tests {
 // One output row: left row number, right row number, then the output columns' values.
 using Row = std::vector<std::string>;
 
+// The bytes of the row's key columns, which have fixed widths; empty when one of them is NULL.
+inline std::string key_of(const HostRelation& relation, const std::vector<int32_t>& keys,
+                          size_t row) {
+  std::string key;
+  for (int32_t const number : keys) {
+    HostColumn const& column = relation.columns[static_cast<size_t>(number)];
+    if (!column.is_valid(row)) return "";
+    key += column.at(row);
+  }
+  return key;
+}
+
 inline std::vector<Row> reference_join(const HostRelation& left, const HostRelation& right,
                                        const columns::JoinSpec& spec) {
   std::vector<Row> rows;
   std::multimap<std::string, size_t> right_rows;
   for (size_t r = 0; r < right.rows; ++r) {
-    if (right.columns[0].is_valid(r)) right_rows.emplace(right.columns[0].at(r), r);
+    std::string const key = key_of(right, spec.right_keys, r);
+    if (!key.empty()) right_rows.emplace(key, r);
   }
   for (size_t l = 0; l < left.rows; ++l) {
-    if (!left.columns[0].is_valid(l)) continue;
-    auto const [first, last] = right_rows.equal_range(left.columns[0].at(l));
+    auto const [first, last] = right_rows.equal_range(key_of(left, spec.left_keys, l));
     for (auto match = first; match != last; ++match) {
       Row row;
       if (spec.pairs) row = {std::to_string(l), std::to_string(match->second)};

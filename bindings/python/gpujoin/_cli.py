@@ -75,22 +75,22 @@ def _parser() -> argparse.ArgumentParser:
     join = commands.add_parser(
         "join",
         help="inner-join two files",
-        description="Inner-joins two files on a key column.",
+        description="Inner-joins two files on one key column or several.",
         epilog=JOIN_NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     join.set_defaults(run=_join)
     join.add_argument("left", metavar="LEFT", help="a file")
     join.add_argument("right", metavar="RIGHT", help="a file")
-    join.add_argument("--left-on", metavar="COLUMN", required=True, help="key column of LEFT")
+    join.add_argument("--left-on", metavar="A,B,...", required=True, help="key columns of LEFT")
     join.add_argument(
-        "--right-on", metavar="COLUMN", help="key column of RIGHT; default: --left-on"
+        "--right-on", metavar="A,B,...", help="key columns of RIGHT; default: --left-on"
     )
     join.add_argument(
         "--select",
         metavar="A,B,...",
         help="output columns; a column of RIGHT whose name LEFT has too is NAME_right; "
-        "default: all, but the key of RIGHT",
+        "default: all, but the keys of RIGHT",
     )
     join.add_argument("-o", "--output", metavar="FILE", help="write the output to a file")
     join.add_argument("--rows", type=int, default=10, metavar="N", help="rows to print (10)")
@@ -176,8 +176,8 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     timer.add("start")
 
     tables = [
-        _read(left, [keys["left"], *(c for c in columns if c.side == "left")], bar),
-        _read(right, [keys["right"], *(c for c in columns if c.side == "right")], bar),
+        _read(left, [*keys["left"], *(c for c in columns if c.side == "left")], bar),
+        _read(right, [*keys["right"], *(c for c in columns if c.side == "right")], bar),
     ]
     timer.add("read")
 
@@ -185,8 +185,8 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     planned = plan(
         tables[0],
         tables[1],
-        keys["left"].name,
-        keys["right"].name,
+        [key.name for key in keys["left"]],
+        [key.name for key in keys["right"]],
         select=[column.name for column in columns],
         algorithm=options.algorithm,
         build_side=options.build_side,
@@ -244,25 +244,29 @@ def _open_writer(path: str) -> Writer:
 
 def _choose_columns(
     left: pa.Schema, right: pa.Schema, options: argparse.Namespace
-) -> tuple[dict[str, OutputColumn], list[OutputColumn]]:
-    """The key of each side, and the output columns."""
-    keys = {}
-    for side, schema, name in (
+) -> tuple[dict[str, list[OutputColumn]], list[OutputColumn]]:
+    """The keys of each side, and the output columns."""
+    keys: dict[str, list[OutputColumn]] = {"left": [], "right": []}
+    for side, schema, text in (
         ("left", left, options.left_on),
         ("right", right, options.right_on or options.left_on),
     ):
-        position = schema.get_field_index(name)
-        if position < 0:
-            names = ", ".join(schema.names)
-            raise UsageError(
-                f"--{side}-on: {getattr(options, side)} has no column {name!r}; it has {names}"
+        for name in [text] if text in schema.names else [n.strip() for n in text.split(",")]:
+            position = schema.get_field_index(name)
+            if position < 0:
+                names = ", ".join(schema.names)
+                raise UsageError(
+                    f"--{side}-on: {getattr(options, side)} has no column {name!r}; it has {names}"
+                )
+            keys[side].append(
+                next(c for c in all_columns(left, right) if (c.side, c.column) == (side, position))
             )
-        keys[side] = next(
-            c for c in all_columns(left, right) if (c.side, c.column) == (side, position)
-        )
+    counts = len(keys["left"]), len(keys["right"])
+    if counts[0] != counts[1]:
+        raise UsageError(f"--left-on names {counts[0]} columns, and --right-on {counts[1]}")
     select = None if options.select is None else [n.strip() for n in options.select.split(",")]
     try:
-        return keys, select_columns(left, right, keys["right"].column, select)
+        return keys, select_columns(left, right, [k.column for k in keys["right"]], select)
     except InvalidArgument as error:
         raise UsageError("--" + str(error)) from None
 

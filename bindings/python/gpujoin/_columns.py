@@ -42,17 +42,17 @@ def all_columns(left: pa.Schema, right: pa.Schema, suffix: str = SUFFIX) -> list
 def select_columns(
     left: pa.Schema,
     right: pa.Schema,
-    right_key: int,
+    right_keys: Sequence[int],
     select: Sequence[str] | None,
     suffix: str = SUFFIX,
 ) -> list[OutputColumn]:
-    """The columns named, in that order; for None all but the right key: it equals the left one.
+    """The columns named, in that order; for None all but the right keys: they equal the left ones.
 
     Errors: InvalidArgument for a name that no column or more than one has.
     """
     columns = all_columns(left, right, suffix)
     if select is None:
-        return [c for c in columns if (c.side, c.column) != ("right", right_key)]
+        return [c for c in columns if c.side == "left" or c.column not in right_keys]
     if isinstance(select, str):
         raise InvalidArgument("select is a text; it must be a list of column names")
     chosen = []

@@ -127,6 +127,13 @@ class Input:
             f"{argument}: {self.side} has no column {name!r}; it has {', '.join(self.schema.names)}"
         )
 
+    def keys(self, names: Any, argument: str) -> list[int]:
+        """The positions of one key column or of several. Errors: InvalidArgument."""
+        names = list(names) if isinstance(names, (list, tuple)) else [names]
+        if not names:
+            raise InvalidArgument(f"{argument} names no column")
+        return [self.column(name, argument) for name in names]
+
     def values(self, column: int) -> pa.ChunkedArray:
         """A column that the library does not carry. Errors: Unsupported, in device memory."""
         if self.table is None:
@@ -138,12 +145,17 @@ class Input:
         return self.table.column(column)
 
     def register(
-        self, context: Context, key: int, key_type: pa.DataType, carried: Sequence[int]
-    ) -> tuple[_abi.Handle, int, list[int]]:
-        """A relation of the library: the key, cast to key_type where it is of another one, and the
-        carried columns. Without a copy, except of columns in more than one chunk and of a cast key.
+        self,
+        context: Context,
+        keys: Sequence[int],
+        key_types: Sequence[pa.DataType],
+        carried: Sequence[int],
+    ) -> tuple[_abi.Handle, list[int], list[int]]:
+        """A relation of the library: the keys, cast to their key types where they are of others,
+        and the carried columns. Without a copy, except of columns in more than one chunk and of
+        cast keys.
 
-        Returns the relation, the position of the key in it and those of the carried columns.
+        Returns the relation, the positions of the keys in it and those of the carried columns.
         """
         handle = _abi.Handle("relation")
         if self.table is None:
@@ -151,15 +163,17 @@ class Input:
             schema = _get_pointer(capsule, b"arrow_schema")
             array = _get_pointer(self._device_array, b"arrow_device_array")
             context._call("relation_import_device", context._handle, schema, array, handle.out)
-            return handle, key, list(carried)
+            return handle, list(keys), list(carried)
         columns = list(dict.fromkeys(carried))
         fields = [self.schema.field(i) for i in columns]
         arrays = [self.table.column(i) for i in columns]
-        key_field = self.schema.field(key)
-        if key in columns and key_field.type == key_type:
-            key_position = columns.index(key)
-        else:
-            key_position = len(columns)
+        key_positions = []
+        for key, key_type in zip(keys, key_types):
+            key_field = self.schema.field(key)
+            if key in columns and key_field.type == key_type:
+                key_positions.append(columns.index(key))
+                continue
+            key_positions.append(len(fields))
             fields.append(key_field.with_type(key_type))
             arrays.append(self.table.column(key).cast(key_type))
         batch = _one_batch(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
@@ -167,7 +181,7 @@ class Input:
         schema = _get_pointer(capsules[0], b"arrow_schema")
         array = _get_pointer(capsules[1], b"arrow_array")
         context._call("relation_import", context._handle, schema, array, handle.out)
-        return handle, key_position, [columns.index(i) for i in carried]
+        return handle, key_positions, [columns.index(i) for i in carried]
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:

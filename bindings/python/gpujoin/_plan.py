@@ -13,7 +13,7 @@ from ._columns import SUFFIX, OutputColumn, select_columns
 from ._context import Context, choose, default_context
 from ._inputs import Input, is_carried, key_types
 from ._result import PAIR_FIELDS, Result, ResultColumn, TakenColumn
-from .errors import BufferTooSmall
+from .errors import BufferTooSmall, InvalidArgument
 
 _EXPLAIN_BYTES = 1 << 14  # at first
 
@@ -73,8 +73,8 @@ class Plan:
 def plan(
     left: Any,
     right: Any,
-    left_on: str,
-    right_on: str | None = None,
+    left_on: str | Sequence[str],
+    right_on: str | Sequence[str] | None = None,
     select: Sequence[str] | None = None,
     pairs: bool = False,
     algorithm: str | None = None,
@@ -94,16 +94,17 @@ def plan(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Plan:
-    """Chooses how to inner-join two tables on one key.
+    """Chooses how to inner-join two tables on a key of one to five columns.
 
     left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
                  __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
                  on a GPU). Read in place, except that a column in more than one chunk is copied.
-    left_on      the key column of left: integers, date32, date64 or timestamps. NULL matches
-                 nothing. Integer keys of different types are cast to the narrowest type that holds
-                 both (int32 and int64: int64), those of 8 and 16 bits to 32; that copies them.
-    right_on     the key column of right; None = the same name
-    select       output columns, in this order; None = all of left, then all of right but its key.
+    left_on      the key column of left, or a list of up to five: integers, date32, date64 or
+                 timestamps. Rows match when all of them are equal; a NULL matches nothing. Integer
+                 keys of different types are cast to the narrowest type that holds both (int32 and
+                 int64: int64), those of 8 and 16 bits to 32; that copies them.
+    right_on     the key columns of right, as many; None = the same names
+    select       output columns, in this order; None = all of left, then all of right but its keys.
                  A right column whose name left has too is called name + suffix, in select and in
                  the output, whichever columns are selected. [] = none: num_rows and pairs only.
     pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first
@@ -128,10 +129,15 @@ def plan(
     context = context or default_context()
     inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
     keys = {
-        "left": inputs["left"].column(left_on, "left_on"),
-        "right": inputs["right"].column(left_on if right_on is None else right_on, "right_on"),
+        "left": inputs["left"].keys(left_on, "left_on"),
+        "right": inputs["right"].keys(left_on if right_on is None else right_on, "right_on"),
     }
-    types = key_types(*(inputs[side].schema.field(keys[side]) for side in inputs))
+    if len(keys["left"]) != len(keys["right"]):
+        raise InvalidArgument(
+            f"left_on names {len(keys['left'])} columns, and right_on {len(keys['right'])}"
+        )
+    pairs_of_keys = zip(*([inputs[side].schema.field(k) for k in keys[side]] for side in inputs))
+    types = zip(*(key_types(*fields) for fields in pairs_of_keys))
     selected = select_columns(
         inputs["left"].schema, inputs["right"].schema, keys["right"], select, suffix
     )
@@ -160,14 +166,16 @@ def plan(
     relations = []
     spec = _abi.JoinSpec(
         kind=_abi.INNER,
-        key_count=1,
+        key_count=len(keys["left"]),
         output=(_abi.OUTPUT_COLUMNS if carried else 0) | (_abi.OUTPUT_PAIRS if has_pairs else 0),
     )
-    for side, key_type in zip(inputs, types):
+    for side, types_of_side in zip(inputs, types):
         columns = [c.column for c in carried if c.side == side]
-        relation, key, positions = inputs[side].register(context, keys[side], key_type, columns)
+        relation, key_positions, positions = inputs[side].register(
+            context, keys[side], types_of_side, columns
+        )
         relations.append(relation)
-        setattr(spec, side + "_keys", _int32([key]))
+        setattr(spec, side + "_keys", _int32(key_positions))
         setattr(spec, side + "_columns", _int32(positions))
         setattr(spec, side + "_column_count", len(positions))
     exported = [c for side in inputs for c in carried if c.side == side]
@@ -179,7 +187,9 @@ def plan(
     return Plan(context, handle, result_columns, has_pairs)
 
 
-def join(left: Any, right: Any, left_on: str, *arguments: Any, **named: Any) -> Result:
+def join(
+    left: Any, right: Any, left_on: str | Sequence[str], *arguments: Any, **named: Any
+) -> Result:
     """Joins two tables: plan() with the same arguments, executed; errors of both.
 
     join(orders, lines, "o_orderkey", "l_orderkey", select=["o_custkey", "l_quantity"]).to_table()

@@ -14,15 +14,20 @@ def rows(table):
 
 
 def reference_join(left, right, left_on, right_on, select):
-    """The rows that join() must give; `select` has (side, column name) pairs."""
+    """The rows that join() must give; `select` has (side, column name) pairs, left_on and right_on
+    are a name each or as many."""
     sides = {"left": left.to_pylist(), "right": right.to_pylist()}
+
+    def key(row, names):
+        return tuple(row[name] for name in ([names] if isinstance(names, str) else names))
+
     found = defaultdict(list)
     for row in sides["right"]:
-        if row[right_on] is not None:
-            found[row[right_on]].append(row)
+        if None not in key(row, right_on):
+            found[key(row, right_on)].append(row)
     output = Counter()
     for row in sides["left"]:
-        for match in found.get(row[left_on], []):
+        for match in found.get(key(row, left_on), []):
             pair = {"left": row, "right": match}
             output[tuple(pair[side][name] for side, name in select)] += 1
     return output
@@ -59,3 +64,21 @@ def customers_and_orders(customers=500, orders=3000, seed=7):
 def keys(count, type=None):
     """A table with a unique key k and a payload v."""
     return pa.table({"k": pa.array(range(count), type or pa.int64()), "v": pa.array(range(count))})
+
+
+def line_items(rows=2000, seed=1):
+    """A table whose rows are told apart by several columns, each with NULLs, and text."""
+    pick = random.Random(seed)
+
+    def numbers(most, kind):
+        values = [None if pick.random() < 0.1 else pick.randrange(most) for _ in range(rows)]
+        return pa.array(values, kind)
+
+    return pa.table(
+        {
+            "order": numbers(150, pa.int64()),
+            "line": numbers(7, pa.int32()),
+            "day": numbers(5, pa.int32()).cast(pa.date32()),
+            "what": pa.array([f"item {i}" for i in range(rows)]),
+        }
+    )

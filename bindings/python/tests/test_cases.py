@@ -82,11 +82,13 @@ def test_case(context, path):
     case = read_case(path)
     left, right = table(case["left"], "left"), table(case["right"], "right")
     task = {line[0]: line[1:] for line in case["join"]}
-    left_on, right_on = task["on"]
+    on = [line[1:] for line in case["join"] if line[0] == "on"]
+    left_on = [f"left.{name}" for name, _ in on]
+    right_on = [f"right.{name}" for _, name in on]
     pairs = "pairs" in task
     output = task.get("output", [])
     result = gpujoin.join(
-        *(left, right, f"left.{left_on}", f"right.{right_on}"),
+        *(left, right, left_on, right_on),
         select=output,
         pairs=pairs,
         context=context,

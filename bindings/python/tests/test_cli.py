@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from tables import customers_and_orders, reference_join, rows
+from tables import customers_and_orders, line_items, reference_join, rows
 
 SELECT = [("left", "rank"), ("left", "city"), ("right", "day"), ("right", "note")]
 NAMES = "rank,city,day,note_right"
@@ -105,6 +105,21 @@ def test_keys_of_one_name(files):
     assert rows(pa.parquet.read_table(files / "out.parquet")) == wanted
 
 
+def test_several_keys(files):
+    table = line_items()
+    pa.parquet.write_table(table, files / "items.parquet")
+    other = table.rename_columns(["o", "l", "day", "w"])
+    pa.parquet.write_table(other, files / "others.parquet")
+    keys = ["--left-on", "order, line", "--right-on", "o,l", "--select", "what,w"]
+    run = gpujoin(
+        "join", "items.parquet", "others.parquet", *keys, "-o", "out.parquet", folder=files
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    select = [("left", "what"), ("right", "w")]
+    wanted = reference_join(table, other, ["order", "line"], ["o", "l"], select)
+    assert rows(pa.parquet.read_table(files / "out.parquet")) == wanted
+
+
 def test_explain_stops_unless_told(files):
     run = join(files, "--explain")
     assert (run.returncode, run.stderr) == (0, "")
@@ -130,6 +145,8 @@ def test_no_rows(files):
         (["--select", "rank,color"], 2, "no column has the name 'color'"),
         (["--left-on", "nobody"], 2, "left.parquet has no column 'nobody'"),
         (["--right-on", "nobody"], 2, "right.parquet has no column 'nobody'"),
+        (["--left-on", "id,rank"], 2, "--left-on names 2 columns, and --right-on 1"),
+        (["--left-on", "id,nobody"], 2, "left.parquet has no column 'nobody'"),
         (["--algorithm", "best"], 2, "phj_om"),
         (["--memory-limit", "lots"], 2, "lots"),
         (["--threads", "0"], 2, "threads"),

@@ -5,7 +5,7 @@ import decimal
 
 import pyarrow as pa
 import pytest
-from tables import customers_and_orders, keys, reference_join, rows
+from tables import customers_and_orders, keys, line_items, reference_join, rows
 
 import gpujoin
 
@@ -31,6 +31,44 @@ def test_selected_columns_in_order(context):
     select = [("right", "day"), ("right", "note"), ("left", "rank"), ("right", "customer")]
     assert rows(result) == reference_join(left, right, "id", "customer", select)
     assert result.to_table().schema == result.schema
+
+
+def test_keys_of_several_columns(context):
+    left, right = line_items(), line_items(seed=2).rename_columns(["o", "l", "d", "w"])
+    for left_on, right_on in (
+        (["order", "line"], ["o", "l"]),
+        (("line", "order", "day"), ("l", "o", "d")),
+        (["order"], ["o"]),
+    ):
+        result = gpujoin.join(left, right, left_on, right_on, context=context)
+        others = [name for name in right.schema.names if name not in right_on]
+        assert result.schema.names == left.schema.names + others
+        select = [("left", name) for name in left.schema.names]
+        select += [("right", name) for name in others]
+        expected = reference_join(left, right, left_on, right_on, select)
+        assert rows(result) == expected
+        assert expected
+
+
+def test_several_keys_of_the_same_names(context):
+    table = line_items()
+    keys_of_table = ["line", "order"]
+    wanted = ["line", "what_right"]
+    result = gpujoin.join(table, table, keys_of_table, None, wanted, True, context=context)
+    select = [("left", "line"), ("right", "what")]
+    pairless = result.to_table().select(wanted)
+    assert rows(pairless) == reference_join(table, table, keys_of_table, keys_of_table, select)
+    for left_row, right_row in rows(result.pairs()):
+        for name in keys_of_table:
+            assert table[name][left_row] == table[name][right_row]
+
+
+def test_several_keys_are_widened_one_by_one(context):
+    left = pa.table({"a": pa.array([1, 2, -3], pa.int16()), "b": pa.array([7, 8, 9], pa.int64())})
+    right = pa.table({"a": pa.array([2, 1, -3], pa.int64()), "b": pa.array([8, 9, 9], pa.uint8())})
+    result = gpujoin.join(left, right, ["a", "b"], select=["a", "b"], context=context)
+    assert rows(result) == {(2, 8): 1, (-3, 9): 1}
+    assert result.schema.field("a").type == pa.int16()
 
 
 def test_a_column_named_twice(context):

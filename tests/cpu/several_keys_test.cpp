@@ -1,0 +1,253 @@
+// Keys of two to five columns on the CPU: against a reference, with NULLs, and with keys that share
+// their hash.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "src/base/status.hpp"
+#include "src/cpu/key_columns.hpp"
+#include "src/plan/sample_rule.hpp"
+#include "tests/cpu/join_tables.hpp"
+
+namespace gpujoin::test {
+namespace {
+
+using Numbers = std::vector<int32_t>;
+
+Numbers first_columns(size_t count) {
+  Numbers numbers;
+  for (size_t i = 0; i < count; ++i) numbers.push_back(static_cast<int32_t>(i));
+  return numbers;
+}
+
+// The key columns, of few values each, and two payloads.
+TestTable table_of(const Numbers& key_widths, size_t rows, uint64_t distinct, uint64_t seed) {
+  TestTable table;
+  table.rows = rows;
+  std::mt19937_64 random(seed);
+  for (int32_t const width : key_widths) {
+    std::vector<uint64_t> keys(rows);
+    for (uint64_t& key : keys) key = random() % distinct << (width == 8 ? 40 : 0);
+    table.columns.push_back(TestColumn::of_keys(width, keys));
+  }
+  table.columns.push_back(TestColumn::of_random(8, rows, seed + 1));
+  table.columns.push_back(TestColumn::of_random(2, rows, seed + 2).with_nulls(rows, 3, 5, seed));
+  return table;
+}
+
+// The bytes of the row's key; empty when one of its columns is NULL.
+std::string key_of(const TestTable& table, const Numbers& keys, size_t row) {
+  std::string key;
+  for (int32_t const number : keys) {
+    TestColumn const& column = table.columns[static_cast<size_t>(number)];
+    if (column.is_null(row)) return "";
+    key += column.value(row);
+  }
+  return key;
+}
+
+Pairs pairs_on(const TestTable& left, const Numbers& left_keys, const TestTable& right,
+               const Numbers& right_keys) {
+  std::multimap<std::string, uint32_t> rows_of_key;
+  for (uint32_t row = 0; row < left.rows; ++row) {
+    std::string const key = key_of(left, left_keys, row);
+    if (!key.empty()) rows_of_key.emplace(key, row);
+  }
+  Pairs pairs;
+  for (uint32_t row = 0; row < right.rows; ++row) {
+    auto const [first, last] = rows_of_key.equal_range(key_of(right, right_keys, row));
+    for (auto match = first; match != last; ++match) pairs.emplace_back(match->second, row);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  return pairs;
+}
+
+void expect_right_on(const TestTable& left, const Numbers& left_keys, const TestTable& right,
+                     const Numbers& right_keys, int32_t radix_bits = 0) {
+  Pairs const expected = pairs_on(left, left_keys, right, right_keys);
+  auto const context = cpu_context();
+  for (auto const side : {plan::Side::kLeft, plan::Side::kRight}) {
+    for (bool const pairs : {false, true}) {
+      for (bool const materialize : {false, true}) {
+        SCOPED_TRACE(testing::Message() << plan::to_text(side) << " pairs=" << pairs
+                                        << " materialize=" << materialize);
+        auto join =
+            planned(context, left, right, cpu_plan(plan::Gather::kUntransformed, side, radix_bits),
+                    pairs, materialize);
+        join.spec.left_keys = left_keys;
+        join.spec.right_keys = right_keys;
+        columns::JoinResult result;
+        execute::on_cpu(join, result);
+        ASSERT_EQ(result.rows, static_cast<int64_t>(expected.size()));
+        std::vector<std::string> rows = rows_of(result);
+        if (pairs) {
+          Pairs found = pairs_of(result);
+          for (size_t i = 0; materialize && i < rows.size(); ++i) {
+            ASSERT_EQ(rows[i], row_of_pair(left, right, found[i])) << "row " << i;
+          }
+          std::sort(found.begin(), found.end());
+          ASSERT_EQ(found, expected);
+        } else if (materialize) {
+          std::vector<std::string> wanted;
+          for (auto const& pair : expected) wanted.push_back(row_of_pair(left, right, pair));
+          std::sort(wanted.begin(), wanted.end());
+          std::sort(rows.begin(), rows.end());
+          ASSERT_EQ(rows, wanted);
+        }
+        for (auto const& column : result.columns) {
+          ASSERT_EQ(column.null_count, nulls_in(column, result.rows));
+        }
+      }
+    }
+  }
+  EXPECT_EQ(context->host_pool->in_use_bytes(), 0U);
+}
+
+TEST(CpuSeveralKeys, AreComparedColumnByColumn) {
+  std::vector<Numbers> const all = {{4, 4},       {8, 4},          {8, 8},         {4, 8, 4},
+                                    {4, 4, 8, 8}, {4, 4, 4, 4, 4}, {8, 4, 8, 4, 8}};
+  for (Numbers const& widths : all) {
+    Numbers const keys = first_columns(widths.size());
+    uint64_t const distinct = widths.size() == 2 ? 40 : widths.size() == 3 ? 12 : 5;
+    for (size_t const rows : {0, 1, 33, 1024, 1025, 4000}) {
+      SCOPED_TRACE(testing::Message() << widths.size() << " keys, " << rows << " rows");
+      TestTable const left = table_of(widths, rows, distinct, 1);
+      TestTable const right = table_of(widths, rows + rows / 2, distinct, 2);
+      expect_right_on(left, keys, right, keys);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(CpuSeveralKeys, TakeAnyColumnsInAnyOrder) {
+  TestTable const left = table_of({4, 8, 4}, 3000, 20, 3);
+  TestTable const right = table_of({8, 4, 4}, 2000, 20, 4);
+  expect_right_on(left, {1, 0}, right, {0, 2});
+  expect_right_on(left, {0, 1, 2}, right, {1, 0, 1});  // a column twice
+  expect_right_on(left, {2, 1}, right, {2, 0}, 3);
+}
+
+TEST(CpuSeveralKeys, ANullInAnyOfThemMatchesNothing) {
+  for (size_t const nullable : {0, 1, 2}) {
+    TestTable left = table_of({4, 8, 4}, 70000, 40, 5);
+    TestTable right = table_of({4, 8, 4}, 3000, 40, 6);
+    left.columns[nullable].with_nulls(left.rows, 4, 3, 7);
+    right.columns[2 - nullable].with_nulls(right.rows, 3, 9, 8);
+    expect_right_on(left, {0, 1, 2}, right, {0, 1, 2});
+    if (HasFatalFailure()) return;
+  }
+  TestTable left = table_of({4, 4}, 100, 2, 9);
+  left.columns[1].with_nulls(left.rows, 1, 0, 1);  // all
+  expect_right_on(left, {0, 1}, left, {0, 1});
+}
+
+// The inverse of plan::mix64.
+uint64_t unmix64(uint64_t word) {
+  auto const divided = [](uint64_t product, uint64_t odd) {
+    uint64_t inverse = odd;
+    for (int step = 0; step < 6; ++step) inverse *= 2 - odd * inverse;
+    return product * inverse;
+  };
+  word ^= word >> 33;
+  word = divided(word, 0xc4ceb9fe1a85ec53ULL);
+  word ^= word >> 33;
+  word = divided(word, 0xff51afd7ed558ccdULL);
+  return word ^ word >> 33;
+}
+
+// Two columns of 8 bytes whose hash is the same in all rows.
+TestTable one_hash_table(size_t rows, uint64_t first, uint64_t hash) {
+  std::vector<uint64_t> a(rows);
+  std::vector<uint64_t> b(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    a[i] = first + i;
+    b[i] = plan::mix64(a[i]) ^ unmix64(hash);
+    EXPECT_EQ(plan::mix64(plan::mix64(a[i]) ^ b[i]), hash);
+  }
+  TestTable table;
+  table.rows = rows;
+  table.columns = {TestColumn::of_keys(8, a), TestColumn::of_keys(8, b)};
+  return table;
+}
+
+TEST(CpuSeveralKeys, AreVerifiedWhereTheyShareTheirHash) {
+  for (uint64_t const hash : {uint64_t{0}, uint64_t{0xfedcba9876543210}, ~uint64_t{0}}) {
+    // 3 million matches of the hash, 700 of the key.
+    TestTable const left = one_hash_table(2000, 0, hash);
+    TestTable const right = one_hash_table(1500, 1300, hash);
+    expect_right_on(left, {0, 1}, right, {0, 1});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(CpuSeveralKeys, AreHashedInPieces) {
+  // Beyond one task's 2^16 rows, with NULLs on either side of its end.
+  TestTable table = table_of({4, 8}, (size_t{1} << 16) + 100, 1000, 10);
+  table.columns[0].with_nulls(table.rows, 5, 0, 11);
+  table.columns[1].with_nulls(table.rows, 5, 6, 12);
+  auto const context = cpu_context();
+  auto const relation = table.relation(context);
+  cpu::Workers workers(*context);
+  Numbers const keys = {0, 1};
+  cpu::HashedKeys const hashed = cpu::hash_keys(*context, workers, *relation, keys);
+  for (size_t row = 0; row < table.rows; ++row) {
+    bool const valid = (hashed.view.validity[row / 8] >> (row % 8) & 1) != 0;
+    ASSERT_EQ(valid, !table.columns[0].is_null(row) && !table.columns[1].is_null(row)) << row;
+    if (!valid) continue;
+    uint64_t const hash =
+        plan::mix64(plan::mix64(table.columns[0].key(row)) ^ table.columns[1].key(row));
+    ASSERT_EQ(static_cast<const uint64_t*>(hashed.view.data)[row], hash) << row;
+  }
+}
+
+TEST(CpuSeveralKeys, MemoryLimitIsAnErrorAndGivesEverythingBack) {
+  TestTable const left = table_of({4, 8}, 40000, 200, 13);
+  TestTable const right = table_of({4, 8}, 40000, 200, 14);
+  int failures = 0;
+  for (uint64_t limit = 1 << 14; limit <= uint64_t{1} << 25; limit *= 2) {
+    auto const context = cpu_context(4, limit);
+    auto join = planned(context, left, right, cpu_plan(plan::Gather::kUntransformed), true, true);
+    join.spec.left_keys = join.spec.right_keys = {0, 1};
+    try {
+      columns::JoinResult result;
+      execute::on_cpu(join, result);
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), GPUJOIN_ERROR_MEMORY_LIMIT) << "limit " << limit;
+      ++failures;
+    }
+    EXPECT_EQ(context->host_pool->in_use_bytes(), 0U) << "limit " << limit;
+  }
+  EXPECT_GE(failures, 4);
+  EXPECT_LE(failures, 11);
+}
+
+TEST(CpuSeveralKeys, ShowInThePlanAndInTheStages) {
+  TestTable const left = table_of({4, 8}, 1000, 20, 15);
+  auto const context = cpu_context();
+  auto const relation = left.relation(context);
+  columns::JoinSpec spec;
+  spec.left_keys = spec.right_keys = {0, 1};
+  spec.pairs = true;
+  auto const join =
+      execute::make_plan(context, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
+  EXPECT_EQ(join.choice.plan.gather, plan::Gather::kUntransformed);
+  auto const text = plan::explain(join.choice, join.request, context->facts);
+  EXPECT_NE(text.find("key of 2 columns 12 B"), std::string::npos) << text;
+  auto const result = execute::execute(join);
+  ASSERT_EQ(result->statistics.stages.size(), 3U);
+  EXPECT_EQ(result->statistics.stages[0].technique.find("hash of 2 keys, radix_onesweep("), 0U);
+  EXPECT_EQ(result->statistics.stages[1].technique, "verified co_partitions, grown");
+
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.gather = GPUJOIN_GATHER_TRANSFORMED;
+  try {
+    execute::make_plan(context, relation, relation, spec, options);
+    ADD_FAILURE() << "payloads cannot move with a hash";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_ILLEGAL_PLAN);
+    EXPECT_NE(std::string(error.what()).find("gather=transformed"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace gpujoin::test

@@ -1,0 +1,96 @@
+// Keys of several columns: what plans remain, and what is said of the others.
+#include <gtest/gtest.h>
+
+#include "src/base/status.hpp"
+#include "src/plan/candidates.hpp"
+#include "tests/plan/requests.hpp"
+
+namespace gpujoin::plan::testing {
+namespace {
+
+PlanRequest request_on(int32_t key_count) {
+  PlanRequest request = request_of(int64_t{1} << 24, int64_t{1} << 25, 2, 4 * key_count);
+  request.key_count = key_count;
+  return request;
+}
+
+std::string why_refused(const PlanRequest& request) {
+  try {
+    choose_plan(request, SampleStatistics(), h200(), 0);
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_ILLEGAL_PLAN);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(KeyCount, SeveralColumnsAreJoinedByTheRowMultiset) {
+  for (int32_t key_count = 2; key_count <= 5; ++key_count) {
+    PlanChoice const choice = choose_plan(request_on(key_count), SampleStatistics(), h200(), 0);
+    ASSERT_EQ(choice.candidates.size(), 1U);
+    EXPECT_EQ(algorithm_name(choice.plan), "ROW-MULTISET");
+    EXPECT_EQ(choice.plan.output, Output::kGrown);
+    EXPECT_EQ(why_illegal(choice.plan, key_count), std::nullopt);
+  }
+}
+
+TEST(KeyCount, OtherMatchesCompareOneColumn) {
+  int others = 0;
+  for (const JoinPlan& plan : legal_plans(Device::kCuda)) {
+    EXPECT_EQ(why_illegal(plan, 1), std::nullopt);
+    const std::string why = why_illegal(plan, 2).value_or("");
+    if (plan.match == Match::kRowMultiset) {
+      EXPECT_EQ(why, "");
+    } else {
+      EXPECT_NE(why.find("compares one key column"), std::string::npos) << why;
+      ++others;
+    }
+  }
+  EXPECT_GT(others, 0);
+}
+
+TEST(KeyCount, WhatIsNamedAndComparesOneColumnIsRefusedByItsName) {
+  PlanRequest request = request_on(3);
+  request.options.match = GPUJOIN_MATCH_GLOBAL_TABLE;
+  EXPECT_NE(why_refused(request).find("match=global_table compares one key column"),
+            std::string::npos);
+  request.options = GPUJOIN_PLAN_OPTIONS_INIT;
+  request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
+  EXPECT_NE(why_refused(request).find("match=co_partitions compares one key column"),
+            std::string::npos);
+}
+
+TEST(KeyCount, TheRowMultisetIsAPlanForOneColumnByName) {
+  PlanRequest request = request_on(1);
+  request.options.match = GPUJOIN_MATCH_ROW_MULTISET;
+  EXPECT_EQ(algorithm_name(choose_plan(request, SampleStatistics(), h200(), 0).plan),
+            "ROW-MULTISET");
+  request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
+  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan;
+  EXPECT_EQ(plan.match, Match::kRowMultiset);
+  EXPECT_EQ(plan.output, Output::kTwoPasses);
+  // Unnamed it is not weighed.
+  for (const JoinPlan& candidate : candidates_of(request_on(1), h200())) {
+    EXPECT_NE(candidate.match, Match::kRowMultiset);
+  }
+}
+
+TEST(KeyCount, OnTheCpuSeveralColumnsAreGatheredUntransformed) {
+  PlanRequest request = request_on(2);
+  request.left.in_host_memory = request.right.in_host_memory = true;
+  request.options.device = GPUJOIN_DEVICE_CPU;
+  EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan.gather,
+            Gather::kUntransformed);
+  request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
+  EXPECT_NE(why_refused(request).find("gather=untransformed"), std::string::npos);
+}
+
+TEST(KeyCount, KeysOfSeveralColumnsAreNotSampled) {
+  std::string why_not;
+  EXPECT_EQ(sample_effort(request_on(2), h200(), &why_not), SampleEffort::kNone);
+  EXPECT_NE(why_not.find("several columns"), std::string::npos);
+  EXPECT_NE(sample_effort(request_on(1), h200()), SampleEffort::kNone);
+}
+
+}  // namespace
+}  // namespace gpujoin::plan::testing
