@@ -74,6 +74,20 @@ constexpr Traffic radix_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
   return total;
 }
 
+// Rows of a tile, which a merge sort sorts in shared memory; and the rounds of merging after it, each
+// of which doubles the runs.
+inline constexpr uint64_t kSortTileRows = 4096;
+constexpr uint64_t merge_rounds(uint64_t rows) {
+  uint64_t rounds = 0;
+  for (uint64_t run = kSortTileRows; run < rows; run *= 2) ++rounds;
+  return rounds;
+}
+
+// The tiles and each round read and write keys and values once.
+constexpr Traffic merge_sort(uint64_t rows, uint64_t key_width, uint64_t value_width) {
+  return {(1 + merge_rounds(rows)) * rows * 2 * (key_width + value_width), 0};
+}
+
 // Slots of the global table: a power of two, load at most one half.
 constexpr uint64_t global_table_slots(uint64_t build_rows) {
   uint64_t slots = 2;
@@ -132,6 +146,23 @@ constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t 
   const uint64_t sum = probe_rows * 12;
   const uint64_t expand = probe_rows * 12 + pairs * pair_bytes(with_row_ids);
   return {bounds + sum + expand, 0};
+}
+
+// The same with the upper bounds from a second merge path: both sides' keys are read again, with the
+// lower bounds, instead of a search in the cache.
+constexpr Traffic merge_two_bounds(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                   bool with_row_ids, uint64_t pairs) {
+  const Traffic second = {(build_rows + probe_rows) * key_width + probe_rows * 4, 0};
+  return merge_path(build_rows, probe_rows, key_width, with_row_ids, pairs) + second;
+}
+
+// One bound where build keys turn out to be unique; where they do not, the second merge path writes
+// the counts again.
+constexpr Traffic merge_one_bound(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                  bool with_row_ids, uint64_t pairs, bool unique) {
+  if (unique) return merge_path(build_rows, probe_rows, key_width, with_row_ids, pairs);
+  const Traffic again = {probe_rows * 4, 0};
+  return merge_two_bounds(build_rows, probe_rows, key_width, with_row_ids, pairs) + again;
 }
 
 // One output column: an index and a value are read for each row, the value is written.

@@ -194,8 +194,11 @@ void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide
       side->find_partitions(plan.radix_bits);
     }
   } else if (plan::sorts(plan.transform)) {
+    // A sort that compares has no use for the bits that vary.
     transform::KeyBits const bits =
-        transform::varying_bits(context, build.prepared(), probe.prepared());
+        plan.transform == plan::Transform::kMergeSort
+            ? transform::KeyBits{}
+            : transform::varying_bits(context, build.prepared(), probe.prepared());
     build.order(plan, bits);
     probe.order(plan, bits);
   }

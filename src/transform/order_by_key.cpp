@@ -1,5 +1,6 @@
 // order_by_key.cpp: keys and one column to transformed order.
 #include "src/base/launch.hpp"
+#include "src/transform/merge_sort.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
@@ -36,6 +37,8 @@ Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
     case plan::Transform::kRadixOnesweep:
     case plan::Transform::kRadixSort:
       return radix_ordered(context, keys, column, order.bits);
+    case plan::Transform::kMergeSort:
+      return merge_sorted(context, keys, column);
     default:
       base::fail(GPUJOIN_ERROR_INTERNAL, "transform=%s orders nothing",
                  plan::to_text(order.technique));

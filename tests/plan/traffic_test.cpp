@@ -31,6 +31,20 @@ TEST(Traffic, BitsAreRoundedUpToPasses) {
   EXPECT_EQ(radix_passes(64), 8U);
 }
 
+TEST(Traffic, AMergeSortMovesEverythingOncePerRoundAndOnceForTheTiles) {
+  EXPECT_EQ(merge_rounds(0), 0U);
+  EXPECT_EQ(merge_rounds(4096), 0U);
+  EXPECT_EQ(merge_rounds(4097), 1U);
+  EXPECT_EQ(merge_rounds(8192), 1U);
+  EXPECT_EQ(merge_rounds(8193), 2U);
+  EXPECT_EQ(merge_rounds(kBuild), 15U);
+  EXPECT_EQ(merge_rounds(0xfffffffe), 20U);
+  EXPECT_EQ(merge_sort(4096, 4, 16).bytes(), 4096U * 40);
+  EXPECT_EQ(merge_sort(5000, 8, 4).bytes(), 2U * 5000 * 24);
+  // 16 times 16 bytes a row, where a radix sort of 32 bits moves 68.
+  EXPECT_EQ(merge_sort(kBuild, 4, 4).bytes(), kBuild * 256);
+}
+
 TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(0), 2U);
   EXPECT_EQ(global_table_slots(1), 2U);
@@ -67,6 +81,16 @@ TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
   EXPECT_EQ(global_table_group(100, 1000, 4, 5000).streamed, 100U * 36 + 1000 * 36 + 5000 * 12);
   EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 1100U * 4 + 1000 * 32);
   EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 1100U * 4 + 1000 * 32 + 160);
+}
+
+TEST(Traffic, ASecondMergePathReadsKeysAndLowerBoundsAgain) {
+  const Traffic one = merge_one_bound(100, 1000, 4, true, 10, true);
+  EXPECT_EQ(one, merge_path(100, 1000, 4, true, 10));
+  const Traffic two = merge_two_bounds(100, 1000, 4, true, 10);
+  EXPECT_EQ(two.bytes() - one.bytes(), 1100U * 4 + 1000 * 4);
+  // Duplicates where keys were hoped to be unique: counts are written twice.
+  EXPECT_EQ(merge_one_bound(100, 1000, 8, false, 10, false).bytes(),
+            merge_two_bounds(100, 1000, 8, false, 10).bytes() + 1000 * 4);
 }
 
 TEST(Traffic, ARandomGatherMovesSectors) {
