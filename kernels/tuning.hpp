@@ -14,6 +14,18 @@ constexpr int kStreamTile = kStreamThreads * kStreamItems;
 // Emitters: pairs that one thread may stage in one round; threads * kEmitItems pairs lie in shared memory at a time.
 constexpr int kEmitItems = 4;
 
+// Direct output: places of a thread's page (32 bytes a column: whole sectors are written by one thread) and of a block's chunk.
+constexpr int kThreadPagePairs = 8;
+constexpr int kBlockChunkPairs = 4096;
+// Groups by estimate: a group's buffer is one part of so many of the expected output, at least kGroupLeastPairs; an overflow is
+// foreseen after one part of kGroupWatchedShare of the units; an estimate is taken as so much more than it was found to be, and
+// corrected by no more than a factor at a time.
+constexpr int kGroupShares = 8;
+constexpr int kGroupLeastPairs = 1 << 22;
+constexpr int kGroupWatchedShare = 4;
+constexpr double kGroupMargin = 1.1;
+constexpr double kGroupMostCorrection = 16;
+
 // Co-partitions: a table of kCoPartitionBuildRows keys in 2^kCoPartitionBucketBits chains. Three blocks a multiprocessor leave each
 // thread 40 registers; with four the compiler spills.
 constexpr int kCoPartitionThreads = 512;
