@@ -3,9 +3,8 @@
 // Paper    Paul et al. 2020, section IV.B.2, and V.D with figure 7
 // Differs  a block that stops notes its batch and takes it up again in the next launch, so nothing that was written is lost or done
 //          twice
-// In       for each thread, how many pairs it has and a function that gives the next one; sizes of all partitions
+// In       for each thread, how many pairs it has and a function that gives the next one; work units of a group, by estimate_pairs.cuh
 // Out      build_out[], probe_out[]     uint32 row numbers or positions: 8 bytes a pair, nothing between them
-//          estimates[]                  pairs expected of each partition
 // Needs    all threads of the block call together; kThreads * kEmitItems * 8 bytes of shared memory
 //
 // Blocks know the space that is left (the reservation's base) and the rate at which it fills (pairs reserved and work units done in
@@ -21,22 +20,6 @@
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
-
-// What pairs are expected of a partition. kMatchRate: |Rp| * |Sp| / d where d, the distinct keys of a partition, is guessed from the
-// overall sizes as min(|R|, |S|) / partitions; the host corrects for the error of that. kWorstCase: |Rp| * |Sp|.
-// most: no estimate is larger, so that the sum of all fits 63 bits. Launch ceil(partitions / kStreamThreads) blocks of kStreamThreads.
-__global__ void __launch_bounds__(kStreamThreads)
-    estimate_pairs_kernel(const uint32_t* __restrict__ build_offsets,
-                          const uint32_t* __restrict__ probe_offsets, uint32_t partitions,
-                          double distinct_keys, double most,
-                          unsigned long long* __restrict__ estimates) {
-  uint32_t const partition = blockIdx.x * kStreamThreads + threadIdx.x;
-  if (partition >= partitions) return;
-  double const build_rows = build_offsets[partition + 1] - build_offsets[partition];
-  double const probe_rows = probe_offsets[partition + 1] - probe_offsets[partition];
-  estimates[partition] =
-      static_cast<unsigned long long>(ceil(fmin(build_rows * probe_rows / distinct_keys, most)));
-}
 
 template <int kThreads>
 class GroupEmitter {

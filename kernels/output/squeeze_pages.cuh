@@ -42,7 +42,7 @@ __device__ uint32_t first_beyond(uint32_t count, Beyond beyond) {
   return low;
 }
 
-// holes_before[i]: empty places in the pages of tails[0] to tails[i - 1].
+// holes_before[count + 1]: empty places in the pages of tails[0] to tails[i - 1].
 __global__ void __launch_bounds__(kStreamThreads)
     fill_holes_kernel(const unsigned long long* __restrict__ tails,
                       const unsigned long long* __restrict__ holes_before, uint32_t count,
@@ -50,15 +50,15 @@ __global__ void __launch_bounds__(kStreamThreads)
                       uint32_t* __restrict__ probe_out) {
   unsigned long long const hole =
       static_cast<unsigned long long>(blockIdx.x) * kStreamThreads + threadIdx.x;
+  if (hole >= holes_before[count]) return;
   uint32_t const page = first_beyond(count, [&](uint32_t i) { return holes_before[i] > hole; }) - 1;
   unsigned long long const target = tails[page] + (hole - holes_before[page]);
-  if (target >= pairs) return;  // also: more threads than holes
-  // The pair with `hole` pairs after it: beyond all holes that have no more than `rank` pairs before them.
+  if (target >= pairs) return;
+  // Where the pair with `rank` pairs before it lies: behind the holes with no more pairs before them.
   unsigned long long const rank = pairs - 1 - hole;
-  uint32_t const pages =
+  uint32_t const pages_before =
       first_beyond(count, [&](uint32_t i) { return tails[i] - holes_before[i] > rank; });
-  unsigned long long const passed = pages == count ? holes_before[count] : holes_before[pages];
-  unsigned long long const source = rank + passed;
+  unsigned long long const source = rank + holes_before[pages_before];
   build_out[target] = build_out[source];
   probe_out[target] = probe_out[source];
 }

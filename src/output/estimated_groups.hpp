@@ -46,21 +46,26 @@ class EstimatedGroups {
   int32_t overflows() const { return overflows_; }  // of them, stopped by an overflow or before one
 
  private:
-  void estimate(const PartitionSizes& sizes, uint64_t expected_pairs);
+  void estimate(const PartitionSizes& sizes);
+  uint64_t unit_end(uint32_t partition) const;
+  uint32_t partition_of(uint64_t unit) const;  // partitions_: beyond the last
   // Estimate of everything in the units below `unit`, before correction.
   double estimate_below(uint64_t unit) const;
-  uint64_t next_end_unit() const;
+  // Where a group that is to fit so many pairs ends.
+  uint64_t group_end(uint64_t room) const;
+  void correct(uint64_t written, uint64_t done);
 
   base::Context& context_;
   GrowingPairs& pairs_;
   uint32_t partitions_;
   Estimate kind_;
-  base::Buffer estimates_;  // pinned [partitions] inclusive sums
+  base::Buffer estimates_;  // pinned [partitions + 1]: of all partitions before each
   base::Buffer unit_ends_;  // pinned [partitions], or empty: one unit a partition
   base::Buffer counters_;   // device, one GroupCounters
-  uint64_t buffer_pairs_;
-  double correction_ = 1.0;  // pairs for each pair estimated
-  uint64_t done_ = 0;        // units
+  uint64_t buffer_pairs_ = 0;
+  uint64_t least_pairs_ = 1;  // what the next buffer must hold
+  double correction_ = 1.0;   // pairs for each pair estimated
+  uint64_t done_ = 0;         // units
   uint64_t end_unit_ = 0;
   int32_t groups_ = 0;
   int32_t overflows_ = 0;
