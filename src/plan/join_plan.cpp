@@ -35,9 +35,8 @@ using Reason = std::optional<std::string>;
 
 // Leaves as they are built.
 Reason why_not_built(const JoinPlan& plan) {
-  const bool built = plan.transform <= Transform::kRadixSort && plan.skew <= Skew::kWorkUnits &&
-                     (plan.skew == Skew::kWorkUnits || !joins_partitions(plan.match)) &&
-                     plan.match <= Match::kMergePath && plan.output <= Output::kCounted &&
+  const bool built = plan.transform <= Transform::kRadixSort &&
+                     (plan.match <= Match::kMergePath || joins_partitions(plan.match)) &&
                      plan.transfer <= Transfer::kExplicitCopies;
   if (built) return std::nullopt;
   return "one of the techniques is not built yet";

@@ -32,8 +32,8 @@ int32_t expect_shapes(base::Context& context, const plan::JoinPlan& plan, Layout
         if (!names.empty() && row_ids != (key_width == 4)) continue;
         SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes" +
                      (row_ids ? ", row ids" : ""));
-        resumes += expect_partition_join(context, plan, layout, shape, key_width, row_ids,
-                                         first_capacity);
+        resumes +=
+            expect_partition_join(context, plan, layout, shape, key_width, row_ids, first_capacity);
         if (::testing::Test::HasFailure()) return resumes;
       }
     }
@@ -65,23 +65,13 @@ TEST_F(CoPartitions, AnswerAsTheReferenceByNestedLoop) {
 }
 
 const std::vector<std::string>& edges() {
-  static const std::vector<std::string> names = {"random_0",
-                                                 "random_1",
-                                                 "random_33",
-                                                 "unique_0",
-                                                 "unique_2049",
-                                                 "one_build_row_40000",
-                                                 "one_probe_row_9999",
-                                                 "table_4095",
-                                                 "table_4096",
-                                                 "table_4097",
-                                                 "table_8193",
-                                                 "duplicates_on_both",
-                                                 "all_equal",
-                                                 "heavy_build_key",
-                                                 "heavy_probe_key",
-                                                 "no_match",
-                                                 "extreme_keys"};
+  static const std::vector<std::string> names = {
+      "random_0",           "random_1",        "random_33",
+      "unique_0",           "unique_2049",     "one_build_row_40000",
+      "one_probe_row_9999", "table_4095",      "table_4096",
+      "table_4097",         "table_8193",      "duplicates_on_both",
+      "all_equal",          "heavy_build_key", "heavy_probe_key",
+      "no_match",           "extreme_keys"};
   return names;
 }
 
@@ -124,7 +114,7 @@ TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirstByEveryFinderScheduleA
           expect_shapes(*list, plan, Layout::kBuckets, true, 1,
                         {"duplicates_on_both", "heavy_build_key", "heavy_probe_key"}) > 0;
       expect_shapes(context(), plan, Layout::kSideBySide, true, 1, {"skewed", "all_equal"});
-      if (plan.output == plan::Output::kGrown) EXPECT_TRUE(list_resumes) << plan::to_text(plan);
+      EXPECT_TRUE(list_resumes || plan.output != plan::Output::kGrown) << plan::to_text(plan);
       if (HasFailure()) return;
     }
     EXPECT_EQ(list->device_pool->guard_violations(), 0U);
@@ -171,7 +161,7 @@ TEST_F(CoPartitions, WalkAChainOfEqualKeysToItsEnd) {
     for (base::Context* where : {&context(), list.get()}) {
       int32_t const resumes =
           expect_partition_join(*where, plan, Layout::kSideBySide, shape, 8, false, 1);
-      if (plan.output == plan::Output::kGrown) EXPECT_GT(resumes, 0);
+      EXPECT_TRUE(resumes > 0 || plan.output != plan::Output::kGrown);
     }
     if (HasFailure()) return;
   }
@@ -194,10 +184,10 @@ TEST_F(CoPartitions, JoinAKeyThatMostRowsHave) {
                            placed_probe.keys(), placed_probe.view(), pairs);
       pairs.finish();
       ASSERT_EQ(pairs.rows(), 2 * kRows);
-      std::vector<uint32_t> const heavy_rows = download<uint32_t>(
-          context(), heavy_build ? pairs.build() : pairs.probe(), pairs.rows());
-      std::vector<uint32_t> const light_rows = download<uint32_t>(
-          context(), heavy_build ? pairs.probe() : pairs.build(), pairs.rows());
+      std::vector<uint32_t> const heavy_rows =
+          download<uint32_t>(context(), heavy_build ? pairs.build() : pairs.probe(), pairs.rows());
+      std::vector<uint32_t> const light_rows =
+          download<uint32_t>(context(), heavy_build ? pairs.probe() : pairs.build(), pairs.rows());
       // A bit for each of the two light rows.
       std::vector<unsigned char> met(kRows, 0);
       for (size_t i = 0; i < heavy_rows.size(); ++i) {

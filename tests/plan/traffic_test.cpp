@@ -62,6 +62,18 @@ TEST(Traffic, RowIdsAreReadOnlyWherePairsAreNotPositions) {
             (kBuild + kProbe) * 4 + kProbe * 16);
 }
 
+TEST(Traffic, ANestedLoopComparesMoreAndMovesTheSame) {
+  EXPECT_EQ(nested_loop(kBuild, kProbe, 8, true, kProbe),
+            co_partitions(kBuild, kProbe, 8, true, kProbe));
+}
+
+TEST(Traffic, UnitsReadOffsetsOnceAndBuildRowsOnceEach) {
+  EXPECT_EQ(count_units(1000).bytes(), 40000U);
+  EXPECT_EQ(reread_build(500, 1, 4).bytes(), 0U);
+  EXPECT_EQ(reread_build(500, 0, 4).bytes(), 0U);
+  EXPECT_EQ(reread_build(500, 3, 8).bytes(), 8000U);
+}
+
 TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
   EXPECT_EQ(global_table_group(100, 1000, 4, 5000).random, 100U * 192 + 1000 * 64);
   EXPECT_EQ(global_table_group(100, 1000, 4, 5000).streamed, 100U * 36 + 1000 * 36 + 5000 * 12);
