@@ -4,8 +4,8 @@
 //          estimations", without a formula; and the worst case of V.D, figure 7
 // Differs  the formula is ours; the error of earlier groups is a factor that the host keeps
 // In       offsets of the partitions of both sides
-// Out      estimates[]     |Rp| * |Sp| / d
-// Launch   ceil(partitions / kStreamThreads) blocks of kStreamThreads
+// Out      estimates[]     |Rp| * |Sp| / d; one more, 0, for their sum
+// Launch   ceil((partitions + 1) / kStreamThreads) blocks of kStreamThreads
 // Moves    16 bytes a partition (traffic::estimated_groups)
 //
 // d, the distinct keys of a partition, is guessed from the overall sizes as min(|R|, |S|) / partitions: each row of the larger side is
@@ -25,7 +25,11 @@ __global__ void __launch_bounds__(kStreamThreads)
                           double distinct_keys, double most,
                           unsigned long long* __restrict__ estimates) {
   uint32_t const partition = blockIdx.x * kStreamThreads + threadIdx.x;
-  if (partition >= partitions) return;
+  if (partition > partitions) return;
+  if (partition == partitions) {
+    estimates[partition] = 0;
+    return;
+  }
   double const build_rows = build_offsets[partition + 1] - build_offsets[partition];
   double const probe_rows = probe_offsets[partition + 1] - probe_offsets[partition];
   estimates[partition] =

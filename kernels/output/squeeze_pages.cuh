@@ -3,7 +3,7 @@
 // Paper    the empty holes of Rui & Tu 2017, section 4.2.5; what becomes of them is ours
 // In       tails[], ascending: first empty place of each page that is partly filled; pairs in all
 // Out      build_out[], probe_out[]     valid from 0 to pairs; the pairs that lay beyond are in the holes below
-// Launch   lengths: ceil(tails / kStreamThreads) blocks; fill: ceil(holes / kStreamThreads) blocks; of kStreamThreads
+// Launch   lengths: ceil((tails + 1) / kStreamThreads) blocks; fill: ceil(holes / kStreamThreads) blocks; of kStreamThreads
 // Moves    16 bytes for each hole below `pairs`, and two binary searches in the tails (traffic::squeeze_pages)
 //
 //   pages    |aaaa|bb__|cccc|d___|eeee|      pairs = 15
@@ -18,12 +18,12 @@
 
 namespace gpujoin::kernels {
 
-// Empty places of each page that is partly filled.
+// lengths[count + 1]: empty places of each page that is partly filled, and 0, for their sum.
 __global__ void __launch_bounds__(kStreamThreads)
     hole_lengths_kernel(const unsigned long long* __restrict__ tails, uint32_t count,
                         uint32_t page_pairs, unsigned long long* __restrict__ lengths) {
   uint32_t const i = blockIdx.x * kStreamThreads + threadIdx.x;
-  if (i < count) lengths[i] = page_pairs - tails[i] % page_pairs;
+  if (i <= count) lengths[i] = i == count ? 0 : page_pairs - tails[i] % page_pairs;
 }
 
 // First of count positions where beyond(position) holds, which it does for all later ones.

@@ -127,6 +127,37 @@ constexpr Traffic reread_build(uint64_t build_rows, uint64_t units_each, uint64_
   return {build_rows * (units_each > 1 ? units_each - 1 : 0) * key_width, 0};
 }
 
+// Direct output into pages: each pair is written once. Of each page that its writer leaves partly
+// filled, half is empty: its first empty place is noted, the places are sorted and summed, and each
+// empty one takes a pair from the end, unless the pages end there. A page of one place has no holes.
+constexpr Traffic paged_pairs(uint64_t pairs, bool with_row_ids, uint64_t writers,
+                              uint64_t page_pairs) {
+  Traffic total = {pairs * pair_bytes(with_row_ids), 0};
+  if (page_pairs <= 1) return total;
+  const uint64_t tails = writers < pairs ? writers : pairs;
+  const uint64_t holes = tails * page_pairs / 2;
+  const uint64_t moved = holes < pairs ? holes : pairs;
+  total += {tails * 8, 0};
+  total += radix_sort(tails, 8, 0, 32);
+  total += {tails * 32 + moved * 2 * kPairBytes, 0};
+  return total;
+}
+
+// Two passes: the match reads its inputs once more; counts of work units are cleared, added to, summed
+// and moved on.
+constexpr Traffic two_passes(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                             bool with_row_ids, uint64_t units, uint64_t pairs) {
+  return co_partitions(build_rows, probe_rows, key_width, with_row_ids, 0) +
+         co_partitions(build_rows, probe_rows, key_width, with_row_ids, pairs) +
+         Traffic{units * 7 * 8, 0};
+}
+
+// Groups by estimate, beside the match itself: both offsets of each partition are read, its estimate
+// written, summed and read back with the end of its work units.
+constexpr Traffic estimated_groups(uint64_t partitions) {
+  return {partitions * (2 * 4 + 8 + 16 + 16), 0};
+}
+
 // Duplicates on the build side of a global table: rows of equal keys are brought together, so that a
 // probe row meets a range. Each build row looks its key up, counts it and is placed; each probe row
 // looks its range up; counts are summed on both sides and ranges expanded.

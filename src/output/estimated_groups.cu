@@ -43,8 +43,8 @@ void EstimatedGroups::estimate(const PartitionSizes& sizes) {
   double const rows = std::min(sizes.build_rows, sizes.probe_rows);
   double const distinct = kind_ == Estimate::kWorstCase ? 1.0 : std::max(rows / partitions_, 1.0);
   double const most = 9.2e18 / partitions_;
-  kernels::estimate_pairs_kernel<<<base::grid_of(partitions_, kernels::kStreamThreads),
-                                   kernels::kStreamThreads, 0, stream_of(context_)>>>(
+  unsigned const grid = base::grid_of(uint64_t{partitions_} + 1, kernels::kStreamThreads);
+  kernels::estimate_pairs_kernel<<<grid, kernels::kStreamThreads, 0, stream_of(context_)>>>(
       sizes.build_offsets, sizes.probe_offsets, partitions_, distinct, most, sums.as<Number>());
   check(cudaGetLastError(), "estimating the output of partitions");
   exclusive_sum(context_, sums.as<Number>(), uint64_t{partitions_} + 1);

@@ -106,7 +106,7 @@ void PagedPairs::squeeze(uint64_t tails, uint64_t holes, uint64_t pairs) {
   base::Buffer const sums =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, tails + 1, "holes of pages");
   auto* const holes_before = sums.as<unsigned long long>();
-  kernels::hole_lengths_kernel<<<base::grid_of(tails, kernels::kStreamThreads),
+  kernels::hole_lengths_kernel<<<base::grid_of(tails + 1, kernels::kStreamThreads),
                                  kernels::kStreamThreads, 0, stream_of(context_)>>>(
       places, count, page_pairs_, holes_before);
   check(cudaGetLastError(), "measuring holes of pages");

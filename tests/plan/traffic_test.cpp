@@ -74,6 +74,24 @@ TEST(Traffic, UnitsReadOffsetsOnceAndBuildRowsOnceEach) {
   EXPECT_EQ(reread_build(500, 3, 8).bytes(), 8000U);
 }
 
+TEST(Traffic, PagesCostTheirHolesAndPagesOfOnePlaceHaveNone) {
+  EXPECT_EQ(paged_pairs(1000, false, 10, 1), (Traffic{8'000, 0}));
+  EXPECT_EQ(paged_pairs(1000, true, 10, 1), (Traffic{16'000, 0}));
+  // Ten tails: noted, sorted in four passes, summed; two of four places each filled.
+  EXPECT_EQ(paged_pairs(1000, false, 10, 4).bytes(),
+            8'000U + 10 * 8 + 10 * (8 + 4 * 16) + 10 * 32 + 20 * 16);
+  // No more tails and no more moved pairs than there are pairs.
+  EXPECT_EQ(paged_pairs(1, false, 1000, 64).bytes(), 8U + 8 + 72 + 32 + 16);
+  EXPECT_EQ(paged_pairs(0, false, 1000, 64).bytes(), 0U);
+}
+
+TEST(Traffic, TwoPassesReadTheKeysTwiceAndWriteThePairsOnce) {
+  EXPECT_EQ(two_passes(kBuild, kProbe, 4, false, 0, kProbe).bytes(),
+            2 * (kBuild + kProbe) * 4 + kProbe * 8);
+  EXPECT_EQ(two_passes(0, 0, 4, false, 10, 0).bytes(), 560U);
+  EXPECT_EQ(estimated_groups(uint64_t{1} << 15).bytes(), uint64_t{48} << 15);
+}
+
 TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
   EXPECT_EQ(global_table_group(100, 1000, 4, 5000).random, 100U * 192 + 1000 * 64);
   EXPECT_EQ(global_table_group(100, 1000, 4, 5000).streamed, 100U * 36 + 1000 * 36 + 5000 * 12);
