@@ -44,6 +44,13 @@ constexpr int kCoPartitionBucketBits = 11;
 // over more blocks.
 constexpr int kCoPartitionProbeRows = 16384;
 constexpr int kCoPartitionBlocksPerSm = 3;
+// Probe rows of a block that are compared at once.
+constexpr int kCoPartitionBatch = kCoPartitionThreads * kEmitItems;
+// Redistributed blocks: so many for each block that runs at a time, so that the last ones to end are short.
+constexpr int kRedistributedWaves = 4;
+// Child kernels: a partition of more work units than this gets one. A launch from the device costs a few microseconds, a unit about
+// ten.
+constexpr int kChildKernelUnits = 4;
 
 // Global table: probe rows of one work unit, and resident blocks.
 constexpr int kProbeThreads = 256;

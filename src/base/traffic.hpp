@@ -125,6 +125,22 @@ constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64
   return {(build_rows + probe_rows) * key_width + pairs * pair_bytes(with_row_ids), 0};
 }
 
+// The same bytes: what a nested loop does more is to compare each row with each of the other side's in
+// its partition, in registers and shared memory.
+constexpr Traffic nested_loop(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                              bool with_row_ids, uint64_t pairs) {
+  return co_partitions(build_rows, probe_rows, key_width, with_row_ids, pairs);
+}
+
+// Work units of partitions: both sides' offsets are read, a count written; counts are summed.
+constexpr Traffic count_units(uint64_t partitions) { return {partitions * (16 + 8 + 16), 0}; }
+
+// Build rows that are read again: every unit reads those of its partition. units_each: of a partition,
+// those that join the same build rows.
+constexpr Traffic reread_build(uint64_t build_rows, uint64_t units_each, uint64_t key_width) {
+  return {build_rows * (units_each > 1 ? units_each - 1 : 0) * key_width, 0};
+}
+
 // Direct output into pages: each pair is written once. Of each page that its writer leaves partly
 // filled, half is empty: its first empty place is noted, the places are sorted and summed, and each
 // empty one takes a pair from the end, unless the pages end there. A page of one place has no holes.

@@ -36,10 +36,8 @@ using Reason = std::optional<std::string>;
 // Leaves as they are built.
 Reason why_not_built(const JoinPlan& plan) {
   const bool built = (plan.transform <= Transform::kRadixSort || sorts(plan.transform)) &&
-                     plan.skew <= Skew::kWorkUnits &&
-                     (plan.skew == Skew::kWorkUnits || !joins_partitions(plan.match)) &&
-                     (plan.match <= Match::kMergePath || merges(plan.match)) &&
-                     plan.output <= Output::kCounted && plan.transfer <= Transfer::kExplicitCopies;
+                     plan.match != Match::kRowMultiset &&
+                     plan.transfer <= Transfer::kExplicitCopies;
   if (built) return std::nullopt;
   return "one of the techniques is not built yet";
 }

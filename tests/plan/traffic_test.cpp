@@ -76,6 +76,18 @@ TEST(Traffic, RowIdsAreReadOnlyWherePairsAreNotPositions) {
             (kBuild + kProbe) * 4 + kProbe * 16);
 }
 
+TEST(Traffic, ANestedLoopComparesMoreAndMovesTheSame) {
+  EXPECT_EQ(nested_loop(kBuild, kProbe, 8, true, kProbe),
+            co_partitions(kBuild, kProbe, 8, true, kProbe));
+}
+
+TEST(Traffic, UnitsReadOffsetsOnceAndBuildRowsOnceEach) {
+  EXPECT_EQ(count_units(1000).bytes(), 40000U);
+  EXPECT_EQ(reread_build(500, 1, 4).bytes(), 0U);
+  EXPECT_EQ(reread_build(500, 0, 4).bytes(), 0U);
+  EXPECT_EQ(reread_build(500, 3, 8).bytes(), 8000U);
+}
+
 TEST(Traffic, PagesCostTheirHolesAndPagesOfOnePlaceHaveNone) {
   EXPECT_EQ(paged_pairs(1000, false, 10, 1), (Traffic{8'000, 0}));
   EXPECT_EQ(paged_pairs(1000, true, 10, 1), (Traffic{16'000, 0}));
