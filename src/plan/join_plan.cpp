@@ -35,7 +35,7 @@ using Reason = std::optional<std::string>;
 
 // Leaves as they are built.
 Reason why_not_built(const JoinPlan& plan) {
-  const bool built = plan.transform <= Transform::kRadixSort && plan.skew <= Skew::kWorkUnits &&
+  const bool built = plan.transform <= Transform::kBucketChains && plan.skew <= Skew::kWorkUnits &&
                      (plan.skew == Skew::kWorkUnits || !joins_partitions(plan.match)) &&
                      plan.match <= Match::kMergePath && plan.output <= Output::kCounted &&
                      plan.transfer <= Transfer::kExplicitCopies;
