@@ -52,6 +52,37 @@ constexpr int kRedistributedWaves = 4;
 // ten.
 constexpr int kChildKernelUnits = 4;
 
+// Histogram partitionings. A histogram a thread: its counters leave room for kThreadHistogramThreads * 3 threads a multiprocessor
+// with 256 partitions. A thread takes from kThreadHistogramLeastRows rows, where the input is small, to kThreadHistogramMostRows.
+constexpr int kThreadHistogramThreads = 64;
+constexpr int kThreadHistogramItems = 8;
+constexpr int kThreadHistogramLeastRows = 32;
+constexpr int kThreadHistogramMostRows = 128;
+// A histogram a warp.
+constexpr int kWarpHistogramWarps = 8;
+constexpr int kWarpHistogramItems = 8;
+constexpr int kWarpHistogramRows = 512;  // of one warp
+// A histogram a block; items are the paper's VT.
+constexpr int kBlockHistogramThreads = 512;
+constexpr int kBlockHistogramItems = 16;
+constexpr int kBlockHistogramTile = kBlockHistogramThreads * kBlockHistogramItems;
+
+// Bucket chains: a tile is staged in shared memory, and is also the bucket of the first of two passes.
+constexpr int kBucketThreads = 512;
+constexpr int kBucketItems = 16;
+constexpr int kBucketTileBits = 13;
+constexpr int kBucketTile = kBucketThreads * kBucketItems;
+constexpr int kBucketBlocksPerSm = 2;      // with keys of 4 bytes
+constexpr int kBucketBlocksPerSmWide = 2;  // with keys of 8 bytes
+static_assert(kBucketTile == 1 << kBucketTileBits);
+// Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these bounds.
+constexpr int kBucketLeastBits = 5;
+constexpr int kBucketMostBits = 12;
+
+// One block that sums up partitions.
+constexpr int kPartitionSumThreads = 1024;
+constexpr int kPartitionSumItems = 8;
+
 // Global table: probe rows of one work unit, and resident blocks.
 constexpr int kProbeThreads = 256;
 constexpr int kProbeBlocksPerSm = 6;

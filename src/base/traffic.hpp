@@ -88,6 +88,21 @@ constexpr Traffic merge_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
   return {(1 + merge_rounds(rows)) * rows * 2 * (key_width + value_width), 0};
 }
 
+// One pass of a partitioning that counts first. Keys are counted, then read again with the values and
+// written where they belong. A counter of 4 bytes for each partition and histogram is written, read
+// and written by the scan, and read.
+constexpr Traffic histogram_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                                 uint64_t partitions, uint64_t histograms) {
+  return {rows * (3 * key_width + 2 * value_width) + partitions * histograms * 16, 0};
+}
+
+// One pass of bucket chains: no histogram leaves a block. Row numbers that nothing but their order
+// says are made in the first pass: value_bytes_read is 0 there.
+constexpr Traffic bucket_chain_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                                    uint64_t value_bytes_read) {
+  return {rows * (2 * key_width + value_width + value_bytes_read), 0};
+}
+
 // Slots of the global table: a power of two, load at most one half.
 constexpr uint64_t global_table_slots(uint64_t build_rows) {
   uint64_t slots = 2;

@@ -42,7 +42,7 @@ void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
     }
   }
   ordered_ = move(first_moved_ == kRowIds
-                      ? transform::prepare_row_ids(context_, prepared_)
+                      ? transform::row_ids_to_order(context_, prepared_, order_)
                       : transform::prepare_values(context_, prepared_, payloads_[first_moved_]));
 }
 
@@ -147,7 +147,7 @@ columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs)
   transform::Transformed moved;
   const void* row_ids = ordered_.values.data();
   if (first_moved_ != kRowIds) {
-    moved = move(transform::prepare_row_ids(context_, prepared_));
+    moved = move(transform::row_ids_to_order(context_, prepared_, order_));
     row_ids = moved.values.data();
   }
   columns::ResultColumn numbers;

@@ -35,9 +35,8 @@ using Reason = std::optional<std::string>;
 
 // Leaves as they are built.
 Reason why_not_built(const JoinPlan& plan) {
-  const bool built = (plan.transform <= Transform::kRadixSort || sorts(plan.transform)) &&
-                     plan.match != Match::kRowMultiset &&
-                     plan.transfer <= Transfer::kExplicitCopies;
+  const bool built =
+      plan.match != Match::kRowMultiset && plan.transfer <= Transfer::kExplicitCopies;
   if (built) return std::nullopt;
   return "one of the techniques is not built yet";
 }

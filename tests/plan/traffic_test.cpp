@@ -45,6 +45,18 @@ TEST(Traffic, AMergeSortMovesEverythingOncePerRoundAndOnceForTheTiles) {
   EXPECT_EQ(merge_sort(kBuild, 4, 4).bytes(), kBuild * 256);
 }
 
+TEST(Traffic, AHistogramPassReadsKeysTwiceAndItsCountersTwice) {
+  EXPECT_EQ(histogram_pass(kBuild, 4, 4, 0, 0).bytes(), kBuild * 20);
+  // 256 partitions and a histogram for each 8192 rows: half a byte a row.
+  EXPECT_EQ(histogram_pass(kBuild, 4, 4, 256, kBuild / 8192).bytes(), kBuild * 20 + kBuild / 2);
+  EXPECT_EQ(histogram_pass(10, 8, 16, 0, 0).bytes(), 10U * (24 + 32));
+}
+
+TEST(Traffic, ABucketChainPassReadsAndWritesOnce) {
+  EXPECT_EQ(bucket_chain_pass(kBuild, 4, 4, 4), radix_pass(kBuild, 4, 4));
+  EXPECT_EQ(bucket_chain_pass(kBuild, 4, 4, 0).bytes(), kBuild * 12);
+}
+
 TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(0), 2U);
   EXPECT_EQ(global_table_slots(1), 2U);
