@@ -72,6 +72,7 @@ class CudaSource final : public MemorySource {
     return MemorySource::is_filled(Memory::kHost, host.data(), value, bytes);
   }
   bool maps_pages() const override { return maps_pages_; }
+  bool gives_managed_memory() const override { return true; }
 
  private:
   // Frees may come from any thread, with any current device.
@@ -120,6 +121,7 @@ DriverFunctions load_driver_functions() {
   look_up(&driver.mem_unmap, "cuMemUnmap");
   look_up(&driver.mem_set_access, "cuMemSetAccess");
   look_up(&driver.mem_get_granularity, "cuMemGetAllocationGranularity");
+  look_up(&driver.pointer_get_attribute, "cuPointerGetAttribute");
   return driver;
 }
 

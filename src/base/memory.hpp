@@ -38,6 +38,8 @@ class MemorySource {
   virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes);
   // Whether growing output may map pages into a reserved address range; otherwise it is a list of blocks.
   virtual bool maps_pages() const { return false; }
+  // Whether managed memory may be asked of CUDA, past the source; its bytes are on the pool's account.
+  virtual bool gives_managed_memory() const { return false; }
 };
 
 std::unique_ptr<MemorySource> make_host_source();
