@@ -15,9 +15,9 @@ cudaStream_t copy_stream(Context& context, Direction direction) {
   return stream->handle;
 }
 
-Event::Event() {
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync),
-        "creating an event");
+Event::Event(bool asleep) {
+  unsigned const flags = cudaEventDisableTiming | (asleep ? cudaEventBlockingSync : 0U);
+  check(cudaEventCreateWithFlags(&event_, flags), "creating an event");
 }
 
 Event::~Event() { cudaEventDestroy(event_); }

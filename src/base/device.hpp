@@ -45,8 +45,7 @@ struct Stream {
   ~Stream();
 };
 
-struct RangePark;    // mapped_range.hpp
-struct ManagedPool;  // host_memory_cuda.cpp
+struct RangePark;  // mapped_range.hpp
 
 struct Device {
   int id = 0;
@@ -59,7 +58,6 @@ struct Device {
   std::vector<cudaEvent_t> events;  // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.
   std::array<std::shared_ptr<Stream>, 2> copy_streams;
-  std::shared_ptr<ManagedPool> managed_pool;  // made on first use
   ~Device();
 };
 
@@ -86,14 +84,15 @@ cudaStream_t copy_stream(Context& context, Direction direction);
 // An event without timing. Waiting for one that was never recorded is no wait.
 class Event {
  public:
-  Event();
+  // asleep: hosts that wait leave the core to others, and wake up some tens of microseconds later.
+  explicit Event(bool asleep = true);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
   void record(cudaStream_t stream);
   void hold(cudaStream_t stream) const;  // the stream waits for what was recorded
-  // For threads that must not throw: hosts wait asleep, so that copying threads have the cores.
+  // For threads that must not throw.
   cudaError_t try_record(cudaStream_t stream) noexcept;
   cudaError_t try_wait() const noexcept;
 

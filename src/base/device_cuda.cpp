@@ -34,6 +34,8 @@ class CudaSource final : public MemorySource {
     cudaError_t code;
     if (memory == Memory::kDevice) {
       code = cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream_->handle);
+    } else if (memory == Memory::kManaged) {
+      code = cudaMallocManaged(&pointer, bytes);
     } else {
       code = cudaMallocHost(&pointer, bytes);
     }
@@ -49,6 +51,8 @@ class CudaSource final : public MemorySource {
     DeviceScope const scope(stream_->device_id);
     if (memory == Memory::kDevice) {
       cudaFreeAsync(pointer, stream_->handle);
+    } else if (memory == Memory::kManaged) {
+      cudaFree(pointer);
     } else {
       cudaFreeHost(pointer);
     }

@@ -18,30 +18,14 @@ bool is_managed(Context& context, const void* pointer);
 // where the system refuses. Pinning costs about as much as copying, so this is for memory that is read in place.
 std::shared_ptr<const void> register_pages(Context& context, const void* pointer, uint64_t bytes);
 
-// Managed memory: visible on both sides, pages move to who touches them, or are sent ahead. Counted in the pool's limit as
-// device memory, which is where it ends up.
-class ManagedBlock {
- public:
-  // Throws UNSUPPORTED where device or platform cannot page, MEMORY_LIMIT and OUT_OF_MEMORY: never more than the device has free.
-  ManagedBlock(Context& context, uint64_t bytes, const char* what);
-  ~ManagedBlock();
-  ManagedBlock(const ManagedBlock&) = delete;
-  ManagedBlock& operator=(const ManagedBlock&) = delete;
-
-  void* data() const { return data_; }
-
- private:
-  std::shared_ptr<Pool> pool_;
-  std::shared_ptr<Stream> stream_;
-  std::shared_ptr<ManagedPool> managed_pool_;
-  void* data_ = nullptr;
-  uint64_t bytes_ = 0;
-};
-
 // Throws UNSUPPORTED, naming what is missing, unless kernels may touch managed memory while the host does.
 void check_managed_memory(const Context& context);
 
-// Queues the migration of managed memory to the device.
-void prefetch(Context& context, const void* pointer, uint64_t bytes, cudaStream_t stream);
+// Bytes that the device has free, whoever asks.
+uint64_t free_device_bytes();
+
+// Queues the migration of managed memory.
+void prefetch_to_device(Context& context, const void* pointer, uint64_t bytes, cudaStream_t stream);
+void prefetch_to_host(const void* pointer, uint64_t bytes, cudaStream_t stream);
 
 }  // namespace gpujoin::base

@@ -124,16 +124,6 @@ struct HeldPages {
 
 }  // namespace
 
-// Stream-ordered, because giving back memory of cudaMallocManaged waits for the whole device.
-struct ManagedPool {
-  cudaMemPool_t handle = nullptr;
-  uint64_t live = 0;  // bytes given out
-  uint64_t room = 0;  // bytes that were free on the device when nothing was given out
-  ~ManagedPool() {
-    if (handle != nullptr) cudaMemPoolDestroy(handle);
-  }
-};
-
 bool is_pinned(Context& context, const void* pointer, uint64_t bytes) {
   Range const range = range_of(pointer, bytes);
   if (bytes == 0 || type_at(range.begin) == cudaMemoryTypeManaged) return true;
@@ -170,61 +160,32 @@ void check_managed_memory(const Context& context) {
   }
 }
 
-ManagedBlock::ManagedBlock(Context& context, uint64_t bytes, const char* what)
-    : pool_(context.device_pool), stream_(context.device->stream) {
-  std::shared_ptr<ManagedPool>& shared = context.device->managed_pool;
-  if (shared == nullptr) {
-    auto made = std::make_shared<ManagedPool>();
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypeManaged;
-    properties.location.type = cudaMemLocationTypeNone;
-    cudaError_t const code = cudaMemPoolCreate(&made->handle, &properties);
-    if (code != cudaSuccess) {
-      cudaGetLastError();
-      fail(GPUJOIN_ERROR_UNSUPPORTED, "options.transfer: this driver has no pools of managed memory");
-    }
-    shared = std::move(made);
-  }
-  ManagedPool& managed = *shared;
+uint64_t free_device_bytes() {
   size_t free = 0;
   size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for the device's free memory");
-  if (managed.live == 0) managed.room = free;
-  if (managed.live + bytes > managed.room) {
-    fail(GPUJOIN_ERROR_OUT_OF_MEMORY,
-         "no room for %s: %llu bytes of managed memory asked for, %llu free on the device", what,
-         static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(free));
-  }
-  if (!pool_->try_reserve(bytes)) {
-    fail(GPUJOIN_ERROR_MEMORY_LIMIT,
-         "%s needs %llu bytes; %llu of the context's memory limit of %llu bytes are in use", what,
-         static_cast<unsigned long long>(bytes),
-         static_cast<unsigned long long>(pool_->in_use_bytes()),
-         static_cast<unsigned long long>(pool_->limit_bytes()));
-  }
-  cudaError_t const code =
-      cudaMallocFromPoolAsync(&data_, bytes, managed.handle, stream_->handle);
-  if (code != cudaSuccess) {
-    pool_->unreserve(bytes);
-    check(code, "allocating managed memory");
-  }
-  bytes_ = bytes;
-  managed.live += bytes;
-  managed_pool_ = shared;
+  return free;
 }
 
-ManagedBlock::~ManagedBlock() {
-  cudaFreeAsync(data_, stream_->handle);
-  cudaGetLastError();
-  managed_pool_->live -= bytes_;
-  pool_->unreserve(bytes_);
-}
+namespace {
 
-void prefetch(Context& context, const void* pointer, uint64_t bytes, cudaStream_t stream) {
+void prefetch(const void* pointer, uint64_t bytes, cudaMemLocationType type, int id,
+              cudaStream_t stream) {
   cudaMemLocation location{};
-  location.type = cudaMemLocationTypeDevice;
-  location.id = context.device->id;
+  location.type = type;
+  location.id = id;
   check(cudaMemPrefetchAsync(pointer, bytes, location, 0, stream), "prefetching managed memory");
+}
+
+}  // namespace
+
+void prefetch_to_device(Context& context, const void* pointer, uint64_t bytes,
+                        cudaStream_t stream) {
+  prefetch(pointer, bytes, cudaMemLocationTypeDevice, context.device->id, stream);
+}
+
+void prefetch_to_host(const void* pointer, uint64_t bytes, cudaStream_t stream) {
+  prefetch(pointer, bytes, cudaMemLocationTypeHost, 0, stream);
 }
 
 }  // namespace gpujoin::base

@@ -18,7 +18,7 @@ struct DeviceColumn {
   base::Buffer validity_copy;
   // Of a column on its way: what transfer::Transport::await takes; 0: it is there.
   uint64_t arrival = 0;
-  // Memory that is no buffer of the pool: registered pages, managed memory.
+  // Pages of the caller's, registered for as long as this is held.
   std::shared_ptr<const void> data_held;
   std::shared_ptr<const void> validity_held;
 };

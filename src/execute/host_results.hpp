@@ -52,7 +52,7 @@ class HostResults {
   };
   struct Worker {
     base::Buffer piece;
-    base::Event arrived;
+    base::Event arrived{false};
   };
 
   void lay_out();
@@ -82,6 +82,10 @@ class HostResults {
   std::deque<Piece> pieces_;
   uint64_t unwritten_ = 0;
   std::exception_ptr failure_;
+
+  // One piece on the link at a time: behind a stream that never runs dry, the small reads by which a match learns its counts
+  // would wait for milliseconds.
+  std::mutex link_;
 
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;

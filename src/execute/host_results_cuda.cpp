@@ -5,11 +5,11 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/tuning.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/cpu/streaming.hpp"
 #include "src/cpu/workers.hpp"
+#include "src/transfer/uploads.hpp"
 
 namespace gpujoin::execute {
 
@@ -59,7 +59,7 @@ HostResults::~HostResults() {
 void HostResults::lay_out() {
   uint64_t row_bits = 0;
   for (Column const& column : columns_) row_bits += 8 * column.width + (column.nullable ? 1 : 0);
-  uint64_t const rows = 8 * kernels::kStagingPieceBytes / std::max<uint64_t>(row_bits, 1);
+  uint64_t const rows = 8 * transfer::kResultPieceBytes / std::max<uint64_t>(row_bits, 1);
   piece_rows_ = std::max(rows / kWordRows, uint64_t{1}) * kWordRows;
   for (Column const& column : columns_) {
     Place place;
@@ -88,7 +88,7 @@ void HostResults::start_threads() {
     wanted = pieces_.size();
   }
   wanted = std::min({wanted, static_cast<size_t>(std::max(context_.cpu_threads, 1)),
-                     static_cast<size_t>(kernels::kStagingThreads)});
+                     static_cast<size_t>(transfer::kStagingThreads)});
   while (threads_.size() < wanted) {
     Worker& worker = workers_.emplace_back();
     worker.piece = context_.device_pool->allocate(base::Memory::kPinned, piece_bytes_,
@@ -152,6 +152,7 @@ void HostResults::work(const std::stop_token& stop, Worker& worker) {
 }
 
 void HostResults::fetch(const Piece& piece, Worker& worker) {
+  std::lock_guard const alone(link_);
   auto* const staged = worker.piece.as<std::byte>();
   auto const copy = [&](uint64_t to, const columns::Storage& from, uint64_t first, uint64_t bytes) {
     base::check(

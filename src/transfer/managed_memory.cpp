@@ -3,12 +3,14 @@
 // Paper    UMJ and UMJ-PF, Paul et al. 2020, IV.A.4 and V.C.3. Differs: a caller's column that is no managed memory is first copied
 //          to some by the CPU; prefetches run on the copy stream, a column at a time, under the transform of what has arrived
 // Moves    |column| + |validity| in whole pages over the host link     (traffic::page_migration)
+#include <algorithm>
+#include <map>
+
 #include "src/base/copy.hpp"
 #include "src/base/host_memory.hpp"
+#include "src/base/status.hpp"
 #include "src/transfer/host_copies.hpp"
 #include "src/transfer/transfer.hpp"
-
-#include <map>
 
 namespace gpujoin::transfer {
 
@@ -35,14 +37,14 @@ class ManagedMemory final : public Transport {
     std::string const what = "the managed copy of column '" + column.name + "'";
     uint64_t const bytes =
         base::checked_bytes(static_cast<uint64_t>(rows), static_cast<uint64_t>(column.width));
-    device.data_held = bring_bytes(column.memory, column.data, bytes, what, &device.arrival);
-    if (device.data_held != nullptr) device.data = device.data_held.get();
+    device.data_copy = bring_bytes(column.memory, column.data, bytes, what, &device.arrival);
+    if (device.data_copy) device.data = device.data_copy.data();
     if (column.validity == nullptr) return device;
     ValidityBytes const validity = validity_bytes(column, 0, rows);
-    device.validity_held =
+    device.validity_copy =
         bring_bytes(column.memory, validity.first, validity.bytes, what, &device.arrival);
-    if (device.validity_held != nullptr) {
-      device.validity = static_cast<const uint8_t*>(device.validity_held.get());
+    if (device.validity_copy) {
+      device.validity = device.validity_copy.as<uint8_t>();
       device.validity_bit_offset = validity.bit_offset;
     }
     return device;
@@ -56,32 +58,57 @@ class ManagedMemory final : public Transport {
   }
 
  private:
-  // Null: the bytes are used where they are.
-  std::shared_ptr<const void> bring_bytes(base::Memory memory, const void* source, uint64_t bytes,
-                                          const std::string& what, uint64_t* arrival) {
-    std::shared_ptr<base::ManagedBlock> block;
+  // Empty: the bytes are used where they are.
+  base::Buffer bring_bytes(base::Memory memory, const void* source, uint64_t bytes,
+                           const std::string& what, uint64_t* arrival) {
+    base::Buffer copy;
     const void* managed = source;
     if (!base::is_managed(context_, source)) {
-      if (memory == base::Memory::kDevice) return nullptr;
-      block = std::make_shared<base::ManagedBlock>(context_, bytes, what.c_str());
-      // The block is there, and what queued work writes to the source, when the stream has come this far.
-      base::finish(context_);
-      copy_on_host(context_, block->data(), source, bytes);
-      managed = block->data();
+      if (memory == base::Memory::kDevice) return copy;
+      copy = allocate(bytes, what);
+      copy_on_host(context_, copy.data(), source, bytes);
+      managed = copy.data();
     }
     if (prefetched_) {
-      base::prefetch(context_, managed, bytes, stream_);
+      base::prefetch_to_device(context_, managed, bytes, stream_);
       if (*arrival == 0) *arrival = ++numbers_;
       sent_[*arrival].record(stream_);
     }
-    if (block == nullptr) return nullptr;
-    const void* const data = block->data();
-    return {std::move(block), data};
+    return copy;
+  }
+
+  // A block of an earlier join is still on the device; each page that the CPU met there would be a fault of its own.
+  base::Buffer allocate(uint64_t bytes, const std::string& what) {
+    make_room(bytes, what);
+    base::Buffer block =
+        context_.device_pool->allocate(base::Memory::kManaged, bytes, what.c_str());
+    cudaStream_t const back = base::copy_stream(context_, base::Direction::kFromDevice);
+    base::prefetch_to_host(block.data(), bytes, back);
+    base::check(cudaStreamSynchronize(back), "bringing managed memory to the host");
+    // What queued work writes to the source is there when the stream has come this far.
+    base::finish(context_);
+    promised_ += bytes;
+    return block;
+  }
+
+  // Paging more than the device has would have columns push each other out.
+  void make_room(uint64_t bytes, const std::string& what) {
+    if (promised_ + bytes <= room_) return;
+    context_.device_pool->trim();
+    if (prefetched_) base::check(cudaStreamSynchronize(stream_), "waiting for prefetches");
+    room_ = base::free_device_bytes() + (prefetched_ ? promised_ : 0);
+    if (promised_ + bytes <= room_) return;
+    base::fail(GPUJOIN_ERROR_OUT_OF_MEMORY,
+               "no room for %s: %llu bytes of managed memory asked for, %llu free on the device",
+               what.c_str(), static_cast<unsigned long long>(bytes),
+               static_cast<unsigned long long>(room_ - std::min(room_, promised_)));
   }
 
   base::Context& context_;
   bool prefetched_;
   cudaStream_t stream_ = nullptr;
+  uint64_t room_ = base::free_device_bytes();  // of the device when nothing was promised
+  uint64_t promised_ = 0;                      // bytes that migrate to it
   std::map<uint64_t, base::Event> sent_;  // by arrival, what was not awaited yet
   uint64_t numbers_ = 0;
 };

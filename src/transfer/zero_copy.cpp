@@ -1,9 +1,10 @@
 // zero_copy.cpp: kernels read host columns where they are, over the link
 //
 // Paper    beside the copies of Rui & Tu 2017, 3.4, and Paul et al. 2020, IV.A; Lin & Liao 2025, 4.2, on what pinning costs
-// Needs    page-locked memory. Pageable columns are page-locked for the time of the join; where the system refuses, they are copied
-//          to page-locked memory of the pool
-// Moves    what the kernels read, as often as they read it; at random, a sector for each value     (traffic::gather)
+// Needs    page-locked memory. Large pageable columns are page-locked for the time of the join; where the system refuses, and small
+//          ones, are copied to page-locked memory of the pool
+// Moves    what the kernels read, as often as they read it; at random, a sector for each value     (traffic::zero_copy)
+#include "kernels/tuning.hpp"
 #include "src/base/copy.hpp"
 #include "src/base/host_memory.hpp"
 #include "src/transfer/host_copies.hpp"
@@ -41,7 +42,11 @@ class ZeroCopy final : public Transport {
  private:
   std::shared_ptr<const void> page_locked(const void* source, uint64_t bytes,
                                           const std::string& name, base::Buffer* copy) {
-    if (auto held = base::register_pages(context_, source, bytes)) return held;
+    bool const in_place =
+        bytes >= kernels::kLeastRegisteredBytes || base::is_pinned(context_, source, bytes);
+    if (in_place) {
+      if (auto held = base::register_pages(context_, source, bytes)) return held;
+    }
     *copy = context_.device_pool->allocate(
         base::Memory::kPinned, bytes, ("the page-locked copy of column '" + name + "'").c_str());
     base::finish(context_);  // what queued work writes to the source

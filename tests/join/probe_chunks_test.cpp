@@ -2,6 +2,9 @@
 // other transfers must answer alike.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <tuple>
+
 #include "src/base/status.hpp"
 #include "src/execute/execute.hpp"
 #include "tests/join/random_relation.hpp"
@@ -76,12 +79,25 @@ const std::vector<Selection>& selections() {
   return all;
 }
 
-std::vector<plan::JoinPlan> chunk_plans() {
+// One plan of each family with each gather and build side: how skew and output are dealt with does not change with the transfer,
+// and every_plan_test has it all.
+std::vector<plan::JoinPlan> plans_of_each_family() {
   std::vector<plan::JoinPlan> plans;
-  for (plan::JoinPlan plan : plan::legal_plans(plan::Device::kCuda)) {
-    plan.transfer = plan::Transfer::kProbeChunks;
-    if (!plan::why_illegal(plan)) plans.push_back(plan);
+  std::set<std::tuple<plan::Transform, plan::Match, plan::Gather, plan::Side>> seen;
+  for (plan::JoinPlan const& plan : plan::legal_plans(plan::Device::kCuda)) {
+    if (seen.emplace(plan.transform, plan.match, plan.gather, plan.build_side).second) {
+      plans.push_back(plan);
+    }
   }
+  return plans;
+}
+
+std::vector<plan::JoinPlan> chunk_plans() {
+  std::vector<plan::JoinPlan> plans = plans_of_each_family();
+  std::erase_if(plans, [](plan::JoinPlan plan) {
+    plan.transfer = plan::Transfer::kProbeChunks;
+    return plan::why_illegal(plan).has_value();
+  });
   return plans;
 }
 
@@ -109,12 +125,12 @@ TEST_F(ProbeChunks, AnswerAsTheReferenceWhateverTheirSize) {
     std::vector<int64_t> chunk_rows;
   };
   const std::vector<Case> cases = {
-      {shape(0, 1), shape(20, 5), {1, 7}},
-      {shape(20, 5), shape(0, 1), {1, 7}},
-      {shape(19, 7), shape(23, 7), {1, 2, 22, 23, 24}},
-      {shape(19, 7, 4, 0.3, 5), shape(23, 7, 4, 0.3, 6), {1, 7, 8, 9, 1000}},
-      {shape(3000, 2000, 4, 0.2, 5), shape(4000, 2000, 4, 0.1, 13), {33, 1001, 4096}},
-      {shape(3000, 900, 8, 0.2, 1), shape(2500, 900, 8, 0.2, 9), {77, 1024, 0}},
+      {shape(0, 1), shape(20, 5), {7}},
+      {shape(20, 5), shape(0, 1), {7}},
+      {shape(19, 7), shape(23, 7), {1, 22, 24}},
+      {shape(19, 7, 4, 0.3, 5), shape(23, 7, 4, 0.3, 6), {7, 8, 9, 1000}},
+      {shape(3000, 2000, 4, 0.2, 5), shape(4000, 2000, 4, 0.1, 13), {333, 1001, 4096}},
+      {shape(3000, 900, 8, 0.2, 1), shape(2500, 900, 8, 0.2, 9), {177, 1024, 0}},
       {shape(900, 1), shape(300, 1), {100, 299}},
       {shape(6000, 8000), shape(9000, 8000), {999, 5000}},
   };
@@ -128,8 +144,9 @@ TEST_F(ProbeChunks, AnswerAsTheReferenceWhateverTheirSize) {
     for (bool on_device : {false, true}) {
       auto const left_relation = register_relation(context_, left, on_device);
       auto const right_relation = register_relation(context_, right, on_device);
-      for (Selection const& selection : selections()) {
-        columns::JoinSpec const spec = spec_of(selection);
+      // Every selection meets small and large, with NULLs and without, on the host and on the device.
+      for (size_t s = on_device ? 1 : 0; s < selections().size(); s += 2) {
+        columns::JoinSpec const spec = spec_of(selections()[(seed / 2 + s) % selections().size()]);
         std::vector<Row> const expected = reference_join(left, right, spec);
         for (plan::JoinPlan const& plan : plans) {
           for (int64_t const chunk_rows : c.chunk_rows) {
@@ -292,7 +309,7 @@ TEST_F(ProbeChunks, OtherTransfersAnswerAsTheReference) {
     for (Selection const& selection : selections()) {
       columns::JoinSpec const spec = spec_of(selection);
       std::vector<Row> const expected = reference_join(left, right, spec);
-      for (plan::JoinPlan const& plan : plan::legal_plans(plan::Device::kCuda)) {
+      for (plan::JoinPlan const& plan : plans_of_each_family()) {
         for (gpujoin_transfer transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
              transfer <= GPUJOIN_TRANSFER_ZERO_COPY; ++transfer) {
           SCOPED_TRACE(plan::to_text(plan) + ", " +

@@ -1,10 +1,10 @@
 // transports_cuda_test.cpp: every technique brings the same bytes, whatever memory they lie in; kernels read them.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <numeric>
-#include <thread>
 
-#include "src/base/host_memory.hpp"
+#include "kernels/tuning.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/transfer/transfer.hpp"
 #include "tests/transfer/host_views.hpp"
@@ -15,6 +15,19 @@ namespace {
 constexpr plan::Transfer kTechniques[] = {
     plan::Transfer::kExplicitCopies, plan::Transfer::kOverlappedCopies, plan::Transfer::kManaged,
     plan::Transfer::kManagedPrefetch, plan::Transfer::kZeroCopy};
+
+// Numbers that differ from row to row and from column to column.
+HostColumn counting_column(size_t rows, uint64_t first) {
+  HostColumn host;
+  host.width = 8;
+  host.data.resize(rows * 8);
+  auto* const values = reinterpret_cast<uint64_t*>(host.data.data());
+  std::iota(values, values + rows, first);
+  return host;
+}
+
+// Large enough to be registered.
+constexpr size_t kLargeRows = (kernels::kLeastRegisteredBytes / 8) + 1001;
 
 class Transports : public GpuTest {
  protected:
@@ -120,13 +133,7 @@ TEST_F(Transports, BringLargePageableColumns) {
     SCOPED_TRACE(plan::to_text(technique));
     constexpr size_t kRows = (40 << 20) / 8 + 12345;
     std::vector<HostColumn> hosts;
-    for (uint64_t seed : {1, 2, 3}) {
-      HostColumn& host = hosts.emplace_back();
-      host.width = 8;
-      host.data.resize(kRows * 8);
-      auto* const values = reinterpret_cast<uint64_t*>(host.data.data());
-      std::iota(values, values + kRows, seed << 40);
-    }
+    for (uint64_t seed : {1, 2, 3}) hosts.push_back(counting_column(kRows, seed << 40));
     std::vector<columns::DeviceColumn> columns(hosts.size());
     auto const transport = transfer::make_transport(context(), technique);
     for (size_t i = 0; i < hosts.size(); ++i) {
@@ -251,27 +258,51 @@ TEST_F(Transports, UseManagedColumnsInPlace) {
 
 TEST_F(Transports, ManagedMemoryIsNeverMoreThanTheDeviceHas) {
   if (!has_managed_memory()) GTEST_SKIP() << "no managed memory";
-  EXPECT_THROW(base::ManagedBlock(context(), uint64_t{1} << 42, "too much"), base::Error);
+  HostColumn const host = random_column(16, 16, 1);
+  for (plan::Transfer technique : {plan::Transfer::kManaged, plan::Transfer::kManagedPrefetch}) {
+    auto const transport = transfer::make_transport(context(), technique);
+    try {
+      transport->bring(view_of(host, base::Memory::kHost), int64_t{1} << 38);
+      ADD_FAILURE() << "4 TiB were found";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), GPUJOIN_ERROR_OUT_OF_MEMORY);
+    }
+  }
+}
+
+// The pool gives the blocks of one join to the next, with their pages wherever they were last.
+TEST_F(Transports, ManagedBlocksAreUsedAgain) {
+  if (!has_managed_memory()) GTEST_SKIP() << "no managed memory";
+  for (uint64_t round = 0; round < 6; ++round) {
+    auto const technique =
+        round % 2 == 0 ? plan::Transfer::kManaged : plan::Transfer::kManagedPrefetch;
+    HostColumn const host = counting_column(300000, round << 32);
+    columns::DeviceColumn column;
+    auto const transport = transfer::make_transport(context(), technique);
+    column = transport->bring(view_of(host, base::Memory::kHost), 300000);
+    transport->await(column);
+    expect_read(column, host, 300000);
+    if (HasFatalFailure()) return;
+  }
 }
 
 // Columns side by side share pages; a column may be named twice.
 TEST_F(Transports, ZeroCopyReadsColumnsThatSharePages) {
-  constexpr size_t kRows = 3000;
-  HostColumn const whole = random_column(3 * kRows, 4, 1);
+  HostColumn const whole = counting_column(3 * kLargeRows, 1);
   std::vector<HostColumn> parts(3);
   std::vector<columns::DeviceColumn> columns(6);
   {
     auto const transport = transfer::make_transport(context(), plan::Transfer::kZeroCopy);
     for (size_t i = 0; i < 6; ++i) {
       HostColumn& part = parts[i % 3];
-      size_t const first = (i % 3) * kRows * 4;
-      part.width = 4;
-      part.data.assign(&whole.data[first], &whole.data[first] + kRows * 4);
+      unsigned char const* const first = &whole.data[(i % 3) * kLargeRows * 8];
+      part.width = 8;
+      part.data.assign(first, first + kLargeRows * 8);
       columns::ColumnView view = view_of(part, base::Memory::kHost);
-      view.data = &whole.data[first];
-      columns[i] = transport->bring(view, kRows);
+      view.data = first;
+      columns[i] = transport->bring(view, kLargeRows);
       EXPECT_EQ(columns[i].data, view.data) << "it was copied";
-      expect_read(columns[i], part, kRows);
+      expect_read(columns[i], part, kLargeRows);
     }
   }
   columns.clear();
@@ -283,8 +314,8 @@ TEST_F(Transports, ZeroCopyReadsColumnsThatSharePages) {
 
 // The caller has registered the middle of the column: it can be neither read as it is nor registered.
 TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
-  constexpr size_t kRows = 1 << 20;
-  HostColumn const host = random_column(kRows, 4, 1);
+  constexpr size_t kRows = kLargeRows;
+  HostColumn const host = counting_column(kRows, 1);
   auto* const middle = const_cast<unsigned char*>(&host.data[host.data.size() / 2]);
   ASSERT_EQ(cudaHostRegister(middle, 100000, cudaHostRegisterDefault), cudaSuccess);
   {
@@ -308,8 +339,8 @@ TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
 
 // Two contexts read one column: the first to finish must not take the pages from the other.
 TEST_F(Transports, ZeroCopySharesPagesWithOtherContexts) {
-  constexpr size_t kRows = 100000;
-  HostColumn const host = random_column(kRows, 4, 1);
+  constexpr size_t kRows = kLargeRows;
+  HostColumn const host = counting_column(kRows, 1);
   columns::ColumnView const view = view_of(host, base::Memory::kHost);
   auto const other = base::create_context(cuda_options());
   columns::DeviceColumn column;
