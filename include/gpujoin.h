@@ -479,11 +479,11 @@ typedef struct gpujoin_plan_options {
       radix_bits; /* of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
   gpujoin_transfer
       transfer; /* ignored where every column is on the device, but for PROBE_CHUNKS. since 0.1 */
-  gpujoin_skew skew;         /* since 0.1 */
-  gpujoin_output output;     /* since 0.1 */
-  int32_t passes;     /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
-  int32_t page_pairs; /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
-  int32_t reserved;   /* zero */
+  gpujoin_skew skew;     /* since 0.1 */
+  gpujoin_output output; /* since 0.1 */
+  int32_t passes;        /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
+  int32_t page_pairs;    /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
+  int32_t reserved;      /* zero */
   int64_t probe_chunk_rows; /* of PROBE_CHUNKS: rows of a chunk. since 0.1 */
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \

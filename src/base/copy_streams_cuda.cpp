@@ -8,7 +8,8 @@ cudaStream_t copy_stream(Context& context, Direction direction) {
   if (stream == nullptr) {
     auto made = std::make_shared<Stream>();
     made->device_id = context.device->id;
-    check(cudaStreamCreateWithFlags(&made->handle, cudaStreamNonBlocking), "creating a copy stream");
+    check(cudaStreamCreateWithFlags(&made->handle, cudaStreamNonBlocking),
+          "creating a copy stream");
     made->owned = true;
     stream = std::move(made);
   }

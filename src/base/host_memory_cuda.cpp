@@ -67,8 +67,8 @@ class RegisteredPages {
       if (!here) {
         uintptr_t const gap_end =
             next == pieces_.end() ? range.end : std::min(range.end, next->first);
-        cudaError_t const code = cudaHostRegister(reinterpret_cast<void*>(at), gap_end - at,
-                                                  cudaHostRegisterDefault);
+        cudaError_t const code =
+            cudaHostRegister(reinterpret_cast<void*>(at), gap_end - at, cudaHostRegisterDefault);
         if (code != cudaSuccess) {
           cudaGetLastError();
           release_locked(*held);

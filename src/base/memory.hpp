@@ -24,7 +24,8 @@ enum class Memory : int32_t {
   kHost = GPUJOIN_MEMORY_HOST,
   kDevice = GPUJOIN_MEMORY_DEVICE,
   kPinned = GPUJOIN_MEMORY_PINNED,
-  kManaged = 4  // of our own only: pages that migrate; counted as device memory, which is where they end up
+  kManaged =
+      4  // of our own only: pages that migrate; counted as device memory, which is where they end up
 };
 
 // Where a pool's blocks come from: the system, CUDA, or the caller's allocator.

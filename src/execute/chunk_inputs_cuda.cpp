@@ -35,9 +35,9 @@ void ChunkInputs::allocate(Slot* slot) {
     if (column.memory == base::Memory::kDevice) continue;
     std::string const what = "a chunk of column '" + column.name + "'";
     auto const rows = static_cast<uint64_t>(chunk_rows_);
-    copy.data = pool.allocate(base::Memory::kDevice,
-                              base::checked_bytes(rows, static_cast<uint64_t>(column.width)),
-                              what.c_str());
+    copy.data =
+        pool.allocate(base::Memory::kDevice,
+                      base::checked_bytes(rows, static_cast<uint64_t>(column.width)), what.c_str());
     // The first row's bit may be the last of its byte.
     if (column.validity != nullptr && rows != 0) {
       copy.validity = pool.allocate(base::Memory::kDevice, (rows + 7) / 8 + 1, what.c_str());

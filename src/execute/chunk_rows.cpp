@@ -34,16 +34,15 @@ uint64_t chunk_row_bytes(const plan::JoinPlan& plan, const plan::PlanRequest& re
     for (int32_t const width : side->payload_widths) output += static_cast<uint64_t>(width);
   }
   // Keys mixed or without NULLs, their order with the first moved column, the sorter's copies of both, row numbers.
-  uint64_t const transformed =
-      plan.transform == plan::Transform::kNone
-          ? key + base::traffic::kRowIdBytes
-          : 3 * key + 2 * widest + 2 * base::traffic::kRowIdBytes;
+  uint64_t const transformed = plan.transform == plan::Transform::kNone
+                                   ? key + base::traffic::kRowIdBytes
+                                   : 3 * key + 2 * widest + 2 * base::traffic::kRowIdBytes;
   uint64_t const further = plan.gather == plan::Gather::kTransformed ? 2 * (key + widest) : 0;
   constexpr uint64_t kBounds = 16;
   double const pairs_a_row =
-      probe.rows > 0 ? std::max(1.0, static_cast<double>(plan.expected_rows) /
-                                         static_cast<double>(probe.rows))
-                     : 1.0;
+      probe.rows > 0
+          ? std::max(1.0, static_cast<double>(plan.expected_rows) / static_cast<double>(probe.rows))
+          : 1.0;
   double const found = pairs_a_row * static_cast<double>(2 * (output + base::traffic::kPairBytes));
   double const row =
       static_cast<double>(2 * (key + payloads) + transformed + further + kBounds) + found;

@@ -96,7 +96,8 @@ class GpuSide {
   transform::Transformed ordered_;  // keys, and the first moved column
   size_t first_moved_ = kRowIds;    // which output column that is
   bool is_prepared_ = false;
-  std::vector<Moved> kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_
+  std::vector<Moved>
+      kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_
   transform::Transformed kept_row_ids_;
 };
 

@@ -155,10 +155,9 @@ void HostResults::fetch(const Piece& piece, Worker& worker) {
   std::lock_guard const alone(link_);
   auto* const staged = worker.piece.as<std::byte>();
   auto const copy = [&](uint64_t to, const columns::Storage& from, uint64_t first, uint64_t bytes) {
-    base::check(
-        cudaMemcpyAsync(staged + to, static_cast<const std::byte*>(from.get()) + first, bytes,
-                        cudaMemcpyDeviceToHost, stream_),
-        "copying a piece of the result");
+    base::check(cudaMemcpyAsync(staged + to, static_cast<const std::byte*>(from.get()) + first,
+                                bytes, cudaMemcpyDeviceToHost, stream_),
+                "copying a piece of the result");
   };
   for (size_t i = 0; i < columns_.size(); ++i) {
     uint64_t const width = columns_[i].width;

@@ -54,10 +54,10 @@ class ChunkedJoin {
   void run() {
     transform_build_side();
     bool const automatic = plan_.probe_chunk_rows == 0;
-    int64_t chunk_rows = automatic ? chunk_rows_for(probe_relation_.rows,
-                                                    chunk_row_bytes(plan_, join_.request),
-                                                    room_for_chunks(context_))
-                                   : plan_.probe_chunk_rows;
+    int64_t chunk_rows =
+        automatic ? chunk_rows_for(probe_relation_.rows, chunk_row_bytes(plan_, join_.request),
+                                   room_for_chunks(context_))
+                  : plan_.probe_chunk_rows;
     while (next_row_ < probe_relation_.rows && !join_chunks_of(chunk_rows)) {
       // What a chunk's output takes is known only when it is there.
       if (!automatic || chunk_rows <= kLeastChunkRows) std::rethrow_exception(no_room_);
@@ -202,9 +202,8 @@ class ChunkedJoin {
   void add_up(const std::vector<columns::StageStatistics>& stages) {
     std::vector<columns::StageStatistics>& sums = result_.statistics.stages;
     for (columns::StageStatistics const& stage : stages) {
-      auto const sum = std::find_if(sums.begin(), sums.end(), [&](auto const& entry) {
-        return entry.stage == stage.stage;
-      });
+      auto const sum = std::find_if(sums.begin(), sums.end(),
+                                    [&](auto const& entry) { return entry.stage == stage.stage; });
       if (sum == sums.end()) {
         sums.push_back(stage);
       } else {
@@ -215,9 +214,9 @@ class ChunkedJoin {
 
   void name_transfer(int64_t chunk_rows) {
     columns::StageStatistics& transfer = result_.statistics.stages.front();
-    transfer.technique = base::text("%s, %lld of %lld rows", plan::to_text(plan_.transfer),
-                                    static_cast<long long>(chunks_),
-                                    static_cast<long long>(chunk_rows));
+    transfer.technique =
+        base::text("%s, %lld of %lld rows", plan::to_text(plan_.transfer),
+                   static_cast<long long>(chunks_), static_cast<long long>(chunk_rows));
   }
 
   const PlannedJoin& join_;

@@ -59,10 +59,12 @@ Groups group_rows(base::Context& context, const kernels::GlobalTable<Key>& table
   base::Pool& pool = *context.device_pool;
   uint64_t const entries = uint64_t{build.rows} + 1;
   Groups groups;
-  base::Buffer const counts = pool.allocate_rows<uint32_t>(base::Memory::kDevice, entries, "key counts");
+  base::Buffer const counts =
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, entries, "key counts");
   base::Buffer const representatives =
       pool.allocate_rows<uint32_t>(base::Memory::kDevice, build.rows, "representatives");
-  base::Buffer const ranks = pool.allocate_rows<uint32_t>(base::Memory::kDevice, build.rows, "ranks");
+  base::Buffer const ranks =
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, build.rows, "ranks");
   check(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_of(context)),
         "starting the key counts");
   unsigned const grid = grid_of(build.rows, kStreamTile);
@@ -132,8 +134,7 @@ struct GlobalTable::Memory {
     slot_count = base::traffic::global_table_slots(build.rows);
     slots =
         pool.allocate_rows<unsigned long long>(base::Memory::kDevice, slot_count, "the hash table");
-    has_duplicates =
-        pool.allocate_rows<uint32_t>(base::Memory::kDevice, 1, "the duplicates flag");
+    has_duplicates = pool.allocate_rows<uint32_t>(base::Memory::kDevice, 1, "the duplicates flag");
     check(cudaMemsetAsync(slots.data(), 0xff, slot_count * sizeof(unsigned long long), stream),
           "clearing the hash table");
     check(cudaMemsetAsync(has_duplicates.data(), 0, sizeof(uint32_t), stream),
@@ -165,9 +166,8 @@ GlobalTable::~GlobalTable() = default;
 
 void GlobalTable::probe(const MatchSide& probe, output::GrowingPairs& pairs) {
   if (memory_->build.rows == 0 || probe.rows == 0) return;
-  base::with_key_type(memory_->key_width, [&](auto zero) {
-    memory_->probe_keys<decltype(zero)>(probe, pairs);
-  });
+  base::with_key_type(memory_->key_width,
+                      [&](auto zero) { memory_->probe_keys<decltype(zero)>(probe, pairs); });
 }
 
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,

@@ -109,7 +109,7 @@ class ManagedMemory final : public Transport {
   cudaStream_t stream_ = nullptr;
   uint64_t room_ = base::free_device_bytes();  // of the device when nothing was promised
   uint64_t promised_ = 0;                      // bytes that migrate to it
-  std::map<uint64_t, base::Event> sent_;  // by arrival, what was not awaited yet
+  std::map<uint64_t, base::Event> sent_;       // by arrival, what was not awaited yet
   uint64_t numbers_ = 0;
 };
 

@@ -102,8 +102,8 @@ std::vector<plan::JoinPlan> chunk_plans() {
 }
 
 std::vector<Row> run(const std::shared_ptr<columns::Relation>& left,
-                     const std::shared_ptr<columns::Relation>& right,
-                     const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
+                     const std::shared_ptr<columns::Relation>& right, const columns::JoinSpec& spec,
+                     const gpujoin_plan_options& options) {
   auto const join = execute::make_plan(left->context, left, right, spec, options);
   EXPECT_EQ(join.choice.plan.transfer, static_cast<plan::Transfer>(options.transfer));
   auto const result = execute::execute(join);
@@ -268,7 +268,8 @@ TEST_F(ProbeChunks, StopBetweenChunksWhenAsked) {
     int left = 0;
   } calls;
   auto const context = open(
-      0, [](const char*, int64_t, int64_t, void* user) -> int32_t {
+      0,
+      [](const char*, int64_t, int64_t, void* user) -> int32_t {
         return --static_cast<Calls*>(user)->left < 0 ? 1 : 0;
       },
       &calls);
@@ -298,10 +299,9 @@ TEST_F(ProbeChunks, OtherTransfersAnswerAsTheReference) {
     RelationShape right;
   };
   uint64_t seed = 50;
-  for (Sizes const& sizes :
-       {Sizes{shape(0, 1), shape(10, 5)}, Sizes{shape(33, 20), shape(31, 20)},
-        Sizes{shape(3000, 2000, 4, 0.2, 5), shape(4000, 2000, 4, 0.1, 13)},
-        Sizes{shape(2500, 900, 8, 0.2, 1), shape(2500, 900, 8, 0, 0)}}) {
+  for (Sizes const& sizes : {Sizes{shape(0, 1), shape(10, 5)}, Sizes{shape(33, 20), shape(31, 20)},
+                             Sizes{shape(3000, 2000, 4, 0.2, 5), shape(4000, 2000, 4, 0.1, 13)},
+                             Sizes{shape(2500, 900, 8, 0.2, 1), shape(2500, 900, 8, 0, 0)}}) {
     HostRelation const left = random_relation(sizes.left, ++seed);
     HostRelation const right = random_relation(sizes.right, ++seed);
     auto const left_relation = register_relation(context_, left, false);

@@ -39,8 +39,8 @@ class Transports : public GpuTest {
   std::vector<plan::Transfer> techniques() {
     std::vector<plan::Transfer> usable;
     for (plan::Transfer technique : kTechniques) {
-      bool const managed = technique == plan::Transfer::kManaged ||
-                           technique == plan::Transfer::kManagedPrefetch;
+      bool const managed =
+          technique == plan::Transfer::kManaged || technique == plan::Transfer::kManagedPrefetch;
       if (!managed || has_managed_memory()) usable.push_back(technique);
     }
     return usable;
@@ -197,15 +197,15 @@ TEST_F(Transports, OverlappedCopiesWaitForTheBlocksEarlierUsers) {
     columns::DeviceColumn column;
     {
       base::Buffer used = pool().allocate(base::Memory::kDevice, kBytes, "a block");
-      base::check(cudaMemsetAsync(used.data(), 0x5a, kBytes, base::stream_of(context())), "filling");
+      base::check(cudaMemsetAsync(used.data(), 0x5a, kBytes, base::stream_of(context())),
+                  "filling");
       for (int i = 0; i < 20; ++i) {
         base::check(cudaMemcpyAsync(kept.data(), used.data(), kBytes, cudaMemcpyDeviceToDevice,
                                     base::stream_of(context())),
                     "copying");
       }
     }  // the block is free while the copies are queued
-    auto const transport =
-        transfer::make_transport(context(), plan::Transfer::kOverlappedCopies);
+    auto const transport = transfer::make_transport(context(), plan::Transfer::kOverlappedCopies);
     column = transport->bring(view, int64_t{kBytes});
     transport->await(column);
     EXPECT_EQ(download<unsigned char>(context(), kept.data(), kBytes),
@@ -328,8 +328,7 @@ TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
   // The overlapped copies meet the same column.
   {
     columns::DeviceColumn column;
-    auto const transport =
-        transfer::make_transport(context(), plan::Transfer::kOverlappedCopies);
+    auto const transport = transfer::make_transport(context(), plan::Transfer::kOverlappedCopies);
     column = transport->bring(view_of(host, base::Memory::kHost), kRows);
     transport->await(column);
     expect_read(column, host, kRows);
