@@ -104,4 +104,15 @@ constexpr int sort_blocks_per_sm(int key_bytes) {
   return key_bytes <= 4 ? kThreadsPerSm / kSortThreads : 3;
 }
 
+// Host link: pageable memory goes through page-locked pieces that so many threads fill, each with so many pieces in turn. One
+// thread copies at about 8 GB/s, the link takes 55.
+constexpr uint64_t kStagingPieceBytes = uint64_t{4} << 20;
+constexpr int kStagingThreads = 8;
+constexpr int kStagingSlots = 2;
+// Of a result on its way to host memory, one at a time: 150 us on the link.
+constexpr uint64_t kResultPieceBytes = uint64_t{8} << 20;
+// Zero-copy: smaller columns are copied to page-locked memory. It costs less than page-locking theirs, and below the C library's
+// largest mmap threshold they share pages with whatever else is allocated, which CUDA then refuses to copy whole.
+constexpr uint64_t kLeastRegisteredBytes = uint64_t{32} << 20;
+
 }  // namespace gpujoin::kernels

@@ -45,6 +45,30 @@ constexpr uint64_t radix_passes(int32_t bits) {
 // Over the host link: the bytes are those on the link.
 constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * width, 0}; }
 
+// Of pageable memory through page-locked pieces, on the host's memory bus: read, written to a piece,
+// and read from it by the link. On the link the bytes are those of host_copy.
+constexpr Traffic staged_copy(uint64_t rows, uint64_t width) { return {rows * 3 * width, 0}; }
+
+// Managed memory migrates in pages of this size at least; prefetched or faulted, whole pages cross
+// the link.
+inline constexpr uint64_t kManagedPageBytes = 65536;
+constexpr Traffic page_migration(uint64_t rows, uint64_t width) {
+  const uint64_t pages = (rows * width + kManagedPageBytes - 1) / kManagedPageBytes;
+  return {pages * kManagedPageBytes, 0};
+}
+
+// Read where it lies, over the link: so often the whole column, and so many values of it at random.
+constexpr Traffic zero_copy(uint64_t rows, uint64_t width, uint64_t readings,
+                            uint64_t random_values) {
+  return {rows * width * readings, random_values * sector_bytes(width)};
+}
+
+// A probe side in chunks: its rows to the device, the result's rows back, on one link each way.
+constexpr Traffic probe_chunks(uint64_t probe_rows, uint64_t probe_row_width, uint64_t output_rows,
+                               uint64_t output_row_width) {
+  return host_copy(probe_rows, probe_row_width) + host_copy(output_rows, output_row_width);
+}
+
 // Mixing: each key is read and its hash written.
 constexpr Traffic mix_keys(uint64_t rows, uint64_t key_width) { return {rows * 2 * key_width, 0}; }
 

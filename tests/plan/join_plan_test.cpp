@@ -139,10 +139,15 @@ TEST(WhyIllegal, NumbersThatNameNothing) {
   expect_illegal(plan, "a number that names no technique");
 }
 
-TEST(WhyIllegal, CopiesAreLegalInEveryCudaPlan) {
+TEST(WhyIllegal, TransfersAreLegalInEveryCudaPlan) {
   for (JoinPlan plan : legal_plans(Device::kCuda)) {
-    plan.transfer = Transfer::kExplicitCopies;
-    EXPECT_EQ(why_illegal(plan), std::nullopt);
+    for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
+         transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {
+      plan.transfer = static_cast<Transfer>(transfer);
+      const bool no_chunks =
+          plan.transfer == Transfer::kProbeChunks && plan.match == Match::kRowMultiset;
+      EXPECT_EQ(why_illegal(plan).has_value(), no_chunks) << to_text(plan);
+    }
   }
 }
 

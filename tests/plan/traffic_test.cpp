@@ -57,6 +57,26 @@ TEST(Traffic, ABucketChainPassReadsAndWritesOnce) {
   EXPECT_EQ(bucket_chain_pass(kBuild, 4, 4, 0).bytes(), kBuild * 12);
 }
 
+TEST(Traffic, PageableMemoryIsReadTwiceAndWrittenOnceOnTheHost) {
+  EXPECT_EQ(staged_copy(kBuild, 4).bytes(), 3 * host_copy(kBuild, 4).bytes());
+}
+
+TEST(Traffic, ManagedMemoryMigratesInWholePages) {
+  EXPECT_EQ(page_migration(1, 1).bytes(), 65536U);
+  EXPECT_EQ(page_migration(16384, 4).bytes(), 65536U);
+  EXPECT_EQ(page_migration(16385, 4).bytes(), 2U * 65536);
+  EXPECT_EQ(page_migration(0, 4).bytes(), 0U);
+}
+
+TEST(Traffic, ZeroCopyReadsAsOftenAsKernelsDo) {
+  EXPECT_EQ(zero_copy(100, 4, 2, 0).bytes(), 800U);
+  EXPECT_EQ(zero_copy(100, 4, 0, 10), (Traffic{0, 320}));
+}
+
+TEST(Traffic, ChunksCrossTheLinkBothWays) {
+  EXPECT_EQ(probe_chunks(kProbe, 8, kProbe, 12).bytes(), kProbe * 20);
+}
+
 TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(0), 2U);
   EXPECT_EQ(global_table_slots(1), 2U);
