@@ -6,6 +6,14 @@
 
 namespace gpujoin::kernels {
 
+// Threads that a multiprocessor holds.
+#if defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr int kThreadsPerSm = 1536;
+#else
+constexpr int kThreadsPerSm = 2048;
+#endif
+
 // Rows that a streaming kernel gives to each thread: enough loads in flight to fill the memory system.
 constexpr int kStreamThreads = 256;
 constexpr int kStreamItems = 4;
@@ -13,6 +21,19 @@ constexpr int kStreamTile = kStreamThreads * kStreamItems;
 
 // Emitters: pairs that one thread may stage in one round; threads * kEmitItems pairs lie in shared memory at a time.
 constexpr int kEmitItems = 4;
+
+// Direct output: places of a thread's page and of a block's chunk. An H200 writes 2^27 pairs of a match without work in 3.7, 2.2,
+// 1.6, 2.4, 2.9 ms with pages of 1, 2, 4, 8, 16 places, and in 0.64, 0.44, 0.29, 0.27 ms with chunks of 512, 1024, 4096, 16384.
+constexpr int kThreadPagePairs = 4;
+constexpr int kBlockChunkPairs = 4096;
+// Groups by estimate: a group's buffer is one part of so many of the expected output, at least kGroupLeastPairs; an overflow is
+// foreseen after one part of kGroupWatchedShare of the units; an estimate is taken as so much more than it was found to be, and
+// corrected by no more than a factor at a time.
+constexpr int kGroupShares = 8;
+constexpr int kGroupLeastPairs = 1 << 22;
+constexpr int kGroupWatchedShare = 4;
+constexpr double kGroupMargin = 1.1;
+constexpr double kGroupMostCorrection = 16;
 
 // Co-partitions: a table of kCoPartitionBuildRows keys in 2^kCoPartitionBucketBits chains. Three blocks a multiprocessor leave each
 // thread 40 registers; with four the compiler spills.
@@ -23,6 +44,44 @@ constexpr int kCoPartitionBucketBits = 11;
 // over more blocks.
 constexpr int kCoPartitionProbeRows = 16384;
 constexpr int kCoPartitionBlocksPerSm = 3;
+// Probe rows of a block that are compared at once.
+constexpr int kCoPartitionBatch = kCoPartitionThreads * kEmitItems;
+// Redistributed blocks: so many for each block that runs at a time, so that the last ones to end are short.
+constexpr int kRedistributedWaves = 4;
+// Child kernels: a partition of more work units than this gets one. A launch from the device costs a few microseconds, a unit about
+// ten.
+constexpr int kChildKernelUnits = 4;
+
+// Histogram partitionings. A histogram a thread: its counters leave room for kThreadHistogramThreads * 3 threads a multiprocessor
+// with 256 partitions. A thread takes from kThreadHistogramLeastRows rows, where the input is small, to kThreadHistogramMostRows.
+constexpr int kThreadHistogramThreads = 64;
+constexpr int kThreadHistogramItems = 8;
+constexpr int kThreadHistogramLeastRows = 32;
+constexpr int kThreadHistogramMostRows = 128;
+// A histogram a warp.
+constexpr int kWarpHistogramWarps = 8;
+constexpr int kWarpHistogramItems = 8;
+constexpr int kWarpHistogramRows = 512;  // of one warp
+// A histogram a block; items are the paper's VT.
+constexpr int kBlockHistogramThreads = 512;
+constexpr int kBlockHistogramItems = 16;
+constexpr int kBlockHistogramTile = kBlockHistogramThreads * kBlockHistogramItems;
+
+// Bucket chains: a tile is staged in shared memory, and is also the bucket of the first of two passes.
+constexpr int kBucketThreads = 512;
+constexpr int kBucketItems = 16;
+constexpr int kBucketTileBits = 13;
+constexpr int kBucketTile = kBucketThreads * kBucketItems;
+constexpr int kBucketBlocksPerSm = 2;      // with keys of 4 bytes
+constexpr int kBucketBlocksPerSmWide = 2;  // with keys of 8 bytes
+static_assert(kBucketTile == 1 << kBucketTileBits);
+// Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these bounds.
+constexpr int kBucketLeastBits = 5;
+constexpr int kBucketMostBits = 12;
+
+// One block that sums up partitions.
+constexpr int kPartitionSumThreads = 1024;
+constexpr int kPartitionSumItems = 8;
 
 // Global table: probe rows of one work unit, and resident blocks.
 constexpr int kProbeThreads = 256;
@@ -45,5 +104,29 @@ constexpr uint32_t kWarpBufferPairs = 256;
 constexpr int kMergeThreads = 256;
 constexpr int kMergeItems = 8;
 constexpr int kMergeTile = kMergeThreads * kMergeItems;
+// Resident blocks of a bounds kernel that may have nothing to do.
+constexpr int kMergeBlocksPerSm = 6;
+
+// Merge sort: rows that a thread sorts in its registers and merges in a round (the paper's VT), and rows of a tile. Both powers of
+// two. A tile twice as large saves a round of merging and costs as much in shared memory.
+constexpr int kSortItems = 8;
+constexpr int kSortThreads = 512;
+constexpr int kSortTile = kSortThreads * kSortItems;
+// Resident blocks, by which the compiler limits registers. Full multiprocessors where registers suffice for it: (4 B, 4 B) rows, 2^27
+// on an H200, 10.37 ms against 10.71 ms with three blocks of 512; (8 B, 8 B) rows 20.5 ms against 19.8 ms.
+constexpr int sort_blocks_per_sm(int key_bytes) {
+  return key_bytes <= 4 ? kThreadsPerSm / kSortThreads : 3;
+}
+
+// Host link: pageable memory goes through page-locked pieces that so many threads fill, each with so many pieces in turn. One
+// thread copies at about 8 GB/s, the link takes 55.
+constexpr uint64_t kStagingPieceBytes = uint64_t{4} << 20;
+constexpr int kStagingThreads = 8;
+constexpr int kStagingSlots = 2;
+// Of a result on its way to host memory, one at a time: 150 us on the link.
+constexpr uint64_t kResultPieceBytes = uint64_t{8} << 20;
+// Zero-copy: smaller columns are copied to page-locked memory. It costs less than page-locking theirs, and below the C library's
+// largest mmap threshold they share pages with whatever else is allocated, which CUDA then refuses to copy whole.
+constexpr uint64_t kLeastRegisteredBytes = uint64_t{32} << 20;
 
 }  // namespace gpujoin::kernels

@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(kMultisetThreads, multiset_blocks_per_sm(Keys:
   uint32_t written_visits = resume.batch;
   for (;;) {
     if (batches == kNoUnit) {
-      batches = take_unit(&args.sink.counters->taken) * kMultisetUnitBatches;
+      batches = take_unit(args.sink.taken) * kMultisetUnitBatches;
       written_visits = 0;
     }
     uint64_t const unit = batches / kMultisetUnitBatches;

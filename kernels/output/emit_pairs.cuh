@@ -13,85 +13,45 @@
 // `reserved` back to that base, and the block does the batch again.
 #pragma once
 
-#include <cub/block/block_scan.cuh>
-
 #include <cstdint>
 
 #include "kernels/output/pair_sink.hpp"
-#include "kernels/output/reserve_pairs.cuh"
-#include "kernels/tuning.hpp"
+#include "kernels/output/staged_pairs.cuh"
 
 namespace gpujoin::kernels {
+
+// Places for `total` pairs, or StagedPairs::kRefused.
+__device__ inline unsigned long long reserve_pairs(PairCounters* counters, uint64_t capacity,
+                                                   unsigned long long total) {
+  unsigned long long const base = atomicAdd(&counters->reserved, total);
+  if (base + total <= capacity) return base;
+  atomicMin(&counters->filled, base);
+  return ~0ULL;
+}
 
 template <int kThreads>
 class BlockEmitter {
  public:
-  static constexpr int kStage = kThreads * kEmitItems;
-  using Scan = cub::BlockScan<unsigned long long, kThreads>;
-  struct Shared {
-    typename Scan::TempStorage scan;
-    unsigned long long base;
-    uint32_t build[kStage];
-    uint32_t probe[kStage];
-  };
+  static constexpr bool kResumes = true;
+  using Shared = typename StagedPairs<kThreads>::Shared;
 
-  __device__ BlockEmitter(const PairSink& sink, Shared& shared) : sink_(sink), shared_(shared) {}
+  __device__ BlockEmitter(const PairSink& sink, Shared& shared)
+      : sink_(sink), pairs_(sink, shared) {}
 
-  // Writes the next `count` pairs of each thread; next(&build, &probe) is called exactly count times. Rounds of kEmitItems
-  // pairs a thread keep all threads busy however unequal the counts. False: there was no room and nothing was written.
+  __device__ void begin(unsigned long long) {}
+
   template <typename Next>
   __device__ bool emit(uint32_t count, Next next) {
-    // Two sums in one scan: pairs of the first round (below 2^12) and pairs in total.
-    unsigned long long const mine = round_of(count) | static_cast<unsigned long long>(count) << 16;
-    unsigned long long offset = 0;
-    unsigned long long sums = 0;
-    Scan(shared_.scan).ExclusiveSum(mine, offset, sums);
-    unsigned long long const total = sums >> 16;
-    if (threadIdx.x == 0 && total != 0) shared_.base = reserve_pairs(sink_, total);
-    __syncthreads();  // also: the scan's storage may be used again
-    if (total == 0) return true;
-    unsigned long long base = shared_.base;
-    if (base == kRefused) return false;
-
-    uint32_t round_total = static_cast<uint32_t>(sums & 0xffff);
-    uint32_t position = static_cast<uint32_t>(offset & 0xffff);
-    for (;;) {
-      for (uint32_t end = position + round_of(count); position < end; ++position, --count) {
-        next(&shared_.build[position], &shared_.probe[position]);
-      }
-      __syncthreads();
-      write_round(base, round_total);
-      base += round_total;
-      if (base == shared_.base + total) break;
-      __syncthreads();  // the stage is read before the next round overwrites it
-      unsigned long long const again = round_of(count);
-      Scan(shared_.scan).ExclusiveSum(again, offset, sums);
-      position = static_cast<uint32_t>(offset);
-      round_total = static_cast<uint32_t>(sums);
-      __syncthreads();
-    }
-    __syncthreads();  // the caller may use the block's shared memory again
-    return true;
+    return pairs_.write(count, next, [this](unsigned long long total) {
+      return reserve_pairs(sink_.counters, sink_.capacity, total);
+    });
   }
+
+  __device__ void finish() {}
 
  private:
-  __device__ static uint32_t round_of(uint32_t count) {
-    return count < kEmitItems ? count : static_cast<uint32_t>(kEmitItems);
-  }
-
-  __device__ void write_round(unsigned long long base, uint32_t pairs) {
-    for (uint32_t i = threadIdx.x; i < pairs; i += kThreads) {
-      uint32_t build = shared_.build[i];
-      uint32_t probe = shared_.probe[i];
-      if (sink_.build_row_ids != nullptr) build = sink_.build_row_ids[build];
-      if (sink_.probe_row_ids != nullptr) probe = sink_.probe_row_ids[probe];
-      sink_.build_out[base + i] = build;
-      sink_.probe_out[base + i] = probe;
-    }
-  }
-
   const PairSink& sink_;
-  Shared& shared_;
+  StagedPairs<kThreads> pairs_;
 };
 
 }  // namespace gpujoin::kernels

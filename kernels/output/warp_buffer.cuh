@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "kernels/output/reserve_pairs.cuh"
+#include "kernels/output/emit_pairs.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -43,9 +43,9 @@ class WarpBuffer {
   __device__ bool spill() {
     if (pairs_ == 0) return true;
     unsigned long long base = 0;
-    if (lane() == 0) base = reserve_pairs(sink_, pairs_);
+    if (lane() == 0) base = reserve_pairs(sink_.counters, sink_.capacity, pairs_);
     base = __shfl_sync(0xffffffffU, base, 0);
-    if (base == kRefused) return false;
+    if (base == StagedPairs<32>::kRefused) return false;
     __syncwarp();  // all lanes' pairs lie in shared memory
     for (uint32_t i = lane(); i < pairs_; i += 32) {
       sink_.build_out[base + i] = shared_.build[i];

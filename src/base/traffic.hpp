@@ -45,6 +45,30 @@ constexpr uint64_t radix_passes(int32_t bits) {
 // Over the host link: the bytes are those on the link.
 constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * width, 0}; }
 
+// Of pageable memory through page-locked pieces, on the host's memory bus: read, written to a piece,
+// and read from it by the link. On the link the bytes are those of host_copy.
+constexpr Traffic staged_copy(uint64_t rows, uint64_t width) { return {rows * 3 * width, 0}; }
+
+// Managed memory migrates in pages of this size at least; prefetched or faulted, whole pages cross
+// the link.
+inline constexpr uint64_t kManagedPageBytes = 65536;
+constexpr Traffic page_migration(uint64_t rows, uint64_t width) {
+  const uint64_t pages = (rows * width + kManagedPageBytes - 1) / kManagedPageBytes;
+  return {pages * kManagedPageBytes, 0};
+}
+
+// Read where it lies, over the link: so often the whole column, and so many values of it at random.
+constexpr Traffic zero_copy(uint64_t rows, uint64_t width, uint64_t readings,
+                            uint64_t random_values) {
+  return {rows * width * readings, random_values * sector_bytes(width)};
+}
+
+// A probe side in chunks: its rows to the device, the result's rows back, on one link each way.
+constexpr Traffic probe_chunks(uint64_t probe_rows, uint64_t probe_row_width, uint64_t output_rows,
+                               uint64_t output_row_width) {
+  return host_copy(probe_rows, probe_row_width) + host_copy(output_rows, output_row_width);
+}
+
 // Mixing: each key is read and its hash written.
 constexpr Traffic mix_keys(uint64_t rows, uint64_t key_width) { return {rows * 2 * key_width, 0}; }
 
@@ -72,6 +96,35 @@ constexpr Traffic radix_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
     total += radix_pass(rows, key_width, value_width);
   }
   return total;
+}
+
+// Rows of a tile, which a merge sort sorts in shared memory; and the rounds of merging after it, each
+// of which doubles the runs.
+inline constexpr uint64_t kSortTileRows = 4096;
+constexpr uint64_t merge_rounds(uint64_t rows) {
+  uint64_t rounds = 0;
+  for (uint64_t run = kSortTileRows; run < rows; run *= 2) ++rounds;
+  return rounds;
+}
+
+// The tiles and each round read and write keys and values once.
+constexpr Traffic merge_sort(uint64_t rows, uint64_t key_width, uint64_t value_width) {
+  return {(1 + merge_rounds(rows)) * rows * 2 * (key_width + value_width), 0};
+}
+
+// One pass of a partitioning that counts first. Keys are counted, then read again with the values and
+// written where they belong. A counter of 4 bytes for each partition and histogram is written, read
+// and written by the scan, and read.
+constexpr Traffic histogram_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                                 uint64_t partitions, uint64_t histograms) {
+  return {rows * (3 * key_width + 2 * value_width) + partitions * histograms * 16, 0};
+}
+
+// One pass of bucket chains: no histogram leaves a block. Row numbers that nothing but their order
+// says are made in the first pass: value_bytes_read is 0 there.
+constexpr Traffic bucket_chain_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                                    uint64_t value_bytes_read) {
+  return {rows * (2 * key_width + value_width + value_bytes_read), 0};
 }
 
 // Slots of the global table: a power of two, load at most one half.
@@ -109,6 +162,53 @@ constexpr uint64_t pair_bytes(bool with_row_ids) {
 constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                                 bool with_row_ids, uint64_t pairs) {
   return {(build_rows + probe_rows) * key_width + pairs * pair_bytes(with_row_ids), 0};
+}
+
+// The same bytes: what a nested loop does more is to compare each row with each of the other side's in
+// its partition, in registers and shared memory.
+constexpr Traffic nested_loop(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                              bool with_row_ids, uint64_t pairs) {
+  return co_partitions(build_rows, probe_rows, key_width, with_row_ids, pairs);
+}
+
+// Work units of partitions: both sides' offsets are read, a count written; counts are summed.
+constexpr Traffic count_units(uint64_t partitions) { return {partitions * (16 + 8 + 16), 0}; }
+
+// Build rows that are read again: every unit reads those of its partition. units_each: of a partition,
+// those that join the same build rows.
+constexpr Traffic reread_build(uint64_t build_rows, uint64_t units_each, uint64_t key_width) {
+  return {build_rows * (units_each > 1 ? units_each - 1 : 0) * key_width, 0};
+}
+
+// Direct output into pages: each pair is written once. Of each page that its writer leaves partly
+// filled, half is empty: its first empty place is noted, the places are sorted and summed, and each
+// empty one takes a pair from the end, unless the pages end there. A page of one place has no holes.
+constexpr Traffic paged_pairs(uint64_t pairs, bool with_row_ids, uint64_t writers,
+                              uint64_t page_pairs) {
+  Traffic total = {pairs * pair_bytes(with_row_ids), 0};
+  if (page_pairs <= 1) return total;
+  const uint64_t tails = writers < pairs ? writers : pairs;
+  const uint64_t holes = tails * page_pairs / 2;
+  const uint64_t moved = holes < pairs ? holes : pairs;
+  total += {tails * 8, 0};
+  total += radix_sort(tails, 8, 0, 32);
+  total += {tails * 32 + moved * 2 * kPairBytes, 0};
+  return total;
+}
+
+// Two passes: the match reads its inputs once more; counts of work units are cleared, added to, summed
+// and moved on.
+constexpr Traffic two_passes(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                             bool with_row_ids, uint64_t units, uint64_t pairs) {
+  return co_partitions(build_rows, probe_rows, key_width, with_row_ids, 0) +
+         co_partitions(build_rows, probe_rows, key_width, with_row_ids, pairs) +
+         Traffic{units * 7 * 8, 0};
+}
+
+// Groups by estimate, beside the match itself: both offsets of each partition are read, its estimate
+// written, summed and read back with the end of its work units.
+constexpr Traffic estimated_groups(uint64_t partitions) {
+  return {partitions * (2 * 4 + 8 + 16 + 16), 0};
 }
 
 // Duplicates on the build side of a global table: rows of equal keys are brought together, so that a
@@ -169,6 +269,23 @@ constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t 
   const uint64_t sum = probe_rows * 12;
   const uint64_t expand = probe_rows * 12 + pairs * pair_bytes(with_row_ids);
   return {bounds + sum + expand, 0};
+}
+
+// The same with the upper bounds from a second merge path: both sides' keys are read again, with the
+// lower bounds, instead of a search in the cache.
+constexpr Traffic merge_two_bounds(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                   bool with_row_ids, uint64_t pairs) {
+  const Traffic second = {(build_rows + probe_rows) * key_width + probe_rows * 4, 0};
+  return merge_path(build_rows, probe_rows, key_width, with_row_ids, pairs) + second;
+}
+
+// One bound where build keys turn out to be unique; where they do not, the second merge path writes
+// the counts again.
+constexpr Traffic merge_one_bound(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                  bool with_row_ids, uint64_t pairs, bool unique) {
+  if (unique) return merge_path(build_rows, probe_rows, key_width, with_row_ids, pairs);
+  const Traffic again = {probe_rows * 4, 0};
+  return merge_two_bounds(build_rows, probe_rows, key_width, with_row_ids, pairs) + again;
 }
 
 // One output column: an index and a value are read for each row, the value is written.

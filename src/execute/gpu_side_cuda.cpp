@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "src/base/device.hpp"
-#include "src/transfer/transfer.hpp"
 
 namespace gpujoin::execute {
 
@@ -18,17 +17,34 @@ GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
                  const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns)
     : context_(context), relation_(relation), key_indices_(keys), output_columns_(output_columns) {
   base::await(context, relation.ready_event);
-  auto const& columns = relation.columns;
-  for (int32_t const key : keys) {
-    keys_.push_back(transfer::to_device(context, columns[static_cast<size_t>(key)], relation.rows));
-  }
   payloads_.resize(output_columns.size());
-  for (size_t i = 0; i < output_columns.size(); ++i) {
+}
+
+void GpuSide::bring_transformed(transfer::Transport& transport, const plan::JoinPlan& plan) {
+  transport_ = &transport;
+  auto const& columns = relation_.columns;
+  for (int32_t const key : key_indices_) {
+    keys_.push_back(transport.bring(columns[static_cast<size_t>(key)], relation_.rows));
+  }
+  first_moved_ = kRowIds;
+  if (plan.gather != plan::Gather::kTransformed) return;
+  for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
     if (is_key(i)) continue;
-    auto const column = static_cast<size_t>(output_columns[i]);
-    payloads_[i] = transfer::to_device(context, columns[column], relation.rows);
+    first_moved_ = i;
+    payloads_[i] =
+        transport.bring(columns[static_cast<size_t>(output_columns_[i])], relation_.rows);
   }
 }
+
+void GpuSide::bring_payloads(transfer::Transport& transport) {
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    if (is_key(i) || i == first_moved_) continue;
+    auto const column = static_cast<size_t>(output_columns_[i]);
+    payloads_[i] = transport.bring(relation_.columns[column], relation_.rows);
+  }
+}
+
+void GpuSide::await(const columns::DeviceColumn& column) const { transport_->await(column); }
 
 size_t GpuSide::key_number(size_t output_column) const {
   auto const found =
@@ -38,6 +54,8 @@ size_t GpuSide::key_number(size_t output_column) const {
 }
 
 void GpuSide::prepare(const plan::JoinPlan& plan) {
+  for (columns::DeviceColumn const& key : keys_) await(key);
+  is_prepared_ = true;
   if (plan.match == plan::Match::kRowMultiset) {
     prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
     return;
@@ -48,19 +66,49 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
   order_ = {plan.transform, bits, plan::passes_of(plan)};
-  first_moved_ = kRowIds;
-  if (plan.gather == plan::Gather::kTransformed) {
-    for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
-      if (!is_key(i)) first_moved_ = i;
-    }
+  if (first_moved_ == kRowIds) {
+    ordered_ = move(transform::row_ids_to_order(context_, prepared_, order_));
+    return;
   }
-  ordered_ = move(first_moved_ == kRowIds
-                      ? transform::prepare_row_ids(context_, prepared_)
-                      : transform::prepare_values(context_, prepared_, payloads_[first_moved_]));
+  await(payloads_[first_moved_]);
+  ordered_ = move(transform::prepare_values(context_, prepared_, payloads_[first_moved_]));
 }
 
 transform::Transformed GpuSide::move(const transform::PreparedColumn& column) const {
   return transform::order_by_key(context_, prepared_, column, order_);
+}
+
+GpuSide::Moved GpuSide::move_payload(size_t output_column) const {
+  columns::DeviceColumn const& column = payloads_[output_column];
+  await(column);
+  Moved moved;
+  if (output_column != first_moved_) {
+    moved.values = move(transform::prepare_values(context_, prepared_, column));
+    moved.values.keys = {};
+  }
+  if (column.validity != nullptr) {
+    moved.validity = move(transform::prepare_validity(context_, prepared_, column));
+    moved.validity.keys = {};
+  }
+  return moved;
+}
+
+transform::Transformed GpuSide::move_row_ids() const {
+  transform::Transformed moved = move(transform::row_ids_to_order(context_, prepared_, order_));
+  moved.keys = {};
+  return moved;
+}
+
+void GpuSide::keep_moved(bool row_numbers) {
+  if (row_numbers && first_moved_ != kRowIds) kept_row_ids_ = move_row_ids();
+  kept_.resize(payloads_.size());
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    if (is_key(i)) continue;
+    kept_[i] = move_payload(i);
+    payloads_[i].data_copy = {};
+    payloads_[i].validity_copy = {};
+    context_.check_cancelled();
+  }
 }
 
 void GpuSide::find_partitions(int32_t radix_bits) {
@@ -91,10 +139,11 @@ match::MatchSide GpuSide::match_side(bool by_position) const {
 
 match::KeyRows GpuSide::key_rows() const { return {keys_, prepared_.rows, prepared_.source_rows}; }
 
-std::vector<columns::ResultColumn> GpuSide::empty_columns() const {
+std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relation,
+                                                 const std::vector<int32_t>& output_columns) {
   std::vector<columns::ResultColumn> result;
-  for (int32_t const index : output_columns_) {
-    columns::ColumnView const& column = relation_.columns[static_cast<size_t>(index)];
+  for (int32_t const index : output_columns) {
+    columns::ColumnView const& column = relation.columns[static_cast<size_t>(index)];
     columns::ResultColumn target;
     target.name = column.name;
     target.arrow_format = column.arrow_format;
@@ -116,6 +165,7 @@ void GpuSide::request_untransformed(columns::ResultColumn* targets,
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
     columns::DeviceColumn const& column = payloads_[i];
+    await(column);
     materialize::Request request;
     request.source.data = column.data;
     request.source.width = column.width;
@@ -133,22 +183,15 @@ void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
     columns::DeviceColumn const& column = payloads_[i];
-    transform::Transformed moved;
-    transform::Transformed moved_validity;
+    Moved moved_now;
+    if (kept_.empty()) moved_now = move_payload(i);
+    Moved const& moved = kept_.empty() ? moved_now : kept_[i];
     materialize::Request request;
     request.target = &targets[i];
     request.source.width = column.width;
-    if (i == first_moved_) {
-      request.source.data = ordered_.values.data();
-    } else {
-      moved = move(transform::prepare_values(context_, prepared_, column));
-      moved.keys = {};
-      request.source.data = moved.values.data();
-    }
+    request.source.data = i == first_moved_ ? ordered_.values.data() : moved.values.values.data();
     if (column.validity != nullptr) {
-      moved_validity = move(transform::prepare_validity(context_, prepared_, column));
-      moved_validity.keys = {};
-      request.source.validity_bytes = bytes_of(moved_validity.values);
+      request.source.validity_bytes = bytes_of(moved.validity.values);
     }
     requests.push_back(request);
     materialize::gather(context_, positions, pairs, requests, null_counts);
@@ -162,8 +205,8 @@ columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs)
   transform::Transformed moved;
   const void* row_ids = ordered_.values.data();
   if (first_moved_ != kRowIds) {
-    moved = move(transform::prepare_row_ids(context_, prepared_));
-    row_ids = moved.values.data();
+    if (!kept_row_ids_.values) moved = move_row_ids();
+    row_ids = kept_row_ids_.values ? kept_row_ids_.values.data() : moved.values.data();
   }
   columns::ResultColumn numbers;
   materialize::NullCounts none(context_, 0);
@@ -203,19 +246,71 @@ bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const
   return few_pairs && (build.has_key_output() || probe.has_key_output());
 }
 
+void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side) {
+  if (!side.is_prepared()) side.prepare(plan);
+  if (plan::partitions(plan.transform)) {
+    side.order(plan, {0, plan.radix_bits});
+    side.find_partitions(plan.radix_bits);
+  } else if (plan::sorts(plan.transform)) {
+    side.order(plan, bits);
+  }
+}
+
+transform::KeyBits all_bits(const GpuSide& side) { return {0, 8 * side.key_width()}; }
+
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                      GpuSide& probe) {
-  if (plan::partitions(plan.transform)) {
-    for (GpuSide* side : {&build, &probe}) {
-      side->order(plan, {0, plan.radix_bits});
-      side->find_partitions(plan.radix_bits);
-    }
-  } else if (plan::sorts(plan.transform)) {
-    transform::KeyBits const bits =
-        transform::varying_bits(context, build.prepared(), probe.prepared());
-    build.order(plan, bits);
-    probe.order(plan, bits);
+  transform::KeyBits bits = all_bits(build);
+  // Looking which bits vary would hold the build side's sort until the probe side's keys are here, or read both over the link: a
+  // pass too many costs less. A sort that compares has no use for them.
+  bool const looks = plan.transform != plan::Transform::kMergeSort &&
+                     plan.transfer != plan::Transfer::kOverlappedCopies &&
+                     plan.transfer != plan::Transfer::kZeroCopy;
+  if (plan::sorts(plan.transform) && looks) {
+    build.prepare(plan);
+    probe.prepare(plan);
+    bits = transform::varying_bits(context, build.prepared(), probe.prepared());
   }
+  transform_side(plan, bits, build);
+  // Without a transform the probe side is prepared by the match, after the build side's table.
+  if (plan.transform != plan::Transform::kNone) transform_side(plan, bits, probe);
+}
+
+void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
+                 GpuSide& probe, BuiltTable* table, output::GrowingPairs& pairs) {
+  BuiltTable own;
+  BuiltTable& built = table != nullptr ? *table : own;
+  int32_t const key_width = build.key_width();
+  bool const by_position = matches_by_position(plan, build, probe);
+  match::MatchSide const build_keys = build.match_side(by_position);
+  // The build side's table comes first: the probe side's keys may still be on their way.
+  if (plan.match == plan::Match::kGlobalTable && built.global_table == nullptr) {
+    built.global_table = std::make_unique<match::GlobalTable>(context, key_width, build_keys);
+  }
+  if (plan.match == plan::Match::kRowMultiset && built.row_multiset == nullptr) {
+    built.row_multiset = std::make_unique<match::RowMultiset>(context, build.key_rows());
+  }
+  if (!probe.is_prepared()) probe.prepare(plan);
+  match::MatchSide const probe_keys = probe.match_side(by_position);
+  switch (plan.match) {
+    case plan::Match::kGlobalTable:
+      built.global_table->probe(probe_keys, pairs);
+      break;
+    case plan::Match::kRowMultiset:
+      built.row_multiset->probe(plan.output, probe.key_rows(), pairs);
+      break;
+    case plan::Match::kCoPartitions:
+    case plan::Match::kNestedLoop:
+      match::co_partitions(context, plan, key_width, build_keys, build.partitions(), probe_keys,
+                           probe.partitions(), pairs);
+      break;
+    case plan::Match::kMergePath:
+    case plan::Match::kMergeTwoBounds:
+    case plan::Match::kMergeOneBound:
+      match::merge_path(context, plan, key_width, build_keys, probe_keys, pairs);
+      break;
+  }
+  pairs.finish();
 }
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,

@@ -9,16 +9,27 @@ namespace gpujoin::execute {
 
 namespace {
 
+// Whether a column that the join reads lies in such memory.
+bool any_column(const columns::Relation& relation, const std::vector<int32_t>& keys,
+                const std::vector<int32_t>& output_columns, base::Memory memory) {
+  auto const lies_there = [&](int32_t column) {
+    return relation.columns[static_cast<size_t>(column)].memory == memory;
+  };
+  return std::any_of(keys.begin(), keys.end(), lies_there) ||
+         std::any_of(output_columns.begin(), output_columns.end(), lies_there);
+}
+
 plan::SideStatistics describe(const columns::Relation& relation, const std::vector<int32_t>& keys,
                               const std::vector<int32_t>& output_columns, bool materialize) {
   plan::SideStatistics side;
   side.rows = relation.rows;
+  side.in_host_memory = any_column(relation, keys, output_columns, base::Memory::kHost) ||
+                        any_column(relation, keys, output_columns, base::Memory::kPinned);
   side.key_width = 0;
   for (int32_t const key : keys) {
     columns::ColumnView const& key_column = relation.columns[static_cast<size_t>(key)];
     side.key_width += key_column.width;
     side.key_nullable = side.key_nullable || key_column.validity != nullptr;
-    side.in_host_memory = side.in_host_memory || key_column.memory != base::Memory::kDevice;
   }
   if (materialize) {
     for (int32_t const column : output_columns) {
@@ -57,7 +68,9 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   request.key_count = static_cast<int32_t>(join.spec.left_keys.size());
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
-  bool const device_inputs = !request.left.in_host_memory || !request.right.in_host_memory;
+  bool const device_inputs =
+      any_column(*join.left, join.spec.left_keys, join.spec.left_columns, base::Memory::kDevice) ||
+      any_column(*join.right, join.spec.right_keys, join.spec.right_columns, base::Memory::kDevice);
   if (on_cpu_plan && device_inputs) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "kernels/match/partition_view.hpp"
@@ -19,7 +20,19 @@ struct MatchSide {
   const uint32_t* row_ids = nullptr;  // [rows] what to write for a position; null: the position
 };
 
-// Non-partitioned: one hash table in device memory.
+// Non-partitioned: one hash table in device memory, built once and probed any number of times. The build side's memory stays.
+class GlobalTable {
+ public:
+  GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build);
+  ~GlobalTable();
+  void probe(const MatchSide& probe, output::GrowingPairs& pairs);
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+// The same for one probe side.
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs);
 
@@ -41,9 +54,19 @@ struct KeyRows {
   const uint32_t* row_numbers = nullptr;  // [rows] those without a NULL in any key; null: all
 };
 
-// A multiset of hash and row number over 1 to 5 key columns, pairwise of the same widths. Pairs are row numbers. With
-// plan.output two_passes matches are counted before they are written.
-void row_multiset(base::Context& context, const plan::JoinPlan& plan, const KeyRows& build,
-                  const KeyRows& probe, output::GrowingPairs& pairs);
+// A multiset of hash and row number over 1 to 5 key columns, built once and probed any number of times. The build side's memory
+// stays.
+class RowMultiset {
+ public:
+  RowMultiset(base::Context& context, const KeyRows& build);
+  ~RowMultiset();
+  // probe: as many keys, pairwise of the same widths. Pairs are row numbers. With output two_passes matches are counted before they
+  // are written.
+  void probe(plan::Output output, const KeyRows& probe, output::GrowingPairs& pairs);
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
 
 }  // namespace gpujoin::match

@@ -15,7 +15,6 @@ namespace gpujoin::match {
 namespace {
 
 using base::check;
-using base::Memory;
 using base::stream_of;
 using kernels::kMultisetThreads;
 
@@ -25,7 +24,7 @@ static_assert(sizeof(kernels::LongSequence) == 16, "as traffic::row_multiset_byt
 // The slots, and behind them the directory: all ones.
 base::Buffer clear_table(base::Context& context, uint32_t rows) {
   base::Buffer memory = context.device_pool->allocate(
-      Memory::kDevice, base::traffic::row_multiset_bytes(rows), "the row multiset");
+      base::Memory::kDevice, base::traffic::row_multiset_bytes(rows), "the row multiset");
   check(cudaMemsetAsync(memory.data(), 0xff, memory.bytes(), stream_of(context)),
         "clearing the row multiset");
   return memory;
@@ -52,8 +51,8 @@ uint32_t grid_for(const base::Context& context, const kernels::ProbeMultiset<Key
 
 template <typename Keys>
 uint64_t count_matches(base::Context& context, const kernels::ProbeMultiset<Keys>& matches) {
-  base::Buffer const count =
-      context.device_pool->allocate(Memory::kDevice, sizeof(kernels::MatchCount), "a match count");
+  base::Buffer const count = context.device_pool->allocate(
+      base::Memory::kDevice, sizeof(kernels::MatchCount), "a match count");
   check(cudaMemsetAsync(count.data(), 0, sizeof(kernels::MatchCount), stream_of(context)),
         "starting the match count");
   kernels::count_row_multiset_kernel<Keys>
@@ -61,36 +60,6 @@ uint64_t count_matches(base::Context& context, const kernels::ProbeMultiset<Keys
           matches, count.as<kernels::MatchCount>());
   check(cudaGetLastError(), "counting matches");
   return base::read_back(context, static_cast<const kernels::MatchCount*>(count.data())).pairs;
-}
-
-template <typename Keys>
-void run(base::Context& context, const plan::JoinPlan& plan, const kernels::KeyedRows<Keys>& build,
-         const kernels::KeyedRows<Keys>& probe, output::GrowingPairs& pairs) {
-  base::Buffer const memory = clear_table(context, build.rows);
-  kernels::ProbeMultiset<Keys> const matches{table_in(memory, build.rows), build.keys, probe};
-  kernels::build_row_multiset_kernel<Keys>
-      <<<base::grid_of(build.rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
-         stream_of(context)>>>(matches.table, build);
-  check(cudaGetLastError(), "building the row multiset");
-  context.check_cancelled();
-
-  bool const counted = plan.output == plan::Output::kTwoPasses;
-  if (counted) {
-    uint64_t const total = count_matches(context, matches);
-    pairs.make_room(total);
-    if (total == 0) return;
-  }
-  uint32_t const grid = grid_for(context, matches);
-  kernels::RetrieveRows<Keys> args{};
-  args.matches = matches;
-  args.resume = pairs.resume_points(grid * kWarps);
-  do {
-    context.check_cancelled();
-    args.sink = pairs.sink();
-    kernels::retrieve_row_multiset_kernel<Keys>
-        <<<grid, kMultisetThreads, 0, stream_of(context)>>>(args);
-    check(cudaGetLastError(), "retrieving matches");
-  } while (!counted && !pairs.collect(matches.units()));
 }
 
 kernels::KeyedRows<kernels::WordKey> word_rows(const KeyRows& side) {
@@ -109,21 +78,76 @@ kernels::KeyedRows<kernels::KeyColumns> column_rows(const KeyRows& side) {
   return rows;
 }
 
+template <typename Keys>
+void retrieve(base::Context& context, plan::Output output,
+              const kernels::ProbeMultiset<Keys>& matches, output::GrowingPairs& pairs) {
+  bool const counted = output == plan::Output::kTwoPasses;
+  if (counted) {
+    uint64_t const total = count_matches(context, matches);
+    pairs.make_room(total);
+    if (total == 0) return;
+  }
+  uint32_t const grid = grid_for(context, matches);
+  kernels::RetrieveRows<Keys> args{};
+  args.matches = matches;
+  args.resume = pairs.resume_points(grid * kWarps);
+  do {
+    context.check_cancelled();
+    args.sink = pairs.sink();
+    kernels::retrieve_row_multiset_kernel<Keys>
+        <<<grid, kMultisetThreads, 0, stream_of(context)>>>(args);
+    check(cudaGetLastError(), "retrieving matches");
+  } while (!counted && !pairs.collect(matches.units()));
+}
+
+// Calls a function with both sides' keys as the kernels take them.
+template <typename Function>
+void with_keys(const KeyRows& build, const KeyRows& probe, Function function) {
+  if (build.keys.size() == 1 && build.keys.front().width == 4) {
+    function(word_rows(build), word_rows(probe));
+  } else {
+    function(column_rows(build), column_rows(probe));
+  }
+}
+
 }  // namespace
 
-void row_multiset(base::Context& context, const plan::JoinPlan& plan, const KeyRows& build,
-                  const KeyRows& probe, output::GrowingPairs& pairs) {
-  if (build.keys.empty() || build.keys.size() > columns::kMostKeys ||
-      build.keys.size() != probe.keys.size()) {
-    base::fail(GPUJOIN_ERROR_INTERNAL, "a row multiset over %zu and %zu key columns",
-               build.keys.size(), probe.keys.size());
+struct RowMultiset::Memory {
+  base::Context& context;
+  KeyRows build;
+  base::Buffer table;
+};
+
+RowMultiset::RowMultiset(base::Context& context, const KeyRows& build)
+    : memory_(new Memory{context, build, {}}) {
+  if (build.keys.empty() || build.keys.size() > columns::kMostKeys) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "a row multiset over %zu key columns", build.keys.size());
+  }
+  if (build.rows == 0) return;
+  memory_->table = clear_table(context, build.rows);
+  with_keys(build, build, [&](auto rows, auto) {
+    kernels::build_row_multiset_kernel<<<base::grid_of(build.rows, kernels::kStreamTile),
+                                         kernels::kStreamThreads, 0, stream_of(context)>>>(
+        table_in(memory_->table, build.rows), rows);
+  });
+  check(cudaGetLastError(), "building the row multiset");
+}
+
+RowMultiset::~RowMultiset() = default;
+
+void RowMultiset::probe(plan::Output output, const KeyRows& probe, output::GrowingPairs& pairs) {
+  KeyRows const& build = memory_->build;
+  if (probe.keys.size() != build.keys.size()) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu key columns against %zu", probe.keys.size(),
+               build.keys.size());
   }
   if (build.rows == 0 || probe.rows == 0) return;
-  if (build.keys.size() == 1 && build.keys.front().width == 4) {
-    run(context, plan, word_rows(build), word_rows(probe), pairs);
-  } else {
-    run(context, plan, column_rows(build), column_rows(probe), pairs);
-  }
+  with_keys(build, probe, [&](auto build_rows, auto probe_rows) {
+    using Keys = decltype(build_rows.keys);
+    kernels::ProbeMultiset<Keys> const matches{table_in(memory_->table, build.rows),
+                                               build_rows.keys, probe_rows};
+    retrieve(memory_->context, output, matches, pairs);
+  });
 }
 
 }  // namespace gpujoin::match

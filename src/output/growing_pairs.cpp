@@ -13,16 +13,16 @@ constexpr uint64_t kPairHalf = sizeof(uint32_t);
 // Below this, making room in steps would cost more than the room.
 constexpr uint64_t kLeastCapacity = 1024;
 
-[[noreturn]] void fail_for_want_of_room(const base::Context& context, uint64_t pairs) {
-  base::Pool const& pool = *context.device_pool;
+}  // namespace
+
+[[noreturn]] void GrowingPairs::fail_for_room(uint64_t pairs) const {
+  base::Pool const& pool = *context_.device_pool;
   gpujoin_status const status =
       pool.limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY;
   base::fail(status, "no room for %llu pairs of the output (8 bytes each): %llu bytes are in use",
              static_cast<unsigned long long>(pairs),
              static_cast<unsigned long long>(pool.in_use_bytes()));
 }
-
-}  // namespace
 
 GrowingPairs::GrowingPairs(base::Context& context, uint64_t first_capacity)
     : context_(context), maps_pages_(context.device_pool->source().maps_pages()) {
@@ -38,7 +38,7 @@ GrowingPairs::GrowingPairs(base::Context& context, uint64_t first_capacity)
   // An estimate may be far too high: half of it, and so on, is a start as well.
   uint64_t capacity = wanted;
   while (!try_make_room(capacity)) {
-    if (capacity <= kLeastCapacity) fail_for_want_of_room(context, capacity);
+    if (capacity <= kLeastCapacity) fail_for_room(capacity);
     capacity = std::max(capacity / 2, kLeastCapacity);
   }
 }
@@ -98,6 +98,7 @@ kernels::PairSink GrowingPairs::sink() {
   kernels::PairSink sink{};
   sink.build_out = maps_pages_ ? build_pointer_ : blocks_.back().build.as<uint32_t>();
   sink.probe_out = maps_pages_ ? probe_pointer_ : blocks_.back().probe.as<uint32_t>();
+  sink.taken = &counters_->taken;
   sink.capacity = capacity_;
   sink.counters = counters_;
   return sink;
@@ -144,16 +145,49 @@ void GrowingPairs::grow(uint64_t needed, uint64_t foreseen) {
   // A range is made larger as a whole; a list gets a further block.
   uint64_t const wanted = maps_pages_ ? std::max(foreseen, capacity_ + capacity_ / 2) : foreseen;
   if (try_make_room(wanted) || try_make_room(needed)) return;
-  fail_for_want_of_room(context_, needed);
+  fail_for_room(needed);
 }
 
 void GrowingPairs::make_room(uint64_t pairs) {
   rows_ = pairs;
   if (pairs > capacity_) {
     blocks_.clear();
-    if (!try_make_room(pairs)) fail_for_want_of_room(context_, pairs);
+    if (!try_make_room(pairs)) fail_for_room(pairs);
   }
   if (!maps_pages_) blocks_.back().rows = pairs;
+}
+
+uint64_t GrowingPairs::room_pairs() const {
+  if (maps_pages_) return capacity_ - rows_;
+  return blocks_.empty() ? 0 : capacity_ - blocks_.back().rows;
+}
+
+bool GrowingPairs::try_room(uint64_t pairs) {
+  if (room_pairs() >= pairs) return true;
+  if (maps_pages_) return pairs <= UINT64_MAX - rows_ && try_make_room(rows_ + pairs);
+  // A block in which nothing was kept makes way for a larger one.
+  if (!blocks_.empty() && blocks_.back().rows == 0) {
+    blocks_.pop_back();
+    capacity_ = blocks_.empty() ? 0 : blocks_.back().rows;
+  }
+  return try_make_room(pairs);
+}
+
+kernels::PairTarget GrowingPairs::room() const {
+  kernels::PairTarget target{};
+  if (maps_pages_) {
+    target.build_out = build_pointer_ + rows_;
+    target.probe_out = probe_pointer_ + rows_;
+  } else if (!blocks_.empty()) {
+    target.build_out = blocks_.back().build.as<uint32_t>() + blocks_.back().rows;
+    target.probe_out = blocks_.back().probe.as<uint32_t>() + blocks_.back().rows;
+  }
+  return target;
+}
+
+void GrowingPairs::keep(uint64_t pairs) {
+  rows_ += pairs;
+  if (!maps_pages_) blocks_.back().rows += pairs;
 }
 
 void GrowingPairs::finish() {
@@ -163,7 +197,7 @@ void GrowingPairs::finish() {
     joined.rows = rows_;
     std::vector<Block> parts;
     parts.swap(blocks_);
-    if (!try_add_block(rows_)) fail_for_want_of_room(context_, rows_);
+    if (!try_add_block(rows_)) fail_for_room(rows_);
     joined = std::move(blocks_.back());
     blocks_.clear();
     uint64_t row = 0;

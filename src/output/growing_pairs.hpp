@@ -32,6 +32,15 @@ class GrowingPairs {
   // For matches that know their total: room for exactly that many, no collect needed.
   void make_room(uint64_t pairs);
 
+  // For outputs that count for themselves: room for so many pairs behind rows(), side by side. What is written there is lost unless it
+  // is kept before more room is made. False when memory does not allow it; then there may be less room than before.
+  bool try_room(uint64_t pairs);
+  kernels::PairTarget room() const;   // its first place is 0
+  uint64_t room_pairs() const;        // how many pairs it holds
+  void keep(uint64_t pairs);          // the first so many pairs of the room belong to the output
+  void note_resume() { ++resumes_; }  // a launch was made again
+  [[noreturn]] void fail_for_room(uint64_t pairs) const;
+
   // Joins a list of blocks into one; call once, after collect answered true. Queued on the stream.
   void finish();
 

@@ -33,17 +33,6 @@ bool partitions_in_passes(Transform transform) {
 
 using Reason = std::optional<std::string>;
 
-// Leaves as they are built.
-Reason why_not_built(const JoinPlan& plan) {
-  const bool built = plan.transform <= Transform::kRadixSort && plan.skew <= Skew::kWorkUnits &&
-                     (plan.skew == Skew::kWorkUnits || !joins_partitions(plan.match)) &&
-                     (plan.match <= Match::kMergePath || plan.match == Match::kRowMultiset) &&
-                     (plan.output <= Output::kCounted || plan.match == Match::kRowMultiset) &&
-                     plan.transfer <= Transfer::kExplicitCopies;
-  if (built) return std::nullopt;
-  return "one of the techniques is not built yet";
-}
-
 Reason why_cpu_illegal(const JoinPlan& plan) {
   if (plan.transfer != Transfer::kNone) {
     return base::text("transfer=%s is of CUDA plans: the CPU reads host memory where it is",
@@ -247,8 +236,8 @@ Reason why_illegal(const JoinPlan& plan, int32_t key_count) {
   if (plan.device == Device::kCpu) {
     if (auto reason = why_cpu_illegal(plan)) return reason;
   }
-  for (const auto why : {why_not_built, why_match_illegal, why_output_illegal, why_skew_illegal,
-                         why_gather_illegal, why_numbers_illegal}) {
+  for (const auto why : {why_gather_illegal, why_match_illegal, why_output_illegal,
+                         why_skew_illegal, why_numbers_illegal}) {
     if (auto reason = why(plan)) return reason;
   }
   return why_keys_illegal(plan, key_count);

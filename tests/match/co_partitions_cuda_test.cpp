@@ -1,80 +1,96 @@
-// co_partitions_cuda_test.cpp: the partitioned hash join over keys that the host partitioned.
-#include "tests/match/key_shapes.hpp"
+// co_partitions_cuda_test.cpp: the join of partitions over keys that the host partitioned.
+#include "tests/match/partitioned_keys.hpp"
 
 namespace gpujoin::tests {
 namespace {
 
 using CoPartitions = GpuTest;
 
-// Both sides ordered by partition. The keys stand for mixed keys.
-std::vector<uint64_t> partitioned(std::vector<uint64_t> keys, int32_t radix_bits) {
-  uint64_t const mask = (uint64_t{1} << radix_bits) - 1;
-  std::stable_sort(keys.begin(), keys.end(),
-                   [mask](uint64_t a, uint64_t b) { return (a & mask) < (b & mask); });
-  return keys;
+plan::JoinPlan default_plan(int32_t radix_bits) {
+  plan::JoinPlan plan;
+  plan.device = plan::Device::kCuda;
+  plan.transform = plan::Transform::kRadixOnesweep;
+  plan.match = plan::Match::kCoPartitions;
+  plan.skew = plan::Skew::kWorkUnits;
+  plan.radix_bits = radix_bits;
+  return plan;
 }
 
-std::vector<uint32_t> offsets_of(const std::vector<uint64_t>& keys, int32_t radix_bits) {
-  uint64_t const mask = (uint64_t{1} << radix_bits) - 1;
-  std::vector<uint32_t> offsets((size_t{1} << radix_bits) + 1, 0);
-  for (uint64_t key : keys) ++offsets[(key & mask) + 1];
-  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  return offsets;
-}
-
-// A bijection on 4 or 8 bytes, so that dense keys spread as mixed ones do.
-uint64_t spread(uint64_t key, uint64_t most) {
-  key = key * 0x9e3779b97f4a7c15ULL & most;
-  key ^= key >> 15;
-  return key * 0xbf58476d1ce4e5b9ULL & most;
-}
-
-Family family_of(int32_t key_width, const Arranged& keys, int32_t radix_bits) {
-  std::vector<uint32_t> const build_offsets = offsets_of(keys.build, radix_bits);
-  std::vector<uint32_t> const probe_offsets = offsets_of(keys.probe, radix_bits);
-  return [=](base::Context& context, const match::MatchSide& build, const match::MatchSide& probe,
-             output::GrowingPairs& pairs) {
-    base::Buffer const build_begin = upload(context, build_offsets);
-    base::Buffer const probe_begin = upload(context, probe_offsets);
-    match::co_partitions(context, key_width, build, build_begin.as<uint32_t>(), probe,
-                         probe_begin.as<uint32_t>(), radix_bits, pairs);
-  };
-}
-
-int32_t expect_every_shape_in_partitions(base::Context& context, int32_t radix_bits,
-                                         bool spread_out, uint64_t first_capacity) {
-  SCOPED_TRACE(std::to_string(radix_bits) + " radix bits");
-  auto const arrange = [&](const KeyShape& shape) {
-    Arranged keys{shape.build, shape.probe, {}, {}};
-    // On 4 bytes the spread is a bijection of 4 bytes, on 8 bytes of 8: the largest key says which.
-    uint64_t most = UINT32_MAX;
-    for (auto const* side : {&keys.build, &keys.probe}) {
-      for (uint64_t key : *side) most = key > UINT32_MAX ? UINT64_MAX : most;
-    }
-    for (auto* side : {&keys.build, &keys.probe}) {
-      if (spread_out) {
-        for (uint64_t& key : *side) key = spread(key, most);
+int32_t expect_shapes(base::Context& context, const plan::JoinPlan& plan, Layout layout,
+                      bool spreads, uint64_t first_capacity,
+                      const std::vector<std::string>& names = {}) {
+  SCOPED_TRACE(plan::to_text(plan) + (layout == Layout::kBuckets ? ", in buckets" : ""));
+  int32_t resumes = 0;
+  for (int32_t key_width : {4, 8}) {
+    for (KeyShape shape : key_shapes(key_width)) {
+      if (!names.empty() && std::find(names.begin(), names.end(), shape.name) == names.end()) {
+        continue;
       }
-      *side = partitioned(std::move(*side), radix_bits);
+      if (spreads) spread_out(&shape);
+      // With few shapes there are many plans: row ids with one width only.
+      for (bool row_ids : {false, true}) {
+        if (!names.empty() && row_ids != (key_width == 4)) continue;
+        SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes" +
+                     (row_ids ? ", row ids" : ""));
+        resumes +=
+            expect_partition_join(context, plan, layout, shape, key_width, row_ids, first_capacity);
+        if (::testing::Test::HasFailure()) return resumes;
+      }
     }
-    return keys;
-  };
-  auto const family = [&](int32_t key_width, const Arranged& keys) {
-    return family_of(key_width, keys, radix_bits);
-  };
-  return expect_every_shape(context, arrange, family, first_capacity);
+  }
+  return resumes;
 }
 
 TEST_F(CoPartitions, AnswerAsTheReferenceForAnyNumberOfPartitions) {
   for (int32_t radix_bits : {1, 3, 7, 12}) {
-    expect_every_shape_in_partitions(context(), radix_bits, true, 1 << 20);
+    expect_shapes(context(), default_plan(radix_bits), Layout::kSideBySide, true, 1 << 20);
     if (HasFailure()) return;
   }
 }
 
 TEST_F(CoPartitions, AnswerAsTheReferenceForKeysThatWereNotSpread) {
-  // Few partitions and few buckets have all the rows.
-  expect_every_shape_in_partitions(context(), 5, false, 1 << 20);
+  // Few partitions and few buckets of the table have all the rows.
+  expect_shapes(context(), default_plan(5), Layout::kSideBySide, false, 1 << 20);
+}
+
+TEST_F(CoPartitions, AnswerAsTheReferenceInBuckets) {
+  expect_shapes(context(), default_plan(4), Layout::kBuckets, true, 1 << 20);
+}
+
+TEST_F(CoPartitions, AnswerAsTheReferenceByNestedLoop) {
+  plan::JoinPlan plan = default_plan(3);
+  plan.match = plan::Match::kNestedLoop;
+  expect_shapes(context(), plan, Layout::kSideBySide, true, 1 << 20);
+  expect_shapes(context(), plan, Layout::kBuckets, false, 1 << 20);
+}
+
+const std::vector<std::string>& edges() {
+  static const std::vector<std::string> names = {
+      "random_0",           "random_1",        "random_33",
+      "unique_0",           "unique_2049",     "one_build_row_40000",
+      "one_probe_row_9999", "table_4095",      "table_4096",
+      "table_4097",         "table_8193",      "duplicates_on_both",
+      "all_equal",          "heavy_build_key", "heavy_probe_key",
+      "no_match",           "extreme_keys"};
+  return names;
+}
+
+TEST_F(CoPartitions, AnswerAsTheReferenceByEveryFinderScheduleAndOutput) {
+  for (Layout layout : {Layout::kSideBySide, Layout::kBuckets}) {
+    for (plan::JoinPlan const& plan : partition_plans(2)) {
+      expect_shapes(context(), plan, layout, true, 1 << 20, edges());
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(CoPartitions, AnswerAsTheReferenceForManyPartitionsByEveryFinderScheduleAndOutput) {
+  for (Layout layout : {Layout::kSideBySide, Layout::kBuckets}) {
+    for (plan::JoinPlan const& plan : partition_plans(13)) {
+      expect_shapes(context(), plan, layout, true, 1 << 20, {"random_40000", "heavy_build_key"});
+      if (HasFailure()) return;
+    }
+  }
 }
 
 TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirst) {
@@ -82,7 +98,24 @@ TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirst) {
   {
     auto const list = allocator.open_context();
     for (int32_t radix_bits : {1, 6}) {
-      EXPECT_GT(expect_every_shape_in_partitions(*list, radix_bits, true, 1), 0);
+      EXPECT_GT(expect_shapes(*list, default_plan(radix_bits), Layout::kSideBySide, true, 1), 0);
+    }
+    EXPECT_EQ(list->device_pool->guard_violations(), 0U);
+  }
+  EXPECT_EQ(allocator.live_blocks(), 0U);
+}
+
+TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirstByEveryFinderScheduleAndOutput) {
+  CallerAllocator allocator;
+  {
+    auto const list = allocator.open_context();
+    for (plan::JoinPlan const& plan : partition_plans(1)) {
+      bool const list_resumes =
+          expect_shapes(*list, plan, Layout::kBuckets, true, 1,
+                        {"duplicates_on_both", "heavy_build_key", "heavy_probe_key"}) > 0;
+      expect_shapes(context(), plan, Layout::kSideBySide, true, 1, {"skewed", "all_equal"});
+      EXPECT_TRUE(list_resumes || plan.output != plan::Output::kGrown) << plan::to_text(plan);
+      if (HasFailure()) return;
     }
     EXPECT_EQ(list->device_pool->guard_violations(), 0U);
   }
@@ -93,22 +126,27 @@ TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirst) {
 TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
   CallerAllocator allocator;
   auto const list = allocator.open_context();
-  int32_t const radix_bits = 4;
-  for (size_t build : {size_t{4095}, size_t{4096}, size_t{4097}, size_t{8192}, size_t{8193}}) {
-    for (size_t probe : {size_t{1}, size_t{2047}, size_t{2048}, size_t{2049}, size_t{16383},
-                         size_t{16384}, size_t{16385}, size_t{33000}}) {
-      SCOPED_TRACE(std::to_string(build) + " build rows, " + std::to_string(probe) + " probe rows");
-      Arranged keys;
-      keys.build = unique_keys(build, 16, build);
-      keys.probe = random_keys(probe, build + build / 4, 16, probe);
-      for (auto* side : {&keys.build, &keys.probe}) {
-        for (uint64_t& key : *side) key += 9;  // partition 9 of 16
+  for (plan::Skew skew :
+       {plan::Skew::kNone, plan::Skew::kWorkUnits, plan::Skew::kRedistributedBlocks}) {
+    plan::JoinPlan plan = default_plan(4);
+    plan.skew = skew;
+    SCOPED_TRACE(plan::to_text(plan));
+    for (size_t build : {size_t{4095}, size_t{4096}, size_t{4097}, size_t{8192}, size_t{8193}}) {
+      for (size_t probe : {size_t{1}, size_t{2047}, size_t{2048}, size_t{2049}, size_t{16383},
+                           size_t{16384}, size_t{16385}, size_t{33000}}) {
+        SCOPED_TRACE(std::to_string(build) + " build rows, " + std::to_string(probe) +
+                     " probe rows");
+        KeyShape shape{"", unique_keys(build, 16, build),
+                       random_keys(probe, build + build / 4, 16, probe)};
+        for (auto* side : {&shape.build, &shape.probe}) {
+          for (uint64_t& key : *side) key += 9;  // partition 9 of 16
+        }
+        expect_partition_join(context(), plan, Layout::kSideBySide, shape, 4, false, 1 << 20);
+        int32_t const resumes =
+            expect_partition_join(*list, plan, Layout::kSideBySide, shape, 4, false, 1);
+        EXPECT_EQ(resumes > 0, expected_pairs({shape.build, shape.probe, {}, {}}).size() > 1024);
+        if (HasFailure()) return;
       }
-      Family const family = family_of(4, keys, radix_bits);
-      expect_join(context(), keys, 4, family, 1 << 20);
-      int32_t const resumes = expect_join(*list, keys, 4, family, 1);
-      EXPECT_EQ(resumes > 0, expected_pairs(keys).size() > 1024);
-      if (HasFailure()) return;
     }
   }
 }
@@ -117,10 +155,49 @@ TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
 TEST_F(CoPartitions, WalkAChainOfEqualKeysToItsEnd) {
   CallerAllocator allocator;
   auto const list = allocator.open_context();
-  Arranged const keys{std::vector<uint64_t>(5000, 3), std::vector<uint64_t>(320, 3), {}, {}};
-  Family const family = family_of(8, keys, 2);
-  EXPECT_GT(expect_join(context(), keys, 8, family, 1), 0);
-  EXPECT_GT(expect_join(*list, keys, 8, family, 1), 0);
+  KeyShape const shape{"", std::vector<uint64_t>(5000, 3), std::vector<uint64_t>(320, 3)};
+  for (plan::JoinPlan const& plan : partition_plans(2)) {
+    SCOPED_TRACE(plan::to_text(plan));
+    for (base::Context* where : {&context(), list.get()}) {
+      int32_t const resumes =
+          expect_partition_join(*where, plan, Layout::kSideBySide, shape, 8, false, 1);
+      EXPECT_TRUE(resumes > 0 || plan.output != plan::Output::kGrown);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// One key many times on one side: each row of it is in one pair with each of the other side's two.
+TEST_F(CoPartitions, JoinAKeyThatMostRowsHave) {
+  constexpr size_t kRows = size_t{1} << 22;
+  for (bool heavy_build : {true, false}) {
+    std::vector<uint64_t> const heavy(kRows, 6);
+    std::vector<uint64_t> const light = {6, 6, 2};
+    LaidOut const build = lay_out(heavy_build ? heavy : light, 2, Layout::kSideBySide, 0);
+    LaidOut const probe = lay_out(heavy_build ? light : heavy, 2, Layout::kSideBySide, 0);
+    PlacedSide const placed_build(context(), build, 4, {});
+    PlacedSide const placed_probe(context(), probe, 4, {});
+    for (plan::JoinPlan const& plan : partition_plans(2)) {
+      SCOPED_TRACE(plan::to_text(plan) + (heavy_build ? ", heavy build side" : ""));
+      output::GrowingPairs pairs(context(), 1 << 20);
+      match::co_partitions(context(), plan, 4, placed_build.keys(), placed_build.view(),
+                           placed_probe.keys(), placed_probe.view(), pairs);
+      pairs.finish();
+      ASSERT_EQ(pairs.rows(), 2 * kRows);
+      std::vector<uint32_t> const heavy_rows =
+          download<uint32_t>(context(), heavy_build ? pairs.build() : pairs.probe(), pairs.rows());
+      std::vector<uint32_t> const light_rows =
+          download<uint32_t>(context(), heavy_build ? pairs.probe() : pairs.build(), pairs.rows());
+      // A bit for each of the two light rows.
+      std::vector<unsigned char> met(kRows, 0);
+      for (size_t i = 0; i < heavy_rows.size(); ++i) {
+        ASSERT_LT(heavy_rows[i], kRows);
+        ASSERT_LT(light_rows[i], 2U);
+        met[heavy_rows[i]] = static_cast<unsigned char>(met[heavy_rows[i]] | 1U << light_rows[i]);
+      }
+      EXPECT_EQ(std::count(met.begin(), met.end(), 3), static_cast<std::ptrdiff_t>(kRows));
+    }
+  }
 }
 
 }  // namespace

@@ -76,11 +76,9 @@ int32_t expect_join_of(base::Context& context, const Side& build, const Side& pr
   SCOPED_TRACE(plan::to_text(output));
   PlacedSide const build_side = place_side(context, build);
   PlacedSide const probe_side = place_side(context, probe);
-  plan::JoinPlan plan;
-  plan.match = plan::Match::kRowMultiset;
-  plan.output = output;
   output::GrowingPairs pairs(context, first_capacity);
-  match::row_multiset(context, plan, build_side.rows, probe_side.rows, pairs);
+  match::RowMultiset table(context, build_side.rows);
+  table.probe(output, probe_side.rows, pairs);
   pairs.finish();
   Pairs const expected = reference_pairs(build, probe);
   EXPECT_EQ(pairs.rows(), expected.size());
@@ -272,24 +270,19 @@ TEST_F(RowMultiset, FailsWithoutRoomAndLeavesNothing) {
   options.memory_limit_bytes = uint64_t{8} << 20;
   auto const small = base::create_context(options);
   uint64_t const at_start = small->device_pool->in_use_bytes();
-  plan::JoinPlan plan;
-  plan.match = plan::Match::kRowMultiset;
   for (plan::Output const output : kOutputs) {
-    plan.output = output;
     {
       // A table of 16 MiB.
       PlacedSide const build = place_side(*small, side_of({unique_keys(600000, 1, 1)}, {4}));
-      PlacedSide const probe = place_side(*small, side_of({unique_keys(10, 1, 1)}, {4}));
-      output::GrowingPairs pairs(*small, 1);
-      EXPECT_THROW(match::row_multiset(*small, plan, build.rows, probe.rows, pairs), base::Error);
+      EXPECT_THROW(match::RowMultiset(*small, build.rows), base::Error);
     }
     {
       // 9 million pairs, 72 MB.
       Side const side = side_of({std::vector<uint64_t>(3000, 5)}, {4});
-      PlacedSide const build = place_side(*small, side);
-      PlacedSide const probe = place_side(*small, side);
+      PlacedSide const placed = place_side(*small, side);
       output::GrowingPairs pairs(*small, 1);
-      EXPECT_THROW(match::row_multiset(*small, plan, build.rows, probe.rows, pairs), base::Error);
+      match::RowMultiset table(*small, placed.rows);
+      EXPECT_THROW(table.probe(output, placed.rows, pairs), base::Error);
     }
     base::finish(*small);
     EXPECT_EQ(small->device_pool->in_use_bytes(), at_start);

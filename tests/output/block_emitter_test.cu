@@ -28,6 +28,7 @@ Sink make_sink(base::Context& context, uint64_t capacity, uint64_t room) {
   made.sink.probe_out = made.probe.as<uint32_t>();
   made.sink.capacity = capacity;
   made.sink.counters = made.counters.as<kernels::PairCounters>();
+  made.sink.taken = &made.sink.counters->taken;
   return made;
 }
 
@@ -36,8 +37,8 @@ void launch(base::Context& context, const Sink& sink, const std::vector<uint32_t
             uint32_t grid, const base::Buffer& resume) {
   base::Buffer const device_counts = upload(context, counts);
   emit_counts_kernel<kThreads><<<grid, kThreads, 0, base::stream_of(context)>>>(
-      sink.sink, resume.as<kernels::ResumePoint>(), device_counts.as<uint32_t>(),
-      counts.size() / kThreads);
+      sink.sink, resume.as<kernels::ResumePoint>(),
+      {device_counts.as<uint32_t>(), counts.size() / kThreads});
   base::check(cudaGetLastError(), "emitting pairs");
   base::finish(context);
 }

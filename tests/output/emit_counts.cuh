@@ -12,37 +12,51 @@
 
 namespace gpujoin::tests {
 
-// Thread t of unit u writes the pairs (0, u * kThreads + t), (1, u * kThreads + t) ... as many as its count says.
-template <int kThreads>
+// Work units of `batches` batches each. Thread t of batch b, counted over all units, writes the pairs (0, b * kThreads + t),
+// (1, b * kThreads + t) ... as many as its count says.
+struct Counted {
+  const uint32_t* counts;
+  unsigned long long units;
+  uint32_t batches = 1;
+  uint32_t sharers = 1;  // work units that the emitter is told are one
+};
+
+template <int kThreads, template <int> class AnEmitter = kernels::BlockEmitter, typename Sink>
 __global__ void __launch_bounds__(kThreads)
-    emit_counts_kernel(kernels::PairSink sink, kernels::ResumePoint* resume, const uint32_t* counts,
-                       unsigned long long units) {
-  using Emitter = kernels::BlockEmitter<kThreads>;
+    emit_counts_kernel(Sink sink, kernels::ResumePoint* resume, Counted match) {
+  using Emitter = AnEmitter<kThreads>;
   __shared__ typename Emitter::Shared shared;
   __shared__ unsigned long long shared_unit;
   Emitter emitter(sink, shared);
-  unsigned long long unit = resume[blockIdx.x].unit;
+  unsigned long long const end = min(match.units, sink.end_unit);
+  unsigned long long unit = resume == nullptr ? kernels::kNoUnit : resume[blockIdx.x].unit;
+  uint32_t batch = unit == kernels::kNoUnit ? 0 : resume[blockIdx.x].batch;
+  bool written = true;
   for (;;) {
     if (unit == kernels::kNoUnit) {
-      if (threadIdx.x == 0) shared_unit = atomicAdd(&sink.counters->taken, 1ULL);
+      if (threadIdx.x == 0) shared_unit = atomicAdd(sink.taken, 1ULL);
       __syncthreads();
       unit = shared_unit;
       __syncthreads();
+      batch = 0;
     }
-    if (unit >= units) break;
-    auto const thread = static_cast<uint32_t>(unit * kThreads + threadIdx.x);
-    uint32_t number = 0;
-    bool const written = emitter.emit(counts[thread], [&](uint32_t* build, uint32_t* probe) {
-      *build = number++;
-      *probe = thread;
-    });
-    if (!written) {
-      if (threadIdx.x == 0) resume[blockIdx.x].unit = unit;
-      return;
+    if (unit >= end) break;
+    emitter.begin(unit / match.sharers);
+    for (; written && batch < match.batches; ++batch) {
+      auto const thread =
+          static_cast<uint32_t>((unit * match.batches + batch) * kThreads + threadIdx.x);
+      uint32_t number = 0;
+      written = emitter.emit(match.counts[thread], [&](uint32_t* build, uint32_t* probe) {
+        *build = number++;
+        *probe = thread;
+      });
+      if (!written) break;
     }
+    if (!written) break;
     unit = kernels::kNoUnit;
   }
-  if (threadIdx.x == 0) resume[blockIdx.x].unit = units;
+  emitter.finish();
+  if (threadIdx.x == 0 && resume != nullptr) resume[blockIdx.x] = {unit, batch, 0};
 }
 
 // A pair as one number, the probe row above.
@@ -92,7 +106,7 @@ void emit_counts(base::Context& context, const std::vector<uint32_t>& counts,
     sink.build_row_ids = options.build_row_ids;
     sink.probe_row_ids = options.probe_row_ids;
     emit_counts_kernel<kThreads><<<options.grid, kThreads, 0, base::stream_of(context)>>>(
-        sink, resume, device_counts.as<uint32_t>(), units);
+        sink, resume, {device_counts.as<uint32_t>(), units});
     base::check(cudaGetLastError(), "emitting pairs");
   } while (!pairs.collect(options.foresee ? units : 0));
   pairs.finish();

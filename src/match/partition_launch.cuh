@@ -1,0 +1,75 @@
+// partition_launch.cuh: makes the launch of a join of partitions by any emitter; included by one file for each output.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/match/co_partitions.cuh"
+#include "kernels/match/join_partitions.cuh"
+#include "kernels/match/nested_loop.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/match/partition_launch.hpp"
+
+namespace gpujoin::match {
+
+struct PlainKernels {
+  template <typename Finder, typename Emitter, typename Join>
+  static auto kernel() {
+    return kernels::join_partitions_kernel<Finder, Emitter, Join>;
+  }
+};
+
+template <typename Kernels, typename Finder, typename Emitter, typename Sink>
+PartitionLaunch<Sink> launch_with_finder(base::Context& context, const JoinedPartitions& joined,
+                                         const UnitSchedule& schedule) {
+  using Key = typename Finder::Key;
+  using Join = kernels::PartitionJoin<Key, Sink>;
+  auto const kernel = Kernels::template kernel<Finder, Emitter, Join>();
+  constexpr size_t kShared = sizeof(kernels::PartitionJoinShared<Finder, Emitter>);
+  base::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(kShared)),
+              "asking for shared memory of the join of partitions");
+  int blocks_per_sm = 0;
+  base::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, kernel,
+                                                            kernels::kCoPartitionThreads, kShared),
+              "asking for the occupancy of the join of partitions");
+  auto const resident = static_cast<uint32_t>(context.facts.sm_count * std::max(blocks_per_sm, 1));
+  uint32_t const blocks = schedule.blocks(resident);
+
+  Join join{};
+  join.build_keys = static_cast<const Key*>(joined.build.keys);
+  join.probe_keys = static_cast<const Key*>(joined.probe.keys);
+  join.build = joined.build_view;
+  join.probe = joined.probe_view;
+  join.radix_bits = joined.radix_bits;
+  join.schedule = schedule.on_device();
+  join.sink.build_row_ids = joined.build.row_ids;
+  join.sink.probe_row_ids = joined.probe.row_ids;
+  cudaStream_t const stream = base::stream_of(context);
+  return {blocks, [=](const Sink& sink, kernels::ResumePoint* resume) {
+            Join now = join;
+            now.resume = resume;
+            now.sink = sink;
+            now.sink.build_row_ids = join.sink.build_row_ids;
+            now.sink.probe_row_ids = join.sink.probe_row_ids;
+            kernel<<<blocks, kernels::kCoPartitionThreads, kShared, stream>>>(now);
+            base::check(cudaGetLastError(), "joining partitions");
+          }};
+}
+
+template <template <int> class Emitter, typename Sink, typename Kernels = PlainKernels>
+PartitionLaunch<Sink> launch_with_emitter(base::Context& context, const JoinedPartitions& joined,
+                                          const UnitSchedule& schedule) {
+  using BlockEmitter = Emitter<kernels::kCoPartitionThreads>;
+  return base::with_key_type(joined.key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    if (joined.finder == plan::Match::kNestedLoop) {
+      return launch_with_finder<Kernels, kernels::NestedLoop<Key>, BlockEmitter, Sink>(
+          context, joined, schedule);
+    }
+    return launch_with_finder<Kernels, kernels::HashTable<Key>, BlockEmitter, Sink>(context, joined,
+                                                                                    schedule);
+  });
+}
+
+}  // namespace gpujoin::match

@@ -1,0 +1,55 @@
+// partition_launch.hpp: launches of the join of partitions, one for each emitter.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "kernels/output/pair_sink.hpp"
+#include "src/base/context.hpp"
+#include "src/match/unit_schedule.hpp"
+
+namespace gpujoin::match {
+
+// A kernel with everything but its sink. The sink's row ids are set by the launch.
+template <typename Sink>
+struct PartitionLaunch {
+  uint32_t blocks = 0;
+  // resume: a point for each block, or null for sinks that nothing resumes. Queued on the stream.
+  std::function<void(const Sink& sink, kernels::ResumePoint* resume)> run;
+};
+
+// The memory of what is joined, and of the schedule, must outlive the launch.
+PartitionLaunch<kernels::PairSink> launch_grown(base::Context& context,
+                                                const JoinedPartitions& joined,
+                                                const UnitSchedule& schedule);
+PartitionLaunch<kernels::GroupSink> launch_groups(base::Context& context,
+                                                  const JoinedPartitions& joined,
+                                                  const UnitSchedule& schedule);
+PartitionLaunch<kernels::PageSink> launch_thread_pages(base::Context& context,
+                                                       const JoinedPartitions& joined,
+                                                       const UnitSchedule& schedule);
+PartitionLaunch<kernels::PageSink> launch_block_chunks(base::Context& context,
+                                                       const JoinedPartitions& joined,
+                                                       const UnitSchedule& schedule);
+PartitionLaunch<kernels::UnitSink> launch_counting(base::Context& context,
+                                                   const JoinedPartitions& joined,
+                                                   const UnitSchedule& schedule);
+PartitionLaunch<kernels::UnitSink> launch_placing(base::Context& context,
+                                                  const JoinedPartitions& joined,
+                                                  const UnitSchedule& schedule);
+
+// The same with a schedule of child kernels, for the outputs that never refuse.
+PartitionLaunch<kernels::PageSink> launch_thread_pages_with_children(base::Context& context,
+                                                                     const JoinedPartitions& joined,
+                                                                     const UnitSchedule& schedule);
+PartitionLaunch<kernels::PageSink> launch_block_chunks_with_children(base::Context& context,
+                                                                     const JoinedPartitions& joined,
+                                                                     const UnitSchedule& schedule);
+PartitionLaunch<kernels::UnitSink> launch_counting_with_children(base::Context& context,
+                                                                 const JoinedPartitions& joined,
+                                                                 const UnitSchedule& schedule);
+PartitionLaunch<kernels::UnitSink> launch_placing_with_children(base::Context& context,
+                                                                const JoinedPartitions& joined,
+                                                                const UnitSchedule& schedule);
+
+}  // namespace gpujoin::match

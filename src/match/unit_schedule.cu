@@ -1,0 +1,103 @@
+// unit_schedule.cu: work units of partitions, counted and summed.
+#include "src/match/unit_schedule.hpp"
+
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+
+#include "kernels/match/count_units.cuh"
+#include "kernels/match/redistributed_blocks.cuh"
+#include "kernels/match/work_units.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+
+namespace gpujoin::match {
+
+using base::check;
+using base::Memory;
+using base::stream_of;
+
+UnitSchedule::UnitSchedule(base::Context& context, plan::Skew skew, const JoinedPartitions& joined)
+    : skew_(skew) {
+  schedule_.partitions = joined.partitions();
+  likely_units_ = schedule_.partitions;
+  switch (skew) {
+    case plan::Skew::kNone:
+      schedule_.cut = kernels::Cut::kWhole;
+      break;
+    case plan::Skew::kWorkUnits:
+      schedule_.taken_in_order = true;
+      cut_into_chunks(context, joined);
+      break;
+    case plan::Skew::kRedistributedBlocks:
+      cut_into_shares(context, joined);
+      break;
+    case plan::Skew::kChildKernels:
+      cut_into_chunks(context, joined);
+      children_ = context.device_pool->allocate_rows<kernels::ChildCounts>(
+          Memory::kDevice, 1, "counts of child kernels");
+      check(cudaMemsetAsync(children_.data(), 0, sizeof(kernels::ChildCounts), stream_of(context)),
+            "starting the counts of child kernels");
+      schedule_.children = children_.as<kernels::ChildCounts>();
+      break;
+  }
+}
+
+void UnitSchedule::cut_into_chunks(base::Context& context, const JoinedPartitions& joined) {
+  schedule_.cut = kernels::Cut::kChunks;
+  // Units are not known here, but there is at least one a probe chunk, and rarely more than one a partition beyond that.
+  likely_units_ += uint64_t{joined.probe.rows} / kernels::kCoPartitionProbeRows +
+                   uint64_t{joined.build.rows} / kernels::kCoPartitionBuildRows;
+  count_units(context, joined, kernels::WorkUnits{});
+}
+
+void UnitSchedule::cut_into_shares(base::Context& context, const JoinedPartitions& joined) {
+  schedule_.cut = kernels::Cut::kShares;
+  uint64_t const rows = uint64_t{joined.build.rows} + joined.probe.rows;
+  auto const blocks = static_cast<uint64_t>(context.facts.sm_count) *
+                      kernels::kCoPartitionBlocksPerSm * kernels::kRedistributedWaves;
+  uint64_t const rows_of_block = std::max<uint64_t>((rows + blocks - 1) / blocks, 1);
+  likely_units_ += rows / rows_of_block;
+  count_units(context, joined, kernels::RedistributedBlocks{rows_of_block});
+}
+
+template <typename Count>
+void UnitSchedule::count_units(base::Context& context, const JoinedPartitions& joined,
+                               Count count) {
+  base::Pool& pool = *context.device_pool;
+  cudaStream_t const stream = stream_of(context);
+  uint32_t const partitions = schedule_.partitions;
+  unit_ends_ = pool.allocate_rows<unsigned long long>(Memory::kDevice, partitions, "work units");
+  auto* ends = unit_ends_.as<unsigned long long>();
+  kernels::count_units_kernel<<<base::grid_of(partitions, kernels::kStreamThreads),
+                                kernels::kStreamThreads, 0, stream>>>(
+      joined.build_view, joined.probe_view, partitions, count, ends);
+  check(cudaGetLastError(), "counting work units");
+  size_t bytes = 0;
+  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, ends, ends, partitions, stream),
+        "sizing the sum of work units");
+  base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "scan storage");
+  check(cub::DeviceScan::InclusiveSum(storage.data(), bytes, ends, ends, partitions, stream),
+        "summing work units");
+  schedule_.unit_ends = ends;
+}
+
+uint32_t UnitSchedule::blocks(uint32_t resident) const {
+  // The likely units of redistributed blocks are their most: each has a block of its own.
+  uint64_t const most = skew_ == plan::Skew::kRedistributedBlocks ? likely_units_ : resident;
+  uint64_t const busy =
+      skew_ == plan::Skew::kChildKernels ? uint64_t{schedule_.partitions} : likely_units_;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(busy, 1, most));
+}
+
+uint64_t UnitSchedule::unit_bound(base::Context& context) const {
+  if (schedule_.cut != kernels::Cut::kChunks) return likely_units_;
+  return base::read_back(context, schedule_.unit_ends + schedule_.partitions - 1);
+}
+
+kernels::ChildCounts UnitSchedule::children(base::Context& context) const {
+  if (schedule_.children == nullptr) return {};
+  return base::read_back(context, static_cast<const kernels::ChildCounts*>(schedule_.children));
+}
+
+}  // namespace gpujoin::match

@@ -1,0 +1,13 @@
+// exclusive_sum.hpp: counts to offsets.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/context.hpp"
+
+namespace gpujoin::output {
+
+// Each of `count` numbers in device memory becomes the sum of those before it. Queued on the stream.
+void exclusive_sum(base::Context& context, unsigned long long* numbers, uint64_t count);
+
+}  // namespace gpujoin::output
