@@ -106,7 +106,7 @@ std::shared_ptr<columns::Relation> FetchedRelation::whole(
 
 std::vector<columns::ResultColumn> FetchedRelation::fetch(
     const char* stage, const std::vector<int32_t>& columns, const columns::Storage& rows,
-    int64_t count, std::vector<columns::StageStatistics>& stages) {
+    int64_t count, traffic::Locality locality, std::vector<columns::StageStatistics>& stages) {
   base::Context& context = *relation_->context;
   auto const* numbers = static_cast<const uint32_t*>(rows.get());
   auto const row_count = static_cast<uint64_t>(count);
@@ -126,9 +126,9 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     for (size_t i = first; i < end; ++i) {
       bring(columns[i], stages);
       sources.push_back(&readable(columns[i]));
-      cost.bytes += traffic::gather(row_count, static_cast<uint64_t>(sources.back()->width),
-                                    traffic::Locality::kRandom)
-                        .bytes();
+      cost.bytes +=
+          traffic::gather(row_count, static_cast<uint64_t>(sources.back()->width), locality)
+              .bytes();
     }
     std::vector<columns::ResultColumn> gathered;
     if (device_ == plan::Device::kCuda) {

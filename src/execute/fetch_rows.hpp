@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/context.hpp"
+#include "src/base/traffic.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/plan/choose_plan.hpp"
@@ -25,9 +26,11 @@ class FetchedRelation {
   // A use.
   std::shared_ptr<columns::Relation> whole(int32_t column,
                                            std::vector<columns::StageStatistics>& stages);
-  // target[i] = column[rows[i]] of each of the columns; rows lie where the executor runs. A use.
+  // target[i] = column[rows[i]] of each of the columns; rows lie where the executor runs, locality
+  // says how. A use.
   std::vector<columns::ResultColumn> fetch(const char* stage, const std::vector<int32_t>& columns,
                                            const columns::Storage& rows, int64_t count,
+                                           base::traffic::Locality locality,
                                            std::vector<columns::StageStatistics>& stages);
 
   const columns::Relation& relation() const { return *relation_; }

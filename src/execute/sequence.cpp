@@ -9,7 +9,8 @@
 #include "src/columns/register_columns.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/fetch_rows.hpp"
-#include "src/plan/carry_rule.hpp"
+#include "src/execute/sequence_layout.hpp"
+#include "src/plan/candidates.hpp"
 
 namespace gpujoin::execute {
 
@@ -21,13 +22,12 @@ using columns::Relation;
 using columns::ResultColumn;
 using columns::Storage;
 
-constexpr int32_t kFact = -1;        // in the place of a step
-constexpr int32_t kRowNumbers = -1;  // in the place of a column
+// Fewer rows than this are joined in less time than weighing the joins to come takes.
+constexpr int64_t kFewestRowsToWeigh = int64_t{1} << 21;
 
 // What travels from join to join beside the next foreign key.
 struct Traveller {
-  int32_t step = kFact;  // whose relation it is of
-  int32_t column = kRowNumbers;
+  Travels what;
   ResultColumn values;
 };
 
@@ -53,14 +53,6 @@ ColumnView view_of(const ResultColumn& column, base::Memory memory) {
   return view;
 }
 
-std::vector<int32_t> distinct(const std::vector<int32_t>& columns) {
-  std::vector<int32_t> found;
-  for (int32_t const column : columns) {
-    if (std::find(found.begin(), found.end(), column) == found.end()) found.push_back(column);
-  }
-  return found;
-}
-
 std::string name_of_step(size_t step) { return "steps[" + std::to_string(step) + "]"; }
 
 class Sequence {
@@ -72,22 +64,17 @@ class Sequence {
 
  private:
   void check_readable(const Relation& relation, int32_t column, const std::string& argument) const;
-  void choose_carried();
-  bool needs_fact_rows_after(size_t step) const {
-    return step + 1 < spec_.steps.size() || !spec_.fact_columns.empty() || spec_.row_numbers;
-  }
-  bool carries_row_numbers(size_t step) const {
-    return spec_.row_numbers || (!carries_columns_[step] && !spec_.steps[step].columns.empty());
-  }
-
   std::shared_ptr<const Relation> left_side(size_t step);
-  columns::JoinSpec spec_of(size_t step) const;
-  gpujoin_plan_options options_of(size_t step, int64_t left_rows) const;
+  void weigh_later_joins(size_t step, PlannedJoin& planned) const;
   void join(size_t step);
   void take_over(size_t step, columns::JoinResult& result);
 
   const ResultColumn* travelled(int32_t step, int32_t column) const;
   Storage rows_of(int32_t step) const;
+  base::traffic::Locality locality_of(int32_t step) const {
+    return step == kFact && in_order_ ? base::traffic::Locality::kClustered
+                                      : base::traffic::Locality::kRandom;
+  }
   void let_go_of_rows(int32_t step);
   void put_out(FetchedRelation& relation, int32_t step, const std::vector<int32_t>& columns,
                columns::JoinResult& result);
@@ -103,9 +90,10 @@ class Sequence {
   plan::Device device_;
   base::Pool* pool_;
   FetchedRelation fact_;
-  std::vector<bool> carries_columns_;  // of each step
+  SequenceLayout layout_;
   std::vector<Traveller> travellers_;
   int64_t rows_ = 0;
+  bool in_order_ = true;  // fact rows ascend, nearly
 
   columns::Statistics statistics_;
   std::string reasons_;
@@ -130,6 +118,7 @@ Sequence::Sequence(const std::shared_ptr<base::Context>& context,
       device_(device_of(options, *context)),
       pool_(device_ == plan::Device::kCuda ? context->device_pool.get() : context->host_pool.get()),
       fact_(fact, device_),
+      layout_(*context, *fact, spec, options, device_),
       rows_(fact->rows) {
   if (device_ == plan::Device::kCuda && options.transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS) {
     fail(
@@ -151,7 +140,6 @@ Sequence::Sequence(const std::shared_ptr<base::Context>& context,
     check_readable(*fact, column, "spec.fact_columns");
     fact_.announce_use(column);
   }
-  choose_carried();
 }
 
 // Of the whole specification at once, so that the answer does not depend on the data.
@@ -166,29 +154,6 @@ void Sequence::check_readable(const Relation& relation, int32_t column,
   }
 }
 
-void Sequence::choose_carried() {
-  bool const own_facts = (device_ == plan::Device::kCuda) == context_->is_cuda();
-  base::DeviceFacts const facts =
-      own_facts ? context_->facts : base::cpu_facts(context_->cpu_threads);
-  for (size_t i = 0; i < spec_.steps.size(); ++i) {
-    SequenceStep const& step = spec_.steps[i];
-    if (spec_.materialize != Materialize::kAutomatic) {
-      carries_columns_.push_back(spec_.materialize == Materialize::kAsTheyCome);
-      continue;
-    }
-    plan::DimensionColumns dimension;
-    for (int32_t const column : distinct(step.columns)) {
-      ColumnView const& view = step.dimension->columns[static_cast<size_t>(column)];
-      dimension.widths.push_back(view.width);
-      if (view.validity != nullptr) dimension.widths.push_back(1);
-    }
-    dimension.rows = step.dimension->rows;
-    dimension.later_joins = static_cast<int32_t>(spec_.steps.size() - 1 - i);
-    dimension.row_numbers_wanted = spec_.row_numbers;
-    carries_columns_.push_back(plan::carries_columns(dimension, facts));
-  }
-}
-
 // (FK, what travels): the fact relation's own column at first, its row numbers being the identity.
 std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
   int32_t const key = spec_.steps[step].fact_key;
@@ -198,7 +163,7 @@ std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
     left = fact_.whole(key, stages);
   } else {
     auto kept = std::make_shared<std::vector<ResultColumn>>(
-        fact_.fetch("fetch_key", {key}, rows_of(kFact), rows_, stages));
+        fact_.fetch("fetch_key", {key}, rows_of(kFact), rows_, locality_of(kFact), stages));
     for (Traveller& traveller : travellers_) kept->push_back(std::move(traveller.values));
     left = std::make_shared<Relation>();
     left->context = context_;
@@ -212,64 +177,54 @@ std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
   return left;
 }
 
-columns::JoinSpec Sequence::spec_of(size_t step) const {
-  columns::JoinSpec spec;
-  spec.left_key = 0;
-  spec.right_key = spec_.steps[step].dimension_key;
-  spec.materialize = true;
-  for (size_t i = 0; i < travellers_.size(); ++i) {
-    bool const needed = travellers_[i].step != kFact || needs_fact_rows_after(step);
-    if (needed) spec.left_columns.push_back(static_cast<int32_t>(i) + 1);
-  }
-  if (carries_columns_[step]) spec.right_columns = distinct(spec_.steps[step].columns);
-  bool const left_rows = step == 0 && needs_fact_rows_after(step);
-  bool const right_rows = carries_row_numbers(step);
-  spec.pairs = left_rows || right_rows;
-  if (left_rows != right_rows) {
-    spec.pair_sides = left_rows ? columns::PairSides::kLeft : columns::PairSides::kRight;
-  }
-  return spec;
-}
-
-// The build side is the dimension, whose keys are the unique ones, unless it is the larger side.
-gpujoin_plan_options Sequence::options_of(size_t step, int64_t left_rows) const {
-  gpujoin_plan_options options = options_;
-  if (options.build_side == 0 && left_rows >= spec_.steps[step].dimension->rows) {
-    options.build_side = GPUJOIN_SIDE_RIGHT;
-  }
-  return options;
+// A plan that leaves the rows in order may cost more by itself and less with what it spares the
+// fetches to come.
+void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
+  plan::PlanChoice& choice = planned.choice;
+  bool const may_differ = in_order_ && choice.candidates.size() > 1 &&
+                          !plan::keeps_left_order(choice.plan) &&
+                          layout_.needs_fact_rows_after(step);
+  if (device_ != plan::Device::kCuda || !may_differ || rows_ < kFewestRowsToWeigh) return;
+  double const matches = choice.sample.match_ratio * choice.sample.rows_per_match;
+  auto const rows = static_cast<int64_t>(static_cast<double>(rows_) * matches);
+  double saved = 0;
+  plan::Candidate const& best =
+      plan::best_in_sequence(choice, layout_.outlook(step, rows), layout_.facts(), &saved);
+  if (saved <= 0) return;
+  choice.plan = best.plan;
+  choice.predicted = best.stages;
+  choice.reason =
+      base::text("%s leaves the rows in order, which saves %.3f ms of the whole sequence",
+                 plan::candidate_name(best.plan).c_str(), saved * 1e3);
+  context_->log(GPUJOIN_LOG_INFO, "plan: " + plan::to_text(choice.plan) + "; " + choice.reason);
 }
 
 void Sequence::join(size_t step) {
-  columns::JoinSpec spec = spec_of(step);
+  columns::JoinSpec spec = layout_.join_spec(step);
   std::shared_ptr<const Relation> left = left_side(step);
-  gpujoin_plan_options const options = options_of(step, left->rows);
-  PlannedJoin const planned =
-      make_plan(context_, std::move(left), spec_.steps[step].dimension, std::move(spec), options);
+  PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
+                                  std::move(spec), layout_.join_options(step, rows_));
+  weigh_later_joins(step, planned);
   note_plan(planned, step);
   note_peak();  // execute starts it again
   std::unique_ptr<columns::JoinResult> const result = execute(planned);
   note_peak();
+  in_order_ = in_order_ && plan::keeps_left_order(planned.choice.plan);
   take_over(step, *result);
 }
 
 void Sequence::take_over(size_t step, columns::JoinResult& result) {
   auto const number = static_cast<int32_t>(step);
   std::vector<Traveller> next;
-  if (result.left_rows != nullptr) {
-    next.push_back({kFact, kRowNumbers, row_numbers_of(std::move(result.left_rows))});
-  }
   size_t column = 0;
-  for (Traveller const& before : travellers_) {
-    if (before.step == kFact && !needs_fact_rows_after(step)) continue;
-    next.push_back({before.step, before.column, std::move(result.columns[column++])});
-  }
-  if (result.right_rows != nullptr) {
-    next.push_back({number, kRowNumbers, row_numbers_of(std::move(result.right_rows))});
-  }
-  if (carries_columns_[step]) {
-    for (int32_t const each : distinct(spec_.steps[step].columns)) {
-      next.push_back({number, each, std::move(result.columns[column++])});
+  for (Travels const& what : layout_.after(step)) {
+    bool const own_rows =
+        what.column == kRowNumbers && (what.step == number || (what.step == kFact && step == 0));
+    if (own_rows) {
+      Storage& rows = what.step == kFact ? result.left_rows : result.right_rows;
+      next.push_back({what, row_numbers_of(std::move(rows))});
+    } else {
+      next.push_back({what, std::move(result.columns[column++])});
     }
   }
   travellers_ = std::move(next);
@@ -280,7 +235,7 @@ void Sequence::take_over(size_t step, columns::JoinResult& result) {
 
 const ResultColumn* Sequence::travelled(int32_t step, int32_t column) const {
   for (Traveller const& traveller : travellers_) {
-    if (traveller.step == step && traveller.column == column) return &traveller.values;
+    if (traveller.what == Travels{step, column}) return &traveller.values;
   }
   return nullptr;
 }
@@ -292,7 +247,7 @@ Storage Sequence::rows_of(int32_t step) const {
 
 void Sequence::let_go_of_rows(int32_t step) {
   std::erase_if(travellers_, [&](const Traveller& traveller) {
-    return traveller.step == step && traveller.column == kRowNumbers;
+    return traveller.what == Travels{step, kRowNumbers};
   });
 }
 
@@ -301,14 +256,14 @@ void Sequence::put_out(FetchedRelation& relation, int32_t step, const std::vecto
                        columns::JoinResult& result) {
   std::vector<int32_t> const each = distinct(columns);
   std::vector<ResultColumn> values;
-  bool const travels = step != kFact && carries_columns_[static_cast<size_t>(step)];
+  bool const travels = step != kFact && layout_.carries_columns(static_cast<size_t>(step));
   if (rows_ == 0) {
     for (int32_t const column : each) values.push_back(columns::column_like(relation.view(column)));
   } else if (travels) {
     for (int32_t const column : each) values.push_back(*travelled(step, column));
   } else if (!each.empty()) {
     std::vector<columns::StageStatistics> stages;
-    values = relation.fetch("materialize", each, rows_of(step), rows_, stages);
+    values = relation.fetch("materialize", each, rows_of(step), rows_, locality_of(step), stages);
     add_stages(step == kFact ? "fact" : name_of_step(static_cast<size_t>(step)), std::move(stages));
   }
   for (int32_t const column : columns) {
@@ -350,7 +305,7 @@ void Sequence::note_plan(const PlannedJoin& join, size_t step) {
   std::string text = algorithm.empty() ? plan::to_text(plan)
                                        : algorithm + " build=" + plan::to_text(plan.build_side);
   if (!spec_.steps[step].columns.empty()) {
-    text += carries_columns_[step] ? " columns=as_they_come" : " columns=at_the_end";
+    text += layout_.carries_columns(step) ? " columns=as_they_come" : " columns=at_the_end";
   }
   std::string& all = statistics_.plan;
   if (text == last_plan_) {
