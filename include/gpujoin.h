@@ -714,7 +714,8 @@ typedef struct gpujoin_sequence_spec {
  * fact      the relation with the foreign keys. The same relation may also be a dimension, and a dimension may come twice.
  * spec      required; read before the call returns, not kept.
  * options   NULL = all automatic. Of each join: what is named there every join does, and what is left at 0 is planned for each
- *           join from the rows that reach it. build_side 0 = the dimension, unless fewer rows reach it than it has.
+ *           join from the rows that reach it, and weighed with the joins to come. build_side 0 = the dimension, unless fewer
+ *           rows reach it than it has.
  * out       on success a new result. Its columns: those of the fact relation as listed, then each step's in order. Its row
  *           numbers: FETCH_LEFT_INDEX for the fact relation, FETCH_RIGHT_INDEX with the step for a dimension.
  *           In its statistics left_rows are the fact relation's, right_rows those of all dimensions; `plan` and `reason` name

@@ -148,9 +148,8 @@ void Sequence::check_readable(const Relation& relation, int32_t column,
   ColumnView const& view = relation.columns[static_cast<size_t>(column)];
   if (device_ == plan::Device::kCpu && view.memory == base::Memory::kDevice) {
     fail(GPUJOIN_ERROR_UNSUPPORTED,
-         "%s: column %d lies in device memory, and a CPU plan cannot "
-         "read it",
-         argument.c_str(), column);
+         "%s: column %d lies in device memory, which a CPU plan cannot read", argument.c_str(),
+         column);
   }
 }
 
@@ -209,6 +208,11 @@ void Sequence::join(size_t step) {
   note_peak();  // execute starts it again
   std::unique_ptr<columns::JoinResult> const result = execute(planned);
   note_peak();
+  if (device_ == plan::Device::kCuda && result->memory != base::Memory::kDevice) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED,
+         "spec.%s: its plan brings the result to host memory, where the next join cannot read it",
+         name_of_step(step).c_str());
+  }
   in_order_ = in_order_ && plan::keeps_left_order(planned.choice.plan);
   take_over(step, *result);
 }

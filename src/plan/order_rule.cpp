@@ -73,6 +73,8 @@ const Candidate& best_in_sequence(const PlanChoice& choice, const SequenceOutloo
   const auto own =
       std::find_if(choice.candidates.begin(), choice.candidates.end(),
                    [&](const Candidate& candidate) { return candidate.plan == choice.plan; });
+  *seconds_saved = 0;
+  if (own == choice.candidates.end()) return choice.candidates.front();
   const Candidate* best = &*own;
   for (const Candidate& candidate : choice.candidates) {
     const bool fits = limit == 0 || candidate.memory_bytes <= limit;

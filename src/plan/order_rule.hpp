@@ -26,7 +26,8 @@ bool keeps_left_order(const JoinPlan& plan);
 
 // The candidate with which this join, on row numbers in order, and what comes after it take the
 // least time, among those that fit the memory; the choice's own plan's when there is no better one.
-// Later joins are taken to match every row once. seconds_saved: against the choice's own plan.
+// Later joins are taken to match every row once. seconds_saved: against the choice's own plan; 0
+// also when that is none of the candidates.
 const Candidate& best_in_sequence(const PlanChoice& choice, const SequenceOutlook& outlook,
                                   const base::DeviceFacts& facts, double* seconds_saved);
 
