@@ -18,8 +18,10 @@ bool any_column(const columns::Relation& relation, int32_t key,
   return lies_there(key) || std::any_of(output_columns.begin(), output_columns.end(), lies_there);
 }
 
-plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
-                              const std::vector<int32_t>& output_columns, bool materialize) {
+}  // namespace
+
+plan::SideStatistics describe_side(const columns::Relation& relation, int32_t key,
+                                   const std::vector<int32_t>& output_columns, bool materialize) {
   columns::ColumnView const& key_column = relation.columns[static_cast<size_t>(key)];
   plan::SideStatistics side;
   side.rows = relation.rows;
@@ -42,8 +44,6 @@ plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
   return side;
 }
 
-}  // namespace
-
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                       std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
@@ -57,10 +57,12 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   plan::PlanRequest& request = join.request;
   request.options = options;
   request.left =
-      describe(*join.left, join.spec.left_key, join.spec.left_columns, join.spec.materialize);
-  request.right =
-      describe(*join.right, join.spec.right_key, join.spec.right_columns, join.spec.materialize);
+      describe_side(*join.left, join.spec.left_key, join.spec.left_columns, join.spec.materialize);
+  request.right = describe_side(*join.right, join.spec.right_key, join.spec.right_columns,
+                                join.spec.materialize);
   request.pairs = join.spec.pairs;
+  request.left.row_numbers = join.spec.left_rows();
+  request.right.row_numbers = join.spec.right_rows();
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
   bool const device_inputs =
