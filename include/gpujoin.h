@@ -477,12 +477,13 @@ typedef struct gpujoin_plan_options {
   gpujoin_side build_side; /* the side that is hashed or sorted into; 0 = the smaller. since 0.1 */
   int32_t
       radix_bits; /* of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
-  gpujoin_transfer transfer; /* ignored where every column is on the device. since 0.1 */
-  gpujoin_skew skew;         /* since 0.1 */
-  gpujoin_output output;     /* since 0.1 */
-  int32_t passes;     /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
-  int32_t page_pairs; /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
-  int32_t reserved;   /* zero */
+  gpujoin_transfer
+      transfer; /* ignored where every column is on the device, but for PROBE_CHUNKS. since 0.1 */
+  gpujoin_skew skew;     /* since 0.1 */
+  gpujoin_output output; /* since 0.1 */
+  int32_t passes;        /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
+  int32_t page_pairs;    /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
+  int32_t reserved;      /* zero */
   int64_t probe_chunk_rows; /* of PROBE_CHUNKS: rows of a chunk. since 0.1 */
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \
@@ -522,7 +523,7 @@ typedef struct gpujoin_result gpujoin_result;
  * out       on success a new result, which owns its memory.
  * Blocking: until the result is complete. Waits for the context's stream only.
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the pool.
- * Errors:   OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
+ * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
                                                 gpujoin_error* error);
@@ -609,7 +610,7 @@ GPUJOIN_API gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin
                                                  struct ArrowArray* array, gpujoin_error* error);
 
 /* gpujoin_result_export_device: the same where the result lies, without a copy: device memory (ARROW_DEVICE_CUDA) for a
- * CUDA result, host memory for a CPU result. The data is complete: sync_event is NULL. Since 0.1. */
+ * CUDA result, host memory for a CPU result and for one of PROBE_CHUNKS. The data is complete: sync_event is NULL. Since 0.1. */
 GPUJOIN_API gpujoin_status gpujoin_result_export_device(gpujoin_result* result, gpujoin_page* page,
                                                         struct ArrowSchema* schema,
                                                         struct ArrowDeviceArray* array,

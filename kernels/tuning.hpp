@@ -6,6 +6,14 @@
 
 namespace gpujoin::kernels {
 
+// Threads that a multiprocessor holds.
+#if defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr int kThreadsPerSm = 1536;
+#else
+constexpr int kThreadsPerSm = 2048;
+#endif
+
 // Rows that a streaming kernel gives to each thread: enough loads in flight to fill the memory system.
 constexpr int kStreamThreads = 256;
 constexpr int kStreamItems = 4;
@@ -44,6 +52,37 @@ constexpr int kRedistributedWaves = 4;
 // ten.
 constexpr int kChildKernelUnits = 4;
 
+// Histogram partitionings. A histogram a thread: its counters leave room for kThreadHistogramThreads * 3 threads a multiprocessor
+// with 256 partitions. A thread takes from kThreadHistogramLeastRows rows, where the input is small, to kThreadHistogramMostRows.
+constexpr int kThreadHistogramThreads = 64;
+constexpr int kThreadHistogramItems = 8;
+constexpr int kThreadHistogramLeastRows = 32;
+constexpr int kThreadHistogramMostRows = 128;
+// A histogram a warp.
+constexpr int kWarpHistogramWarps = 8;
+constexpr int kWarpHistogramItems = 8;
+constexpr int kWarpHistogramRows = 512;  // of one warp
+// A histogram a block; items are the paper's VT.
+constexpr int kBlockHistogramThreads = 512;
+constexpr int kBlockHistogramItems = 16;
+constexpr int kBlockHistogramTile = kBlockHistogramThreads * kBlockHistogramItems;
+
+// Bucket chains: a tile is staged in shared memory, and is also the bucket of the first of two passes.
+constexpr int kBucketThreads = 512;
+constexpr int kBucketItems = 16;
+constexpr int kBucketTileBits = 13;
+constexpr int kBucketTile = kBucketThreads * kBucketItems;
+constexpr int kBucketBlocksPerSm = 2;      // with keys of 4 bytes
+constexpr int kBucketBlocksPerSmWide = 2;  // with keys of 8 bytes
+static_assert(kBucketTile == 1 << kBucketTileBits);
+// Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these bounds.
+constexpr int kBucketLeastBits = 5;
+constexpr int kBucketMostBits = 12;
+
+// One block that sums up partitions.
+constexpr int kPartitionSumThreads = 1024;
+constexpr int kPartitionSumItems = 8;
+
 // Global table: probe rows of one work unit, and resident blocks.
 constexpr int kProbeThreads = 256;
 constexpr int kProbeBlocksPerSm = 6;
@@ -51,5 +90,29 @@ constexpr int kProbeBlocksPerSm = 6;
 constexpr int kMergeThreads = 256;
 constexpr int kMergeItems = 8;
 constexpr int kMergeTile = kMergeThreads * kMergeItems;
+// Resident blocks of a bounds kernel that may have nothing to do.
+constexpr int kMergeBlocksPerSm = 6;
+
+// Merge sort: rows that a thread sorts in its registers and merges in a round (the paper's VT), and rows of a tile. Both powers of
+// two. A tile twice as large saves a round of merging and costs as much in shared memory.
+constexpr int kSortItems = 8;
+constexpr int kSortThreads = 512;
+constexpr int kSortTile = kSortThreads * kSortItems;
+// Resident blocks, by which the compiler limits registers. Full multiprocessors where registers suffice for it: (4 B, 4 B) rows, 2^27
+// on an H200, 10.37 ms against 10.71 ms with three blocks of 512; (8 B, 8 B) rows 20.5 ms against 19.8 ms.
+constexpr int sort_blocks_per_sm(int key_bytes) {
+  return key_bytes <= 4 ? kThreadsPerSm / kSortThreads : 3;
+}
+
+// Host link: pageable memory goes through page-locked pieces that so many threads fill, each with so many pieces in turn. One
+// thread copies at about 8 GB/s, the link takes 55.
+constexpr uint64_t kStagingPieceBytes = uint64_t{4} << 20;
+constexpr int kStagingThreads = 8;
+constexpr int kStagingSlots = 2;
+// Of a result on its way to host memory, one at a time: 150 us on the link.
+constexpr uint64_t kResultPieceBytes = uint64_t{8} << 20;
+// Zero-copy: smaller columns are copied to page-locked memory. It costs less than page-locking theirs, and below the C library's
+// largest mmap threshold they share pages with whatever else is allocated, which CUDA then refuses to copy whole.
+constexpr uint64_t kLeastRegisteredBytes = uint64_t{32} << 20;
 
 }  // namespace gpujoin::kernels

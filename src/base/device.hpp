@@ -4,6 +4,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -32,6 +33,7 @@ struct DriverFunctions {
   CUresult (*mem_set_access)(CUdeviceptr, size_t, const CUmemAccessDesc*, size_t) = nullptr;
   CUresult (*mem_get_granularity)(size_t*, const CUmemAllocationProp*,
                                   CUmemAllocationGranularity_flags) = nullptr;
+  CUresult (*pointer_get_attribute)(void*, CUpointer_attribute, CUdeviceptr) = nullptr;
   bool can_map_pages() const;
 };
 
@@ -54,6 +56,8 @@ struct Device {
   Buffer counters;          // device, kReadbackBytes: the counters that kernels write
   std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;  // reused by stage timing
+  // By Direction; made on first use. Idle between joins: who queues on them drains them.
+  std::array<std::shared_ptr<Stream>, 2> copy_streams;
   ~Device();
 };
 
@@ -70,5 +74,30 @@ T read_back(Context& context, const T* device_source) {
 void await(Context& context, void* event);
 
 inline cudaStream_t stream_of(const Context& context) { return context.device->stream->handle; }
+
+// Copies that run beside the context's stream have a stream for each direction of the host link. Blocks of the pool are reused in
+// the order of the context's stream, so each side waits for the other by events: a copy for the earlier users of its block, the
+// context's stream for the copy. See docs/decisions/0018-copies-on-streams-of-their-own.md.
+enum class Direction { kToDevice, kFromDevice };
+cudaStream_t copy_stream(Context& context, Direction direction);
+
+// An event without timing. Waiting for one that was never recorded is no wait.
+class Event {
+ public:
+  // asleep: hosts that wait leave the core to others, and wake up some tens of microseconds later.
+  explicit Event(bool asleep = true);
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream);
+  void hold(cudaStream_t stream) const;  // the stream waits for what was recorded
+  // For threads that must not throw.
+  cudaError_t try_record(cudaStream_t stream) noexcept;
+  cudaError_t try_wait() const noexcept;
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
 
 }  // namespace gpujoin::base

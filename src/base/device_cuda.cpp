@@ -34,6 +34,8 @@ class CudaSource final : public MemorySource {
     cudaError_t code;
     if (memory == Memory::kDevice) {
       code = cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream_->handle);
+    } else if (memory == Memory::kManaged) {
+      code = cudaMallocManaged(&pointer, bytes);
     } else {
       code = cudaMallocHost(&pointer, bytes);
     }
@@ -49,6 +51,8 @@ class CudaSource final : public MemorySource {
     DeviceScope const scope(stream_->device_id);
     if (memory == Memory::kDevice) {
       cudaFreeAsync(pointer, stream_->handle);
+    } else if (memory == Memory::kManaged) {
+      cudaFree(pointer);
     } else {
       cudaFreeHost(pointer);
     }
@@ -72,6 +76,7 @@ class CudaSource final : public MemorySource {
     return MemorySource::is_filled(Memory::kHost, host.data(), value, bytes);
   }
   bool maps_pages() const override { return maps_pages_; }
+  bool gives_managed_memory() const override { return true; }
 
  private:
   // Frees may come from any thread, with any current device.
@@ -120,6 +125,7 @@ DriverFunctions load_driver_functions() {
   look_up(&driver.mem_unmap, "cuMemUnmap");
   look_up(&driver.mem_set_access, "cuMemSetAccess");
   look_up(&driver.mem_get_granularity, "cuMemGetAllocationGranularity");
+  look_up(&driver.pointer_get_attribute, "cuPointerGetAttribute");
   return driver;
 }
 

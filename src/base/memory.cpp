@@ -122,7 +122,7 @@ void* Pool::take_cached(Memory memory, uint64_t bytes) {
   if (found == blocks.end()) return nullptr;
   void* pointer = found->second;
   blocks.erase(found);
-  if (memory == limited_) cached_ -= bytes;
+  if (is_limited(memory)) cached_ -= bytes;
   return pointer;
 }
 
@@ -133,7 +133,7 @@ Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   if (passes_limit(memory, block)) return {};
   void* pointer = take_cached(memory, block);
   if (pointer == nullptr) {
-    if (memory == limited_ && limit_ != 0 && in_use_ + cached_ > limit_ - block) trim_locked();
+    if (is_limited(memory) && limit_ != 0 && in_use_ + cached_ > limit_ - block) trim_locked();
     pointer = source_->allocate(memory, block);
     if (pointer == nullptr) {
       trim_locked();
@@ -141,7 +141,7 @@ Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
     }
     if (pointer == nullptr) return {};
   }
-  if (memory == limited_) {
+  if (is_limited(memory)) {
     in_use_ += block;
     peak_ = std::max(peak_, in_use_);
   }
@@ -154,8 +154,12 @@ Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   return Buffer(shared_from_this(), memory, data, bytes);
 }
 
+bool Pool::is_limited(Memory memory) const {
+  return memory == limited_ || (memory == Memory::kManaged && limited_ == Memory::kDevice);
+}
+
 bool Pool::passes_limit(Memory memory, uint64_t bytes) const {
-  return memory == limited_ && limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes);
+  return is_limited(memory) && limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes);
 }
 
 Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
@@ -184,7 +188,7 @@ void Pool::release(Memory memory, void* data, uint64_t bytes) noexcept {
     ++guard_violations_;
   }
 #endif
-  if (memory == limited_) {
+  if (is_limited(memory)) {
     in_use_ -= block;
     cached_ += block;
   }
@@ -235,7 +239,7 @@ void Pool::trim_locked() noexcept {
     auto const memory = static_cast<Memory>(index);
     for (auto const& [bytes, pointer] : cache_[index]) {
       source_->deallocate(memory, pointer, bytes);
-      if (memory == limited_) cached_ -= bytes;
+      if (is_limited(memory)) cached_ -= bytes;
     }
     cache_[index].clear();
   }

@@ -23,7 +23,9 @@ namespace gpujoin::base {
 enum class Memory : int32_t {
   kHost = GPUJOIN_MEMORY_HOST,
   kDevice = GPUJOIN_MEMORY_DEVICE,
-  kPinned = GPUJOIN_MEMORY_PINNED
+  kPinned = GPUJOIN_MEMORY_PINNED,
+  kManaged =
+      4  // of our own only: pages that migrate; counted as device memory, which is where they end up
 };
 
 // Where a pool's blocks come from: the system, CUDA, or the caller's allocator.
@@ -38,6 +40,8 @@ class MemorySource {
   virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes);
   // Whether growing output may map pages into a reserved address range; otherwise it is a list of blocks.
   virtual bool maps_pages() const { return false; }
+  // Whether it may be asked for kManaged.
+  virtual bool gives_managed_memory() const { return false; }
 };
 
 std::unique_ptr<MemorySource> make_host_source();
@@ -128,6 +132,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
  private:
   friend class Buffer;
   void release(Memory memory, void* data, uint64_t bytes) noexcept;
+  bool is_limited(Memory memory) const;
   bool passes_limit(Memory memory, uint64_t bytes) const;
   void* take_cached(Memory memory, uint64_t bytes);
   void trim_locked() noexcept;
@@ -143,7 +148,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t earlier_peak_ = 0;  // before the last reset
   uint64_t guard_violations_ = 0;
   // Freed blocks by size, one map for each kind of memory (index = the enum's value).
-  std::array<std::multimap<uint64_t, void*>, 4> cache_;
+  std::array<std::multimap<uint64_t, void*>, 5> cache_;
 };
 
 // rows * width, or GPUJOIN_ERROR_OUT_OF_MEMORY when the product does not fit 63 bits: no machine has that much.

@@ -45,6 +45,30 @@ constexpr uint64_t radix_passes(int32_t bits) {
 // Over the host link: the bytes are those on the link.
 constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * width, 0}; }
 
+// Of pageable memory through page-locked pieces, on the host's memory bus: read, written to a piece,
+// and read from it by the link. On the link the bytes are those of host_copy.
+constexpr Traffic staged_copy(uint64_t rows, uint64_t width) { return {rows * 3 * width, 0}; }
+
+// Managed memory migrates in pages of this size at least; prefetched or faulted, whole pages cross
+// the link.
+inline constexpr uint64_t kManagedPageBytes = 65536;
+constexpr Traffic page_migration(uint64_t rows, uint64_t width) {
+  const uint64_t pages = (rows * width + kManagedPageBytes - 1) / kManagedPageBytes;
+  return {pages * kManagedPageBytes, 0};
+}
+
+// Read where it lies, over the link: so often the whole column, and so many values of it at random.
+constexpr Traffic zero_copy(uint64_t rows, uint64_t width, uint64_t readings,
+                            uint64_t random_values) {
+  return {rows * width * readings, random_values * sector_bytes(width)};
+}
+
+// A probe side in chunks: its rows to the device, the result's rows back, on one link each way.
+constexpr Traffic probe_chunks(uint64_t probe_rows, uint64_t probe_row_width, uint64_t output_rows,
+                               uint64_t output_row_width) {
+  return host_copy(probe_rows, probe_row_width) + host_copy(output_rows, output_row_width);
+}
+
 // Mixing: each key is read and its hash written.
 constexpr Traffic mix_keys(uint64_t rows, uint64_t key_width) { return {rows * 2 * key_width, 0}; }
 
@@ -72,6 +96,35 @@ constexpr Traffic radix_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
     total += radix_pass(rows, key_width, value_width);
   }
   return total;
+}
+
+// Rows of a tile, which a merge sort sorts in shared memory; and the rounds of merging after it, each
+// of which doubles the runs.
+inline constexpr uint64_t kSortTileRows = 4096;
+constexpr uint64_t merge_rounds(uint64_t rows) {
+  uint64_t rounds = 0;
+  for (uint64_t run = kSortTileRows; run < rows; run *= 2) ++rounds;
+  return rounds;
+}
+
+// The tiles and each round read and write keys and values once.
+constexpr Traffic merge_sort(uint64_t rows, uint64_t key_width, uint64_t value_width) {
+  return {(1 + merge_rounds(rows)) * rows * 2 * (key_width + value_width), 0};
+}
+
+// One pass of a partitioning that counts first. Keys are counted, then read again with the values and
+// written where they belong. A counter of 4 bytes for each partition and histogram is written, read
+// and written by the scan, and read.
+constexpr Traffic histogram_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                                 uint64_t partitions, uint64_t histograms) {
+  return {rows * (3 * key_width + 2 * value_width) + partitions * histograms * 16, 0};
+}
+
+// One pass of bucket chains: no histogram leaves a block. Row numbers that nothing but their order
+// says are made in the first pass: value_bytes_read is 0 there.
+constexpr Traffic bucket_chain_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
+                                    uint64_t value_bytes_read) {
+  return {rows * (2 * key_width + value_width + value_bytes_read), 0};
 }
 
 // Slots of the global table: a power of two, load at most one half.
@@ -179,6 +232,23 @@ constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t 
   const uint64_t sum = probe_rows * 12;
   const uint64_t expand = probe_rows * 12 + pairs * pair_bytes(with_row_ids);
   return {bounds + sum + expand, 0};
+}
+
+// The same with the upper bounds from a second merge path: both sides' keys are read again, with the
+// lower bounds, instead of a search in the cache.
+constexpr Traffic merge_two_bounds(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                   bool with_row_ids, uint64_t pairs) {
+  const Traffic second = {(build_rows + probe_rows) * key_width + probe_rows * 4, 0};
+  return merge_path(build_rows, probe_rows, key_width, with_row_ids, pairs) + second;
+}
+
+// One bound where build keys turn out to be unique; where they do not, the second merge path writes
+// the counts again.
+constexpr Traffic merge_one_bound(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
+                                  bool with_row_ids, uint64_t pairs, bool unique) {
+  if (unique) return merge_path(build_rows, probe_rows, key_width, with_row_ids, pairs);
+  const Traffic again = {probe_rows * 4, 0};
+  return merge_two_bounds(build_rows, probe_rows, key_width, with_row_ids, pairs) + again;
 }
 
 // One output column: an index and a value are read for each row, the value is written.

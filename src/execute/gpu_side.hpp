@@ -13,21 +13,34 @@
 #include "src/materialize/materialize.hpp"
 #include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
+#include "src/transfer/transfer.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::execute {
 
+// Result columns of one side with names and types, without values.
+std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relation,
+                                                 const std::vector<int32_t>& output_columns);
+
 class GpuSide {
  public:
-  // Transfers the key and the output columns; waits for nothing.
   GpuSide(base::Context& context, const columns::Relation& relation, int32_t key,
           const std::vector<int32_t>& output_columns);
+
+  // Brings the columns; the order of calls is the order on the link. The transport stays until the join is over, and ends before
+  // the side. First what the transform reads: the key, and the payload that moves with it.
+  void bring_transformed(transfer::Transport& transport, const plan::JoinPlan& plan);
+  void bring_payloads(transfer::Transport& transport);
 
   // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition.
   void prepare(const plan::JoinPlan& plan);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
   void find_partitions(int32_t radix_bits);
+  bool is_prepared() const { return is_prepared_; }
+  // For a side that is joined more than once: each payload is moved now and kept (gather transformed), and so are row numbers when
+  // pairs are to be written; the columns as they came are let go.
+  void keep_moved(bool row_numbers);
 
   int32_t key_width() const { return key_.width; }
   const transform::PreparedKeys& prepared() const { return prepared_; }
@@ -35,8 +48,9 @@ class GpuSide {
   match::MatchSide match_side(bool by_position) const;
   kernels::PartitionView partitions() const;
 
-  // Result columns with names and types, without values.
-  std::vector<columns::ResultColumn> empty_columns() const;
+  std::vector<columns::ResultColumn> empty_columns() const {
+    return execute::empty_columns(relation_, output_columns_);
+  }
   // What the null counters are sized by.
   size_t nullable_columns() const;
   bool is_key(size_t output_column) const { return output_columns_[output_column] == key_index_; }
@@ -59,26 +73,50 @@ class GpuSide {
   static constexpr size_t kRowIds =
       SIZE_MAX;  // what the first moved column is when it is not a payload
 
+  // An output column in transformed order.
+  struct Moved {
+    transform::Transformed values;
+    transform::Transformed validity;
+  };
+
+  void await(const columns::DeviceColumn& column) const;
   transform::Transformed move(const transform::PreparedColumn& column) const;
+  Moved move_payload(size_t output_column) const;
+  transform::Transformed move_row_ids() const;
 
   base::Context& context_;
   const columns::Relation& relation_;
   int32_t key_index_;
   const std::vector<int32_t>& output_columns_;
+  transfer::Transport* transport_ = nullptr;
   columns::DeviceColumn key_;
   std::vector<columns::DeviceColumn> payloads_;  // one an output column; empty for the key's
   transform::PreparedKeys prepared_;
   transform::Order order_;
   transform::Transformed ordered_;  // keys, and the first moved column
   size_t first_moved_ = kRowIds;    // which output column that is
+  bool is_prepared_ = false;
+  std::vector<Moved>
+      kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_
+  transform::Transformed kept_row_ids_;
 };
 
 // Whether the match writes transformed positions. Gather-transformed needs them. Gather-untransformed fetches a key output column
 // by them, clustered, and turns them into row numbers afterwards: two clustered reads for an unclustered one.
 bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe);
 
+// A side's keys as the match wants them. bits: of a sort.
+void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side);
+// Every bit of a key: what both sides are sorted by when only one is there, or when looking is dear.
+transform::KeyBits all_bits(const GpuSide& side);
+
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                      GpuSide& probe);
+
+// table: null, or where a global table is kept for further probe sides.
+void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
+                 GpuSide& probe, std::unique_ptr<match::GlobalTable>* table,
+                 output::GrowingPairs& pairs);
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                        GpuSide& probe, output::GrowingPairs& pairs, bool build_left,

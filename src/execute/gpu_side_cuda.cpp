@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "src/base/device.hpp"
-#include "src/transfer/transfer.hpp"
 
 namespace gpujoin::execute {
 
@@ -18,36 +17,85 @@ GpuSide::GpuSide(base::Context& context, const columns::Relation& relation, int3
                  const std::vector<int32_t>& output_columns)
     : context_(context), relation_(relation), key_index_(key), output_columns_(output_columns) {
   base::await(context, relation.ready_event);
-  auto const& columns = relation.columns;
-  key_ = transfer::to_device(context, columns[static_cast<size_t>(key)], relation.rows);
   payloads_.resize(output_columns.size());
-  for (size_t i = 0; i < output_columns.size(); ++i) {
+}
+
+void GpuSide::bring_transformed(transfer::Transport& transport, const plan::JoinPlan& plan) {
+  transport_ = &transport;
+  auto const& columns = relation_.columns;
+  key_ = transport.bring(columns[static_cast<size_t>(key_index_)], relation_.rows);
+  first_moved_ = kRowIds;
+  if (plan.gather != plan::Gather::kTransformed) return;
+  for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
     if (is_key(i)) continue;
-    auto const column = static_cast<size_t>(output_columns[i]);
-    payloads_[i] = transfer::to_device(context, columns[column], relation.rows);
+    first_moved_ = i;
+    payloads_[i] =
+        transport.bring(columns[static_cast<size_t>(output_columns_[i])], relation_.rows);
   }
 }
 
+void GpuSide::bring_payloads(transfer::Transport& transport) {
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    if (is_key(i) || i == first_moved_) continue;
+    auto const column = static_cast<size_t>(output_columns_[i]);
+    payloads_[i] = transport.bring(relation_.columns[column], relation_.rows);
+  }
+}
+
+void GpuSide::await(const columns::DeviceColumn& column) const { transport_->await(column); }
+
 void GpuSide::prepare(const plan::JoinPlan& plan) {
+  await(key_);
+  is_prepared_ = true;
   bool const mixed = plan::partitions(plan.transform);
   prepared_ = transform::prepare_keys(context_, key_, relation_.rows, mixed);
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
   order_ = {plan.transform, bits, plan::passes_of(plan)};
-  first_moved_ = kRowIds;
-  if (plan.gather == plan::Gather::kTransformed) {
-    for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
-      if (!is_key(i)) first_moved_ = i;
-    }
+  if (first_moved_ == kRowIds) {
+    ordered_ = move(transform::row_ids_to_order(context_, prepared_, order_));
+    return;
   }
-  ordered_ = move(first_moved_ == kRowIds
-                      ? transform::prepare_row_ids(context_, prepared_)
-                      : transform::prepare_values(context_, prepared_, payloads_[first_moved_]));
+  await(payloads_[first_moved_]);
+  ordered_ = move(transform::prepare_values(context_, prepared_, payloads_[first_moved_]));
 }
 
 transform::Transformed GpuSide::move(const transform::PreparedColumn& column) const {
   return transform::order_by_key(context_, prepared_, column, order_);
+}
+
+GpuSide::Moved GpuSide::move_payload(size_t output_column) const {
+  columns::DeviceColumn const& column = payloads_[output_column];
+  await(column);
+  Moved moved;
+  if (output_column != first_moved_) {
+    moved.values = move(transform::prepare_values(context_, prepared_, column));
+    moved.values.keys = {};
+  }
+  if (column.validity != nullptr) {
+    moved.validity = move(transform::prepare_validity(context_, prepared_, column));
+    moved.validity.keys = {};
+  }
+  return moved;
+}
+
+transform::Transformed GpuSide::move_row_ids() const {
+  transform::Transformed moved = move(transform::row_ids_to_order(context_, prepared_, order_));
+  moved.keys = {};
+  return moved;
+}
+
+void GpuSide::keep_moved(bool row_numbers) {
+  if (row_numbers && first_moved_ != kRowIds) kept_row_ids_ = move_row_ids();
+  kept_.resize(payloads_.size());
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    if (is_key(i)) continue;
+    kept_[i] = move_payload(i);
+    payloads_[i].data_copy = {};
+    payloads_[i].validity_copy = {};
+    context_.check_cancelled();
+  }
 }
 
 void GpuSide::find_partitions(int32_t radix_bits) {
@@ -76,10 +124,11 @@ match::MatchSide GpuSide::match_side(bool by_position) const {
   return side;
 }
 
-std::vector<columns::ResultColumn> GpuSide::empty_columns() const {
+std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relation,
+                                                 const std::vector<int32_t>& output_columns) {
   std::vector<columns::ResultColumn> result;
-  for (int32_t const index : output_columns_) {
-    columns::ColumnView const& column = relation_.columns[static_cast<size_t>(index)];
+  for (int32_t const index : output_columns) {
+    columns::ColumnView const& column = relation.columns[static_cast<size_t>(index)];
     columns::ResultColumn target;
     target.name = column.name;
     target.arrow_format = column.arrow_format;
@@ -101,6 +150,7 @@ void GpuSide::request_untransformed(columns::ResultColumn* targets,
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
     columns::DeviceColumn const& column = payloads_[i];
+    await(column);
     materialize::Request request;
     request.source.data = column.data;
     request.source.width = column.width;
@@ -118,22 +168,15 @@ void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
     columns::DeviceColumn const& column = payloads_[i];
-    transform::Transformed moved;
-    transform::Transformed moved_validity;
+    Moved moved_now;
+    if (kept_.empty()) moved_now = move_payload(i);
+    Moved const& moved = kept_.empty() ? moved_now : kept_[i];
     materialize::Request request;
     request.target = &targets[i];
     request.source.width = column.width;
-    if (i == first_moved_) {
-      request.source.data = ordered_.values.data();
-    } else {
-      moved = move(transform::prepare_values(context_, prepared_, column));
-      moved.keys = {};
-      request.source.data = moved.values.data();
-    }
+    request.source.data = i == first_moved_ ? ordered_.values.data() : moved.values.values.data();
     if (column.validity != nullptr) {
-      moved_validity = move(transform::prepare_validity(context_, prepared_, column));
-      moved_validity.keys = {};
-      request.source.validity_bytes = bytes_of(moved_validity.values);
+      request.source.validity_bytes = bytes_of(moved.validity.values);
     }
     requests.push_back(request);
     materialize::gather(context_, positions, pairs, requests, null_counts);
@@ -147,8 +190,8 @@ columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs)
   transform::Transformed moved;
   const void* row_ids = ordered_.values.data();
   if (first_moved_ != kRowIds) {
-    moved = move(transform::prepare_row_ids(context_, prepared_));
-    row_ids = moved.values.data();
+    if (!kept_row_ids_.values) moved = move_row_ids();
+    row_ids = kept_row_ids_.values ? kept_row_ids_.values.data() : moved.values.data();
   }
   columns::ResultColumn numbers;
   materialize::NullCounts none(context_, 0);
@@ -186,19 +229,71 @@ bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const
   return few_pairs && (build.has_key_output() || probe.has_key_output());
 }
 
+void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side) {
+  if (!side.is_prepared()) side.prepare(plan);
+  if (plan::partitions(plan.transform)) {
+    side.order(plan, {0, plan.radix_bits});
+    side.find_partitions(plan.radix_bits);
+  } else if (plan::sorts(plan.transform)) {
+    side.order(plan, bits);
+  }
+}
+
+transform::KeyBits all_bits(const GpuSide& side) { return {0, 8 * side.key_width()}; }
+
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                      GpuSide& probe) {
-  if (plan::partitions(plan.transform)) {
-    for (GpuSide* side : {&build, &probe}) {
-      side->order(plan, {0, plan.radix_bits});
-      side->find_partitions(plan.radix_bits);
-    }
-  } else if (plan::sorts(plan.transform)) {
-    transform::KeyBits const bits =
-        transform::varying_bits(context, build.prepared(), probe.prepared());
-    build.order(plan, bits);
-    probe.order(plan, bits);
+  transform::KeyBits bits = all_bits(build);
+  // Looking which bits vary would hold the build side's sort until the probe side's keys are here, or read both over the link: a
+  // pass too many costs less. A sort that compares has no use for them.
+  bool const looks = plan.transform != plan::Transform::kMergeSort &&
+                     plan.transfer != plan::Transfer::kOverlappedCopies &&
+                     plan.transfer != plan::Transfer::kZeroCopy;
+  if (plan::sorts(plan.transform) && looks) {
+    build.prepare(plan);
+    probe.prepare(plan);
+    bits = transform::varying_bits(context, build.prepared(), probe.prepared());
   }
+  transform_side(plan, bits, build);
+  // Without a transform the probe side is prepared by the match, after the build side's table.
+  if (plan.transform != plan::Transform::kNone) transform_side(plan, bits, probe);
+}
+
+void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
+                 GpuSide& probe, std::unique_ptr<match::GlobalTable>* table,
+                 output::GrowingPairs& pairs) {
+  int32_t const key_width = build.key_width();
+  bool const by_position = matches_by_position(plan, build, probe);
+  match::MatchSide const build_keys = build.match_side(by_position);
+  if (plan.match == plan::Match::kGlobalTable) {
+    std::unique_ptr<match::GlobalTable> own;
+    std::unique_ptr<match::GlobalTable>& built = table != nullptr ? *table : own;
+    if (built == nullptr) {
+      built = std::make_unique<match::GlobalTable>(context, key_width, build_keys);
+    }
+    if (!probe.is_prepared()) probe.prepare(plan);
+    built->probe(probe.match_side(by_position), pairs);
+    pairs.finish();
+    return;
+  }
+  if (!probe.is_prepared()) probe.prepare(plan);
+  match::MatchSide const probe_keys = probe.match_side(by_position);
+  switch (plan.match) {
+    case plan::Match::kCoPartitions:
+    case plan::Match::kNestedLoop:
+      match::co_partitions(context, plan, key_width, build_keys, build.partitions(), probe_keys,
+                           probe.partitions(), pairs);
+      break;
+    case plan::Match::kMergePath:
+    case plan::Match::kMergeTwoBounds:
+    case plan::Match::kMergeOneBound:
+      match::merge_path(context, plan, key_width, build_keys, probe_keys, pairs);
+      break;
+    case plan::Match::kGlobalTable:
+    case plan::Match::kRowMultiset:
+      break;
+  }
+  pairs.finish();
 }
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,

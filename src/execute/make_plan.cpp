@@ -9,6 +9,15 @@ namespace gpujoin::execute {
 
 namespace {
 
+// Whether a column that the join reads lies in such memory.
+bool any_column(const columns::Relation& relation, int32_t key,
+                const std::vector<int32_t>& output_columns, base::Memory memory) {
+  auto const lies_there = [&](int32_t column) {
+    return relation.columns[static_cast<size_t>(column)].memory == memory;
+  };
+  return lies_there(key) || std::any_of(output_columns.begin(), output_columns.end(), lies_there);
+}
+
 plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
                               const std::vector<int32_t>& output_columns, bool materialize) {
   columns::ColumnView const& key_column = relation.columns[static_cast<size_t>(key)];
@@ -16,7 +25,8 @@ plan::SideStatistics describe(const columns::Relation& relation, int32_t key,
   side.rows = relation.rows;
   side.key_width = key_column.width;
   side.key_nullable = key_column.validity != nullptr;
-  side.in_host_memory = key_column.memory != base::Memory::kDevice;
+  side.in_host_memory = any_column(relation, key, output_columns, base::Memory::kHost) ||
+                        any_column(relation, key, output_columns, base::Memory::kPinned);
   if (materialize) {
     for (int32_t const column : output_columns) {
       if (column == key) {
@@ -53,7 +63,9 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   request.pairs = join.spec.pairs;
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
-  bool const device_inputs = !request.left.in_host_memory || !request.right.in_host_memory;
+  bool const device_inputs =
+      any_column(*join.left, join.spec.left_key, join.spec.left_columns, base::Memory::kDevice) ||
+      any_column(*join.right, join.spec.right_key, join.spec.right_columns, base::Memory::kDevice);
   if (on_cpu_plan && device_inputs) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
   }

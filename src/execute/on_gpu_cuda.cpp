@@ -6,6 +6,7 @@
 #include "src/base/status.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/gpu_side.hpp"
+#include "src/execute/in_chunks.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/match/match.hpp"
 #include "src/output/growing_pairs.hpp"
@@ -13,37 +14,8 @@
 
 namespace gpujoin::execute {
 
-namespace {
-
-void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
-                 const GpuSide& probe, output::GrowingPairs& pairs) {
-  int32_t const key_width = build.key_width();
-  bool const by_position = matches_by_position(plan, build, probe);
-  match::MatchSide const build_keys = build.match_side(by_position);
-  match::MatchSide const probe_keys = probe.match_side(by_position);
-  switch (plan.match) {
-    case plan::Match::kGlobalTable:
-      match::global_table(context, key_width, build_keys, probe_keys, pairs);
-      break;
-    case plan::Match::kCoPartitions:
-    case plan::Match::kNestedLoop:
-      match::co_partitions(context, plan, key_width, build_keys, build.partitions(), probe_keys,
-                           probe.partitions(), pairs);
-      break;
-    case plan::Match::kMergePath:
-    case plan::Match::kMergeTwoBounds:
-    case plan::Match::kMergeOneBound:
-      match::merge_path(context, plan, key_width, build_keys, probe_keys, pairs);
-      break;
-    case plan::Match::kRowMultiset:
-      break;
-  }
-  pairs.finish();
-}
-
-}  // namespace
-
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
+  if (join.choice.plan.transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
   base::Context& context = *join.context;
   plan::JoinPlan const& plan = join.choice.plan;
   bool const build_left = plan.build_side == plan::Side::kLeft;
@@ -54,16 +26,23 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   GpuSide right(context, *join.right, join.spec.right_key, join.spec.right_columns);
   GpuSide& build = build_left ? left : right;
   GpuSide& probe = build_left ? right : left;
+  // After the sides, so that it is gone before their memory is.
+  auto const transport = transfer::make_transport(context, plan.transfer);
+  build.bring_transformed(*transport, plan);
+  probe.bring_transformed(*transport, plan);
+  build.bring_payloads(*transport);
+  probe.bring_payloads(*transport);
+
+  columns::StageStatistics& transfer = result.statistics.stages.back();
+  if (plan.transfer != plan::Transfer::kNone) transfer.technique = plan::to_text(plan.transfer);
 
   clock.begin("transform");
-  build.prepare(plan);
-  probe.prepare(plan);
   transform_sides(context, plan, build, probe);
 
   clock.begin("match");
   output::GrowingPairs pairs(context,
                              static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)));
-  match_sides(context, plan, build, probe, pairs);
+  match_sides(context, plan, build, probe, nullptr, pairs);
 
   clock.begin("materialize");
   result.memory = base::Memory::kDevice;

@@ -14,9 +14,14 @@ namespace gpujoin::execute {
 
 class StageClock {
  public:
+  // What progress counts: of a path in parts, the steps before this part, and of all parts.
+  struct Steps {
+    int64_t before = 0;
+    int64_t total = 4;  // the stages of the path
+  };
   // predicted: of the plan, stages with the names that begin is called with; their techniques and bytes are reported.
   StageClock(base::Context& context, const std::vector<plan::StageCost>& predicted,
-             std::vector<columns::StageStatistics>& stages);
+             std::vector<columns::StageStatistics>& stages, Steps steps = {0, 4});
   // Ends the stage before and starts one; reports progress and checks for cancellation.
   void begin(const char* stage);
   // Ends the last stage, waits for the stream and reads the times.
@@ -28,6 +33,7 @@ class StageClock {
   base::Context& context_;
   const std::vector<plan::StageCost>& predicted_;
   std::vector<columns::StageStatistics>& stages_;
+  Steps steps_;
   size_t events_ = 0;
 };
 

@@ -4,13 +4,9 @@
 
 namespace gpujoin::execute {
 
-namespace {
-constexpr int64_t kStages = 4;  // of the path; what progress counts
-}
-
 StageClock::StageClock(base::Context& context, const std::vector<plan::StageCost>& predicted,
-                       std::vector<columns::StageStatistics>& stages)
-    : context_(context), predicted_(predicted), stages_(stages) {}
+                       std::vector<columns::StageStatistics>& stages, Steps steps)
+    : context_(context), predicted_(predicted), stages_(stages), steps_(steps) {}
 
 void StageClock::record() {
   std::vector<cudaEvent_t>& events = context_.device->events;
@@ -23,7 +19,7 @@ void StageClock::record() {
 }
 
 void StageClock::begin(const char* stage) {
-  context_.step(stage, static_cast<int64_t>(stages_.size()), kStages);
+  context_.step(stage, steps_.before + static_cast<int64_t>(stages_.size()), steps_.total);
   record();
   columns::StageStatistics statistics;
   statistics.stage = stage;
@@ -48,7 +44,8 @@ void StageClock::finish() {
                 "reading a stage's time");
     stages_[i].milliseconds = static_cast<double>(milliseconds);
   }
-  context_.step("done", kStages, kStages);
+  int64_t const done = steps_.before + static_cast<int64_t>(stages_.size());
+  context_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
 }
 
 }  // namespace gpujoin::execute

@@ -17,7 +17,6 @@ namespace {
 
 using base::check;
 using base::grid_of;
-using base::Memory;
 using base::stream_of;
 using kernels::kStreamThreads;
 using kernels::kStreamTile;
@@ -60,10 +59,12 @@ Groups group_rows(base::Context& context, const kernels::GlobalTable<Key>& table
   base::Pool& pool = *context.device_pool;
   uint64_t const entries = uint64_t{build.rows} + 1;
   Groups groups;
-  base::Buffer const counts = pool.allocate_rows<uint32_t>(Memory::kDevice, entries, "key counts");
+  base::Buffer const counts =
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, entries, "key counts");
   base::Buffer const representatives =
-      pool.allocate_rows<uint32_t>(Memory::kDevice, build.rows, "representatives");
-  base::Buffer const ranks = pool.allocate_rows<uint32_t>(Memory::kDevice, build.rows, "ranks");
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, build.rows, "representatives");
+  base::Buffer const ranks =
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, build.rows, "ranks");
   check(cudaMemsetAsync(counts.data(), 0, counts.bytes(), stream_of(context)),
         "starting the key counts");
   unsigned const grid = grid_of(build.rows, kStreamTile);
@@ -72,17 +73,17 @@ Groups group_rows(base::Context& context, const kernels::GlobalTable<Key>& table
       ranks.as<uint32_t>());
   check(cudaGetLastError(), "grouping rows by key");
 
-  groups.offsets = pool.allocate_rows<uint32_t>(Memory::kDevice, entries, "group offsets");
+  groups.offsets = pool.allocate_rows<uint32_t>(base::Memory::kDevice, entries, "group offsets");
   size_t bytes = 0;
   check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, counts.as<uint32_t>(),
                                       groups.offsets.as<uint32_t>(), entries, stream_of(context)),
         "sizing the sum of key counts");
-  base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "scan storage");
+  base::Buffer const storage = pool.allocate(base::Memory::kDevice, bytes, "scan storage");
   check(cub::DeviceScan::ExclusiveSum(storage.data(), bytes, counts.as<uint32_t>(),
                                       groups.offsets.as<uint32_t>(), entries, stream_of(context)),
         "summing key counts");
 
-  groups.rows = pool.allocate_rows<uint32_t>(Memory::kDevice, build.rows, "grouped rows");
+  groups.rows = pool.allocate_rows<uint32_t>(base::Memory::kDevice, build.rows, "grouped rows");
   kernels::place_rows_kernel<<<grid, kStreamThreads, 0, stream_of(context)>>>(
       representatives.as<uint32_t>(), ranks.as<uint32_t>(), groups.offsets.as<uint32_t>(),
       build.row_ids, build.rows, groups.rows.as<uint32_t>());
@@ -95,9 +96,9 @@ void probe_groups(base::Context& context, const kernels::GlobalTable<Key>& table
                   const Groups& groups, const MatchSide& probe, output::GrowingPairs& pairs) {
   base::Pool& pool = *context.device_pool;
   base::Buffer const lower =
-      pool.allocate_rows<uint32_t>(Memory::kDevice, probe.rows, "first matches");
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, probe.rows, "first matches");
   base::Buffer const counts =
-      pool.allocate_rows<uint32_t>(Memory::kDevice, uint64_t{probe.rows} + 1, "match counts");
+      pool.allocate_rows<uint32_t>(base::Memory::kDevice, uint64_t{probe.rows} + 1, "match counts");
   kernels::find_ranges_kernel<Key>
       <<<grid_of(probe.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
           table, groups.offsets.as<uint32_t>(), static_cast<const Key*>(probe.keys), probe.rows,
@@ -108,39 +109,70 @@ void probe_groups(base::Context& context, const kernels::GlobalTable<Key>& table
                 groups.rows.as<uint32_t>(), probe.row_ids, pairs);
 }
 
-template <typename Key>
-void run(base::Context& context, const MatchSide& build, const MatchSide& probe,
-         output::GrowingPairs& pairs) {
-  base::Pool& pool = *context.device_pool;
-  // Twice as many slots as rows, so that every probe sequence ends, and soon.
-  uint64_t const slots = base::traffic::global_table_slots(build.rows);
-  base::Buffer const table_memory =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, slots, "the hash table");
-  base::Buffer const flag = pool.allocate_rows<uint32_t>(Memory::kDevice, 1, "the duplicates flag");
-  check(cudaMemsetAsync(table_memory.data(), 0xff, slots * sizeof(unsigned long long),
-                        stream_of(context)),
-        "clearing the hash table");
-  check(cudaMemsetAsync(flag.data(), 0, sizeof(uint32_t), stream_of(context)),
-        "clearing the duplicates flag");
+}  // namespace
 
-  kernels::GlobalTable<Key> const table{table_memory.as<unsigned long long>(), slots - 1,
-                                        flag.as<uint32_t>(), static_cast<const Key*>(build.keys)};
-  kernels::build_global_table_kernel<Key>
-      <<<grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(table,
-                                                                                    build.rows);
-  check(cudaGetLastError(), "building the hash table");
-  if (probe_unique(context, table, build, probe, pairs)) return;
-  context.check_cancelled();
-  probe_groups(context, table, group_rows(context, table, build), probe, pairs);
+struct GlobalTable::Memory {
+  base::Context& context;
+  int32_t key_width = 0;
+  MatchSide build;
+  uint64_t slot_count = 0;
+  base::Buffer slots;
+  base::Buffer has_duplicates;
+  Groups groups;  // of duplicates, made by the first probe
+
+  template <typename Key>
+  kernels::GlobalTable<Key> view() const {
+    return {slots.as<unsigned long long>(), slot_count - 1, has_duplicates.as<uint32_t>(),
+            static_cast<const Key*>(build.keys)};
+  }
+
+  template <typename Key>
+  void insert_keys() {
+    base::Pool& pool = *context.device_pool;
+    cudaStream_t const stream = stream_of(context);
+    // Twice as many slots as rows, so that every probe sequence ends, and soon.
+    slot_count = base::traffic::global_table_slots(build.rows);
+    slots =
+        pool.allocate_rows<unsigned long long>(base::Memory::kDevice, slot_count, "the hash table");
+    has_duplicates = pool.allocate_rows<uint32_t>(base::Memory::kDevice, 1, "the duplicates flag");
+    check(cudaMemsetAsync(slots.data(), 0xff, slot_count * sizeof(unsigned long long), stream),
+          "clearing the hash table");
+    check(cudaMemsetAsync(has_duplicates.data(), 0, sizeof(uint32_t), stream),
+          "clearing the duplicates flag");
+    kernels::build_global_table_kernel<Key>
+        <<<grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream>>>(view<Key>(), build.rows);
+    check(cudaGetLastError(), "building the hash table");
+  }
+
+  template <typename Key>
+  void probe_keys(const MatchSide& probe, output::GrowingPairs& pairs) {
+    kernels::GlobalTable<Key> const table = view<Key>();
+    if (!groups.rows) {
+      if (probe_unique(context, table, build, probe, pairs)) return;
+      context.check_cancelled();
+      groups = group_rows(context, table, build);
+    }
+    probe_groups(context, table, groups, probe, pairs);
+  }
+};
+
+GlobalTable::GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build)
+    : memory_(new Memory{context, key_width, build, 0, {}, {}, {}}) {
+  if (build.rows == 0) return;
+  base::with_key_type(key_width, [&](auto zero) { memory_->insert_keys<decltype(zero)>(); });
 }
 
-}  // namespace
+GlobalTable::~GlobalTable() = default;
+
+void GlobalTable::probe(const MatchSide& probe, output::GrowingPairs& pairs) {
+  if (memory_->build.rows == 0 || probe.rows == 0) return;
+  base::with_key_type(memory_->key_width,
+                      [&](auto zero) { memory_->probe_keys<decltype(zero)>(probe, pairs); });
+}
 
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs) {
-  if (build.rows == 0 || probe.rows == 0) return;
-  base::with_key_type(key_width,
-                      [&](auto zero) { run<decltype(zero)>(context, build, probe, pairs); });
+  GlobalTable(context, key_width, build).probe(probe, pairs);
 }
 
 }  // namespace gpujoin::match

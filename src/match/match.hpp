@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "kernels/match/partition_view.hpp"
 #include "src/base/context.hpp"
@@ -17,7 +18,19 @@ struct MatchSide {
   const uint32_t* row_ids = nullptr;  // [rows] what to write for a position; null: the position
 };
 
-// Non-partitioned: one hash table in device memory.
+// Non-partitioned: one hash table in device memory, built once and probed any number of times. The build side's memory stays.
+class GlobalTable {
+ public:
+  GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build);
+  ~GlobalTable();
+  void probe(const MatchSide& probe, output::GrowingPairs& pairs);
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+// The same for one probe side.
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs);
 

@@ -174,11 +174,13 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", reason.c_str());
 }
 
-// Of columns that are on the device already, nothing is to transfer whatever is named.
+// Of columns that are on the device already, nothing is to transfer whatever is named, but for
+// chunks, whose results go to host memory wherever the columns are.
 Transfer transfer_of(const PlanRequest& request, Device device) {
   const bool to_copy = request.left.in_host_memory || request.right.in_host_memory;
-  if (device == Device::kCpu || !to_copy) return Transfer::kNone;
   const int32_t named = request.options.transfer;
+  const bool chunks = named == GPUJOIN_TRANSFER_PROBE_CHUNKS;
+  if (device == Device::kCpu || !(to_copy || chunks)) return Transfer::kNone;
   return named > GPUJOIN_TRANSFER_NONE ? static_cast<Transfer>(named) : Transfer::kExplicitCopies;
 }
 

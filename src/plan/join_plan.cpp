@@ -35,9 +35,7 @@ using Reason = std::optional<std::string>;
 
 // Leaves as they are built.
 Reason why_not_built(const JoinPlan& plan) {
-  const bool built = plan.transform <= Transform::kRadixSort &&
-                     (plan.match <= Match::kMergePath || joins_partitions(plan.match)) &&
-                     plan.transfer <= Transfer::kExplicitCopies;
+  const bool built = plan.match != Match::kRowMultiset;
   if (built) return std::nullopt;
   return "one of the techniques is not built yet";
 }
@@ -77,6 +75,14 @@ Reason why_match_illegal(const JoinPlan& plan) {
     return base::text(
         "match=%s finds keys wherever they are: transform=%s would be wasted, name transform=none",
         to_text(plan.match), to_text(plan.transform));
+  }
+  return std::nullopt;
+}
+
+Reason why_transfer_illegal(const JoinPlan& plan) {
+  if (plan.transfer == Transfer::kProbeChunks && plan.match == Match::kRowMultiset) {
+    return "transfer=probe_chunks keeps a build side between chunks, and match=row_multiset keeps "
+           "none";
   }
   return std::nullopt;
 }
@@ -233,8 +239,9 @@ Reason why_illegal(const JoinPlan& plan) {
   if (plan.device == Device::kCpu) {
     if (auto reason = why_cpu_illegal(plan)) return reason;
   }
-  for (const auto why : {why_not_built, why_match_illegal, why_output_illegal, why_skew_illegal,
-                         why_gather_illegal, why_numbers_illegal}) {
+  for (const auto why :
+       {why_gather_illegal, why_match_illegal, why_transfer_illegal, why_output_illegal,
+        why_skew_illegal, why_numbers_illegal, why_not_built}) {
     if (auto reason = why(plan)) return reason;
   }
   return std::nullopt;

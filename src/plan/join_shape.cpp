@@ -95,7 +95,8 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   const uint64_t pairs = shape.pairs * base::traffic::kPairBytes;
   const uint64_t columns = shape.pairs * (gathered_width(true) + gathered_width(false));
   uint64_t copies = 0;
-  if (plan.transfer == Transfer::kExplicitCopies) {
+  const bool copied = plan.transfer != Transfer::kNone && plan.transfer != Transfer::kZeroCopy;
+  if (copied) {
     for (const SideStatistics* side : {&shape.build, &shape.probe}) {
       if (side->in_host_memory) copies += input_bytes(*side);
     }

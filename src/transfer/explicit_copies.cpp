@@ -3,6 +3,7 @@
 // Paper    the baseline that Rui & Tu 2017, section 3.4, and Paul et al. 2020 overlap with computation
 // Moves    |column| + |validity| over the host link     (traffic::host_copy)
 #include "src/base/copy.hpp"
+#include "src/base/device.hpp"
 #include "src/base/status.hpp"
 #include "src/transfer/transfer.hpp"
 
@@ -17,15 +18,30 @@ base::Buffer copy_to_device(base::Context& context, const void* source, base::Me
   return target;
 }
 
+class ExplicitCopies final : public Transport {
+ public:
+  explicit ExplicitCopies(base::Context& context) : context_(context) {}
+  ~ExplicitCopies() override {
+    // Of a join that failed, copies from page-locked memory may still be on the link. A failure here is a lost device, which the
+    // next checked call reports.
+    if (copied_) cudaStreamSynchronize(base::stream_of(context_));
+    cudaGetLastError();
+  }
+  columns::DeviceColumn bring(const columns::ColumnView& column, int64_t rows) override {
+    copied_ = copied_ || column.memory != base::Memory::kDevice;
+    return to_device(context_, column, rows);
+  }
+
+ private:
+  base::Context& context_;
+  bool copied_ = false;
+};
+
 }  // namespace
 
 columns::DeviceColumn to_device(base::Context& context, const columns::ColumnView& column,
                                 int64_t rows) {
-  columns::DeviceColumn device;
-  device.width = column.width;
-  device.data = column.data;
-  device.validity = column.validity;
-  device.validity_bit_offset = column.validity_bit_offset;
+  columns::DeviceColumn device = in_place(column);
   if (column.memory == base::Memory::kDevice || rows == 0) return device;
 
   std::string const what = "the device copy of column '" + column.name + "'";
@@ -34,15 +50,17 @@ columns::DeviceColumn to_device(base::Context& context, const columns::ColumnVie
   device.data_copy = copy_to_device(context, column.data, column.memory, bytes, what);
   device.data = device.data_copy.data();
   if (column.validity != nullptr) {
-    int64_t const first_byte = column.validity_bit_offset / 8;
-    device.validity_bit_offset = column.validity_bit_offset % 8;
-    uint64_t const validity_bytes =
-        static_cast<uint64_t>((device.validity_bit_offset + rows + 7) / 8);
+    ValidityBytes const validity = validity_bytes(column, 0, rows);
     device.validity_copy =
-        copy_to_device(context, column.validity + first_byte, column.memory, validity_bytes, what);
+        copy_to_device(context, validity.first, column.memory, validity.bytes, what);
     device.validity = device.validity_copy.as<uint8_t>();
+    device.validity_bit_offset = validity.bit_offset;
   }
   return device;
+}
+
+std::unique_ptr<Transport> explicit_copies(base::Context& context) {
+  return std::make_unique<ExplicitCopies>(context);
 }
 
 }  // namespace gpujoin::transfer

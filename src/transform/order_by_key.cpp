@@ -1,5 +1,7 @@
 // order_by_key.cpp: keys and one column to transformed order.
 #include "src/base/launch.hpp"
+#include "src/transform/merge_sort.hpp"
+#include "src/transform/partitioning.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
@@ -36,10 +38,27 @@ Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
     case plan::Transform::kRadixOnesweep:
     case plan::Transform::kRadixSort:
       return radix_ordered(context, keys, column, order.bits);
+    case plan::Transform::kMergeSort:
+      return merge_sorted(context, keys, column);
+    case plan::Transform::kHistogramThread:
+    case plan::Transform::kHistogramWarp:
+    case plan::Transform::kHistogramBlock:
+      return histogram_partition(context, keys, column, order);
+    case plan::Transform::kBucketChains:
+      return bucket_chains(context, keys, column, order);
     default:
       base::fail(GPUJOIN_ERROR_INTERNAL, "transform=%s orders nothing",
                  plan::to_text(order.technique));
   }
+}
+
+PreparedColumn row_ids_to_order(base::Context& context, const PreparedKeys& keys,
+                                const Order& order) {
+  bool const numbered = order.technique == plan::Transform::kBucketChains;
+  if (!numbered || keys.source_rows != nullptr) return prepare_row_ids(context, keys);
+  PreparedColumn column;
+  column.width = sizeof(uint32_t);
+  return column;
 }
 
 }  // namespace gpujoin::transform

@@ -6,10 +6,10 @@
 #include "kernels/transform/partition_offsets.cuh"
 #include "kernels/transform/prepare_rows.cuh"
 #include "kernels/transform/varying_bits.cuh"
-#include "kernels/wide.hpp"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/transform/transform.hpp"
+#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -128,27 +128,10 @@ PreparedColumn prepare_values(base::Context& context, const PreparedKeys& keys,
       Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
       "prepared payload");
   prepared.data = prepared.copy.data();
-  auto const launch = [&](auto zero) {
+  with_value_type(column.width, [&](auto zero) {
     launch_prepare<decltype(zero), false>(context, column.data, keys.source_rows, keys.rows,
                                           prepared.copy.data(), nullptr);
-  };
-  switch (column.width) {
-    case 1:
-      launch(uint8_t{});
-      break;
-    case 2:
-      launch(uint16_t{});
-      break;
-    case 4:
-      launch(uint32_t{});
-      break;
-    case 8:
-      launch(uint64_t{});
-      break;
-    default:
-      launch(kernels::Wide{});
-      break;
-  }
+  });
   return prepared;
 }
 

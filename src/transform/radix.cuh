@@ -9,9 +9,9 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "kernels/wide.hpp"
 #include "src/base/device.hpp"
 #include "src/transform/transform.hpp"
+#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -39,19 +39,9 @@ void radix_order_of(base::Context& context, const Key* keys, Key* keys_out, cons
 template <typename Key>
 void radix_order(base::Context& context, const Key* keys, Key* keys_out, const void* values,
                  void* values_out, int32_t value_width, uint32_t rows, KeyBits bits) {
-  switch (value_width) {
-    case 1:
-      return radix_order_of<Key, uint8_t>(context, keys, keys_out, values, values_out, rows, bits);
-    case 2:
-      return radix_order_of<Key, uint16_t>(context, keys, keys_out, values, values_out, rows, bits);
-    case 4:
-      return radix_order_of<Key, uint32_t>(context, keys, keys_out, values, values_out, rows, bits);
-    case 8:
-      return radix_order_of<Key, uint64_t>(context, keys, keys_out, values, values_out, rows, bits);
-    default:
-      return radix_order_of<Key, kernels::Wide>(context, keys, keys_out, values, values_out, rows,
-                                                bits);
-  }
+  with_value_type(value_width, [&](auto value) {
+    radix_order_of<Key, decltype(value)>(context, keys, keys_out, values, values_out, rows, bits);
+  });
 }
 
 }  // namespace gpujoin::transform

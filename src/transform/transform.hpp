@@ -74,6 +74,10 @@ struct Transformed {
 };
 Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
                          const PreparedColumn& column, const Order& order);
+// The original row numbers as the column that order_by_key moves. Bucket chains number rows that
+// were all kept as they read them: nothing is written, and data stays null.
+PreparedColumn row_ids_to_order(base::Context& context, const PreparedKeys& keys,
+                                const Order& order);
 
 // First position of each of 2^bits partitions, and the end: [2^bits + 1] uint32. Of keys whose
 // partitions are contiguous.

@@ -31,6 +31,52 @@ TEST(Traffic, BitsAreRoundedUpToPasses) {
   EXPECT_EQ(radix_passes(64), 8U);
 }
 
+TEST(Traffic, AMergeSortMovesEverythingOncePerRoundAndOnceForTheTiles) {
+  EXPECT_EQ(merge_rounds(0), 0U);
+  EXPECT_EQ(merge_rounds(4096), 0U);
+  EXPECT_EQ(merge_rounds(4097), 1U);
+  EXPECT_EQ(merge_rounds(8192), 1U);
+  EXPECT_EQ(merge_rounds(8193), 2U);
+  EXPECT_EQ(merge_rounds(kBuild), 15U);
+  EXPECT_EQ(merge_rounds(0xfffffffe), 20U);
+  EXPECT_EQ(merge_sort(4096, 4, 16).bytes(), 4096U * 40);
+  EXPECT_EQ(merge_sort(5000, 8, 4).bytes(), 2U * 5000 * 24);
+  // 16 times 16 bytes a row, where a radix sort of 32 bits moves 68.
+  EXPECT_EQ(merge_sort(kBuild, 4, 4).bytes(), kBuild * 256);
+}
+
+TEST(Traffic, AHistogramPassReadsKeysTwiceAndItsCountersTwice) {
+  EXPECT_EQ(histogram_pass(kBuild, 4, 4, 0, 0).bytes(), kBuild * 20);
+  // 256 partitions and a histogram for each 8192 rows: half a byte a row.
+  EXPECT_EQ(histogram_pass(kBuild, 4, 4, 256, kBuild / 8192).bytes(), kBuild * 20 + kBuild / 2);
+  EXPECT_EQ(histogram_pass(10, 8, 16, 0, 0).bytes(), 10U * (24 + 32));
+}
+
+TEST(Traffic, ABucketChainPassReadsAndWritesOnce) {
+  EXPECT_EQ(bucket_chain_pass(kBuild, 4, 4, 4), radix_pass(kBuild, 4, 4));
+  EXPECT_EQ(bucket_chain_pass(kBuild, 4, 4, 0).bytes(), kBuild * 12);
+}
+
+TEST(Traffic, PageableMemoryIsReadTwiceAndWrittenOnceOnTheHost) {
+  EXPECT_EQ(staged_copy(kBuild, 4).bytes(), 3 * host_copy(kBuild, 4).bytes());
+}
+
+TEST(Traffic, ManagedMemoryMigratesInWholePages) {
+  EXPECT_EQ(page_migration(1, 1).bytes(), 65536U);
+  EXPECT_EQ(page_migration(16384, 4).bytes(), 65536U);
+  EXPECT_EQ(page_migration(16385, 4).bytes(), 2U * 65536);
+  EXPECT_EQ(page_migration(0, 4).bytes(), 0U);
+}
+
+TEST(Traffic, ZeroCopyReadsAsOftenAsKernelsDo) {
+  EXPECT_EQ(zero_copy(100, 4, 2, 0).bytes(), 800U);
+  EXPECT_EQ(zero_copy(100, 4, 0, 10), (Traffic{0, 320}));
+}
+
+TEST(Traffic, ChunksCrossTheLinkBothWays) {
+  EXPECT_EQ(probe_chunks(kProbe, 8, kProbe, 12).bytes(), kProbe * 20);
+}
+
 TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(0), 2U);
   EXPECT_EQ(global_table_slots(1), 2U);
@@ -97,6 +143,16 @@ TEST(Traffic, MergePathReadsKeysTwiceAndWritesBoundsForEachProbeRow) {
   EXPECT_EQ(global_table_group(100, 1000, 4, 5000).streamed, 100U * 36 + 1000 * 36 + 5000 * 12);
   EXPECT_EQ(merge_path(100, 1000, 4, false, 0).bytes(), 1100U * 4 + 1000 * 32);
   EXPECT_EQ(merge_path(100, 1000, 4, true, 10).bytes(), 1100U * 4 + 1000 * 32 + 160);
+}
+
+TEST(Traffic, ASecondMergePathReadsKeysAndLowerBoundsAgain) {
+  const Traffic one = merge_one_bound(100, 1000, 4, true, 10, true);
+  EXPECT_EQ(one, merge_path(100, 1000, 4, true, 10));
+  const Traffic two = merge_two_bounds(100, 1000, 4, true, 10);
+  EXPECT_EQ(two.bytes() - one.bytes(), 1100U * 4 + 1000 * 4);
+  // Duplicates where keys were hoped to be unique: counts are written twice.
+  EXPECT_EQ(merge_one_bound(100, 1000, 8, false, 10, false).bytes(),
+            merge_two_bounds(100, 1000, 8, false, 10).bytes() + 1000 * 4);
 }
 
 TEST(Traffic, ARandomGatherMovesSectors) {

@@ -1,38 +1,12 @@
 // explicit_copies_cuda_test.cpp: columns where the device can read them.
 #include "src/transfer/transfer.hpp"
 #include "tests/gpu_fixture.hpp"
+#include "tests/transfer/host_views.hpp"
 
 namespace gpujoin::tests {
 namespace {
 
 using Transfer = GpuTest;
-
-columns::ColumnView view_of(const HostColumn& column, base::Memory memory) {
-  columns::ColumnView view;
-  view.type = column.type;
-  view.width = column.width;
-  view.data = column.data.data();
-  if (!column.bits.empty()) {
-    view.validity = column.bits.data();
-    view.validity_bit_offset = column.bit_offset;
-  }
-  view.memory = memory;
-  view.name = "price";
-  return view;
-}
-
-// What the device reads as validity, one byte a row.
-std::vector<unsigned char> valid_rows(base::Context& context, const columns::DeviceColumn& column,
-                                      size_t rows) {
-  size_t const offset = static_cast<size_t>(column.validity_bit_offset);
-  std::vector<uint8_t> const bits =
-      download<uint8_t>(context, column.validity, (offset + rows + 7) / 8);
-  std::vector<unsigned char> valid(rows);
-  for (size_t row = 0; row < rows; ++row) {
-    valid[row] = bits[(offset + row) / 8] >> ((offset + row) % 8) & 1;
-  }
-  return valid;
-}
 
 TEST_F(Transfer, PageableColumnsArriveByteForByte) {
   for (int32_t width : {1, 2, 4, 8, 16}) {

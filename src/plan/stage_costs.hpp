@@ -1,0 +1,53 @@
+// stage_costs.hpp: what each stage moves and how long that takes.
+//
+// A stage's bytes come from traffic.hpp. Its seconds are the largest of what its resources take
+// (streamed bytes, random accesses, rows through the SMs); launches are counted apart.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "src/base/traffic.hpp"
+#include "src/plan/choose_plan.hpp"
+#include "src/plan/join_shape.hpp"
+
+namespace gpujoin::plan {
+
+// Rows for which a table in shared memory has room, of either key width.
+inline constexpr int64_t kPartitionRoom = 4096;
+
+struct Cost {
+  base::traffic::Traffic moved;
+  double seconds = 0;
+  int32_t launches = 0;
+  Cost& operator+=(const Cost& more) {
+    moved += more.moved;
+    seconds += more.seconds;
+    launches += more.launches;
+    return *this;
+  }
+};
+
+double per_second(double amount, double rate);
+double stream_seconds(const base::traffic::Traffic& moved, const base::DeviceFacts& facts);
+Cost streamed(const base::traffic::Traffic& moved, int32_t launches,
+              const base::DeviceFacts& facts);
+// Seconds of random accesses to a table, part of which stays in L2.
+double random_seconds(double count, uint64_t table_bytes, double dram_rate, double l2_rate,
+                      const base::DeviceFacts& facts);
+double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts);
+
+// Host columns to the device.
+Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
+// One side's keys, in the order that the match wants, with the first column that moves along.
+Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
+                    const base::DeviceFacts& facts);
+// Wu et al. 2024, Algorithm 1: each further payload is moved by the same keys just before its
+// gather.
+Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
+                          const base::DeviceFacts& facts);
+Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
+Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
+                 const base::DeviceFacts& facts);
+
+}  // namespace gpujoin::plan

@@ -1,0 +1,13 @@
+// host_copies.hpp: copies within host memory, by as many threads as it takes.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/context.hpp"
+
+namespace gpujoin::transfer {
+
+// Returns when the copy is complete. Throws CANCELLED.
+void copy_on_host(base::Context& context, void* target, const void* source, uint64_t bytes);
+
+}  // namespace gpujoin::transfer

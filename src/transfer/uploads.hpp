@@ -1,0 +1,87 @@
+// uploads.hpp: copies from host memory on a stream of their own, in the order they are asked for.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "kernels/tuning.hpp"
+#include "src/base/context.hpp"
+#include "src/base/device.hpp"
+#include "src/base/memory.hpp"
+
+namespace gpujoin::transfer {
+
+// What the way back has in common with the way there.
+using kernels::kResultPieceBytes;
+using kernels::kStagingThreads;
+
+// Page-locked memory is copied by the link's engine alone. Pageable memory is brought to page-locked pieces by threads while
+// earlier pieces are on the link; they are started when the first such copy is asked for.
+class Uploads {
+ public:
+  explicit Uploads(base::Context& context);
+  // Abandons what has not begun and waits for what has: afterwards nothing reads the sources or writes the targets.
+  ~Uploads();
+  Uploads(const Uploads&) = delete;
+  Uploads& operator=(const Uploads&) = delete;
+
+  struct Segment {
+    void* target = nullptr;  // device memory; a block of the pool may have just been allocated
+    const void* source = nullptr;
+    uint64_t bytes = 0;
+  };
+  // A number for await, of all segments together.
+  uint64_t copy(const std::vector<Segment>& segments);
+
+  // The context's stream waits for the copy. The calling thread waits until the last piece is queued, and no longer. Throws what
+  // went wrong in the threads, and CANCELLED. A number that was awaited before costs nothing.
+  void await(uint64_t number);
+
+ private:
+  struct Copy;
+  struct Piece {
+    Copy* copy = nullptr;
+    void* target = nullptr;
+    const std::byte* source = nullptr;
+    uint64_t bytes = 0;
+  };
+  struct Copy {
+    base::Event arrived;
+    uint64_t unqueued = 0;  // pieces that are not on the stream yet
+  };
+
+  void stage(const Segment& segment, Copy* copy);
+  void start_threads();
+  struct Worker;
+  void work(const std::stop_token& stop, Worker& worker);
+  bool next_piece(const std::stop_token& stop, Piece* piece);
+
+  base::Context& context_;
+  cudaStream_t stream_;
+  base::Event blocks_free_;
+  uint64_t last_number_ = 0;
+  bool sources_ready_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable_any work_to_do_;
+  std::condition_variable queued_;
+  std::deque<Piece> pieces_;
+  std::map<uint64_t, std::unique_ptr<Copy>> copies_;  // not awaited yet
+  cudaError_t failure_ = cudaSuccess;
+
+  struct Worker {
+    base::Buffer staging;  // kStagingSlots pieces
+    std::array<base::Event, kernels::kStagingSlots> sent;
+  };
+  std::deque<Worker> workers_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace gpujoin::transfer
