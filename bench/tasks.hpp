@@ -93,6 +93,8 @@ struct Values {
 // The columns of one side, or of it in the output.
 struct Columns {
   Values key;
+  int more_key_count = 0;
+  Values more_keys[kMaxKeys - 1];
   int payload_count = 0;
   Values payloads[kMaxPayloads];
 };
@@ -127,6 +129,7 @@ struct FillBuild {
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
     const uint64_t key = workload.key_of(workload.build_index(row));
     build.key.store(row, key);
+    for (int i = 0; i < build.more_key_count; ++i) build.more_keys[i].store(row, more_key(key, i));
     for (int column = 0; column < build.payload_count; ++column) {
       build.payloads[column].store(row, build_payload(key, column, build_low_byte(row, column)));
     }
@@ -137,7 +140,9 @@ struct FillProbe {
   Workload workload;
   Columns probe;
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
-    probe.key.store(row, workload.key_of(workload.probe_index(row)));
+    const uint64_t key = workload.key_of(workload.probe_index(row));
+    probe.key.store(row, key);
+    for (int i = 0; i < probe.more_key_count; ++i) probe.more_keys[i].store(row, more_key(key, i));
     for (int column = 0; column < probe.payload_count; ++column) {
       probe.payloads[column].store(row, probe_payload(row, column));
     }
@@ -182,14 +187,17 @@ struct ExpectProbe {
   }
 };
 
-// Output columns: R's payloads, S's key and payloads.
+// Output columns: R's payloads, S's keys and payloads.
 struct CheckColumns {
   Workload workload;
-  Columns build;  // without the key
+  Columns build;  // without the keys
   Columns probe;
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums& sums) const {
     const uint64_t key = probe.key.load(row);
     bool is_right = workload.index_of(key) < workload.distinct;
+    for (int i = 0; i < probe.more_key_count; ++i) {
+      is_right &= probe.more_keys[i].holds(row, more_key(key, i));
+    }
     for (int column = 0; column < build.payload_count; ++column) {
       const Values& values = build.payloads[column];
       is_right &= values.holds(row, build_payload(key, column, values.load(row)));
