@@ -234,8 +234,8 @@ Reason why_illegal(const JoinPlan& plan) {
   if (plan.device == Device::kCpu) {
     if (auto reason = why_cpu_illegal(plan)) return reason;
   }
-  for (const auto why : {why_not_built, why_match_illegal, why_output_illegal, why_skew_illegal,
-                         why_gather_illegal, why_numbers_illegal}) {
+  for (const auto why : {why_gather_illegal, why_match_illegal, why_output_illegal,
+                         why_skew_illegal, why_numbers_illegal, why_not_built}) {
     if (auto reason = why(plan)) return reason;
   }
   return std::nullopt;

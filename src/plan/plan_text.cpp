@@ -82,7 +82,7 @@ std::string algorithm_name(const JoinPlan& plan) {
   if (plan.device == Device::kCpu) return "CPU-RADIX";
   const bool transformed = plan.gather == Gather::kTransformed;
   const bool is_usual = plan.skew == Skew::kNone || plan.skew == Skew::kWorkUnits;
-  if (!is_usual || plan.passes != 0) return "";
+  if (!is_usual) return "";
   if (plan.output == Output::kCounted && plan.match == Match::kMergePath &&
       plan.transform == Transform::kRadixSort) {
     return transformed ? "SMJ-OM" : "SMJ-UM";

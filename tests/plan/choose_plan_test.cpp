@@ -153,7 +153,7 @@ TEST(ChoosePlan, ContradictionsAreRefusedWithTheReason) {
   request = request_of(1000, 1000, 1);
   request.options.algorithm = GPUJOIN_ALGORITHM_SMJ_OM;
   request.options.radix_bits = 8;
-  expect_refusal(request, "radix_bits=8 needs transform=radix_onesweep");
+  expect_refusal(request, "radix_bits=8 needs a transform that partitions");
 
   request = request_of(1000, 1000, 1);
   request.options.algorithm = GPUJOIN_ALGORITHM_CPU_RADIX;
@@ -176,8 +176,9 @@ TEST(ChoosePlan, NumbersThatThisVersionDoesNotKnowAreRefused) {
   const PlanRequest request = request_of(1000, 1000, 1);
   using Options = gpujoin_plan_options;
   for (int32_t Options::*field : {&Options::device, &Options::algorithm, &Options::transform,
-                                  &Options::match, &Options::gather, &Options::build_side}) {
-    for (const int32_t number : {-1, 7, 1 << 20}) {
+                                  &Options::match, &Options::gather, &Options::build_side,
+                                  &Options::transfer, &Options::skew, &Options::output}) {
+    for (const int32_t number : {-1, 9, 1 << 20}) {
       PlanRequest wrong = request;
       wrong.options.*field = number;
       expect_refusal(wrong, "this version knows 0 to");

@@ -16,6 +16,7 @@ JoinPlan plan_of(Transform transform, Match match, Output output, Gather gather)
   plan.match = match;
   plan.output = output;
   plan.gather = gather;
+  plan.skew = joins_partitions(match) ? Skew::kWorkUnits : Skew::kNone;
   return plan;
 }
 
@@ -33,7 +34,7 @@ void expect_illegal(const JoinPlan& plan, const std::string& reason) {
   EXPECT_EQ(algorithm_name(plan), "");
 }
 
-TEST(LegalPlans, CudaHasFiveAlgorithmsOnEitherBuildSide) {
+TEST(LegalPlans, CudaHasTheNamedAlgorithmsOnEitherBuildSide) {
   std::map<std::string, int> count;
   for (const JoinPlan& plan : legal_plans(Device::kCuda)) {
     EXPECT_EQ(plan.device, Device::kCuda);
@@ -67,18 +68,18 @@ TEST(WhyIllegal, GatherTransformedNeedsATransform) {
 TEST(WhyIllegal, CoPartitionsNeedPartitions) {
   JoinPlan plan = kPhjOm;
   plan.transform = Transform::kRadixSort;
-  expect_illegal(plan, "needs both sides partitioned by transform=radix_onesweep, not radix_sort");
+  expect_illegal(plan, "needs both sides partitioned, and transform=radix_sort does not");
   plan.transform = Transform::kNone;
   plan.gather = Gather::kUntransformed;
-  expect_illegal(plan, "needs both sides partitioned by transform=radix_onesweep, not none");
+  expect_illegal(plan, "needs both sides partitioned, and transform=none does not");
 }
 
 TEST(WhyIllegal, MergePathNeedsSortedSides) {
   JoinPlan plan = kSmjUm;
   plan.transform = Transform::kRadixOnesweep;
-  expect_illegal(plan, "needs both sides sorted by transform=radix_sort, not radix_onesweep");
+  expect_illegal(plan, "needs both sides sorted, and transform=radix_onesweep does not");
   plan.transform = Transform::kNone;
-  expect_illegal(plan, "needs both sides sorted by transform=radix_sort, not none");
+  expect_illegal(plan, "needs both sides sorted, and transform=none does not");
 }
 
 TEST(WhyIllegal, GlobalTableWastesATransform) {
@@ -113,10 +114,10 @@ TEST(WhyIllegal, RadixBitsHaveARangeOnEachDevice) {
   expect_illegal(plan, "radix_bits=15 is out of range: 1 to 14 on the CPU");
 }
 
-TEST(WhyIllegal, RadixBitsBelongToRadixOnesweep) {
+TEST(WhyIllegal, RadixBitsBelongToPartitions) {
   JoinPlan plan = kSmjUm;
   plan.radix_bits = 8;
-  expect_illegal(plan, "radix_bits=8 needs transform=radix_onesweep, not radix_sort");
+  expect_illegal(plan, "radix_bits=8 needs a transform that partitions, not radix_sort");
 }
 
 TEST(WhyIllegal, CpuHasRadixOnesweepAndNoCopies) {
@@ -149,8 +150,8 @@ TEST(ToText, NamesEachTechnique) {
   JoinPlan plan = kPhjOm;
   plan.radix_bits = 15;
   EXPECT_EQ(to_text(plan),
-            "cuda build=left transform=radix_onesweep(15) match=co_partitions output=grown "
-            "gather=transformed");
+            "cuda build=left transform=radix_onesweep(15) skew=work_units match=co_partitions "
+            "output=grown gather=transformed");
   plan = kSmjUm;
   plan.build_side = Side::kRight;
   plan.transfer = Transfer::kExplicitCopies;
