@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/c/arguments.hpp"
+#include "bindings/c/handles.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::shim {
@@ -29,6 +30,8 @@ std::string describe(const ColumnView& column, int32_t index, const std::string&
   return text + " of Arrow format \"" + column.arrow_format + "\"";
 }
 
+}  // namespace
+
 int32_t checked_key(const Relation& relation, const int32_t* keys, const char* argument) {
   check_given(keys, argument);
   std::string const name = std::string(argument) + "[0]";
@@ -39,6 +42,16 @@ int32_t checked_key(const Relation& relation, const int32_t* keys, const char* a
          describe(key, keys[0], name).c_str());
   }
   return keys[0];
+}
+
+void check_equal_types(const Relation& left, int32_t left_key, const char* left_argument,
+                       const Relation& right, int32_t right_key, const char* right_argument) {
+  const ColumnView& left_column = left.columns[static_cast<size_t>(left_key)];
+  const ColumnView& right_column = right.columns[static_cast<size_t>(right_key)];
+  if (left_column.type == right_column.type) return;
+  fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
+       describe(left_column, left_key, std::string(left_argument) + "[0]").c_str(),
+       describe(right_column, right_key, std::string(right_argument) + "[0]").c_str());
 }
 
 std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* indices,
@@ -61,7 +74,13 @@ std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* in
   return checked;
 }
 
-}  // namespace
+void check_same_context(const base::Context& context, const gpujoin_relation* relation,
+                        const char* name) {
+  check_given(relation, name);
+  if (relation->relation->context.get() != &context) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was made from another context", name);
+  }
+}
 
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
                                const Relation& right) {
@@ -81,13 +100,8 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   columns::JoinSpec spec;
   spec.left_key = checked_key(left, known.left_keys, "spec.left_keys");
   spec.right_key = checked_key(right, known.right_keys, "spec.right_keys");
-  const ColumnView& left_key = left.columns[static_cast<size_t>(spec.left_key)];
-  const ColumnView& right_key = right.columns[static_cast<size_t>(spec.right_key)];
-  if (left_key.type != right_key.type) {
-    fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
-         describe(left_key, spec.left_key, "spec.left_keys[0]").c_str(),
-         describe(right_key, spec.right_key, "spec.right_keys[0]").c_str());
-  }
+  check_equal_types(left, spec.left_key, "spec.left_keys", right, spec.right_key,
+                    "spec.right_keys");
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
       checked_columns(right, known.right_columns, known.right_column_count, "right");

@@ -40,14 +40,21 @@ struct Relation {
       nullptr;  // a cudaEvent_t* of an imported device array, awaited by the stream before first use
 };
 
+// Of which sides row numbers are put out, when pairs are: a join of a sequence needs those of one.
+enum class PairSides { kBoth, kLeft, kRight };
+
 // The validated join specification, by value.
 struct JoinSpec {
   int32_t left_key = 0;
   int32_t right_key = 0;
   bool pairs = false;
+  PairSides pair_sides = PairSides::kBoth;
   bool materialize = false;
   std::vector<int32_t> left_columns;
   std::vector<int32_t> right_columns;
+
+  bool left_rows() const { return pairs && pair_sides != PairSides::kRight; }
+  bool right_rows() const { return pairs && pair_sides != PairSides::kLeft; }
 };
 
 }  // namespace gpujoin::columns

@@ -79,13 +79,7 @@ match::MatchSide GpuSide::match_side(bool by_position) const {
 std::vector<columns::ResultColumn> GpuSide::empty_columns() const {
   std::vector<columns::ResultColumn> result;
   for (int32_t const index : output_columns_) {
-    columns::ColumnView const& column = relation_.columns[static_cast<size_t>(index)];
-    columns::ResultColumn target;
-    target.name = column.name;
-    target.arrow_format = column.arrow_format;
-    target.type = column.type;
-    target.width = column.width;
-    result.push_back(std::move(target));
+    result.push_back(columns::column_like(relation_.columns[static_cast<size_t>(index)]));
   }
   return result;
 }
@@ -237,9 +231,13 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
   }
   columns::Storage build_rows = pairs.build_storage();
   columns::Storage probe_rows = pairs.probe_storage();
-  if (by_position && (result.has_pairs || !transformed)) {
-    build_rows = build.row_numbers(pairs.build(), rows);
-    probe_rows = probe.row_numbers(pairs.probe(), rows);
+  bool const want_left = result.has_pairs && result.pair_sides != columns::PairSides::kRight;
+  bool const want_right = result.has_pairs && result.pair_sides != columns::PairSides::kLeft;
+  if (by_position) {
+    bool const want_build = build_left ? want_left : want_right;
+    bool const want_probe = build_left ? want_right : want_left;
+    if (want_build || !transformed) build_rows = build.row_numbers(pairs.build(), rows);
+    if (want_probe || !transformed) probe_rows = probe.row_numbers(pairs.probe(), rows);
   }
   if (!transformed) {
     std::vector<materialize::Request> build_requests;
@@ -251,10 +249,8 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
     materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
     materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
   }
-  if (result.has_pairs && rows != 0) {
-    result.left_rows = build_left ? build_rows : probe_rows;
-    result.right_rows = build_left ? probe_rows : build_rows;
-  }
+  if (want_left && rows != 0) result.left_rows = build_left ? build_rows : probe_rows;
+  if (want_right && rows != 0) result.right_rows = build_left ? probe_rows : build_rows;
   null_counts.finish();
 }
 

@@ -51,6 +51,8 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   request.right =
       describe(*join.right, join.spec.right_key, join.spec.right_columns, join.spec.materialize);
   request.pairs = join.spec.pairs;
+  request.left.row_numbers = join.spec.left_rows();
+  request.right.row_numbers = join.spec.right_rows();
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
   bool const device_inputs = !request.left.in_host_memory || !request.right.in_host_memory;

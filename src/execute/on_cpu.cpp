@@ -59,10 +59,10 @@ Sides lay_out(const PlannedJoin& join) {
   static const std::vector<int32_t> kNone;
   auto const left =
       cpu::layout_rows(*join.left, spec.left_key, spec.materialize ? spec.left_columns : kNone,
-                       spec.pairs, plan.gather);
+                       spec.left_rows(), plan.gather);
   auto const right =
       cpu::layout_rows(*join.right, spec.right_key, spec.materialize ? spec.right_columns : kNone,
-                       spec.pairs, plan.gather);
+                       spec.right_rows(), plan.gather);
   Sides sides;
   sides.build_is_left = plan.build_side == plan::Side::kLeft;
   sides.build().layout = sides.build_is_left ? left : right;
@@ -89,7 +89,7 @@ std::vector<cpu::OutputSource> output_sources(const PlannedJoin& join, Sides& si
     what(is_build, is_build ? sides.build().layout : sides.probe().layout);
   };
   for (bool const is_left : {true, false}) {
-    if (!spec.pairs) break;
+    if (!(is_left ? spec.left_rows() : spec.right_rows())) continue;
     add_side(is_left, [&](bool is_build, const cpu::RowLayout& layout) {
       cpu::OutputSource source;
       source.source = cpu::Source::kRowNumber;
@@ -159,18 +159,12 @@ void fill_result(const PlannedJoin& join, cpu::OutputRows::Finished finished,
   result.memory = base::Memory::kHost;
   result.rows = static_cast<int64_t>(finished.rows);
   result.has_pairs = join.spec.pairs;
+  result.pair_sides = join.spec.pair_sides;
   size_t next = 0;
-  if (join.spec.pairs) {
-    result.left_rows = std::move(finished.columns[next++].values);
-    result.right_rows = std::move(finished.columns[next++].values);
-  }
+  if (join.spec.left_rows()) result.left_rows = std::move(finished.columns[next++].values);
+  if (join.spec.right_rows()) result.right_rows = std::move(finished.columns[next++].values);
   for (; next < sources.size(); ++next) {
-    columns::ColumnView const& view = *sources[next].column;
-    columns::ResultColumn column;
-    column.name = view.name;
-    column.arrow_format = view.arrow_format;
-    column.type = view.type;
-    column.width = view.width;
+    columns::ResultColumn column = columns::column_like(*sources[next].column);
     column.data = std::move(finished.columns[next].values);
     column.validity = std::move(finished.columns[next].bits);
     column.null_count = finished.columns[next].null_count;
