@@ -46,8 +46,12 @@ void read_statistics(gpujoin_result* result, CallTimes& times) {
   for (int32_t i = 0; i < times.statistics.stage_count; ++i) {
     gpujoin_stage_statistics stage = GPUJOIN_STAGE_STATISTICS_INIT;
     call("read a stage", gpujoin_result_get_stage, result, i, &stage);
-    times.stages[stage.stage].milliseconds += stage.milliseconds;
-    times.stages[stage.stage].bytes += static_cast<double>(stage.predicted_bytes);
+    // "steps[1].match" of a sequence is its match, as that of every other step.
+    const std::string name = stage.stage;
+    const size_t dot = name.rfind('.');
+    Stage& sum = times.stages[dot == name.npos ? name : name.substr(dot + 1)];
+    sum.milliseconds += stage.milliseconds;
+    sum.bytes += static_cast<double>(stage.predicted_bytes);
   }
 }
 

@@ -307,6 +307,54 @@ void check_cells(Machine& machine, Faults& faults) {
   }
 }
 
+// The check of sequences accepts the right output and nothing else.
+void check_sequence(Machine& machine, Faults& faults) {
+  constexpr int kJoins = 3;
+  constexpr uint64_t kRows = 1000;
+  const Sequence sequence{kRows, 100};
+  std::vector<Memory> memory;
+  const auto allocate = [&](uint64_t rows) {
+    memory.emplace_back(machine, rows * sizeof(uint32_t));
+    return Values{memory.back().data(), 4};
+  };
+  const auto send = [&](const Values& to, const std::vector<uint32_t>& from) {
+    machine.copy_from_host(to.data, from.data(), from.size() * sizeof(uint32_t));
+  };
+  FillFact fact{sequence, kJoins, allocate(kRows), {}};
+  CheckSequence check{sequence, kJoins, allocate(kRows), {}};
+  std::vector<uint32_t> ids(kRows), payloads(kRows);
+  for (uint64_t row = 0; row < kRows; ++row) ids[row] = static_cast<uint32_t>(kRows - 1 - row);
+  send(check.id, ids);
+  for (int join = 0; join < kJoins; ++join) {
+    fact.foreign_keys[join] = allocate(kRows);
+    check.payloads[join] = allocate(kRows);
+    for (uint64_t row = 0; row < kRows; ++row) {
+      const uint64_t key = sequence.foreign_key(ids[row], join);
+      payloads[row] = static_cast<uint32_t>(dimension_payload(key, join));
+    }
+    send(check.payloads[join], payloads);
+  }
+  const uint64_t expected = machine.run(fact, kRows).hash;
+  const auto expect_check = [&](bool accepted, const char* what) {
+    const Sums sums = machine.run(check, kRows);
+    if ((sums.errors == 0 && sums.hash == expected) != accepted) faults.emplace_back(what);
+  };
+  expect_check(true, "the check of sequences refuses a right output");
+  payloads[7] ^= 1;
+  send(check.payloads[kJoins - 1], payloads);
+  expect_check(false, "the check of sequences accepts a wrong payload");
+  payloads[7] = payloads[8];
+  ids[7] = ids[8];
+  send(check.id, ids);
+  for (int join = 0; join < kJoins; ++join) {
+    std::vector<uint32_t> column(kRows);
+    machine.copy_to_host(column.data(), check.payloads[join].data, kRows * sizeof(uint32_t));
+    column[7] = column[8];
+    send(check.payloads[join], column);
+  }
+  expect_check(false, "the check of sequences accepts a doubled row for a missing one");
+}
+
 // The expected sizes of outputs are those that the published tables give.
 void check_ratios(Machine& machine, Faults& faults) {
   const auto expect_rows = [&](const char* text, double rows, double tolerance) {
@@ -331,6 +379,7 @@ std::vector<std::string> self_check(Machine& machine) {
   check_zipf(faults);
   check_cells(machine, faults);
   check_ratios(machine, faults);
+  check_sequence(machine, faults);
   return faults;
 }
 

@@ -223,6 +223,68 @@ struct CheckPairs {
   }
 };
 
-using Task = std::variant<FillBuild, FillProbe, CountBuild, ExpectProbe, CheckColumns, CheckPairs>;
+// A sequence of joins: a fact table with a foreign key for each dimension, and an id, which is the
+// row's number. Any row of the output can be made again from its id.
+inline constexpr int kMostJoins = 8;
+
+struct Sequence {
+  uint64_t fact_rows = 0;
+  uint64_t dimension_rows = 0;
+  GPUJOIN_BENCH_BOTH uint64_t foreign_key(uint64_t row, int join) const {
+    return scale_to(mix(row ^ mix(static_cast<uint64_t>(join) + 1)), dimension_rows);
+  }
+};
+
+GPUJOIN_BENCH_BOTH inline uint64_t dimension_payload(uint64_t key, int join) {
+  return mix(key + (static_cast<uint64_t>(join + 1) << 40));
+}
+
+struct FillFact {
+  Sequence sequence;
+  int joins;
+  Values id;
+  Values foreign_keys[kMostJoins];
+  GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums& sums) const {
+    sums.hash += mix(row);
+    id.store(row, row);
+    for (int join = 0; join < joins; ++join) {
+      foreign_keys[join].store(row, sequence.foreign_key(row, join));
+    }
+  }
+};
+
+struct FillDimension {
+  Permutation order;  // of the keys
+  int join;
+  Values key, payload;
+  GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
+    const uint64_t value = order.at(row);
+    key.store(row, value);
+    payload.store(row, dimension_payload(value, join));
+  }
+};
+
+// Output columns: the fact table's id and a payload of each dimension. The sum of the ids' hashes
+// is FillFact's, or a row of the fact table is missing or there twice.
+struct CheckSequence {
+  Sequence sequence;
+  int joins;
+  Values id;
+  Values payloads[kMostJoins];
+  GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums& sums) const {
+    const uint64_t fact = id.load(row);
+    bool is_right = fact < sequence.fact_rows;
+    for (int join = 0; join < joins; ++join) {
+      const uint64_t key = sequence.foreign_key(fact, join);
+      is_right &= payloads[join].holds(row, dimension_payload(key, join));
+    }
+    sums.rows += 1;
+    sums.hash += mix(fact);
+    sums.errors += is_right ? 0 : 1;
+  }
+};
+
+using Task = std::variant<FillBuild, FillProbe, CountBuild, ExpectProbe, CheckColumns, CheckPairs,
+                          FillFact, FillDimension, CheckSequence>;
 
 }  // namespace gpujoin::bench

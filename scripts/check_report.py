@@ -23,7 +23,7 @@ def run_figures(program, folder):
     subprocess.run(
         [program, "--device=cpu", "--figures", "--scale=-14", "--calls=1",
          f"--benchmark_out={measured}", "--benchmark_out_format=json"],
-        check=True, stdout=subprocess.DEVNULL,
+        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )
     return measured
 
@@ -53,7 +53,10 @@ def main():
     found = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        measured = run_figures(sys.argv[1], folder)
+        try:
+            measured = run_figures(sys.argv[1], folder)
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"{error}\n{error.stderr}")
         runs, _ = read_runs([measured])
         for figure, panels in runs.items():
             for panel, series in panels.items():

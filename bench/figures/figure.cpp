@@ -7,6 +7,7 @@
 
 #include "bench/join_call.hpp"
 #include "bench/measurement.hpp"
+#include "bench/sequence_call.hpp"
 
 namespace gpujoin::bench {
 
@@ -22,6 +23,18 @@ bool is_named(const std::string& wish, const Figure& figure) {
   return covers(figure.name) || std::any_of(figure.also.begin(), figure.also.end(), covers);
 }
 
+std::unique_ptr<Query> query_of(Session& session, const Cell& cell, int joins,
+                                const gpujoin_plan_options& plan) {
+  if (joins == 0) {
+    return std::make_unique<JoinCall>(session.context.get(), session.machine, session.data, cell,
+                                      plan);
+  }
+  return std::make_unique<SequenceCall>(
+      session.context.get(), session.machine,
+      Sequence{static_cast<uint64_t>(cell.probe_rows), static_cast<uint64_t>(cell.build_rows)},
+      joins, plan);
+}
+
 void register_figure(Session& session, const Figure& figure) {
   for (const Panel& panel : figure.panels) {
     for (const Point& point : panel.points) {
@@ -30,11 +43,10 @@ void register_figure(Session& session, const Figure& figure) {
         if (series.most_rows > 0 && point.cell.probe_rows > series.most_rows) continue;
         const std::string name =
             figure.name + "/" + panel.name + "/" + series.name + "/" + point.name;
-        const auto run = [&session, cell, series, x = point.x](benchmark::State& state) {
-          measure(state, session, Repetition{kSecondsOfCalls, series.is_pool_emptied}, [&] {
-            return std::make_unique<JoinCall>(session.context.get(), session.machine, session.data,
-                                              cell, series.plan);
-          });
+        const auto run = [&session, cell, series, x = point.x,
+                          joins = point.joins](benchmark::State& state) {
+          measure(state, session, Repetition{kSecondsOfCalls, series.is_pool_emptied},
+                  [&] { return query_of(session, cell, joins, series.plan); });
           state.counters["x"] = x;
         };
         benchmark::RegisterBenchmark(name.c_str(), run)

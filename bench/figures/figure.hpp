@@ -25,6 +25,7 @@ struct Point {
   std::string name;  // of the place on the x axis
   double x = 0;
   Cell cell;
+  int joins = 0;  // not 0: a sequence of so many, S the fact table, R each of the dimensions
 };
 
 // Every series at every point.

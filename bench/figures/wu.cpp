@@ -5,6 +5,7 @@
 // gather) shows stages of figure 12's runs, table 5 the memory of figure 15's. Table 4 and figure 18
 // are a profiler's counters and decision trees: no runs.
 #include "bench/figures/figure.hpp"
+#include "bench/tasks.hpp"
 
 namespace gpujoin::bench {
 
@@ -37,13 +38,12 @@ std::vector<Point> by_size(const char* payloads) {
 
 Figure narrow() {
   // SMJ-UM is SMJ-OM here: one payload travels with the key anyway.
-  const std::vector<Series> series_ = {
-      up_to(int64_t{1} << 26, series("CPU", "device=cpu,algorithm=cpu_radix")),
-      series("cuDF (NOP)", "algorithm=nop"),
-      series("SMJ-OM", "algorithm=smj_om"),
-      series("PHJ-UM", "algorithm=phj_um"),
-      series("PHJ-OM", "algorithm=phj_om"),
-      automatic()};
+  const std::vector<Series> series_ = {series("CPU", "device=cpu,algorithm=cpu_radix"),
+                                       series("cuDF (NOP)", "algorithm=nop"),
+                                       series("SMJ-OM", "algorithm=smj_om"),
+                                       series("PHJ-UM", "algorithm=phj_um"),
+                                       series("PHJ-OM", "algorithm=phj_om"),
+                                       automatic()};
   return {"wu/fig8", {"wu/fig9"}, {{"device", series_, by_size("")}}};
 }
 
@@ -93,6 +93,24 @@ Figure data_types() {
              point("8B key 8B payload", 2, wide + ",kw=8,pw=8")}}}};
 }
 
+// Each join materializes a payload of its dimension, which the next ones carry on.
+Figure sequences() {
+  std::vector<Point> points;
+  for (int joins = 1; joins <= kMostJoins; ++joins) {
+    points.push_back(point(std::to_string(joins), joins, rows(25, 27)));
+    points.back().joins = joins;
+  }
+  const auto of = [](const char* name, const std::string& algorithm) {
+    return series(name, "build=auto,algorithm=" + algorithm);
+  };
+  return {"wu/fig16",
+          {},
+          {{"device",
+            {of("cuDF (NOP)", "nop"), of("SMJ-UM", "smj_um"), of("SMJ-OM", "smj_om"),
+             of("PHJ-UM", "phj_um"), of("PHJ-OM", "phj_om"), automatic()},
+            points}}};
+}
+
 // Table 6: rows, and payload columns that are keys (K) or not (NK), of which K are as wide as keys.
 Figure benchmark_joins() {
   const auto joins = [](const std::string& widths) {
@@ -113,10 +131,11 @@ Figure benchmark_joins() {
 }  // namespace
 
 std::vector<Figure> wu_figures() {
-  return {narrow(),        {"wu/fig10", {}, {{"device", compared(), by_size(kTwoPayloads)}}},
-          relative_size(), payload_columns(),
-          match_ratio(),   skew(),
-          data_types(),    benchmark_joins()};
+  return {narrow(),         {"wu/fig10", {}, {{"device", compared(), by_size(kTwoPayloads)}}},
+          relative_size(),  payload_columns(),
+          match_ratio(),    skew(),
+          data_types(),     sequences(),
+          benchmark_joins()};
 }
 
 }  // namespace gpujoin::bench
