@@ -96,7 +96,7 @@ Figure data_types() {
 // Each join materializes a payload of its dimension, which the next ones carry on.
 Figure sequences() {
   std::vector<Point> points;
-  for (int joins = 1; joins <= kMostJoins; ++joins) {
+  for (const int joins : {1, 2, 3, 4, 6, kMostJoins}) {
     points.push_back(point(std::to_string(joins), joins, rows(25, 27)));
     points.back().joins = joins;
   }
