@@ -74,8 +74,9 @@ def read_verdicts(document):
 class Panel:
     """What a figure shows of one panel: {series: {point: Measured}} of the points that have a time."""
 
-    def __init__(self, figure, name, series):
+    def __init__(self, figure, name, series, titles):
         self.figure, self.name = figure, name
+        self.titles = titles  # of all panels, so that a series has one colour
         self.all_series = {
             title: points
             for title, points in series.items()
@@ -106,16 +107,18 @@ class Panel:
         return base.milliseconds / measured.milliseconds if base else None
 
     def color(self, title):
-        return COLORS[list(self.all_series).index(title) % len(COLORS)]
+        return COLORS[self.titles.index(title) % len(COLORS)]
 
     def shown(self):
         return [title for title in self.series if title != self.figure.over]
 
 
 def panels_of(figure, runs):
+    of_figure = runs.get(figure.runs(), {})
+    titles = list(dict.fromkeys(title for series in of_figure.values() for title in series))
     panels = [
-        Panel(figure, name, series)
-        for name, series in runs.get(figure.runs(), {}).items()
+        Panel(figure, name, series, titles)
+        for name, series in of_figure.items()
         if not figure.panels or name in figure.panels
     ]
     return [panel for panel in panels if panel.all_series]
@@ -134,6 +137,8 @@ def draw_lines(axes, panel):
     if panel.figure.log_y:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.tick_params(axis="y", which="minor", labelsize=7)
     else:
         axes.set_ylim(bottom=0)
 
@@ -165,7 +170,7 @@ def draw_stages(axes, panel):
             if measured is None:
                 continue
             place, bottom = row + (number - (len(titles) - 1) / 2) * width, 0
-            ticks.append((place, f"{title}\n{point}" if len(titles) == 1 else title))
+            ticks.append((place, title))
             total = measured.milliseconds
             for stage, ms in spent(measured):
                 height = 100 * ms / total if in_percent else ms
@@ -175,6 +180,9 @@ def draw_stages(axes, panel):
                 bottom += height
         axes.text(row, -0.02, point, transform=axes.get_xaxis_transform(), ha="center", va="top",
                   fontsize=8)
+    if len(titles) == 1:
+        ticks = []
+        axes.set_title(titles[0], loc="right", fontsize=7)
     axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks], rotation=90,
                     fontsize=6)
     axes.tick_params(axis="x", pad=14, length=0)
@@ -194,7 +202,7 @@ def draw(pyplot, figure, panels):
     for axes, panel in zip(grid[0], panels):
         DRAWERS[figure.kind](axes, panel)
         axes.set_title(panel.name if len(panels) > 1 else "", fontsize=9)
-        axes.set_xlabel(figure.x)
+        axes.set_xlabel(figure.x, labelpad=14 if not axes.get_xticks().size else None)
         axes.set_ylabel(figure.y)
         axes.grid(axis="y", alpha=0.25)
         if axes.get_legend_handles_labels()[0]:
