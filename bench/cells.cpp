@@ -1,10 +1,9 @@
 #include "bench/cells.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <functional>
-#include <map>
 #include <stdexcept>
+
+#include "bench/words.hpp"
 
 namespace gpujoin::bench {
 
@@ -63,24 +62,6 @@ Cell as_pairs(Cell cell) {
   return cell;
 }
 
-template <class Number>
-Number number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    throw std::invalid_argument("not a number: " + std::string(text));
-  }
-  return value;
-}
-
-// 2^27 may be written so.
-int64_t rows_number(std::string_view text) {
-  if (!text.starts_with("2^")) return number<int64_t>(text);
-  const int exponent = number<int>(text.substr(2));
-  if (exponent < 0 || exponent > 40) throw std::invalid_argument("exponent out of range");
-  return pow2(exponent);
-}
-
 void require(bool holds, const char* rule) {
   if (!holds) throw std::invalid_argument(rule);
 }
@@ -95,8 +76,13 @@ void validate(const Cell& cell) {
   require(cell.key_bytes == 4 || cell.key_bytes == 8, "kw must be 4 or 8");
   require(is_width(cell.build_payload_bytes) && is_width(cell.probe_payload_bytes),
           "pw must be 1, 2, 4, 8 or 16");
-  require(cell.build_payloads >= 0 && cell.build_payloads <= kMaxPayloads, "rp must be 0 to 8");
-  require(cell.probe_payloads >= 0 && cell.probe_payloads <= kMaxPayloads, "sp must be 0 to 8");
+  require(cell.build_payloads >= 0 && cell.build_payloads <= kMaxBuildPayloads,
+          "rp must be 0 to 8");
+  require(cell.probe_payloads >= 0 && cell.probe_payloads <= kMaxPayloads, "sp must be 0 to 10");
+  require(cell.build_key_payloads >= 0 && cell.build_key_payloads <= cell.build_payloads &&
+              cell.probe_key_payloads >= 0 && cell.probe_key_payloads <= cell.probe_payloads,
+          "rkp must be 0 to rp, and skp 0 to sp");
+  require(cell.key_columns >= 1 && cell.key_columns <= kMaxKeys, "keys must be 1 to 5");
   require(cell.match > 0 && cell.match <= 1, "match must be above 0 and at most 1");
   require(cell.zipf >= 0 && cell.zipf <= 4, "zipf must be 0 to 4");
   require(cell.multiplicity >= 1, "mult must be at least 1");
@@ -108,6 +94,8 @@ void validate(const Cell& cell) {
   require((cell.multiplicity > 1) + (cell.distinct > 0) + (cell.hot_build_rows > 0) <= 1,
           "name one of mult, distinct and hot");
   require(cell.zipf == 0 || cell.hot_build_rows == 0, "zipf and hot exclude each other");
+  require(!cell.is_build_zipf || (cell.zipf > 0 && cell.distinct > 0),
+          "rzipf needs zipf and distinct");
   require(cell.stride >= 1 && (cell.stride == 1 || !cell.is_sparse),
           "stride must be at least 1, and excludes sparse");
   // Keys without a match are numbered from distinct_keys() on.
@@ -122,6 +110,13 @@ int64_t Cell::distinct_keys() const {
   if (distinct > 0) return distinct;
   if (hot_build_rows > 0) return build_rows - hot_build_rows + 1;
   return (build_rows + multiplicity - 1) / multiplicity;
+}
+
+bool share_data(Cell a, const Cell& b) {
+  a.name = b.name;
+  a.residence = b.residence;
+  a.is_fetched = b.is_fetched;
+  return a == b;
 }
 
 std::vector<Cell> all_cells() {
@@ -166,7 +161,7 @@ Cell parse_cell(std::string_view text) {
   text.remove_prefix(colon + 1);
 
   using Text = std::string_view;
-  const std::map<Text, std::function<void(Text)>> words = {
+  const Words words = {
       {"r", [&](Text v) { cell.build_rows = rows_number(v); }},
       {"s", [&](Text v) { cell.probe_rows = rows_number(v); }},
       {"kw", [&](Text v) { cell.key_bytes = number<int>(v); }},
@@ -177,6 +172,10 @@ Cell parse_cell(std::string_view text) {
       {"sp", [&](Text v) { cell.probe_payloads = number<int>(v); }},
       {"match", [&](Text v) { cell.match = number<double>(v); }},
       {"zipf", [&](Text v) { cell.zipf = number<double>(v); }},
+      {"rzipf", [&](Text v) { cell.is_build_zipf = number<int>(v) != 0; }},
+      {"keys", [&](Text v) { cell.key_columns = number<int>(v); }},
+      {"rkp", [&](Text v) { cell.build_key_payloads = number<int>(v); }},
+      {"skp", [&](Text v) { cell.probe_key_payloads = number<int>(v); }},
       {"mult", [&](Text v) { cell.multiplicity = number<int64_t>(v); }},
       {"distinct", [&](Text v) { cell.distinct = rows_number(v); }},
       {"hot", [&](Text v) { cell.hot_build_rows = rows_number(v); }},
@@ -188,18 +187,21 @@ Cell parse_cell(std::string_view text) {
          require(v == "pairs" || v == "columns", "output is pairs or columns");
          cell.is_pairs = v == "pairs";
        }},
+      {"memory",
+       [&](Text v) {
+         require(v == "device" || v == "pinned" || v == "pageable",
+                 "memory is device, pinned or pageable");
+         cell.residence = v == "device"   ? Residence::kMachine
+                          : v == "pinned" ? Residence::kPinned
+                                          : Residence::kPageable;
+       }},
+      {"result",
+       [&](Text v) {
+         require(v == "device" || v == "host", "result is device or host");
+         cell.is_fetched = v == "host";
+       }},
   };
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    const auto item = text.substr(0, comma);
-    const auto equals = item.find('=');
-    const auto word = words.find(item.substr(0, equals));
-    if (equals == item.npos || word == words.end()) {
-      throw std::invalid_argument("unknown word: " + std::string(item));
-    }
-    word->second(item.substr(equals + 1));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
+  read_words(text, words);
   if (cell.is_pairs) cell.build_payloads = cell.probe_payloads = 0;
   validate(cell);
   return cell;

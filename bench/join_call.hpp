@@ -6,29 +6,42 @@
 
 #include "bench/cell_data.hpp"
 #include "bench/library.hpp"
+#include "bench/query.hpp"
 
 namespace gpujoin::bench {
 
-class JoinCall {
+class JoinCall final : public Query {
  public:
-  // The data outlives this object.
-  JoinCall(gpujoin_context* context, const Machine& machine, const CellData& data);
+  // The source keeps this cell's data as long as this object lives.
+  JoinCall(gpujoin_context* context, Machine& machine, CellDataSource& source, const Cell& cell,
+           const gpujoin_plan_options& options);
 
-  // One gpujoin_join: plans and executes.
-  Result join(const gpujoin_plan_options& options) const;
+  Result call_library() const override;
+  void fetch(gpujoin_result* result) const override;
+  bool is_fetched() const override { return !fetches_.empty(); }
+  std::string find_fault(gpujoin_result* result) const override;
 
-  // Empty when the result is the right one, else what is wrong with it.
-  std::string find_fault(Machine& machine, gpujoin_result* result) const;
+  int64_t input_rows() const override { return data_.cell.build_rows + data_.cell.probe_rows; }
+  int64_t largest_input() const override {
+    return std::max(data_.cell.build_rows, data_.cell.probe_rows);
+  }
+  uint64_t expected_rows() const override { return data_.expected.rows; }
 
  private:
-  Relation relate(const Machine& machine, const Columns& columns, int64_t rows) const;
-  Sums sum_columns(Machine& machine, gpujoin_result* result, int64_t rows) const;
-  Sums sum_pairs(Machine& machine, gpujoin_result* result, int64_t rows) const;
+  Relation relate(const Columns& columns, int64_t rows, gpujoin_memory memory) const;
+  void prepare_fetch();
+  Sums sum_columns(gpujoin_result* result, int64_t rows) const;
+  Sums sum_pairs(gpujoin_result* result, int64_t rows) const;
 
   gpujoin_context* context_;
+  Machine& machine_;
   const CellData& data_;
-  Relation build_, probe_;
+  gpujoin_plan_options options_;
+  std::vector<int32_t> build_keys_, probe_keys_;
   std::vector<int32_t> build_columns_, probe_columns_;  // of the output
+  Relation build_, probe_;
+  std::vector<Memory> fetched_;
+  std::vector<gpujoin_fetch> fetches_;  // into fetched_; empty when the result stays where it is
 };
 
 }  // namespace gpujoin::bench

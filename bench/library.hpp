@@ -42,4 +42,10 @@ using Context = std::unique_ptr<gpujoin_context, Destroy>;
 using Relation = std::unique_ptr<gpujoin_relation, Destroy>;
 using Result = std::unique_ptr<gpujoin_result, Destroy>;
 
+inline uint64_t rows_of(const gpujoin_result* result) {
+  int64_t rows = 0;
+  call("count the result", gpujoin_result_get_rows, result, &rows);
+  return static_cast<uint64_t>(rows);
+}
+
 }  // namespace gpujoin::bench

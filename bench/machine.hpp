@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/cells.hpp"
 #include "bench/tasks.hpp"
 #include "include/gpujoin.h"
 
@@ -16,12 +17,12 @@ class Machine {
  public:
   virtual ~Machine() = default;
   virtual gpujoin_device device() const = 0;
-  virtual gpujoin_memory memory() const = 0;
+  virtual gpujoin_memory memory(Residence residence = Residence::kMachine) const = 0;
   virtual void* stream() const = 0;  // for the library's context; nullptr on the CPU
 
-  // Throws when there is none. Memory is not initialized.
-  virtual void* allocate(uint64_t bytes) = 0;
-  virtual void release(void* pointer) noexcept = 0;
+  // Throws when there is none. Memory is not initialized. Tasks, zero and copy are of kMachine.
+  virtual void* allocate(uint64_t bytes, Residence residence) = 0;
+  virtual void release(void* pointer, Residence residence) noexcept = 0;
   virtual void zero(void* pointer, uint64_t bytes) = 0;
   virtual void copy_to_host(void* to, const void* from, uint64_t bytes) = 0;
   virtual void copy_from_host(void* to, const void* from, uint64_t bytes) = 0;
@@ -46,22 +47,26 @@ std::unique_ptr<Machine> make_cpu_machine();
 class Memory {
  public:
   Memory() = default;
-  Memory(Machine& machine, uint64_t bytes) : machine_(&machine), data_(machine.allocate(bytes)) {}
-  Memory(Memory&& other) noexcept : machine_(other.machine_), data_(other.data_) {
+  Memory(Machine& machine, uint64_t bytes, Residence residence = Residence::kMachine)
+      : machine_(&machine), residence_(residence), data_(machine.allocate(bytes, residence)) {}
+  Memory(Memory&& other) noexcept
+      : machine_(other.machine_), residence_(other.residence_), data_(other.data_) {
     other.data_ = nullptr;
   }
   Memory& operator=(Memory&& other) noexcept {
     std::swap(machine_, other.machine_);
+    std::swap(residence_, other.residence_);
     std::swap(data_, other.data_);
     return *this;
   }
   ~Memory() {
-    if (data_ != nullptr) machine_->release(data_);
+    if (data_ != nullptr) machine_->release(data_, residence_);
   }
   void* data() const { return data_; }
 
  private:
   Machine* machine_ = nullptr;
+  Residence residence_ = Residence::kMachine;
   void* data_ = nullptr;
 };
 

@@ -20,16 +20,16 @@ double milliseconds_since(Clock::time_point start) {
 class CpuMachine final : public Machine {
  public:
   gpujoin_device device() const override { return GPUJOIN_DEVICE_CPU; }
-  gpujoin_memory memory() const override { return GPUJOIN_MEMORY_HOST; }
+  gpujoin_memory memory(Residence) const override { return GPUJOIN_MEMORY_HOST; }
   void* stream() const override { return nullptr; }
 
-  void* allocate(uint64_t bytes) override {
+  void* allocate(uint64_t bytes, Residence) override {
     void* pointer = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
     if (pointer == nullptr) throw std::bad_alloc();
     return pointer;
   }
 
-  void release(void* pointer) noexcept override { std::free(pointer); }
+  void release(void* pointer, Residence) noexcept override { std::free(pointer); }
 
   void zero(void* pointer, uint64_t bytes) override { std::memset(pointer, 0, bytes); }
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdio>
+#include <new>
 #include <stdexcept>
 
 #include "bench/machine.hpp"
@@ -13,6 +14,7 @@ namespace gpujoin::bench {
 namespace {
 
 constexpr int kThreadsPerBlock = 256;
+constexpr std::align_val_t kHostAlignment{256};
 
 void check(cudaError_t status, const char* doing) {
   if (status != cudaSuccess) {
@@ -50,27 +52,57 @@ class CudaMachine final : public Machine {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");
     check(cudaEventCreate(&started_), "create an event");
     check(cudaEventCreate(&stopped_), "create an event");
-    total_ = static_cast<Sums*>(allocate(sizeof(Sums)));
+    total_ = static_cast<Sums*>(allocate(sizeof(Sums), Residence::kMachine));
   }
 
   ~CudaMachine() override {
-    release(total_);
+    release(total_, Residence::kMachine);
     complain(cudaEventDestroy(stopped_), "destroy an event");
     complain(cudaEventDestroy(started_), "destroy an event");
     complain(cudaStreamDestroy(stream_), "destroy a stream");
   }
 
   gpujoin_device device() const override { return GPUJOIN_DEVICE_CUDA; }
-  gpujoin_memory memory() const override { return GPUJOIN_MEMORY_DEVICE; }
+  gpujoin_memory memory(Residence residence) const override {
+    switch (residence) {
+      case Residence::kPinned:
+        return GPUJOIN_MEMORY_PINNED;
+      case Residence::kPageable:
+        return GPUJOIN_MEMORY_HOST;
+      default:
+        return GPUJOIN_MEMORY_DEVICE;
+    }
+  }
   void* stream() const override { return stream_; }
 
-  void* allocate(uint64_t bytes) override {
+  void* allocate(uint64_t bytes, Residence residence) final {
     void* pointer = nullptr;
-    check(cudaMalloc(&pointer, bytes == 0 ? 1 : bytes), "allocate device memory");
+    const uint64_t size = bytes == 0 ? 1 : bytes;
+    switch (residence) {
+      case Residence::kPinned:
+        check(cudaMallocHost(&pointer, size), "allocate pinned memory");
+        break;
+      case Residence::kPageable:
+        pointer = ::operator new(size, kHostAlignment);
+        break;
+      default:
+        check(cudaMalloc(&pointer, size), "allocate device memory");
+    }
     return pointer;
   }
 
-  void release(void* pointer) noexcept final { complain(cudaFree(pointer), "free device memory"); }
+  void release(void* pointer, Residence residence) noexcept final {
+    switch (residence) {
+      case Residence::kPinned:
+        complain(cudaFreeHost(pointer), "free pinned memory");
+        break;
+      case Residence::kPageable:
+        ::operator delete(pointer, kHostAlignment);
+        break;
+      default:
+        complain(cudaFree(pointer), "free device memory");
+    }
+  }
 
   void zero(void* pointer, uint64_t bytes) override {
     check(cudaMemsetAsync(pointer, 0, bytes, stream_), "zero device memory");

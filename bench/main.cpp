@@ -42,6 +42,12 @@ Options take_options(int& argc, char** argv) {
       options.log2_scale = to_int(*scale);
     } else if (const auto cell = value_of(argument, "--cell")) {
       options.cells.push_back(parse_cell(*cell));
+    } else if (const auto plan = value_of(argument, "--plan")) {
+      options.plans.push_back(parse_plan(*plan));
+    } else if (argument == "--figures") {
+      options.figures.push_back("all");
+    } else if (const auto figures = value_of(argument, "--figures")) {
+      options.figures.emplace_back(*figures);
     } else if (const auto commit = value_of(argument, "--commit")) {
       options.commit = *commit;
     } else if (const auto calls = value_of(argument, "--calls")) {
@@ -105,7 +111,11 @@ int run(int argc, char** argv) {
 
   Session session(*machine, options);
   describe_run(session, command);
-  register_joins(session);
+  if (options.figures.empty()) {
+    register_cells(session);
+  } else {
+    register_figures(session);
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return session.has_failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -95,17 +95,9 @@ struct HostColumns {
   Columns columns;
 };
 
-std::vector<Values> all_values(const Columns& columns) {
-  std::vector<Values> all = {columns.key};
-  all.insert(all.end(), columns.payloads, columns.payloads + columns.payload_count);
-  return all;
-}
-
 HostColumns allocate_like(Machine& machine, const Columns& model, uint64_t rows) {
   HostColumns made;
-  made.columns =
-      allocate_columns(machine, made.memory, static_cast<int64_t>(rows), model.key.bytes,
-                       model.payload_count, model.payload_count > 0 ? model.payloads[0].bytes : 4);
+  made.columns = allocate_columns(machine, made.memory, static_cast<int64_t>(rows), model);
   return made;
 }
 
@@ -169,7 +161,9 @@ class CellCheck {
     // A wrong bit in each output column, in its last byte.
     for (const bool of_build : {true, false}) {
       const Columns& columns = of_build ? data_.build : data_.probe;
-      for (size_t i = of_build ? 1 : 0; i < all_values(columns).size(); ++i) {
+      const int keys = 1 + columns.more_key_count;  // which the output shows of S only
+      for (size_t i = of_build ? static_cast<size_t>(keys) : 0; i < all_values(columns).size();
+           ++i) {
         const Sums sums = check_columns(pairs, [&](Columns& build, Columns& probe) {
           const Values values = all_values(of_build ? build : probe)[i];
           bytes_at(values, 0)[values.bytes - 1] ^= 1;
@@ -207,7 +201,8 @@ class CellCheck {
       return count;
     };
     const int64_t allowed = data_.cell.zipf > 0 ? 2 : 0;
-    if (differences(build_.columns, same.build, data_.cell.build_rows) > 0 ||
+    const int64_t allowed_in_build = data_.cell.is_build_zipf ? 2 : 0;
+    if (differences(build_.columns, same.build, data_.cell.build_rows) > allowed_in_build ||
         differences(probe_.columns, same.probe, data_.cell.probe_rows) > allowed) {
       fail("the device's data is not the host's");
     }
@@ -302,10 +297,62 @@ void check_cells(Machine& machine, Faults& faults) {
            "sparse-31:r=3000,s=7000,sparse=1,match=0.5",
            "sparse-62:r=3000,s=7000,kw=8,sparse=1,mult=3",
            "pairs:r=3000,s=7000,output=pairs",
+           "two-zipfs:r=300,s=400,distinct=1000,zipf=1.25,rzipf=1",
+           "five-keys:r=3000,s=7000,keys=5",
+           "two-keys-8B:r=3000,s=7000,keys=2,kw=8,rp=2,sp=0,match=0.5",
+           "mixed-payloads:r=3000,s=7000,rp=4,rkp=1,sp=10,skp=3,pw=8",
            "pairs-multiplicity:r=3000,s=7000,mult=5,kw=8,output=pairs",
        }) {
     CellCheck(machine, parse_cell(text), faults).run();
   }
+}
+
+// The check of sequences accepts the right output and nothing else.
+void check_sequence(Machine& machine, Faults& faults) {
+  constexpr int kJoins = 3;
+  constexpr uint64_t kRows = 1000;
+  const Sequence sequence{kRows, 100};
+  std::vector<Memory> memory;
+  const auto allocate = [&](uint64_t rows) {
+    memory.emplace_back(machine, rows * sizeof(uint32_t));
+    return Values{memory.back().data(), 4};
+  };
+  const auto send = [&](const Values& to, const std::vector<uint32_t>& from) {
+    machine.copy_from_host(to.data, from.data(), from.size() * sizeof(uint32_t));
+  };
+  FillFact fact{sequence, kJoins, allocate(kRows), {}};
+  CheckSequence check{sequence, kJoins, allocate(kRows), {}};
+  std::vector<uint32_t> ids(kRows), payloads(kRows);
+  for (uint64_t row = 0; row < kRows; ++row) ids[row] = static_cast<uint32_t>(kRows - 1 - row);
+  send(check.id, ids);
+  for (int join = 0; join < kJoins; ++join) {
+    fact.foreign_keys[join] = allocate(kRows);
+    check.payloads[join] = allocate(kRows);
+    for (uint64_t row = 0; row < kRows; ++row) {
+      const uint64_t key = sequence.foreign_key(ids[row], join);
+      payloads[row] = static_cast<uint32_t>(dimension_payload(key, join));
+    }
+    send(check.payloads[join], payloads);
+  }
+  const uint64_t expected = machine.run(fact, kRows).hash;
+  const auto expect_check = [&](bool accepted, const char* what) {
+    const Sums sums = machine.run(check, kRows);
+    if ((sums.errors == 0 && sums.hash == expected) != accepted) faults.emplace_back(what);
+  };
+  expect_check(true, "the check of sequences refuses a right output");
+  payloads[7] ^= 1;
+  send(check.payloads[kJoins - 1], payloads);
+  expect_check(false, "the check of sequences accepts a wrong payload");
+  payloads[7] = payloads[8];
+  ids[7] = ids[8];
+  send(check.id, ids);
+  for (int join = 0; join < kJoins; ++join) {
+    std::vector<uint32_t> column(kRows);
+    machine.copy_to_host(column.data(), check.payloads[join].data, kRows * sizeof(uint32_t));
+    column[7] = column[8];
+    send(check.payloads[join], column);
+  }
+  expect_check(false, "the check of sequences accepts a doubled row for a missing one");
 }
 
 // The expected sizes of outputs are those that the published tables give.
@@ -332,6 +379,7 @@ std::vector<std::string> self_check(Machine& machine) {
   check_zipf(faults);
   check_cells(machine, faults);
   check_ratios(machine, faults);
+  check_sequence(machine, faults);
   return faults;
 }
 

@@ -93,6 +93,8 @@ struct Values {
 // The columns of one side, or of it in the output.
 struct Columns {
   Values key;
+  int more_key_count = 0;
+  Values more_keys[kMaxKeys - 1];
   int payload_count = 0;
   Values payloads[kMaxPayloads];
 };
@@ -127,6 +129,7 @@ struct FillBuild {
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
     const uint64_t key = workload.key_of(workload.build_index(row));
     build.key.store(row, key);
+    for (int i = 0; i < build.more_key_count; ++i) build.more_keys[i].store(row, more_key(key, i));
     for (int column = 0; column < build.payload_count; ++column) {
       build.payloads[column].store(row, build_payload(key, column, build_low_byte(row, column)));
     }
@@ -137,7 +140,9 @@ struct FillProbe {
   Workload workload;
   Columns probe;
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
-    probe.key.store(row, workload.key_of(workload.probe_index(row)));
+    const uint64_t key = workload.key_of(workload.probe_index(row));
+    probe.key.store(row, key);
+    for (int i = 0; i < probe.more_key_count; ++i) probe.more_keys[i].store(row, more_key(key, i));
     for (int column = 0; column < probe.payload_count; ++column) {
       probe.payloads[column].store(row, probe_payload(row, column));
     }
@@ -182,14 +187,17 @@ struct ExpectProbe {
   }
 };
 
-// Output columns: R's payloads, S's key and payloads.
+// Output columns: R's payloads, S's keys and payloads.
 struct CheckColumns {
   Workload workload;
-  Columns build;  // without the key
+  Columns build;  // without the keys
   Columns probe;
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums& sums) const {
     const uint64_t key = probe.key.load(row);
     bool is_right = workload.index_of(key) < workload.distinct;
+    for (int i = 0; i < probe.more_key_count; ++i) {
+      is_right &= probe.more_keys[i].holds(row, more_key(key, i));
+    }
     for (int column = 0; column < build.payload_count; ++column) {
       const Values& values = build.payloads[column];
       is_right &= values.holds(row, build_payload(key, column, values.load(row)));
@@ -215,6 +223,68 @@ struct CheckPairs {
   }
 };
 
-using Task = std::variant<FillBuild, FillProbe, CountBuild, ExpectProbe, CheckColumns, CheckPairs>;
+// A sequence of joins: a fact table with a foreign key for each dimension, and an id, which is the
+// row's number. Any row of the output can be made again from its id.
+inline constexpr int kMostJoins = 8;
+
+struct Sequence {
+  uint64_t fact_rows = 0;
+  uint64_t dimension_rows = 0;
+  GPUJOIN_BENCH_BOTH uint64_t foreign_key(uint64_t row, int join) const {
+    return scale_to(mix(row ^ mix(static_cast<uint64_t>(join) + 1)), dimension_rows);
+  }
+};
+
+GPUJOIN_BENCH_BOTH inline uint64_t dimension_payload(uint64_t key, int join) {
+  return mix(key + (static_cast<uint64_t>(join + 1) << 40));
+}
+
+struct FillFact {
+  Sequence sequence;
+  int joins;
+  Values id;
+  Values foreign_keys[kMostJoins];
+  GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums& sums) const {
+    sums.hash += mix(row);
+    id.store(row, row);
+    for (int join = 0; join < joins; ++join) {
+      foreign_keys[join].store(row, sequence.foreign_key(row, join));
+    }
+  }
+};
+
+struct FillDimension {
+  Permutation order;  // of the keys
+  int join;
+  Values key, payload;
+  GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
+    const uint64_t value = order.at(row);
+    key.store(row, value);
+    payload.store(row, dimension_payload(value, join));
+  }
+};
+
+// Output columns: the fact table's id and a payload of each dimension. The sum of the ids' hashes
+// is FillFact's, or a row of the fact table is missing or there twice.
+struct CheckSequence {
+  Sequence sequence;
+  int joins;
+  Values id;
+  Values payloads[kMostJoins];
+  GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums& sums) const {
+    const uint64_t fact = id.load(row);
+    bool is_right = fact < sequence.fact_rows;
+    for (int join = 0; join < joins; ++join) {
+      const uint64_t key = sequence.foreign_key(fact, join);
+      is_right &= payloads[join].holds(row, dimension_payload(key, join));
+    }
+    sums.rows += 1;
+    sums.hash += mix(fact);
+    sums.errors += is_right ? 0 : 1;
+  }
+};
+
+using Task = std::variant<FillBuild, FillProbe, CountBuild, ExpectProbe, CheckColumns, CheckPairs,
+                          FillFact, FillDimension, CheckSequence>;
 
 }  // namespace gpujoin::bench

@@ -20,6 +20,7 @@ struct Workload {
 
   Build build = Build::kPermuted;
   bool is_zipf = false;
+  bool is_build_zipf = false;
   bool is_sparse = false;
   uint64_t distinct;  // keys that S draws from
   uint64_t matching;  // of them, how many R has
@@ -36,6 +37,7 @@ struct Workload {
 
   explicit Workload(const Cell& cell)
       : is_zipf(cell.zipf > 0),
+        is_build_zipf(cell.is_build_zipf),
         is_sparse(cell.is_sparse),
         distinct(static_cast<uint64_t>(cell.distinct_keys())),
         matching(static_cast<uint64_t>(std::llround(cell.match * static_cast<double>(distinct)))),
@@ -56,7 +58,8 @@ struct Workload {
   GPUJOIN_BENCH_BOTH uint64_t build_index(uint64_t row) const {
     uint64_t index;
     if (build == Build::kDrawn) {
-      index = scale_to(mix(row ^ kBuildSeed), distinct);
+      index = is_build_zipf ? rank_order.at(zipf.rank(kBuildSeed, row) - 1)
+                            : scale_to(mix(row ^ kBuildSeed), distinct);
     } else {
       const uint64_t position = build_order.at(row);
       if (build == Build::kHot) {
@@ -91,6 +94,12 @@ struct Workload {
   static constexpr uint64_t kReplacedSeed = 0x6a09e667f3bcc908;
   static constexpr uint64_t kSpreadSeed = 0x3c6ef372fe94f82b;
 };
+
+// Key column number `which` + 2, of both sides: as Lin & Liao 2025, listing 7, make theirs.
+GPUJOIN_BENCH_BOTH inline uint64_t more_key(uint64_t key, int which) {
+  constexpr uint64_t kModuli[kMaxKeys - 1] = {1000, 100, 10, 5};
+  return key % kModuli[which];
+}
 
 // R's payload number `column`: a function of the key, but for its lowest byte, which is the row's
 // own, so that rows with equal keys can be told apart.

@@ -17,7 +17,7 @@
  *   gpujoin_*_destroy          each handle, in any order
  *
  * The longer way replaces gpujoin_join by gpujoin_plan_create, gpujoin_plan_explain and gpujoin_plan_execute, and may name
- * each technique.
+ * each technique. gpujoin_join_sequence joins one relation with several others, one after the other, in one call.
  *
  * Conventions, true of every function unless it says otherwise:
  *
@@ -31,8 +31,9 @@
  *   one is accepted when the part unknown to this library is all zero, so that an old library never ignores a wish.
  * - Threads: one call at a time for each context and the objects made from it, contexts are independent;
  *   gpujoin_context_cancel and all destroy functions may be called from any thread at any time.
- * - Blocking: gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join, gpujoin_result_fetch and gpujoin_result_export block
- *   until the context's stream has finished their work. They never synchronize the device. Other calls do not wait for the GPU.
+ * - Blocking: gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join, gpujoin_join_sequence, gpujoin_result_fetch and
+ *   gpujoin_result_export block until the context's stream has finished their work. They never synchronize the device. Other
+ *   calls do not wait for the GPU.
  * - The calling thread's current CUDA device is the same after a call as before it.
  * - Nothing is printed, thrown across this boundary or aborted; the library never exits the process.
  * - fork: a context made before fork() answers GPUJOIN_ERROR_FORKED in the child.
@@ -568,12 +569,12 @@ typedef struct gpujoin_page {
 #define GPUJOIN_FETCH_LEFT_INDEX \
   2 /* row numbers in the left relation; needs GPUJOIN_OUTPUT_PAIRS */
 #define GPUJOIN_FETCH_RIGHT_INDEX \
-  3 /* row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS */
+  3 /* row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS. Of a sequence: in the dimension of step `column` */
 
 typedef struct gpujoin_fetch {
   uint32_t struct_size;
   int32_t what;   /* GPUJOIN_FETCH_*; required. since 0.1 */
-  int32_t column; /* with FETCH_COLUMN. since 0.1 */
+  int32_t column; /* with FETCH_COLUMN; with FETCH_RIGHT_INDEX of a sequence, the step. since 0.1 */
   gpujoin_type
       type;   /* indices: UINT32 or INT64, 0 = INT64; columns: 0 or the column's own. since 0.1 */
   void* data; /* rows values are written */
@@ -601,7 +602,8 @@ GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_
                                                 gpujoin_error* error);
 
 /* gpujoin_result_export: a page as an Arrow struct array in host memory. Its children are the pairs, when asked for
- * (left_row, right_row: uint32), then the output columns with their names and Arrow types.
+ * (left_row, right_row: uint32; of a sequence left_row, right_row_0, right_row_1 ...), then the output columns with their names
+ * and Arrow types.
  *
  * page           NULL = the whole result.
  * schema, array  overwritten; release both. On a CPU result nothing is copied: the array shares the result's memory.
@@ -659,6 +661,79 @@ GPUJOIN_API gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result
 
 /* gpujoin_result_destroy: Arrow arrays exported from it stay valid. Accepts NULL. Since 0.1. */
 GPUJOIN_API void gpujoin_result_destroy(gpujoin_result* result);
+
+/* 9. Sequences of joins
+ * ---------------------
+ * A fact relation with a foreign key for each of several dimension relations, joined with one after the other: step 0 joins the
+ * fact relation with the first dimension, step 1 what is left with the second, and so on. Inner joins: a row without a match in
+ * a dimension leaves, one with several multiplies, and a NULL key matches nothing. In every step the fact side is the left one
+ * and the dimension the right one.
+ *
+ * Between the steps row numbers of the fact relation are kept. The next foreign key is fetched by them just before its join, and
+ * the output columns of the fact relation at the end, so that none of them is moved by a join that does not need it. Dimensions
+ * choose between two ways:
+ */
+typedef int32_t gpujoin_materialize;
+#define GPUJOIN_MATERIALIZE_AUTOMATIC \
+  0 /* for each dimension the one that moves fewer bytes, by widths and the number of joins to come */
+#define GPUJOIN_MATERIALIZE_AS_THEY_COME \
+  1 /* a dimension's output columns are columns of the joins after its own (Wu et al.) */
+#define GPUJOIN_MATERIALIZE_AT_THE_END \
+  2 /* its row numbers are, and its output columns are fetched by them after the last join */
+
+typedef struct gpujoin_sequence_step {
+  uint32_t struct_size;
+  int32_t key_count; /* of fact_keys and dimension_keys; 1 in this version. since 0.1 */
+  const gpujoin_relation* dimension; /* required; of the same context. since 0.1 */
+  const int32_t* fact_keys;          /* column positions in the fact relation */
+  const int32_t* dimension_keys;     /* column positions in the dimension */
+  const int32_t*
+      dimension_columns; /* output columns of the dimension, any order, keys allowed, repeats allowed */
+  int32_t dimension_column_count;
+  int32_t reserved; /* zero */
+} gpujoin_sequence_step;
+#define GPUJOIN_SEQUENCE_STEP_INIT \
+  { (uint32_t)sizeof(gpujoin_sequence_step), 0, NULL, NULL, NULL, NULL, 0, 0 }
+
+typedef struct gpujoin_sequence_spec {
+  uint32_t struct_size;
+  int32_t step_count; /* 1 or more. since 0.1 */
+  const gpujoin_sequence_step*
+      steps; /* each with the same struct_size, in the order of the joins */
+  const int32_t*
+      fact_columns; /* output columns of the fact relation, any order, keys allowed, repeats allowed */
+  int32_t fact_column_count;
+  int32_t
+      output; /* GPUJOIN_OUTPUT_* or-ed; 0 = COLUMNS when columns are named, else PAIRS. PAIRS: a row number in the fact
+                 relation and one in each dimension. since 0.1 */
+  gpujoin_materialize materialize; /* since 0.1 */
+  int32_t reserved;                /* zero */
+} gpujoin_sequence_spec;
+#define GPUJOIN_SEQUENCE_SPEC_INIT \
+  { (uint32_t)sizeof(gpujoin_sequence_spec), 0, NULL, NULL, 0, 0, 0, 0 }
+
+/* gpujoin_join_sequence: plan and execute all joins of a sequence.
+ *
+ * fact      the relation with the foreign keys. The same relation may also be a dimension, and a dimension may come twice.
+ * spec      required; read before the call returns, not kept.
+ * options   NULL = all automatic. Of each join: what is named there every join does, and what is left at 0 is planned for each
+ *           join from the rows that reach it, and weighed with the joins to come. build_side 0 = the dimension, unless fewer
+ *           rows reach it than it has.
+ * out       on success a new result. Its columns: those of the fact relation as listed, then each step's in order. Its row
+ *           numbers: FETCH_LEFT_INDEX for the fact relation, FETCH_RIGHT_INDEX with the step for a dimension.
+ *           In its statistics left_rows are the fact relation's, right_rows those of all dimensions; `plan` and `reason` name
+ *           each step's; stages are called "steps[1].match", those of the fetches "steps[1].fetch_key", "fact.materialize".
+ * Memory:   what a join leaves is let go of as soon as the next one has read it. On CUDA a fact column in host memory is copied
+ *           to the device once, when it is first needed, by explicit copies where that is not the first join.
+ * Progress: each join reports its stages as ever, and before it "sequence", its number of all steps.
+ * Errors:   those of gpujoin_plan_create and gpujoin_plan_execute, with the argument named: "spec.steps[2].fact_keys[0]".
+ *           TOO_MANY_ROWS also when a step but the last leaves 2^32 - 1 rows or more; ILLEGAL_PLAN also for PROBE_CHUNKS.
+ * Since:    0.1 */
+GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
+                                                 const gpujoin_relation* fact,
+                                                 const gpujoin_sequence_spec* spec,
+                                                 const gpujoin_plan_options* options,
+                                                 gpujoin_result** out, gpujoin_error* error);
 
 #ifdef __cplusplus
 }

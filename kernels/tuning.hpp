@@ -125,6 +125,8 @@ constexpr int kStagingThreads = 8;
 constexpr int kStagingSlots = 2;
 // Of a result on its way to host memory, one at a time: 150 us on the link.
 constexpr uint64_t kResultPieceBytes = uint64_t{8} << 20;
+// Threads that write them to pageable memory: of memory that is new they zero the pages, 22 GB/s where eight do 8.
+constexpr int kResultThreads = 12;
 // Zero-copy: smaller columns are copied to page-locked memory. It costs less than page-locking theirs, and below the C library's
 // largest mmap threshold they share pages with whatever else is allocated, which CUDA then refuses to copy whole.
 constexpr uint64_t kLeastRegisteredBytes = uint64_t{32} << 20;

@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 PEERS_FILE = pathlib.Path(__file__).resolve().parent.parent / "bench" / "peers.json"
-STAGES = ["transfer", "transform", "match", "materialize"]  # in the order they run
+STAGES = ["transfer", "transform", "match", "materialize", "fetch"]  # in the order they run
 AUTO_MARGIN = 1.10  # AUTO may take so much longer than the best plan
 NOISE = 1.02  # times of one program on the H200 move by 2 %
 
@@ -38,7 +38,7 @@ class Measured:
             if name.startswith("ms_")
         }
         known = [name for name in STAGES if name in times]
-        return [(name, times[name]) for name in [*known, *(times.keys() - set(known))]]
+        return [(name, times[name]) for name in [*known, *sorted(times.keys() - set(known))]]
 
 
 def read_runs(files):

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/c/arguments.hpp"
+#include "bindings/c/handles.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::shim {
@@ -33,6 +34,8 @@ std::string element(const std::string& argument, size_t index) {
   return argument + "[" + std::to_string(index) + "]";
 }
 
+}  // namespace
+
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
                                   const char* argument) {
   check_given(keys, argument);
@@ -49,14 +52,16 @@ std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys,
   return checked;
 }
 
-void check_key_types(const columns::JoinSpec& spec, const Relation& left, const Relation& right) {
-  for (size_t i = 0; i < spec.left_keys.size(); ++i) {
-    const ColumnView& left_key = left.columns[static_cast<size_t>(spec.left_keys[i])];
-    const ColumnView& right_key = right.columns[static_cast<size_t>(spec.right_keys[i])];
+void check_equal_types(const Relation& left, const std::vector<int32_t>& left_keys,
+                       const char* left_argument, const Relation& right,
+                       const std::vector<int32_t>& right_keys, const char* right_argument) {
+  for (size_t i = 0; i < left_keys.size(); ++i) {
+    const ColumnView& left_key = left.columns[static_cast<size_t>(left_keys[i])];
+    const ColumnView& right_key = right.columns[static_cast<size_t>(right_keys[i])];
     if (left_key.type == right_key.type) continue;
     fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
-         describe(left_key, spec.left_keys[i], element("spec.left_keys", i)).c_str(),
-         describe(right_key, spec.right_keys[i], element("spec.right_keys", i)).c_str());
+         describe(left_key, left_keys[i], element(left_argument, i)).c_str(),
+         describe(right_key, right_keys[i], element(right_argument, i)).c_str());
   }
 }
 
@@ -80,7 +85,13 @@ std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* in
   return checked;
 }
 
-}  // namespace
+void check_same_context(const base::Context& context, const gpujoin_relation* relation,
+                        const char* name) {
+  check_given(relation, name);
+  if (relation->relation->context.get() != &context) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was made from another context", name);
+  }
+}
 
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
                                const Relation& right) {
@@ -100,7 +111,8 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   columns::JoinSpec spec;
   spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
   spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
-  check_key_types(spec, left, right);
+  check_equal_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
+                    "spec.right_keys");
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
       checked_columns(right, known.right_columns, known.right_column_count, "right");

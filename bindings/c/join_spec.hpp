@@ -1,6 +1,10 @@
 // join_spec.hpp: the caller's specification and options, checked against the relations.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "gpujoin.h"
 #include "src/base/context.hpp"
 #include "src/columns/column.hpp"
@@ -10,6 +14,20 @@ namespace gpujoin::shim {
 // Throws INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED or TYPE.
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const columns::Relation& left,
                                const columns::Relation& right);
+
+// The parts of it, for specifications of other calls; `argument` names the caller's array, `side`
+// stands in "spec.<side>_columns" and "spec.<side>_column_count".
+std::vector<int32_t> checked_keys(const columns::Relation& relation, const int32_t* keys,
+                                  int32_t count, const char* argument);
+void check_equal_types(const columns::Relation& left, const std::vector<int32_t>& left_keys,
+                       const char* left_argument, const columns::Relation& right,
+                       const std::vector<int32_t>& right_keys, const char* right_argument);
+std::vector<int32_t> checked_columns(const columns::Relation& relation, const int32_t* indices,
+                                     int32_t count, const std::string& side);
+
+// Throws INVALID_ARGUMENT for NULL and for a relation of another context.
+void check_same_context(const base::Context& context, const gpujoin_relation* relation,
+                        const char* name);
 
 // All automatic for NULL. Throws NO_DEVICE when CUDA is asked of a context on the CPU; whether the
 // techniques fit together is the planner's to say.

@@ -13,14 +13,6 @@ namespace gpujoin::shim {
 
 namespace {
 
-void check_same_context(const base::Context& context, const gpujoin_relation* relation,
-                        const char* name) {
-  check_given(relation, name);
-  if (relation->relation->context.get() != &context) {
-    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was made from another context", name);
-  }
-}
-
 execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
                                const gpujoin_relation* left, const gpujoin_relation* right,
                                const gpujoin_join_spec* spec, const gpujoin_plan_options* options) {

@@ -1,4 +1,4 @@
-// join_partitions.cuh: joins partitions that have the same number, by any finder, schedule and emitter
+// join_partitions.cuh: joins partitions that have the same number, by any finder, layout, schedule and emitter
 //
 // Paper    Rui & Tu 2017, section 3.2.2, Algorithm 3; Wu et al. 2024, sections 3.2 and 4.3. The finders name theirs
 //          (co_partitions.cuh, nested_loop.cuh), as do the schedules (scheduled_units.cuh) and the emitters (kernels/output/)
@@ -45,8 +45,8 @@ struct PartitionJoinShared {
   Unit unit;
 };
 
-// All threads of a block. Units says which rows come next.
-template <typename Finder, typename Emitter, typename Units, typename Join>
+// All threads of a block. Layout: SideBySide or InBuckets. Units says which rows come next.
+template <typename Finder, typename Emitter, typename Layout, typename Units, typename Join>
 __device__ __forceinline__ void join_partitions(const Join& join) {
   using Key = typename Finder::Key;
   constexpr int kItems = kEmitItems;
@@ -72,14 +72,15 @@ __device__ __forceinline__ void join_partitions(const Join& join) {
     uint32_t chunk = unit.from.build_chunk;
     for (; chunk < unit.build_chunks; ++chunk) {
       uint32_t const first_build = unit.build.first + chunk * kCoPartitionBuildRows;
+      uint32_t const build_bucket = unit.build.first_bucket;
       finder.build(
           chunk_rows(unit.build.rows, chunk * kCoPartitionBuildRows, kCoPartitionBuildRows),
           [&](uint32_t i) {
-            return join
-                .build_keys[position_of(join.build, unit.build.first_bucket, first_build + i)];
+            return join.build_keys[Layout::position_of(join.build, build_bucket, first_build + i)];
           });
       for (; batch < unit.probe_batches; ++batch) {
         uint32_t const first_probe = unit.probe.first + batch * kCoPartitionBatch;
+        uint32_t const probe_bucket = unit.probe.first_bucket;
         uint32_t const rows = unit.probe.rows - batch * kCoPartitionBatch;
         Key keys[kItems];
         uint32_t found[kItems];
@@ -87,17 +88,19 @@ __device__ __forceinline__ void join_partitions(const Join& join) {
         for (int item = 0; item < kItems; ++item) {
           uint32_t const i = item * kCoPartitionThreads + threadIdx.x;
           found[item] = i < rows ? Finder::kRow : Finder::kNoRow;
-          keys[item] = i < rows ? join.probe_keys[position_of(join.probe, unit.probe.first_bucket,
-                                                              first_probe + i)]
-                                : 0;
+          keys[item] = 0;
+          if (i < rows) {
+            keys[item] =
+                join.probe_keys[Layout::position_of(join.probe, probe_bucket, first_probe + i)];
+          }
         }
         uint32_t const count = finder.find(keys, found);
         typename Finder::Cursor cursor;
         bool const written = emitter.emit(count, [&](uint32_t* build, uint32_t* probe) {
           uint32_t const match = finder.next(cursor, keys, found);
           uint32_t const i = cursor.item * kCoPartitionThreads + threadIdx.x;
-          *build = position_of(join.build, unit.build.first_bucket, first_build + match);
-          *probe = position_of(join.probe, unit.probe.first_bucket, first_probe + i);
+          *build = Layout::position_of(join.build, unit.build.first_bucket, first_build + match);
+          *probe = Layout::position_of(join.probe, unit.probe.first_bucket, first_probe + i);
         });
         if (!written) {
           if (threadIdx.x == 0) join.resume[blockIdx.x] = {unit.number, batch, chunk};
@@ -106,9 +109,10 @@ __device__ __forceinline__ void join_partitions(const Join& join) {
         }
       }
       batch = 0;
-      __syncthreads();  // the chunk is read to the end before the next one takes its place
+      // The chunk is read to the end before the next one takes its place.
+      if (chunk + 1 < unit.build_chunks) __syncthreads();
     }
-    __syncthreads();  // the unit is read before the next one takes its place
+    __syncthreads();  // nor is the unit read any more
   }
   emitter.finish();
   if constexpr (Emitter::kResumes) {
@@ -116,10 +120,10 @@ __device__ __forceinline__ void join_partitions(const Join& join) {
   }
 }
 
-template <typename Finder, typename Emitter, typename Join>
+template <typename Finder, typename Emitter, typename Layout, typename Join>
 __global__ void __launch_bounds__(kCoPartitionThreads, kCoPartitionBlocksPerSm)
     join_partitions_kernel(const __grid_constant__ Join join) {
-  join_partitions<Finder, Emitter, ScheduledUnits>(join);
+  join_partitions<Finder, Emitter, Layout, ScheduledUnits>(join);
 }
 
 }  // namespace gpujoin::kernels

@@ -1,5 +1,6 @@
 #include "src/columns/arrow_export.hpp"
 
+#include <string>
 #include <vector>
 
 #include "src/base/copy.hpp"
@@ -20,7 +21,13 @@ std::vector<ExportedColumn> columns_of(const JoinResult& result) {
   columns.reserve(result.columns.size() + 2);
   if (result.has_pairs) {
     columns.push_back({"left_row", "I", false, 4, result.left_rows, nullptr, 0, 0});
-    columns.push_back({"right_row", "I", false, 4, result.right_rows, nullptr, 0, 0});
+    if (result.step_rows.empty()) {
+      columns.push_back({"right_row", "I", false, 4, result.right_rows, nullptr, 0, 0});
+    }
+    for (size_t i = 0; i < result.step_rows.size(); ++i) {
+      columns.push_back(
+          {"right_row_" + std::to_string(i), "I", false, 4, result.step_rows[i], nullptr, 0, 0});
+    }
   }
   for (const ResultColumn& column : result.columns) {
     // Nullable even when no NULL came out: the schema of a query does not depend on its data.

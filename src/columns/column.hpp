@@ -43,15 +43,22 @@ struct Relation {
 // Most columns that a key may have.
 inline constexpr int32_t kMostKeys = 5;
 
+// Of which sides row numbers are put out, when pairs are: a join of a sequence needs those of one.
+enum class PairSides { kBoth, kLeft, kRight };
+
 // The validated join specification, by value.
 struct JoinSpec {
   // 1 to kMostKeys columns of each side, compared pairwise.
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
   bool pairs = false;
+  PairSides pair_sides = PairSides::kBoth;
   bool materialize = false;
   std::vector<int32_t> left_columns;
   std::vector<int32_t> right_columns;
+
+  bool left_rows() const { return pairs && pair_sides != PairSides::kRight; }
+  bool right_rows() const { return pairs && pair_sides != PairSides::kLeft; }
 };
 
 }  // namespace gpujoin::columns

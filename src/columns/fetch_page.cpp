@@ -40,8 +40,15 @@ Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request 
     fail(GPUJOIN_ERROR_TYPE, "%s.type is %s and row numbers come as UINT32 or INT64",
          request.argument.c_str(), name_of(fetch.type));
   }
-  const Storage& rows =
-      fetch.what == GPUJOIN_FETCH_LEFT_INDEX ? result.left_rows : result.right_rows;
+  bool const of_a_step = fetch.what == GPUJOIN_FETCH_RIGHT_INDEX && !result.step_rows.empty();
+  if (of_a_step &&
+      (fetch.column < 0 || static_cast<size_t>(fetch.column) >= result.step_rows.size())) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.column is %d and the sequence has %zu steps",
+         request.argument.c_str(), fetch.column, result.step_rows.size());
+  }
+  const Storage& rows = of_a_step ? result.step_rows[static_cast<size_t>(fetch.column)]
+                        : fetch.what == GPUJOIN_FETCH_LEFT_INDEX ? result.left_rows
+                                                                 : result.right_rows;
   request.source = static_cast<const std::byte*>(rows.get());
   request.source_width = 4;
   request.target_width = fetch.type == GPUJOIN_TYPE_UINT32 ? 4 : 8;

@@ -10,4 +10,13 @@ Storage make_storage(base::Buffer buffer) {
   return Storage(std::move(owner), first_byte);
 }
 
+ResultColumn column_like(const ColumnView& view) {
+  ResultColumn column;
+  column.name = view.name;
+  column.arrow_format = view.arrow_format;
+  column.type = view.type;
+  column.width = view.width;
+  return column;
+}
+
 }  // namespace gpujoin::columns

@@ -49,13 +49,18 @@ struct JoinResult {
   base::Memory memory = base::Memory::kHost;  // of everything below
   int64_t rows = 0;
   bool has_pairs = false;
+  PairSides pair_sides = PairSides::kBoth;
   Storage left_rows;                  // [rows] uint32, when has_pairs
   Storage right_rows;                 // [rows] uint32, when has_pairs
+  std::vector<Storage> step_rows;     // of a sequence in the place of right_rows: of each dimension
   std::vector<ResultColumn> columns;  // left output columns, then right ones
   Statistics statistics;
 };
 
 // A pool buffer as Storage.
 Storage make_storage(base::Buffer buffer);
+
+// A column of the same name and type, without values.
+ResultColumn column_like(const ColumnView& view);
 
 }  // namespace gpujoin::columns

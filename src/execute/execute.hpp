@@ -22,6 +22,11 @@ struct PlannedJoin {
   plan::PlanChoice choice;
 };
 
+// What the planner knows of one side of a join.
+plan::SideStatistics describe_side(const columns::Relation& relation,
+                                   const std::vector<int32_t>& keys,
+                                   const std::vector<int32_t>& output_columns, bool materialize);
+
 // Plans: fills the request from the relations, samples when the planner wants it, chooses. Throws.
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                       std::shared_ptr<const columns::Relation> left,

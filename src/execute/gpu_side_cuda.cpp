@@ -143,13 +143,7 @@ std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relati
                                                  const std::vector<int32_t>& output_columns) {
   std::vector<columns::ResultColumn> result;
   for (int32_t const index : output_columns) {
-    columns::ColumnView const& column = relation.columns[static_cast<size_t>(index)];
-    columns::ResultColumn target;
-    target.name = column.name;
-    target.arrow_format = column.arrow_format;
-    target.type = column.type;
-    target.width = column.width;
-    result.push_back(std::move(target));
+    result.push_back(columns::column_like(relation.columns[static_cast<size_t>(index)]));
   }
   return result;
 }
@@ -350,9 +344,13 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
   }
   columns::Storage build_rows = pairs.build_storage();
   columns::Storage probe_rows = pairs.probe_storage();
-  if (by_position && (result.has_pairs || !transformed)) {
-    build_rows = build.row_numbers(pairs.build(), rows);
-    probe_rows = probe.row_numbers(pairs.probe(), rows);
+  bool const want_left = result.has_pairs && result.pair_sides != columns::PairSides::kRight;
+  bool const want_right = result.has_pairs && result.pair_sides != columns::PairSides::kLeft;
+  if (by_position) {
+    bool const want_build = build_left ? want_left : want_right;
+    bool const want_probe = build_left ? want_right : want_left;
+    if (want_build || !transformed) build_rows = build.row_numbers(pairs.build(), rows);
+    if (want_probe || !transformed) probe_rows = probe.row_numbers(pairs.probe(), rows);
   }
   if (!transformed) {
     std::vector<materialize::Request> build_requests;
@@ -364,10 +362,8 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
     materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
     materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
   }
-  if (result.has_pairs && rows != 0) {
-    result.left_rows = build_left ? build_rows : probe_rows;
-    result.right_rows = build_left ? probe_rows : build_rows;
-  }
+  if (want_left && rows != 0) result.left_rows = build_left ? build_rows : probe_rows;
+  if (want_right && rows != 0) result.right_rows = build_left ? probe_rows : build_rows;
   null_counts.finish();
 }
 

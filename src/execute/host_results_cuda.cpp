@@ -88,7 +88,7 @@ void HostResults::start_threads() {
     wanted = pieces_.size();
   }
   wanted = std::min({wanted, static_cast<size_t>(std::max(context_.cpu_threads, 1)),
-                     static_cast<size_t>(transfer::kStagingThreads)});
+                     static_cast<size_t>(transfer::kResultThreads)});
   while (threads_.size() < wanted) {
     Worker& worker = workers_.emplace_back();
     worker.piece = context_.device_pool->allocate(base::Memory::kPinned, piece_bytes_,

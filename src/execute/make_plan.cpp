@@ -19,8 +19,11 @@ bool any_column(const columns::Relation& relation, const std::vector<int32_t>& k
          std::any_of(output_columns.begin(), output_columns.end(), lies_there);
 }
 
-plan::SideStatistics describe(const columns::Relation& relation, const std::vector<int32_t>& keys,
-                              const std::vector<int32_t>& output_columns, bool materialize) {
+}  // namespace
+
+plan::SideStatistics describe_side(const columns::Relation& relation,
+                                   const std::vector<int32_t>& keys,
+                                   const std::vector<int32_t>& output_columns, bool materialize) {
   plan::SideStatistics side;
   side.rows = relation.rows;
   side.in_host_memory = any_column(relation, keys, output_columns, base::Memory::kHost) ||
@@ -46,8 +49,6 @@ plan::SideStatistics describe(const columns::Relation& relation, const std::vect
   return side;
 }
 
-}  // namespace
-
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                       std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
@@ -61,11 +62,13 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   plan::PlanRequest& request = join.request;
   request.options = options;
   request.left =
-      describe(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
-  request.right =
-      describe(*join.right, join.spec.right_keys, join.spec.right_columns, join.spec.materialize);
+      describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
+  request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
+                                join.spec.materialize);
   request.pairs = join.spec.pairs;
   request.key_count = static_cast<int32_t>(join.spec.left_keys.size());
+  request.left.row_numbers = join.spec.left_rows();
+  request.right.row_numbers = join.spec.right_rows();
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
   bool const device_inputs =

@@ -79,14 +79,19 @@ Sides lay_out(const PlannedJoin& join, const KeyHashes& hashes) {
   columns::JoinSpec const& spec = join.spec;
   bool const hashed = has_several_keys(join);
   static const std::vector<int32_t> kNone;
-  auto const layout_of = [&](const columns::Relation& relation, const std::vector<int32_t>& keys,
-                             const cpu::HashedKeys& hash, const std::vector<int32_t>& columns) {
-    auto const& key = hashed ? hash.view : relation.columns[static_cast<size_t>(keys.front())];
-    return cpu::layout_rows(relation, key, spec.materialize ? columns : kNone, spec.pairs || hashed,
+  auto const layout_of = [&](bool is_left) {
+    columns::Relation const& relation = is_left ? *join.left : *join.right;
+    auto const first_key = (is_left ? spec.left_keys : spec.right_keys).front();
+    auto const& key = hashed ? (is_left ? hashes.left : hashes.right).view
+                             : relation.columns[static_cast<size_t>(first_key)];
+    auto const& columns = is_left ? spec.left_columns : spec.right_columns;
+    // Several keys are verified by row number.
+    bool const row_numbers = hashed || (is_left ? spec.left_rows() : spec.right_rows());
+    return cpu::layout_rows(relation, key, spec.materialize ? columns : kNone, row_numbers,
                             plan.gather);
   };
-  auto const left = layout_of(*join.left, spec.left_keys, hashes.left, spec.left_columns);
-  auto const right = layout_of(*join.right, spec.right_keys, hashes.right, spec.right_columns);
+  auto const left = layout_of(true);
+  auto const right = layout_of(false);
   Sides sides;
   sides.build_is_left = plan.build_side == plan::Side::kLeft;
   if (hashed) sides.verified = compared_columns(join, sides.build_is_left);
@@ -114,7 +119,7 @@ std::vector<cpu::OutputSource> output_sources(const PlannedJoin& join, Sides& si
     what(is_build, is_build ? sides.build().layout : sides.probe().layout);
   };
   for (bool const is_left : {true, false}) {
-    if (!spec.pairs) break;
+    if (!(is_left ? spec.left_rows() : spec.right_rows())) continue;
     add_side(is_left, [&](bool is_build, const cpu::RowLayout& layout) {
       cpu::OutputSource source;
       source.source = cpu::Source::kRowNumber;
@@ -186,18 +191,12 @@ void fill_result(const PlannedJoin& join, cpu::OutputRows::Finished finished,
   result.memory = base::Memory::kHost;
   result.rows = static_cast<int64_t>(finished.rows);
   result.has_pairs = join.spec.pairs;
+  result.pair_sides = join.spec.pair_sides;
   size_t next = 0;
-  if (join.spec.pairs) {
-    result.left_rows = std::move(finished.columns[next++].values);
-    result.right_rows = std::move(finished.columns[next++].values);
-  }
+  if (join.spec.left_rows()) result.left_rows = std::move(finished.columns[next++].values);
+  if (join.spec.right_rows()) result.right_rows = std::move(finished.columns[next++].values);
   for (; next < sources.size(); ++next) {
-    columns::ColumnView const& view = *sources[next].column;
-    columns::ResultColumn column;
-    column.name = view.name;
-    column.arrow_format = view.arrow_format;
-    column.type = view.type;
-    column.width = view.width;
+    columns::ResultColumn column = columns::column_like(*sources[next].column);
     column.data = std::move(finished.columns[next].values);
     column.validity = std::move(finished.columns[next].bits);
     column.null_count = finished.columns[next].null_count;

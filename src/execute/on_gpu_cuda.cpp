@@ -48,6 +48,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   result.memory = base::Memory::kDevice;
   result.rows = static_cast<int64_t>(pairs.rows());
   result.has_pairs = join.spec.pairs;
+  result.pair_sides = join.spec.pair_sides;
   result.statistics.output_resumes = pairs.resumes();
   materialize_sides(context, plan, build, probe, pairs, build_left, result);
   clock.finish();

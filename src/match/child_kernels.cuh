@@ -17,11 +17,11 @@
 
 namespace gpujoin::match {
 
-template <typename Finder, typename Emitter, typename Join>
+template <typename Finder, typename Emitter, typename Layout, typename Join>
 __global__ void join_with_children_kernel(const __grid_constant__ Join join);
 
 // One thread: a grid for the units [first, end) of one partition. False: it was refused.
-template <typename Finder, typename Emitter, typename Join>
+template <typename Finder, typename Emitter, typename Layout, typename Join>
 __device__ bool launch_child(const Join& parent, uint32_t partition, unsigned long long first,
                              unsigned long long end) {
   Join child = parent;
@@ -34,7 +34,7 @@ __device__ bool launch_child(const Join& parent, uint32_t partition, unsigned lo
   child.schedule.first_unit = first;
   child.schedule.children = nullptr;
   auto const blocks = static_cast<unsigned>(min(end - first, 0x7fffffffULL));
-  join_with_children_kernel<Finder, Emitter, Join>
+  join_with_children_kernel<Finder, Emitter, Layout, Join>
       <<<blocks, kernels::kCoPartitionThreads,
          sizeof(kernels::PartitionJoinShared<Finder, Emitter>), cudaStreamFireAndForget>>>(child);
   bool const launched = cudaGetLastError() == cudaSuccess;
@@ -44,7 +44,7 @@ __device__ bool launch_child(const Join& parent, uint32_t partition, unsigned lo
 }
 
 // The units of partitions b, b + blocks, ... that are not a child's.
-template <typename Finder, typename Emitter>
+template <typename Finder, typename Emitter, typename Layout>
 struct UnitsOrChildren {
   template <typename Join>
   __device__ static void next(const Join& join, kernels::Unit& unit) {
@@ -68,7 +68,7 @@ struct UnitsOrChildren {
       unsigned long long const units = unit.end - first;
       if (units == 0) continue;
       if (units > kernels::kChildKernelUnits &&
-          launch_child<Finder, Emitter>(join, partition, first, unit.end)) {
+          launch_child<Finder, Emitter, Layout>(join, partition, first, unit.end)) {
         continue;
       }
       kernels::set_unit(schedule, join.build, join.probe, partition, first, unit);
@@ -79,17 +79,17 @@ struct UnitsOrChildren {
 };
 
 // Parent and child alike: a schedule without children makes it a child.
-template <typename Finder, typename Emitter, typename Join>
+template <typename Finder, typename Emitter, typename Layout, typename Join>
 __global__ void __launch_bounds__(kernels::kCoPartitionThreads, kernels::kCoPartitionBlocksPerSm)
     join_with_children_kernel(const __grid_constant__ Join join) {
   static_assert(!Emitter::kResumes, "a child cannot note where it stopped");
-  kernels::join_partitions<Finder, Emitter, UnitsOrChildren<Finder, Emitter>>(join);
+  kernels::join_partitions<Finder, Emitter, Layout, UnitsOrChildren<Finder, Emitter, Layout>>(join);
 }
 
 struct KernelsWithChildren {
-  template <typename Finder, typename Emitter, typename Join>
+  template <typename Finder, typename Emitter, typename Layout, typename Join>
   static auto kernel() {
-    return join_with_children_kernel<Finder, Emitter, Join>;
+    return join_with_children_kernel<Finder, Emitter, Layout, Join>;
   }
 };
 

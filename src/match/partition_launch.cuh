@@ -13,18 +13,18 @@
 namespace gpujoin::match {
 
 struct PlainKernels {
-  template <typename Finder, typename Emitter, typename Join>
+  template <typename Finder, typename Emitter, typename Layout, typename Join>
   static auto kernel() {
-    return kernels::join_partitions_kernel<Finder, Emitter, Join>;
+    return kernels::join_partitions_kernel<Finder, Emitter, Layout, Join>;
   }
 };
 
-template <typename Kernels, typename Finder, typename Emitter, typename Sink>
-PartitionLaunch<Sink> launch_with_finder(base::Context& context, const JoinedPartitions& joined,
+template <typename Kernels, typename Finder, typename Emitter, typename Layout, typename Sink>
+PartitionLaunch<Sink> launch_with_layout(base::Context& context, const JoinedPartitions& joined,
                                          const UnitSchedule& schedule) {
   using Key = typename Finder::Key;
   using Join = kernels::PartitionJoin<Key, Sink>;
-  auto const kernel = Kernels::template kernel<Finder, Emitter, Join>();
+  auto const kernel = Kernels::template kernel<Finder, Emitter, Layout, Join>();
   constexpr size_t kShared = sizeof(kernels::PartitionJoinShared<Finder, Emitter>);
   base::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(kShared)),
@@ -55,6 +55,17 @@ PartitionLaunch<Sink> launch_with_finder(base::Context& context, const JoinedPar
             kernel<<<blocks, kernels::kCoPartitionThreads, kShared, stream>>>(now);
             base::check(cudaGetLastError(), "joining partitions");
           }};
+}
+
+template <typename Kernels, typename Finder, typename Emitter, typename Sink>
+PartitionLaunch<Sink> launch_with_finder(base::Context& context, const JoinedPartitions& joined,
+                                         const UnitSchedule& schedule) {
+  if (joined.build_view.buckets != nullptr) {
+    return launch_with_layout<Kernels, Finder, Emitter, kernels::InBuckets, Sink>(context, joined,
+                                                                                  schedule);
+  }
+  return launch_with_layout<Kernels, Finder, Emitter, kernels::SideBySide, Sink>(context, joined,
+                                                                                 schedule);
 }
 
 template <template <int> class Emitter, typename Sink, typename Kernels = PlainKernels>

@@ -21,6 +21,7 @@ struct SideStatistics {
   bool key_is_output = false;  // any of the key columns
   bool key_nullable = false;
   bool in_host_memory = false;  // CUDA plans copy it first
+  bool row_numbers = true;      // put out, when pairs are
 };
 
 // What a sample of the keys says; sampled == false when nobody looked, and then the fields are

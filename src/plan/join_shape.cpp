@@ -55,7 +55,7 @@ std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& pl
                                   bool want_pairs) {
   if (plan.gather == Gather::kUntransformed) return {kRowIdWidth};
   std::vector<int32_t> widths = side.payload_widths;
-  if (want_pairs) widths.push_back(kRowIdWidth);
+  if (want_pairs && side.row_numbers) widths.push_back(kRowIdWidth);
   if (plan.device == Device::kCpu) return {std::accumulate(widths.begin(), widths.end(), 0)};
   // Without a column to move, row ids go along.
   if (widths.empty()) widths.push_back(kRowIdWidth);
@@ -72,7 +72,9 @@ std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& pla
     }
   }
   // Pairs of transformed relations are positions; the row ids asked for were moved like payloads.
-  if (shape.want_pairs && plan.gather == Gather::kTransformed) widths.push_back(kRowIdWidth);
+  if (shape.want_pairs && side.row_numbers && plan.gather == Gather::kTransformed) {
+    widths.push_back(kRowIdWidth);
+  }
   return widths;
 }
 

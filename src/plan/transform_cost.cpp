@@ -67,7 +67,7 @@ Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const Si
   const uint64_t rows = static_cast<uint64_t>(side.rows);
   const std::vector<int32_t> widths = moved_widths(side, plan, shape.want_pairs);
   for (size_t i = 1; i < widths.size(); ++i) {
-    const bool row_ids = shape.want_pairs && i + 1 == widths.size();
+    const bool row_ids = shape.want_pairs && side.row_numbers && i + 1 == widths.size();
     if (row_ids) cost += streamed(traffic::write_row_ids(rows), 1, facts);
     cost += move_column(plan, shape, rows, widths[i], facts);
   }

@@ -18,9 +18,9 @@
 
 namespace gpujoin::transfer {
 
-// What the way back has in common with the way there.
+// Of the way back.
 using kernels::kResultPieceBytes;
-using kernels::kStagingThreads;
+using kernels::kResultThreads;
 
 // Page-locked memory is copied by the link's engine alone. Pageable memory is brought to page-locked pieces by threads while
 // earlier pieces are on the link; they are started when the first such copy is asked for.

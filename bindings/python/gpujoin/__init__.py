@@ -11,6 +11,7 @@ from ._abi import library as _library
 from ._context import Context, ContextInfo
 from ._plan import Plan, join, plan
 from ._result import Result, Stage, Statistics
+from ._sequence import join_sequence
 from .errors import (
     AbiMismatch,
     BufferTooSmall,
@@ -58,6 +59,7 @@ __all__ = [
     "TypeMismatch",
     "Unsupported",
     "join",
+    "join_sequence",
     "library_version",
     "plan",
 ]

@@ -81,6 +81,8 @@ OUTPUTS = _numbered(
 GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2}
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
+MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}
+
 INNER = 1
 OUTPUT_COLUMNS = 1
 OUTPUT_PAIRS = 2
@@ -175,6 +177,32 @@ class PlanOptions(Struct):
         ("page_pairs", c_int32),
         ("reserved", c_int32),
         ("probe_chunk_rows", c_int64),
+    ]
+
+
+class SequenceStep(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("key_count", c_int32),
+        ("dimension", c_void_p),
+        ("fact_keys", POINTER(c_int32)),
+        ("dimension_keys", POINTER(c_int32)),
+        ("dimension_columns", POINTER(c_int32)),
+        ("dimension_column_count", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class SequenceSpec(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("step_count", c_int32),
+        ("steps", POINTER(SequenceStep)),
+        ("fact_columns", POINTER(c_int32)),
+        ("fact_column_count", c_int32),
+        ("output", c_int32),
+        ("materialize", c_int32),
+        ("reserved", c_int32),
     ]
 
 
@@ -287,6 +315,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "plan_create": [HANDLE, HANDLE, HANDLE, POINTER(JoinSpec), POINTER(PlanOptions), OUT],
     "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
     "plan_execute": [HANDLE, OUT],
+    "join_sequence": [HANDLE, HANDLE, POINTER(SequenceSpec), POINTER(PlanOptions), OUT],
     "result_get_rows": [HANDLE, POINTER(c_int64)],
     "result_fetch": [HANDLE, POINTER(Page), POINTER(Fetch), c_int32],
     "result_export": [HANDLE, POINTER(Page), POINTER(ArrowSchema), POINTER(ArrowArray)],

@@ -141,20 +141,20 @@ def plan(
     selected = select_columns(
         inputs["left"].schema, inputs["right"].schema, keys["right"], select, suffix
     )
-    options = _abi.PlanOptions(
-        device=choose("device", _abi.DEVICES, device),
-        algorithm=choose("algorithm", _abi.ALGORITHMS, algorithm),
-        transform=choose("transform", _abi.TRANSFORMS, transform),
-        match=choose("match", _abi.MATCHES, match),
-        gather=choose("gather", _abi.GATHERS, gather),
-        build_side=choose("build_side", _abi.SIDES, build_side),
-        radix_bits=radix_bits or 0,
-        transfer=choose("transfer", _abi.TRANSFERS, transfer),
-        skew=choose("skew", _abi.SKEWS, skew),
-        output=choose("output", _abi.OUTPUTS, output),
-        passes=passes or 0,
-        page_pairs=page_pairs or 0,
-        probe_chunk_rows=probe_chunk_rows or 0,
+    options = plan_options(
+        device=device,
+        algorithm=algorithm,
+        transform=transform,
+        match=match,
+        gather=gather,
+        build_side=build_side,
+        radix_bits=radix_bits,
+        transfer=transfer,
+        skew=skew,
+        output=output,
+        passes=passes,
+        page_pairs=page_pairs,
+        probe_chunk_rows=probe_chunk_rows,
     )
 
     carried = [
@@ -175,8 +175,8 @@ def plan(
             context, keys[side], types_of_side, columns
         )
         relations.append(relation)
-        setattr(spec, side + "_keys", _int32(key_positions))
-        setattr(spec, side + "_columns", _int32(positions))
+        setattr(spec, side + "_keys", int32_array(key_positions))
+        setattr(spec, side + "_columns", int32_array(positions))
         setattr(spec, side + "_column_count", len(positions))
     exported = [c for side in inputs for c in carried if c.side == side]
     result_columns = _result_columns(inputs, selected, exported, pairs, has_pairs)
@@ -185,6 +185,31 @@ def plan(
     parts = *relations, ctypes.byref(spec), ctypes.byref(options)
     context._call_long("plan_create", context._handle, *parts, out=handle)
     return Plan(context, handle, result_columns, has_pairs)
+
+
+def plan_options(**choices: str | int | None) -> _abi.PlanOptions:
+    """The single choices of a plan, by name. Errors: InvalidArgument, for a name that is none."""
+    names = {
+        "device": _abi.DEVICES,
+        "algorithm": _abi.ALGORITHMS,
+        "transform": _abi.TRANSFORMS,
+        "match": _abi.MATCHES,
+        "gather": _abi.GATHERS,
+        "build_side": _abi.SIDES,
+        "transfer": _abi.TRANSFERS,
+        "skew": _abi.SKEWS,
+        "output": _abi.OUTPUTS,
+    }
+    numbers = ("radix_bits", "passes", "page_pairs", "probe_chunk_rows")
+    options = _abi.PlanOptions()
+    for what, choice in choices.items():
+        if what in names:
+            setattr(options, what, choose(what, names[what], choice))
+        elif what in numbers:
+            setattr(options, what, choice or 0)
+        else:
+            raise InvalidArgument(f"{what!r} is no choice of a plan")
+    return options
 
 
 def join(
@@ -198,7 +223,8 @@ def join(
         return planned.execute()
 
 
-def _int32(numbers: Sequence[int]) -> Any:
+def int32_array(numbers: Sequence[int]) -> Any:
+    """Numbers as the library takes them."""
     return (ctypes.c_int32 * len(numbers))(*numbers)
 
 
@@ -219,7 +245,8 @@ def _result_columns(
             field = pa.field(column.name, field.type, field.nullable)
             columns.append(ResultColumn(field, first + exported.index(column)))
         else:
-            taken = TakenColumn(source.values(column.column), column.side)
+            row_number = 0 if column.side == "left" else 1
+            taken = TakenColumn(source.values(column.column), row_number)
             field = pa.field(column.name, taken.type, field.nullable)
             columns.append(ResultColumn(field, taken=taken))
     return columns

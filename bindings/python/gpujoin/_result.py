@@ -27,7 +27,7 @@ _ARRAY = b"arrow_array"
 class Stage:
     """One stage of a join that ran."""
 
-    stage: str  # "transfer", "transform", "match", "materialize" ...
+    stage: str  # "transfer", "transform", "match", "materialize" ...; of a sequence "steps[1].match"
     technique: str  # "" where there was nothing to do
     milliseconds: float  # of the GPU, or of the wall clock on the CPU
     predicted_bytes: int  # memory traffic, read + written; for transfers, bytes on the link
@@ -41,7 +41,7 @@ class Statistics:
     plan: str  # in one line
     reason: str  # why this executor and this plan
     left_rows: int
-    right_rows: int
+    right_rows: int  # of a sequence, of all dimensions
     output_rows: int
     milliseconds: float  # of the execution, seen by the caller
     predicted_bytes: int
@@ -53,8 +53,8 @@ class Statistics:
 class TakenColumn:
     """A column of a type that the library does not carry: its output is taken by row number."""
 
-    def __init__(self, values: pa.ChunkedArray, side: str) -> None:
-        self.row_number = 0 if side == "left" else 1  # of the pairs
+    def __init__(self, values: pa.ChunkedArray, row_number: int) -> None:
+        self.row_number = row_number  # which of the row numbers: 0 is left's
         self._values = values
         self._is_combined = False
         self._is_view = str(values.type) in (
@@ -109,11 +109,13 @@ class Result:
         handle: _abi.Handle,
         columns: Sequence[ResultColumn],
         has_pairs: bool,
+        pair_fields: Sequence[pa.Field] = PAIR_FIELDS,
     ) -> None:
         self._context = context
         self._handle = handle
         self._columns = columns
         self._has_pairs = has_pairs
+        self._pair_fields = pair_fields
         rows = ctypes.c_int64()
         context._call("result_get_rows", handle, ctypes.byref(rows))
         self._rows = rows.value
@@ -155,26 +157,29 @@ class Result:
         return self._pages(_abi.Page(max_rows=max_rows or 0, max_bytes=max_bytes or 0))
 
     def pairs(self) -> pa.RecordBatch:
-        """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs.
+        """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs. Of a
+        sequence left_row, right_row_0, right_row_1 ...: in the fact table and in each dimension.
 
         Errors: those of to_table, InvalidArgument when pairs were not asked for (pairs=True).
         """
         if not self._has_pairs:
             raise InvalidArgument("this join has no pairs; ask for them with pairs=True")
-        fetches = (_abi.Fetch * 2)()
+        count = len(self._pair_fields)
+        fetches = (_abi.Fetch * count)()
         buffers = []
-        for fetch, what in zip(fetches, (_abi.FETCH_LEFT_INDEX, _abi.FETCH_RIGHT_INDEX)):
+        for number, fetch in enumerate(fetches):
             buffer = pa.allocate_buffer(4 * self._rows)
             buffers.append(buffer)
             fetch.struct_size = ctypes.sizeof(_abi.Fetch)
-            fetch.what = what
+            fetch.what = _abi.FETCH_RIGHT_INDEX if number else _abi.FETCH_LEFT_INDEX
+            fetch.column = max(number - 1, 0)
             fetch.type = _abi.TYPE_UINT32
             fetch.data = buffer.address
             fetch.data_bytes = buffer.size
             fetch.memory = _abi.MEMORY_HOST
-        self._context._call("result_fetch", self._handle, None, fetches, 2)
+        self._context._call("result_fetch", self._handle, None, fetches, count)
         arrays = [pa.Array.from_buffers(pa.uint32(), self._rows, [None, b]) for b in buffers]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(PAIR_FIELDS))
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(self._pair_fields))
 
     @property
     def statistics(self) -> Statistics:

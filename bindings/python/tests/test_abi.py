@@ -20,6 +20,8 @@ STRUCTS = {
     "gpujoin_context_info": _abi.ContextInfo,
     "gpujoin_join_spec": _abi.JoinSpec,
     "gpujoin_plan_options": _abi.PlanOptions,
+    "gpujoin_sequence_step": _abi.SequenceStep,
+    "gpujoin_sequence_spec": _abi.SequenceSpec,
     "gpujoin_page": _abi.Page,
     "gpujoin_fetch": _abi.Fetch,
     "gpujoin_statistics": _abi.Statistics,
@@ -69,6 +71,10 @@ def test_functions(header):
         ("MATCH", {k: v for k, v in _abi.MATCHES.items() if v}),
         ("GATHER", {k: v for k, v in _abi.GATHERS.items() if v}),
         ("SIDE", {k: v for k, v in _abi.SIDES.items() if v}),
+        (
+            "MATERIALIZE",
+            {"automatic" if k == "auto" else k: v for k, v in _abi.MATERIALIZE.items()},
+        ),
     ],
 )
 def test_numbers(header, prefix, names):

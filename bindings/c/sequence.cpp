@@ -1,0 +1,97 @@
+// sequence.cpp: gpujoin.h section 9.
+#include "src/execute/sequence.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/c/arguments.hpp"
+#include "bindings/c/guard.hpp"
+#include "bindings/c/handles.hpp"
+#include "bindings/c/join_spec.hpp"
+
+namespace gpujoin::shim {
+
+namespace {
+
+execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std::string& name,
+                                   const base::Context& context, const columns::Relation& fact) {
+  std::string const in_spec = "spec." + name;
+  check_reserved(given.reserved, (in_spec + ".reserved").c_str());
+  check_same_context(context, given.dimension, (in_spec + ".dimension").c_str());
+  std::string const key_count = in_spec + ".key_count";
+  check_range(given.key_count, 1, INT32_MAX, key_count.c_str());
+  if (given.key_count != 1) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "%s: %d; this version joins sequences on one key column",
+               key_count.c_str(), given.key_count);
+  }
+  execute::SequenceStep step;
+  step.dimension = given.dimension->relation;
+  std::string const fact_keys = in_spec + ".fact_keys";
+  std::string const dimension_keys = in_spec + ".dimension_keys";
+  auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str());
+  auto const others =
+      checked_keys(*step.dimension, given.dimension_keys, given.key_count, dimension_keys.c_str());
+  check_equal_types(fact, keys, fact_keys.c_str(), *step.dimension, others, dimension_keys.c_str());
+  step.fact_key = keys.front();
+  step.dimension_key = others.front();
+  step.columns = checked_columns(*step.dimension, given.dimension_columns,
+                                 given.dimension_column_count, name + ".dimension");
+  return step;
+}
+
+execute::SequenceSpec checked_sequence(const gpujoin_sequence_spec* given,
+                                       const base::Context& context,
+                                       const columns::Relation& fact) {
+  gpujoin_sequence_spec const known = read_struct(given, "spec");
+  check_range(known.step_count, 1, INT32_MAX, "spec.step_count");
+  check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
+  check_range(known.materialize, GPUJOIN_MATERIALIZE_AUTOMATIC, GPUJOIN_MATERIALIZE_AT_THE_END,
+              "spec.materialize");
+  check_reserved(known.reserved, "spec.reserved");
+
+  execute::SequenceSpec spec;
+  spec.materialize = static_cast<execute::Materialize>(known.materialize);
+  spec.fact_columns = checked_columns(fact, known.fact_columns, known.fact_column_count, "fact");
+  std::vector<gpujoin_sequence_step> const steps =
+      read_array(known.steps, known.step_count, "spec.steps", "spec.step_count");
+  bool named = !spec.fact_columns.empty();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    spec.steps.push_back(checked_step(steps[i], "steps[" + std::to_string(i) + "]", context, fact));
+    named = named || !spec.steps.back().columns.empty();
+  }
+  spec.row_numbers = known.output == 0 ? !named : (known.output & GPUJOIN_OUTPUT_PAIRS) != 0;
+  if (named && known.output == GPUJOIN_OUTPUT_PAIRS) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "spec.output lacks GPUJOIN_OUTPUT_COLUMNS and output columns are named");
+  }
+  return spec;
+}
+
+}  // namespace
+
+}  // namespace gpujoin::shim
+
+using namespace gpujoin::shim;
+
+gpujoin_status gpujoin_join_sequence(gpujoin_context* context, const gpujoin_relation* fact,
+                                     const gpujoin_sequence_spec* spec,
+                                     const gpujoin_plan_options* options, gpujoin_result** out,
+                                     gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(context, "context");
+    check_given(out, "out");
+    check_same_context(*held, fact, "fact");
+    auto const relation = fact->relation;
+    gpujoin::execute::SequenceSpec const checked = checked_sequence(spec, *held, *relation);
+    gpujoin_plan_options const chosen = checked_options(options, *held);
+    held->check_usable();
+    held->check_cancelled();
+    auto handle = std::make_unique<gpujoin_result>();
+    handle->result = gpujoin::execute::join_sequence(held, relation, checked, chosen);
+    *out = handle.release();
+  });
+}

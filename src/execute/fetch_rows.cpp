@@ -1,0 +1,153 @@
+#include "src/execute/fetch_rows.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "src/base/status.hpp"
+#include "src/base/traffic.hpp"
+#include "src/cpu/gather_rows.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+namespace traffic = base::traffic;
+
+void stage_on_cpu(const plan::StageCost& cost, std::vector<columns::StageStatistics>& stages,
+                  const std::function<void()>& work) {
+  auto const begin = std::chrono::steady_clock::now();
+  work();
+  std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - begin;
+  stages.push_back({cost.stage, cost.technique, spent.count(), cost.bytes});
+}
+
+}  // namespace
+
+#if !GPUJOIN_WITH_CUDA
+namespace {
+[[noreturn]] void fail_without_cuda() {
+  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+}
+}  // namespace
+void stage_on_gpu(base::Context&, const plan::StageCost&, std::vector<columns::StageStatistics>&,
+                  const std::function<void()>&) {
+  fail_without_cuda();
+}
+columns::ColumnView copy_to_gpu(base::Context&, const columns::ColumnView&, int64_t,
+                                columns::Storage*, columns::Storage*) {
+  fail_without_cuda();
+}
+std::vector<columns::ResultColumn> gather_on_gpu(base::Context&,
+                                                 const std::vector<const columns::ColumnView*>&,
+                                                 void*, const uint32_t*, uint64_t) {
+  fail_without_cuda();
+}
+#endif
+
+FetchedRelation::FetchedRelation(std::shared_ptr<const columns::Relation> relation,
+                                 plan::Device device)
+    : relation_(std::move(relation)),
+      device_(device),
+      uses_(relation_->columns.size(), 0),
+      copies_(relation_->columns.size()) {}
+
+void FetchedRelation::announce_use(int32_t column) { ++uses_[static_cast<size_t>(column)]; }
+
+bool FetchedRelation::lies_elsewhere(int32_t column) const {
+  return device_ == plan::Device::kCuda && view(column).memory != base::Memory::kDevice;
+}
+
+void FetchedRelation::bring(int32_t column, std::vector<columns::StageStatistics>& stages) {
+  auto& kept = copies_[static_cast<size_t>(column)];
+  if (kept != nullptr || !lies_elsewhere(column) || relation_->rows == 0) return;
+  columns::ColumnView const& source = view(column);
+  auto copy = std::make_shared<Copy>();
+  plan::StageCost cost;
+  cost.stage = "transfer";
+  cost.technique = plan::to_text(plan::Transfer::kExplicitCopies);
+  cost.bytes = traffic::host_copy(static_cast<uint64_t>(relation_->rows),
+                                  static_cast<uint64_t>(source.width))
+                   .bytes();
+  base::Context& context = *relation_->context;
+  stage_on_gpu(context, cost, stages, [&] {
+    copy->view = copy_to_gpu(context, source, relation_->rows, &copy->data, &copy->validity);
+  });
+  kept = std::move(copy);
+}
+
+const columns::ColumnView& FetchedRelation::readable(int32_t column) const {
+  auto const& kept = copies_[static_cast<size_t>(column)];
+  return kept != nullptr ? kept->view : view(column);
+}
+
+void FetchedRelation::end_use(int32_t column) {
+  if (--uses_[static_cast<size_t>(column)] <= 0) copies_[static_cast<size_t>(column)] = nullptr;
+}
+
+std::shared_ptr<columns::Relation> FetchedRelation::whole(
+    int32_t column, std::vector<columns::StageStatistics>& stages) {
+  auto alone = std::make_shared<columns::Relation>();
+  alone->context = relation_->context;
+  alone->rows = relation_->rows;
+  alone->ready_event = relation_->ready_event;
+  // Needed once only: the join transfers it, by the technique of its plan.
+  bool const once = uses_[static_cast<size_t>(column)] == 1;
+  if (!once) bring(column, stages);
+  alone->columns = {readable(column)};
+  struct Kept {
+    std::shared_ptr<const columns::Relation> relation;
+    std::shared_ptr<const Copy> copy;
+  };
+  alone->owner = std::make_shared<Kept>(Kept{relation_, copies_[static_cast<size_t>(column)]});
+  end_use(column);
+  return alone;
+}
+
+std::vector<columns::ResultColumn> FetchedRelation::fetch(
+    const char* stage, const std::vector<int32_t>& columns, const columns::Storage& rows,
+    int64_t count, traffic::Locality locality, std::vector<columns::StageStatistics>& stages) {
+  base::Context& context = *relation_->context;
+  auto const* numbers = static_cast<const uint32_t*>(rows.get());
+  auto const row_count = static_cast<uint64_t>(count);
+  std::vector<columns::ResultColumn> targets;
+
+  // Columns that lie where they are read are gathered in one go; of the others there is one copy at
+  // a time.
+  for (size_t first = 0; first < columns.size();) {
+    size_t end = first + 1;
+    if (!lies_elsewhere(columns[first])) {
+      while (end < columns.size() && !lies_elsewhere(columns[end])) ++end;
+    }
+    plan::StageCost cost;
+    cost.stage = stage;
+    cost.technique = "gather by row number";
+    std::vector<const columns::ColumnView*> sources;
+    for (size_t i = first; i < end; ++i) {
+      bring(columns[i], stages);
+      sources.push_back(&readable(columns[i]));
+      cost.bytes +=
+          traffic::gather(row_count, static_cast<uint64_t>(sources.back()->width), locality)
+              .bytes();
+    }
+    std::vector<columns::ResultColumn> gathered;
+    if (device_ == plan::Device::kCuda) {
+      stage_on_gpu(context, cost, stages, [&] {
+        gathered = gather_on_gpu(context, sources, relation_->ready_event, numbers, row_count);
+      });
+    } else {
+      cpu::Workers workers(context);
+      stage_on_cpu(cost, stages, [&] {
+        for (columns::ColumnView const* source : sources) {
+          gathered.push_back(
+              cpu::gather_rows(context, workers, stage, *source, numbers, row_count));
+        }
+      });
+    }
+    for (columns::ResultColumn& column : gathered) targets.push_back(std::move(column));
+    for (; first < end; ++first) end_use(columns[first]);
+  }
+  return targets;
+}
+
+}  // namespace gpujoin::execute

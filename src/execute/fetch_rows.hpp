@@ -1,0 +1,71 @@
+// fetch_rows.hpp: columns by row number, between the joins of a sequence and at its end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/base/traffic.hpp"
+#include "src/columns/column.hpp"
+#include "src/columns/result.hpp"
+#include "src/plan/choose_plan.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::execute {
+
+// Columns of one relation where an executor reads them. On the GPU a host column goes to the device
+// when it is first needed, once, and its copy is let go of after the last use that was announced.
+class FetchedRelation {
+ public:
+  FetchedRelation(std::shared_ptr<const columns::Relation> relation, plan::Device device);
+
+  void announce_use(int32_t column);
+  // The column as it is to be joined, as a relation of this one column, which holds what it needs.
+  // A use.
+  std::shared_ptr<columns::Relation> whole(int32_t column,
+                                           std::vector<columns::StageStatistics>& stages);
+  // target[i] = column[rows[i]] of each of the columns; rows lie where the executor runs, locality
+  // says how. A use.
+  std::vector<columns::ResultColumn> fetch(const char* stage, const std::vector<int32_t>& columns,
+                                           const columns::Storage& rows, int64_t count,
+                                           base::traffic::Locality locality,
+                                           std::vector<columns::StageStatistics>& stages);
+
+  const columns::Relation& relation() const { return *relation_; }
+  const columns::ColumnView& view(int32_t column) const {
+    return relation_->columns[static_cast<size_t>(column)];
+  }
+
+ private:
+  struct Copy {
+    columns::ColumnView view;
+    columns::Storage data;
+    columns::Storage validity;
+  };
+  bool lies_elsewhere(int32_t column) const;
+  void bring(int32_t column, std::vector<columns::StageStatistics>& stages);
+  // The copy, or the caller's column.
+  const columns::ColumnView& readable(int32_t column) const;
+  void end_use(int32_t column);
+
+  std::shared_ptr<const columns::Relation> relation_;
+  plan::Device device_;
+  std::vector<int32_t> uses_;  // to come, of each column
+  std::vector<std::shared_ptr<const Copy>> copies_;
+};
+
+// The GPU's part, in fetch_rows_cuda.cpp; these throw NO_DEVICE in a build without CUDA.
+// Runs the work as one stage: its time by events, its cost as given.
+void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
+                  std::vector<columns::StageStatistics>& stages, const std::function<void()>& work);
+// Copies a host column to the device. Queued on the stream.
+columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
+                                int64_t rows, columns::Storage* data, columns::Storage* validity);
+// target[i] = source[rows[i]]. ready_event: of the sources' relation.
+std::vector<columns::ResultColumn> gather_on_gpu(
+    base::Context& context, const std::vector<const columns::ColumnView*>& sources,
+    void* ready_event, const uint32_t* rows, uint64_t count);
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,63 @@
+// fetch_rows_cuda.cpp: columns by row number on the GPU, through the materialize stage's gather.
+#include <utility>
+
+#include "src/base/device.hpp"
+#include "src/execute/fetch_rows.hpp"
+#include "src/execute/stage_clock.hpp"
+#include "src/materialize/materialize.hpp"
+#include "src/transfer/transfer.hpp"
+
+namespace gpujoin::execute {
+
+void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
+                  std::vector<columns::StageStatistics>& stages,
+                  const std::function<void()>& work) {
+  std::vector<plan::StageCost> const predicted = {cost};
+  std::vector<columns::StageStatistics> own;
+  StageClock clock(context, predicted, own);
+  clock.begin(cost.stage.c_str());
+  work();
+  clock.finish();
+  stages.push_back(std::move(own.front()));
+}
+
+columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
+                                int64_t rows, columns::Storage* data, columns::Storage* validity) {
+  columns::DeviceColumn copied = transfer::to_device(context, column, rows);
+  columns::ColumnView view = column;
+  view.data = copied.data;
+  view.validity = copied.validity;
+  view.validity_bit_offset = copied.validity_bit_offset;
+  view.memory = base::Memory::kDevice;
+  *data = columns::make_storage(std::move(copied.data_copy));
+  *validity = columns::make_storage(std::move(copied.validity_copy));
+  return view;
+}
+
+std::vector<columns::ResultColumn> gather_on_gpu(
+    base::Context& context, const std::vector<const columns::ColumnView*>& sources,
+    void* ready_event, const uint32_t* rows, uint64_t count) {
+  base::await(context, ready_event);
+  std::vector<columns::ResultColumn> targets;
+  size_t nullable = 0;
+  for (columns::ColumnView const* source : sources) {
+    targets.push_back(columns::column_like(*source));
+    nullable += source->validity != nullptr ? 1 : 0;
+  }
+  std::vector<materialize::Request> requests;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    materialize::Request request;
+    request.source.data = sources[i]->data;
+    request.source.width = sources[i]->width;
+    request.source.validity_bits = sources[i]->validity;
+    request.source.validity_bit_offset = sources[i]->validity_bit_offset;
+    request.target = &targets[i];
+    requests.push_back(request);
+  }
+  materialize::NullCounts null_counts(context, nullable);
+  materialize::gather(context, rows, count, requests, null_counts);
+  null_counts.finish();
+  return targets;
+}
+
+}  // namespace gpujoin::execute

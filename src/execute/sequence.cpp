@@ -1,0 +1,367 @@
+#include "src/execute/sequence.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "src/base/status.hpp"
+#include "src/columns/register_columns.hpp"
+#include "src/execute/execute.hpp"
+#include "src/execute/fetch_rows.hpp"
+#include "src/execute/sequence_layout.hpp"
+#include "src/plan/candidates.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using base::fail;
+using columns::ColumnView;
+using columns::Relation;
+using columns::ResultColumn;
+using columns::Storage;
+
+// Fewer rows than this are joined in less time than weighing the joins to come takes.
+constexpr int64_t kFewestRowsToWeigh = int64_t{1} << 21;
+
+// What travels from join to join beside the next foreign key.
+struct Traveller {
+  Travels what;
+  ResultColumn values;
+};
+
+ResultColumn row_numbers_of(Storage rows) {
+  ResultColumn column;
+  column.name = "row numbers";
+  column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_UINT32);
+  column.type = GPUJOIN_TYPE_UINT32;
+  column.width = columns::width_of(GPUJOIN_TYPE_UINT32);
+  column.data = std::move(rows);
+  return column;
+}
+
+ColumnView view_of(const ResultColumn& column, base::Memory memory) {
+  ColumnView view;
+  view.type = column.type;
+  view.width = column.width;
+  view.data = column.data.get();
+  view.validity = static_cast<const uint8_t*>(column.validity.get());
+  view.memory = memory;
+  view.name = column.name;
+  view.arrow_format = column.arrow_format;
+  return view;
+}
+
+std::string name_of_step(size_t step) { return "steps[" + std::to_string(step) + "]"; }
+
+class Sequence {
+ public:
+  Sequence(const std::shared_ptr<base::Context>& context,
+           const std::shared_ptr<const Relation>& fact, const SequenceSpec& spec,
+           const gpujoin_plan_options& options);
+  std::unique_ptr<columns::JoinResult> run();
+
+ private:
+  void check_readable(const Relation& relation, int32_t column, const std::string& argument) const;
+  std::shared_ptr<const Relation> left_side(size_t step);
+  void weigh_later_joins(size_t step, PlannedJoin& planned) const;
+  void join(size_t step);
+  void take_over(size_t step, columns::JoinResult& result);
+
+  const ResultColumn* travelled(int32_t step, int32_t column) const;
+  Storage rows_of(int32_t step) const;
+  base::traffic::Locality locality_of(int32_t step) const {
+    return step == kFact && in_order_ ? base::traffic::Locality::kClustered
+                                      : base::traffic::Locality::kRandom;
+  }
+  void let_go_of_rows(int32_t step);
+  void put_out(FetchedRelation& relation, int32_t step, const std::vector<int32_t>& columns,
+               columns::JoinResult& result);
+  std::unique_ptr<columns::JoinResult> finish();
+
+  void add_stages(const std::string& prefix, std::vector<columns::StageStatistics> stages);
+  void note_plan(const PlannedJoin& join, size_t step);
+  void note_peak() { peak_bytes_ = std::max(peak_bytes_, pool_->peak_bytes()); }
+
+  std::shared_ptr<base::Context> context_;
+  const SequenceSpec& spec_;
+  const gpujoin_plan_options& options_;
+  plan::Device device_;
+  base::Pool* pool_;
+  FetchedRelation fact_;
+  SequenceLayout layout_;
+  std::vector<Traveller> travellers_;
+  int64_t rows_ = 0;
+  bool in_order_ = true;  // fact rows ascend, nearly
+
+  columns::Statistics statistics_;
+  std::string reasons_;
+  std::string last_plan_;
+  int32_t plan_repeats_ = 0;
+  uint64_t held_before_ = 0;
+  uint64_t peak_bytes_ = 0;
+};
+
+plan::Device device_of(const gpujoin_plan_options& options, const base::Context& context) {
+  plan::PlanRequest request;
+  request.options = options;
+  return plan::device_of(request, context.facts);
+}
+
+Sequence::Sequence(const std::shared_ptr<base::Context>& context,
+                   const std::shared_ptr<const Relation>& fact, const SequenceSpec& spec,
+                   const gpujoin_plan_options& options)
+    : context_(context),
+      spec_(spec),
+      options_(options),
+      device_(device_of(options, *context)),
+      pool_(device_ == plan::Device::kCuda ? context->device_pool.get() : context->host_pool.get()),
+      fact_(fact, device_),
+      layout_(*context, *fact, spec, options, device_),
+      rows_(fact->rows) {
+  if (device_ == plan::Device::kCuda && options.transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS) {
+    fail(
+        GPUJOIN_ERROR_ILLEGAL_PLAN,
+        "options.transfer: PROBE_CHUNKS brings results to host memory, and each join of a sequence "
+        "leaves its result on the device for the next one");
+  }
+  for (size_t i = 0; i < spec.steps.size(); ++i) {
+    SequenceStep const& step = spec.steps[i];
+    std::string const argument = "spec." + name_of_step(i);
+    check_readable(*fact, step.fact_key, argument + ".fact_keys");
+    check_readable(*step.dimension, step.dimension_key, argument + ".dimension_keys");
+    for (int32_t const column : step.columns) {
+      check_readable(*step.dimension, column, argument + ".dimension_columns");
+    }
+    fact_.announce_use(step.fact_key);
+  }
+  for (int32_t const column : distinct(spec.fact_columns)) {
+    check_readable(*fact, column, "spec.fact_columns");
+    fact_.announce_use(column);
+  }
+}
+
+// Of the whole specification at once, so that the answer does not depend on the data.
+void Sequence::check_readable(const Relation& relation, int32_t column,
+                              const std::string& argument) const {
+  ColumnView const& view = relation.columns[static_cast<size_t>(column)];
+  if (device_ == plan::Device::kCpu && view.memory == base::Memory::kDevice) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED,
+         "%s: column %d lies in device memory, which a CPU plan cannot read", argument.c_str(),
+         column);
+  }
+}
+
+// (FK, what travels): the fact relation's own column at first, its row numbers being the identity.
+std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
+  int32_t const key = spec_.steps[step].fact_key;
+  std::vector<columns::StageStatistics> stages;
+  std::shared_ptr<Relation> left;
+  if (step == 0) {
+    left = fact_.whole(key, stages);
+  } else {
+    auto kept = std::make_shared<std::vector<ResultColumn>>(
+        fact_.fetch("fetch_key", {key}, rows_of(kFact), rows_, locality_of(kFact), stages));
+    for (Traveller& traveller : travellers_) kept->push_back(std::move(traveller.values));
+    left = std::make_shared<Relation>();
+    left->context = context_;
+    left->rows = rows_;
+    base::Memory const memory =
+        device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+    for (ResultColumn const& column : *kept) left->columns.push_back(view_of(column, memory));
+    left->owner = std::move(kept);
+  }
+  add_stages(name_of_step(step), std::move(stages));
+  return left;
+}
+
+// A plan that leaves the rows in order may cost more by itself and less with what it spares the
+// fetches to come.
+void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
+  plan::PlanChoice& choice = planned.choice;
+  bool const may_differ = in_order_ && choice.candidates.size() > 1 &&
+                          !plan::keeps_left_order(choice.plan) &&
+                          layout_.needs_fact_rows_after(step);
+  if (device_ != plan::Device::kCuda || !may_differ || rows_ < kFewestRowsToWeigh) return;
+  double const matches = choice.sample.match_ratio * choice.sample.rows_per_match;
+  auto const rows = static_cast<int64_t>(static_cast<double>(rows_) * matches);
+  double saved = 0;
+  plan::Candidate const& best =
+      plan::best_in_sequence(choice, layout_.outlook(step, rows), layout_.facts(), &saved);
+  if (saved <= 0) return;
+  choice.plan = best.plan;
+  choice.predicted = best.stages;
+  choice.reason =
+      base::text("%s leaves the rows in order, which saves %.3f ms of the whole sequence",
+                 plan::candidate_name(best.plan).c_str(), saved * 1e3);
+  context_->log(GPUJOIN_LOG_INFO, "plan: " + plan::to_text(choice.plan) + "; " + choice.reason);
+}
+
+void Sequence::join(size_t step) {
+  columns::JoinSpec spec = layout_.join_spec(step);
+  std::shared_ptr<const Relation> left = left_side(step);
+  PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
+                                  std::move(spec), layout_.join_options(step, rows_));
+  weigh_later_joins(step, planned);
+  note_plan(planned, step);
+  note_peak();  // execute starts it again
+  std::unique_ptr<columns::JoinResult> const result = execute(planned);
+  note_peak();
+  if (device_ == plan::Device::kCuda && result->memory != base::Memory::kDevice) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED,
+         "spec.%s: its plan brings the result to host memory, where the next join cannot read it",
+         name_of_step(step).c_str());
+  }
+  in_order_ = in_order_ && plan::keeps_left_order(planned.choice.plan);
+  take_over(step, *result);
+}
+
+void Sequence::take_over(size_t step, columns::JoinResult& result) {
+  auto const number = static_cast<int32_t>(step);
+  std::vector<Traveller> next;
+  size_t column = 0;
+  for (Travels const& what : layout_.after(step)) {
+    bool const own_rows =
+        what.column == kRowNumbers && (what.step == number || (what.step == kFact && step == 0));
+    if (own_rows) {
+      Storage& rows = what.step == kFact ? result.left_rows : result.right_rows;
+      next.push_back({what, row_numbers_of(std::move(rows))});
+    } else {
+      next.push_back({what, std::move(result.columns[column++])});
+    }
+  }
+  travellers_ = std::move(next);
+  rows_ = result.rows;
+  statistics_.output_resumes += result.statistics.output_resumes;
+  add_stages(name_of_step(step), std::move(result.statistics.stages));
+}
+
+const ResultColumn* Sequence::travelled(int32_t step, int32_t column) const {
+  for (Traveller const& traveller : travellers_) {
+    if (traveller.what == Travels{step, column}) return &traveller.values;
+  }
+  return nullptr;
+}
+
+Storage Sequence::rows_of(int32_t step) const {
+  ResultColumn const* numbers = travelled(step, kRowNumbers);
+  return numbers == nullptr ? nullptr : numbers->data;
+}
+
+void Sequence::let_go_of_rows(int32_t step) {
+  std::erase_if(travellers_, [&](const Traveller& traveller) {
+    return traveller.what == Travels{step, kRowNumbers};
+  });
+}
+
+// The output columns of one relation: those that travelled as they are, the others fetched.
+void Sequence::put_out(FetchedRelation& relation, int32_t step, const std::vector<int32_t>& columns,
+                       columns::JoinResult& result) {
+  std::vector<int32_t> const each = distinct(columns);
+  std::vector<ResultColumn> values;
+  bool const travels = step != kFact && layout_.carries_columns(static_cast<size_t>(step));
+  if (rows_ == 0) {
+    for (int32_t const column : each) values.push_back(columns::column_like(relation.view(column)));
+  } else if (travels) {
+    for (int32_t const column : each) values.push_back(*travelled(step, column));
+  } else if (!each.empty()) {
+    std::vector<columns::StageStatistics> stages;
+    values = relation.fetch("materialize", each, rows_of(step), rows_, locality_of(step), stages);
+    add_stages(step == kFact ? "fact" : name_of_step(static_cast<size_t>(step)), std::move(stages));
+  }
+  for (int32_t const column : columns) {
+    auto const at = std::find(each.begin(), each.end(), column) - each.begin();
+    result.columns.push_back(values[static_cast<size_t>(at)]);  // repeats share their memory
+  }
+}
+
+std::unique_ptr<columns::JoinResult> Sequence::finish() {
+  auto result = std::make_unique<columns::JoinResult>();
+  result->context = context_;
+  result->memory = device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+  result->rows = rows_;
+  result->has_pairs = spec_.row_numbers;
+  if (spec_.row_numbers) result->left_rows = rows_of(kFact);
+  put_out(fact_, kFact, spec_.fact_columns, *result);
+  let_go_of_rows(kFact);
+  for (size_t i = 0; i < spec_.steps.size(); ++i) {
+    auto const step = static_cast<int32_t>(i);
+    if (spec_.row_numbers) result->step_rows.push_back(rows_of(step));
+    FetchedRelation dimension(spec_.steps[i].dimension, device_);
+    put_out(dimension, step, spec_.steps[i].columns, *result);
+    let_go_of_rows(step);
+  }
+  return result;
+}
+
+void Sequence::add_stages(const std::string& prefix, std::vector<columns::StageStatistics> stages) {
+  for (columns::StageStatistics& stage : stages) {
+    stage.stage = prefix + "." + stage.stage;
+    statistics_.stages.push_back(std::move(stage));
+  }
+}
+
+// "2 x PHJ-OM build=right columns=as_they_come, NOP build=left columns=at_the_end".
+void Sequence::note_plan(const PlannedJoin& join, size_t step) {
+  plan::JoinPlan const& plan = join.choice.plan;
+  std::string const algorithm = plan::algorithm_name(plan);
+  std::string text = algorithm.empty() ? plan::to_text(plan)
+                                       : algorithm + " build=" + plan::to_text(plan.build_side);
+  if (!spec_.steps[step].columns.empty()) {
+    text += layout_.carries_columns(step) ? " columns=as_they_come" : " columns=at_the_end";
+  }
+  std::string& all = statistics_.plan;
+  if (text == last_plan_) {
+    std::string const counted = plan_repeats_ > 1 ? std::to_string(plan_repeats_) + " x " : "";
+    all.resize(all.size() - counted.size() - text.size());
+    text = std::to_string(++plan_repeats_) + " x " + text;
+  } else {
+    if (!all.empty()) all += ", ";
+    last_plan_ = text;
+    plan_repeats_ = 1;
+  }
+  all += text;
+  reasons_ += "; " + name_of_step(step) + ": " + join.choice.reason;
+}
+
+std::unique_ptr<columns::JoinResult> Sequence::run() {
+  auto const start = std::chrono::steady_clock::now();
+  pool_->reset_peak();
+  held_before_ = pool_->in_use_bytes();
+  size_t const steps = spec_.steps.size();
+  for (size_t step = 0; step < steps; ++step) {
+    context_->step("sequence", static_cast<int64_t>(step), static_cast<int64_t>(steps));
+    join(step);
+    if (rows_ == 0) break;  // nothing that follows can add a row
+    if (step + 1 < steps) {
+      columns::check_row_count(rows_,
+                               ("spec." + name_of_step(step) + ": rows of its join").c_str());
+    }
+  }
+  context_->step("sequence", static_cast<int64_t>(steps), static_cast<int64_t>(steps));
+  std::unique_ptr<columns::JoinResult> result = finish();
+  travellers_.clear();
+  note_peak();
+
+  statistics_.device = static_cast<gpujoin_device>(device_);
+  statistics_.reason = context_->reason + reasons_;
+  statistics_.left_rows = fact_.relation().rows;
+  for (SequenceStep const& step : spec_.steps) statistics_.right_rows += step.dimension->rows;
+  statistics_.peak_memory_bytes = peak_bytes_ - held_before_;
+  statistics_.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result->statistics = std::move(statistics_);
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<columns::JoinResult> join_sequence(
+    const std::shared_ptr<base::Context>& context,
+    const std::shared_ptr<const columns::Relation>& fact, const SequenceSpec& spec,
+    const gpujoin_plan_options& options) {
+  return Sequence(context, fact, spec, options).run();
+}
+
+}  // namespace gpujoin::execute
