@@ -81,8 +81,8 @@ struct GroupSink : PairTarget {
 // Where a block of a persistent grid stopped; the next launch takes it up there.
 struct ResumePoint {
   unsigned long long unit;  // kNoUnit: take a new one
-  uint32_t batch;        // of probe rows
-  uint32_t build_chunk;  // that the batch is joined with
+  uint32_t batch;           // of probe rows
+  uint32_t build_chunk;     // that the batch is joined with
 };
 
 }  // namespace gpujoin::kernels
