@@ -1,10 +1,11 @@
 // bucket_chains.cuh: radix partition into chains of fixed-size buckets, without a histogram in global memory (PRBC, PHJ-UM)
 //
 // Paper    Sioulas et al. 2019, as described in Wu et al. 2024, section 3.2 and figure 3, and in Paul et al. 2020, section IV.A.3
-// Differs  a block's rows of a partition take their places by one atomic add on the partition's number of rows, so no block waits
-//          its turn to advance a chain: the block that reaches a bucket first takes it from the pool, and names it to the others in
-//          a hash table of open buckets. A bucket knows its number in its partition in the place of its successor, so that chains
-//          become lists without being walked. Tiles are ordered in shared memory before they are written
+// Differs  a block's rows of a partition take their places by one atomic add on the partition's number of rows, so chains are not
+//          advanced by one block at a time: whoever is given a bucket's first place takes the bucket from the pool, and publishes
+//          it in a hash table of open buckets before it waits for one itself. A bucket knows its number in its partition in the
+//          place of its successor, so that chains become lists without being walked. Tiles are ordered in shared memory before
+//          they are written
 // In       keys[rows], values[rows]         keys mixed; null values: the number of the row
 //          source                           of a second pass: the chains of the first, a tile a bucket
 // Out      keys_out[places], values_out[places]

@@ -1,6 +1,7 @@
 // histogram_block.cuh: radix partition with a histogram for each block (BSH)
 //
 // Paper    Rui & Tu 2017, section 3.2.1, algorithms 1 and 2, figure 2; Paul et al. 2020, section IV.A.2
+// Differs  keys and values are columns, and a block writes one after the other
 // In       keys[rows], values[rows]         keys mixed
 // Out      counts                           one counter a digit and block, see partition_tiles.cuh; positions after a scan
 //          keys_out[rows], values_out[rows] ascending by digit within a partition of the pass before
@@ -72,12 +73,18 @@ __global__ void __launch_bounds__(kBlockHistogramThreads)
     loaded[item] = tile_keys[row];
     loaded_values[item] = tile_values[row];
   }
+  uint32_t places[kItems];
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     if (item * kThreads + threadIdx.x >= tile.rows) break;
-    uint32_t const position = atomicAdd(&histogram[pass.digit_of(loaded[item])], 1U);
-    keys_out[position] = loaded[item];
-    values_out[position] = loaded_values[item];
+    places[item] = atomicAdd(&histogram[pass.digit_of(loaded[item])], 1U);
+    keys_out[places[item]] = loaded[item];
+  }
+  __syncthreads();  // keys and values in turn: half as many lines are open at a time
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    if (item * kThreads + threadIdx.x >= tile.rows) break;
+    values_out[places[item]] = loaded_values[item];
   }
 }
 

@@ -228,7 +228,12 @@ int32_t most_bits_per_pass(Transform transform) {
 
 int32_t passes_of(const JoinPlan& plan) {
   if (plan.passes != 0) return plan.passes;
-  return plan.radix_bits > most_bits_per_pass(plan.transform) ? 2 : 1;
+  // 2^27 rows on an H200: 9 bits in one pass 1.1 ms, 11 bits 2.8 ms, 15 bits in two passes 1.6 ms.
+  constexpr int32_t kFastChainBits = 9;
+  const int32_t most = plan.transform == Transform::kBucketChains
+                           ? kFastChainBits
+                           : most_bits_per_pass(plan.transform);
+  return plan.radix_bits > most ? 2 : 1;
 }
 
 Reason why_illegal(const JoinPlan& plan, int32_t key_count) {

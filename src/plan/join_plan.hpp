@@ -98,7 +98,8 @@ bool merges(Match match);
 // Of a partitioning in passes: partition bits that one pass can do. 16 for kRadixOnesweep, which
 // makes its own passes.
 int32_t most_bits_per_pass(Transform transform);
-// The passes of a plan of a partitioning transform: as named, or as few as its bits allow.
+// The passes of a plan of a partitioning transform: as named, or as few as its bits allow, but two
+// of bucket chains where these are the faster.
 int32_t passes_of(const JoinPlan& plan);
 
 // One line: "cuda build=left transform=radix_onesweep(15) match=co_partitions output=grown

@@ -87,10 +87,12 @@ const std::vector<Selection>& selections() {
   return all;
 }
 
-std::vector<gpujoin_plan_options> plans_for(gpujoin_device device) {
+std::vector<gpujoin_plan_options> plans_for(gpujoin_device device, gpujoin_transfer transfer = 0) {
   std::vector<gpujoin_plan_options> plans;
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   options.device = device;
+  options.transfer = transfer;
+  if (transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS) options.probe_chunk_rows = 700;
   for (gpujoin_side const side : {GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
     options.build_side = side;
     if (device == GPUJOIN_DEVICE_CUDA) {
@@ -104,7 +106,7 @@ std::vector<gpujoin_plan_options> plans_for(gpujoin_device device) {
   return plans;
 }
 
-void expect_right(gpujoin_device device, bool on_device) {
+void expect_right(gpujoin_device device, bool on_device, gpujoin_transfer transfer = 0) {
   auto const context = open_context(device);
   if (context == nullptr) GTEST_SKIP() << "no CUDA device can be used";
   uint64_t seed = 1;
@@ -123,7 +125,7 @@ void expect_right(gpujoin_device device, bool on_device) {
         spec.right_columns = selection.right;
         spec.materialize = !selection.left.empty();
         std::vector<Row> const expected = reference_join(left, right, spec);
-        for (gpujoin_plan_options const& options : plans_for(device)) {
+        for (gpujoin_plan_options const& options : plans_for(device, transfer)) {
           auto join = execute::make_plan(context, left_relation, right_relation, spec, options);
           SCOPED_TRACE(std::string(keys.name) + ", " + std::to_string(rows) + " rows, " +
                        selection.name + ", " + plan::to_text(join.choice.plan));
@@ -143,7 +145,16 @@ TEST(SeveralKeys, CudaAnswersAsTheReferenceFromDeviceMemory) {
   expect_right(GPUJOIN_DEVICE_CUDA, true);
 }
 TEST(SeveralKeys, CudaAnswersAsTheReferenceFromHostMemory) {
-  expect_right(GPUJOIN_DEVICE_CUDA, false);
+  for (gpujoin_transfer const transfer :
+       {GPUJOIN_TRANSFER_EXPLICIT_COPIES, GPUJOIN_TRANSFER_OVERLAPPED_COPIES,
+        GPUJOIN_TRANSFER_ZERO_COPY}) {
+    expect_right(GPUJOIN_DEVICE_CUDA, false, transfer);
+    if (::testing::Test::HasFatalFailure() || ::testing::Test::IsSkipped()) return;
+  }
+}
+// The multiset of the build side serves all chunks.
+TEST(SeveralKeys, CudaAnswersAsTheReferenceInChunks) {
+  expect_right(GPUJOIN_DEVICE_CUDA, false, GPUJOIN_TRANSFER_PROBE_CHUNKS);
 }
 
 // A plan written by hand does not get around the rule.

@@ -86,8 +86,8 @@ TEST_F(CoPartitions, AnswerAsTheReferenceByEveryFinderScheduleAndOutput) {
 
 TEST_F(CoPartitions, AnswerAsTheReferenceForManyPartitionsByEveryFinderScheduleAndOutput) {
   for (Layout layout : {Layout::kSideBySide, Layout::kBuckets}) {
-    for (plan::JoinPlan const& plan : partition_plans(13)) {
-      expect_shapes(context(), plan, layout, true, 1 << 20, {"random_40000"});
+    for (plan::JoinPlan const& plan : partition_plans(10)) {
+      expect_shapes(context(), plan, layout, true, 1 << 20, {"random_9999"});
       if (HasFailure()) return;
     }
   }
@@ -151,11 +151,11 @@ TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
   }
 }
 
-// A chain of 4096 links, 1.6 million pairs, 13 MB; the output grows while batches of a unit are under way.
+// A chain of 4096 links, 400,000 pairs, 3.2 MB; the output grows while batches of a unit are under way.
 TEST_F(CoPartitions, WalkAChainOfEqualKeysToItsEnd) {
   CallerAllocator allocator;
   auto const list = allocator.open_context();
-  KeyShape const shape{"", std::vector<uint64_t>(5000, 3), std::vector<uint64_t>(320, 3)};
+  KeyShape const shape{"", std::vector<uint64_t>(5000, 3), std::vector<uint64_t>(80, 3)};
   for (plan::JoinPlan const& plan : partition_plans(2)) {
     SCOPED_TRACE(plan::to_text(plan));
     expect_partition_join(context(), plan, Layout::kSideBySide, shape, 8, false, 1);

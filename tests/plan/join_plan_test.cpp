@@ -43,8 +43,9 @@ TEST(LegalPlans, CudaHasTheNamedAlgorithmsOnEitherBuildSide) {
     EXPECT_EQ(plan.transfer, Transfer::kNone);
     if (!algorithm_name(plan).empty()) ++count[algorithm_name(plan)];
   }
-  const std::map<std::string, int> expected = {
-      {"NOP", 2}, {"PHJ-OM", 2}, {"PHJ-GFUR", 2}, {"SMJ-OM", 2}, {"SMJ-UM", 2}};
+  const std::map<std::string, int> expected = {{"NOP", 2},         {"PHJ-OM", 2}, {"PHJ-GFUR", 2},
+                                               {"PHJ-UM", 4},      {"SMJ-OM", 2}, {"SMJ-UM", 2},
+                                               {"ROW-MULTISET", 2}};
   EXPECT_EQ(count, expected);
 }
 
