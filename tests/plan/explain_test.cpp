@@ -62,7 +62,8 @@ TEST(Explain, MarksWhatDoesNotFit) {
 TEST(Explain, NamesWhatWasLeftOut) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
-  expect_line(explained(request, sample_of(1)), "not considered: NOP, ROW-MULTISET, PHJ-GFUR, SMJ-UM");
+  expect_line(explained(request, sample_of(1)),
+              "not considered: NOP, ROW-MULTISET, PHJ-GFUR, SMJ-UM");
 }
 
 TEST(Explain, TellsTheCpusCandidatesApart) {
