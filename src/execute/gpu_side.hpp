@@ -25,11 +25,12 @@ std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relati
 class GpuSide {
  public:
   GpuSide(base::Context& context, const columns::Relation& relation,
-          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
+          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
+          bool moves_payloads);
 
   // Brings the columns; the order of calls is the order on the link. The transport stays until the join is over, and ends before
   // the side. First what the transform reads: the keys, and the payload that moves with them.
-  void bring_transformed(transfer::Transport& transport, const plan::JoinPlan& plan);
+  void bring_transformed(transfer::Transport& transport);
   void bring_payloads(transfer::Transport& transport);
 
   // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition. The row multiset's stay in their columns.
@@ -73,6 +74,9 @@ class GpuSide {
   // Where a key output column comes from: the transformed keys, or the input column.
   materialize::Source key_source(bool by_position, size_t key_number) const;
   bool has_key_output() const;
+  // Payloads travel with the keys and are fetched by transformed position; see plan::moves_payloads.
+  bool moves_payloads() const { return moves_payloads_; }
+  bool has_payloads() const;
 
  private:
   static constexpr size_t kRowIds =
@@ -99,7 +103,8 @@ class GpuSide {
   transform::PreparedKeys prepared_;
   transform::Order order_;
   transform::Transformed ordered_;  // keys, and the first moved column
-  size_t first_moved_ = kRowIds;    // which output column that is
+  bool moves_payloads_;
+  size_t first_moved_ = kRowIds;  // which output column that is
   bool is_prepared_ = false;
   std::vector<Moved>
       kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_

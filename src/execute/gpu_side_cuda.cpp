@@ -14,20 +14,25 @@ const uint8_t* bytes_of(const base::Buffer& buffer) { return buffer.as<uint8_t>(
 }  // namespace
 
 GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
-                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns)
-    : context_(context), relation_(relation), key_indices_(keys), output_columns_(output_columns) {
+                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
+                 bool moves_payloads)
+    : context_(context),
+      relation_(relation),
+      key_indices_(keys),
+      output_columns_(output_columns),
+      moves_payloads_(moves_payloads) {
   base::await(context, relation.ready_event);
   payloads_.resize(output_columns.size());
 }
 
-void GpuSide::bring_transformed(transfer::Transport& transport, const plan::JoinPlan& plan) {
+void GpuSide::bring_transformed(transfer::Transport& transport) {
   transport_ = &transport;
   auto const& columns = relation_.columns;
   for (int32_t const key : key_indices_) {
     keys_.push_back(transport.bring(columns[static_cast<size_t>(key)], relation_.rows));
   }
   first_moved_ = kRowIds;
-  if (plan.gather != plan::Gather::kTransformed) return;
+  if (!moves_payloads_) return;
   for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
     if (is_key(i)) continue;
     first_moved_ = i;
@@ -219,6 +224,13 @@ bool GpuSide::has_key_output() const {
   return false;
 }
 
+bool GpuSide::has_payloads() const {
+  for (size_t i = 0; i < output_columns_.size(); ++i) {
+    if (!is_key(i)) return true;
+  }
+  return false;
+}
+
 materialize::Source GpuSide::key_source(bool by_position, size_t key_number) const {
   materialize::Source source;
   source.width = keys_[key_number].width;
@@ -232,8 +244,8 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
 }
 
 bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe) {
-  if (plan.gather == plan::Gather::kTransformed) return true;
   if (plan.transform == plan::Transform::kNone) return false;
+  if (build.moves_payloads() || probe.moves_payloads()) return true;
   // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs more than it saves
   // (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
   bool const few_pairs = plan.expected_rows <= 2 * int64_t{probe.prepared().rows};
@@ -333,14 +345,17 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
 
   uint64_t const rows = pairs.rows();
   materialize::NullCounts null_counts(context, build.nullable_columns() + probe.nullable_columns());
-  bool const transformed = plan.gather == plan::Gather::kTransformed;
-  if (transformed) {
-    probe.gather_transformed(pairs.probe(), rows, null_counts, probe_targets,
-                             std::move(key_requests));
-    build.gather_transformed(pairs.build(), rows, null_counts, build_targets, {});
-  } else if (by_position) {
-    materialize::gather(context, pairs.probe(), rows, key_requests, null_counts);
+  if (by_position) {
+    if (probe.moves_payloads()) {
+      probe.gather_transformed(pairs.probe(), rows, null_counts, probe_targets,
+                               std::move(key_requests));
+    } else {
+      materialize::gather(context, pairs.probe(), rows, key_requests, null_counts);
+    }
     key_requests.clear();
+    if (build.moves_payloads()) {
+      build.gather_transformed(pairs.build(), rows, null_counts, build_targets, {});
+    }
   }
   columns::Storage build_rows = pairs.build_storage();
   columns::Storage probe_rows = pairs.probe_storage();
@@ -349,19 +364,19 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
   if (by_position) {
     bool const want_build = build_left ? want_left : want_right;
     bool const want_probe = build_left ? want_right : want_left;
-    if (want_build || !transformed) build_rows = build.row_numbers(pairs.build(), rows);
-    if (want_probe || !transformed) probe_rows = probe.row_numbers(pairs.probe(), rows);
+    bool const fetch_build = build.has_payloads() && !build.moves_payloads();
+    bool const fetch_probe = probe.has_payloads() && !probe.moves_payloads();
+    if (want_build || fetch_build) build_rows = build.row_numbers(pairs.build(), rows);
+    if (want_probe || fetch_probe) probe_rows = probe.row_numbers(pairs.probe(), rows);
   }
-  if (!transformed) {
-    std::vector<materialize::Request> build_requests;
-    build.request_untransformed(build_targets, &build_requests);
-    probe.request_untransformed(probe_targets, &key_requests);
-    auto const numbers = [](const columns::Storage& storage) {
-      return static_cast<const uint32_t*>(storage.get());
-    };
-    materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
-    materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
-  }
+  std::vector<materialize::Request> build_requests;
+  if (!build.moves_payloads()) build.request_untransformed(build_targets, &build_requests);
+  if (!probe.moves_payloads()) probe.request_untransformed(probe_targets, &key_requests);
+  auto const numbers = [](const columns::Storage& storage) {
+    return static_cast<const uint32_t*>(storage.get());
+  };
+  materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
+  materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
   if (want_left && rows != 0) result.left_rows = build_left ? build_rows : probe_rows;
   if (want_right && rows != 0) result.right_rows = build_left ? probe_rows : build_rows;
   null_counts.finish();

@@ -47,7 +47,8 @@ class ChunkedJoin {
         probe_columns_(build_left_ ? join.spec.right_columns : join.spec.left_columns),
         build_(context_, build_left_ ? *join.left : *join.right,
                build_left_ ? join.spec.left_keys : join.spec.right_keys,
-               build_left_ ? join.spec.left_columns : join.spec.right_columns),
+               build_left_ ? join.spec.left_columns : join.spec.right_columns,
+               moves_payloads(build_left_)),
         build_transport_(transfer::make_transport(context_, plan::Transfer::kOverlappedCopies)),
         results_(context_, host_columns(), expected_rows()) {}
 
@@ -98,6 +99,11 @@ class ChunkedJoin {
     return all;
   }
 
+  bool moves_payloads(bool left) const {
+    plan::SideStatistics const& side = left ? join_.request.left : join_.request.right;
+    return plan::moves_payloads(side, plan_, join_.spec.pairs);
+  }
+
   std::vector<int32_t> used_columns() const {
     std::vector<int32_t> used = probe_columns_;
     used.insert(used.end(), probe_keys_.begin(), probe_keys_.end());
@@ -109,7 +115,7 @@ class ChunkedJoin {
     std::vector<columns::StageStatistics> stages;
     StageClock clock(context_, join_.choice.predicted, stages, steps(0));
     clock.begin("transfer");
-    build_.bring_transformed(*build_transport_, plan_);
+    build_.bring_transformed(*build_transport_);
     build_.bring_payloads(*build_transport_);
     clock.begin("transform");
     transform_side(plan_, all_bits(build_), build_);
@@ -169,9 +175,9 @@ class ChunkedJoin {
     clock.begin("transfer");
     columns::Relation const& relation = inputs.receive();
     plan::JoinPlan const plan = plan_of_chunk(relation.rows);
-    GpuSide probe(context_, relation, probe_keys_, probe_columns_);
+    GpuSide probe(context_, relation, probe_keys_, probe_columns_, moves_payloads(!build_left_));
     auto const in_place = transfer::make_transport(context_, plan::Transfer::kNone);
-    probe.bring_transformed(*in_place, plan);
+    probe.bring_transformed(*in_place);
     probe.bring_payloads(*in_place);
     clock.begin("transform");
     if (plan.transform != plan::Transform::kNone) transform_side(plan, all_bits(build_), probe);

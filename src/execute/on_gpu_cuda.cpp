@@ -22,14 +22,16 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   StageClock clock(context, join.choice.predicted, result.statistics.stages);
 
   clock.begin("transfer");
-  GpuSide left(context, *join.left, join.spec.left_keys, join.spec.left_columns);
-  GpuSide right(context, *join.right, join.spec.right_keys, join.spec.right_columns);
+  GpuSide left(context, *join.left, join.spec.left_keys, join.spec.left_columns,
+               plan::moves_payloads(join.request.left, plan, join.spec.pairs));
+  GpuSide right(context, *join.right, join.spec.right_keys, join.spec.right_columns,
+                plan::moves_payloads(join.request.right, plan, join.spec.pairs));
   GpuSide& build = build_left ? left : right;
   GpuSide& probe = build_left ? right : left;
   // After the sides, so that it is gone before their memory is.
   auto const transport = transfer::make_transport(context, plan.transfer);
-  build.bring_transformed(*transport, plan);
-  probe.bring_transformed(*transport, plan);
+  build.bring_transformed(*transport);
+  probe.bring_transformed(*transport);
   build.bring_payloads(*transport);
   probe.bring_payloads(*transport);
 

@@ -103,11 +103,14 @@ Named named_in(const gpujoin_plan_options& options, Device device) {
 Choices considered(const Named& named, int32_t key_count, Device device, Side build_side,
                    int32_t passes) {
   Choices choices;
-  choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort};
+  choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort,
+                        Transform::kBucketChains};
   choices.skews = {Skew::kNone, Skew::kWorkUnits};
   choices.matches = {Match::kGlobalTable, Match::kCoPartitions, Match::kMergePath};
   if (key_count > 1 && device == Device::kCuda) choices.matches = {Match::kRowMultiset};
   choices.outputs = {Output::kGrown, Output::kCounted};
+  // The first of two that cost the same is taken.
+  choices.gathers = {Gather::kTransformed, Gather::kUntransformed};
   choices.build_sides = {build_side};
   choices.passes = {passes};
   if (named.transform) choices.transforms = {*named.transform};
@@ -184,7 +187,7 @@ Transfer transfer_of(const PlanRequest& request, Device device) {
   const int32_t named = request.options.transfer;
   const bool chunks = named == GPUJOIN_TRANSFER_PROBE_CHUNKS;
   if (device == Device::kCpu || !(to_copy || chunks)) return Transfer::kNone;
-  return named > GPUJOIN_TRANSFER_NONE ? static_cast<Transfer>(named) : Transfer::kExplicitCopies;
+  return named > GPUJOIN_TRANSFER_NONE ? static_cast<Transfer>(named) : Transfer::kOverlappedCopies;
 }
 
 }  // namespace

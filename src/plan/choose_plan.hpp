@@ -24,6 +24,11 @@ struct SideStatistics {
   bool row_numbers = true;      // put out, when pairs are
 };
 
+// Whether a side's payloads travel with its keys and are fetched by transformed position: those of
+// gather=transformed, and of gather=untransformed a lone payload as wide as a row number, which
+// travels in its place (the narrow joins of Wu et al. 2024, where nothing is left to fetch).
+bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
+
 // What a sample of the keys says; sampled == false when nobody looked, and then the fields are
 // the planner's assumptions. Build and probe are as build_side_of(request) says; for plans that
 // build on the other side the cost model turns the figures round.

@@ -45,10 +45,18 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           static_cast<uint64_t>(build.rows),
           static_cast<uint64_t>(probe.rows),
           static_cast<uint64_t>(build.key_width),
+          request.key_count,
           seen,
           rounded(matching),
           rounded(matching * seen.rows_per_match),
           request.pairs};
+}
+
+bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
+  if (plan.gather == Gather::kTransformed) return true;
+  if (plan.device == Device::kCpu || plan.transform == Transform::kNone) return false;
+  const bool is_lone = side.payload_widths == std::vector<int32_t>{kRowIdWidth};
+  return is_lone && !(want_pairs && side.row_numbers);
 }
 
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
@@ -103,6 +111,10 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
       if (side->in_host_memory) copies += input_bytes(*side);
     }
   }
+  if (plan.match == Match::kRowMultiset) {
+    const uint64_t table = base::traffic::row_multiset_bytes(shape.build_rows);
+    return copies + pairs + std::max(table, columns);
+  }
   if (plan.match == Match::kGlobalTable) {
     // Duplicates: counts, representatives, ranks and offsets of the build side, ranges of the probe side.
     const bool groups = shape.sample.rows_per_match > 1.01;
@@ -121,7 +133,9 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     const uint64_t rows = static_cast<uint64_t>(side->rows);
     const std::vector<int32_t> widths = moved_widths(*side, plan, shape.want_pairs);
     const uint64_t first = static_cast<uint64_t>(widths.front());
-    kept += rows * (mixed + shape.key_width + first);
+    // The last bucket of each partition is partly empty.
+    const uint64_t places = plan.transform == Transform::kBucketChains ? rows + rows / 4 : rows;
+    kept += rows * mixed + places * (shape.key_width + first);
     ordering = std::max(ordering, rows * (shape.key_width + first + base::traffic::kRowIdBytes));
     for (size_t i = 1; i < widths.size(); ++i) {
       const uint64_t width = static_cast<uint64_t>(widths[i]);

@@ -15,6 +15,7 @@ struct JoinShape {
   uint64_t build_rows;
   uint64_t probe_rows;
   uint64_t key_width;
+  int32_t key_count;
   SampleStatistics sample;  // build and probe as here
   uint64_t matching_rows;   // probe rows with a match
   uint64_t pairs;

@@ -24,16 +24,19 @@ Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
   const SideStatistics& side = is_build ? shape.build : shape.probe;
   const uint64_t side_rows = static_cast<uint64_t>(side.rows);
   // The global table is probed in the probe side's order, so that side is read in runs.
-  const bool clustered =
-      plan.gather == Gather::kTransformed || (plan.match == Match::kGlobalTable && !is_build);
+  const bool moved = moves_payloads(side, plan, shape.want_pairs);
+  const bool clustered = moved || (plan.match == Match::kGlobalTable && !is_build);
   // A key output column is fetched by transformed position, when there is one; row numbers then are
   // fetched by position too.
-  const bool by_position = plan.gather == Gather::kUntransformed &&
-                           plan.transform != Transform::kNone &&
-                           shape.pairs <= 2 * shape.probe_rows &&
+  const bool any_moved = moves_payloads(shape.build, plan, shape.want_pairs) ||
+                         moves_payloads(shape.probe, plan, shape.want_pairs);
+  const bool fetches_key = shape.pairs <= 2 * shape.probe_rows &&
                            (shape.build.key_is_output || shape.probe.key_is_output);
+  const bool by_position = plan.gather == Gather::kUntransformed &&
+                           plan.transform != Transform::kNone && (any_moved || fetches_key);
   Cost cost;
-  if (by_position) {
+  const bool needs_rows = shape.want_pairs || !side.payload_widths.empty();
+  if (by_position && !moved && needs_rows) {
     cost += streamed(traffic::gather(shape.pairs, traffic::kRowIdBytes, Locality::kClustered), 1,
                      facts);
   }
@@ -43,9 +46,9 @@ Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
     const uint64_t bytes = static_cast<uint64_t>(widths[i]);
     const bool is_key = i >= side.payload_widths.size();
     const bool in_runs = clustered || (by_position && is_key);
-    const Traffic moved =
+    const Traffic bytes_moved =
         traffic::gather(shape.pairs, bytes, in_runs ? Locality::kClustered : Locality::kRandom);
-    double seconds = stream_seconds(moved, facts);
+    double seconds = stream_seconds(bytes_moved, facts);
     const double overlap = several && bytes <= 4 ? kGatherOverlap : 1;
     if (!in_runs) {
       // Partitions and runs bring the pairs of one row together: after the first they hit L2. In
@@ -57,7 +60,7 @@ Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
           seconds, read_seconds(static_cast<double>(first), side_rows * bytes, facts) / overlap +
                        per_second(again, facts.l2_random_reads_per_second));
     }
-    cost += Cost{moved, seconds, 1};
+    cost += Cost{bytes_moved, seconds, 1};
   }
   return cost;
 }

@@ -10,6 +10,7 @@ namespace {
 
 using testing::chosen;
 using testing::h200;
+using testing::milliseconds_of;
 using testing::pairs_request;
 using testing::request_of;
 using testing::sample_of;
@@ -43,14 +44,24 @@ TEST(ChoosePlan, SmallJoinsTakeTheFewestLaunches) {
 }
 
 TEST(ChoosePlan, ATableThatStaysInL2IsNotPartitioned) {
-  EXPECT_EQ(chosen(request_of(1 << 22, kRows27, 1), sample_of(1)), "NOP");
-  EXPECT_EQ(chosen(pairs_request(1 << 22, kRows27), sample_of(1)), "NOP");
+  EXPECT_EQ(chosen(request_of(1 << 20, kRows27, 1), sample_of(1)), "NOP");
+  EXPECT_EQ(chosen(pairs_request(1 << 20, kRows27), sample_of(1)), "NOP");
 }
 
-TEST(ChoosePlan, LargeNarrowJoinsAreTransformed) {
-  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), sample_of(1)), "PHJ-OM");
-  EXPECT_EQ(chosen(request_of(kRows27, 2 * kRows27, 1), sample_of(1)), "PHJ-OM");
-  EXPECT_EQ(chosen(request_of(kRows27 / 4, kRows27, 1), sample_of(1)), "PHJ-OM");
+// A lone payload takes its row number's place, so PHJ-OM and PHJ-GFUR do the same here, and bucket
+// chains, whose pass is cheaper and whose match is dearer, are within a few percent of them.
+TEST(ChoosePlan, LargeNarrowJoinsArePartitioned) {
+  for (const auto& [build, probe] : {std::pair{kRows27, kRows27}, std::pair{kRows27, 2 * kRows27},
+                                     std::pair{kRows27 / 4, kRows27}}) {
+    const PlanRequest request = request_of(build, probe, 1);
+    const std::string best = chosen(request, sample_of(1));
+    EXPECT_TRUE(best == "PHJ-OM" || best == "PHJ-UM") << best;
+    EXPECT_DOUBLE_EQ(milliseconds_of("PHJ-OM", request, sample_of(1)),
+                     milliseconds_of("PHJ-GFUR", request, sample_of(1)));
+    EXPECT_NEAR(milliseconds_of("PHJ-UM", request, sample_of(1)) /
+                    milliseconds_of("PHJ-OM", request, sample_of(1)),
+                1, 0.15);
+  }
 }
 
 TEST(ChoosePlan, WideJoinsAreTransformedWhenMostRowsMatch) {
@@ -58,12 +69,12 @@ TEST(ChoosePlan, WideJoinsAreTransformedWhenMostRowsMatch) {
     EXPECT_EQ(chosen(request_of(kRows27, kRows27, payloads), sample_of(1)), "PHJ-OM");
     EXPECT_EQ(chosen(request_of(kRows27, kRows27, payloads, 8, 8), sample_of(1)), "PHJ-OM");
   }
-  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), sample_of(0.25)), "PHJ-GFUR");
-  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), sample_of(0.0625)), "PHJ-GFUR");
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), sample_of(0.25)), "PHJ-UM");
+  EXPECT_EQ(chosen(request_of(kRows27, kRows27, 2), sample_of(0.0625)), "PHJ-UM");
 }
 
 TEST(ChoosePlan, PairsAloneNeedNoRowIdsMovedTwice) {
-  EXPECT_EQ(chosen(pairs_request(kRows27, kRows27), sample_of(1)), "PHJ-GFUR");
+  EXPECT_EQ(chosen(pairs_request(kRows27, kRows27), sample_of(1)), "PHJ-UM");
 }
 
 TEST(ChoosePlan, AHeavyBuildKeyIsNoChainToWalk) {
@@ -129,7 +140,7 @@ TEST(ChoosePlan, RadixBitsThatAreNamedLeaveThePartitionedPlans) {
   PlanRequest request = request_of(1000, 1000, 1);
   request.options.radix_bits = 5;
   const PlanChoice choice = choose_plan(request, SampleStatistics(), h200(), 0);
-  EXPECT_EQ(choice.candidates.size(), 2U);
+  EXPECT_EQ(choice.candidates.size(), 3U);
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 5);
 }
 
@@ -229,7 +240,7 @@ TEST(ChoosePlan, HostInputsAreCopiedByCudaPlansOnly) {
   PlanRequest request = request_of(1 << 20, 1 << 20, 1);
   request.right.in_host_memory = true;
   const PlanChoice choice = choose_plan(request, {}, h200(), 0);
-  EXPECT_EQ(choice.plan.transfer, Transfer::kExplicitCopies);
+  EXPECT_EQ(choice.plan.transfer, Transfer::kOverlappedCopies);
   ASSERT_FALSE(choice.predicted.empty());
   EXPECT_EQ(choice.predicted.front().stage, "transfer");
   EXPECT_EQ(choice.predicted.front().bytes, uint64_t{1 << 20} * 8);
