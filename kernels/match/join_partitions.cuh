@@ -116,7 +116,10 @@ __device__ __forceinline__ void join_partitions(const Join& join) {
   }
   emitter.finish();
   if constexpr (Emitter::kResumes) {
-    if (threadIdx.x == 0) join.resume[blockIdx.x] = {unit.number, 0, 0};
+    // A unit that was stopped in the middle and is held back now goes on where it was.
+    if (threadIdx.x == 0) {
+      join.resume[blockIdx.x] = {unit.number, unit.from.batch, unit.from.build_chunk};
+    }
   }
 }
 

@@ -130,6 +130,13 @@ Choices conceivable(Choices choices, const Named& named) {
   return choices;
 }
 
+// Each partition's last bucket is partly empty, and places are counted in 32 bits.
+bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
+  constexpr int64_t kBucketRows = 4096;
+  const int64_t rows = std::max(request.left.rows, request.right.rows);
+  return rows + (kBucketRows << plan.radix_bits) < int64_t{UINT32_MAX};
+}
+
 // Work units are how partitions are joined unless something else is named.
 void drop_unbalanced(const Named& named, std::vector<JoinPlan>* plans) {
   if (named.skew) return;
@@ -227,6 +234,8 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       }
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
+      const bool chains = plan.transform == Transform::kBucketChains;
+      if (chains && !named.transform && !fits_buckets(request, plan)) return true;
       return why_illegal(plan, request.key_count).has_value();
     });
     return plans;

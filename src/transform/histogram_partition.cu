@@ -11,6 +11,7 @@
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/transform/partitioning.hpp"
+#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -191,23 +192,6 @@ void partition(base::Context& context, const Order& order, uint32_t rows,
   second.digits = 1U << lower.bits;
   run_pass(context, order.technique, shape, second, max_tiles,
            Move<Key, Value>{keys.as<Key>(), values.as<Value>(), move.keys_out, move.values_out});
-}
-
-// Calls a function of the type of values of a width.
-template <typename Function>
-void with_value_type(int32_t width, Function function) {
-  switch (width) {
-    case 1:
-      return function(uint8_t{});
-    case 2:
-      return function(uint16_t{});
-    case 4:
-      return function(uint32_t{});
-    case 8:
-      return function(uint64_t{});
-    default:
-      return function(kernels::Wide{});
-  }
 }
 
 }  // namespace

@@ -199,5 +199,38 @@ TEST_F(CoPartitions, JoinAKeyThatMostRowsHave) {
   }
 }
 
+// Every block begins a unit before the first buffer is full, and is stopped in the middle of it; the correction that follows must
+// not make it begin again.
+TEST_F(CoPartitions, AreNotBegunAgainWhenGroupsAreCorrected) {
+  constexpr int32_t kBits = 8;
+  constexpr uint32_t kPartitions = 1U << kBits;
+  constexpr uint32_t kBuildRows = 8192;  // of a partition, each key 8 times
+  constexpr uint32_t kProbeRows = 16384;
+  constexpr uint32_t kSame = 8;
+  std::vector<uint64_t> build;
+  std::vector<uint64_t> probe;
+  for (uint32_t p = 0; p < kPartitions; ++p) {
+    for (uint32_t i = 0; i < kBuildRows; ++i) build.push_back(uint64_t{i / kSame} << kBits | p);
+    for (uint32_t i = 0; i < kProbeRows; ++i) {
+      probe.push_back(uint64_t{i % (kBuildRows / kSame)} << kBits | p);
+    }
+  }
+  PlacedSide const placed_build(context(), lay_out(build, kBits, Layout::kSideBySide, 0), 4, {});
+  PlacedSide const placed_probe(context(), lay_out(probe, kBits, Layout::kSideBySide, 0), 4, {});
+  for (plan::Skew skew :
+       {plan::Skew::kNone, plan::Skew::kWorkUnits, plan::Skew::kRedistributedBlocks}) {
+    plan::JoinPlan plan = default_plan(kBits);
+    plan.output = plan::Output::kEstimatedGroups;
+    plan.skew = skew;
+    SCOPED_TRACE(plan::to_text(plan));
+    output::GrowingPairs pairs(context(), 1);
+    match::co_partitions(context(), plan, 4, placed_build.keys(), placed_build.view(),
+                         placed_probe.keys(), placed_probe.view(), pairs);
+    pairs.finish();
+    EXPECT_EQ(pairs.rows(), uint64_t{kPartitions} * kProbeRows * kSame);
+    EXPECT_GT(pairs.resumes(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace gpujoin::tests

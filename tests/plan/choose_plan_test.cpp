@@ -144,6 +144,14 @@ TEST(ChoosePlan, RadixBitsThatAreNamedLeaveThePartitionedPlans) {
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 5);
 }
 
+TEST(ChoosePlan, SidesTooLargeForBucketsGetOthers) {
+  const int64_t rows = (int64_t{1} << 32) - 100;
+  for (const Candidate& candidate :
+       choose_plan(request_of(1000, rows, 1), sample_of(1), h200(), 0).candidates) {
+    EXPECT_NE(candidate.plan.transform, Transform::kBucketChains);
+  }
+}
+
 TEST(ChoosePlan, ContradictionsAreRefusedWithTheReason) {
   PlanRequest request = request_of(1000, 1000, 1);
   request.options.algorithm = GPUJOIN_ALGORITHM_NOP;
