@@ -32,8 +32,8 @@
  * - Threads: one call at a time for each context and the objects made from it, contexts are independent;
  *   gpujoin_context_cancel and all destroy functions may be called from any thread at any time.
  * - Blocking: gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join, gpujoin_join_sequence, gpujoin_result_fetch and
- *   gpujoin_result_export block until the context's stream has finished their work. They never synchronize the device. Other
- *   calls do not wait for the GPU.
+ *   gpujoin_result_export block until the context's stream has finished their work. They do not synchronize the device, but
+ *   where cached pinned or managed memory is given back to CUDA to make room. Other calls do not wait for the GPU.
  * - The calling thread's current CUDA device is the same after a call as before it.
  * - Nothing is printed, thrown across this boundary or aborted; the library never exits the process.
  * - fork: a context made before fork() answers GPUJOIN_ERROR_FORKED in the child.
@@ -84,8 +84,9 @@ typedef int32_t gpujoin_status;
   5 /* the techniques named do not fit together; the message says why */
 #define GPUJOIN_ERROR_OUT_OF_MEMORY \
   6 /* the machine, the device or the caller's allocator had none left */
-#define GPUJOIN_ERROR_MEMORY_LIMIT 7     /* the context's limit would be passed */
-#define GPUJOIN_ERROR_TOO_MANY_ROWS 8    /* an input relation has 2^32 - 1 rows or more */
+#define GPUJOIN_ERROR_MEMORY_LIMIT 7 /* the context's limit would be passed */
+#define GPUJOIN_ERROR_TOO_MANY_ROWS \
+  8 /* an input relation has 2^32 - 1 rows or more, or more than the technique named can place */
 #define GPUJOIN_ERROR_BUFFER_TOO_SMALL 9 /* a caller's buffer is too small; nothing was written */
 #define GPUJOIN_ERROR_CANCELLED \
   10 /* gpujoin_context_cancel, or the progress callback, asked for it */
@@ -132,7 +133,8 @@ typedef int32_t gpujoin_memory; /* where a pointer points */
  * allocate: at least `bytes`, aligned to `alignment` (a power of two, at most 256), in `memory` (HOST, DEVICE or PINNED);
  *   NULL when there is none, which the join answers with GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`.
  * deallocate: gets back what allocate gave; work that uses it may still be queued on `cuda_stream`.
- * Both are called on the thread that calls the library, or on the one that releases an exported Arrow array. */
+ * Called on the thread that calls the library, on one of its threads while that call lasts (host memory of results), or on the
+ * thread that releases an exported Arrow array; one call at a time for each context and kind of executor. */
 typedef struct gpujoin_allocator {
   uint32_t struct_size;
   uint32_t reserved; /* zero */
@@ -526,7 +528,7 @@ typedef struct gpujoin_result gpujoin_result;
  * out       on success a new result, which owns its memory.
  * Blocking: until the result is complete. Waits for the context's stream only.
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the pool.
- * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
+ * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), TOO_MANY_ROWS, OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
                                                 gpujoin_error* error);

@@ -34,7 +34,7 @@ void stage_on_gpu(base::Context&, const plan::StageCost&, std::vector<columns::S
                   const std::function<void()>&) {
   fail_without_cuda();
 }
-columns::ColumnView copy_to_gpu(base::Context&, const columns::ColumnView&, int64_t,
+columns::ColumnView copy_to_gpu(base::Context&, const columns::ColumnView&, int64_t, void*,
                                 columns::Storage*, columns::Storage*) {
   fail_without_cuda();
 }
@@ -71,7 +71,8 @@ void FetchedRelation::bring(int32_t column, std::vector<columns::StageStatistics
                    .bytes();
   base::Context& context = *relation_->context;
   stage_on_gpu(context, cost, stages, [&] {
-    copy->view = copy_to_gpu(context, source, relation_->rows, &copy->data, &copy->validity);
+    copy->view = copy_to_gpu(context, source, relation_->rows, relation_->ready_event, &copy->data,
+                             &copy->validity);
   });
   kept = std::move(copy);
 }

@@ -62,7 +62,8 @@ void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
                   std::vector<columns::StageStatistics>& stages, const std::function<void()>& work);
 // Copies a host column to the device. Queued on the stream.
 columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
-                                int64_t rows, columns::Storage* data, columns::Storage* validity);
+                                int64_t rows, void* ready_event, columns::Storage* data,
+                                columns::Storage* validity);
 // target[i] = source[rows[i]]. ready_event: of the sources' relation.
 std::vector<columns::ResultColumn> gather_on_gpu(
     base::Context& context, const std::vector<const columns::ColumnView*>& sources,

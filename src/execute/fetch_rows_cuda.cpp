@@ -22,8 +22,12 @@ void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
 }
 
 columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
-                                int64_t rows, columns::Storage* data, columns::Storage* validity) {
-  columns::DeviceColumn copied = transfer::to_device(context, column, rows);
+                                int64_t rows, void* ready_event, columns::Storage* data,
+                                columns::Storage* validity) {
+  base::await(context, ready_event);
+  // Ends when the copies have, also by an exception: the caller's memory is not read after that.
+  auto const transport = transfer::explicit_copies(context);
+  columns::DeviceColumn copied = transport->bring(column, rows);
   columns::ColumnView view = column;
   view.data = copied.data;
   view.validity = copied.validity;

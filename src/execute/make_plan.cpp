@@ -77,6 +77,10 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   if (on_cpu_plan && device_inputs) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
   }
+  if (on_cpu_plan && (join.left->ready_event != nullptr || join.right->ready_event != nullptr)) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
+               "options: a CPU plan cannot wait for the sync_event of a device array");
+  }
   if (options.device == GPUJOIN_DEVICE_CUDA && !join.context->is_cuda()) {
     base::fail(GPUJOIN_ERROR_NO_DEVICE, "options: a CUDA plan needs a CUDA context: %s",
                join.context->reason.c_str());

@@ -101,8 +101,7 @@ kernels::GroupSink EstimatedGroups::sink() {
     if (smaller >= room) pairs_.fail_for_room(room);
     room = smaller;
   }
-  // Units that were begun are not held back by a better estimate.
-  end_unit_ = std::max(end_unit_, group_end(room));
+  end_unit_ = group_end(room);
   auto* counters = counters_.as<kernels::GroupCounters>();
   check(cudaMemsetAsync(&counters->pairs.reserved, 0, sizeof(Number), stream_of(context_)),
         "starting a group");

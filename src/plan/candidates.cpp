@@ -234,9 +234,9 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       }
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
+      if (why_illegal(plan, request.key_count)) return true;
       const bool chains = plan.transform == Transform::kBucketChains;
-      if (chains && !named.transform && !fits_buckets(request, plan)) return true;
-      return why_illegal(plan, request.key_count).has_value();
+      return chains && !named.transform && !fits_buckets(request, plan);
     });
     return plans;
   };

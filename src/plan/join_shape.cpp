@@ -97,7 +97,24 @@ uint64_t input_bytes(const SideStatistics& side) {
   return base::traffic::host_copy(static_cast<uint64_t>(side.rows), width).bytes();
 }
 
+namespace {
+
+// The build side that stays, as it came and as it was moved; chunks are cut to the room that is left.
+uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
+  const uint64_t kept = 2 * input_bytes(shape.build);
+  if (plan.match == Match::kGlobalTable) {
+    return kept + base::traffic::global_table_bytes(shape.build_rows);
+  }
+  if (plan.match == Match::kRowMultiset) {
+    return kept + base::traffic::row_multiset_bytes(shape.build_rows);
+  }
+  return kept;
+}
+
+}  // namespace
+
 uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
+  if (plan.transfer == Transfer::kProbeChunks) return chunked_memory_need(plan, shape);
   const auto gathered_width = [&](bool of_build) {
     const std::vector<int32_t> widths = gathered_widths(shape, plan, of_build);
     return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));

@@ -35,7 +35,7 @@ Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
   const bool by_position = plan.gather == Gather::kUntransformed &&
                            plan.transform != Transform::kNone && (any_moved || fetches_key);
   Cost cost;
-  const bool needs_rows = shape.want_pairs || !side.payload_widths.empty();
+  const bool needs_rows = (shape.want_pairs && side.row_numbers) || !side.payload_widths.empty();
   if (by_position && !moved && needs_rows) {
     cost += streamed(traffic::gather(shape.pairs, traffic::kRowIdBytes, Locality::kClustered), 1,
                      facts);
