@@ -4,9 +4,9 @@
     scripts/report [--output DIR] [FILE.json...]
 
 Writes DIR/<paper>-<figure>.png and DIR/index.html, which needs no other file: the pictures are in
-it. Without files: the newest bench/results/*figures*.json. Of several files, the later one counts
-where two measured the same. What the papers concluded, and whether it holds, comes from
-docs/papers.md.
+it. Without files: all bench/results/*figures*.json, in the order of their names. Of several files,
+the later one counts where two measured the same. What the papers concluded, and whether it holds,
+comes from docs/papers.md.
 """
 
 import argparse
@@ -304,11 +304,11 @@ def page_of(contexts, sections, verdicts):
     return "\n".join(parts)
 
 
-def newest_results():
+def all_results():
     files = sorted((ROOT / "bench" / "results").glob("*figures*.json"))
     if not files:
         sys.exit("report.py: no bench/results/*figures*.json; name a file")
-    return files[-1:]
+    return files
 
 
 def write_report(files, output, pyplot):
@@ -344,7 +344,7 @@ def main():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    shown = write_report(arguments.files or newest_results(), arguments.output, pyplot)
+    shown = write_report(arguments.files or all_results(), arguments.output, pyplot)
     if not shown:
         sys.exit("report.py: no figure was measured in these files")
     print(f"{arguments.output / 'index.html'}: {', '.join(shown)}")
