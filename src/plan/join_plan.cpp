@@ -27,10 +27,6 @@ bool known(const JoinPlan& plan) {
          within(plan.build_side, 2);
 }
 
-bool partitions_in_passes(Transform transform) {
-  return partitions(transform) && transform != Transform::kRadixOnesweep;
-}
-
 using Reason = std::optional<std::string>;
 
 Reason why_cpu_illegal(const JoinPlan& plan) {
@@ -196,6 +192,10 @@ bool partitions(Transform transform) {
     default:
       return false;
   }
+}
+
+bool partitions_in_passes(Transform transform) {
+  return partitions(transform) && transform != Transform::kRadixOnesweep;
 }
 
 bool sorts(Transform transform) {

@@ -92,6 +92,7 @@ struct JoinPlan {
 
 // Families of techniques, which the stages share.
 bool partitions(Transform transform);
+bool partitions_in_passes(Transform transform);  // those of the papers, whose passes can be named
 bool sorts(Transform transform);
 bool joins_partitions(Match match);
 bool merges(Match match);

@@ -99,16 +99,20 @@ uint64_t input_bytes(const SideStatistics& side) {
 
 namespace {
 
-// The build side that stays, as it came and as it was moved; chunks are cut to the room that is left.
-uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
-  const uint64_t kept = 2 * input_bytes(shape.build);
+// Of a match that hashes the whole build side.
+uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
   if (plan.match == Match::kGlobalTable) {
-    return kept + base::traffic::global_table_bytes(shape.build_rows);
+    return base::traffic::global_table_bytes(shape.build_rows);
   }
   if (plan.match == Match::kRowMultiset) {
-    return kept + base::traffic::row_multiset_bytes(shape.build_rows);
+    return base::traffic::row_multiset_bytes(shape.build_rows);
   }
-  return kept;
+  return 0;
+}
+
+// The build side that stays, as it came and as it was moved; chunks are cut to the room that is left.
+uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
+  return 2 * input_bytes(shape.build) + table_bytes(plan, shape);
 }
 
 }  // namespace
@@ -128,16 +132,11 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
       if (side->in_host_memory) copies += input_bytes(*side);
     }
   }
-  if (plan.match == Match::kRowMultiset) {
-    const uint64_t table = base::traffic::row_multiset_bytes(shape.build_rows);
-    return copies + pairs + std::max(table, columns);
-  }
-  if (plan.match == Match::kGlobalTable) {
-    // Duplicates: counts, representatives, ranks and offsets of the build side, ranges of the probe side.
-    const bool groups = shape.sample.rows_per_match > 1.01;
+  if (const uint64_t table = table_bytes(plan, shape); table != 0) {
+    // Duplicates in the global table: counts, representatives, ranks and offsets of the build side, ranges of the probe side.
+    const bool groups = plan.match == Match::kGlobalTable && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
-    const uint64_t table = base::traffic::global_table_bytes(shape.build_rows) + grouped;
-    return copies + pairs + std::max(table, columns);
+    return copies + pairs + std::max(table + grouped, columns);
   }
 
   // A side keeps, to the end, its mixed keys (a sort's are the input), its ordered keys and the

@@ -41,6 +41,14 @@ double pass_slowdown(Transform transform) {
   }
 }
 
+// A pass of 8 bits of the one-sweep partition, by its ranking.
+double ranking_seconds(const JoinShape& shape, uint64_t rows, uint64_t value_width,
+                       const base::DeviceFacts& facts) {
+  const double row_bytes = static_cast<double>(shape.key_width + value_width);
+  return per_second(static_cast<double>(rows), facts.radix_pass_rows_per_second) *
+         (1 - kPassShareOfBytes + kPassShareOfBytes * row_bytes / 8);
+}
+
 // Rows that one histogram counts.
 uint64_t histogram_rows(Transform transform) {
   switch (transform) {
@@ -82,10 +90,8 @@ Cost partition_in_passes(const JoinPlan& plan, const JoinShape& shape, uint64_t 
   // bucket chains in one pass: 0.80 ms with 8 bits, 1.14 with 9, 2.81 with 11.
   const bool runs = plan.transform == Transform::kBucketChains;
   const double scatter = runs ? std::pow(1.5, std::max(pass_bits - 8, 0)) : 1;
-  const double row_bytes = static_cast<double>(shape.key_width + value_width);
-  const double ranked = per_second(static_cast<double>(rows), facts.radix_pass_rows_per_second) *
-                        pass_slowdown(plan.transform) * scatter *
-                        (1 - kPassShareOfBytes + kPassShareOfBytes * row_bytes / 8);
+  const double ranked =
+      ranking_seconds(shape, rows, value_width, facts) * pass_slowdown(plan.transform) * scatter;
   Cost cost;
   for (int32_t i = 0; i < passes; ++i) {
     cost += Cost{pass, std::max(ranked, stream_seconds(pass, facts)), launches};
@@ -96,20 +102,17 @@ Cost partition_in_passes(const JoinPlan& plan, const JoinShape& shape, uint64_t 
 // One side's keys and one column, ordered by key bits.
 Cost move_column(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, int32_t width,
                  const base::DeviceFacts& facts) {
+  const uint64_t value_width = static_cast<uint64_t>(width);
   if (plan.transform == Transform::kMergeSort) {
-    return merge_sort_column(shape, rows, static_cast<uint64_t>(width), facts);
+    return merge_sort_column(shape, rows, value_width, facts);
   }
-  const bool in_passes = partitions(plan.transform) && plan.transform != Transform::kRadixOnesweep;
-  if (in_passes) {
-    return partition_in_passes(plan, shape, rows, static_cast<uint64_t>(width), facts);
+  if (partitions_in_passes(plan.transform)) {
+    return partition_in_passes(plan, shape, rows, value_width, facts);
   }
   const int32_t bits = sort_bits(plan, shape);
   const double passes = static_cast<double>(traffic::radix_passes(bits));
-  const uint64_t value_width = static_cast<uint64_t>(width);
   const Traffic pass = traffic::radix_pass(rows, shape.key_width, value_width);
-  const double row_bytes = static_cast<double>(shape.key_width + value_width);
-  const double ranked = per_second(static_cast<double>(rows), facts.radix_pass_rows_per_second) *
-                        (1 - kPassShareOfBytes + kPassShareOfBytes * row_bytes / 8);
+  const double ranked = ranking_seconds(shape, rows, value_width, facts);
   const Traffic histogram = traffic::radix_histogram(rows, shape.key_width);
   return {traffic::radix_sort(rows, shape.key_width, value_width, bits),
           stream_seconds(histogram, facts) + passes * std::max(ranked, stream_seconds(pass, facts)),
