@@ -73,10 +73,10 @@ class GpuSide {
   columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs);
   // Where a key output column comes from: the transformed keys, or the input column.
   materialize::Source key_source(bool by_position, size_t key_number) const;
-  bool has_key_output() const;
+  bool has_key_output() const { return count_key_outputs() != 0; }
   // Payloads travel with the keys and are fetched by transformed position; see plan::moves_payloads.
   bool moves_payloads() const { return moves_payloads_; }
-  bool has_payloads() const;
+  bool has_payloads() const { return count_key_outputs() != output_columns_.size(); }
 
  private:
   static constexpr size_t kRowIds =
@@ -89,6 +89,7 @@ class GpuSide {
   };
 
   void await(const columns::DeviceColumn& column) const;
+  size_t count_key_outputs() const;
   transform::Transformed move(const transform::PreparedColumn& column) const;
   Moved move_payload(size_t output_column) const;
   transform::Transformed move_row_ids() const;

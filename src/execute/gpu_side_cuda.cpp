@@ -217,18 +217,10 @@ columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs)
   return numbers.data;
 }
 
-bool GpuSide::has_key_output() const {
-  for (size_t i = 0; i < output_columns_.size(); ++i) {
-    if (is_key(i)) return true;
-  }
-  return false;
-}
-
-bool GpuSide::has_payloads() const {
-  for (size_t i = 0; i < output_columns_.size(); ++i) {
-    if (!is_key(i)) return true;
-  }
-  return false;
+size_t GpuSide::count_key_outputs() const {
+  size_t count = 0;
+  for (size_t i = 0; i < output_columns_.size(); ++i) count += is_key(i) ? 1 : 0;
+  return count;
 }
 
 materialize::Source GpuSide::key_source(bool by_position, size_t key_number) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/device.hpp"
+#include "src/base/host_memory.hpp"
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/execute/chunk_inputs.hpp"
@@ -24,10 +25,7 @@ constexpr double kShareOfRoom = 0.9;
 // What a chunk may take: of the context's limit what is not in use, of the device what is free or cached by the pool.
 uint64_t room_for_chunks(base::Context& context) {
   base::Pool const& pool = *context.device_pool;
-  size_t free = 0;
-  size_t total = 0;
-  base::check(cudaMemGetInfo(&free, &total), "asking for the device's free memory");
-  uint64_t room = free + pool.held_bytes() - pool.in_use_bytes();
+  uint64_t room = base::free_device_bytes() + pool.held_bytes() - pool.in_use_bytes();
   if (uint64_t const limit = pool.limit_bytes(); limit != 0) {
     room = std::min(room, limit - std::min(limit, pool.in_use_bytes()));
   }

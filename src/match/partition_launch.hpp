@@ -18,38 +18,22 @@ struct PartitionLaunch {
   std::function<void(const Sink& sink, kernels::ResumePoint* resume)> run;
 };
 
-// The memory of what is joined, and of the schedule, must outlive the launch.
-PartitionLaunch<kernels::PairSink> launch_grown(base::Context& context,
-                                                const JoinedPartitions& joined,
-                                                const UnitSchedule& schedule);
-PartitionLaunch<kernels::GroupSink> launch_groups(base::Context& context,
-                                                  const JoinedPartitions& joined,
-                                                  const UnitSchedule& schedule);
-PartitionLaunch<kernels::PageSink> launch_thread_pages(base::Context& context,
-                                                       const JoinedPartitions& joined,
-                                                       const UnitSchedule& schedule);
-PartitionLaunch<kernels::PageSink> launch_block_chunks(base::Context& context,
-                                                       const JoinedPartitions& joined,
-                                                       const UnitSchedule& schedule);
-PartitionLaunch<kernels::UnitSink> launch_counting(base::Context& context,
-                                                   const JoinedPartitions& joined,
-                                                   const UnitSchedule& schedule);
-PartitionLaunch<kernels::UnitSink> launch_placing(base::Context& context,
-                                                  const JoinedPartitions& joined,
-                                                  const UnitSchedule& schedule);
+// Makes a launch. The memory of what is joined, and of the schedule, must outlive it.
+template <typename Sink>
+using MakeLaunch = PartitionLaunch<Sink>(base::Context& context, const JoinedPartitions& joined,
+                                         const UnitSchedule& schedule);
+
+MakeLaunch<kernels::PairSink> launch_grown;
+MakeLaunch<kernels::GroupSink> launch_groups;
+MakeLaunch<kernels::PageSink> launch_thread_pages;
+MakeLaunch<kernels::PageSink> launch_block_chunks;
+MakeLaunch<kernels::UnitSink> launch_counting;
+MakeLaunch<kernels::UnitSink> launch_placing;
 
 // The same with a schedule of child kernels, for the outputs that never refuse.
-PartitionLaunch<kernels::PageSink> launch_thread_pages_with_children(base::Context& context,
-                                                                     const JoinedPartitions& joined,
-                                                                     const UnitSchedule& schedule);
-PartitionLaunch<kernels::PageSink> launch_block_chunks_with_children(base::Context& context,
-                                                                     const JoinedPartitions& joined,
-                                                                     const UnitSchedule& schedule);
-PartitionLaunch<kernels::UnitSink> launch_counting_with_children(base::Context& context,
-                                                                 const JoinedPartitions& joined,
-                                                                 const UnitSchedule& schedule);
-PartitionLaunch<kernels::UnitSink> launch_placing_with_children(base::Context& context,
-                                                                const JoinedPartitions& joined,
-                                                                const UnitSchedule& schedule);
+MakeLaunch<kernels::PageSink> launch_thread_pages_with_children;
+MakeLaunch<kernels::PageSink> launch_block_chunks_with_children;
+MakeLaunch<kernels::UnitSink> launch_counting_with_children;
+MakeLaunch<kernels::UnitSink> launch_placing_with_children;
 
 }  // namespace gpujoin::match
