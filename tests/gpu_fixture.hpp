@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -30,6 +31,31 @@ inline gpujoin_context_options cuda_options() {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CUDA;
   return options;
+}
+
+inline std::shared_ptr<base::Context> limited_context(uint64_t bytes) {
+  gpujoin_context_options options = cuda_options();
+  options.memory_limit_bytes = bytes;
+  return base::create_context(options);
+}
+
+template <typename Function>
+gpujoin_status status_of(Function function) {
+  try {
+    function();
+    return GPUJOIN_OK;
+  } catch (const base::Error& error) {
+    return error.status();
+  }
+}
+
+// Rows before each of 2^radix_bits partitions, counted on the host; the keys stand for mixed keys.
+inline std::vector<uint32_t> offsets_of(const std::vector<uint64_t>& keys, int32_t radix_bits) {
+  uint64_t const mask = (uint64_t{1} << radix_bits) - 1;
+  std::vector<uint32_t> offsets((size_t{1} << radix_bits) + 1, 0);
+  for (uint64_t key : keys) ++offsets[(key & mask) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  return offsets;
 }
 
 // Each test has a context of its own, so that what a pool holds is what the test did.

@@ -5,25 +5,12 @@
 #include <iostream>
 #include <set>
 
-#include "src/base/status.hpp"
-#include "src/execute/execute.hpp"
-#include "tests/join/random_relation.hpp"
+#include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
 #include "tests/join/row_fingerprint.hpp"
 
 namespace gpujoin::tests {
 namespace {
-
-std::shared_ptr<base::Context> open_context(gpujoin_device device) {
-  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
-  options.device = device;
-  try {
-    return base::create_context(options);
-  } catch (const base::Error& error) {
-    if (error.status() == GPUJOIN_ERROR_NO_DEVICE) return nullptr;
-    throw;
-  }
-}
 
 struct Case {
   const char* name;
@@ -88,28 +75,8 @@ const std::vector<Selection>& selections() {
   return all;
 }
 
-columns::JoinSpec spec_of(const Selection& selection) {
-  columns::JoinSpec spec;
-  spec.pairs = selection.pairs;
-  spec.materialize = !selection.left.empty() || !selection.right.empty();
-  spec.left_columns = selection.left;
-  spec.right_columns = selection.right;
-  return spec;
-}
-
 gpujoin_plan_options options_of(const plan::JoinPlan& plan, int32_t radix_bits) {
-  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-  options.device = static_cast<gpujoin_device>(plan.device);
-  options.transfer = static_cast<gpujoin_transfer>(plan.transfer);
-  options.transform = static_cast<gpujoin_transform>(plan.transform);
-  options.skew = static_cast<gpujoin_skew>(plan.skew);
-  options.match = static_cast<gpujoin_match>(plan.match);
-  options.output = static_cast<gpujoin_output>(plan.output);
-  options.gather = static_cast<gpujoin_gather>(plan.gather);
-  options.build_side = static_cast<gpujoin_side>(plan.build_side);
-  options.passes = plan.passes;
-  options.page_pairs = plan.page_pairs;
-  options.probe_chunk_rows = plan.probe_chunk_rows;
+  gpujoin_plan_options options = tests::options_of(plan);
   if (radix_bits != 0 && plan::partitions(plan.transform)) {
     int32_t const passes = std::max(plan.passes, 1);
     options.radix_bits =

@@ -5,9 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "src/base/status.hpp"
-#include "src/execute/execute.hpp"
-#include "tests/join/random_relation.hpp"
+#include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
 
 namespace gpujoin::tests {
@@ -28,31 +26,17 @@ class ProbeChunks : public ::testing::Test {
     options.memory_limit_bytes = limit;
     options.progress = progress;
     options.progress_user = user;
-    try {
-      return base::create_context(options);
-    } catch (const base::Error& error) {
-      if (error.status() == GPUJOIN_ERROR_NO_DEVICE) return nullptr;
-      throw;
-    }
+    return open_context(options);
   }
 
   std::shared_ptr<base::Context> context_;
 };
 
-gpujoin_plan_options options_of(const plan::JoinPlan& plan, gpujoin_transfer transfer,
+gpujoin_plan_options options_of(plan::JoinPlan plan, gpujoin_transfer transfer,
                                 int64_t chunk_rows) {
-  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-  options.device = GPUJOIN_DEVICE_CUDA;
-  options.transfer = transfer;
-  options.probe_chunk_rows = chunk_rows;
-  options.transform = static_cast<gpujoin_transform>(plan.transform);
-  options.skew = static_cast<gpujoin_skew>(plan.skew);
-  options.match = static_cast<gpujoin_match>(plan.match);
-  options.output = static_cast<gpujoin_output>(plan.output);
-  options.gather = static_cast<gpujoin_gather>(plan.gather);
-  options.build_side = static_cast<gpujoin_side>(plan.build_side);
-  options.passes = plan.passes;
-  return options;
+  plan.transfer = static_cast<plan::Transfer>(transfer);
+  plan.probe_chunk_rows = chunk_rows;
+  return tests::options_of(plan);
 }
 
 struct Selection {
@@ -60,15 +44,6 @@ struct Selection {
   std::vector<int32_t> left;
   std::vector<int32_t> right;
 };
-
-columns::JoinSpec spec_of(const Selection& selection) {
-  columns::JoinSpec spec;
-  spec.pairs = selection.pairs;
-  spec.materialize = !selection.left.empty() || !selection.right.empty();
-  spec.left_columns = selection.left;
-  spec.right_columns = selection.right;
-  return spec;
-}
 
 const std::vector<Selection>& selections() {
   static const std::vector<Selection> all = {

@@ -60,14 +60,9 @@ inline RowFingerprint fingerprint_of(const columns::JoinResult& result) {
       return add_cell(value, std::to_string(number));
     }
   };
-  base::Context& context = *result.context;
   auto const rows = static_cast<size_t>(result.rows);
   auto const fetch = [&](const columns::Storage& storage, size_t bytes) {
-    std::vector<unsigned char> host(bytes);
-    if (storage != nullptr) {
-      base::copy(context, host.data(), base::Memory::kHost, storage.get(), result.memory, bytes);
-    }
-    return host;
+    return host_bytes(result, storage, bytes);
   };
   std::vector<Column> columns;
   if (result.has_pairs) {
@@ -80,8 +75,6 @@ inline RowFingerprint fingerprint_of(const columns::JoinResult& result) {
     if (column.validity != nullptr) fetched.bits = fetch(column.validity, (rows + 7) / 8);
     columns.push_back(std::move(fetched));
   }
-  base::finish(context);
-
   RowFingerprint found{rows, 0};
   size_t column_number = result.has_pairs ? 2 : 0;
   for (columns::ResultColumn const& column : result.columns) {

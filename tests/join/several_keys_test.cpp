@@ -1,27 +1,13 @@
 // several_keys_test.cpp: joins on one to five key columns by every executor and every plan that can, against the reference.
 #include <gtest/gtest.h>
 
-#include "src/base/status.hpp"
-#include "src/execute/execute.hpp"
-#include "tests/join/random_relation.hpp"
+#include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
 
 namespace gpujoin::tests {
 namespace {
 
 using Numbers = std::vector<int32_t>;
-
-std::shared_ptr<base::Context> open_context(gpujoin_device device, uint64_t limit = 0) {
-  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
-  options.device = device;
-  options.memory_limit_bytes = limit;
-  try {
-    return base::create_context(options);
-  } catch (const base::Error& error) {
-    if (error.status() == GPUJOIN_ERROR_NO_DEVICE) return nullptr;
-    throw;
-  }
-}
 
 // Columns 0 to 5 as random_relation makes them, then key columns of 4, 8, 4 and 8 bytes with few values each; nulls: of every
 // second one of them.
@@ -117,13 +103,9 @@ void expect_right(gpujoin_device device, bool on_device, gpujoin_transfer transf
       auto const left_relation = register_relation(context, left, on_device);
       auto const right_relation = register_relation(context, right, on_device);
       for (Selection const& selection : selections()) {
-        columns::JoinSpec spec;
+        columns::JoinSpec spec = spec_of(selection);
         spec.left_keys = keys.left;
         spec.right_keys = keys.right;
-        spec.pairs = selection.pairs;
-        spec.left_columns = selection.left;
-        spec.right_columns = selection.right;
-        spec.materialize = !selection.left.empty();
         std::vector<Row> const expected = reference_join(left, right, spec);
         for (gpujoin_plan_options const& options : plans_for(device, transfer)) {
           auto join = execute::make_plan(context, left_relation, right_relation, spec, options);

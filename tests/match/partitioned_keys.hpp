@@ -19,14 +19,6 @@ inline std::vector<uint64_t> partitioned(std::vector<uint64_t> keys, int32_t rad
   return keys;
 }
 
-inline std::vector<uint32_t> offsets_of(const std::vector<uint64_t>& keys, int32_t radix_bits) {
-  uint64_t const mask = (uint64_t{1} << radix_bits) - 1;
-  std::vector<uint32_t> offsets((size_t{1} << radix_bits) + 1, 0);
-  for (uint64_t key : keys) ++offsets[(key & mask) + 1];
-  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  return offsets;
-}
-
 // A bijection on 4 or 8 bytes, so that dense keys spread as mixed ones do.
 inline uint64_t spread(uint64_t key, uint64_t most) {
   key = key * 0x9e3779b97f4a7c15ULL & most;

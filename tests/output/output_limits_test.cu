@@ -9,22 +9,6 @@ namespace {
 
 using OutputLimits = GpuTest;
 
-std::shared_ptr<base::Context> limited_context(uint64_t bytes) {
-  gpujoin_context_options options = cuda_options();
-  options.memory_limit_bytes = bytes;
-  return base::create_context(options);
-}
-
-template <typename Function>
-gpujoin_status status_of(Function function) {
-  try {
-    function();
-    return GPUJOIN_OK;
-  } catch (const base::Error& error) {
-    return error.status();
-  }
-}
-
 // So much that nothing of it fits a limit of a few pages: 1.5 million pairs, 12 MB.
 std::vector<uint32_t> too_many() { return std::vector<uint32_t>(10 * 256, 600); }
 

@@ -99,15 +99,6 @@ inline uint64_t cut_to_width(uint64_t key, int32_t width) {
   return width == 4 ? static_cast<uint32_t>(key) : key;
 }
 
-// Rows before each partition, counted on the host.
-inline std::vector<uint32_t> offsets_of(const std::vector<uint64_t>& keys, int32_t bits) {
-  uint64_t const mask = (uint64_t{1} << bits) - 1;
-  std::vector<uint32_t> offsets((size_t{1} << bits) + 1, 0);
-  for (uint64_t key : keys) ++offsets[(key & mask) + 1];
-  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  return offsets;
-}
-
 // Each row went along with its key, once.
 inline void expect_every_row_once(const std::vector<uint64_t>& keys, int32_t width,
                                   const std::vector<uint64_t>& moved_keys,
@@ -122,22 +113,6 @@ inline void expect_every_row_once(const std::vector<uint64_t>& keys, int32_t wid
     seen[row] = true;
     ASSERT_EQ(moved_keys[at], cut_to_width(keys[row], width)) << "row " << row << " at " << at;
   }
-}
-
-template <typename Function>
-gpujoin_status status_of(Function function) {
-  try {
-    function();
-    return GPUJOIN_OK;
-  } catch (const base::Error& error) {
-    return error.status();
-  }
-}
-
-inline std::shared_ptr<base::Context> limited_context(uint64_t bytes) {
-  gpujoin_context_options options = cuda_options();
-  options.memory_limit_bytes = bytes;
-  return base::create_context(options);
 }
 
 // With less and less memory: done, or MEMORY_LIMIT with nothing left in use.
