@@ -11,11 +11,11 @@ namespace {
 using Names = std::map<std::string_view, int32_t>;
 
 const Names kAlgorithms = {
-    {"auto", GPUJOIN_ALGORITHM_AUTOMATIC},     {"nop", GPUJOIN_ALGORITHM_NOP},
-    {"phj_om", GPUJOIN_ALGORITHM_PHJ_OM},      {"phj_gfur", GPUJOIN_ALGORITHM_PHJ_GFUR},
-    {"phj_um", GPUJOIN_ALGORITHM_PHJ_UM},      {"smj_om", GPUJOIN_ALGORITHM_SMJ_OM},
-    {"smj_um", GPUJOIN_ALGORITHM_SMJ_UM},      {"row_multiset", GPUJOIN_ALGORITHM_ROW_MULTISET},
-    {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX}};
+    {"auto", GPUJOIN_ALGORITHM_AUTOMATIC},      {"nop", GPUJOIN_ALGORITHM_NOP},
+    {"phj_om", GPUJOIN_ALGORITHM_PHJ_OM},       {"phj_gfur", GPUJOIN_ALGORITHM_PHJ_GFUR},
+    {"phj_um", GPUJOIN_ALGORITHM_PHJ_UM},       {"smj_om", GPUJOIN_ALGORITHM_SMJ_OM},
+    {"smj_um", GPUJOIN_ALGORITHM_SMJ_UM},       {"row_multiset", GPUJOIN_ALGORITHM_ROW_MULTISET},
+    {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX}, {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED}};
 const Names kDevices = {{"cuda", GPUJOIN_DEVICE_CUDA}, {"cpu", GPUJOIN_DEVICE_CPU}};
 const Names kSides = {{"left", GPUJOIN_SIDE_LEFT}, {"right", GPUJOIN_SIDE_RIGHT}, {"auto", 0}};
 const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},
@@ -32,7 +32,8 @@ const Names kTransforms = {{"none", GPUJOIN_TRANSFORM_NONE},
                            {"histogram_warp", GPUJOIN_TRANSFORM_HISTOGRAM_WARP},
                            {"histogram_block", GPUJOIN_TRANSFORM_HISTOGRAM_BLOCK},
                            {"bucket_chains", GPUJOIN_TRANSFORM_BUCKET_CHAINS},
-                           {"merge_sort", GPUJOIN_TRANSFORM_MERGE_SORT}};
+                           {"merge_sort", GPUJOIN_TRANSFORM_MERGE_SORT},
+                           {"radix_unordered", GPUJOIN_TRANSFORM_RADIX_UNORDERED}};
 const Names kSkews = {{"none", GPUJOIN_SKEW_NONE},
                       {"work_units", GPUJOIN_SKEW_WORK_UNITS},
                       {"redistributed_blocks", GPUJOIN_SKEW_REDISTRIBUTED_BLOCKS},
@@ -51,7 +52,8 @@ const Names kOutputs = {{"grown", GPUJOIN_OUTPUT_GROWN},
                         {"two_passes", GPUJOIN_OUTPUT_TWO_PASSES},
                         {"estimated_groups", GPUJOIN_OUTPUT_ESTIMATED_GROUPS}};
 const Names kGathers = {{"untransformed", GPUJOIN_GATHER_UNTRANSFORMED},
-                        {"transformed", GPUJOIN_GATHER_TRANSFORMED}};
+                        {"transformed", GPUJOIN_GATHER_TRANSFORMED},
+                        {"carried", GPUJOIN_GATHER_CARRIED}};
 
 }  // namespace
 
@@ -103,6 +105,7 @@ std::vector<NamedPlan> standard_plans(gpujoin_device device) {
   if (device == GPUJOIN_DEVICE_CPU) return {automatic, named("CPU-RADIX", "algorithm=cpu_radix")};
   return {automatic,
           named("NOP", "algorithm=nop"),
+          named("PHJ-CARRIED", "algorithm=phj_carried"),
           named("PHJ-OM", "algorithm=phj_om"),
           named("PHJ-GFUR", "algorithm=phj_gfur"),
           named("PHJ-UM", "algorithm=phj_um"),

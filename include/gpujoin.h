@@ -401,6 +401,8 @@ typedef int32_t gpujoin_algorithm; /* a name for a whole combination */
   7 /* bucket chains, co-partitions, gather untransformed (Sioulas et al., in Wu et al.). since 0.1 */
 #define GPUJOIN_ALGORITHM_ROW_MULTISET \
   8 /* a multiset of row numbers, hashed in build and probe (Lin & Liao). since 0.1 */
+#define GPUJOIN_ALGORITHM_PHJ_CARRIED \
+  9 /* unordered partitions of whole rows, co-partitions, output written by the match. since 0.1 */
 
 /* How columns in host memory reach the device; columns in device memory are read where they are. */
 typedef int32_t gpujoin_transfer;
@@ -427,6 +429,8 @@ typedef int32_t gpujoin_transform;
 #define GPUJOIN_TRANSFORM_BUCKET_CHAINS \
   7 /* partitions as chains of buckets, without a histogram (PRBC). since 0.1 */
 #define GPUJOIN_TRANSFORM_MERGE_SORT 8 /* merge sort by merge path. since 0.1 */
+#define GPUJOIN_TRANSFORM_RADIX_UNORDERED \
+  9 /* radix partition of all columns with one rank, rows of a partition in any order. since 0.1 */
 
 /* How partitions of unequal size are spread over thread blocks. Of matches that join partitions. */
 typedef int32_t gpujoin_skew;
@@ -466,6 +470,8 @@ typedef int32_t gpujoin_gather;
   1 /* payloads fetched from the input columns by row number (GFUR) */
 #define GPUJOIN_GATHER_TRANSFORMED \
   2 /* payloads transformed with their keys, fetched by position (GFTR) */
+#define GPUJOIN_GATHER_CARRIED \
+  3 /* payloads transformed with their keys, output columns written by the match. since 0.1 */
 
 typedef int32_t gpujoin_side;
 #define GPUJOIN_SIDE_LEFT 1

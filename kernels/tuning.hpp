@@ -48,6 +48,15 @@ constexpr int kCoPartitionBlocksPerSm = 3;
 constexpr int kCoPartitionBatch = kCoPartitionThreads * kEmitItems;
 // Redistributed blocks: so many for each block that runs at a time, so that the last ones to end are short.
 constexpr int kRedistributedWaves = 4;
+// The join of partitions that writes the output columns: threads, probe rows of a lane at a time, the table.
+constexpr int kCarriedThreads = 256;
+constexpr int kCarriedItems = 4;
+constexpr int kCarriedBuildRows = 4096;
+constexpr int kCarriedProbeRows = 16384;  // of one unit
+constexpr uint32_t kCarriedChunk = 8192;  // places that a block takes at a time
+constexpr int kCarriedBucketBits = 12;
+constexpr int kCarriedBlocksPerSm = 4;
+constexpr int kCarriedBlocksPerSmWide = 3;
 // Child kernels: a partition of more work units than this gets one. A unit takes a block 12 us on an H200 (2^27 x 2^27, 2048 rows of
 // both sides), so no block is kept by one partition for much longer than that.
 constexpr int kChildKernelUnits = 4;
@@ -78,6 +87,15 @@ static_assert(kBucketTile == 1 << kBucketTileBits);
 // Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these bounds.
 constexpr int kBucketLeastBits = 5;
 constexpr int kBucketMostBits = 12;
+
+// Partition pass that moves all columns with one rank.
+constexpr int kUnorderedThreads = 512;
+constexpr int kUnorderedItems = 16;  // rows a thread where no column is wider than 4 bytes
+constexpr int kUnorderedBlocksPerSm = 2;
+constexpr int kUnorderedCountThreads = 1024;
+constexpr uint32_t kUnorderedAlign = 16;  // rows: of which even one byte each fill a vector
+constexpr int kMovedColumns = 16;         // of one side, in one launch
+constexpr int kCarriedColumns = 2 * kMovedColumns + 2;  // and a key column of each side
 
 // One block that sums up partitions.
 constexpr int kPartitionSumThreads = 1024;

@@ -2,9 +2,9 @@
 //
 // Paper    the empty holes of Rui & Tu 2017, section 4.2.5; what becomes of them is ours
 // In       tails[], ascending: first empty place of each page that is partly filled; pairs in all
-// Out      build_out[], probe_out[]     valid from 0 to pairs; the pairs that lay beyond are in the holes below
+// Out      columns                          valid from 0 to pairs; the pairs that lay beyond are in the holes below
 // Launch   lengths: ceil((tails + 1) / kStreamThreads) blocks; fill: ceil(holes / kStreamThreads) blocks; of kStreamThreads
-// Moves    16 bytes for each hole below `pairs`, and two binary searches in the tails (traffic::squeeze_pages)
+// Moves    2 * the columns' widths for each hole below `pairs`, and two binary searches in the tails (traffic::squeeze_pages)
 //
 //   pages    |aaaa|bb__|cccc|d___|eeee|      pairs = 15
 //   after    |aaaa|bbee|cccc|dee         hole k takes the k-th pair from the end
@@ -14,9 +14,17 @@
 
 #include <cstdint>
 
+#include "kernels/output/squeeze_pages.hpp"
 #include "kernels/tuning.hpp"
+#include "kernels/wide.hpp"
 
 namespace gpujoin::kernels {
+
+template <typename Value>
+__device__ __forceinline__ void move_value(void* data, unsigned long long target,
+                                           unsigned long long source) {
+  static_cast<Value*>(data)[target] = static_cast<const Value*>(data)[source];
+}
 
 // lengths[count + 1]: empty places of each page that is partly filled, and 0, for their sum.
 __global__ void __launch_bounds__(kStreamThreads)
@@ -46,8 +54,7 @@ __device__ uint32_t first_beyond(uint32_t count, Beyond beyond) {
 __global__ void __launch_bounds__(kStreamThreads)
     fill_holes_kernel(const unsigned long long* __restrict__ tails,
                       const unsigned long long* __restrict__ holes_before, uint32_t count,
-                      unsigned long long pairs, uint32_t* __restrict__ build_out,
-                      uint32_t* __restrict__ probe_out) {
+                      unsigned long long pairs, const __grid_constant__ SqueezedColumns columns) {
   unsigned long long const hole =
       static_cast<unsigned long long>(blockIdx.x) * kStreamThreads + threadIdx.x;
   if (hole >= holes_before[count]) return;
@@ -59,8 +66,26 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint32_t const pages_before =
       first_beyond(count, [&](uint32_t i) { return tails[i] - holes_before[i] > rank; });
   unsigned long long const source = rank + holes_before[pages_before];
-  build_out[target] = build_out[source];
-  probe_out[target] = probe_out[source];
+  for (int32_t i = 0; i < columns.count; ++i) {
+    SqueezedColumn const& column = columns.columns[i];
+    switch (column.width) {
+      case 1:
+        move_value<uint8_t>(column.data, target, source);
+        break;
+      case 2:
+        move_value<uint16_t>(column.data, target, source);
+        break;
+      case 4:
+        move_value<uint32_t>(column.data, target, source);
+        break;
+      case 8:
+        move_value<uint64_t>(column.data, target, source);
+        break;
+      default:
+        move_value<Wide>(column.data, target, source);
+        break;
+    }
+  }
 }
 
 }  // namespace gpujoin::kernels

@@ -127,6 +127,17 @@ constexpr Traffic bucket_chain_pass(uint64_t rows, uint64_t key_width, uint64_t 
   return {rows * (2 * key_width + value_width + value_bytes_read), 0};
 }
 
+// One pass of the partitioning that moves whole rows: read and written once. Before the first, keys are counted.
+constexpr Traffic radix_unordered_pass(uint64_t rows, uint64_t row_width) {
+  return {rows * 2 * row_width, 0};
+}
+
+// The join of partitions that writes columns: each row of both sides once, and the output.
+constexpr Traffic carried_columns(uint64_t build_rows, uint64_t build_width, uint64_t probe_rows,
+                                  uint64_t probe_width, uint64_t pairs, uint64_t output_width) {
+  return {build_rows * build_width + probe_rows * probe_width + pairs * output_width, 0};
+}
+
 // Slots of the global table: a power of two, load at most one half.
 constexpr uint64_t global_table_slots(uint64_t build_rows) {
   uint64_t slots = 2;

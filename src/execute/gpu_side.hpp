@@ -9,11 +9,13 @@
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/columns/result.hpp"
+#include "src/match/carried_columns.hpp"
 #include "src/match/match.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
 #include "src/transfer/transfer.hpp"
+#include "src/transform/radix_unordered.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::execute {
@@ -37,6 +39,15 @@ class GpuSide {
   void prepare(const plan::JoinPlan& plan);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
+  // Moves the keys and all payloads that a match can write itself, and row numbers where pairs are wanted or a payload is left.
+  // A payload with NULLs is left, and one more than a launch moves: these are gathered by row number afterwards.
+  void carry(const plan::JoinPlan& plan, bool row_numbers);
+  match::CarriedSide carried_side() const;
+  // In the order of the keys; null: it was left, or, of row numbers, not moved.
+  const void* carried(size_t output_column) const;
+  const void* carried_row_numbers() const;
+  void request_left(columns::ResultColumn* targets,
+                    std::vector<materialize::Request>* requests) const;
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
   // For a side that is joined more than once: each payload is moved now and kept (gather transformed), and so are row numbers when
@@ -89,6 +100,8 @@ class GpuSide {
   };
 
   void await(const columns::DeviceColumn& column) const;
+  materialize::Request request_untransformed(size_t output_column,
+                                             columns::ResultColumn* target) const;
   size_t count_key_outputs() const;
   transform::Transformed move(const transform::PreparedColumn& column) const;
   Moved move_payload(size_t output_column) const;
@@ -107,6 +120,8 @@ class GpuSide {
   bool moves_payloads_;
   size_t first_moved_ = kRowIds;  // which output column that is
   bool is_prepared_ = false;
+  transform::UnorderedRows carried_;
+  std::vector<size_t> carried_columns_;  // output column of each moved one; kRowIds: row numbers
   std::vector<Moved>
       kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_
   transform::Transformed kept_row_ids_;
@@ -133,6 +148,10 @@ struct BuiltTable {
 // table: filled by the first call; null: nothing is kept.
 void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
                  GpuSide& probe, BuiltTable* table, output::GrowingPairs& pairs);
+
+// The match and the materialization of a plan that carries its payloads.
+void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                   GpuSide& probe, bool build_left, columns::JoinResult& result);
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                        GpuSide& probe, output::GrowingPairs& pairs, bool build_left,

@@ -65,7 +65,9 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
     prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
     return;
   }
-  bool const mixed = plan::partitions(plan.transform);
+  // The unordered partitioning mixes keys as it reads them.
+  bool const mixed =
+      plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
   prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
 }
 
@@ -159,19 +161,23 @@ size_t GpuSide::nullable_columns() const {
   return count;
 }
 
+materialize::Request GpuSide::request_untransformed(size_t output_column,
+                                                    columns::ResultColumn* target) const {
+  columns::DeviceColumn const& column = payloads_[output_column];
+  await(column);
+  materialize::Request request;
+  request.source.data = column.data;
+  request.source.width = column.width;
+  request.source.validity_bits = column.validity;
+  request.source.validity_bit_offset = column.validity_bit_offset;
+  request.target = target;
+  return request;
+}
+
 void GpuSide::request_untransformed(columns::ResultColumn* targets,
                                     std::vector<materialize::Request>* requests) const {
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i)) continue;
-    columns::DeviceColumn const& column = payloads_[i];
-    await(column);
-    materialize::Request request;
-    request.source.data = column.data;
-    request.source.width = column.width;
-    request.source.validity_bits = column.validity;
-    request.source.validity_bit_offset = column.validity_bit_offset;
-    request.target = &targets[i];
-    requests->push_back(request);
+    if (!is_key(i)) requests->push_back(request_untransformed(i, &targets[i]));
   }
 }
 
@@ -230,7 +236,7 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
     source.data = keys_[key_number].data;
   } else {
     source.data = ordered_.keys.data();
-    source.unmix = prepared_.mixed;
+    source.unmix = plan::partitions(order_.technique);
   }
   return source;
 }

@@ -38,7 +38,19 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   columns::StageStatistics& transfer = result.statistics.stages.back();
   if (plan.transfer != plan::Transfer::kNone) transfer.technique = plan::to_text(plan.transfer);
 
+  result.memory = base::Memory::kDevice;
+  result.has_pairs = join.spec.pairs;
+  result.pair_sides = join.spec.pair_sides;
   clock.begin("transform");
+  if (plan.gather == plan::Gather::kCarried) {
+    bool const left_pairs = join.spec.pairs && join.spec.pair_sides != columns::PairSides::kRight;
+    bool const right_pairs = join.spec.pairs && join.spec.pair_sides != columns::PairSides::kLeft;
+    build.carry(plan, build_left ? left_pairs : right_pairs);
+    probe.carry(plan, build_left ? right_pairs : left_pairs);
+    clock.begin("match");
+    write_carried(context, plan, build, probe, build_left, result);
+    return clock.finish();
+  }
   transform_sides(context, plan, build, probe);
 
   clock.begin("match");
@@ -47,10 +59,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   match_sides(context, plan, build, probe, nullptr, pairs);
 
   clock.begin("materialize");
-  result.memory = base::Memory::kDevice;
   result.rows = static_cast<int64_t>(pairs.rows());
-  result.has_pairs = join.spec.pairs;
-  result.pair_sides = join.spec.pair_sides;
   result.statistics.output_resumes = pairs.resumes();
   materialize_sides(context, plan, build, probe, pairs, build_left, result);
   clock.finish();

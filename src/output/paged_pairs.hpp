@@ -32,7 +32,6 @@ class PagedPairs {
 
  private:
   void make_room(const kernels::PageCounters& wanted);
-  void squeeze(uint64_t tails, uint64_t holes, uint64_t pairs);
 
   base::Context& context_;
   GrowingPairs& pairs_;

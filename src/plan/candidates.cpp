@@ -39,6 +39,7 @@ const Algorithm& algorithm_of(gpujoin_algorithm number) {
       {"CPU-RADIX", sweep, Match::kCoPartitions, std::nullopt},
       {"PHJ-UM", Transform::kBucketChains, Match::kCoPartitions, Gather::kUntransformed},
       {"ROW-MULTISET", Transform::kNone, Match::kRowMultiset, Gather::kUntransformed},
+      {"PHJ-CARRIED", Transform::kRadixUnordered, Match::kCoPartitions, Gather::kCarried},
   };
   return algorithms[number - 1];
 }
@@ -51,13 +52,13 @@ void check_number(const char* field, int32_t number, int32_t last) {
 
 void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
-  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_ROW_MULTISET);
+  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_PHJ_CARRIED);
   check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
-  check_number("transform", options.transform, GPUJOIN_TRANSFORM_MERGE_SORT);
+  check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_UNORDERED);
   check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
   check_number("match", options.match, GPUJOIN_MATCH_ROW_MULTISET);
   check_number("output", options.output, GPUJOIN_OUTPUT_ESTIMATED_GROUPS);
-  check_number("gather", options.gather, GPUJOIN_GATHER_TRANSFORMED);
+  check_number("gather", options.gather, GPUJOIN_GATHER_CARRIED);
   check_number("build_side", options.build_side, GPUJOIN_SIDE_RIGHT);
 }
 
@@ -104,13 +105,13 @@ Choices considered(const Named& named, int32_t key_count, Device device, Side bu
                    int32_t passes) {
   Choices choices;
   choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort,
-                        Transform::kBucketChains};
+                        Transform::kBucketChains, Transform::kRadixUnordered};
   choices.skews = {Skew::kNone, Skew::kWorkUnits};
   choices.matches = {Match::kGlobalTable, Match::kCoPartitions, Match::kMergePath};
   if (key_count > 1 && device == Device::kCuda) choices.matches = {Match::kRowMultiset};
-  choices.outputs = {Output::kGrown, Output::kCounted};
+  choices.outputs = {Output::kGrown, Output::kCounted, Output::kBlockChunks};
   // The first of two that cost the same is taken.
-  choices.gathers = {Gather::kTransformed, Gather::kUntransformed};
+  choices.gathers = {Gather::kCarried, Gather::kTransformed, Gather::kUntransformed};
   choices.build_sides = {build_side};
   choices.passes = {passes};
   if (named.transform) choices.transforms = {*named.transform};
@@ -137,11 +138,13 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
   return rows + (kBucketRows << plan.radix_bits) < int64_t{UINT32_MAX};
 }
 
-// Work units are how partitions are joined unless something else is named.
-void drop_unbalanced(const Named& named, std::vector<JoinPlan>* plans) {
-  if (named.skew) return;
-  std::erase_if(*plans, [](const JoinPlan& plan) {
-    return joins_partitions(plan.match) && plan.skew == Skew::kNone;
+// Work units are how partitions are joined unless something else is named, and chunks of blocks are how a match writes columns: for
+// pairs they need a sort of their tails and save less than that.
+void drop_unusual(const Named& named, std::vector<JoinPlan>* plans) {
+  std::erase_if(*plans, [&](const JoinPlan& plan) {
+    const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;
+    const bool chunks = plan.output == Output::kBlockChunks && plan.gather != Gather::kCarried;
+    return (unbalanced && !named.skew) || (chunks && !named.output);
   });
 }
 
@@ -221,7 +224,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
   const Transfer transfer = transfer_of(request, device);
 
   const auto complete = [&](std::vector<JoinPlan> plans) {
-    drop_unbalanced(named, &plans);
+    drop_unusual(named, &plans);
     for (JoinPlan& plan : plans) {
       set_numbers(options, &plan);
       plan.transfer = transfer;
@@ -255,6 +258,7 @@ std::string candidate_name(const JoinPlan& plan) {
   if (joins_partitions(plan.match)) {
     name += base::text("+%s+%s", to_text(plan.output), to_text(plan.skew));
   }
+  if (plan.gather == Gather::kCarried) return name + " carried";
   return name + (plan.gather == Gather::kTransformed ? " OM" : " UM");
 }
 

@@ -122,8 +122,11 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
     add_stage("transform", technique, both);
   }
   add_stage("match", to_text(plan.match), match_cost(plan, shape, facts));
-  Cost columns = gather_cost(plan, shape, true, facts);
-  columns += gather_cost(plan, shape, false, facts);
+  Cost columns;
+  if (plan.gather != Gather::kCarried) {
+    columns += gather_cost(plan, shape, true, facts);
+    columns += gather_cost(plan, shape, false, facts);
+  }
   if (plan.transform != Transform::kNone) {
     columns += further_columns_cost(plan, shape, shape.build, facts);
     columns += further_columns_cost(plan, shape, shape.probe, facts);

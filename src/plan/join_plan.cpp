@@ -12,10 +12,11 @@ constexpr int32_t kMostRadixBitsCuda = 16;
 constexpr int32_t kMostRadixBitsCpu = 14;
 
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
-constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_MERGE_SORT;
+constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
 constexpr int32_t kMatches = GPUJOIN_MATCH_ROW_MULTISET;
 constexpr int32_t kOutputs = GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
+constexpr int32_t kGathers = GPUJOIN_GATHER_CARRIED;
 
 bool known(const JoinPlan& plan) {
   const auto within = [](auto value, int32_t last) {
@@ -23,8 +24,8 @@ bool known(const JoinPlan& plan) {
   };
   return within(plan.device, 2) && within(plan.transfer, kTransfers) &&
          within(plan.transform, kTransforms) && within(plan.skew, kSkews) &&
-         within(plan.match, kMatches) && within(plan.output, kOutputs) && within(plan.gather, 2) &&
-         within(plan.build_side, 2);
+         within(plan.match, kMatches) && within(plan.output, kOutputs) &&
+         within(plan.gather, kGathers) && within(plan.build_side, 2);
 }
 
 using Reason = std::optional<std::string>;
@@ -100,14 +101,39 @@ Reason why_skew_illegal(const JoinPlan& plan) {
   return std::nullopt;
 }
 
+Reason why_carried_illegal(const JoinPlan& plan) {
+  if (plan.device == Device::kCpu) {
+    return "gather=carried is of CUDA plans: the CPU's gather=transformed carries rows as well";
+  }
+  if (plan.transform != Transform::kRadixUnordered || plan.match != Match::kCoPartitions) {
+    return base::text(
+        "gather=carried needs columns that were moved all at once and a match that writes them: "
+        "transform=radix_unordered and match=co_partitions, not %s and %s",
+        to_text(plan.transform), to_text(plan.match));
+  }
+  if (plan.output != Output::kBlockChunks || plan.skew != Skew::kWorkUnits) {
+    return base::text(
+        "gather=carried writes chunks of blocks and cuts partitions into work units: "
+        "output=block_chunks and skew=work_units, not %s and %s",
+        to_text(plan.output), to_text(plan.skew));
+  }
+  if (plan.page_pairs != 0) return "gather=carried has chunks of one size: page_pairs must be 0";
+  if (plan.transfer == Transfer::kProbeChunks) {
+    return "gather=carried writes whole columns: transfer=probe_chunks needs another gather";
+  }
+  return std::nullopt;
+}
+
 Reason why_gather_illegal(const JoinPlan& plan) {
   if (plan.gather == Gather::kUntransformed) return std::nullopt;
+  if (plan.gather == Gather::kCarried) return why_carried_illegal(plan);
   switch (plan.transform) {
     case Transform::kNone:
       return "gather=transformed needs a transform that moves payloads with their keys, and "
              "transform=none moves nothing";
     case Transform::kHistogramBlock:
     case Transform::kBucketChains:
+    case Transform::kRadixUnordered:
       return base::text(
           "gather=transformed needs a transform that puts equal keys in the same order with every "
           "column, and transform=%s places rows by atomics",
@@ -188,6 +214,7 @@ bool partitions(Transform transform) {
     case Transform::kHistogramWarp:
     case Transform::kHistogramBlock:
     case Transform::kBucketChains:
+    case Transform::kRadixUnordered:
       return true;
     default:
       return false;
@@ -221,6 +248,9 @@ int32_t most_bits_per_pass(Transform transform) {
     case Transform::kHistogramBlock:
     case Transform::kBucketChains:
       return 12;
+    // And room for the places that its runs leave empty in a tile.
+    case Transform::kRadixUnordered:
+      return 11;
     default:
       return kMostRadixBitsCuda;
   }
@@ -228,12 +258,12 @@ int32_t most_bits_per_pass(Transform transform) {
 
 int32_t passes_of(const JoinPlan& plan) {
   if (plan.passes != 0) return plan.passes;
-  // 2^27 rows on an H200: 9 bits in one pass 1.1 ms, 11 bits 2.8 ms, 15 bits in two passes 1.6 ms.
-  constexpr int32_t kFastChainBits = 9;
-  const int32_t most = plan.transform == Transform::kBucketChains
-                           ? kFastChainBits
-                           : most_bits_per_pass(plan.transform);
-  return plan.radix_bits > most ? 2 : 1;
+  // 2^27 rows of 8 bytes on an H200: bucket chains with 9 bits in one pass 1.1 ms, 11 bits 2.8 ms, 15
+  // bits in two passes 1.6 ms; unordered 1.1, 2.2 and 1.6 ms.
+  constexpr int32_t kFastBits = 9;
+  const bool runs =
+      plan.transform == Transform::kBucketChains || plan.transform == Transform::kRadixUnordered;
+  return plan.radix_bits > (runs ? kFastBits : most_bits_per_pass(plan.transform)) ? 2 : 1;
 }
 
 Reason why_illegal(const JoinPlan& plan, int32_t key_count) {
@@ -259,7 +289,7 @@ std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {
   plan.device = device;
   const auto outputs = or_all(choices.outputs, kOutputs);
   const auto skews = or_all(choices.skews, kSkews);
-  const auto gathers = or_all(choices.gathers, GPUJOIN_GATHER_TRANSFORMED);
+  const auto gathers = or_all(choices.gathers, kGathers);
   const auto sides = or_all(choices.build_sides, GPUJOIN_SIDE_RIGHT);
   for (const Transform transform : or_all(choices.transforms, kTransforms)) {
     plan.transform = transform;

@@ -34,6 +34,7 @@ enum class Transform : int32_t {
   kHistogramBlock = GPUJOIN_TRANSFORM_HISTOGRAM_BLOCK,
   kBucketChains = GPUJOIN_TRANSFORM_BUCKET_CHAINS,
   kMergeSort = GPUJOIN_TRANSFORM_MERGE_SORT,
+  kRadixUnordered = GPUJOIN_TRANSFORM_RADIX_UNORDERED,
 };
 
 // How partitions of unequal size are spread over thread blocks.
@@ -69,6 +70,7 @@ enum class Output : int32_t {
 enum class Gather : int32_t {
   kUntransformed = GPUJOIN_GATHER_UNTRANSFORMED,
   kTransformed = GPUJOIN_GATHER_TRANSFORMED,
+  kCarried = GPUJOIN_GATHER_CARRIED,  // nothing is gathered: the match writes columns
 };
 
 enum class Side : int32_t { kLeft = GPUJOIN_SIDE_LEFT, kRight = GPUJOIN_SIDE_RIGHT };
@@ -92,7 +94,7 @@ struct JoinPlan {
 
 // Families of techniques, which the stages share.
 bool partitions(Transform transform);
-bool partitions_in_passes(Transform transform);  // those of the papers, whose passes can be named
+bool partitions_in_passes(Transform transform);  // those whose passes can be named
 bool sorts(Transform transform);
 bool joins_partitions(Match match);
 bool merges(Match match);
@@ -100,7 +102,7 @@ bool merges(Match match);
 // makes its own passes.
 int32_t most_bits_per_pass(Transform transform);
 // The passes of a plan of a partitioning transform: as named, or as few as its bits allow, but two
-// of bucket chains where these are the faster.
+// where these are the faster.
 int32_t passes_of(const JoinPlan& plan);
 
 // One line: "cuda build=left transform=radix_onesweep(15) match=co_partitions output=grown

@@ -53,7 +53,7 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 }
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
-  if (plan.gather == Gather::kTransformed) return true;
+  if (plan.gather != Gather::kUntransformed) return true;
   if (plan.device == Device::kCpu || plan.transform == Transform::kNone) return false;
   const bool is_lone = side.payload_widths == std::vector<int32_t>{kRowIdWidth};
   return is_lone && !(want_pairs && side.row_numbers);
@@ -64,7 +64,9 @@ std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& pl
   if (plan.gather == Gather::kUntransformed) return {kRowIdWidth};
   std::vector<int32_t> widths = side.payload_widths;
   if (want_pairs && side.row_numbers) widths.push_back(kRowIdWidth);
-  if (plan.device == Device::kCpu) return {std::accumulate(widths.begin(), widths.end(), 0)};
+  if (plan.device == Device::kCpu || plan.gather == Gather::kCarried) {
+    return {std::accumulate(widths.begin(), widths.end(), 0)};
+  }
   // Without a column to move, row ids go along.
   if (widths.empty()) widths.push_back(kRowIdWidth);
   return widths;
@@ -80,7 +82,7 @@ std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& pla
     }
   }
   // Pairs of transformed relations are positions; the row ids asked for were moved like payloads.
-  if (shape.want_pairs && side.row_numbers && plan.gather == Gather::kTransformed) {
+  if (shape.want_pairs && side.row_numbers && plan.gather != Gather::kUntransformed) {
     widths.push_back(kRowIdWidth);
   }
   return widths;
@@ -123,7 +125,8 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     const std::vector<int32_t> widths = gathered_widths(shape, plan, of_build);
     return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
   };
-  const uint64_t pairs = shape.pairs * base::traffic::kPairBytes;
+  const uint64_t pairs =
+      plan.gather == Gather::kCarried ? 0 : shape.pairs * base::traffic::kPairBytes;
   const uint64_t columns = shape.pairs * (gathered_width(true) + gathered_width(false));
   uint64_t copies = 0;
   const bool copied = plan.transfer != Transfer::kNone && plan.transfer != Transfer::kZeroCopy;
@@ -141,7 +144,9 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
 
   // A side keeps, to the end, its mixed keys (a sort's are the input), its ordered keys and the
   // first column that was moved with them. Each move needs the sorter's own copy of what it moves.
-  const uint64_t mixed = partitions(plan.transform) ? shape.key_width : 0;
+  const bool mixes_first =
+      partitions(plan.transform) && plan.transform != Transform::kRadixUnordered;
+  const uint64_t mixed = mixes_first ? shape.key_width : 0;
   uint64_t kept = 0;
   uint64_t ordering = 0;
   uint64_t reordering = 0;

@@ -26,7 +26,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
                    const SampleStatistics& sample);
 
 // Widths of the columns of one side that are moved with its keys, in the order of the moves: on
-// CUDA, where a radix sort moves a key and one value, one move each; on the CPU whole rows at once.
+// CUDA, where a radix sort moves a key and one value, one move each; on the CPU, and where they are
+// carried, whole rows at once.
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs);
 

@@ -26,7 +26,8 @@ const char* to_text(Transfer value) {
 const char* to_text(Transform value) {
   static const char* const names[] = {
       "none",           "radix_onesweep",  "radix_sort",    "histogram_thread",
-      "histogram_warp", "histogram_block", "bucket_chains", "merge_sort"};
+      "histogram_warp", "histogram_block", "bucket_chains", "merge_sort",
+      "radix_unordered"};
   return name_of(value, names);
 }
 
@@ -50,7 +51,7 @@ const char* to_text(Output value) {
 }
 
 const char* to_text(Gather value) {
-  static const char* const names[] = {"untransformed", "transformed"};
+  static const char* const names[] = {"untransformed", "transformed", "carried"};
   return name_of(value, names);
 }
 
@@ -87,6 +88,7 @@ std::string algorithm_name(const JoinPlan& plan) {
       plan.transform == Transform::kRadixSort) {
     return transformed ? "SMJ-OM" : "SMJ-UM";
   }
+  if (plan.gather == Gather::kCarried) return "PHJ-CARRIED";
   if (plan.output != Output::kGrown) return "";
   if (plan.match == Match::kGlobalTable) return "NOP";
   if (plan.match == Match::kRowMultiset) return "ROW-MULTISET";

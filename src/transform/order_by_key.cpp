@@ -1,7 +1,10 @@
 // order_by_key.cpp: keys and one column to transformed order.
+#include <utility>
+
 #include "src/base/launch.hpp"
 #include "src/transform/merge_sort.hpp"
 #include "src/transform/partitioning.hpp"
+#include "src/transform/radix_unordered.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
@@ -46,6 +49,14 @@ Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
       return histogram_partition(context, keys, column, order);
     case plan::Transform::kBucketChains:
       return bucket_chains(context, keys, column, order);
+    case plan::Transform::kRadixUnordered: {
+      UnorderedRows rows = radix_unordered(context, keys, {&column, 1}, order);
+      Transformed result;
+      result.keys = std::move(rows.keys);
+      result.values = std::move(rows.columns.front());
+      result.offsets = std::move(rows.offsets);
+      return result;
+    }
     default:
       base::fail(GPUJOIN_ERROR_INTERNAL, "transform=%s orders nothing",
                  plan::to_text(order.technique));
@@ -54,7 +65,8 @@ Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
 
 PreparedColumn row_ids_to_order(base::Context& context, const PreparedKeys& keys,
                                 const Order& order) {
-  bool const numbered = order.technique == plan::Transform::kBucketChains;
+  bool const numbered = order.technique == plan::Transform::kBucketChains ||
+                        order.technique == plan::Transform::kRadixUnordered;
   if (!numbered || keys.source_rows != nullptr) return prepare_row_ids(context, keys);
   PreparedColumn column;
   column.width = sizeof(uint32_t);

@@ -21,7 +21,7 @@ struct KeyBits {
   int32_t end = 0;
 };
 
-// One side's keys without NULLs, mixed for a radix partition.
+// One side's keys without NULLs, mixed for a radix partition that does not mix them itself.
 struct PreparedKeys {
   uint32_t rows = 0;
   int32_t key_width = 0;
@@ -80,8 +80,8 @@ struct Transformed {
 };
 Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
                          const PreparedColumn& column, const Order& order);
-// The original row numbers as the column that order_by_key moves. Bucket chains number rows that
-// were all kept as they read them: nothing is written, and data stays null.
+// The original row numbers as the column that order_by_key moves. Bucket chains and the unordered
+// partitioning number rows that were all kept as they read them: nothing is written, and data stays null.
 PreparedColumn row_ids_to_order(base::Context& context, const PreparedKeys& keys,
                                 const Order& order);
 

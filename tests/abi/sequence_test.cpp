@@ -77,7 +77,7 @@ TEST_P(Sequence, RunsEachAlgorithm) {
   Star star(3, 5000, 900, 13);
   int ran = 0;
   for (gpujoin_algorithm algorithm = GPUJOIN_ALGORITHM_AUTOMATIC;
-       algorithm <= GPUJOIN_ALGORITHM_ROW_MULTISET; ++algorithm) {
+       algorithm <= GPUJOIN_ALGORITHM_PHJ_CARRIED; ++algorithm) {
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.algorithm = algorithm;
     for (gpujoin_side const side : {0, GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {

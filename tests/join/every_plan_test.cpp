@@ -181,7 +181,8 @@ std::vector<plan::JoinPlan> plans_on(plan::Device device) {
   for (plan::JoinPlan& plan : plans) {
     bool const pages = plan.output == plan::Output::kThreadPages;
     bool const chunks = plan.output == plan::Output::kBlockChunks;
-    if (pages || chunks) plan.page_pairs = kPagePairs[paged++ % std::size(kPagePairs)];
+    if ((pages || chunks) && plan.gather != plan::Gather::kCarried)
+      plan.page_pairs = kPagePairs[paged++ % std::size(kPagePairs)];
   }
   return plans;
 }
@@ -226,7 +227,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(plan::Transform::kNone, plan::Transform::kRadixOnesweep,
                       plan::Transform::kRadixSort, plan::Transform::kHistogramThread,
                       plan::Transform::kHistogramWarp, plan::Transform::kHistogramBlock,
-                      plan::Transform::kBucketChains, plan::Transform::kMergeSort),
+                      plan::Transform::kBucketChains, plan::Transform::kMergeSort,
+                      plan::Transform::kRadixUnordered),
     [](const auto& parameter) { return std::string(plan::to_text(parameter.param)); });
 TEST(EveryPlan, OnTheGpuFromHostMemoryAnswersAsTheReference) {
   run_plans(GPUJOIN_DEVICE_CUDA, plans_from_host_memory(),

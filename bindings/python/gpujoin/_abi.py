@@ -39,6 +39,7 @@ ALGORITHMS = {
     "cpu_radix": 6,
     "phj_um": 7,
     "row_multiset": 8,
+    "phj_carried": 9,
 }
 
 
@@ -64,6 +65,7 @@ TRANSFORMS = _numbered(
     "histogram_block",
     "bucket_chains",
     "merge_sort",
+    "radix_unordered",
 )
 SKEWS = _numbered("none", "work_units", "redistributed_blocks", "child_kernels")
 MATCHES = _numbered(
@@ -78,7 +80,7 @@ MATCHES = _numbered(
 OUTPUTS = _numbered(
     "grown", "counted", "thread_pages", "block_chunks", "two_passes", "estimated_groups"
 )
-GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2}
+GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2, "carried": 3}
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
 MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}

@@ -1,16 +1,11 @@
 #include "src/output/paged_pairs.hpp"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include <algorithm>
-#include <bit>
 
-#include "kernels/output/squeeze_pages.cuh"
 #include "kernels/tuning.hpp"
 #include "src/base/device.hpp"
-#include "src/base/launch.hpp"
 #include "src/base/status.hpp"
-#include "src/output/exclusive_sum.hpp"
+#include "src/output/squeeze_pages.hpp"
 
 namespace gpujoin::output {
 
@@ -70,7 +65,13 @@ bool PagedPairs::collect() {
     return false;
   }
   uint64_t const pairs = found.pages * page_pairs_ - found.holes;
-  if (found.tails != 0) squeeze(found.tails, found.holes, pairs);
+  if (found.tails != 0) {
+    kernels::PairTarget const target = pairs_.room();
+    kernels::SqueezedColumn const columns[] = {{target.build_out, sizeof(uint32_t)},
+                                               {target.probe_out, sizeof(uint32_t)}};
+    squeeze_pages(context_, {tails_.as<unsigned long long>(), found.tails, found.holes, page_pairs_},
+                  pairs, columns);
+  }
   pairs_.keep(pairs);
   return true;
 }
@@ -83,40 +84,6 @@ void PagedPairs::make_room(const kernels::PageCounters& wanted) {
   uint64_t const full = (used - wanted.holes) / page_pairs_;
   uint64_t const any_launch = base::checked_bytes(full + writers_, page_pairs_);
   if (!pairs_.try_room(any_launch) && !pairs_.try_room(used)) pairs_.fail_for_room(used);
-}
-
-void PagedPairs::squeeze(uint64_t tails, uint64_t holes, uint64_t pairs) {
-  base::Pool& pool = *context_.device_pool;
-  auto const count = static_cast<uint32_t>(tails);
-  base::Buffer const sorted =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, tails, "sorted tails of pages");
-  auto* const places = sorted.as<unsigned long long>();
-  int const bits = std::bit_width(pairs + holes);
-  size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, tails_.as<unsigned long long>(), places,
-                                       count, 0, bits, stream_of(context_)),
-        "sizing the sort of pages");
-  {
-    base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "sort storage");
-    check(cub::DeviceRadixSort::SortKeys(storage.data(), bytes, tails_.as<unsigned long long>(),
-                                         places, count, 0, bits, stream_of(context_)),
-          "sorting pages");
-  }
-
-  base::Buffer const sums =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, tails + 1, "holes of pages");
-  auto* const holes_before = sums.as<unsigned long long>();
-  kernels::hole_lengths_kernel<<<base::grid_of(tails + 1, kernels::kStreamThreads),
-                                 kernels::kStreamThreads, 0, stream_of(context_)>>>(
-      places, count, page_pairs_, holes_before);
-  check(cudaGetLastError(), "measuring holes of pages");
-  exclusive_sum(context_, holes_before, tails + 1);
-
-  kernels::PairTarget const target = pairs_.room();
-  kernels::fill_holes_kernel<<<base::grid_of(holes, kernels::kStreamThreads),
-                               kernels::kStreamThreads, 0, stream_of(context_)>>>(
-      places, holes_before, count, pairs, target.build_out, target.probe_out);
-  check(cudaGetLastError(), "squeezing out holes of pages");
 }
 
 }  // namespace gpujoin::output

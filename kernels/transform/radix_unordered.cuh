@@ -1,0 +1,382 @@
+// radix_unordered.cuh: one pass of a radix partition that moves the key and every column with one rank
+//
+// Source   ours; the block's rank by shared atomics is Rui & Tu's 3.2.1, the offsets from one histogram are Wu et al.'s. Differs from
+//          one-sweep: rows of a partition come in any order, so no tile waits for another; from one sort a column (Wu et al. 2024,
+//          Algorithm 1): ranks and places are found once for all columns
+// In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys
+// Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no order
+// Needs    cursors[p], the next free place of partition p
+// Launch   count: as many blocks as are resident; pass: a block a tile, of kUnorderedThreads
+// Moves    2 * (|key| + the columns' widths) a row; counting |key| a row (traffic::radix_unordered_pass)
+// Shared   two tiles of one column, 2 bytes and a bit a slot, 8 a digit; one atomic add a row
+//
+//   count digits in shared memory: a row's rank is what its atomic add answers
+//   one global atomic add a digit reserves the tile's places
+//   write each column in the order of slots, neighbours to neighbours, while the next column is on its way to shared memory
+#pragma once
+
+#include <cub/block/block_scan.cuh>
+#include <cuda_pipeline_primitives.h>
+
+#include <cstdint>
+
+#include "kernels/transform/mix_key.cuh"
+#include "kernels/transform/partition_sums.cuh"
+#include "kernels/tuning.hpp"
+#include "kernels/wide.hpp"
+
+namespace gpujoin::kernels {
+
+struct MovedColumn {
+  const void* in;  // null: row numbers
+  void* out;
+  int32_t width;
+};
+
+struct UnorderedTile {
+  uint32_t begin;    // first row that is loaded
+  uint32_t skipped;  // so many rows after it belong to the partition before
+  uint32_t end;      // of the rows, counted from begin
+  uint32_t segment;  // partition of the pass before
+};
+
+template <typename Key>
+struct UnorderedPass {
+  const Key* keys;
+  Key* keys_out;
+  uint32_t rows;
+  int32_t shift;  // of the digit in a mixed key
+  int32_t bits;
+  bool mixes;                  // the first pass
+  const UnorderedTile* tiles;  // [gridDim.x]; null: all rows are one segment
+  uint32_t* cursors;           // [segments << bits]
+  int32_t column_count;
+  MovedColumn columns[kMovedColumns];
+};
+
+// Rows of each of 2^radix_bits partitions. Counters of 16 bits lie two in a word, so that 2^16 fit shared memory; one that reaches
+// kSpilledRows hands so many to the global counter, long before it could reach its neighbour.
+template <typename Key>
+__global__ void __launch_bounds__(kUnorderedCountThreads)
+    count_partitions_kernel(const Key* __restrict__ keys, uint32_t rows, int32_t radix_bits,
+                            uint32_t* __restrict__ counts) {
+  constexpr int kItems = 8;
+  constexpr uint32_t kSpilledRows = 0x8000;
+  static_assert(kSpilledRows + kItems * kUnorderedCountThreads < 0x10000);
+  extern __shared__ uint32_t pairs_of_counts[];
+  uint32_t const words = 1U << (radix_bits - 1);
+  for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) pairs_of_counts[i] = 0;
+  __syncthreads();
+  uint32_t const mask = (1U << radix_bits) - 1;
+  uint64_t const tile = uint64_t{kUnorderedCountThreads} * kItems;
+  for (uint64_t first = blockIdx.x * tile + threadIdx.x; first < rows; first += gridDim.x * tile) {
+    Key loaded[kItems];
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      uint64_t const row = first + static_cast<uint64_t>(item) * kUnorderedCountThreads;
+      if (row < rows) loaded[item] = keys[row];
+    }
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      uint64_t const row = first + static_cast<uint64_t>(item) * kUnorderedCountThreads;
+      if (row >= rows) break;
+      uint32_t const partition = static_cast<uint32_t>(mix_key(loaded[item])) & mask;
+      uint32_t const shift = partition % 2 * 16;
+      uint32_t const before = atomicAdd(&pairs_of_counts[partition / 2], 1U << shift);
+      if ((before >> shift & 0xffffU) == kSpilledRows - 1) {
+        atomicSub(&pairs_of_counts[partition / 2], kSpilledRows << shift);
+        atomicAdd(&counts[partition], kSpilledRows);
+      }
+    }
+  }
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) {
+    uint32_t const both = pairs_of_counts[i];
+    if ((both & 0xffffU) != 0) atomicAdd(&counts[2 * i], both & 0xffffU);
+    if (both >> 16 != 0) atomicAdd(&counts[2 * i + 1], both >> 16);
+  }
+}
+
+// Queues the copy of values [0, count) of a column to shared memory; values of 1 and 2 bytes are there at once.
+template <typename Value>
+__device__ __forceinline__ void load_column(Value* stage, const Value* __restrict__ in,
+                                            uint32_t count) {
+  constexpr uint32_t kPerVector = 16 / sizeof(Value);
+  uint32_t done = 0;
+  if (reinterpret_cast<uintptr_t>(in) % 16 == 0) {
+    uint32_t const vectors = count / kPerVector;
+    for (uint32_t i = threadIdx.x; i < vectors; i += kUnorderedThreads) {
+      __pipeline_memcpy_async(reinterpret_cast<char*>(stage) + 16 * i,
+                              reinterpret_cast<const char*>(in) + 16 * uint64_t{i}, 16);
+    }
+    done = vectors * kPerVector;
+  }
+  for (uint32_t i = done + threadIdx.x; i < count; i += kUnorderedThreads) {
+    if constexpr (sizeof(Value) < 4) {
+      stage[i] = in[i];
+    } else if constexpr (sizeof(Value) == 16) {
+      __pipeline_memcpy_async(&stage[i].low, &in[i].low, 8);
+      __pipeline_memcpy_async(&stage[i].high, &in[i].high, 8);
+    } else {
+      __pipeline_memcpy_async(&stage[i], &in[i], sizeof(Value));
+    }
+  }
+}
+
+// Calls a function of a value of the column's type.
+template <typename Function>
+__device__ __forceinline__ void with_moved_type(int32_t width, Function function) {
+  switch (width) {
+    case 1:
+      return function(uint8_t{});
+    case 2:
+      return function(uint16_t{});
+    case 4:
+      return function(uint32_t{});
+    case 8:
+      return function(uint64_t{});
+    default:
+      return function(Wide{});
+  }
+}
+
+// One more row of a digit. Lanes with the digit that many had before add theirs at once: skew would make them wait for each other.
+class DigitRanks {
+ public:
+  __device__ explicit DigitRanks(uint32_t* counts) : counts_(counts) {}
+
+  // All lanes of a warp; the rank is of use where `valid`.
+  __device__ __forceinline__ uint32_t next(uint32_t digit, bool valid, int turn) {
+    constexpr uint32_t kAll = 0xffffffffU;
+    constexpr int kMany = 6;
+    uint32_t const lane = threadIdx.x % 32;
+    uint32_t same = __ballot_sync(kAll, valid && digit == likely_);
+    if (__popc(same) < kMany) {
+      likely_ = __shfl_sync(kAll, digit, (turn * 5) % 32);
+      same = 0;
+    }
+    if (same >> lane & 1) {
+      uint32_t first = 0;
+      int const leader = __ffs(static_cast<int>(same)) - 1;
+      if (static_cast<int>(lane) == leader) first = atomicAdd(&counts_[digit], __popc(same));
+      first = __shfl_sync(same, first, leader);
+      return first + __popc(same & ((1U << lane) - 1));
+    }
+    return valid ? atomicAdd(&counts_[digit], 1U) : 0;
+  }
+
+ private:
+  uint32_t* counts_;
+  uint32_t likely_ = ~0U;
+};
+
+template <int kItems>
+constexpr uint32_t kUnorderedRows = kUnorderedThreads * kItems;
+constexpr uint32_t kUnorderedStageBytes = kUnorderedThreads * kUnorderedItems * 4;
+
+// Slots of a tile. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the
+// output ends: L2 takes parts of sectors at 50e9 a second on an H200, which is what a pass without this is bound by.
+constexpr uint32_t kSectorRows = 8;  // of 4 bytes
+template <int kItems>
+__host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
+  return kUnorderedRows<kItems> + (2 * (kSectorRows - 1) << bits);
+}
+// Shared memory of a pass: two stages, a row for each slot, a digit for each sector, and two numbers a digit.
+template <int kItems>
+__host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
+  uint32_t const slots = (unordered_slots<kItems>(bits) + 63) / 64 * 64;
+  return 2 * kUnorderedStageBytes + slots * 2 + slots / kSectorRows * 2 + (8U << bits);
+}
+
+// kItems: rows a thread; 64 bytes of the widest column.
+template <typename Key, int kItems>
+__global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
+    radix_unordered_kernel(const __grid_constant__ UnorderedPass<Key> pass) {
+  constexpr uint32_t kRows = kUnorderedRows<kItems>;
+  constexpr uint32_t kNoRow = 0xffffU;
+  using Scan = cub::BlockScan<uint32_t, kUnorderedThreads>;
+  __shared__ typename Scan::TempStorage scan_storage;
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
+  uint32_t const digits = 1U << pass.bits;
+  uint32_t const most_slots = (unordered_slots<kItems>(pass.bits) + 63) / 64 * 64;
+  auto const stage_of = [](int32_t column) {  // keys are column -1
+    return dynamic_shared + ((column + 1) % 2) * kUnorderedStageBytes;
+  };
+  auto* const rows_of_slots =
+      reinterpret_cast<uint16_t*>(dynamic_shared + 2 * kUnorderedStageBytes);
+  auto* const digits_of_sectors = rows_of_slots + most_slots;
+  auto* const counts = reinterpret_cast<uint32_t*>(digits_of_sectors + most_slots / kSectorRows);
+  uint32_t* const places = counts + digits;  // of a digit's first slot, less that slot
+
+  UnorderedTile tile;
+  if (pass.tiles != nullptr) {
+    tile = pass.tiles[blockIdx.x];
+    if (tile.end == 0) return;
+  } else {
+    uint32_t const begin = blockIdx.x * kRows;
+    tile = {begin, 0, min(kRows, pass.rows - begin), 0};
+  }
+  auto const load = [&](int32_t column) {
+    if (column < pass.column_count && pass.columns[column].in != nullptr) {
+      with_moved_type(pass.columns[column].width, [&](auto zero) {
+        using Value = decltype(zero);
+        load_column(reinterpret_cast<Value*>(stage_of(column)),
+                    static_cast<const Value*>(pass.columns[column].in) + tile.begin, tile.end);
+      });
+    }
+    __pipeline_commit();
+  };
+  auto* const keys = reinterpret_cast<Key*>(stage_of(-1));
+  load_column(keys, pass.keys + tile.begin, tile.end);
+  __pipeline_commit();
+  load(0);
+  for (uint32_t i = threadIdx.x; i < digits; i += kUnorderedThreads) counts[i] = 0;
+  for (uint32_t i = threadIdx.x; i < most_slots / 8; i += kUnorderedThreads) {
+    reinterpret_cast<uint4*>(rows_of_slots)[i] = {~0U, ~0U, ~0U, ~0U};
+  }
+  __pipeline_wait_prior(1);
+  __syncthreads();
+
+  uint32_t const mask = digits - 1;
+  uint32_t ranks[kItems];  // digit << 16 | rank
+  DigitRanks digit_ranks(counts);
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    uint32_t const row = item * kUnorderedThreads + threadIdx.x;
+    bool const valid = row >= tile.skipped && row < tile.end;
+    Key key = keys[row];
+    if (pass.mixes) keys[row] = key = mix_key(key);
+    uint32_t const digit = static_cast<uint32_t>(key >> pass.shift) & mask;
+    uint32_t const rank = digit_ranks.next(digit, valid, item);
+    ranks[item] = digit << 16 | (valid ? rank : kNoRow);
+  }
+  __syncthreads();
+
+  uint32_t slots = 0;
+  for (uint32_t base = 0; base < digits; base += kUnorderedThreads) {
+    uint32_t const digit = base + threadIdx.x;
+    uint32_t const count = digit < digits ? counts[digit] : 0;
+    uint32_t place = 0;
+    if (count != 0) place = atomicAdd(&pass.cursors[(tile.segment << pass.bits) + digit], count);
+    uint32_t const within = place % kSectorRows;
+    uint32_t const sectors = count != 0 ? (within + count + kSectorRows - 1) / kSectorRows : 0;
+    uint32_t before = 0;
+    uint32_t total = 0;
+    Scan(scan_storage).ExclusiveSum(sectors, before, total);
+    before += slots / kSectorRows;
+    if (digit < digits) {
+      uint32_t const first = before * kSectorRows + within;
+      counts[digit] = first;
+      places[digit] = place - first;
+      for (uint32_t i = 0; i < sectors; ++i) {
+        digits_of_sectors[before + i] = static_cast<uint16_t>(digit);
+      }
+    }
+    slots += total * kSectorRows;
+    __syncthreads();
+  }
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    uint32_t const rank = ranks[item] & 0xffffU;
+    if (rank == kNoRow) continue;
+    rows_of_slots[counts[ranks[item] >> 16] + rank] =
+        static_cast<uint16_t>(item * kUnorderedThreads + threadIdx.x);
+  }
+  __syncthreads();
+
+  // Calls write(row of the tile, place) for the thread's slots.
+  auto const each_slot = [&](auto write) {
+#pragma unroll 4
+    for (uint32_t slot = threadIdx.x; slot < slots; slot += kUnorderedThreads) {
+      uint32_t const row = rows_of_slots[slot];
+      if (row != kNoRow) write(row, places[digits_of_sectors[slot / kSectorRows]] + slot);
+    }
+  };
+  each_slot([&](uint32_t row, uint32_t place) { pass.keys_out[place] = keys[row]; });
+  for (int32_t column = 0; column < pass.column_count; ++column) {
+    __syncthreads();  // the other stage was read to the end
+    load(column + 1);
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    MovedColumn const& moved = pass.columns[column];
+    if (moved.in == nullptr) {
+      auto* const out = static_cast<uint32_t*>(moved.out);
+      each_slot([&](uint32_t row, uint32_t place) { out[place] = tile.begin + row; });
+      continue;
+    }
+    with_moved_type(moved.width, [&](auto zero) {
+      using Value = decltype(zero);
+      // A tile has fewer rows where a column is wide, so that a stage holds it.
+      if constexpr (sizeof(Value) * kRows <= kUnorderedStageBytes) {
+        auto const* const stage = reinterpret_cast<const Value*>(stage_of(column));
+        auto* const out = static_cast<Value*>(moved.out);
+        each_slot([&](uint32_t row, uint32_t place) { out[place] = stage[row]; });
+      }
+    });
+  }
+}
+
+// By one block: the first place of each partition, and what the passes go by. In two passes the first one's partitions are segments of
+// 2^segment_bits; the second one's tiles begin at multiples of kUnorderedAlign rows, so that columns are loaded 16 bytes at a time.
+// tiles_before null: one pass, whose cursors are `cursors`.
+__global__ void __launch_bounds__(kPartitionSumThreads)
+    place_partitions_kernel(const uint32_t* __restrict__ counts, int32_t radix_bits,
+                            int32_t segment_bits, uint32_t tile_rows, uint32_t* offsets,
+                            uint32_t* __restrict__ cursors, uint32_t* __restrict__ segment_cursors,
+                            uint32_t* __restrict__ tiles_before) {
+  uint32_t const partitions = 1U << radix_bits;
+  unsigned long long const rows = partition_sums(
+      partitions, [=](uint32_t i) { return counts[i]; },
+      [=](uint32_t i, unsigned long long before) {
+        offsets[i] = static_cast<uint32_t>(before);
+        cursors[i] = static_cast<uint32_t>(before);
+      });
+  if (threadIdx.x == 0) offsets[partitions] = static_cast<uint32_t>(rows);
+  if (tiles_before == nullptr) return;
+  __syncthreads();
+  uint32_t const segments = partitions >> segment_bits;
+  unsigned long long const tiles = partition_sums(
+      segments,
+      [=](uint32_t i) {
+        uint32_t const begin = offsets[i << segment_bits];
+        uint32_t const end = offsets[(i + 1) << segment_bits];
+        uint32_t const loaded = end - begin / kUnorderedAlign * kUnorderedAlign;
+        return begin == end ? 0 : loaded / tile_rows + (loaded % tile_rows != 0 ? 1 : 0);
+      },
+      [=](uint32_t i, unsigned long long before) {
+        segment_cursors[i] = offsets[i << segment_bits];
+        tiles_before[i] = static_cast<uint32_t>(before);
+      });
+  if (threadIdx.x == 0) tiles_before[segments] = static_cast<uint32_t>(tiles);
+}
+
+__global__ void __launch_bounds__(kStreamThreads)
+    place_unordered_tiles_kernel(const uint32_t* __restrict__ offsets, int32_t segment_bits,
+                                 const uint32_t* __restrict__ tiles_before, uint32_t segments,
+                                 uint32_t tile_rows, uint32_t max_tiles,
+                                 UnorderedTile* __restrict__ tiles) {
+  uint32_t const tile = blockIdx.x * kStreamThreads + threadIdx.x;
+  if (tile >= max_tiles) return;
+  if (tile >= tiles_before[segments]) {
+    tiles[tile] = {0, 0, 0, 0};
+    return;
+  }
+  // The last segment with no more tiles before it: one without tiles is followed by one that begins at the same tile.
+  uint32_t low = 0;
+  uint32_t high = segments;
+  while (high - low > 1) {
+    uint32_t const middle = low + (high - low) / 2;
+    if (tiles_before[middle] <= tile) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  uint32_t const first = offsets[low << segment_bits];
+  uint32_t const begin =
+      first / kUnorderedAlign * kUnorderedAlign + (tile - tiles_before[low]) * tile_rows;
+  uint32_t const end = offsets[(low + 1) << segment_bits];
+  tiles[tile] = {begin, begin < first ? first - begin : 0, min(end - begin, tile_rows), low};
+}
+
+}  // namespace gpujoin::kernels

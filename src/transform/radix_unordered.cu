@@ -1,0 +1,181 @@
+// radix_unordered.cu: host side of the partitioning that moves all columns with one rank.
+#include "src/transform/radix_unordered.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/transform/radix_unordered.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/transform/partitioning.hpp"
+
+namespace gpujoin::transform {
+
+namespace {
+
+using base::check;
+using base::Memory;
+using base::stream_of;
+
+template <typename Kernel>
+void allow_shared(Kernel* kernel, uint32_t bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
+        "asking for shared memory of a partitioning");
+}
+
+template <typename Key>
+void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t radix_bits,
+                uint32_t* counts) {
+  check(cudaMemsetAsync(counts, 0, sizeof(uint32_t) << radix_bits, stream_of(context)),
+        "starting the partitions' counts");
+  auto const kernel = kernels::count_partitions_kernel<Key>;
+  uint32_t const shared = std::max(4U << (radix_bits - 1), 4U);
+  allow_shared(kernel, shared);
+  int blocks_per_sm = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, kernel,
+                                                      kernels::kUnorderedCountThreads, shared),
+        "asking for the occupancy of counting");
+  unsigned const resident =
+      static_cast<unsigned>(context.facts.sm_count * std::max(blocks_per_sm, 1));
+  unsigned const wanted = base::grid_of(rows, kernels::kUnorderedCountThreads * 8);
+  kernel<<<std::min(resident, wanted), kernels::kUnorderedCountThreads, shared,
+           stream_of(context)>>>(keys, rows, radix_bits, counts);
+  check(cudaGetLastError(), "counting rows of partitions");
+}
+
+template <typename Key, int kItems>
+void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, unsigned tiles) {
+  context.check_cancelled();
+  auto const kernel = kernels::radix_unordered_kernel<Key, kItems>;
+  uint32_t const shared = kernels::unordered_shared_bytes<kItems>(pass.bits);
+  allow_shared(kernel, shared);
+  kernel<<<tiles, kernels::kUnorderedThreads, shared, stream_of(context)>>>(pass);
+  check(cudaGetLastError(), "moving rows to their partitions");
+}
+
+template <typename Key, int kItems>
+void partition(base::Context& context, const PreparedKeys& keys,
+               std::span<const PreparedColumn> columns, const Order& order, UnorderedRows* moved) {
+  base::Pool& pool = *context.device_pool;
+  constexpr uint32_t kTile = kernels::kUnorderedRows<kItems>;
+  int32_t const radix_bits = order.bits.end;
+  bool const twice = order.passes == 2;
+  PassBits const upper = first_pass(order);
+  PassBits const lower = second_pass(order);
+  uint32_t const segments = 1U << upper.bits;
+
+  base::Buffer const cursors = pool.allocate_rows<uint32_t>(
+      Memory::kDevice, uint64_t{1} << radix_bits, "places of partitions");
+  base::Buffer segment_cursors;
+  base::Buffer tiles_before;
+  if (twice) {
+    segment_cursors =
+        pool.allocate_rows<uint32_t>(Memory::kDevice, segments, "places of partitions");
+    tiles_before =
+        pool.allocate_rows<uint32_t>(Memory::kDevice, segments + 1, "tiles of partitions");
+  }
+  {
+    base::Buffer const counts = pool.allocate_rows<uint32_t>(
+        Memory::kDevice, uint64_t{1} << radix_bits, "rows of partitions");
+    count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits,
+               counts.as<uint32_t>());
+    kernels::place_partitions_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context)>>>(
+        counts.as<uint32_t>(), radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
+        cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(), tiles_before.as<uint32_t>());
+    check(cudaGetLastError(), "placing partitions");
+  }
+
+  kernels::UnorderedPass<Key> pass{};
+  pass.keys = static_cast<const Key*>(keys.keys);
+  pass.keys_out = moved->keys.as<Key>();
+  pass.rows = keys.rows;
+  pass.shift = upper.shift;
+  pass.bits = upper.bits;
+  pass.mixes = true;
+  pass.cursors = cursors.as<uint32_t>();
+  pass.column_count = static_cast<int32_t>(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width};
+  }
+  if (!twice) return run_pass<Key, kItems>(context, pass, base::grid_of(keys.rows, kTile));
+
+  unsigned const max_tiles =
+      base::grid_of(uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign),
+                    kTile);
+  base::Buffer const tiles =
+      pool.allocate_rows<kernels::UnorderedTile>(Memory::kDevice, max_tiles, "tiles");
+  kernels::place_unordered_tiles_kernel<<<base::grid_of(max_tiles, kernels::kStreamThreads),
+                                          kernels::kStreamThreads, 0, stream_of(context)>>>(
+      moved->offsets.as<uint32_t>(), lower.bits, tiles_before.as<uint32_t>(), segments, kTile,
+      max_tiles, tiles.as<kernels::UnorderedTile>());
+  check(cudaGetLastError(), "placing tiles");
+
+  kernels::UnorderedPass<Key> second = pass;
+  base::Buffer const keys_between =
+      pool.allocate_rows<Key>(Memory::kDevice, keys.rows, "keys between passes");
+  std::vector<base::Buffer> between;
+  pass.keys_out = keys_between.as<Key>();
+  pass.cursors = segment_cursors.as<uint32_t>();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    between.push_back(pool.allocate(Memory::kDevice, moved->columns[i].bytes(),
+                                    "a column between passes"));
+    pass.columns[i].out = between[i].data();
+    second.columns[i].in = between[i].data();
+  }
+  run_pass<Key, kItems>(context, pass, base::grid_of(keys.rows, kTile));
+  second.keys = keys_between.as<Key>();
+  second.shift = lower.shift;
+  second.bits = lower.bits;
+  second.mixes = false;
+  second.tiles = tiles.as<kernels::UnorderedTile>();
+  run_pass<Key, kItems>(context, second, max_tiles);
+}
+
+// A tile of fewer rows where a value is wider, so that one column of it fits a stage.
+template <typename Function>
+auto with_items(int32_t widest, Function function) {
+  constexpr int kItems = kernels::kUnorderedItems;
+  if (widest <= 4) return function(std::integral_constant<int, kItems>{});
+  if (widest <= 8) return function(std::integral_constant<int, kItems / 2>{});
+  return function(std::integral_constant<int, kItems / 4>{});
+}
+
+}  // namespace
+
+UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
+                              std::span<const PreparedColumn> columns, const Order& order) {
+  if (columns.size() > kernels::kMovedColumns) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to move at once", columns.size());
+  }
+  base::Pool& pool = *context.device_pool;
+  UnorderedRows moved;
+  int32_t widest = keys.key_width;
+  moved.keys = pool.allocate(
+      Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(keys.key_width)),
+      "transformed keys");
+  for (PreparedColumn const& column : columns) {
+    moved.columns.push_back(pool.allocate(
+        Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
+        "a transformed column"));
+    widest = std::max(widest, column.width);
+  }
+  uint64_t const bounds = (uint64_t{1} << order.bits.end) + 1;
+  moved.offsets = pool.allocate_rows<uint32_t>(Memory::kDevice, bounds, "partition offsets");
+  if (keys.rows == 0) {
+    check(cudaMemsetAsync(moved.offsets.data(), 0, bounds * sizeof(uint32_t), stream_of(context)),
+          "starting the partitions' offsets");
+    return moved;
+  }
+  base::with_key_type(keys.key_width, [&](auto key) {
+    with_items(widest, [&](auto items) {
+      using Key = decltype(key);
+      if constexpr (sizeof(Key) * decltype(items)::value <= 4 * kernels::kUnorderedItems) {
+        partition<Key, decltype(items)::value>(context, keys, columns, order, &moved);
+      }
+    });
+  });
+  return moved;
+}
+
+}  // namespace gpujoin::transform

@@ -1,0 +1,22 @@
+// radix_unordered.hpp: the partitioning that moves all columns with one rank.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/transform/transform.hpp"
+
+namespace gpujoin::transform {
+
+// Keys, mixed, and columns in the order of partitions.
+struct UnorderedRows {
+  base::Buffer keys;                  // [rows]
+  std::vector<base::Buffer> columns;  // [rows] each
+  base::Buffer offsets;               // [2^bits + 1] uint32: rows before each partition
+};
+
+// keys: not mixed. columns: kernels::kMovedColumns at most; one without data stands for row numbers. Queued on the stream.
+UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
+                              std::span<const PreparedColumn> columns, const Order& order);
+
+}  // namespace gpujoin::transform
