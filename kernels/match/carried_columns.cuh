@@ -1,31 +1,28 @@
 // carried_columns.cuh: the join of partitions writes the output columns itself
 //
-// Source   ours; the table is that of co_partitions.cuh. Payloads moved with their keys (radix_unordered.cuh), so that a match finds them
-//          where its key is: no pair is written, none is read again, and nothing is gathered (Wu et al. 2024 gather in section 4.3)
+// Source   ours. Payloads moved with their keys (radix_unordered.cuh), so that a match finds them where its key is: no pair is written,
+//          none is read again, and nothing is gathered (Wu et al. 2024 gather in section 4.3)
 // In       mixed keys of both sides, contiguous partitions; columns in the order of the keys
-// Out      target[] of each column, no holes; any order of rows
-// Needs    units of at most kCarriedBuildRows build rows (work_units.cuh)
+// Out      target[] of each column, in chunks; rows in any order
+// Needs    unit_ends, the inclusive sum of what count_carried_units_kernel counts
 // Launch   as many blocks of kCarriedThreads as are resident
-// Moves    2 * |key| a row, the columns' widths a row and a pair (traffic::carried_columns)
-// Shared   the table; a warp takes kCarriedItems * 32 probe rows at a time and reserves places for exactly their pairs, so warps wait
-//          for each other only where a table is built
+// Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
+// Shared   carried_groups.cuh; a warp takes kItems * 32 probe rows at a time, and warps wait for each other only where groups are built
+//
+//   no row of a batch has two matches:  each lane writes its own rows
+//   else:                               the batch's matches, in the order of lanes, are dealt to the lanes one by one
 #pragma once
-
-#include <cooperative_groups.h>
 
 #include <cstdint>
 
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/match/carried_groups.cuh"
+#include "kernels/match/carried_places.cuh"
+#include "kernels/match/carried_rows.cuh"
 #include "kernels/match/scheduled_units.cuh"
-#include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/wide.hpp"
 
 namespace gpujoin::kernels {
-
-// Lanes of a warp come here one by one from what they did last, and __syncthreads() would count the warp as soon as the first of them
-// is there.
-__device__ __forceinline__ void block_sync() { cooperative_groups::this_thread_block().sync(); }
 
 // Work units of each partition, one at least; inclusive sums of them are the unit ends.
 __global__ void __launch_bounds__(kStreamThreads)
@@ -48,281 +45,18 @@ struct CarriedUnit {
   uint32_t probe_rows;
 };
 
-// A block's places: a chunk of which its warps take what they write. One atomic add in shared memory tells a warp both the chunk and
-// the place in it, so warps wait for each other only while one of them fetches the next chunk. One global counter for every batch
-// would be asked more often than an H200 answers, 0.6e9 times a second.
-class CarriedPlaces {
- public:
-  using Shared = unsigned long long;  // number of the chunk << 32 | places taken of it, or more
-
-  // One thread, before the others take any.
-  __device__ static void start(Shared& shared) { shared = kCarriedChunk; }
-
-  // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and the others are to be asked for.
-  template <typename Key>
-  __device__ static unsigned long long take(const CarriedJoin<Key>& join, Shared& shared,
-                                            uint32_t rows, uint32_t* count) {
-    unsigned long long before = 0;
-    if (threadIdx.x % 32 == 0) {
-      for (;;) {
-        before = atomicAdd(&shared, static_cast<unsigned long long>(rows));
-        auto const used = static_cast<uint32_t>(before);
-        if (used < kCarriedChunk) {
-          // What is missing is asked for again, of the next chunk: this one is just full.
-          if (used + rows > kCarriedChunk) atomicExch(&shared, (before >> 32 << 32) | kCarriedChunk);
-          break;
-        }
-        if (used == kCarriedChunk) {
-          // Whoever finds the chunk just full fetches the next one, and has the first places of it.
-          before = atomicAdd(&join.counters->chunks, 1ULL) << 32;
-          atomicExch(&shared, before | rows);
-          break;
-        }
-        while (static_cast<uint32_t>(*static_cast<volatile Shared*>(&shared)) > kCarriedChunk) {
-          __nanosleep(20);
-        }
-      }
-    }
-    before = __shfl_sync(0xffffffffU, before, 0);
-    auto const used = static_cast<uint32_t>(before);
-    *count = min(rows, kCarriedChunk - used);
-    return (before >> 32) * kCarriedChunk + used;
-  }
-
-  // One thread, after the others took theirs.
-  template <typename Key>
-  __device__ static void finish(const CarriedJoin<Key>& join, const Shared& shared) {
-    auto const used = static_cast<uint32_t>(shared);
-    if (used >= kCarriedChunk) return;
-    join.tails[atomicAdd(&join.counters->tails, 1ULL)] = (shared >> 32) * kCarriedChunk + used;
-    atomicAdd(&join.counters->holes, static_cast<unsigned long long>(kCarriedChunk - used));
-  }
-};
-
-constexpr uint32_t kCarriedEnd = 0xffffU;  // of a chain
-
 template <typename Key>
 struct CarriedShared {
   CarriedUnit units[2];  // this one, and the next, which the first warp looks up meanwhile
   CarriedPlaces::Shared places;
-  uint32_t batch;
-  Key keys[kCarriedBuildRows];
-  uint32_t heads[1U << kCarriedBucketBits];
-  uint16_t links[kCarriedBuildRows];
+  uint32_t batch;  // probe rows of the unit that warps have taken
+  CarriedGroups<Key> groups;
 };
-
-template <typename Key>
-__device__ __forceinline__ uint32_t carried_bucket(Key key, int32_t radix_bits) {
-  return static_cast<uint32_t>(key >> radix_bits) & ((1U << kCarriedBucketBits) - 1);
-}
-
-template <typename Key>
-__device__ __forceinline__ void build_carried_table(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                                    CarriedShared<Key>& shared) {
-  constexpr int kItems = (kCarriedBuildRows + kCarriedThreads - 1) / kCarriedThreads;
-  Key keys[kItems];
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    uint32_t const i = item * kCarriedThreads + threadIdx.x;
-    if (i < unit.build_rows) keys[item] = join.build_keys[unit.build_first + i];
-  }
-  for (uint32_t i = threadIdx.x; i < 1U << kCarriedBucketBits; i += kCarriedThreads) {
-    shared.heads[i] = kCarriedEnd;
-  }
-  if (threadIdx.x == 0) shared.batch = 0;
-  block_sync();
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    uint32_t const i = item * kCarriedThreads + threadIdx.x;
-    if (i < unit.build_rows) {
-      shared.keys[i] = keys[item];
-      shared.links[i] = static_cast<uint16_t>(
-          atomicExch(&shared.heads[carried_bucket(keys[item], join.radix_bits)], i));
-    }
-  }
-  block_sync();
-}
-
-// A warp's batch of probe rows.
-template <typename Key>
-struct CarriedBatch {
-  uint32_t build_first;  // of the chunk
-  uint32_t probe_first;  // of the batch
-  Key keys[kCarriedItems];
-  // Of each of a lane's rows, the matches from now on << 16 | the chunk row of the first of them.
-  uint32_t matches[kCarriedItems];
-  uint32_t slots[kCarriedItems];  // which of the batch's pairs that one is
-  // Slots that are written now, the first of them to place `base`.
-  uint32_t first_slot;
-  uint32_t slot_count;
-  unsigned long long base;
-
-  __device__ bool has_match(int item) const { return matches[item] >> 16 != 0; }
-  __device__ bool is_written(int item) const {
-    return has_match(item) && slots[item] - first_slot < slot_count;
-  }
-  // From `base` on.
-  __device__ uint32_t place(int item) const { return slots[item] - first_slot; }
-  __device__ uint32_t build_row(int item) const { return build_first + (matches[item] & 0xffffU); }
-  __device__ uint32_t probe_row(int item) const {
-    return probe_first + item * 32 + threadIdx.x % 32;
-  }
-};
-
-// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for which there are no registers.
-__device__ __forceinline__ uint32_t here(uint32_t number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
-
-// kAtOnce: values that a lane loads before it writes them.
-template <typename Value, typename Key>
-__device__ __forceinline__ void write_carried(const CarriedColumn& column,
-                                              const CarriedBatch<Key>& batch) {
-  constexpr int kAtOnce = sizeof(Value) <= 4 ? 4 : 1;
-  auto const* const source = static_cast<const Value*>(column.source);
-  auto* const target = static_cast<Value*>(column.target) + batch.base;
-  bool const of_build = column.from == CarriedFrom::kBuild;
-#pragma unroll
-  for (int first = 0; first < kCarriedItems; first += kAtOnce) {
-    Value values[kAtOnce];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      int const item = first + i;
-      if (batch.is_written(item)) {
-        values[i] = source[here(of_build ? batch.build_row(item) : batch.probe_row(item))];
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      if (batch.is_written(first + i)) target[here(batch.place(first + i))] = values[i];
-    }
-  }
-}
-
-// kWords: every column but the keys has 4 bytes, which is most often so and half the code.
-template <bool kWords, typename Key>
-__device__ __forceinline__ void write_carried_rows(const CarriedJoin<Key>& join,
-                                                   const CarriedBatch<Key>& batch) {
-#pragma unroll 1
-  for (int32_t i = 0; i < join.column_count; ++i) {
-    CarriedColumn const& column = join.columns[i];
-    if (column.from == CarriedFrom::kKey) {
-      auto* const target = static_cast<Key*>(column.target) + batch.base;
-#pragma unroll
-      for (int item = 0; item < kCarriedItems; ++item) {
-        if (batch.is_written(item)) target[here(batch.place(item))] = unmix_key(batch.keys[item]);
-      }
-      continue;
-    }
-    switch (kWords ? 4 : column.width) {
-      case 1:
-        write_carried<uint8_t>(column, batch);
-        break;
-      case 2:
-        write_carried<uint16_t>(column, batch);
-        break;
-      case 4:
-        write_carried<uint32_t>(column, batch);
-        break;
-      case 8:
-        write_carried<uint64_t>(column, batch);
-        break;
-      default:
-        write_carried<Wide>(column, batch);
-        break;
-    }
-  }
-}
-
-// Each row's next match gets a slot, side by side from `slot` on. Returns the slot after them.
-template <typename Key>
-__device__ __forceinline__ uint32_t place_carried(CarriedBatch<Key>& batch, uint32_t slot) {
-  uint32_t const below = (1U << threadIdx.x % 32) - 1;
-#pragma unroll
-  for (int item = 0; item < kCarriedItems; ++item) {
-    uint32_t const lanes = __ballot_sync(0xffffffffU, batch.has_match(item));
-    batch.slots[item] = slot + __popc(lanes & below);
-    slot += __popc(lanes);
-  }
-  return slot;
-}
-
-template <bool kWords, typename Key>
-__device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                                   CarriedShared<Key>& shared,
-                                                   uint32_t first) {
-  constexpr uint32_t kAll = 0xffffffffU;
-  constexpr uint32_t kOneMatch = 1U << 16;
-  uint32_t const lane = threadIdx.x % 32;
-  CarriedBatch<Key> batch;
-  batch.build_first = unit.build_first;
-  batch.probe_first = unit.probe_first + first;
-  uint32_t const rows = unit.probe_rows - first;
-#pragma unroll
-  for (int item = 0; item < kCarriedItems; ++item) {
-    uint32_t const i = item * 32 + lane;
-    if (i < rows) batch.keys[item] = join.probe_keys[batch.probe_first + i];
-  }
-  // The chains of all items in step: their loads overlap, and the longest is waited for once.
-  uint32_t at[kCarriedItems];
-#pragma unroll
-  for (int item = 0; item < kCarriedItems; ++item) {
-    batch.matches[item] = 0;
-    at[item] = item * 32 + lane < rows
-                   ? shared.heads[carried_bucket(batch.keys[item], join.radix_bits)]
-                   : kCarriedEnd;
-  }
-  bool goes_on = true;
-#pragma unroll 1
-  while (goes_on) {
-    goes_on = false;
-#pragma unroll
-    for (int item = 0; item < kCarriedItems; ++item) {
-      if (at[item] == kCarriedEnd) continue;
-      if (shared.keys[at[item]] == batch.keys[item]) {
-        uint32_t const matches = batch.matches[item];
-        batch.matches[item] = matches == 0 ? kOneMatch | at[item] : matches + kOneMatch;
-      }
-      at[item] = shared.links[at[item]];
-      goes_on |= at[item] != kCarriedEnd;
-    }
-  }
-  uint32_t pairs = 0;
-#pragma unroll
-  for (int item = 0; item < kCarriedItems; ++item) pairs += batch.matches[item] >> 16;
-  pairs = __reduce_add_sync(kAll, pairs);
-
-  // Rounds: each row's first match, then each one's second, until all have their places.
-  uint32_t placed = 0;
-#pragma unroll 1
-  for (uint32_t written = 0; written != pairs;) {
-    if (written == placed) placed = place_carried(batch, placed);
-    batch.first_slot = written;
-    batch.base = CarriedPlaces::take(join, shared.places, placed - written, &batch.slot_count);
-    if (batch.base < join.capacity) write_carried_rows<kWords>(join, batch);
-    written += batch.slot_count;
-    if (written != placed || written == pairs) continue;
-#pragma unroll
-    for (int item = 0; item < kCarriedItems; ++item) {
-      if (!batch.has_match(item)) continue;
-      uint32_t const matches = batch.matches[item] - kOneMatch;
-      batch.matches[item] = 0;
-      if (matches < kOneMatch) continue;
-      uint32_t at = matches & 0xffffU;
-#pragma unroll 1
-      do {
-        at = shared.links[at];
-      } while (shared.keys[at] != batch.keys[item]);
-      batch.matches[item] = (matches & ~0xffffU) | at;
-    }
-  }
-}
 
 // All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded is loaded at once.
 template <typename Key>
 __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
-                                               unsigned long long number, CarriedUnit& unit) {
+                                                  unsigned long long number, CarriedUnit& unit) {
   uint32_t const lane = threadIdx.x % 32;
   bool const uncut = join.unit_ends[join.partitions - 1] == join.partitions;
   uint32_t const partition = uncut ? static_cast<uint32_t>(number)
@@ -349,10 +83,173 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
   __syncwarp();  // the warp comes back together: the caller's barrier counts it once
 }
 
+// A lane's matches of one probe row, in positions of the groups.
+struct CarriedMatches {
+  uint32_t start;  // of the bucket
+  uint32_t end;
+  uint32_t first;  // match
+  uint32_t count;
+};
+
+template <typename Key>
+__device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>& groups, Key key,
+                                                       int32_t radix_bits) {
+  uint32_t const bucket = carried_bucket(key, radix_bits);
+  CarriedMatches found = {groups.start_of(bucket), groups.start_of(bucket + 1), 0, 0};
+#pragma unroll 1
+  for (uint32_t at = found.start; at < found.end; ++at) {
+    if (groups.keys[at] == key && found.count++ == 0) found.first = at;
+  }
+  return found;
+}
+
+// Writes rows that have the slots 0 to `count` between them.
+template <bool kWords, typename Rows>
+__device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key>& join,
+                                            CarriedPlaces::Shared& places, uint32_t count,
+                                            Rows& rows) {
+#pragma unroll 1
+  for (uint32_t written = 0; written != count; written += rows.slot_count) {
+    rows.first_slot = written;
+    rows.base = CarriedPlaces::take(join, places, count - written, &rows.slot_count);
+    if (rows.base < join.capacity) write_carried_rows<kWords>(join, rows);
+  }
+}
+
+// Many matches of one probe row among other keys of the bucket: all lanes look through the bucket.
+template <bool kWords, typename Key>
+__device__ __forceinline__ void write_by_scan(const CarriedJoin<Key>& join,
+                                              CarriedShared<Key>& shared, Key key, uint32_t start,
+                                              uint32_t end, uint32_t build_first,
+                                              uint32_t probe_row) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  uint32_t const lane = threadIdx.x % 32;
+  CarriedRows<Key, 1> row;
+  row.keys[0] = key;
+  row.probe[0] = probe_row;
+#pragma unroll 1
+  for (uint32_t first = start; first < end; first += 32) {
+    uint32_t const at = first + lane;
+    bool const matches = at < end && shared.groups.keys[at] == key;
+    uint32_t const lanes = __ballot_sync(kAll, matches);
+    row.slots[0] = matches ? __popc(lanes & ((1U << lane) - 1)) : kNoSlot;
+    if (matches) row.build[0] = build_first + shared.groups.rows[at];
+    write_slots<kWords>(join, shared.places, __popc(lanes), row);
+  }
+}
+
+// Of one probe row of each lane, all matches: dealt to the lanes in turn, so that they write side by side however unequal their own
+// counts are.
+template <bool kWords, int kItems, typename Key>
+__device__ __forceinline__ void write_all_matches(const CarriedJoin<Key>& join,
+                                                  CarriedShared<Key>& shared, Key key,
+                                                  CarriedMatches own, uint32_t build_first,
+                                                  uint32_t probe_row) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  constexpr uint32_t kManyMatches = 32;
+  uint32_t const lane = threadIdx.x % 32;
+  // A bucket that holds one key only has its matches side by side.
+  bool const lone = own.end - own.start == own.count;
+  bool const scans = !lone && own.count > kManyMatches;
+#pragma unroll 1
+  for (uint32_t lanes = __ballot_sync(kAll, scans); lanes != 0; lanes &= lanes - 1) {
+    int const owner = __ffs(static_cast<int>(lanes)) - 1;
+    write_by_scan<kWords>(join, shared, __shfl_sync(kAll, key, owner),
+                          __shfl_sync(kAll, own.start, owner), __shfl_sync(kAll, own.end, owner),
+                          build_first, __shfl_sync(kAll, probe_row, owner));
+  }
+  if (scans) own.count = 0;
+  uint32_t end = own.count;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    uint32_t const before = __shfl_up_sync(kAll, end, step);
+    if (lane >= static_cast<uint32_t>(step)) end += before;
+  }
+  uint32_t const total = __shfl_sync(kAll, end, 31);
+  CarriedRows<Key, kItems> rows;
+#pragma unroll 1
+  for (uint32_t first = 0; first < total; first += 32 * kItems) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      uint32_t const within = 32 * item + lane;
+      uint32_t const slot = first + within;
+      uint32_t owner = 0;  // lanes whose matches end no later than this slot
+#pragma unroll
+      for (uint32_t step = 16; step != 0; step /= 2) {
+        if (__shfl_sync(kAll, end, owner + step - 1) <= slot) owner += step;
+      }
+      uint32_t k = slot - (__shfl_sync(kAll, end, owner) - __shfl_sync(kAll, own.count, owner));
+      uint32_t at = __shfl_sync(kAll, own.first, owner);
+      bool const of_lone = __shfl_sync(kAll, lone, owner);
+      rows.keys[item] = __shfl_sync(kAll, key, owner);
+      rows.probe[item] = __shfl_sync(kAll, probe_row, owner);
+      rows.slots[item] = slot < total ? within : kNoSlot;
+      if (slot >= total) continue;
+      if (of_lone) {
+        at += k;
+      } else {
+#pragma unroll 1
+        while (k != 0) k -= shared.groups.keys[++at] == rows.keys[item] ? 1 : 0;
+      }
+      rows.build[item] = build_first + shared.groups.rows[at];
+    }
+    __syncwarp();
+    write_slots<kWords>(join, shared.places, min(total - first, 32U * kItems), rows);
+  }
+}
+
+template <bool kWords, int kItems, typename Key>
+__device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
+                                                   const CarriedUnit& unit,
+                                                   CarriedShared<Key>& shared, uint32_t first) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const below = (1U << lane) - 1;
+  uint32_t const left = unit.probe_rows - first;
+  CarriedRows<Key, kItems> rows;
+  uint32_t const probe_row = unit.probe_first + first + lane;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    rows.probe[item] = probe_row + 32 * item;
+    if (item * 32 + lane < left) rows.keys[item] = join.probe_keys[rows.probe[item]];
+  }
+  uint32_t most = 0;
+  uint32_t pairs = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    CarriedMatches found{};
+    if (item * 32 + lane < left) {
+      found = find_matches(shared.groups, rows.keys[item], join.radix_bits);
+    }
+    most = max(most, found.count);
+    uint32_t const lanes = __ballot_sync(kAll, found.count != 0);
+    rows.slots[item] = found.count != 0 ? pairs + __popc(lanes & below) : kNoSlot;
+    if (found.count != 0) rows.build[item] = unit.build_first + shared.groups.rows[found.first];
+    pairs += __popc(lanes);
+  }
+  if (!__any_sync(kAll, most > 1)) {
+    return write_slots<kWords>(join, shared.places, pairs, rows);
+  }
+#pragma unroll 1
+  for (int turn = 0; turn < kItems; ++turn) {
+    Key key = 0;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if (item == turn) key = rows.keys[item];
+    }
+    CarriedMatches found{};
+    if (turn * 32 + lane < left) found = find_matches(shared.groups, key, join.radix_bits);
+    __syncwarp();
+    write_all_matches<kWords, kItems>(join, shared, key, found, unit.build_first,
+                                      probe_row + 32 * turn);
+  }
+}
+
+// kItems: probe rows of a lane at a time.
 template <typename Key, bool kWords>
-__global__ void __launch_bounds__(kCarriedThreads, sizeof(Key) == 4 ? kCarriedBlocksPerSm
-                                                                    : kCarriedBlocksPerSmWide)
+__global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(Key)))
     carried_columns_kernel(const __grid_constant__ CarriedJoin<Key> join) {
+  constexpr int kItems = kWords ? kCarriedItems : kCarriedItemsWide;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<CarriedShared<Key>*>(dynamic_shared);
   unsigned long long const units = join.unit_ends[join.partitions - 1];
@@ -363,19 +260,21 @@ __global__ void __launch_bounds__(kCarriedThreads, sizeof(Key) == 4 ? kCarriedBl
   // Units in turn: none is large, so nobody has to be asked which is next.
   for (uint32_t turn = 0; number < units; turn ^= 1) {
     CarriedUnit const& unit = shared.units[turn];
-    build_carried_table(join, unit, shared);
+    if (threadIdx.x == 0) shared.batch = 0;
+    build_groups(join.build_keys + unit.build_first, unit.build_rows, join.radix_bits,
+                 shared.groups);
     number += gridDim.x;
     if (number < units && threadIdx.x < 32) {
       find_carried_unit(join, number, shared.units[turn ^ 1]);
     }
     for (;;) {
       uint32_t first = 0;
-      if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, 32U * kCarriedItems);
+      if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, 32U * kItems);
       first = __shfl_sync(0xffffffffU, first, 0);
       if (first >= unit.probe_rows) break;
-      join_carried_batch<kWords>(join, unit, shared, first);
+      join_carried_batch<kWords, kItems>(join, unit, shared, first);
     }
-    block_sync();  // the table and the unit are read to the end
+    block_sync();  // the groups and the unit are read to the end
   }
   if (threadIdx.x == 0) CarriedPlaces::finish(join, shared.places);
 }

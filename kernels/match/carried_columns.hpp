@@ -34,7 +34,8 @@ struct CarriedJoin {
   const unsigned long long* unit_ends;  // [partitions] inclusive sum of the work units of each
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x] first empty place of each block's last chunk
-  uint64_t capacity;          // places, a multiple of kCarriedChunk; chunks beyond are counted and not written
+  uint64_t
+      capacity;  // places, a multiple of kCarriedChunk; chunks beyond are counted and not written
   int32_t column_count;
   CarriedColumn columns[kCarriedColumns];
 };

@@ -15,8 +15,8 @@
 //   write each column in the order of slots, neighbours to neighbours, while the next column is on its way to shared memory
 #pragma once
 
-#include <cub/block/block_scan.cuh>
 #include <cuda_pipeline_primitives.h>
+#include <cub/block/block_scan.cuh>
 
 #include <cstdint>
 
@@ -171,7 +171,7 @@ class DigitRanks {
 };
 
 template <int kItems>
-constexpr uint32_t kUnorderedRows = kUnorderedThreads * kItems;
+constexpr uint32_t kUnorderedRows = kUnorderedThreads* kItems;
 constexpr uint32_t kUnorderedStageBytes = kUnorderedThreads * kUnorderedItems * 4;
 
 // Slots of a tile. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the

@@ -34,8 +34,7 @@ match::CarriedSide GpuSide::carried_side() const {
 }
 
 const void* GpuSide::carried(size_t output_column) const {
-  auto const found =
-      std::find(carried_columns_.begin(), carried_columns_.end(), output_column);
+  auto const found = std::find(carried_columns_.begin(), carried_columns_.end(), output_column);
   if (found == carried_columns_.end()) return nullptr;
   return carried_.columns[static_cast<size_t>(found - carried_columns_.begin())].data();
 }
@@ -56,8 +55,7 @@ using kernels::CarriedFrom;
 using match::CarriedOutput;
 
 void add_outputs(const GpuSide& side, CarriedFrom from, columns::ResultColumn* targets,
-                 size_t count, columns::Storage* row_numbers,
-                 std::vector<CarriedOutput>* outputs) {
+                 size_t count, columns::Storage* row_numbers, std::vector<CarriedOutput>* outputs) {
   for (size_t i = 0; i < count; ++i) {
     if (side.is_key(i)) {
       outputs->push_back({nullptr, side.key_width(), CarriedFrom::kKey, &targets[i].data});
@@ -91,9 +89,8 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
   CarriedFrom const from_right = build_left ? CarriedFrom::kProbe : CarriedFrom::kBuild;
   add_outputs(left, from_left, left_targets, left_columns, &left_rows, &outputs);
   add_outputs(right, from_right, right_targets, right_columns, &right_rows, &outputs);
-  match::CarriedRows const written =
-      match::carried_columns(context, plan, build.key_width(), build.carried_side(),
-                             probe.carried_side(), outputs);
+  match::CarriedRows const written = match::carried_columns(
+      context, plan, build.key_width(), build.carried_side(), probe.carried_side(), outputs);
   result.rows = static_cast<int64_t>(written.rows);
   result.statistics.output_resumes = std::max(written.launches - 1, 0);
 

@@ -110,10 +110,10 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   auto const blocks = static_cast<uint32_t>(std::min<uint64_t>(
       static_cast<uint64_t>(context.facts.sm_count * std::max(blocks_per_sm, 1)), likely_units));
 
-  base::Buffer const counters = pool.allocate_rows<kernels::CarriedCounters>(
-      Memory::kDevice, 1, "counters of output chunks");
-  base::Buffer const tails = pool.allocate_rows<unsigned long long>(Memory::kDevice, blocks,
-                                                                    "tails of output chunks");
+  base::Buffer const counters =
+      pool.allocate_rows<kernels::CarriedCounters>(Memory::kDevice, 1, "counters of output chunks");
+  base::Buffer const tails =
+      pool.allocate_rows<unsigned long long>(Memory::kDevice, blocks, "tails of output chunks");
   // What is expected, and a chunk that each block leaves partly empty; at first no more than memory may hold.
   uint64_t const spare = uint64_t{blocks} * kernels::kCarriedChunk;
   uint64_t const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));

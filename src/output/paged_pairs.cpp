@@ -69,8 +69,9 @@ bool PagedPairs::collect() {
     kernels::PairTarget const target = pairs_.room();
     kernels::SqueezedColumn const columns[] = {{target.build_out, sizeof(uint32_t)},
                                                {target.probe_out, sizeof(uint32_t)}};
-    squeeze_pages(context_, {tails_.as<unsigned long long>(), found.tails, found.holes, page_pairs_},
-                  pairs, columns);
+    squeeze_pages(context_,
+                  {tails_.as<unsigned long long>(), found.tails, found.holes, page_pairs_}, pairs,
+                  columns);
   }
   pairs_.keep(pairs);
   return true;

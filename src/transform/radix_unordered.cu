@@ -100,9 +100,8 @@ void partition(base::Context& context, const PreparedKeys& keys,
   }
   if (!twice) return run_pass<Key, kItems>(context, pass, base::grid_of(keys.rows, kTile));
 
-  unsigned const max_tiles =
-      base::grid_of(uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign),
-                    kTile);
+  unsigned const max_tiles = base::grid_of(
+      uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
   base::Buffer const tiles =
       pool.allocate_rows<kernels::UnorderedTile>(Memory::kDevice, max_tiles, "tiles");
   kernels::place_unordered_tiles_kernel<<<base::grid_of(max_tiles, kernels::kStreamThreads),
@@ -118,8 +117,8 @@ void partition(base::Context& context, const PreparedKeys& keys,
   pass.keys_out = keys_between.as<Key>();
   pass.cursors = segment_cursors.as<uint32_t>();
   for (size_t i = 0; i < columns.size(); ++i) {
-    between.push_back(pool.allocate(Memory::kDevice, moved->columns[i].bytes(),
-                                    "a column between passes"));
+    between.push_back(
+        pool.allocate(Memory::kDevice, moved->columns[i].bytes(), "a column between passes"));
     pass.columns[i].out = between[i].data();
     second.columns[i].in = between[i].data();
   }
@@ -151,9 +150,9 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
   base::Pool& pool = *context.device_pool;
   UnorderedRows moved;
   int32_t widest = keys.key_width;
-  moved.keys = pool.allocate(
-      Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(keys.key_width)),
-      "transformed keys");
+  moved.keys = pool.allocate(Memory::kDevice,
+                             base::checked_bytes(keys.rows, static_cast<uint64_t>(keys.key_width)),
+                             "transformed keys");
   for (PreparedColumn const& column : columns) {
     moved.columns.push_back(pool.allocate(
         Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),

@@ -1,0 +1,67 @@
+// carried_places.cuh: where the blocks of a join that writes columns write: chunks, a block's warps side by side
+//
+// Source   ours; chunks of blocks are Rui & Tu's (3.2.2), whose holes squeeze_pages.cuh fills
+// In       counters and capacity of a CarriedJoin
+// Out      places; tails[] and the number of holes, at the end
+// Moves    16 bytes a chunk of kCarriedChunk places
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/carried_columns.hpp"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+// A block's places: a chunk of which its warps take what they write. One atomic add in shared memory tells a warp both the chunk and
+// the place in it, so warps wait for each other only while one of them fetches the next chunk. One global counter for every batch
+// would be asked more often than an H200 answers, 0.6e9 times a second.
+class CarriedPlaces {
+ public:
+  using Shared = unsigned long long;  // number of the chunk << 32 | places taken of it, or more
+
+  // One thread, before the others take any.
+  __device__ static void start(Shared& shared) { shared = kCarriedChunk; }
+
+  // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and the others are to be asked for.
+  template <typename Key>
+  __device__ static unsigned long long take(const CarriedJoin<Key>& join, Shared& shared,
+                                            uint32_t rows, uint32_t* count) {
+    unsigned long long before = 0;
+    if (threadIdx.x % 32 == 0) {
+      for (;;) {
+        before = atomicAdd(&shared, static_cast<unsigned long long>(rows));
+        auto const used = static_cast<uint32_t>(before);
+        if (used < kCarriedChunk) {
+          // What is missing is asked for again, of the next chunk: this one is just full.
+          if (used + rows > kCarriedChunk) atomicExch(&shared, (before >> 32 << 32) | kCarriedChunk);
+          break;
+        }
+        if (used == kCarriedChunk) {
+          // Whoever finds the chunk just full fetches the next one, and has the first places of it.
+          before = atomicAdd(&join.counters->chunks, 1ULL) << 32;
+          atomicExch(&shared, before | rows);
+          break;
+        }
+        while (static_cast<uint32_t>(*static_cast<volatile Shared*>(&shared)) > kCarriedChunk) {
+          __nanosleep(20);
+        }
+      }
+    }
+    before = __shfl_sync(0xffffffffU, before, 0);
+    auto const used = static_cast<uint32_t>(before);
+    *count = min(rows, kCarriedChunk - used);
+    return (before >> 32) * kCarriedChunk + used;
+  }
+
+  // One thread, after the others took theirs.
+  template <typename Key>
+  __device__ static void finish(const CarriedJoin<Key>& join, const Shared& shared) {
+    auto const used = static_cast<uint32_t>(shared);
+    if (used >= kCarriedChunk) return;
+    join.tails[atomicAdd(&join.counters->tails, 1ULL)] = (shared >> 32) * kCarriedChunk + used;
+    atomicAdd(&join.counters->holes, static_cast<unsigned long long>(kCarriedChunk - used));
+  }
+};
+
+}  // namespace gpujoin::kernels

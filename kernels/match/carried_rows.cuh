@@ -1,0 +1,102 @@
+// carried_rows.cuh: a warp's output rows, column by column
+//
+// Source   ours
+// In       for kItems rows of each lane: the key, the rows of both sides, and the place
+// Out      target[] of each column
+// Moves    the columns' widths a row, read and written; build rows lie within a chunk, which L1 keeps
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/carried_columns.hpp"
+#include "kernels/transform/mix_key.cuh"
+#include "kernels/tuning.hpp"
+#include "kernels/wide.hpp"
+
+namespace gpujoin::kernels {
+
+constexpr uint32_t kNoSlot = 0xffffffffU;
+
+template <typename KeyType, int kRows>
+struct CarriedRows {
+  using Key = KeyType;
+  static constexpr int kItems = kRows;
+  Key keys[kItems];
+  uint32_t build[kItems];  // row of the build side
+  uint32_t probe[kItems];  // of the probe side
+  uint32_t slots[kItems];  // kNoSlot: there is no row
+  // Slots that are written now, the first of them to place `base`.
+  uint32_t first_slot;
+  uint32_t slot_count;
+  unsigned long long base;
+
+  __device__ bool is_written(int item) const { return slots[item] - first_slot < slot_count; }
+};
+
+// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for which there are no registers.
+__device__ __forceinline__ uint32_t here(uint32_t number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
+// A lane loads some values before it writes them.
+template <typename Value, typename Rows>
+__device__ __forceinline__ void write_carried(const CarriedColumn& column, const Rows& rows) {
+  constexpr int kAtOnce = sizeof(Value) <= 8 ? Rows::kItems : 1;
+  auto const* const source = static_cast<const Value*>(column.source);
+  auto* const target = static_cast<Value*>(column.target) + rows.base;
+  bool const of_build = column.from == CarriedFrom::kBuild;
+#pragma unroll
+  for (int first = 0; first < Rows::kItems; first += kAtOnce) {
+    Value values[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      int const item = first + i;
+      if (rows.is_written(item)) {
+        values[i] = source[here(of_build ? rows.build[item] : rows.probe[item])];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      int const item = first + i;
+      if (rows.is_written(item)) target[here(rows.slots[item] - rows.first_slot)] = values[i];
+    }
+  }
+}
+
+// kWords: every column but the keys has 4 bytes, which is most often so and half the code.
+template <bool kWords, typename Join, typename Rows>
+__device__ __forceinline__ void write_carried_rows(const Join& join, const Rows& rows) {
+#pragma unroll 1
+  for (int32_t i = 0; i < join.column_count; ++i) {
+    CarriedColumn const& column = join.columns[i];
+    if (column.from == CarriedFrom::kKey) {
+      auto* const target = static_cast<typename Rows::Key*>(column.target) + rows.base;
+#pragma unroll
+      for (int item = 0; item < Rows::kItems; ++item) {
+        if (!rows.is_written(item)) continue;
+        target[here(rows.slots[item] - rows.first_slot)] = unmix_key(rows.keys[item]);
+      }
+      continue;
+    }
+    switch (kWords ? 4 : column.width) {
+      case 1:
+        write_carried<uint8_t>(column, rows);
+        break;
+      case 2:
+        write_carried<uint16_t>(column, rows);
+        break;
+      case 4:
+        write_carried<uint32_t>(column, rows);
+        break;
+      case 8:
+        write_carried<uint64_t>(column, rows);
+        break;
+      default:
+        write_carried<Wide>(column, rows);
+        break;
+    }
+  }
+}
+
+}  // namespace gpujoin::kernels
