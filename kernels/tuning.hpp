@@ -53,11 +53,13 @@ constexpr int kRedistributedWaves = 4;
 constexpr int kCarriedThreads = 256;
 constexpr int kCarriedItems = 4;
 constexpr int kCarriedItemsWide = 2;  // where columns have any width
-constexpr int kCarriedBuildRows = 4096;
+constexpr int kCarriedBuildRows = 5120;
 constexpr int kCarriedProbeRows = 16384;  // of one unit
 constexpr uint32_t kCarriedChunk = 8192;  // places that a block takes at a time
 constexpr int kCarriedBucketBits = 12;
-constexpr int carried_blocks_per_sm(size_t key_bytes) { return key_bytes <= 4 ? 4 : 3; }
+constexpr int carried_blocks_per_sm(size_t key_bytes, bool deals) {
+  return key_bytes <= 4 && !deals ? 4 : 3;
+}
 // Child kernels: a partition of more work units than this gets one. A unit takes a block 12 us on an H200 (2^27 x 2^27, 2048 rows of
 // both sides), so no block is kept by one partition for much longer than that.
 constexpr int kChildKernelUnits = 4;

@@ -9,8 +9,8 @@
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
 // Shared   carried_groups.cuh; a warp takes kItems * 32 probe rows at a time, and warps wait for each other only where groups are built
 //
-//   no row of a batch has two matches:  each lane writes its own rows
-//   else:                               the batch's matches, in the order of lanes, are dealt to the lanes one by one
+//   few matches a row:   rounds; in the first each lane writes its rows' first matches, and most often there is no second
+//   many matches a row:  all matches of a batch, in the order of lanes, are dealt to the lanes one by one
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,7 @@ struct CarriedShared {
   CarriedUnit units[2];  // this one, and the next, which the first warp looks up meanwhile
   CarriedPlaces::Shared places;
   uint32_t batch;  // probe rows of the unit that warps have taken
+  bool is_full;    // there is no room: what is found from now on is counted only
   CarriedGroups<Key> groups;
 };
 
@@ -106,13 +107,17 @@ __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>&
 // Writes rows that have the slots 0 to `count` between them.
 template <bool kWords, typename Rows>
 __device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key>& join,
-                                            CarriedPlaces::Shared& places, uint32_t count,
-                                            Rows& rows) {
+                                            CarriedShared<typename Rows::Key>& shared,
+                                            uint32_t count, Rows& rows) {
 #pragma unroll 1
   for (uint32_t written = 0; written != count; written += rows.slot_count) {
     rows.first_slot = written;
-    rows.base = CarriedPlaces::take(join, places, count - written, &rows.slot_count);
-    if (rows.base < join.capacity) write_carried_rows<kWords>(join, rows);
+    rows.base = CarriedPlaces::take(join, shared.places, count - written, &rows.slot_count);
+    if (rows.base < join.capacity) {
+      write_carried_rows<kWords>(join, rows);
+    } else {
+      shared.is_full = true;
+    }
   }
 }
 
@@ -134,7 +139,7 @@ __device__ __forceinline__ void write_by_scan(const CarriedJoin<Key>& join,
     uint32_t const lanes = __ballot_sync(kAll, matches);
     row.slots[0] = matches ? __popc(lanes & ((1U << lane) - 1)) : kNoSlot;
     if (matches) row.build[0] = build_first + shared.groups.rows[at];
-    write_slots<kWords>(join, shared.places, __popc(lanes), row);
+    write_slots<kWords>(join, shared, __popc(lanes), row);
   }
 }
 
@@ -194,67 +199,125 @@ __device__ __forceinline__ void write_all_matches(const CarriedJoin<Key>& join,
       rows.build[item] = build_first + shared.groups.rows[at];
     }
     __syncwarp();
-    write_slots<kWords>(join, shared.places, min(total - first, 32U * kItems), rows);
+    write_slots<kWords>(join, shared, min(total - first, 32U * kItems), rows);
   }
 }
 
-template <bool kWords, int kItems, typename Key>
-__device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
-                                                   const CarriedUnit& unit,
-                                                   CarriedShared<Key>& shared, uint32_t first) {
-  constexpr uint32_t kAll = 0xffffffffU;
-  uint32_t const lane = threadIdx.x % 32;
-  uint32_t const below = (1U << lane) - 1;
-  uint32_t const left = unit.probe_rows - first;
+// A batch of probe rows and what they match.
+template <typename Key, int kItems>
+struct CarriedBatch {
   CarriedRows<Key, kItems> rows;
-  uint32_t const probe_row = unit.probe_first + first + lane;
+  // Of each of a lane's rows, the matches not yet written << 16 | the position of the first of them.
+  uint32_t matches[kItems];
+  uint32_t count;  // of all the lane's rows
+
+  __device__ bool has_match(int item) const { return matches[item] >> 16 != 0; }
+};
+constexpr uint32_t kOneMatch = 1U << 16;
+
+template <int kItems, typename Key>
+__device__ __forceinline__ void find_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+                                           const CarriedGroups<Key>& groups, uint32_t first,
+                                           CarriedBatch<Key, kItems>& batch) {
+  uint32_t const left = unit.probe_rows - first;
+  uint32_t const lane = threadIdx.x % 32;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    rows.probe[item] = probe_row + 32 * item;
-    if (item * 32 + lane < left) rows.keys[item] = join.probe_keys[rows.probe[item]];
+    batch.rows.probe[item] = unit.probe_first + first + 32 * item + lane;
+    if (item * 32 + lane < left) batch.rows.keys[item] = join.probe_keys[batch.rows.probe[item]];
   }
-  uint32_t most = 0;
-  uint32_t pairs = 0;
+  batch.count = 0;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     CarriedMatches found{};
     if (item * 32 + lane < left) {
-      found = find_matches(shared.groups, rows.keys[item], join.radix_bits);
+      found = find_matches(groups, batch.rows.keys[item], join.radix_bits);
     }
-    most = max(most, found.count);
-    uint32_t const lanes = __ballot_sync(kAll, found.count != 0);
-    rows.slots[item] = found.count != 0 ? pairs + __popc(lanes & below) : kNoSlot;
-    if (found.count != 0) rows.build[item] = unit.build_first + shared.groups.rows[found.first];
-    pairs += __popc(lanes);
+    batch.matches[item] = found.count << 16 | found.first;
+    batch.count += found.count;
   }
-  if (!__any_sync(kAll, most > 1)) {
-    return write_slots<kWords>(join, shared.places, pairs, rows);
+}
+
+// Each row's next match: the lanes that have one write side by side.
+template <bool kWords, int kItems, typename Key>
+__device__ __forceinline__ void write_next_matches(const CarriedJoin<Key>& join,
+                                                   CarriedShared<Key>& shared, uint32_t build_first,
+                                                   CarriedBatch<Key, kItems>& batch) {
+  uint32_t const below = (1U << threadIdx.x % 32) - 1;
+  uint32_t slots = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    bool const writes = batch.has_match(item);
+    uint32_t const lanes = __ballot_sync(0xffffffffU, writes);
+    batch.rows.slots[item] = writes ? slots + __popc(lanes & below) : kNoSlot;
+    if (writes) {
+      batch.rows.build[item] = build_first + shared.groups.rows[batch.matches[item] & 0xffffU];
+    }
+    slots += __popc(lanes);
   }
-#pragma unroll 1
-  for (int turn = 0; turn < kItems; ++turn) {
-    Key key = 0;
+  write_slots<kWords>(join, shared, slots, batch.rows);
+}
+
+// kDeals: many rows have many matches. Else they are written too, but lanes with few matches wait for those with many.
+template <bool kWords, bool kDeals, int kItems, typename Key>
+__device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
+                                                   const CarriedUnit& unit,
+                                                   CarriedShared<Key>& shared, uint32_t first) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  CarriedBatch<Key, kItems> batch;
+  find_batch(join, unit, shared.groups, first, batch);
+  if (shared.is_full) {
+    uint32_t const matches = __reduce_add_sync(kAll, batch.count);
+    if (threadIdx.x % 32 == 0 && matches != 0) {
+      atomicAdd(&join.counters->missed, static_cast<unsigned long long>(matches));
+    }
+    return;
+  }
+  if constexpr (kDeals) {
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
-      if (item == turn) key = rows.keys[item];
+      uint32_t const bucket = carried_bucket(batch.rows.keys[item], join.radix_bits);
+      CarriedMatches const own = {shared.groups.start_of(bucket),
+                                  shared.groups.start_of(bucket + 1), batch.matches[item] & 0xffffU,
+                                  batch.matches[item] >> 16};
+      write_all_matches<kWords, kItems>(join, shared, batch.rows.keys[item], own, unit.build_first,
+                                        batch.rows.probe[item]);
     }
-    CarriedMatches found{};
-    if (turn * 32 + lane < left) found = find_matches(shared.groups, key, join.radix_bits);
-    __syncwarp();
-    write_all_matches<kWords, kItems>(join, shared, key, found, unit.build_first,
-                                      probe_row + 32 * turn);
+  } else {
+    // Of the lane's rows not yet written: a lane with one match in all has it in the first round.
+    bool more = true;
+#pragma unroll 1
+    while (__any_sync(kAll, more)) {
+      write_next_matches<kWords>(join, shared, unit.build_first, batch);
+      more = false;
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        if (!batch.has_match(item)) continue;
+        batch.matches[item] -= kOneMatch;
+        if (!batch.has_match(item)) continue;
+        more = true;
+#pragma unroll 1
+        do {
+          ++batch.matches[item];
+        } while (shared.groups.keys[batch.matches[item] & 0xffffU] != batch.rows.keys[item]);
+      }
+    }
   }
 }
 
 // kItems: probe rows of a lane at a time.
-template <typename Key, bool kWords>
-__global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(Key)))
+template <typename Key, bool kWords, bool kDeals>
+__global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(Key), kDeals))
     carried_columns_kernel(const __grid_constant__ CarriedJoin<Key> join) {
-  constexpr int kItems = kWords ? kCarriedItems : kCarriedItemsWide;
+  constexpr int kItems = kWords && !kDeals ? kCarriedItems : kCarriedItemsWide;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<CarriedShared<Key>*>(dynamic_shared);
   unsigned long long const units = join.unit_ends[join.partitions - 1];
   unsigned long long number = blockIdx.x;
-  if (threadIdx.x == 0) CarriedPlaces::start(shared.places);
+  if (threadIdx.x == 0) {
+    CarriedPlaces::start(shared.places);
+    shared.is_full = false;
+  }
   if (number < units && threadIdx.x < 32) find_carried_unit(join, number, shared.units[0]);
   block_sync();
   // Units in turn: none is large, so nobody has to be asked which is next.
@@ -272,7 +335,7 @@ __global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(
       if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, 32U * kItems);
       first = __shfl_sync(0xffffffffU, first, 0);
       if (first >= unit.probe_rows) break;
-      join_carried_batch<kWords, kItems>(join, unit, shared, first);
+      join_carried_batch<kWords, kDeals, kItems>(join, unit, shared, first);
     }
     block_sync();  // the groups and the unit are read to the end
   }

@@ -20,6 +20,7 @@ struct CarriedCounters {
   unsigned long long chunks;  // given out, those beyond the capacity included
   unsigned long long tails;   // chunks that their block left partly filled
   unsigned long long holes;   // places left empty in them
+  unsigned long long missed;  // rows that were counted only, for want of places
 };
 
 template <typename KeyType>

@@ -34,7 +34,8 @@ class CarriedPlaces {
         auto const used = static_cast<uint32_t>(before);
         if (used < kCarriedChunk) {
           // What is missing is asked for again, of the next chunk: this one is just full.
-          if (used + rows > kCarriedChunk) atomicExch(&shared, (before >> 32 << 32) | kCarriedChunk);
+          if (used + rows > kCarriedChunk)
+            atomicExch(&shared, (before >> 32 << 32) | kCarriedChunk);
           break;
         }
         if (used == kCarriedChunk) {

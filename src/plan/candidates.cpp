@@ -2,8 +2,11 @@
 #include "src/plan/candidates.hpp"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "src/base/status.hpp"
 
@@ -131,6 +134,16 @@ Choices conceivable(Choices choices, const Named& named) {
   return choices;
 }
 
+// plans_of, remembered: it tries every combination, 20 us where a small join takes 60, and is asked for the same few choices.
+const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choices) {
+  static std::mutex mutex;
+  static std::map<std::pair<Device, Choices>, std::vector<JoinPlan>> plans;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [found, is_new] = plans.try_emplace({device, choices});
+  if (is_new) found->second = plans_of(device, choices);
+  return found->second;
+}
+
 // Each partition's last bucket is partly empty, and places are counted in 32 bits.
 bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
   constexpr int64_t kBucketRows = 4096;
@@ -232,8 +245,10 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       if (device == Device::kCuda && partitions(plan.transform) && plan.radix_bits == 0) {
         const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
                                               : 2 * most_bits_per_pass(plan.transform);
-        plan.radix_bits =
-            std::clamp(radix_bits_for(build.rows, build.key_width), std::max(plan.passes, 1), most);
+        const int32_t bits = plan.gather == Gather::kCarried
+                                 ? carried_bits_for(build.rows, build.key_width)
+                                 : radix_bits_for(build.rows, build.key_width);
+        plan.radix_bits = std::clamp(bits, std::max(plan.passes, 1), most);
       }
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
@@ -244,8 +259,9 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
     return plans;
   };
   const Choices weighed = considered(named, request.key_count, device, build_side, options.passes);
-  std::vector<JoinPlan> candidates = complete(plans_of(device, weighed));
-  if (candidates.empty()) candidates = complete(plans_of(device, conceivable(weighed, named)));
+  std::vector<JoinPlan> candidates = complete(remembered_plans(device, weighed));
+  if (candidates.empty())
+    candidates = complete(remembered_plans(device, conceivable(weighed, named)));
   if (candidates.empty()) fail_with_reason(device, named, transfer, request);
   return candidates;
 }

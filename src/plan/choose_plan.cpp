@@ -48,8 +48,11 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
     const double deviation = std::sqrt(ratio * (1 - ratio) / kSamplePositions);
     ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3.0 / kSamplePositions));
   }
+  // Rows of a match are an average of what was drawn; too little room costs a second launch.
+  constexpr double kMultiplicityMargin = 1.06;
+  const double margin = sample.rows_per_match > 1.01 ? kMultiplicityMargin : 1;
   return static_cast<int64_t>(
-      std::ceil(rows_as_double(probe_rows) * ratio * sample.rows_per_match));
+      std::ceil(rows_as_double(probe_rows) * ratio * sample.rows_per_match * margin));
 }
 
 std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }

@@ -126,6 +126,7 @@ struct Choices {
   std::vector<Gather> gathers;
   std::vector<Side> build_sides;
   std::vector<int32_t> passes = {0};
+  auto operator<=>(const Choices&) const = default;
 };
 
 // Every legal combination of the choices, of keys of one column and inputs that need no transfer.

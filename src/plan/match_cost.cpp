@@ -70,7 +70,8 @@ double reread_rows(const JoinPlan& plan, const JoinShape& shape) {
   const double partitions = std::ldexp(1.0, partition_bits(plan, shape));
   const double build = static_cast<double>(shape.build_rows);
   const double probe = static_cast<double>(shape.probe_rows);
-  const double room = static_cast<double>(kPartitionRoom);
+  const double room =
+      static_cast<double>(plan.gather == Gather::kCarried ? kCarriedRoom : kPartitionRoom);
   const double average = std::max(std::ceil(build / partitions / room) - 1, 0.0) * probe;
   const double heavy_build = shape.sample.heaviest_build_key * build;
   const double heavy_probe = probe * std::max(1 / partitions, shape.sample.heaviest_probe_key);
@@ -197,11 +198,13 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
       row_width(shape.probe, plan, shape), shape.pairs, output_width);
   const double rows = static_cast<double>(shape.build_rows + shape.probe_rows) + reread;
   const uint64_t further = shape.pairs - std::min(shape.pairs, shape.matching_rows);
-  return {moved,
-          kSlowdown * stream_seconds(moved, facts) +
-              per_second(rows, kRowsFaster * facts.shared_probe_rows_per_second) +
-              per_second(static_cast<double>(further), 2 * facts.further_pairs_per_second),
-          5};
+  double seconds = kSlowdown * stream_seconds(moved, facts) +
+                   per_second(rows, kRowsFaster * facts.shared_probe_rows_per_second) +
+                   per_second(static_cast<double>(further), 2 * facts.further_pairs_per_second);
+  const double heavy_build =
+      shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
+  if (heavy_build > kPartitionRoom) seconds += kPartitionRoom * kRoundSeconds;
+  return {moved, seconds, 5};
 }
 
 Traffic merge_traffic(const JoinPlan& plan, const JoinShape& shape, bool row_ids) {

@@ -15,6 +15,7 @@ namespace gpujoin::plan {
 
 // Rows for which a table in shared memory has room, of either key width.
 inline constexpr int64_t kPartitionRoom = 4096;
+inline constexpr int64_t kCarriedRoom = 5120;  // where the match writes columns
 
 struct Cost {
   base::traffic::Traffic moved;
