@@ -71,6 +71,33 @@ TEST(CostOf, BytesAreThoseOfTheTrafficFunctions) {
   EXPECT_DOUBLE_EQ(candidate.seconds, seconds);
 }
 
+TEST(CostOf, CarriedRowsAreReadOnceByEachPassAndByTheMatch) {
+  JoinPlan plan = plan_named("PHJ-CARRIED");
+  plan.passes = 0;
+  for (const auto& [bits, passes] : {std::pair{9, 1U}, std::pair{16, 2U}}) {
+    plan.radix_bits = bits;
+    const uint64_t rows = uint64_t{1} << (bits + 11);  // 2048 a partition: none is cut
+    const auto side_rows = static_cast<int64_t>(rows);
+    const PlanRequest request = request_of(side_rows, side_rows, 2);
+    const Candidate candidate = cost_of(plan, request, sample_of(1), h200());
+    // A row of either side is its key and two payloads; keys are counted first.
+    EXPECT_EQ(stage_bytes(candidate, "transform"), 2 * rows * (4 + passes * 2 * 12));
+    EXPECT_EQ(stage_bytes(candidate, "match"), 2 * rows * 12 + rows * 20);
+    EXPECT_EQ(stage_bytes(candidate, "materialize"), 0U);
+  }
+}
+
+TEST(CostOf, CarriedPairsAreOneColumnMoreASide) {
+  JoinPlan plan = plan_named("PHJ-CARRIED");
+  PlanRequest request = request_of(kRows27, kRows27, 1);
+  const uint64_t rows = uint64_t{1} << 27;
+  const uint64_t without = stage_bytes(cost_of(plan, request, sample_of(1), h200()), "match");
+  EXPECT_EQ(without, 2 * rows * 8 + rows * 12);
+  request.pairs = true;
+  EXPECT_EQ(stage_bytes(cost_of(plan, request, sample_of(1), h200()), "match"),
+            without + 2 * rows * 4 + rows * 8);
+}
+
 TEST(CostOf, SortsOnlyTheBitsThatVary) {
   const PlanRequest request = request_of(kRows27, kRows27, 1, 8);
   const JoinPlan plan = plan_named("SMJ-OM");
@@ -178,6 +205,15 @@ TEST(CostOf, IsWithinAQuarterOfWhatWasMeasured) {
       EXPECT_NEAR(milliseconds_of(kNames[i], row.request, sample) / row.milliseconds[i], 1, 0.25)
           << row.cell << " " << kNames[i] << ", measured " << row.milliseconds[i];
     }
+  }
+}
+
+TEST(CostOf, OfCarriedPlansToo) {
+  for (const auto& [payloads, measured_ms] :
+       {std::pair{1, 5.7}, std::pair{2, 7.9}, std::pair{4, 13.9}}) {
+    const PlanRequest request = request_of(kRows27, kRows27, payloads);
+    EXPECT_NEAR(milliseconds_of("PHJ-CARRIED", request, sample_of(1)) / measured_ms, 1, 0.25)
+        << payloads << " payloads a side, measured " << measured_ms;
   }
 }
 

@@ -22,19 +22,23 @@ void expect_line(const std::string& text, const std::string& part) {
 }
 
 TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
-  const std::string text = explained(request_of(kRows27, kRows27, 2), sample_of(0.0625));
+  const std::string text = explained(request_of(kRows27, kRows27, 2), sample_of(0.75));
   expect_line(text, "inner join on NVIDIA H200\n");
   expect_line(text, "  left     134217728 rows  key 4 B in output  payloads 4 4 B  <- build\n");
   expect_line(text, "columns of 20 B a row");
-  expect_line(text, "6.25 % of the probe rows match, 1.00 build rows each");
+  expect_line(text, "75.00 % of the probe rows match, 1.00 build rows each");
   expect_line(text, "27 key bits vary");
-  expect_line(text, "* PHJ-UM ");
-  for (const char* other : {"  PHJ-OM ", "  PHJ-GFUR ", "  SMJ-OM ", "  SMJ-UM ", "  NOP "}) {
+  expect_line(text, "* PHJ-CARRIED ");
+  for (const char* other : {"  PHJ-OM ", "  PHJ-GFUR ", "  PHJ-UM ", "  SMJ-OM ", "  SMJ-UM ",
+                            "  NOP ", "  radix_unordered+co_partitions+grown+work_units UM "}) {
     expect_line(text, other);
   }
-  expect_line(text, "stages of PHJ-UM\n  transform    bucket_chains(16) ");
-  expect_line(text, "why\n  PHJ-UM saves ");
-  expect_line(text, " against PHJ-GFUR, most of it in transform (");
+  expect_line(text,
+              "transform=radix_unordered(16) skew=work_units match=co_partitions "
+              "output=block_chunks gather=carried\n");
+  expect_line(text, "stages of PHJ-CARRIED\n  transform    radix_unordered(16) ");
+  expect_line(text, "why\n  PHJ-CARRIED saves ");
+  expect_line(text, " against PHJ-OM, most of it in materialize (none against ");
 }
 
 TEST(Explain, CandidatesStandCheapestFirst) {
@@ -42,7 +46,7 @@ TEST(Explain, CandidatesStandCheapestFirst) {
   for (size_t i = 1; i < choice.candidates.size(); ++i) {
     EXPECT_LE(choice.candidates[i - 1].seconds, choice.candidates[i].seconds);
   }
-  EXPECT_EQ(choice.candidates.size(), 6U);
+  EXPECT_EQ(choice.candidates.size(), 8U);
 }
 
 TEST(Explain, SaysWhyNothingWasSampled) {
@@ -56,7 +60,7 @@ TEST(Explain, MarksWhatDoesNotFit) {
       explained(request_of(kRows27, kRows27, 2), sample_of(1), h200(), 5'000'000'000);
   expect_line(text, "memory limit 5.000 GB");
   expect_line(text, "over the limit\n");
-  expect_line(text, "PHJ-OM would be faster but needs ");
+  expect_line(text, "PHJ-CARRIED would be faster but needs ");
 }
 
 TEST(Explain, NamesWhatWasLeftOut) {

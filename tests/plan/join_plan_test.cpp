@@ -24,6 +24,8 @@ const JoinPlan kPhjOm =
     plan_of(Transform::kRadixOnesweep, Match::kCoPartitions, Output::kGrown, Gather::kTransformed);
 const JoinPlan kNop =
     plan_of(Transform::kNone, Match::kGlobalTable, Output::kGrown, Gather::kUntransformed);
+const JoinPlan kPhjCarried = plan_of(Transform::kRadixUnordered, Match::kCoPartitions,
+                                     Output::kBlockChunks, Gather::kCarried);
 const JoinPlan kSmjUm =
     plan_of(Transform::kRadixSort, Match::kMergePath, Output::kCounted, Gather::kUntransformed);
 
@@ -43,9 +45,9 @@ TEST(LegalPlans, CudaHasTheNamedAlgorithmsOnEitherBuildSide) {
     EXPECT_EQ(plan.transfer, Transfer::kNone);
     if (!algorithm_name(plan).empty()) ++count[algorithm_name(plan)];
   }
-  const std::map<std::string, int> expected = {{"NOP", 2},         {"PHJ-OM", 2}, {"PHJ-GFUR", 2},
-                                               {"PHJ-UM", 4},      {"SMJ-OM", 2}, {"SMJ-UM", 2},
-                                               {"ROW-MULTISET", 2}};
+  const std::map<std::string, int> expected = {
+      {"NOP", 2},    {"PHJ-OM", 2}, {"PHJ-GFUR", 2},     {"PHJ-UM", 4},
+      {"SMJ-OM", 2}, {"SMJ-UM", 2}, {"ROW-MULTISET", 2}, {"PHJ-CARRIED", 4}};
   EXPECT_EQ(count, expected);
 }
 
@@ -140,12 +142,128 @@ TEST(WhyIllegal, NumbersThatNameNothing) {
   expect_illegal(plan, "a number that names no technique");
 }
 
+TEST(WhyIllegal, CarriedPayloadsHaveOneCombinationInWhichTheyAreLegal) {
+  EXPECT_EQ(why_illegal(kPhjCarried), std::nullopt);
+  EXPECT_EQ(algorithm_name(kPhjCarried), "PHJ-CARRIED");
+  JoinPlan plan = kPhjCarried;
+  plan.build_side = Side::kRight;
+  plan.radix_bits = 16;
+  plan.passes = 2;
+  EXPECT_EQ(why_illegal(plan), std::nullopt);
+
+  for (int32_t number = GPUJOIN_TRANSFORM_NONE; number <= GPUJOIN_TRANSFORM_RADIX_UNORDERED;
+       ++number) {
+    plan = kPhjCarried;
+    plan.transform = static_cast<Transform>(number);
+    if (plan.transform == Transform::kRadixUnordered) continue;
+    expect_illegal(plan, std::string("gather=carried needs columns that were moved all at once and "
+                                     "a match that writes them: transform=radix_unordered and "
+                                     "match=co_partitions, not ") +
+                             to_text(plan.transform) + " and co_partitions");
+  }
+  for (int32_t number = GPUJOIN_MATCH_GLOBAL_TABLE; number <= GPUJOIN_MATCH_ROW_MULTISET;
+       ++number) {
+    plan = kPhjCarried;
+    plan.match = static_cast<Match>(number);
+    if (plan.match == Match::kCoPartitions) continue;
+    expect_illegal(
+        plan, std::string("match=co_partitions, not radix_unordered and ") + to_text(plan.match));
+  }
+  for (int32_t number = GPUJOIN_OUTPUT_GROWN; number <= GPUJOIN_OUTPUT_ESTIMATED_GROUPS; ++number) {
+    plan = kPhjCarried;
+    plan.output = static_cast<Output>(number);
+    if (plan.output == Output::kBlockChunks) continue;
+    expect_illegal(plan, std::string("output=block_chunks and skew=work_units, not ") +
+                             to_text(plan.output) + " and work_units");
+  }
+  for (int32_t number = GPUJOIN_SKEW_NONE; number <= GPUJOIN_SKEW_CHILD_KERNELS; ++number) {
+    plan = kPhjCarried;
+    plan.skew = static_cast<Skew>(number);
+    if (plan.skew == Skew::kWorkUnits) continue;
+    expect_illegal(plan, std::string("output=block_chunks and skew=work_units, not block_chunks "
+                                     "and ") +
+                             to_text(plan.skew));
+  }
+}
+
+TEST(WhyIllegal, CarriedPayloadsHaveChunksOfOneSizeAndWholeColumns) {
+  for (const int32_t pairs : {-1, 1, 4096, 8192}) {
+    JoinPlan plan = kPhjCarried;
+    plan.page_pairs = pairs;
+    expect_illegal(plan, "gather=carried has chunks of one size: page_pairs must be 0");
+  }
+  JoinPlan plan = kPhjCarried;
+  plan.transfer = Transfer::kProbeChunks;
+  expect_illegal(plan, "transfer=probe_chunks needs another gather");
+  plan.transfer = Transfer::kOverlappedCopies;
+  EXPECT_EQ(why_illegal(plan), std::nullopt);
+  plan = kPhjCarried;
+  plan.device = Device::kCpu;
+  expect_illegal(plan, "the CPU executor has transform=radix_onesweep only, not radix_unordered");
+  plan = kPhjOm;
+  plan.device = Device::kCpu;
+  plan.gather = Gather::kCarried;
+  expect_illegal(plan, "gather=carried is of CUDA plans");
+}
+
+TEST(WhyIllegal, CarriedPayloadsFollowOneKeyColumn) {
+  const std::optional<std::string> why = why_illegal(kPhjCarried, 2);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_NE(why->find("match=co_partitions compares one key column"), std::string::npos) << *why;
+}
+
+TEST(WhyIllegal, AnUnorderedTransformGivesNoTwoColumnsTheSameOrder) {
+  JoinPlan plan = kPhjOm;
+  plan.transform = Transform::kRadixUnordered;
+  expect_illegal(plan,
+                 "gather=transformed needs a transform that puts equal keys in the same order with "
+                 "every column, and transform=radix_unordered places rows by atomics");
+  plan.gather = Gather::kUntransformed;
+  EXPECT_EQ(why_illegal(plan), std::nullopt);
+  EXPECT_TRUE(partitions(plan.transform));
+  EXPECT_FALSE(sorts(plan.transform));
+}
+
+TEST(PassesOf, AnUnorderedTransformTakesNineBitsAtOnceAndElevenWhenNamed) {
+  JoinPlan plan = kPhjCarried;
+  for (int32_t bits = 1; bits <= 16; ++bits) {
+    plan.passes = 0;
+    plan.radix_bits = bits;
+    EXPECT_EQ(why_illegal(plan), std::nullopt) << bits;
+    EXPECT_EQ(passes_of(plan), bits <= 9 ? 1 : 2) << bits;
+    plan.passes = 1;
+    if (bits <= 11) {
+      EXPECT_EQ(why_illegal(plan), std::nullopt) << bits;
+      EXPECT_EQ(passes_of(plan), 1) << bits;
+    } else {
+      expect_illegal(plan,
+                     "is out of range: 1 to 11 on CUDA with transform=radix_unordered in one pass");
+    }
+    plan.passes = 2;
+    if (bits == 1) {
+      expect_illegal(plan, "passes=2 needs radix_bits of 2 at least");
+    } else {
+      EXPECT_EQ(why_illegal(plan), std::nullopt) << bits;
+      EXPECT_EQ(passes_of(plan), 2) << bits;
+    }
+  }
+  plan.passes = 0;
+  plan.radix_bits = 17;
+  expect_illegal(plan, "radix_bits=17 is out of range: 1 to 16");
+  plan.radix_bits = 8;
+  plan.passes = 3;
+  expect_illegal(plan, "passes=3 is out of range: 1 or 2");
+}
+
+// But for chunks of the probe side, of which carried plans write none.
 TEST(WhyIllegal, TransfersAreLegalInEveryCudaPlan) {
   for (JoinPlan plan : legal_plans(Device::kCuda)) {
     for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {
       plan.transfer = static_cast<Transfer>(transfer);
-      EXPECT_EQ(why_illegal(plan), std::nullopt) << to_text(plan);
+      const bool chunks = plan.transfer == Transfer::kProbeChunks;
+      const bool refused = chunks && plan.gather == Gather::kCarried;
+      EXPECT_EQ(why_illegal(plan).has_value(), refused) << to_text(plan);
     }
   }
 }
@@ -162,6 +280,12 @@ TEST(ToText, NamesEachTechnique) {
   EXPECT_EQ(to_text(plan),
             "cuda transfer=explicit_copies build=right transform=radix_sort match=merge_path "
             "output=counted gather=untransformed");
+  plan = kPhjCarried;
+  plan.radix_bits = 15;
+  plan.passes = 2;
+  EXPECT_EQ(to_text(plan),
+            "cuda build=left transform=radix_unordered(15,2) skew=work_units match=co_partitions "
+            "output=block_chunks gather=carried");
 }
 
 TEST(ToText, TellsAllLegalPlansApartAndFitsTheStatistics) {

@@ -57,6 +57,27 @@ TEST(Traffic, ABucketChainPassReadsAndWritesOnce) {
   EXPECT_EQ(bucket_chain_pass(kBuild, 4, 4, 0).bytes(), kBuild * 12);
 }
 
+TEST(Traffic, AnUnorderedPassReadsAndWritesWholeRowsOnce) {
+  EXPECT_EQ(radix_unordered_pass(kBuild, 8).bytes(), kBuild * 16);
+  // Key and four payloads in two passes: 80 bytes a row, where a sort a column moves 32 of each.
+  EXPECT_EQ(2 * radix_unordered_pass(kBuild, 20).bytes(), kBuild * 80);
+  EXPECT_LT(2 * radix_unordered_pass(kBuild, 20).bytes(), 4 * radix_sort(kBuild, 4, 4, 16).bytes());
+  EXPECT_EQ(radix_unordered_pass(kBuild, 8).random, 0U);
+  EXPECT_EQ(radix_unordered_pass(0, 8).bytes(), 0U);
+}
+
+TEST(Traffic, CarriedColumnsAreReadASideAndWrittenAPair) {
+  // Narrow: key and payload of either side, and key and both payloads of a pair.
+  EXPECT_EQ(carried_columns(kBuild, 8, kProbe, 8, kProbe, 12),
+            (Traffic{(kBuild + kProbe) * 8 + kProbe * 12, 0}));
+  // Without matches rows are read all the same.
+  EXPECT_EQ(carried_columns(100, 20, 1000, 6, 0, 99).bytes(), 100U * 20 + 1000 * 6);
+  // By pairs and gathers the same join writes and reads 8 bytes a pair more, and fetches.
+  EXPECT_LT(carried_columns(kBuild, 8, kProbe, 8, kProbe, 12).bytes(),
+            co_partitions(kBuild, kProbe, 4, false, kProbe).bytes() +
+                3 * gather(kProbe, 4, Locality::kClustered).bytes());
+}
+
 TEST(Traffic, PageableMemoryIsReadTwiceAndWrittenOnceOnTheHost) {
   EXPECT_EQ(staged_copy(kBuild, 4).bytes(), 3 * host_copy(kBuild, 4).bytes());
 }
