@@ -6,7 +6,7 @@
 // In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no order
 // Needs    cursors[p], the next free place of partition p
-// Launch   count: as many blocks as are resident; pass: a block a tile, of kUnorderedThreads
+// Launch   count: as many blocks as are resident; pass: a block a tile, of the shape's threads
 // Moves    2 * (|key| + the columns' widths) a row; counting |key| a row (traffic::radix_unordered_pass)
 // Shared   two tiles of one column, 2 bytes and a bit a slot, 8 a digit; one atomic add a row
 //
@@ -98,20 +98,20 @@ __global__ void __launch_bounds__(kUnorderedCountThreads)
 }
 
 // Queues the copy of values [0, count) of a column to shared memory; values of 1 and 2 bytes are there at once.
-template <typename Value>
+template <int kThreads, typename Value>
 __device__ __forceinline__ void load_column(Value* stage, const Value* __restrict__ in,
                                             uint32_t count) {
   constexpr uint32_t kPerVector = 16 / sizeof(Value);
   uint32_t done = 0;
   if (reinterpret_cast<uintptr_t>(in) % 16 == 0) {
     uint32_t const vectors = count / kPerVector;
-    for (uint32_t i = threadIdx.x; i < vectors; i += kUnorderedThreads) {
+    for (uint32_t i = threadIdx.x; i < vectors; i += kThreads) {
       __pipeline_memcpy_async(reinterpret_cast<char*>(stage) + 16 * i,
                               reinterpret_cast<const char*>(in) + 16 * uint64_t{i}, 16);
     }
     done = vectors * kPerVector;
   }
-  for (uint32_t i = done + threadIdx.x; i < count; i += kUnorderedThreads) {
+  for (uint32_t i = done + threadIdx.x; i < count; i += kThreads) {
     if constexpr (sizeof(Value) < 4) {
       stage[i] = in[i];
     } else if constexpr (sizeof(Value) == 16) {
@@ -170,40 +170,45 @@ class DigitRanks {
   uint32_t likely_ = ~0U;
 };
 
-template <int kItems>
-constexpr uint32_t kUnorderedRows = kUnorderedThreads* kItems;
-constexpr uint32_t kUnorderedStageBytes = kUnorderedThreads * kUnorderedItems * 4;
+// Threads of a block, and rows of each: as many as 64 bytes of the widest column are.
+template <int kBlockThreads, int kThreadItems>
+struct UnorderedShape {
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr int kItems = kThreadItems;
+  static constexpr uint32_t kRows = kThreads * kItems;
+  static constexpr uint32_t kStageBytes = kThreads * kUnorderedItems * 4;
+};
 
 // Slots of a tile. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the
 // output ends: L2 takes parts of sectors at 50e9 a second on an H200, which is what a pass without this is bound by.
 constexpr uint32_t kSectorRows = 8;  // of 4 bytes
-template <int kItems>
+template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
-  return kUnorderedRows<kItems> + (2 * (kSectorRows - 1) << bits);
+  return Shape::kRows + (2 * (kSectorRows - 1) << bits);
 }
 // Shared memory of a pass: two stages, a row for each slot, a digit for each sector, and two numbers a digit.
-template <int kItems>
+template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
-  uint32_t const slots = (unordered_slots<kItems>(bits) + 63) / 64 * 64;
-  return 2 * kUnorderedStageBytes + slots * 2 + slots / kSectorRows * 2 + (8U << bits);
+  uint32_t const slots = (unordered_slots<Shape>(bits) + 63) / 64 * 64;
+  return 2 * Shape::kStageBytes + slots * 2 + slots / kSectorRows * 2 + (8U << bits);
 }
 
-// kItems: rows a thread; 64 bytes of the widest column.
-template <typename Key, int kItems>
-__global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
+template <typename Key, typename Shape>
+__global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shape::kThreads)
     radix_unordered_kernel(const __grid_constant__ UnorderedPass<Key> pass) {
-  constexpr uint32_t kRows = kUnorderedRows<kItems>;
+  constexpr uint32_t kRows = Shape::kRows;
+  constexpr int kItems = Shape::kItems;
+  constexpr int kThreads = Shape::kThreads;
   constexpr uint32_t kNoRow = 0xffffU;
-  using Scan = cub::BlockScan<uint32_t, kUnorderedThreads>;
+  using Scan = cub::BlockScan<uint32_t, kThreads>;
   __shared__ typename Scan::TempStorage scan_storage;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   uint32_t const digits = 1U << pass.bits;
-  uint32_t const most_slots = (unordered_slots<kItems>(pass.bits) + 63) / 64 * 64;
+  uint32_t const most_slots = (unordered_slots<Shape>(pass.bits) + 63) / 64 * 64;
   auto const stage_of = [](int32_t column) {  // keys are column -1
-    return dynamic_shared + ((column + 1) % 2) * kUnorderedStageBytes;
+    return dynamic_shared + ((column + 1) % 2) * Shape::kStageBytes;
   };
-  auto* const rows_of_slots =
-      reinterpret_cast<uint16_t*>(dynamic_shared + 2 * kUnorderedStageBytes);
+  auto* const rows_of_slots = reinterpret_cast<uint16_t*>(dynamic_shared + 2 * Shape::kStageBytes);
   auto* const digits_of_sectors = rows_of_slots + most_slots;
   auto* const counts = reinterpret_cast<uint32_t*>(digits_of_sectors + most_slots / kSectorRows);
   uint32_t* const places = counts + digits;  // of a digit's first slot, less that slot
@@ -220,18 +225,19 @@ __global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
     if (column < pass.column_count && pass.columns[column].in != nullptr) {
       with_moved_type(pass.columns[column].width, [&](auto zero) {
         using Value = decltype(zero);
-        load_column(reinterpret_cast<Value*>(stage_of(column)),
-                    static_cast<const Value*>(pass.columns[column].in) + tile.begin, tile.end);
+        load_column<kThreads>(reinterpret_cast<Value*>(stage_of(column)),
+                              static_cast<const Value*>(pass.columns[column].in) + tile.begin,
+                              tile.end);
       });
     }
     __pipeline_commit();
   };
   auto* const keys = reinterpret_cast<Key*>(stage_of(-1));
-  load_column(keys, pass.keys + tile.begin, tile.end);
+  load_column<kThreads>(keys, pass.keys + tile.begin, tile.end);
   __pipeline_commit();
   load(0);
-  for (uint32_t i = threadIdx.x; i < digits; i += kUnorderedThreads) counts[i] = 0;
-  for (uint32_t i = threadIdx.x; i < most_slots / 8; i += kUnorderedThreads) {
+  for (uint32_t i = threadIdx.x; i < digits; i += kThreads) counts[i] = 0;
+  for (uint32_t i = threadIdx.x; i < most_slots / 8; i += kThreads) {
     reinterpret_cast<uint4*>(rows_of_slots)[i] = {~0U, ~0U, ~0U, ~0U};
   }
   __pipeline_wait_prior(1);
@@ -242,7 +248,7 @@ __global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
   DigitRanks digit_ranks(counts);
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    uint32_t const row = item * kUnorderedThreads + threadIdx.x;
+    uint32_t const row = item * kThreads + threadIdx.x;
     bool const valid = row >= tile.skipped && row < tile.end;
     Key key = keys[row];
     if (pass.mixes) keys[row] = key = mix_key(key);
@@ -253,7 +259,7 @@ __global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
   __syncthreads();
 
   uint32_t slots = 0;
-  for (uint32_t base = 0; base < digits; base += kUnorderedThreads) {
+  for (uint32_t base = 0; base < digits; base += kThreads) {
     uint32_t const digit = base + threadIdx.x;
     uint32_t const count = digit < digits ? counts[digit] : 0;
     uint32_t place = 0;
@@ -280,14 +286,14 @@ __global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
     uint32_t const rank = ranks[item] & 0xffffU;
     if (rank == kNoRow) continue;
     rows_of_slots[counts[ranks[item] >> 16] + rank] =
-        static_cast<uint16_t>(item * kUnorderedThreads + threadIdx.x);
+        static_cast<uint16_t>(item * kThreads + threadIdx.x);
   }
   __syncthreads();
 
   // Calls write(row of the tile, place) for the thread's slots.
   auto const each_slot = [&](auto write) {
 #pragma unroll 4
-    for (uint32_t slot = threadIdx.x; slot < slots; slot += kUnorderedThreads) {
+    for (uint32_t slot = threadIdx.x; slot < slots; slot += kThreads) {
       uint32_t const row = rows_of_slots[slot];
       if (row != kNoRow) write(row, places[digits_of_sectors[slot / kSectorRows]] + slot);
     }
@@ -307,7 +313,7 @@ __global__ void __launch_bounds__(kUnorderedThreads, kUnorderedBlocksPerSm)
     with_moved_type(moved.width, [&](auto zero) {
       using Value = decltype(zero);
       // A tile has fewer rows where a column is wide, so that a stage holds it.
-      if constexpr (sizeof(Value) * kRows <= kUnorderedStageBytes) {
+      if constexpr (sizeof(Value) * kRows <= Shape::kStageBytes) {
         auto const* const stage = reinterpret_cast<const Value*>(stage_of(column));
         auto* const out = static_cast<Value*>(moved.out);
         each_slot([&](uint32_t row, uint32_t place) { out[place] = stage[row]; });

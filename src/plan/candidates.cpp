@@ -234,6 +234,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
   const Named named = named_in(options, device);
   const Side build_side = build_side_of(request);
   const SideStatistics& build = build_side == Side::kLeft ? request.left : request.right;
+  const SideStatistics& probe = build_side == Side::kLeft ? request.right : request.left;
   const Transfer transfer = transfer_of(request, device);
 
   const auto complete = [&](std::vector<JoinPlan> plans) {
@@ -246,7 +247,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
         const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
                                               : 2 * most_bits_per_pass(plan.transform);
         const int32_t bits = plan.gather == Gather::kCarried
-                                 ? carried_bits_for(build.rows, build.key_width)
+                                 ? carried_bits_for(build.rows, probe.rows, build.key_width)
                                  : radix_bits_for(build.rows, build.key_width);
         plan.radix_bits = std::clamp(bits, std::max(plan.passes, 1), most);
       }

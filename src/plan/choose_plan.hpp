@@ -113,7 +113,7 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
 // Partitions small enough that a build partition fits the shared-memory table: log2.
 int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
 // The same for gather=carried.
-int32_t carried_bits_for(int64_t build_rows, int32_t key_width);
+int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_width);
 
 // How the executors sample keys, and sample_from_counts, which turns a sample into
 // SampleStatistics: see key_sample.hpp.

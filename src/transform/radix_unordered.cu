@@ -2,7 +2,6 @@
 #include "src/transform/radix_unordered.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/transform/radix_unordered.cuh"
 #include "src/base/device.hpp"
@@ -44,21 +43,21 @@ void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t 
   check(cudaGetLastError(), "counting rows of partitions");
 }
 
-template <typename Key, int kItems>
+template <typename Key, typename Shape>
 void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, unsigned tiles) {
   context.check_cancelled();
-  auto const kernel = kernels::radix_unordered_kernel<Key, kItems>;
-  uint32_t const shared = kernels::unordered_shared_bytes<kItems>(pass.bits);
+  auto const kernel = kernels::radix_unordered_kernel<Key, Shape>;
+  uint32_t const shared = kernels::unordered_shared_bytes<Shape>(pass.bits);
   allow_shared(kernel, shared);
-  kernel<<<tiles, kernels::kUnorderedThreads, shared, stream_of(context)>>>(pass);
+  kernel<<<tiles, Shape::kThreads, shared, stream_of(context)>>>(pass);
   check(cudaGetLastError(), "moving rows to their partitions");
 }
 
-template <typename Key, int kItems>
+template <typename Key, typename Shape>
 void partition(base::Context& context, const PreparedKeys& keys,
                std::span<const PreparedColumn> columns, const Order& order, UnorderedRows* moved) {
   base::Pool& pool = *context.device_pool;
-  constexpr uint32_t kTile = kernels::kUnorderedRows<kItems>;
+  constexpr uint32_t kTile = Shape::kRows;
   int32_t const radix_bits = order.bits.end;
   bool const twice = order.passes == 2;
   PassBits const upper = first_pass(order);
@@ -98,7 +97,7 @@ void partition(base::Context& context, const PreparedKeys& keys,
   for (size_t i = 0; i < columns.size(); ++i) {
     pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width};
   }
-  if (!twice) return run_pass<Key, kItems>(context, pass, base::grid_of(keys.rows, kTile));
+  if (!twice) return run_pass<Key, Shape>(context, pass, base::grid_of(keys.rows, kTile));
 
   unsigned const max_tiles = base::grid_of(
       uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
@@ -122,22 +121,30 @@ void partition(base::Context& context, const PreparedKeys& keys,
     pass.columns[i].out = between[i].data();
     second.columns[i].in = between[i].data();
   }
-  run_pass<Key, kItems>(context, pass, base::grid_of(keys.rows, kTile));
+  run_pass<Key, Shape>(context, pass, base::grid_of(keys.rows, kTile));
   second.keys = keys_between.as<Key>();
   second.shift = lower.shift;
   second.bits = lower.bits;
   second.mixes = false;
   second.tiles = tiles.as<kernels::UnorderedTile>();
-  run_pass<Key, kItems>(context, second, max_tiles);
+  run_pass<Key, Shape>(context, second, max_tiles);
 }
 
 // A tile of fewer rows where a value is wider, so that one column of it fits a stage.
-template <typename Function>
-auto with_items(int32_t widest, Function function) {
+template <int kThreads, typename Function>
+void with_items(int32_t widest, Function function) {
   constexpr int kItems = kernels::kUnorderedItems;
-  if (widest <= 4) return function(std::integral_constant<int, kItems>{});
-  if (widest <= 8) return function(std::integral_constant<int, kItems / 2>{});
-  return function(std::integral_constant<int, kItems / 4>{});
+  if (widest <= 4) return function(kernels::UnorderedShape<kThreads, kItems>{});
+  if (widest <= 8) return function(kernels::UnorderedShape<kThreads, kItems / 2>{});
+  return function(kernels::UnorderedShape<kThreads, kItems / 4>{});
+}
+
+template <typename Function>
+void with_shape(int32_t row_width, int32_t widest, int32_t pass_bits, Function function) {
+  bool const wide =
+      row_width >= kernels::kUnorderedWideRow && pass_bits <= kernels::kUnorderedWideBits;
+  if (wide) return with_items<kernels::kUnorderedThreadsWide>(widest, function);
+  return with_items<kernels::kUnorderedThreads>(widest, function);
 }
 
 }  // namespace
@@ -150,6 +157,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
   base::Pool& pool = *context.device_pool;
   UnorderedRows moved;
   int32_t widest = keys.key_width;
+  int32_t row_width = keys.key_width;
   moved.keys = pool.allocate(Memory::kDevice,
                              base::checked_bytes(keys.rows, static_cast<uint64_t>(keys.key_width)),
                              "transformed keys");
@@ -158,6 +166,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
         Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
         "a transformed column"));
     widest = std::max(widest, column.width);
+    row_width += column.width;
   }
   uint64_t const bounds = (uint64_t{1} << order.bits.end) + 1;
   moved.offsets = pool.allocate_rows<uint32_t>(Memory::kDevice, bounds, "partition offsets");
@@ -167,10 +176,11 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
     return moved;
   }
   base::with_key_type(keys.key_width, [&](auto key) {
-    with_items(widest, [&](auto items) {
+    with_shape(row_width, widest, first_pass(order).bits, [&](auto shape) {
       using Key = decltype(key);
-      if constexpr (sizeof(Key) * decltype(items)::value <= 4 * kernels::kUnorderedItems) {
-        partition<Key, decltype(items)::value>(context, keys, columns, order, &moved);
+      using Shape = decltype(shape);
+      if constexpr (sizeof(Key) * Shape::kItems <= 4 * kernels::kUnorderedItems) {
+        partition<Key, Shape>(context, keys, columns, order, &moved);
       }
     });
   });

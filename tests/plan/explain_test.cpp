@@ -34,9 +34,9 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
     expect_line(text, other);
   }
   expect_line(text,
-              "transform=radix_unordered(16) skew=work_units match=co_partitions "
+              "transform=radix_unordered(15) skew=work_units match=co_partitions "
               "output=block_chunks gather=carried\n");
-  expect_line(text, "stages of PHJ-CARRIED\n  transform    radix_unordered(16) ");
+  expect_line(text, "stages of PHJ-CARRIED\n  transform    radix_unordered(15) ");
   expect_line(text, "why\n  PHJ-CARRIED saves ");
   expect_line(text, " against PHJ-OM, most of it in materialize (none against ");
 }
