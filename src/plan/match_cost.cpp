@@ -204,7 +204,9 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
   if (heavy_build > kPartitionRoom) seconds += kPartitionRoom * kRoundSeconds;
-  return {moved, seconds, 5};
+  // Units are counted and summed; the chunks' tails are sorted, summed and filled.
+  constexpr int32_t kLaunches = 11;
+  return {moved, seconds, kLaunches};
 }
 
 Traffic merge_traffic(const JoinPlan& plan, const JoinShape& shape, bool row_ids) {
