@@ -72,7 +72,7 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
   uint32_t const probe_end = __shfl_sync(0xffffffffU, offset, 3);
   if (lane == 0) {
     unsigned long long const within = number - before;
-    uint32_t const chunks = (build_end - build + kCarriedBuildRows - 1) / kCarriedBuildRows;
+    uint32_t const chunks = parts_of(build_end - build, kCarriedBuildRows);
     uint32_t const divisor = max(chunks, 1U);
     uint32_t const skipped_build = static_cast<uint32_t>(within % divisor) * kCarriedBuildRows;
     uint32_t const skipped_probe = static_cast<uint32_t>(within / divisor) * kCarriedProbeRows;
@@ -266,7 +266,8 @@ __device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
   constexpr uint32_t kAll = 0xffffffffU;
   CarriedBatch<Key, kItems> batch;
   find_batch(join, unit, shared.groups, first, batch);
-  if (shared.is_full) {
+  // Another warp may find so between the reads of two lanes.
+  if (__any_sync(kAll, shared.is_full)) {
     uint32_t const matches = __reduce_add_sync(kAll, batch.count);
     if (threadIdx.x % 32 == 0 && matches != 0) {
       atomicAdd(&join.counters->missed, static_cast<unsigned long long>(matches));
@@ -284,8 +285,7 @@ __device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
                                         batch.rows.probe[item]);
     }
   } else {
-    // Of the lane's rows not yet written: a lane with one match in all has it in the first round.
-    bool more = true;
+    bool more = batch.count != 0;
 #pragma unroll 1
     while (__any_sync(kAll, more)) {
       write_next_matches<kWords>(join, shared, unit.build_first, batch);
@@ -305,7 +305,6 @@ __device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
   }
 }
 
-// kItems: probe rows of a lane at a time.
 template <typename Key, bool kWords, bool kDeals>
 __global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(Key), kDeals))
     carried_columns_kernel(const __grid_constant__ CarriedJoin<Key> join) {
