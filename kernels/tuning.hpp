@@ -96,8 +96,7 @@ constexpr int kBucketMostBits = 12;
 // rows of 8, 12, 20 and 24 bytes: 3.7, 5.1, 8.5 and 10.2 ms with the smaller, 4.2, 5.4, 7.8 and 8.2 ms with the larger.
 constexpr int kUnorderedThreads = 512;
 constexpr int kUnorderedThreadsWide = 1024;
-constexpr int kUnorderedWideRow = 16;   // bytes
-constexpr int kUnorderedWideBits = 10;  // of a pass at most: a tile's slots must fit shared memory
+constexpr int kUnorderedWideRow = 16;  // bytes
 constexpr int kUnorderedThreadsPerSm = 1024;
 constexpr int kUnorderedItems = 16;  // rows a thread where no column is wider than 4 bytes
 constexpr int kUnorderedCountThreads = 1024;

@@ -151,6 +151,12 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
   return rows + (kBucketRows << plan.radix_bits) < int64_t{UINT32_MAX};
 }
 
+// The unordered partitioning counts all its partitions in a block's shared memory, 2 bytes each.
+bool fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan) {
+  const uint64_t most = facts.shared_bytes_per_block;
+  return most == 0 || uint64_t{2} << plan.radix_bits <= most;
+}
+
 // Work units are how partitions are joined unless something else is named, and chunks of blocks are how a match writes columns: for
 // pairs they need a sort of their tails and save less than that.
 void drop_unusual(const Named& named, std::vector<JoinPlan>* plans) {
@@ -255,7 +261,9 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
     std::erase_if(plans, [&](const JoinPlan& plan) {
       if (why_illegal(plan, request.key_count)) return true;
       const bool chains = plan.transform == Transform::kBucketChains;
-      return chains && !named.transform && !fits_buckets(request, plan);
+      const bool unordered = plan.transform == Transform::kRadixUnordered;
+      if (named.transform) return false;
+      return (chains && !fits_buckets(request, plan)) || (unordered && !fits_counters(facts, plan));
     });
     return plans;
   };

@@ -139,10 +139,20 @@ void with_items(int32_t widest, Function function) {
   return function(kernels::UnorderedShape<kThreads, kItems / 4>{});
 }
 
+// Whether blocks of so many threads have their shared memory; what CUB's scan takes is little beside a stage's.
+template <int kThreads>
+bool fits(const base::Context& context, int32_t pass_bits) {
+  constexpr uint32_t kScanBytes = 6144;
+  using Shape = kernels::UnorderedShape<kThreads, kernels::kUnorderedItems>;
+  return kernels::unordered_shared_bytes<Shape>(pass_bits) + kScanBytes <=
+         context.facts.shared_bytes_per_block;
+}
+
 template <typename Function>
-void with_shape(int32_t row_width, int32_t widest, int32_t pass_bits, Function function) {
-  bool const wide =
-      row_width >= kernels::kUnorderedWideRow && pass_bits <= kernels::kUnorderedWideBits;
+void with_shape(const base::Context& context, int32_t row_width, int32_t widest, int32_t pass_bits,
+                Function function) {
+  bool const wide = row_width >= kernels::kUnorderedWideRow &&
+                    fits<kernels::kUnorderedThreadsWide>(context, pass_bits);
   if (wide) return with_items<kernels::kUnorderedThreadsWide>(widest, function);
   return with_items<kernels::kUnorderedThreads>(widest, function);
 }
@@ -150,7 +160,11 @@ void with_shape(int32_t row_width, int32_t widest, int32_t pass_bits, Function f
 }  // namespace
 
 UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
-                              std::span<const PreparedColumn> columns, const Order& order) {
+                              std::span<const PreparedColumn> columns, const Order& wanted) {
+  // Devices with less shared memory than the planner's rule is made for take two passes earlier.
+  Order order = wanted;
+  bool const one_fits = fits<kernels::kUnorderedThreads>(context, order.bits.end);
+  if (order.passes == 1 && !one_fits && order.bits.end > 1) order.passes = 2;
   if (columns.size() > kernels::kMovedColumns) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to move at once", columns.size());
   }
@@ -176,7 +190,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
     return moved;
   }
   base::with_key_type(keys.key_width, [&](auto key) {
-    with_shape(row_width, widest, first_pass(order).bits, [&](auto shape) {
+    with_shape(context, row_width, widest, first_pass(order).bits, [&](auto shape) {
       using Key = decltype(key);
       using Shape = decltype(shape);
       if constexpr (sizeof(Key) * Shape::kItems <= 4 * kernels::kUnorderedItems) {

@@ -348,6 +348,17 @@ TEST(ChoosePlan, HostInputsAreCopiedByCudaPlansOnly) {
   EXPECT_EQ(choose_plan(request, {}, base::cpu_facts(8), 0).plan.transfer, Transfer::kNone);
 }
 
+TEST(ChoosePlan, CountersOfUnorderedPartitionsFitSharedMemory) {
+  const PlanRequest request = request_of(1 << 28, 1 << 28, 1);
+  base::DeviceFacts facts = h200();
+  const auto transform = [&] {
+    return choose_plan(request, SampleStatistics(), facts, 0).plan.transform;
+  };
+  EXPECT_EQ(transform(), Transform::kRadixUnordered);
+  facts.shared_bytes_per_block = 99 << 10;
+  EXPECT_NE(transform(), Transform::kRadixUnordered);
+}
+
 TEST(ChoosePlan, ExpectedRowsFollowTheSampleWithALittleRoom) {
   const PlanRequest request = request_of(kRows27, kRows27, 1);
   const auto expected = [&](const SampleStatistics& sample) {
