@@ -11,7 +11,7 @@
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/wide.hpp"
+#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
@@ -79,23 +79,8 @@ __device__ __forceinline__ void write_carried_rows(const Join& join, const Rows&
       }
       continue;
     }
-    switch (kWords ? 4 : column.width) {
-      case 1:
-        write_carried<uint8_t>(column, rows);
-        break;
-      case 2:
-        write_carried<uint16_t>(column, rows);
-        break;
-      case 4:
-        write_carried<uint32_t>(column, rows);
-        break;
-      case 8:
-        write_carried<uint64_t>(column, rows);
-        break;
-      default:
-        write_carried<Wide>(column, rows);
-        break;
-    }
+    with_value_type(kWords ? 4 : column.width,
+                    [&](auto zero) { write_carried<decltype(zero)>(column, rows); });
   }
 }
 

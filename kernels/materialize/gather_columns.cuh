@@ -13,7 +13,7 @@
 
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/wide.hpp"
+#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
@@ -99,23 +99,9 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
   for (int i = 0; i < args.column_count; ++i) {
     GatherColumn const& column = args.columns[i];
-    switch (column.width) {
-      case 1:
-        gather_values<uint8_t>(column, rows, tile, args.pairs);
-        break;
-      case 2:
-        gather_values<uint16_t>(column, rows, tile, args.pairs);
-        break;
-      case 4:
-        gather_values<uint32_t>(column, rows, tile, args.pairs);
-        break;
-      case 8:
-        gather_values<uint64_t>(column, rows, tile, args.pairs);
-        break;
-      default:
-        gather_values<Wide>(column, rows, tile, args.pairs);
-        break;
-    }
+    with_value_type(column.width, [&](auto zero) {
+      gather_values<decltype(zero)>(column, rows, tile, args.pairs);
+    });
     if (column.target_validity != nullptr) gather_validity(column, rows, tile, args.pairs);
   }
 }

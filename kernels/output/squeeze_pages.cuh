@@ -16,15 +16,9 @@
 
 #include "kernels/output/squeeze_pages.hpp"
 #include "kernels/tuning.hpp"
-#include "kernels/wide.hpp"
+#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
-
-template <typename Value>
-__device__ __forceinline__ void move_value(void* data, unsigned long long target,
-                                           unsigned long long source) {
-  static_cast<Value*>(data)[target] = static_cast<const Value*>(data)[source];
-}
 
 // lengths[count + 1]: empty places of each page that is partly filled, and 0, for their sum.
 __global__ void __launch_bounds__(kStreamThreads)
@@ -68,23 +62,10 @@ __global__ void __launch_bounds__(kStreamThreads)
   unsigned long long const source = rank + holes_before[pages_before];
   for (int32_t i = 0; i < columns.count; ++i) {
     SqueezedColumn const& column = columns.columns[i];
-    switch (column.width) {
-      case 1:
-        move_value<uint8_t>(column.data, target, source);
-        break;
-      case 2:
-        move_value<uint16_t>(column.data, target, source);
-        break;
-      case 4:
-        move_value<uint32_t>(column.data, target, source);
-        break;
-      case 8:
-        move_value<uint64_t>(column.data, target, source);
-        break;
-      default:
-        move_value<Wide>(column.data, target, source);
-        break;
-    }
+    with_value_type(column.width, [&](auto zero) {
+      auto* const values = static_cast<decltype(zero)*>(column.data);
+      values[target] = values[source];
+    });
   }
 }
 

@@ -23,7 +23,7 @@
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/transform/partition_sums.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/wide.hpp"
+#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
@@ -123,23 +123,6 @@ __device__ __forceinline__ void load_column(Value* stage, const Value* __restric
   }
 }
 
-// Calls a function of a value of the column's type.
-template <typename Function>
-__device__ __forceinline__ void with_moved_type(int32_t width, Function function) {
-  switch (width) {
-    case 1:
-      return function(uint8_t{});
-    case 2:
-      return function(uint16_t{});
-    case 4:
-      return function(uint32_t{});
-    case 8:
-      return function(uint64_t{});
-    default:
-      return function(Wide{});
-  }
-}
-
 // One more row of a digit. Lanes with the digit that many had before add theirs at once: skew would make them wait for each other.
 class DigitRanks {
  public:
@@ -223,7 +206,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   }
   auto const load = [&](int32_t column) {
     if (column < pass.column_count && pass.columns[column].in != nullptr) {
-      with_moved_type(pass.columns[column].width, [&](auto zero) {
+      with_value_type(pass.columns[column].width, [&](auto zero) {
         using Value = decltype(zero);
         load_column<kThreads>(reinterpret_cast<Value*>(stage_of(column)),
                               static_cast<const Value*>(pass.columns[column].in) + tile.begin,
@@ -310,7 +293,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
       each_slot([&](uint32_t row, uint32_t place) { out[place] = tile.begin + row; });
       continue;
     }
-    with_moved_type(moved.width, [&](auto zero) {
+    with_value_type(moved.width, [&](auto zero) {
       using Value = decltype(zero);
       // A tile has fewer rows where a column is wide, so that a stage holds it.
       if constexpr (sizeof(Value) * kRows <= Shape::kStageBytes) {

@@ -7,11 +7,10 @@
 #include "kernels/transform/histogram_block.cuh"
 #include "kernels/transform/histogram_thread.cuh"
 #include "kernels/transform/histogram_warp.cuh"
-#include "kernels/wide.hpp"
+#include "kernels/value_type.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/transform/partitioning.hpp"
-#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -207,7 +206,7 @@ Transformed histogram_partition(base::Context& context, const PreparedKeys& keys
       "a transformed column");
   if (keys.rows == 0) return result;
   base::with_key_type(keys.key_width, [&](auto key) {
-    with_value_type(column.width, [&](auto value) {
+    kernels::with_value_type(column.width, [&](auto value) {
       using Key = decltype(key);
       using Value = decltype(value);
       partition(context, order, keys.rows,

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "kernels/transform/merge_sort.cuh"
+#include "kernels/value_type.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/traffic.hpp"
-#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -88,7 +88,7 @@ Transformed merge_sorted(base::Context& context, const PreparedKeys& keys,
                          const PreparedColumn& column) {
   if (keys.rows == 0) return {};
   return base::with_key_type(keys.key_width, [&](auto key) {
-    return with_value_type(column.width, [&](auto value) {
+    return kernels::with_value_type(column.width, [&](auto value) {
       return merge_sorted_as<decltype(key), decltype(value)>(context, keys, column);
     });
   });

@@ -6,11 +6,11 @@
 #include "kernels/transform/partition_offsets.cuh"
 #include "kernels/transform/prepare_rows.cuh"
 #include "kernels/transform/varying_bits.cuh"
+#include "kernels/value_type.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/columns/column.hpp"
 #include "src/transform/transform.hpp"
-#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -151,7 +151,7 @@ PreparedColumn prepare_values(base::Context& context, const PreparedKeys& keys,
       Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
       "prepared payload");
   prepared.data = prepared.copy.data();
-  with_value_type(column.width, [&](auto zero) {
+  kernels::with_value_type(column.width, [&](auto zero) {
     launch_prepare<decltype(zero), false>(context, column.data, keys.source_rows, keys.rows,
                                           prepared.copy.data(), nullptr);
   });

@@ -9,9 +9,9 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#include "kernels/value_type.cuh"
 #include "src/base/device.hpp"
 #include "src/transform/transform.hpp"
-#include "src/transform/value_type.hpp"
 
 namespace gpujoin::transform {
 
@@ -39,7 +39,7 @@ void radix_order_of(base::Context& context, const Key* keys, Key* keys_out, cons
 template <typename Key>
 void radix_order(base::Context& context, const Key* keys, Key* keys_out, const void* values,
                  void* values_out, int32_t value_width, uint32_t rows, KeyBits bits) {
-  with_value_type(value_width, [&](auto value) {
+  kernels::with_value_type(value_width, [&](auto value) {
     radix_order_of<Key, decltype(value)>(context, keys, keys_out, values, values_out, rows, bits);
   });
 }

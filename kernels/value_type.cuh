@@ -1,0 +1,32 @@
+// value_type.cuh: from a column's width to the type that kernels move.
+#pragma once
+
+#include <cstdint>
+
+namespace gpujoin::kernels {
+
+// A value of 16 bytes, of which the caller promises alignment to 8 only.
+struct Wide {
+  uint64_t low;
+  uint64_t high;
+};
+
+// Calls a function of a value of the type: 1, 2, 4, 8 or 16 bytes. The function says whether that is on the host or on the device.
+#pragma nv_exec_check_disable
+template <typename Function>
+__host__ __device__ __forceinline__ auto with_value_type(int32_t width, Function function) {
+  switch (width) {
+    case 1:
+      return function(uint8_t{});
+    case 2:
+      return function(uint16_t{});
+    case 4:
+      return function(uint32_t{});
+    case 8:
+      return function(uint64_t{});
+    default:
+      return function(Wide{});
+  }
+}
+
+}  // namespace gpujoin::kernels
