@@ -86,21 +86,11 @@ __global__ void __launch_bounds__(kStreamThreads)
     tiles[tile] = {0, 0, tile, 1};  // counters of its own, all zero
     return;
   }
-  // The last partition with no more tiles before it: one without tiles is followed by one that begins at the same tile.
-  uint32_t low = 0;
-  uint32_t high = partitions;
-  while (high - low > 1) {
-    uint32_t const middle = low + (high - low) / 2;
-    if (tiles_before[middle] <= tile) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  uint32_t const first_tile = tiles_before[low];
-  uint32_t const first_row = offsets[low] + (tile - first_tile) * tile_rows;
-  tiles[tile] = {first_row, min(tile_rows, offsets[low + 1] - first_row), first_tile,
-                 tiles_before[low + 1] - first_tile};
+  uint32_t const partition = holder_of(tiles_before, partitions, tile);
+  uint32_t const first_tile = tiles_before[partition];
+  uint32_t const first_row = offsets[partition] + (tile - first_tile) * tile_rows;
+  tiles[tile] = {first_row, min(tile_rows, offsets[partition + 1] - first_row), first_tile,
+                 tiles_before[partition + 1] - first_tile};
 }
 
 }  // namespace gpujoin::kernels

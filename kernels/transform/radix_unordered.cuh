@@ -350,22 +350,12 @@ __global__ void __launch_bounds__(kStreamThreads)
     tiles[tile] = {0, 0, 0, 0};
     return;
   }
-  // The last segment with no more tiles before it: one without tiles is followed by one that begins at the same tile.
-  uint32_t low = 0;
-  uint32_t high = segments;
-  while (high - low > 1) {
-    uint32_t const middle = low + (high - low) / 2;
-    if (tiles_before[middle] <= tile) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  uint32_t const first = offsets[low << segment_bits];
+  uint32_t const segment = holder_of(tiles_before, segments, tile);
+  uint32_t const first = offsets[segment << segment_bits];
   uint32_t const begin =
-      first / kUnorderedAlign * kUnorderedAlign + (tile - tiles_before[low]) * tile_rows;
-  uint32_t const end = offsets[(low + 1) << segment_bits];
-  tiles[tile] = {begin, begin < first ? first - begin : 0, min(end - begin, tile_rows), low};
+      first / kUnorderedAlign * kUnorderedAlign + (tile - tiles_before[segment]) * tile_rows;
+  uint32_t const end = offsets[(segment + 1) << segment_bits];
+  tiles[tile] = {begin, begin < first ? first - begin : 0, min(end - begin, tile_rows), segment};
 }
 
 }  // namespace gpujoin::kernels
