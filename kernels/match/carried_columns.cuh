@@ -4,7 +4,7 @@
 //          none is read again, and nothing is gathered (Wu et al. 2024 gather in section 4.3)
 // In       mixed keys of both sides, contiguous partitions; columns in the order of the keys
 // Out      target[] of each column, in chunks; rows in any order
-// Needs    unit_ends, the inclusive sum of what count_carried_units_kernel counts
+// Needs    unit_ends, the inclusive sums of CarriedUnits
 // Launch   as many blocks of kCarriedThreads as are resident
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
 // Shared   carried_groups.cuh; a warp takes kItems * 32 probe rows at a time, and warps wait for each other only where groups are built
@@ -24,18 +24,13 @@
 
 namespace gpujoin::kernels {
 
-// Work units of each partition, one at least; inclusive sums of them are the unit ends.
-__global__ void __launch_bounds__(kStreamThreads)
-    count_carried_units_kernel(const uint32_t* __restrict__ build_offsets,
-                               const uint32_t* __restrict__ probe_offsets, uint32_t partitions,
-                               unsigned long long* __restrict__ units) {
-  uint32_t const i = blockIdx.x * kStreamThreads + threadIdx.x;
-  if (i >= partitions) return;
-  unsigned long long const builds = build_offsets[i + 1] - build_offsets[i];
-  unsigned long long const probes = probe_offsets[i + 1] - probe_offsets[i];
-  units[i] = max((builds + kCarriedBuildRows - 1) / kCarriedBuildRows, 1ULL) *
-             max((probes + kCarriedProbeRows - 1) / kCarriedProbeRows, 1ULL);
-}
+// Units of a partition, for count_units.cuh: one at least, so that where none is cut unit and partition have the same number.
+struct CarriedUnits {
+  __device__ unsigned long long operator()(uint64_t build_rows, uint64_t probe_rows) const {
+    return max((build_rows + kCarriedBuildRows - 1) / kCarriedBuildRows, uint64_t{1}) *
+           max((probe_rows + kCarriedProbeRows - 1) / kCarriedProbeRows, uint64_t{1});
+  }
+};
 
 // Rows of a unit: a chunk of a partition's build rows with a chunk of its probe rows.
 struct CarriedUnit {
@@ -164,12 +159,7 @@ __device__ __forceinline__ void write_all_matches(const CarriedJoin<Key>& join,
                           build_first, __shfl_sync(kAll, probe_row, owner));
   }
   if (scans) own.count = 0;
-  uint32_t end = own.count;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const before = __shfl_up_sync(kAll, end, step);
-    if (lane >= static_cast<uint32_t>(step)) end += before;
-  }
+  uint32_t const end = warp_inclusive_sum(own.count);
   uint32_t const total = __shfl_sync(kAll, end, 31);
   CarriedRows<Key, kItems> rows;
 #pragma unroll 1

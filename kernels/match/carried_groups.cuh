@@ -43,10 +43,20 @@ __device__ __forceinline__ uint32_t carried_bucket(Key key, int32_t radix_bits) 
   return static_cast<uint32_t>(key >> radix_bits) & (kCarriedBuckets - 1);
 }
 
+// Of the lanes up to this one. All lanes of a warp.
+__device__ __forceinline__ uint32_t warp_inclusive_sum(uint32_t number) {
+  uint32_t const lane = threadIdx.x % 32;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    uint32_t const before = __shfl_up_sync(0xffffffffU, number, step);
+    if (lane >= static_cast<uint32_t>(step)) number += before;
+  }
+  return number;
+}
+
 // Counts become starts: exclusive sums over the buckets, in place. All threads.
 template <typename Key>
 __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
-  constexpr uint32_t kAll = 0xffffffffU;
   constexpr int kWords = kCarriedBuckets / 2 / kCarriedThreads;
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const warp = threadIdx.x / 32;
@@ -58,12 +68,7 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
     counts[i] = words[i];
     own += (counts[i] & 0xffffU) + (counts[i] >> 16);
   }
-  uint32_t sum = own;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const before = __shfl_up_sync(kAll, sum, step);
-    if (lane >= static_cast<uint32_t>(step)) sum += before;
-  }
+  uint32_t const sum = warp_inclusive_sum(own);
   if (lane == 31) groups.warp_sums[warp] = sum;
   block_sync();
   uint32_t start = sum - own;

@@ -1,6 +1,7 @@
-// launch.hpp: grid sizes that cannot overflow, and the check after a launch.
+// launch.hpp: grid sizes that cannot overflow, and what a launch has to ask for first.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/base/device.hpp"
@@ -16,6 +17,26 @@ inline unsigned grid_of(uint64_t rows, uint64_t tile) {
          static_cast<unsigned long long>(rows));
   }
   return static_cast<unsigned>(blocks);
+}
+
+// Lets a kernel have more dynamic shared memory than the 48 KB that need no asking.
+template <typename... Args>
+void allow_shared(void (*kernel)(Args...), uint64_t bytes, const char* asking) {
+  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        asking);
+}
+
+// How many blocks run at a time on all multiprocessors, with dynamic shared memory that is allowed here.
+template <typename... Args>
+uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
+                         uint64_t shared_bytes, const char* asking) {
+  allow_shared(kernel, shared_bytes, asking);
+  int of_one = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &of_one, reinterpret_cast<const void*>(kernel), threads, shared_bytes),
+        asking);
+  return static_cast<uint32_t>(context.facts.sm_count * std::max(of_one, 1));
 }
 
 // Calls a function of its argument's key type: uint32_t or uint64_t for key_width 4 or 8.

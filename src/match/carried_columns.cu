@@ -1,14 +1,13 @@
 // carried_columns.cu: host side of the join that writes output columns: room, launch, and holes squeezed out.
 #include "src/match/carried_columns.hpp"
 
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 
 #include "kernels/match/carried_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/status.hpp"
+#include "src/match/unit_sums.cuh"
 #include "src/output/squeeze_pages.hpp"
 
 namespace gpujoin::match {
@@ -19,24 +18,10 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-base::Buffer sum_units(base::Context& context, const CarriedSide& build, const CarriedSide& probe,
-                       uint32_t partitions) {
-  base::Pool& pool = *context.device_pool;
-  cudaStream_t const stream = stream_of(context);
-  base::Buffer units =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, partitions, "work units");
-  auto* const ends = units.as<unsigned long long>();
-  kernels::count_carried_units_kernel<<<base::grid_of(partitions, kernels::kStreamThreads),
-                                        kernels::kStreamThreads, 0, stream>>>(
-      build.offsets, probe.offsets, partitions, ends);
-  check(cudaGetLastError(), "counting work units");
-  size_t bytes = 0;
-  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, ends, ends, partitions, stream),
-        "sizing the sum of work units");
-  base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "scan storage");
-  check(cub::DeviceScan::InclusiveSum(storage.data(), bytes, ends, ends, partitions, stream),
-        "summing work units");
-  return units;
+kernels::PartitionView view_of(const CarriedSide& side) {
+  kernels::PartitionView view{};
+  view.offsets = side.offsets;
+  return view;
 }
 
 // Memory of all output columns, for the same number of rows.
@@ -88,20 +73,19 @@ class Room {
 template <typename Key>
 struct Launch {
   void (*kernel)(kernels::CarriedJoin<Key>);
-  uint32_t resident_blocks;
+  uint32_t blocks;
+  // Of these blocks each leaves a chunk partly empty.
+  uint64_t spare_places() const { return uint64_t{blocks} * kernels::kCarriedChunk; }
 };
 
-template <typename Key>
-Launch<Key> launch_of(const base::Context& context, void (*kernel)(kernels::CarriedJoin<Key>)) {
-  constexpr size_t kShared = sizeof(kernels::CarriedShared<Key>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(kShared)),
-        "asking for shared memory of the join of partitions");
-  int blocks_per_sm = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, kernel,
-                                                      kernels::kCarriedThreads, kShared),
-        "asking for the occupancy of the join of partitions");
-  return {kernel, static_cast<uint32_t>(context.facts.sm_count * std::max(blocks_per_sm, 1))};
+template <typename Key, bool kWords>
+Launch<Key> make_launch(const base::Context& context, bool deals, uint64_t likely_units) {
+  auto const kernel = deals ? kernels::carried_columns_kernel<Key, kWords, true>
+                            : kernels::carried_columns_kernel<Key, kWords, false>;
+  uint32_t const resident = base::resident_blocks(
+      context, kernel, kernels::kCarriedThreads, sizeof(kernels::CarriedShared<Key>),
+      "asking for shared memory of the join of partitions");
+  return {kernel, static_cast<uint32_t>(std::min<uint64_t>(resident, likely_units))};
 }
 
 uint64_t whole_chunks(uint64_t rows) {
@@ -113,24 +97,24 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
   base::Pool& pool = *context.device_pool;
   uint32_t const partitions = 1U << plan.radix_bits;
-  base::Buffer const unit_ends = sum_units(context, build, probe, partitions);
+  base::Buffer const unit_ends =
+      sum_units(context, view_of(build), view_of(probe), partitions, kernels::CarriedUnits{});
 
-  Launch<Key> const rounds =
-      launch_of(context, kernels::carried_columns_kernel<Key, kWords, false>);
-  Launch<Key> const deals = launch_of(context, kernels::carried_columns_kernel<Key, kWords, true>);
   uint64_t const likely_units = partitions + uint64_t{probe.rows} / kernels::kCarriedProbeRows +
                                 uint64_t{build.rows} / kernels::kCarriedBuildRows;
-  auto const blocks = static_cast<uint32_t>(
-      std::min<uint64_t>(std::max(rounds.resident_blocks, deals.resident_blocks), likely_units));
+  // With as many matches a row rounds that write one of each are slower than dealing them: a lane that has none left waits for the
+  // others. H200, 72M x 72M rows, 12.5 matches a row: 9 ms in rounds, 10.9 dealt; one key with 1e6 rows met by 100: 24 and 8.
+  constexpr uint64_t kDealtMatches = 32;
+  auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
+  auto launch =
+      make_launch<Key, kWords>(context, expected / kDealtMatches > probe.rows, likely_units);
 
   base::Buffer const counters =
       pool.allocate_rows<kernels::CarriedCounters>(Memory::kDevice, 1, "counters of output chunks");
-  base::Buffer const tails =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, blocks, "tails of output chunks");
-  // What is expected, and a chunk that each block leaves partly empty; at first no more than memory may hold.
-  uint64_t const spare = uint64_t{blocks} * kernels::kCarriedChunk;
-  auto expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
-  uint64_t wanted = whole_chunks(std::min(expected, context.facts.memory_bytes) + spare);
+  base::Buffer tails;
+  // At first no more than memory may hold.
+  uint64_t wanted =
+      whole_chunks(std::min(expected, context.facts.memory_bytes) + launch.spare_places());
   Room room(context, outputs);
   while (!room.try_make(wanted)) {
     if (wanted <= kernels::kCarriedChunk) room.fail(wanted);
@@ -146,38 +130,34 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   args.partitions = partitions;
   args.unit_ends = unit_ends.as<unsigned long long>();
   args.counters = counters.as<kernels::CarriedCounters>();
-  args.tails = tails.as<unsigned long long>();
   args.column_count = static_cast<int32_t>(outputs.size());
   CarriedRows done;
   kernels::CarriedCounters found{};
   for (;;) {
     context.check_cancelled();
     ++done.launches;
+    tails = pool.allocate_rows<unsigned long long>(Memory::kDevice, launch.blocks,
+                                                   "tails of output chunks");
+    args.tails = tails.as<unsigned long long>();
     args.capacity = room.rows();
     for (size_t i = 0; i < outputs.size(); ++i) {
       args.columns[i] = {outputs[i].source, room.column(i), outputs[i].width, outputs[i].from};
     }
     check(cudaMemsetAsync(counters.data(), 0, counters.bytes(), stream_of(context)),
           "starting the counters of output chunks");
-    // With as many matches a row rounds that write one of each are slower than dealing them: a lane that has none left waits for
-    // the others. H200, 72M x 72M rows, 12.5 matches a row: 9 ms in rounds, 10.9 dealt; one key with 1e6 rows met by 100: 24 and 8.
-    // Rows that were not expected are most likely those of a few keys.
-    constexpr uint64_t kDealtMatches = 32;
-    bool const few_keys = done.launches > 1 && expected > 2 * uint64_t{probe.rows};
-    bool const dealt = few_keys || expected / kDealtMatches > probe.rows;
-    Launch<Key> const& launch = dealt ? deals : rounds;
-    launch.kernel<<<std::min(blocks, launch.resident_blocks), kernels::kCarriedThreads,
-                    sizeof(kernels::CarriedShared<Key>), stream_of(context)>>>(args);
+    launch.kernel<<<launch.blocks, kernels::kCarriedThreads, sizeof(kernels::CarriedShared<Key>),
+                    stream_of(context)>>>(args);
     check(cudaGetLastError(), "joining partitions");
     found = base::read_back(context, static_cast<const kernels::CarriedCounters*>(
                                          counters.as<kernels::CarriedCounters>()));
     uint64_t const places = base::checked_bytes(found.chunks, kernels::kCarriedChunk);
     done.rows = places - found.holes + found.missed;
     if (places <= room.rows()) break;
-    // Chunks go to other blocks in another launch, and each leaves one partly empty at most.
-    uint64_t const needed = whole_chunks(done.rows) + spare;
+    // Rows that were not expected are most likely those of a few keys.
+    launch = make_launch<Key, kWords>(context, done.rows > 2 * uint64_t{probe.rows}, likely_units);
+    // Chunks go to other blocks in another launch.
+    uint64_t const needed = whole_chunks(done.rows) + launch.spare_places();
     if (!room.try_make(needed)) room.fail(needed);
-    expected = done.rows;
   }
 
   if (found.tails != 0) {

@@ -26,15 +26,9 @@ PartitionLaunch<Sink> launch_with_layout(base::Context& context, const JoinedPar
   using Join = kernels::PartitionJoin<Key, Sink>;
   auto const kernel = Kernels::template kernel<Finder, Emitter, Layout, Join>();
   constexpr size_t kShared = sizeof(kernels::PartitionJoinShared<Finder, Emitter>);
-  base::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(kShared)),
-              "asking for shared memory of the join of partitions");
-  int blocks_per_sm = 0;
-  base::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, kernel,
-                                                            kernels::kCoPartitionThreads, kShared),
-              "asking for the occupancy of the join of partitions");
-  auto const resident = static_cast<uint32_t>(context.facts.sm_count * std::max(blocks_per_sm, 1));
-  uint32_t const blocks = schedule.blocks(resident);
+  uint32_t const blocks =
+      schedule.blocks(base::resident_blocks(context, kernel, kernels::kCoPartitionThreads, kShared,
+                                            "asking for shared memory of the join of partitions"));
 
   Join join{};
   join.build_keys = static_cast<const Key*>(joined.build.keys);

@@ -1,15 +1,12 @@
 // unit_schedule.cu: work units of partitions, counted and summed.
 #include "src/match/unit_schedule.hpp"
 
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 
-#include "kernels/match/count_units.cuh"
 #include "kernels/match/redistributed_blocks.cuh"
 #include "kernels/match/work_units.cuh"
 #include "src/base/device.hpp"
-#include "src/base/launch.hpp"
+#include "src/match/unit_sums.cuh"
 
 namespace gpujoin::match {
 
@@ -65,22 +62,9 @@ void UnitSchedule::cut_into_shares(base::Context& context, const JoinedPartition
 template <typename Count>
 void UnitSchedule::count_units(base::Context& context, const JoinedPartitions& joined,
                                Count count) {
-  base::Pool& pool = *context.device_pool;
-  cudaStream_t const stream = stream_of(context);
-  uint32_t const partitions = schedule_.partitions;
-  unit_ends_ = pool.allocate_rows<unsigned long long>(Memory::kDevice, partitions, "work units");
-  auto* ends = unit_ends_.as<unsigned long long>();
-  kernels::count_units_kernel<<<base::grid_of(partitions, kernels::kStreamThreads),
-                                kernels::kStreamThreads, 0, stream>>>(
-      joined.build_view, joined.probe_view, partitions, count, ends);
-  check(cudaGetLastError(), "counting work units");
-  size_t bytes = 0;
-  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, ends, ends, partitions, stream),
-        "sizing the sum of work units");
-  base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "scan storage");
-  check(cub::DeviceScan::InclusiveSum(storage.data(), bytes, ends, ends, partitions, stream),
-        "summing work units");
-  schedule_.unit_ends = ends;
+  unit_ends_ =
+      sum_units(context, joined.build_view, joined.probe_view, schedule_.partitions, count);
+  schedule_.unit_ends = unit_ends_.as<unsigned long long>();
 }
 
 uint32_t UnitSchedule::blocks(uint32_t resident) const {

@@ -16,12 +16,7 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-template <typename Kernel>
-void allow_shared(Kernel* kernel, uint32_t bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "asking for shared memory of a partitioning");
-}
+constexpr const char* kAskingForShared = "asking for shared memory of a partitioning";
 
 template <typename Key>
 void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t radix_bits,
@@ -30,13 +25,8 @@ void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t 
         "starting the partitions' counts");
   auto const kernel = kernels::count_partitions_kernel<Key>;
   uint32_t const shared = std::max(4U << (radix_bits - 1), 4U);
-  allow_shared(kernel, shared);
-  int blocks_per_sm = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, kernel,
-                                                      kernels::kUnorderedCountThreads, shared),
-        "asking for the occupancy of counting");
-  unsigned const resident =
-      static_cast<unsigned>(context.facts.sm_count * std::max(blocks_per_sm, 1));
+  unsigned const resident = base::resident_blocks(context, kernel, kernels::kUnorderedCountThreads,
+                                                  shared, kAskingForShared);
   unsigned const wanted = base::grid_of(rows, kernels::kUnorderedCountThreads * 8);
   kernel<<<std::min(resident, wanted), kernels::kUnorderedCountThreads, shared,
            stream_of(context)>>>(keys, rows, radix_bits, counts);
@@ -48,7 +38,7 @@ void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, u
   context.check_cancelled();
   auto const kernel = kernels::radix_unordered_kernel<Key, Shape>;
   uint32_t const shared = kernels::unordered_shared_bytes<Shape>(pass.bits);
-  allow_shared(kernel, shared);
+  base::allow_shared(kernel, shared, kAskingForShared);
   kernel<<<tiles, Shape::kThreads, shared, stream_of(context)>>>(pass);
   check(cudaGetLastError(), "moving rows to their partitions");
 }
