@@ -50,6 +50,8 @@ struct JoinResult {
   int64_t rows = 0;
   bool has_pairs = false;
   PairSides pair_sides = PairSides::kBoth;
+  bool has_left_rows() const { return has_pairs && pair_sides != PairSides::kRight; }
+  bool has_right_rows() const { return has_pairs && pair_sides != PairSides::kLeft; }
   Storage left_rows;                  // [rows] uint32, when has_pairs
   Storage right_rows;                 // [rows] uint32, when has_pairs
   std::vector<Storage> step_rows;     // of a sequence in the place of right_rows: of each dimension

@@ -73,11 +73,7 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
                    GpuSide& probe, bool build_left, columns::JoinResult& result) {
   GpuSide& left = build_left ? build : probe;
   GpuSide& right = build_left ? probe : build;
-  result.columns = left.empty_columns();
-  size_t const left_columns = result.columns.size();
-  for (columns::ResultColumn& column : right.empty_columns()) {
-    result.columns.push_back(std::move(column));
-  }
+  size_t const left_columns = start_columns(left, right, result);
   columns::ResultColumn* const left_targets = result.columns.data();
   columns::ResultColumn* const right_targets = left_targets + left_columns;
   size_t const right_columns = result.columns.size() - left_columns;
@@ -105,12 +101,8 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
   };
   fetch_left(left, left_targets, left_rows);
   fetch_left(right, right_targets, right_rows);
-  if (result.has_pairs && result.pair_sides != columns::PairSides::kRight) {
-    result.left_rows = left_rows;
-  }
-  if (result.has_pairs && result.pair_sides != columns::PairSides::kLeft) {
-    result.right_rows = right_rows;
-  }
+  if (result.has_left_rows()) result.left_rows = left_rows;
+  if (result.has_right_rows()) result.right_rows = right_rows;
   null_counts.finish();
 }
 

@@ -149,6 +149,9 @@ struct BuiltTable {
 void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
                  GpuSide& probe, BuiltTable* table, output::GrowingPairs& pairs);
 
+// The result's columns, left ones first, without values. Returns how many are left ones.
+size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinResult& result);
+
 // The match and the materialization of a plan that carries its payloads.
 void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                    GpuSide& probe, bool build_left, columns::JoinResult& result);

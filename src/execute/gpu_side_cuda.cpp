@@ -317,16 +317,21 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
   pairs.finish();
 }
 
-void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                       GpuSide& probe, output::GrowingPairs& pairs, bool build_left,
-                       columns::JoinResult& result) {
-  GpuSide& left = build_left ? build : probe;
-  GpuSide& right = build_left ? probe : build;
+size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinResult& result) {
   result.columns = left.empty_columns();
   size_t const left_columns = result.columns.size();
   for (columns::ResultColumn& column : right.empty_columns()) {
     result.columns.push_back(std::move(column));
   }
+  return left_columns;
+}
+
+void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                       GpuSide& probe, output::GrowingPairs& pairs, bool build_left,
+                       columns::JoinResult& result) {
+  GpuSide& left = build_left ? build : probe;
+  GpuSide& right = build_left ? probe : build;
+  size_t const left_columns = start_columns(left, right, result);
   columns::ResultColumn* left_targets = result.columns.data();
   columns::ResultColumn* right_targets = left_targets + left_columns;
   columns::ResultColumn* build_targets = build_left ? left_targets : right_targets;
@@ -357,8 +362,8 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
   }
   columns::Storage build_rows = pairs.build_storage();
   columns::Storage probe_rows = pairs.probe_storage();
-  bool const want_left = result.has_pairs && result.pair_sides != columns::PairSides::kRight;
-  bool const want_right = result.has_pairs && result.pair_sides != columns::PairSides::kLeft;
+  bool const want_left = result.has_left_rows();
+  bool const want_right = result.has_right_rows();
   if (by_position) {
     bool const want_build = build_left ? want_left : want_right;
     bool const want_probe = build_left ? want_right : want_left;

@@ -43,10 +43,8 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   result.pair_sides = join.spec.pair_sides;
   clock.begin("transform");
   if (plan.gather == plan::Gather::kCarried) {
-    bool const left_pairs = join.spec.pairs && join.spec.pair_sides != columns::PairSides::kRight;
-    bool const right_pairs = join.spec.pairs && join.spec.pair_sides != columns::PairSides::kLeft;
-    build.carry(plan, build_left ? left_pairs : right_pairs);
-    probe.carry(plan, build_left ? right_pairs : left_pairs);
+    build.carry(plan, build_left ? join.spec.left_rows() : join.spec.right_rows());
+    probe.carry(plan, build_left ? join.spec.right_rows() : join.spec.left_rows());
     clock.begin("match");
     write_carried(context, plan, build, probe, build_left, result);
     return clock.finish();
