@@ -15,7 +15,9 @@ const Names kAlgorithms = {
     {"phj_om", GPUJOIN_ALGORITHM_PHJ_OM},       {"phj_gfur", GPUJOIN_ALGORITHM_PHJ_GFUR},
     {"phj_um", GPUJOIN_ALGORITHM_PHJ_UM},       {"smj_om", GPUJOIN_ALGORITHM_SMJ_OM},
     {"smj_um", GPUJOIN_ALGORITHM_SMJ_UM},       {"row_multiset", GPUJOIN_ALGORITHM_ROW_MULTISET},
-    {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX}, {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED}};
+    {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX}, {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED},
+    {"nop_carried", GPUJOIN_ALGORITHM_NOP_CARRIED},
+    {"direct_carried", GPUJOIN_ALGORITHM_DIRECT_CARRIED}};
 const Names kDevices = {{"cuda", GPUJOIN_DEVICE_CUDA}, {"cpu", GPUJOIN_DEVICE_CPU}};
 const Names kSides = {{"left", GPUJOIN_SIDE_LEFT}, {"right", GPUJOIN_SIDE_RIGHT}, {"auto", 0}};
 const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},
@@ -44,7 +46,8 @@ const Names kMatches = {{"global_table", GPUJOIN_MATCH_GLOBAL_TABLE},
                         {"nested_loop", GPUJOIN_MATCH_NESTED_LOOP},
                         {"merge_two_bounds", GPUJOIN_MATCH_MERGE_TWO_BOUNDS},
                         {"merge_one_bound", GPUJOIN_MATCH_MERGE_ONE_BOUND},
-                        {"row_multiset", GPUJOIN_MATCH_ROW_MULTISET}};
+                        {"row_multiset", GPUJOIN_MATCH_ROW_MULTISET},
+                        {"direct_table", GPUJOIN_MATCH_DIRECT_TABLE}};
 const Names kOutputs = {{"grown", GPUJOIN_OUTPUT_GROWN},
                         {"counted", GPUJOIN_OUTPUT_COUNTED},
                         {"thread_pages", GPUJOIN_OUTPUT_THREAD_PAGES},
@@ -105,6 +108,8 @@ std::vector<NamedPlan> standard_plans(gpujoin_device device) {
   if (device == GPUJOIN_DEVICE_CPU) return {automatic, named("CPU-RADIX", "algorithm=cpu_radix")};
   return {automatic,
           named("NOP", "algorithm=nop"),
+          named("NOP-CARRIED", "algorithm=nop_carried"),
+          named("DIRECT-CARRIED", "algorithm=direct_carried"),
           named("PHJ-CARRIED", "algorithm=phj_carried"),
           named("PHJ-OM", "algorithm=phj_om"),
           named("PHJ-GFUR", "algorithm=phj_gfur"),

@@ -403,6 +403,10 @@ typedef int32_t gpujoin_algorithm; /* a name for a whole combination */
   8 /* a multiset of row numbers, hashed in build and probe (Lin & Liao). since 0.1 */
 #define GPUJOIN_ALGORITHM_PHJ_CARRIED \
   9 /* unordered partitions of whole rows, co-partitions, output written by the match. since 0.1 */
+#define GPUJOIN_ALGORITHM_NOP_CARRIED \
+  10 /* global table, output written by the probe. since 0.1 */
+#define GPUJOIN_ALGORITHM_DIRECT_CARRIED \
+  11 /* dense keys as addresses, output written by the probe. since 0.1 */
 
 /* How columns in host memory reach the device; columns in device memory are read where they are. */
 typedef int32_t gpujoin_transfer;
@@ -454,6 +458,8 @@ typedef int32_t gpujoin_match;
   6 /* lower bounds only, where a check finds build keys unique; else as above. since 0.1 */
 #define GPUJOIN_MATCH_ROW_MULTISET \
   7 /* a multiset of hash and row number; keys of 1 to 5 columns, verified. since 0.1 */
+#define GPUJOIN_MATCH_DIRECT_TABLE \
+  8 /* unique build keys from a small range are addresses of their rows; others are hashed. since 0.1 */
 
 /* How the match finds room for its pairs. */
 typedef int32_t gpujoin_output;

@@ -112,6 +112,17 @@ constexpr int kPartitionSumItems = 8;
 constexpr int kProbeThreads = 256;
 constexpr int kProbeBlocksPerSm = 6;
 
+// A table of the whole build side whose probe rows write columns: threads, blocks, probe rows of a lane at a time.
+constexpr int kTableThreads = 256;
+constexpr int kTableBlocksPerSm = 6;
+constexpr int kTableItems = 4;
+constexpr int kTableItemsWide = 2;  // where columns have any width
+
+// The same of few rows, in one launch: one block has as many rows at most, all blocks together as many.
+constexpr int kSmallTableThreads = 512;
+constexpr uint32_t kSmallTableBlockRows = 4096;
+constexpr uint32_t kSmallTableRows = 1U << 21;
+
 // Row multiset: a tile of lanes reads a window of as many slots, 8 bytes each: one sector of 32 bytes, the least that a random
 // access costs.
 constexpr int kMultisetTile = 4;

@@ -10,7 +10,7 @@ namespace gpujoin::kernels {
 enum class CarriedFrom : int32_t { kBuild, kProbe, kKey };
 
 struct CarriedColumn {
-  const void* source;  // unused of kKey
+  const void* source;  // unused of kKey; null: the row number itself, where kNumbersRows
   void* target;
   int32_t width;
   CarriedFrom from;
@@ -26,6 +26,9 @@ struct CarriedCounters {
 template <typename KeyType>
 struct CarriedJoin {
   using Key = KeyType;
+  static constexpr bool kMixesKeys = true;
+  static constexpr bool kNumbersRows = false;
+  static constexpr bool kKeepsTable = false;
   const Key* build_keys;
   const Key* probe_keys;
   const uint32_t* build_offsets;  // [partitions + 1]
@@ -37,6 +40,26 @@ struct CarriedJoin {
   unsigned long long* tails;  // [gridDim.x] first empty place of each block's last chunk
   uint64_t
       capacity;  // places, a multiple of kCarriedChunk; chunks beyond are counted and not written
+  int32_t column_count;
+  CarriedColumn columns[kCarriedColumns];
+};
+
+// The same of a table of the whole build side, whose rows are told by their number or place in it.
+template <typename KeyType>
+struct TableJoin {
+  using Key = KeyType;
+  static constexpr bool kMixesKeys = false;
+  static constexpr bool kNumbersRows = true;
+  // The table shall stay in L2: what is read or written once passes by it.
+  static constexpr bool kKeepsTable = true;
+  const Key* probe_keys;
+  uint32_t probe_rows;
+  const uint32_t* has_duplicates;  // not 0: the join is not done
+  const void* packed_rows;                // of the build side by place, or null
+  uint8_t packed_words[kCarriedColumns];  // the first word of each build column in its row
+  CarriedCounters* counters;
+  unsigned long long* tails;  // [gridDim.x]
+  uint64_t capacity;
   int32_t column_count;
   CarriedColumn columns[kCarriedColumns];
 };

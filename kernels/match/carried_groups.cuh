@@ -10,18 +10,13 @@
 // Shared   one atomic add a build row
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <cstdint>
 
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/match/carried_places.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
-
-// Lanes of a warp come here one by one from what they did last, and __syncthreads() would count the warp as soon as the first of them
-// is there.
-__device__ __forceinline__ void block_sync() { cooperative_groups::this_thread_block().sync(); }
 
 constexpr uint32_t kCarriedBuckets = 1U << kCarriedBucketBits;
 

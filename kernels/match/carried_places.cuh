@@ -1,10 +1,12 @@
 // carried_places.cuh: where the blocks of a join that writes columns write: chunks, a block's warps side by side
 //
 // Source   ours; chunks of blocks are Rui & Tu's (3.2.2), whose holes squeeze_pages.cuh fills
-// In       counters and capacity of a CarriedJoin
+// In       counters and capacity of a CarriedJoin or a TableJoin
 // Out      places; tails[] and the number of holes, at the end
 // Moves    16 bytes a chunk of kCarriedChunk places
 #pragma once
+
+#include <cooperative_groups.h>
 
 #include <cstdint>
 
@@ -12,6 +14,10 @@
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
+
+// Lanes of a warp come here one by one from what they did last, and __syncthreads() would count the warp as soon as the first of them
+// is there.
+__device__ __forceinline__ void block_sync() { cooperative_groups::this_thread_block().sync(); }
 
 // A block's places: a chunk of which its warps take what they write. One atomic add in shared memory tells a warp both the chunk and
 // the place in it, so warps wait for each other only while one of them fetches the next chunk. One global counter for every batch
@@ -24,9 +30,9 @@ class CarriedPlaces {
   __device__ static void start(Shared& shared) { shared = kCarriedChunk; }
 
   // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and the others are to be asked for.
-  template <typename Key>
-  __device__ static unsigned long long take(const CarriedJoin<Key>& join, Shared& shared,
-                                            uint32_t rows, uint32_t* count) {
+  template <typename Join>
+  __device__ static unsigned long long take(const Join& join, Shared& shared, uint32_t rows,
+                                            uint32_t* count) {
     unsigned long long before = 0;
     if (threadIdx.x % 32 == 0) {
       for (;;) {
@@ -56,8 +62,8 @@ class CarriedPlaces {
   }
 
   // One thread, after the others took theirs.
-  template <typename Key>
-  __device__ static void finish(const CarriedJoin<Key>& join, const Shared& shared) {
+  template <typename Join>
+  __device__ static void finish(const Join& join, const Shared& shared) {
     auto const used = static_cast<uint32_t>(shared);
     if (used >= kCarriedChunk) return;
     join.tails[atomicAdd(&join.counters->tails, 1ULL)] = (shared >> 32) * kCarriedChunk + used;

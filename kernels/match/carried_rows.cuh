@@ -39,8 +39,26 @@ __device__ __forceinline__ uint32_t here(uint32_t number) {
   return number;
 }
 
+// A value that is read once: it shall not push a table out of L2.
+template <bool kPassesBy, typename Value>
+__device__ __forceinline__ Value read_value(const Value* source) {
+  if constexpr (kPassesBy && sizeof(Value) <= 8) {
+    return __ldcs(source);
+  } else {
+    return *source;
+  }
+}
+template <bool kPassesBy, typename Value>
+__device__ __forceinline__ void write_value(Value* target, Value value) {
+  if constexpr (kPassesBy && sizeof(Value) <= 8) {
+    __stcs(target, value);
+  } else {
+    *target = value;
+  }
+}
+
 // A lane loads some values before it writes them.
-template <typename Value, typename Rows>
+template <bool kPassesBy, typename Value, typename Rows>
 __device__ __forceinline__ void write_carried(const CarriedColumn& column, const Rows& rows) {
   constexpr int kAtOnce = sizeof(Value) <= 8 ? Rows::kItems : 1;
   auto const* const source = static_cast<const Value*>(column.source);
@@ -52,16 +70,50 @@ __device__ __forceinline__ void write_carried(const CarriedColumn& column, const
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       int const item = first + i;
-      if (rows.is_written(item)) {
+      if (!rows.is_written(item)) continue;
+      if (kPassesBy && !of_build) {
+        values[i] = read_value<kPassesBy>(source + here(rows.probe[item]));
+      } else {
         values[i] = source[here(of_build ? rows.build[item] : rows.probe[item])];
       }
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       int const item = first + i;
-      if (rows.is_written(item)) target[here(rows.slots[item] - rows.first_slot)] = values[i];
+      if (!rows.is_written(item)) continue;
+      write_value<kPassesBy>(target + here(rows.slots[item] - rows.first_slot), values[i]);
     }
   }
+}
+
+template <bool kWords, typename Join, typename Rows>
+__device__ __forceinline__ void write_carried_column(const Join&, const CarriedColumn& column,
+                                                     const Rows& rows) {
+  constexpr bool kPassesBy = Join::kKeepsTable;
+  if (column.from == CarriedFrom::kKey) {
+    auto* const target = static_cast<typename Rows::Key*>(column.target) + rows.base;
+#pragma unroll
+    for (int item = 0; item < Rows::kItems; ++item) {
+      if (!rows.is_written(item)) continue;
+      auto const key = Join::kMixesKeys ? unmix_key(rows.keys[item]) : rows.keys[item];
+      write_value<kPassesBy>(target + here(rows.slots[item] - rows.first_slot), key);
+    }
+    return;
+  }
+  if (Join::kNumbersRows && column.source == nullptr) {
+    bool const of_build = column.from == CarriedFrom::kBuild;
+    auto* const target = static_cast<uint32_t*>(column.target) + rows.base;
+#pragma unroll
+    for (int item = 0; item < Rows::kItems; ++item) {
+      if (!rows.is_written(item)) continue;
+      write_value<kPassesBy>(target + here(rows.slots[item] - rows.first_slot),
+                             of_build ? rows.build[item] : rows.probe[item]);
+    }
+    return;
+  }
+  with_value_type(kWords ? 4 : column.width, [&](auto zero) {
+    write_carried<kPassesBy, decltype(zero)>(column, rows);
+  });
 }
 
 // kWords: every column but the keys has 4 bytes, which is most often so and half the code.
@@ -69,18 +121,7 @@ template <bool kWords, typename Join, typename Rows>
 __device__ __forceinline__ void write_carried_rows(const Join& join, const Rows& rows) {
 #pragma unroll 1
   for (int32_t i = 0; i < join.column_count; ++i) {
-    CarriedColumn const& column = join.columns[i];
-    if (column.from == CarriedFrom::kKey) {
-      auto* const target = static_cast<typename Rows::Key*>(column.target) + rows.base;
-#pragma unroll
-      for (int item = 0; item < Rows::kItems; ++item) {
-        if (!rows.is_written(item)) continue;
-        target[here(rows.slots[item] - rows.first_slot)] = unmix_key(rows.keys[item]);
-      }
-      continue;
-    }
-    with_value_type(kWords ? 4 : column.width,
-                    [&](auto zero) { write_carried<decltype(zero)>(column, rows); });
+    write_carried_column<kWords>(join, join.columns[i], rows);
   }
 }
 

@@ -164,6 +164,24 @@ constexpr Traffic global_table_probe(uint64_t probe_rows, uint64_t key_width, ui
           (probe_rows + more) * kSectorBytes + key_reads};
 }
 
+// Dense keys as addresses: places for so many times the build rows at most.
+constexpr uint64_t most_direct_places(uint64_t build_rows) { return 4 * build_rows + 1024; }
+
+// Their range is looked for, then keys and columns are read, and each goes to its place: a bit, which is read and written back,
+// and a sector for each column.
+constexpr Traffic direct_table_build(uint64_t rows, uint64_t key_width, uint64_t columns,
+                                     uint64_t columns_width, uint64_t places) {
+  return {rows * (2 * key_width + columns_width) + places / 8, rows * (2 + columns) * kSectorBytes};
+}
+
+// Probe rows that write columns: keys and the probe side's columns are read in order; a lookup of each, and a value of each build
+// column for a pair, at random; output rows are written.
+constexpr Traffic table_columns(uint64_t probe_rows, uint64_t probe_width, uint64_t lookups,
+                                uint64_t pairs, uint64_t build_columns, uint64_t output_width) {
+  return {probe_rows * probe_width + pairs * output_width,
+          (lookups + pairs * build_columns) * kSectorBytes};
+}
+
 // What a pair costs to write: two numbers, and two row ids looked up where pairs are not positions.
 constexpr uint64_t pair_bytes(bool with_row_ids) {
   return kPairBytes + (with_row_ids ? 2 * kRowIdBytes : 0);

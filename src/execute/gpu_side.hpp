@@ -11,6 +11,7 @@
 #include "src/columns/result.hpp"
 #include "src/match/carried_columns.hpp"
 #include "src/match/match.hpp"
+#include "src/match/table_columns.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
@@ -42,10 +43,15 @@ class GpuSide {
   // Moves the keys and all payloads that a match can write itself, and row numbers where pairs are wanted or a payload is left.
   // A payload with NULLs is left, and one more than a launch moves: these are gathered by row number afterwards.
   void carry(const plan::JoinPlan& plan, bool row_numbers);
+  // The same columns where they are, for a table that knows its rows by their numbers.
+  void carry_in_place(bool row_numbers);
   match::CarriedSide carried_side() const;
-  // In the order of the keys; null: it was left, or, of row numbers, not moved.
-  const void* carried(size_t output_column) const;
-  const void* carried_row_numbers() const;
+  match::TableSide table_side() const;
+  bool carries(size_t output_column) const { return carried(output_column) != nullptr; }
+  bool carries_row_numbers() const { return carries(kRowIds); }
+  // In the order of the keys. Of row numbers in place null where rows are told by theirs.
+  const void* carried_data(size_t output_column) const { return *carried(output_column); }
+  const void* carried_row_numbers() const { return *carried(kRowIds); }
   void request_left(columns::ResultColumn* targets,
                     std::vector<materialize::Request>* requests) const;
   void find_partitions(int32_t radix_bits);
@@ -99,6 +105,9 @@ class GpuSide {
     transform::Transformed validity;
   };
 
+  // Columns that a match can write itself.
+  void choose_carried(bool row_numbers);
+  const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;
   materialize::Request request_untransformed(size_t output_column,
                                              columns::ResultColumn* target) const;
@@ -120,8 +129,10 @@ class GpuSide {
   bool moves_payloads_;
   size_t first_moved_ = kRowIds;  // which output column that is
   bool is_prepared_ = false;
-  transform::UnorderedRows carried_;
-  std::vector<size_t> carried_columns_;  // output column of each moved one; kRowIds: row numbers
+  std::vector<size_t> carried_columns_;  // output column of each; kRowIds: row numbers
+  std::vector<const void*> carried_data_;
+  transform::UnorderedRows moved_;                         // carried through a partitioning
+  std::vector<transform::PreparedColumn> kept_in_place_;  // or not
   std::vector<Moved>
       kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_
   transform::Transformed kept_row_ids_;
@@ -155,6 +166,10 @@ size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinRes
 // The match and the materialization of a plan that carries its payloads.
 void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                    GpuSide& probe, bool build_left, columns::JoinResult& result);
+
+// The same by a table of the build side. False, and nothing was done: its keys repeat.
+bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                      GpuSide& probe, bool build_left, columns::JoinResult& result);
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                        GpuSide& probe, output::GrowingPairs& pairs, bool build_left,

@@ -288,7 +288,8 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
   bool const by_position = matches_by_position(plan, build, probe);
   match::MatchSide const build_keys = build.match_side(by_position);
   // The build side's table comes first: the probe side's keys may still be on their way.
-  if (plan.match == plan::Match::kGlobalTable && built.global_table == nullptr) {
+  bool const by_table = plan.match == plan::Match::kGlobalTable || plan.match == plan::Match::kDirectTable;
+  if (by_table && built.global_table == nullptr) {
     built.global_table = std::make_unique<match::GlobalTable>(context, key_width, build_keys);
   }
   if (plan.match == plan::Match::kRowMultiset && built.row_multiset == nullptr) {
@@ -298,6 +299,7 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
   match::MatchSide const probe_keys = probe.match_side(by_position);
   switch (plan.match) {
     case plan::Match::kGlobalTable:
+    case plan::Match::kDirectTable:
       built.global_table->probe(probe_keys, pairs);
       break;
     case plan::Match::kRowMultiset:

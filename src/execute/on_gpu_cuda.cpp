@@ -41,8 +41,9 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   result.memory = base::Memory::kDevice;
   result.has_pairs = join.spec.pairs;
   result.pair_sides = join.spec.pair_sides;
+  bool const carried = plan.gather == plan::Gather::kCarried;
   clock.begin("transform");
-  if (plan.gather == plan::Gather::kCarried) {
+  if (carried && plan.transform != plan::Transform::kNone) {
     build.carry(plan, build_left ? join.spec.left_rows() : join.spec.right_rows());
     probe.carry(plan, build_left ? join.spec.right_rows() : join.spec.left_rows());
     clock.begin("match");
@@ -52,6 +53,13 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   transform_sides(context, plan, build, probe);
 
   clock.begin("match");
+  if (carried) {
+    probe.prepare(plan);
+    build.carry_in_place(build_left ? join.spec.left_rows() : join.spec.right_rows());
+    probe.carry_in_place(build_left ? join.spec.right_rows() : join.spec.left_rows());
+    if (write_from_table(context, plan, build, probe, build_left, result)) return clock.finish();
+    // Keys that repeat are joined by pairs, as without carried payloads.
+  }
   output::GrowingPairs pairs(context,
                              static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)));
   match_sides(context, plan, build, probe, nullptr, pairs);

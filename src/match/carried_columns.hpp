@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/match/carried_columns.hpp"
 #include "src/base/context.hpp"
-#include "src/columns/result.hpp"
+#include "src/match/chunked_columns.hpp"
 #include "src/plan/join_plan.hpp"
 
 namespace gpujoin::match {
@@ -16,19 +15,6 @@ struct CarriedSide {
   const void* keys = nullptr;         // [rows]
   const uint32_t* offsets = nullptr;  // [2^radix_bits + 1]
   uint32_t rows = 0;
-};
-
-// One output column. Its memory is allocated and handed to `target`.
-struct CarriedOutput {
-  const void* source = nullptr;  // [rows] in the order of its side's keys; of a key: null
-  int32_t width = 0;
-  kernels::CarriedFrom from = kernels::CarriedFrom::kKey;
-  columns::Storage* target = nullptr;
-};
-
-struct CarriedRows {
-  uint64_t rows = 0;
-  int32_t launches = 0;  // more than one: the output was larger than expected
 };
 
 // Writes every column of the join. Waits for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.

@@ -43,6 +43,8 @@ const Algorithm& algorithm_of(gpujoin_algorithm number) {
       {"PHJ-UM", Transform::kBucketChains, Match::kCoPartitions, Gather::kUntransformed},
       {"ROW-MULTISET", Transform::kNone, Match::kRowMultiset, Gather::kUntransformed},
       {"PHJ-CARRIED", Transform::kRadixUnordered, Match::kCoPartitions, Gather::kCarried},
+      {"NOP-CARRIED", Transform::kNone, Match::kGlobalTable, Gather::kCarried},
+      {"DIRECT-CARRIED", Transform::kNone, Match::kDirectTable, Gather::kCarried},
   };
   return algorithms[number - 1];
 }
@@ -55,11 +57,11 @@ void check_number(const char* field, int32_t number, int32_t last) {
 
 void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
-  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_PHJ_CARRIED);
+  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_DIRECT_CARRIED);
   check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
   check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_UNORDERED);
   check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
-  check_number("match", options.match, GPUJOIN_MATCH_ROW_MULTISET);
+  check_number("match", options.match, GPUJOIN_MATCH_DIRECT_TABLE);
   check_number("output", options.output, GPUJOIN_OUTPUT_ESTIMATED_GROUPS);
   check_number("gather", options.gather, GPUJOIN_GATHER_CARRIED);
   check_number("build_side", options.build_side, GPUJOIN_SIDE_RIGHT);
@@ -110,7 +112,8 @@ Choices considered(const Named& named, int32_t key_count, Device device, Side bu
   choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort,
                         Transform::kBucketChains, Transform::kRadixUnordered};
   choices.skews = {Skew::kNone, Skew::kWorkUnits};
-  choices.matches = {Match::kGlobalTable, Match::kCoPartitions, Match::kMergePath};
+  choices.matches = {Match::kDirectTable, Match::kGlobalTable, Match::kCoPartitions,
+                     Match::kMergePath};
   if (key_count > 1 && device == Device::kCuda) choices.matches = {Match::kRowMultiset};
   choices.outputs = {Output::kGrown, Output::kCounted, Output::kBlockChunks};
   // The first of two that cost the same is taken.

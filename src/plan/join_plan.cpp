@@ -14,7 +14,7 @@ constexpr int32_t kMostRadixBitsCpu = 14;
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
 constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
-constexpr int32_t kMatches = GPUJOIN_MATCH_ROW_MULTISET;
+constexpr int32_t kMatches = GPUJOIN_MATCH_DIRECT_TABLE;
 constexpr int32_t kOutputs = GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
 constexpr int32_t kGathers = GPUJOIN_GATHER_CARRIED;
 
@@ -81,6 +81,8 @@ Reason why_output_illegal(const JoinPlan& plan) {
   }
   if (joins_partitions(plan.match) || counted || plan.output == Output::kGrown) return std::nullopt;
   if (plan.match == Match::kRowMultiset && plan.output == Output::kTwoPasses) return std::nullopt;
+  const bool carried = probes_table(plan.match) && plan.gather == Gather::kCarried;
+  if (carried && plan.output == Output::kBlockChunks) return std::nullopt;
   return base::text("output=%s is of joins of partitions, not of match=%s", to_text(plan.output),
                     to_text(plan.match));
 }
@@ -105,13 +107,16 @@ Reason why_carried_illegal(const JoinPlan& plan) {
   if (plan.device == Device::kCpu) {
     return "gather=carried is of CUDA plans: the CPU's gather=transformed carries rows as well";
   }
-  if (plan.transform != Transform::kRadixUnordered || plan.match != Match::kCoPartitions) {
+  const bool partitions =
+      plan.transform == Transform::kRadixUnordered && plan.match == Match::kCoPartitions;
+  if (!partitions && !probes_table(plan.match)) {
     return base::text(
-        "gather=carried needs columns that were moved all at once and a match that writes them: "
-        "transform=radix_unordered and match=co_partitions, not %s and %s",
+        "gather=carried needs a match that writes columns, which were moved all at once or lie "
+        "where they were: transform=radix_unordered and match=co_partitions, or match=global_table "
+        "or direct_table, not %s and %s",
         to_text(plan.transform), to_text(plan.match));
   }
-  if (plan.output != Output::kBlockChunks || plan.skew != Skew::kWorkUnits) {
+  if (plan.output != Output::kBlockChunks || (partitions && plan.skew != Skew::kWorkUnits)) {
     return base::text(
         "gather=carried writes chunks of blocks and cuts partitions into work units: "
         "output=block_chunks and skew=work_units, not %s and %s",
@@ -125,6 +130,10 @@ Reason why_carried_illegal(const JoinPlan& plan) {
 }
 
 Reason why_gather_illegal(const JoinPlan& plan) {
+  if (plan.match == Match::kDirectTable && plan.gather != Gather::kCarried) {
+    return base::text("match=direct_table writes columns: it needs gather=carried, not %s",
+                      to_text(plan.gather));
+  }
   if (plan.gather == Gather::kUntransformed) return std::nullopt;
   if (plan.gather == Gather::kCarried) return why_carried_illegal(plan);
   switch (plan.transform) {
@@ -231,6 +240,10 @@ bool sorts(Transform transform) {
 
 bool joins_partitions(Match match) {
   return match == Match::kCoPartitions || match == Match::kNestedLoop;
+}
+
+bool probes_table(Match match) {
+  return match == Match::kGlobalTable || match == Match::kDirectTable;
 }
 
 bool merges(Match match) {

@@ -53,6 +53,7 @@ enum class Match : int32_t {
   kMergeTwoBounds = GPUJOIN_MATCH_MERGE_TWO_BOUNDS,
   kMergeOneBound = GPUJOIN_MATCH_MERGE_ONE_BOUND,
   kRowMultiset = GPUJOIN_MATCH_ROW_MULTISET,
+  kDirectTable = GPUJOIN_MATCH_DIRECT_TABLE,
 };
 
 // How the match finds room for its pairs.
@@ -97,6 +98,7 @@ bool partitions(Transform transform);
 bool partitions_in_passes(Transform transform);  // those whose passes can be named
 bool sorts(Transform transform);
 bool joins_partitions(Match match);
+bool probes_table(Match match);  // of the whole build side, of one key column
 bool merges(Match match);
 // Of a partitioning in passes: partition bits that one pass can do. 16 for kRadixOnesweep, which
 // makes its own passes.

@@ -53,8 +53,9 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 }
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
+  if (plan.device == Device::kCuda && plan.transform == Transform::kNone) return false;
   if (plan.gather != Gather::kUntransformed) return true;
-  if (plan.device == Device::kCpu || plan.transform == Transform::kNone) return false;
+  if (plan.device == Device::kCpu) return false;
   const bool is_lone = side.payload_widths == std::vector<int32_t>{kRowIdWidth};
   return is_lone && !(want_pairs && side.row_numbers);
 }
@@ -103,8 +104,14 @@ namespace {
 
 // Of a match that hashes the whole build side.
 uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
-  if (plan.match == Match::kGlobalTable) {
-    return base::traffic::global_table_bytes(shape.build_rows);
+  if (probes_table(plan.match)) {
+    // Places of dense keys with their columns, or slots: the larger of the two may be what it comes to.
+    const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
+    const uint64_t row = static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
+    const uint64_t direct = plan.match == Match::kDirectTable
+                                ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
+                                : 0;
+    return std::max(base::traffic::global_table_bytes(shape.build_rows), direct);
   }
   if (plan.match == Match::kRowMultiset) {
     return base::traffic::row_multiset_bytes(shape.build_rows);
@@ -137,8 +144,9 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   }
   if (const uint64_t table = table_bytes(plan, shape); table != 0) {
     // Duplicates in the global table: counts, representatives, ranks and offsets of the build side, ranges of the probe side.
-    const bool groups = plan.match == Match::kGlobalTable && shape.sample.rows_per_match > 1.01;
+    const bool groups = probes_table(plan.match) && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
+    if (plan.gather == Gather::kCarried) return copies + table + grouped + columns;
     return copies + pairs + std::max(table + grouped, columns);
   }
 

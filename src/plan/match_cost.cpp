@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "src/base/status.hpp"
 
@@ -63,6 +64,56 @@ Cost probe_table(const JoinShape& shape, const base::DeviceFacts& facts) {
   const double ranges = read_seconds(build + probe, ids, facts);
   return {moved, stream_seconds(moved, facts) + looked_up + counted_and_placed + ranges + emitted,
           11};
+}
+
+// Places of dense build keys; 0: the keys are not known, or not dense.
+uint64_t direct_places(const JoinShape& shape) {
+  const int32_t bits = shape.sample.varying_key_bits;
+  if (bits == 0 || bits > 32) return 0;
+  const uint64_t places = uint64_t{1} << bits;
+  return places <= traffic::most_direct_places(shape.build_rows) ? places : 0;
+}
+
+// A table whose probe rows write the output columns. With repeated keys it is in vain, and pairs are found and gathered after all.
+Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
+                        const base::DeviceFacts& facts) {
+  const std::vector<int32_t> of_build = gathered_widths(shape, plan, true);
+  const std::vector<int32_t> of_probe = gathered_widths(shape, plan, false);
+  const auto sum = [](const std::vector<int32_t>& widths) {
+    return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
+  };
+  const uint64_t build_columns = of_build.size();
+  const uint64_t places = plan.match == Match::kDirectTable ? direct_places(shape) : 0;
+  const uint64_t column_bytes = (places != 0 ? places : shape.build_rows) * sum(of_build);
+  Cost cost;
+  double lookups = static_cast<double>(shape.probe_rows) * kReadsPerProbe;
+  uint64_t table_bytes = traffic::global_table_bytes(shape.build_rows);
+  if (places != 0) {
+    const Traffic moved = traffic::direct_table_build(shape.build_rows, shape.key_width,
+                                                      build_columns, sum(of_build), places);
+    const double stores = static_cast<double>(shape.build_rows * (1 + build_columns));
+    cost = {moved,
+            stream_seconds(moved, facts) +
+                random_seconds(stores, column_bytes, facts.random_inserts_per_second,
+                               facts.l2_random_inserts_per_second, facts),
+            6};
+    lookups = places == shape.build_rows ? 0 : static_cast<double>(shape.probe_rows);
+    table_bytes = places / 8;
+  } else {
+    cost = build_table(shape, facts);
+  }
+  const Traffic moved =
+      traffic::table_columns(shape.probe_rows, shape.key_width + sum(of_probe), rounded(lookups),
+                             shape.pairs, build_columns, sum(of_build) + sum(of_probe));
+  const double verified = places == 0 && shape.key_width > 4 ? 1 : 0;
+  const double reads =
+      read_seconds(lookups, table_bytes + column_bytes, facts) +
+      read_seconds(static_cast<double>(shape.pairs) *
+                       (verified + static_cast<double>(build_columns)),
+                   table_bytes + column_bytes, facts);
+  // Rows are written in chunks, whose holes are squeezed out.
+  constexpr int32_t kLaunches = 8;
+  return cost += Cost{moved, std::max(stream_seconds(moved, facts), reads), kLaunches};
 }
 
 // Probe rows read again because a build partition takes several tables.
@@ -238,6 +289,14 @@ Cost merge_cost(const JoinPlan& plan, const JoinShape& shape, bool row_ids,
 }  // namespace
 
 Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  if (probes_table(plan.match) && plan.gather == Gather::kCarried) {
+    Cost cost = table_columns_cost(plan, shape, facts);
+    if (has_duplicates(shape)) {
+      cost += build_table(shape, facts);
+      cost += probe_table(shape, facts);
+    }
+    return cost;
+  }
   if (plan.match == Match::kGlobalTable) {
     Cost cost = build_table(shape, facts);
     return cost += probe_table(shape, facts);

@@ -59,7 +59,7 @@ Tail tail_of(const SequenceOutlook& outlook, const base::DeviceFacts& facts, uin
 }  // namespace
 
 bool keeps_left_order(const JoinPlan& plan) {
-  return plan.transform == Transform::kNone && plan.match == Match::kGlobalTable &&
+  return plan.transform == Transform::kNone && probes_table(plan.match) &&
          plan.build_side == Side::kRight;
 }
 

@@ -40,7 +40,7 @@ const char* to_text(Skew value) {
 const char* to_text(Match value) {
   static const char* const names[] = {"global_table", "co_partitions",    "merge_path",
                                       "nested_loop",  "merge_two_bounds", "merge_one_bound",
-                                      "row_multiset"};
+                                      "row_multiset", "direct_table"};
   return name_of(value, names);
 }
 
@@ -88,7 +88,10 @@ std::string algorithm_name(const JoinPlan& plan) {
       plan.transform == Transform::kRadixSort) {
     return transformed ? "SMJ-OM" : "SMJ-UM";
   }
-  if (plan.gather == Gather::kCarried) return "PHJ-CARRIED";
+  if (plan.match == Match::kDirectTable) return "DIRECT-CARRIED";
+  if (plan.gather == Gather::kCarried) {
+    return plan.match == Match::kGlobalTable ? "NOP-CARRIED" : "PHJ-CARRIED";
+  }
   if (plan.output != Output::kGrown) return "";
   if (plan.match == Match::kGlobalTable) return "NOP";
   if (plan.match == Match::kRowMultiset) return "ROW-MULTISET";

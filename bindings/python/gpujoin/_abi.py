@@ -40,6 +40,8 @@ ALGORITHMS = {
     "phj_um": 7,
     "row_multiset": 8,
     "phj_carried": 9,
+    "nop_carried": 10,
+    "direct_carried": 11,
 }
 
 
@@ -76,6 +78,7 @@ MATCHES = _numbered(
     "merge_two_bounds",
     "merge_one_bound",
     "row_multiset",
+    "direct_table",
 )
 OUTPUTS = _numbered(
     "grown", "counted", "thread_pages", "block_chunks", "two_passes", "estimated_groups"

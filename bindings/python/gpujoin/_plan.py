@@ -108,8 +108,8 @@ def plan(
                  A right column whose name left has too is called name + suffix, in select and in
                  the output, whichever columns are selected. [] = none: num_rows and pairs only.
     pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first
-    algorithm    auto, nop, phj_carried, phj_om, phj_gfur, phj_um, smj_om, smj_um, row_multiset,
-                 cpu_radix (gpujoin.h, section 7)
+    algorithm    auto, nop, nop_carried, direct_carried, phj_carried, phj_om, phj_gfur, phj_um,
+                 smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 7)
     build_side   auto, left, right: the side that is hashed or sorted into
     context      None = a shared one, on device "auto"
     device, transfer, transform, skew, match, output, gather,

@@ -1,0 +1,171 @@
+// table_columns.cuh: probe rows look their keys up in a table of the whole build side and write the output columns
+//
+// Source   ours: the probe of the non-partitioned join (global_table.cuh), or of dense keys (direct_table.cuh), whose rows are written
+//          at once instead of a pair by which they are gathered later
+// In       probe_keys[probe_rows]; a finder: for each key its build row or place, and whether there is one; columns of both sides
+// Out      target[] of each column, in chunks; rows nearly in the order of the probe side
+// Needs    unique build keys: with duplicates nothing is written, and the host takes another way
+// Launch   as many blocks of kTableThreads as are resident
+// Moves    |Key| and the probe side's columns a row, streamed; a random sector a lookup, and a build column;
+//          the widths of an output row                                       (traffic::table_columns)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/match/carried_columns.hpp"
+#include "kernels/match/carried_places.cuh"
+#include "kernels/match/carried_rows.cuh"
+#include "kernels/match/global_table.cuh"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+// Build rows of keys in a hash table.
+template <typename KeyType>
+struct FindRows {
+  using Key = KeyType;
+  GlobalTable<Key> table;
+
+  // In rounds, in each of which the slots of all keys that are not settled are read at once.
+  template <int kItems>
+  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems],
+                             uint32_t (&build)[kItems], bool (&found)[kItems]) const {
+    unsigned long long slots[kItems];
+    uint32_t open = 0;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      found[item] = false;
+      open |= are_rows[item] ? 1U << item : 0;
+    }
+#pragma unroll 1
+    for (uint32_t round = 0; open != 0; ++round) {
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        uint64_t const slot = (slot_of(mix_key(keys[item]), table.mask) + round) & table.mask;
+        if (open >> item & 1) slots[item] = table.slots[slot];
+      }
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        if ((open >> item & 1) == 0) continue;
+        uint32_t const row = row_of_slot(slots[item]);
+        bool same = tag_of_slot(slots[item]) == tag_of(mix_key(keys[item]));
+        if constexpr (sizeof(Key) == 8) {
+          same = same && row != kNoRow && table.build_keys[row] == keys[item];
+        }
+        build[item] = row;
+        found[item] = row != kNoRow && same;
+        if (row == kNoRow || same) open &= ~(1U << item);
+      }
+    }
+  }
+};
+
+// All lanes of a warp: kItems * 32 probe rows from `first`, their slots 0 to *count side by side.
+template <int kItems, typename Finder>
+__device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder::Key>& join,
+                                                 const Finder& finder, uint64_t first,
+                                                 CarriedRows<typename Finder::Key, kItems>& rows,
+                                                 uint32_t* count) {
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const below = (1U << lane) - 1;
+  bool are_rows[kItems];
+  bool found[kItems];
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    uint64_t const row = first + 32 * item + lane;
+    are_rows[item] = row < join.probe_rows;
+    rows.probe[item] = static_cast<uint32_t>(row);
+    rows.keys[item] = are_rows[item] ? __ldcs(&join.probe_keys[row]) : 0;
+  }
+  finder(rows.keys, are_rows, rows.build, found);
+  uint32_t slots = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    uint32_t const lanes = __ballot_sync(0xffffffffU, found[item]);
+    rows.slots[item] = found[item] ? slots + __popc(lanes & below) : kNoSlot;
+    slots += __popc(lanes);
+  }
+  *count = slots;
+}
+
+// A build row's columns side by side: one random access instead of one for each. Row: uint2 or uint4, or NoRow.
+struct NoRow {};
+
+template <typename Row>
+__device__ __forceinline__ uint32_t word_of(const Row& row, int32_t word) {
+  uint32_t value = word == 0 ? row.x : row.y;
+  if constexpr (sizeof(Row) == 16) {
+    if (word == 2) value = row.z;
+    if (word == 3) value = row.w;
+  }
+  return value;
+}
+
+template <bool kWords, typename Row, typename Join, typename Rows>
+__device__ __forceinline__ void write_packed_rows(const Join& join, const Rows& rows) {
+  Row packed[Rows::kItems];
+#pragma unroll
+  for (int item = 0; item < Rows::kItems; ++item) {
+    if (rows.is_written(item)) {
+      packed[item] = static_cast<const Row*>(join.packed_rows)[rows.build[item]];
+    }
+  }
+#pragma unroll 1
+  for (int32_t i = 0; i < join.column_count; ++i) {
+    CarriedColumn const& column = join.columns[i];
+    if (column.from != CarriedFrom::kBuild) {
+      write_carried_column<kWords>(join, column, rows);
+      continue;
+    }
+    int32_t const word = join.packed_words[i];
+#pragma unroll
+    for (int item = 0; item < Rows::kItems; ++item) {
+      if (!rows.is_written(item)) continue;
+      uint32_t const low = word_of(packed[item], word);
+      uint64_t const place = rows.base + here(rows.slots[item] - rows.first_slot);
+      if (kWords || column.width == 4) {
+        write_value<true>(static_cast<uint32_t*>(column.target) + place, low);
+      } else {
+        write_value<true>(static_cast<uint64_t*>(column.target) + place,
+                          uint64_t{word_of(packed[item], word + 1)} << 32 | low);
+      }
+    }
+  }
+}
+
+template <bool kWords, typename Row, typename Finder>
+__global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
+    table_columns_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,
+                         const __grid_constant__ Finder finder) {
+  constexpr int kItems = kWords ? kTableItems : kTableItemsWide;
+  constexpr uint64_t kBatch = 32 * kItems;
+  __shared__ CarriedPlaces::Shared places;
+  if (*join.has_duplicates != 0) return;
+  if (threadIdx.x == 0) CarriedPlaces::start(places);
+  block_sync();
+  uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
+  uint64_t const stride = uint64_t{gridDim.x} * (kTableThreads / 32) * kBatch;
+#pragma unroll 1
+  for (uint64_t first = warp * kBatch; first < join.probe_rows; first += stride) {
+    CarriedRows<typename Finder::Key, kItems> rows;
+    uint32_t count = 0;
+    find_table_batch(join, finder, first, rows, &count);
+#pragma unroll 1
+    for (uint32_t written = 0; written != count; written += rows.slot_count) {
+      rows.first_slot = written;
+      rows.base = CarriedPlaces::take(join, places, count - written, &rows.slot_count);
+      // Beyond the room rows are counted only.
+      if (rows.base >= join.capacity) continue;
+      if constexpr (std::is_same_v<Row, NoRow>) {
+        write_carried_rows<kWords>(join, rows);
+      } else {
+        write_packed_rows<kWords, Row>(join, rows);
+      }
+    }
+  }
+  block_sync();
+  if (threadIdx.x == 0) CarriedPlaces::finish(join, places);
+}
+
+}  // namespace gpujoin::kernels

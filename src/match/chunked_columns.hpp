@@ -1,0 +1,75 @@
+// chunked_columns.hpp: output columns that a match writes itself, chunk by chunk: their room, and the holes that chunks leave.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/match/carried_columns.hpp"
+#include "src/base/context.hpp"
+#include "src/columns/result.hpp"
+
+namespace gpujoin::match {
+
+// One output column. Its memory is allocated and handed to `target`.
+struct CarriedOutput {
+  const void* source = nullptr;  // [rows] in the order of its side's keys; of a key: null
+  int32_t width = 0;
+  kernels::CarriedFrom from = kernels::CarriedFrom::kKey;
+  columns::Storage* target = nullptr;
+};
+
+// Whether every column but the keys has 4 bytes.
+bool are_words(const std::vector<CarriedOutput>& outputs);
+
+struct CarriedRows {
+  uint64_t rows = 0;
+  int32_t launches = 0;  // more than one: the output was larger than expected
+};
+
+// expect, then start, a launch and collect; until collect is content, require before the next start. Then finish.
+class ChunkedColumns {
+ public:
+  // outputs: outlives this.
+  ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs);
+
+  // Room for so many rows, or as many as memory allows. blocks: of the launch, each leaves a chunk partly empty.
+  void expect(uint64_t rows, uint32_t blocks);
+  // Room for the rows that a launch found. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  void require(uint32_t blocks);
+
+  // Join: kernels::CarriedJoin or TableJoin.
+  template <typename Join>
+  void start(Join* join) {
+    start_counters();
+    join->counters = counters_.as<kernels::CarriedCounters>();
+    join->tails = tails_.as<unsigned long long>();
+    join->capacity = room_;
+    join->column_count = static_cast<int32_t>(outputs_.size());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      join->columns[i] = {outputs_[i].source, columns_[i].data(), outputs_[i].width,
+                          outputs_[i].from};
+    }
+  }
+  // Waits for the stream. False: rows() of them were found, for which there is no room.
+  bool collect();
+  uint64_t rows() const { return done_.rows; }
+  // Leaves no holes, and hands the columns over.
+  CarriedRows finish();
+
+ private:
+  bool try_make_room(uint64_t rows);
+  [[noreturn]] void fail(uint64_t rows) const;
+  void start_counters();
+
+  base::Context& context_;
+  const std::vector<CarriedOutput>& outputs_;
+  std::vector<base::Buffer> columns_;
+  uint64_t room_ = 0;
+  uint32_t blocks_ = 0;
+  base::Buffer counters_;
+  base::Buffer tails_;
+  kernels::CarriedCounters found_{};
+  CarriedRows done_;
+};
+
+}  // namespace gpujoin::match

@@ -1,0 +1,116 @@
+#include "src/match/chunked_columns.hpp"
+
+#include <algorithm>
+
+#include "src/base/device.hpp"
+#include "src/base/status.hpp"
+#include "src/output/squeeze_pages.hpp"
+
+namespace gpujoin::match {
+
+using base::Memory;
+
+namespace {
+
+uint64_t whole_chunks(uint64_t rows) {
+  return (rows + kernels::kCarriedChunk - 1) / kernels::kCarriedChunk * kernels::kCarriedChunk;
+}
+
+uint64_t spare_places(uint32_t blocks) { return uint64_t{blocks} * kernels::kCarriedChunk; }
+
+}  // namespace
+
+bool are_words(const std::vector<CarriedOutput>& outputs) {
+  return std::all_of(outputs.begin(), outputs.end(), [](const CarriedOutput& output) {
+    return output.from == kernels::CarriedFrom::kKey || output.width == sizeof(uint32_t);
+  });
+}
+
+ChunkedColumns::ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs)
+    : context_(context),
+      outputs_(outputs),
+      counters_(context.device_pool->allocate_rows<kernels::CarriedCounters>(
+          Memory::kDevice, 1, "counters of output chunks")) {
+  if (outputs.size() > kernels::kCarriedColumns) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to write at once", outputs.size());
+  }
+}
+
+bool ChunkedColumns::try_make_room(uint64_t rows) {
+  columns_.clear();
+  room_ = 0;
+  for (CarriedOutput const& output : outputs_) {
+    base::Buffer column = context_.device_pool->try_allocate(
+        Memory::kDevice, base::checked_bytes(rows, static_cast<uint64_t>(output.width)));
+    if (!column) {
+      columns_.clear();
+      return false;
+    }
+    columns_.push_back(std::move(column));
+  }
+  room_ = rows;
+  return true;
+}
+
+void ChunkedColumns::fail(uint64_t rows) const {
+  base::Pool const& pool = *context_.device_pool;
+  base::fail(pool.limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY,
+             "no room for %llu rows of %zu output columns: %llu bytes are in use",
+             static_cast<unsigned long long>(rows), outputs_.size(),
+             static_cast<unsigned long long>(pool.in_use_bytes()));
+}
+
+void ChunkedColumns::expect(uint64_t rows, uint32_t blocks) {
+  blocks_ = blocks;
+  // At first no more than memory may hold.
+  uint64_t wanted =
+      whole_chunks(std::min(rows, context_.facts.memory_bytes) + spare_places(blocks));
+  while (!try_make_room(wanted)) {
+    if (wanted <= kernels::kCarriedChunk) fail(wanted);
+    wanted = whole_chunks(wanted / 2);
+  }
+}
+
+void ChunkedColumns::require(uint32_t blocks) {
+  blocks_ = blocks;
+  // Chunks go to other blocks in another launch.
+  uint64_t const needed = whole_chunks(done_.rows) + spare_places(blocks);
+  if (!try_make_room(needed)) fail(needed);
+}
+
+void ChunkedColumns::start_counters() {
+  ++done_.launches;
+  tails_ = context_.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, blocks_,
+                                                                   "tails of output chunks");
+  base::check(
+      cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), base::stream_of(context_)),
+      "starting the counters of output chunks");
+}
+
+bool ChunkedColumns::collect() {
+  found_ = base::read_back(context_, static_cast<const kernels::CarriedCounters*>(
+                                         counters_.as<kernels::CarriedCounters>()));
+  uint64_t const places = base::checked_bytes(found_.chunks, kernels::kCarriedChunk);
+  done_.rows = places - found_.holes + found_.missed;
+  return places <= room_;
+}
+
+CarriedRows ChunkedColumns::finish() {
+  // A lone chunk has its hole at the end.
+  if (found_.chunks > 1 && found_.tails != 0) {
+    std::vector<kernels::SqueezedColumn> squeezed;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      squeezed.push_back({columns_[i].data(), outputs_[i].width});
+    }
+    output::squeeze_pages(context_,
+                          {tails_.as<unsigned long long>(), found_.tails, found_.holes,
+                           static_cast<uint32_t>(kernels::kCarriedChunk)},
+                          done_.rows, squeezed);
+  }
+  for (size_t i = 0; i < outputs_.size() && done_.rows != 0; ++i) {
+    *outputs_[i].target = columns::make_storage(std::move(columns_[i]));
+  }
+  return done_;
+}
+
+}  // namespace gpujoin::match

@@ -1,0 +1,275 @@
+// table_columns.cu: host side of the join by a table whose probe rows write the output columns.
+#include "src/match/table_columns.hpp"
+
+#include <algorithm>
+
+#include "kernels/match/direct_table.cuh"
+#include "kernels/match/small_table.cuh"
+#include "kernels/match/table_columns.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/base/traffic.hpp"
+#include "src/transform/key_range.hpp"
+
+namespace gpujoin::match {
+
+namespace {
+
+using base::check;
+using base::Memory;
+using base::stream_of;
+using kernels::kStreamThreads;
+using kernels::kStreamTile;
+
+using Outputs = std::vector<CarriedOutput>;
+
+// 0 before a build.
+base::Buffer duplicates_flag(base::Context& context) {
+  base::Buffer flag = context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1,
+                                                                   "the duplicates flag");
+  check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(context)),
+        "clearing the duplicates flag");
+  return flag;
+}
+
+// What a probe reads beside the table itself.
+struct ProbeSide {
+  TableSide rows;
+  const uint32_t* has_duplicates = nullptr;
+  const void* packed_rows = nullptr;
+  int32_t packed_width = 0;  // 0: columns apart
+};
+
+template <bool kWords, typename Row, typename Finder>
+std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::JoinPlan& plan,
+                                           const Finder& finder, const ProbeSide& probe,
+                                           const Outputs& outputs) {
+  using Key = typename Finder::Key;
+  auto const kernel = kernels::table_columns_kernel<kWords, Row, Finder>;
+  constexpr uint64_t kRowsOfBlock =
+      uint64_t{kernels::kTableThreads} * (kWords ? kernels::kTableItems : kernels::kTableItemsWide);
+  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
+                                                  "asking for blocks of the probe of a table");
+  uint32_t const blocks = std::min(base::grid_of(probe.rows.rows, kRowsOfBlock), resident);
+  kernels::TableJoin<Key> args{};
+  args.probe_keys = static_cast<const Key*>(probe.rows.keys);
+  args.probe_rows = probe.rows.rows;
+  args.has_duplicates = probe.has_duplicates;
+  args.packed_rows = probe.packed_rows;
+  int32_t words = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
+    args.packed_words[i] = static_cast<uint8_t>(words);
+    words += outputs[i].width / 4;
+  }
+  ChunkedColumns columns(context, outputs);
+  columns.expect(static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)), blocks);
+  for (;;) {
+    context.check_cancelled();
+    columns.start(&args);
+    kernel<<<blocks, kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
+    check(cudaGetLastError(), "probing a table");
+    bool const done = columns.collect();
+    if (columns.rows() == 0 && base::read_back(context, probe.has_duplicates) != 0) {
+      return std::nullopt;
+    }
+    if (done) return columns.finish();
+    columns.require(blocks);
+  }
+}
+
+template <typename Row, typename Finder>
+std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPlan& plan,
+                                      const Finder& finder, const ProbeSide& probe,
+                                      const Outputs& outputs) {
+  return are_words(outputs) ? probe_in_chunks<true, Row>(context, plan, finder, probe, outputs)
+                            : probe_in_chunks<false, Row>(context, plan, finder, probe, outputs);
+}
+
+template <typename Key>
+std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan& plan,
+                                   const TableSide& build, const TableSide& probe,
+                                   const Outputs& outputs) {
+  uint64_t const slots = base::traffic::global_table_slots(build.rows);
+  base::Buffer const table = context.device_pool->allocate_rows<unsigned long long>(
+      Memory::kDevice, slots, "the hash table");
+  base::Buffer const has_duplicates = duplicates_flag(context);
+  check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
+        "clearing the hash table");
+  kernels::FindRows<Key> const finder = {{table.as<unsigned long long>(), slots - 1,
+                                          has_duplicates.as<uint32_t>(),
+                                          static_cast<const Key*>(build.keys)}};
+  kernels::build_global_table_kernel<Key>
+      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+          finder.table, build.rows);
+  check(cudaGetLastError(), "building the hash table");
+  return probe_rows<kernels::NoRow>(context, plan, finder,
+                                    {probe, has_duplicates.as<uint32_t>()}, outputs);
+}
+
+// Bytes of a row of all build columns side by side, or 0 when they stay apart: there is one, or words do not hold them.
+int32_t packed_width(const Outputs& outputs) {
+  int32_t count = 0;
+  int32_t width = 0;
+  for (CarriedOutput const& output : outputs) {
+    if (output.from != kernels::CarriedFrom::kBuild) continue;
+    if (output.width != 4 && output.width != 8) return 0;
+    // A value of 8 bytes is stored at once.
+    if (width % output.width != 0) return 0;
+    ++count;
+    width += output.width;
+  }
+  if (count < 2 || width > 16) return 0;
+  return width <= 8 ? 8 : 16;
+}
+
+template <typename Key>
+std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan& plan,
+                                    const transform::KeyPlaces& places, const TableSide& build,
+                                    const TableSide& probe, Outputs outputs) {
+  base::Pool& pool = *context.device_pool;
+  base::Buffer const present = pool.allocate_rows<uint32_t>(
+      Memory::kDevice, (places.places + 31) / 32, "bits of the keys that there are");
+  base::Buffer const has_duplicates = duplicates_flag(context);
+  check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(context)),
+        "clearing the bits of keys");
+  kernels::DirectColumns placed{};
+  placed.row_width = packed_width(outputs);
+  std::vector<base::Buffer> columns;
+  auto const place_column = [&](int32_t width) {
+    columns.push_back(pool.allocate(
+        Memory::kDevice, base::checked_bytes(places.places, static_cast<uint64_t>(width)),
+        "build columns in the order of dense keys"));
+    return columns.back().as<unsigned char>();
+  };
+  unsigned char* packed = placed.row_width != 0 ? place_column(placed.row_width) : nullptr;
+  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed, placed.row_width};
+  for (CarriedOutput& output : outputs) {
+    if (output.from != kernels::CarriedFrom::kBuild) continue;
+    if (static_cast<size_t>(placed.count) == std::size(placed.columns)) {
+      base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to place at once", outputs.size());
+    }
+    unsigned char* target = packed;
+    if (packed != nullptr) {
+      packed += output.width;
+    } else {
+      target = place_column(output.width);
+    }
+    placed.columns[placed.count++] = {output.source, target, output.width};
+    output.source = target;
+  }
+  kernels::DirectTable<Key> const table = {
+      static_cast<Key>(places.low), places.shift, static_cast<uint32_t>(places.places),
+      present.as<uint32_t>(), places.places == build.rows};
+  kernels::build_direct_table_kernel<Key>
+      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+          table, static_cast<const Key*>(build.keys), build.rows, placed,
+          has_duplicates.as<uint32_t>());
+  check(cudaGetLastError(), "placing dense keys");
+  kernels::FindPlaces<Key> const finder = {table};
+  switch (side.packed_width) {
+    case 0:
+      return probe_rows<kernels::NoRow>(context, plan, finder, side, outputs);
+    case 8:
+      return probe_rows<uint2>(context, plan, finder, side, outputs);
+    default:
+      return probe_rows<uint4>(context, plan, finder, side, outputs);
+  }
+}
+
+// Few rows: everything in one launch, whose end is the only wait.
+template <typename Key>
+std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinPlan& plan,
+                                       const TableSide& build, const TableSide& probe,
+                                       const Outputs& outputs) {
+  base::Pool& pool = *context.device_pool;
+  uint64_t const slots = base::traffic::global_table_slots(build.rows);
+  base::Buffer const table =
+      pool.allocate_rows<unsigned long long>(Memory::kDevice, slots, "the table");
+  kernels::SmallTableJoin<Key> args{};
+  args.build_keys = static_cast<const Key*>(build.keys);
+  args.build_rows = build.rows;
+  if (plan.match == plan::Match::kDirectTable) {
+    // As many as the slots have room for.
+    args.most_places = static_cast<uint32_t>(
+        std::min(base::traffic::most_direct_places(build.rows), slots * sizeof(uint64_t) / 4));
+  }
+  args.slots = table.as<unsigned long long>();
+  args.mask = slots - 1;
+  args.state = context.device->counters.as<kernels::SmallTableState>();
+  args.found = context.device->readback.as<kernels::SmallTableFound>();
+  args.output.probe_keys = static_cast<const Key*>(probe.keys);
+  args.output.probe_rows = probe.rows;
+  args.output.capacity = probe.rows;
+  args.output.column_count = static_cast<int32_t>(outputs.size());
+  std::vector<base::Buffer> columns;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    columns.push_back(pool.allocate(
+        Memory::kDevice, base::checked_bytes(probe.rows, static_cast<uint64_t>(outputs[i].width)),
+        "an output column"));
+    args.output.columns[i] = {outputs[i].source, columns.back().data(), outputs[i].width,
+                              outputs[i].from};
+  }
+  check(cudaMemsetAsync(args.state, 0, sizeof(*args.state), stream_of(context)),
+        "starting the state of a small join");
+
+  auto const kernel = are_words(outputs) ? kernels::small_table_kernel<Key, true>
+                                         : kernels::small_table_kernel<Key, false>;
+  uint32_t const most_rows = std::max(build.rows, probe.rows);
+  if (most_rows <= kernels::kSmallTableBlockRows) {
+    kernel<<<1, kernels::kSmallTableThreads, 0, stream_of(context)>>>(args);
+  } else {
+    uint32_t const resident = base::resident_blocks(context, kernel, kernels::kSmallTableThreads, 0,
+                                                    "asking for blocks of a small join");
+    unsigned const blocks =
+        std::min(base::grid_of(most_rows, kernels::kSmallTableThreads), resident);
+    void* kernel_args[] = {&args};
+    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), blocks,
+                                      kernels::kSmallTableThreads, kernel_args, 0,
+                                      stream_of(context)),
+          "launching a small join");
+  }
+  check(cudaGetLastError(), "joining few rows");
+  check(cudaStreamSynchronize(stream_of(context)), "waiting for a small join");
+  kernels::SmallTableFound const found = *args.found;
+  if (found.repeats != 0) return std::nullopt;
+  for (size_t i = 0; i < outputs.size() && found.rows != 0; ++i) {
+    *outputs[i].target = columns::make_storage(std::move(columns[i]));
+  }
+  bool const direct = found.is_direct != 0;
+  return TableRows{{found.rows, 1},
+                   direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
+}
+
+}  // namespace
+
+std::optional<TableRows> table_columns(base::Context& context, const plan::JoinPlan& plan,
+                                       int32_t key_width, const TableSide& build,
+                                       const TableSide& probe, const Outputs& outputs) {
+  if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
+  if (outputs.size() > kernels::kCarriedColumns) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to write at once", outputs.size());
+  }
+  if (uint64_t{build.rows} + probe.rows <= kernels::kSmallTableRows) {
+    return base::with_key_type(key_width, [&](auto zero) {
+      return in_one_launch<decltype(zero)>(context, plan, build, probe, outputs);
+    });
+  }
+  transform::KeyPlaces places;
+  if (plan.match == plan::Match::kDirectTable) {
+    places = transform::places_of(
+        transform::key_range(context, build.keys, key_width, build.rows), key_width);
+  }
+  bool const direct =
+      places.places != 0 && places.places <= base::traffic::most_direct_places(build.rows);
+  return base::with_key_type(key_width, [&](auto zero) -> std::optional<TableRows> {
+    using Key = decltype(zero);
+    std::optional<CarriedRows> const rows =
+        direct ? by_place<Key>(context, plan, places, build, probe, outputs)
+               : by_hash<Key>(context, plan, build, probe, outputs);
+    if (!rows) return std::nullopt;
+    return TableRows{*rows, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
+  });
+}
+
+}  // namespace gpujoin::match

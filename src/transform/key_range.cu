@@ -1,0 +1,47 @@
+#include "src/transform/key_range.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/transform/key_range.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+
+namespace gpujoin::transform {
+
+using base::check;
+using base::stream_of;
+
+KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
+  if (range.low > range.high) return {};
+  uint64_t const varying = range.any & ~range.all;
+  KeyPlaces places;
+  places.shift = varying == 0 ? 0 : std::countr_zero(varying);
+  uint64_t const steps = (range.high - range.low) >> places.shift;
+  if (steps >= UINT32_MAX) return {};
+  places.places = steps + 1;
+  places.low = key_width == 4 ? kernels::turn_sign(static_cast<uint32_t>(range.low))
+                              : kernels::turn_sign(uint64_t{range.low});
+  return places;
+}
+
+kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t key_width,
+                            uint32_t rows) {
+  if (rows == 0) return {};
+  auto* const range = context.device->counters.as<kernels::KeyRange>();
+  auto* const start = context.device->readback.as<kernels::KeyRange>();
+  *start = {};
+  check(cudaMemcpyAsync(range, start, sizeof(*start), cudaMemcpyHostToDevice, stream_of(context)),
+        "starting the keys' range");
+  unsigned const resident = static_cast<unsigned>(context.facts.sm_count) * 8;
+  unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
+  base::with_key_type(key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    kernels::key_range_kernel<Key><<<grid, kernels::kStreamThreads, 0, stream_of(context)>>>(
+        static_cast<const Key*>(keys), rows, range);
+  });
+  check(cudaGetLastError(), "finding the keys' range");
+  return base::read_back(context, static_cast<const kernels::KeyRange*>(range));
+}
+
+}  // namespace gpujoin::transform

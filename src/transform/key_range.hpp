@@ -1,0 +1,24 @@
+// key_range.hpp: whether keys lie close enough together to be addresses.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/transform/key_range.hpp"
+#include "src/base/context.hpp"
+
+namespace gpujoin::transform {
+
+// Keys low, low + 2^shift, ... : `places` of them, of which not every one need occur. places == 0: more than 2^32 - 1, or no key.
+struct KeyPlaces {
+  uint64_t low = 0;  // bit pattern
+  int32_t shift = 0;
+  uint64_t places = 0;
+};
+
+KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width);
+
+// Of all keys. Waits for the stream.
+kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t key_width,
+                            uint32_t rows);
+
+}  // namespace gpujoin::transform
