@@ -26,6 +26,8 @@ struct DirectTable {
   uint32_t places;
   uint32_t* present;  // [(places + 31) / 32]
   bool is_full;       // every place has its key: the bits need not be asked
+  // A table larger than L2 is made and asked slice by slice: rows of other slices are passed over, and come again.
+  uint32_t slice_places;
 
   // The place of a key, or one beyond the last when none can be its.
   __device__ uint64_t place_of(Key key) const {
@@ -34,6 +36,10 @@ struct DirectTable {
     constexpr int kBits = 8 * sizeof(Key);
     if (shift == 0) return distance;
     return static_cast<Key>(distance >> shift | distance << (kBits - shift));
+  }
+  __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
+    uint64_t const first = uint64_t{slice} * slice_places;
+    return place - first < min(slice_places, places - static_cast<uint32_t>(first));
   }
 };
 
@@ -51,18 +57,22 @@ struct DirectColumns {
 
 template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
-    build_direct_table_kernel(const __grid_constant__ DirectTable<Key> table,
+    build_direct_table_kernel(const __grid_constant__ DirectTable<Key> table, uint32_t slice,
                               const Key* __restrict__ keys, uint32_t rows,
                               const __grid_constant__ DirectColumns columns,
                               uint32_t* __restrict__ has_duplicates) {
   uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
   uint32_t places[kStreamItems];
+  bool is_placed[kStreamItems];
   bool repeats = false;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+    is_placed[item] = false;
     if (row >= rows) continue;
     places[item] = static_cast<uint32_t>(table.place_of(keys[row]));
+    is_placed[item] = table.is_of_slice(places[item], slice);
+    if (!is_placed[item]) continue;
     uint32_t const bit = 1U << places[item] % 32;
     repeats |= (atomicOr(&table.present[places[item] / 32], bit) & bit) != 0;
   }
@@ -76,7 +86,7 @@ __global__ void __launch_bounds__(kStreamThreads)
 #pragma unroll
       for (int item = 0; item < kStreamItems; ++item) {
         uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-        if (row >= rows) continue;
+        if (!is_placed[item]) continue;
         auto* const target = static_cast<unsigned char*>(column.target) + step * places[item];
         if (column.source == nullptr) {
           *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
@@ -93,15 +103,17 @@ template <typename KeyType>
 struct FindPlaces {
   using Key = KeyType;
   DirectTable<Key> table;
+  uint32_t slices;
 
   template <int kItems>
   __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems],
-                             uint32_t (&build)[kItems], bool (&found)[kItems]) const {
+                             uint32_t slice, uint32_t (&build)[kItems],
+                             bool (&found)[kItems]) const {
     uint32_t words[kItems];
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
       uint64_t const place = table.place_of(keys[item]);
-      found[item] = are_rows[item] && place < table.places;
+      found[item] = are_rows[item] && table.is_of_slice(place, slice);
       build[item] = static_cast<uint32_t>(place);
     }
     if (table.is_full) return;

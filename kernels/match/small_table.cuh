@@ -90,7 +90,7 @@ struct FindSmallPlaces {
   const uint32_t* rows;
 
   template <int kItems>
-  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems],
+  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems], uint32_t,
                              uint32_t (&build)[kItems], bool (&found)[kItems]) const {
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
@@ -163,7 +163,7 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<typename 
   for (uint64_t tile = blockIdx.x * kTile; tile < join.output.probe_rows; tile += stride) {
     CarriedRows<typename Finder::Key, kItems> rows;
     uint32_t count = 0;
-    find_table_batch(join.output, finder, tile + uint64_t{warp} * 32 * kItems, rows, &count);
+    find_table_batch(join.output, finder, 0, tile + uint64_t{warp} * 32 * kItems, rows, &count);
     if (threadIdx.x % 32 == 0) counts[warp] = count;
     block_sync();
     uint32_t before = 0;
@@ -186,17 +186,20 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<typename 
 }
 
 template <typename Key, bool kWords>
-__global__ void __launch_bounds__(kSmallTableThreads)
+__global__ void __launch_bounds__(kSmallTableThreads, 2)
     small_table_kernel(const __grid_constant__ SmallTableJoin<Key> join) {
   constexpr int kItems = kWords ? kTableItems : kTableItemsWide;
   uint32_t const first = blockIdx.x * kSmallTableThreads + threadIdx.x;
   uint32_t const stride = gridDim.x * kSmallTableThreads;
-  for (uint64_t i = first; i <= join.mask; i += stride) join.slots[i] = kFreeSlot;
-  if (join.most_places != 0) note_range(join, first, stride);
-  small_sync();
-
   DirectTable<Key> direct{};
-  if (join.most_places != 0) direct = small_direct_table(join);
+  if (join.most_places != 0) {
+    note_range(join, first, stride);
+    small_sync();
+    direct = small_direct_table(join);
+  }
+  uint64_t const cleared = direct.places != 0 ? (direct.places + 1) / 2 : join.mask + 1;
+  for (uint64_t i = first; i < cleared; i += stride) join.slots[i] = kFreeSlot;
+  small_sync();
   if (direct.places != 0) {
     place_small_rows(join, direct, first, stride);
   } else {

@@ -27,36 +27,34 @@ struct FindRows {
   using Key = KeyType;
   GlobalTable<Key> table;
 
-  // In rounds, in each of which the slots of all keys that are not settled are read at once.
+  uint32_t slices = 1;
+
+  // The first slots are read all at once: most keys are found there.
   template <int kItems>
-  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems],
+  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems], uint32_t,
                              uint32_t (&build)[kItems], bool (&found)[kItems]) const {
     unsigned long long slots[kItems];
-    uint32_t open = 0;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
-      found[item] = false;
-      open |= are_rows[item] ? 1U << item : 0;
+      slots[item] = kFreeSlot;
+      if (are_rows[item]) slots[item] = table.slots[slot_of(mix_key(keys[item]), table.mask)];
     }
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      Key const mixed = mix_key(keys[item]);
+      uint64_t slot = slot_of(mixed, table.mask);
 #pragma unroll 1
-    for (uint32_t round = 0; open != 0; ++round) {
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        uint64_t const slot = (slot_of(mix_key(keys[item]), table.mask) + round) & table.mask;
-        if (open >> item & 1) slots[item] = table.slots[slot];
-      }
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        if ((open >> item & 1) == 0) continue;
-        uint32_t const row = row_of_slot(slots[item]);
-        bool same = tag_of_slot(slots[item]) == tag_of(mix_key(keys[item]));
+      while (row_of_slot(slots[item]) != kNoRow) {
+        bool same = tag_of_slot(slots[item]) == tag_of(mixed);
         if constexpr (sizeof(Key) == 8) {
-          same = same && row != kNoRow && table.build_keys[row] == keys[item];
+          same = same && table.build_keys[row_of_slot(slots[item])] == keys[item];
         }
-        build[item] = row;
-        found[item] = row != kNoRow && same;
-        if (row == kNoRow || same) open &= ~(1U << item);
+        if (same) break;
+        slot = (slot + 1) & table.mask;
+        slots[item] = table.slots[slot];
       }
+      build[item] = row_of_slot(slots[item]);
+      found[item] = build[item] != kNoRow;
     }
   }
 };
@@ -64,7 +62,8 @@ struct FindRows {
 // All lanes of a warp: kItems * 32 probe rows from `first`, their slots 0 to *count side by side.
 template <int kItems, typename Finder>
 __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder::Key>& join,
-                                                 const Finder& finder, uint64_t first,
+                                                 const Finder& finder, uint32_t slice,
+                                                 uint64_t first,
                                                  CarriedRows<typename Finder::Key, kItems>& rows,
                                                  uint32_t* count) {
   uint32_t const lane = threadIdx.x % 32;
@@ -78,7 +77,7 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
     rows.probe[item] = static_cast<uint32_t>(row);
     rows.keys[item] = are_rows[item] ? __ldcs(&join.probe_keys[row]) : 0;
   }
-  finder(rows.keys, are_rows, rows.build, found);
+  finder(rows.keys, are_rows, slice, rows.build, found);
   uint32_t slots = 0;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -134,23 +133,83 @@ __device__ __forceinline__ void write_packed_rows(const Join& join, const Rows& 
   }
 }
 
+// Found rows of a warp, until a batch is full. Then every write is of whole sectors, and rows that match nothing cost their lookup only.
+template <typename Key, int kItems>
+struct TableBuffer {
+  static constexpr uint32_t kPlaces = 2 * 32 * kItems;
+  uint32_t build[kPlaces];
+  uint32_t probe[kPlaces];
+
+  // start, count: of the warp's buffered rows; places go round.
+  __device__ void append(const CarriedRows<Key, kItems>& rows, uint32_t end) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if (rows.slots[item] == kNoSlot) continue;
+      uint32_t const place = (end + rows.slots[item]) % kPlaces;
+      build[place] = rows.build[item];
+      probe[place] = rows.probe[item];
+    }
+    __syncwarp();
+  }
+  // Keys are read again: kept here they would take from L1 what small tables use.
+  __device__ void take(const Key* __restrict__ probe_keys, uint32_t start, uint32_t count,
+                       CarriedRows<Key, kItems>& rows) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      uint32_t const slot = 32 * item + threadIdx.x % 32;
+      uint32_t const place = (start + slot) % kPlaces;
+      rows.slots[item] = slot < count ? slot : kNoSlot;
+      rows.build[item] = build[place];
+      rows.probe[item] = probe[place];
+      if (slot < count) rows.keys[item] = probe_keys[rows.probe[item]];
+    }
+    __syncwarp();
+  }
+};
+
 template <bool kWords, typename Row, typename Finder>
 __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
     table_columns_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,
                          const __grid_constant__ Finder finder) {
+  using Key = typename Finder::Key;
   constexpr int kItems = kWords ? kTableItems : kTableItemsWide;
-  constexpr uint64_t kBatch = 32 * kItems;
+  constexpr uint32_t kBatch = 32 * kItems;
   __shared__ CarriedPlaces::Shared places;
+  __shared__ TableBuffer<Key, kItems> buffers[kTableThreads / 32];
   if (*join.has_duplicates != 0) return;
   if (threadIdx.x == 0) CarriedPlaces::start(places);
   block_sync();
+  TableBuffer<Key, kItems>& buffer = buffers[threadIdx.x / 32];
+  uint32_t start = 0;
+  uint32_t buffered = 0;
   uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
   uint64_t const stride = uint64_t{gridDim.x} * (kTableThreads / 32) * kBatch;
+  // Blocks go through the slices side by side, nearly: each is in L2 while it is asked. What is left of the buffer is written last.
+  uint32_t slice = 0;
+  uint64_t first = warp * kBatch;
+  if (first >= join.probe_rows) slice = finder.slices;
 #pragma unroll 1
-  for (uint64_t first = warp * kBatch; first < join.probe_rows; first += stride) {
-    CarriedRows<typename Finder::Key, kItems> rows;
+  while (slice < finder.slices || buffered != 0) {
+    CarriedRows<Key, kItems> rows;
     uint32_t count = 0;
-    find_table_batch(join, finder, first, rows, &count);
+    if (slice < finder.slices) {
+      find_table_batch(join, finder, slice, first, rows, &count);
+      first += stride;
+      if (first >= join.probe_rows) {
+        first = warp * kBatch;
+        ++slice;
+      }
+    }
+    bool const is_whole = count == kBatch && buffered == 0;
+    if (!is_whole) {
+      if (count != 0) buffer.append(rows, start + buffered);
+      buffered += count;
+      if (buffered < kBatch && slice < finder.slices) continue;
+      count = min(buffered, kBatch);
+      buffer.take(join.probe_keys, start, count, rows);
+      start += count;
+      buffered -= count;
+    }
 #pragma unroll 1
     for (uint32_t written = 0; written != count; written += rows.slot_count) {
       rows.first_slot = written;

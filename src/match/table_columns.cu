@@ -25,8 +25,8 @@ using Outputs = std::vector<CarriedOutput>;
 
 // 0 before a build.
 base::Buffer duplicates_flag(base::Context& context) {
-  base::Buffer flag = context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1,
-                                                                   "the duplicates flag");
+  base::Buffer flag =
+      context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1, "the duplicates flag");
   check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(context)),
         "clearing the duplicates flag");
   return flag;
@@ -103,8 +103,8 @@ std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan&
       <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
           finder.table, build.rows);
   check(cudaGetLastError(), "building the hash table");
-  return probe_rows<kernels::NoRow>(context, plan, finder,
-                                    {probe, has_duplicates.as<uint32_t>()}, outputs);
+  return probe_rows<kernels::NoRow>(context, plan, finder, {probe, has_duplicates.as<uint32_t>()},
+                                    outputs);
 }
 
 // Bytes of a row of all build columns side by side, or 0 when they stay apart: there is one, or words do not hold them.
@@ -158,15 +158,24 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
     placed.columns[placed.count++] = {output.source, target, output.width};
     output.source = target;
   }
+  uint64_t table_bytes = 0;
+  for (base::Buffer const& column : columns) table_bytes += column.bytes();
+  uint64_t const slices = std::max<uint64_t>(
+      1, (table_bytes + kernels::kDirectSliceBytes - 1) / kernels::kDirectSliceBytes);
+  uint64_t const slice_places = (places.places + slices - 1) / slices;
   kernels::DirectTable<Key> const table = {
-      static_cast<Key>(places.low), places.shift, static_cast<uint32_t>(places.places),
-      present.as<uint32_t>(), places.places == build.rows};
-  kernels::build_direct_table_kernel<Key>
-      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
-          table, static_cast<const Key*>(build.keys), build.rows, placed,
-          has_duplicates.as<uint32_t>());
-  check(cudaGetLastError(), "placing dense keys");
-  kernels::FindPlaces<Key> const finder = {table};
+      static_cast<Key>(places.low),         places.shift,
+      static_cast<uint32_t>(places.places), present.as<uint32_t>(),
+      places.places == build.rows,          static_cast<uint32_t>(slice_places)};
+  kernels::FindPlaces<Key> const finder = {
+      table, static_cast<uint32_t>((places.places + slice_places - 1) / slice_places)};
+  for (uint32_t slice = 0; slice < finder.slices; ++slice) {
+    kernels::build_direct_table_kernel<Key>
+        <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+            table, slice, static_cast<const Key*>(build.keys), build.rows, placed,
+            has_duplicates.as<uint32_t>());
+    check(cudaGetLastError(), "placing dense keys");
+  }
   switch (side.packed_width) {
     case 0:
       return probe_rows<kernels::NoRow>(context, plan, finder, side, outputs);
@@ -237,8 +246,7 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
     *outputs[i].target = columns::make_storage(std::move(columns[i]));
   }
   bool const direct = found.is_direct != 0;
-  return TableRows{{found.rows, 1},
-                   direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
+  return TableRows{{found.rows, 1}, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
 }
 
 }  // namespace
@@ -257,8 +265,8 @@ std::optional<TableRows> table_columns(base::Context& context, const plan::JoinP
   }
   transform::KeyPlaces places;
   if (plan.match == plan::Match::kDirectTable) {
-    places = transform::places_of(
-        transform::key_range(context, build.keys, key_width, build.rows), key_width);
+    places = transform::places_of(transform::key_range(context, build.keys, key_width, build.rows),
+                                  key_width);
   }
   bool const direct =
       places.places != 0 && places.places <= base::traffic::most_direct_places(build.rows);
