@@ -20,6 +20,14 @@ constexpr int kStreamThreads = 256;
 constexpr int kStreamItems = 4;
 constexpr int kStreamTile = kStreamThreads * kStreamItems;
 
+// Key sample. One block draws a side's keys, one sums, with as many threads as registers allow. The scan has a filter and two counters
+// a key, 64 KB; its threads load so many bytes at a time.
+constexpr int kSampleDrawThreads = 1024;
+constexpr int kSampleSumThreads = 512;
+constexpr int kSampleThreads = 512;
+constexpr int kSampleBlocksPerSm = 3;
+constexpr int kSampleItemBytes = 32;
+
 // Emitters: pairs that one thread may stage in one round; threads * kEmitItems pairs lie in shared memory at a time.
 constexpr int kEmitItems = 4;
 

@@ -1,15 +1,21 @@
-// sample_keys.cuh: the keys at the sample's rows, and how often each sampled probe key occurs among all build keys
+// sample_keys.cuh: the keys at both sides' sample rows, the build rows that have those of the probe side, and the sums over them
 //
-// Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
-// In       keys[rows] Key with validity bits; the table of sampled keys (filter, slots)
-// Out      read: sample_keys[positions], sample_valid[positions]; count: counts[distinct] += matches, bits as in varying_bits
-// Needs    Rule: sample_row(i, rows), sample_slot(key), sample_filter_bit(key) and the sizes kPositions, kSlots, kFilterBits
-// Launch   read: ceil(positions / kStreamThreads) blocks; count: a grid that fills the device, kStreamThreads each
-// Moves    |Key| a build row read, + a bit of validity
-// Shared   the filter and one counter a distinct key: a key that fills the build side would queue up on a global counter
+// Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp; the table is the one of its SampleTable
+// In       keys[rows] Key of both sides, with validity bits
+// Out      draw: table, findings.build, findings.probe, everything else set to its start; count: rows, tiles, bounds += those of a
+//          part of the build side; sum: the other findings
+// Needs    Rule: sample_row(i, rows), sample_slice(i, slice, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
+// Launch   draw: 2 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; count: a grid that fills the device,
+//          kSampleThreads each, count_sample_shared<Rule>() dynamic shared; sum: 1 block of kSampleSumThreads
+// Moves    draw: a sector a position; count: |Key| a build row of scanned tiles, + a bit of validity
+// Shared   draw: the table; count: the filter, two counters a sampled key: a key that fills the build side would queue up on a global one
 #pragma once
 
+#include <cooperative_groups.h>
+
 #include <cstdint>
+#include <cub/block/block_reduce.cuh>
+#include <type_traits>
 
 #include "kernels/tuning.hpp"
 
@@ -29,80 +35,332 @@ struct SampledColumn {
   }
 };
 
-template <typename Rule, typename Key>
-__global__ void __launch_bounds__(kStreamThreads)
-    read_sample_kernel(SampledColumn<Key> column, int32_t positions,
-                       unsigned long long* __restrict__ sample_keys,
-                       uint32_t* __restrict__ sample_valid) {
-  auto const i = static_cast<int32_t>(blockIdx.x * kStreamThreads + threadIdx.x);
-  if (i >= positions) return;
-  int64_t const row = Rule::sample_row(i, column.rows);
-  sample_keys[i] = column.keys[row];
-  sample_valid[i] = column.is_valid(row) ? 1 : 0;
-}
-
-struct SampleTableView {
-  const uint32_t* filter;
-  const unsigned long long* slot_keys;
-  const int32_t* slot_ids;
-  int32_t distinct_keys;
-};
-
-template <typename Rule, typename Key>
-__global__ void __launch_bounds__(kStreamThreads)
-    count_sample_kernel(SampledColumn<Key> column, SampleTableView table,
-                        unsigned long long* __restrict__ counts,
-                        unsigned long long* __restrict__ bits) {
-  __shared__ uint32_t filter[Rule::kFilterBits / 32];
-  __shared__ uint32_t found[Rule::kPositions];  // a block sees fewer than 2^32 rows
-  for (int i = threadIdx.x; i < Rule::kFilterBits / 32; i += kStreamThreads) {
-    filter[i] = table.filter[i];
-  }
-  for (int i = threadIdx.x; i < table.distinct_keys; i += kStreamThreads) found[i] = 0;
-  __syncthreads();
+// Which bits and which values some keys have.
+template <typename Key>
+struct SampledBounds {
+  using Signed = std::make_signed_t<Key>;
+  static constexpr Signed kHighest = static_cast<Signed>(static_cast<Key>(~Key{0}) >> 1);
 
   Key any = 0;
   Key all = static_cast<Key>(~Key{0});
-  int64_t const stride = int64_t{gridDim.x} * kStreamTile;
-  for (int64_t tile = int64_t{blockIdx.x} * kStreamTile; tile < column.rows; tile += stride) {
-    Key keys[kStreamItems];
-    bool valid[kStreamItems];
-#pragma unroll
-    for (int item = 0; item < kStreamItems; ++item) {
-      int64_t const row = tile + item * kStreamThreads + threadIdx.x;
-      valid[item] = row < column.rows && column.is_valid(row);
-      if (valid[item]) keys[item] = column.keys[row];
-    }
-#pragma unroll
-    for (int item = 0; item < kStreamItems; ++item) {
-      if (!valid[item]) continue;
-      any |= keys[item];
-      all &= keys[item];
-      uint32_t const bit = Rule::sample_filter_bit(keys[item]);
-      if ((filter[bit / 32] >> (bit % 32) & 1) == 0) continue;
-      uint32_t slot = Rule::sample_slot(keys[item]);
-      int32_t id = table.slot_ids[slot];
-      while (id >= 0 && table.slot_keys[slot] != keys[item]) {
-        slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
-        id = table.slot_ids[slot];
-      }
-      if (id >= 0) atomicAdd(&found[id], 1U);
-    }
+  Signed low = kHighest;
+  Signed high = -kHighest - 1;
+
+  __device__ void add(Key key) {
+    auto const value = static_cast<Signed>(key);
+    add({key, key, value, value});
   }
-#pragma unroll
-  for (int lane = 16; lane > 0; lane /= 2) {
-    any |= __shfl_xor_sync(0xffffffffU, any, lane);
-    all &= __shfl_xor_sync(0xffffffffU, all, lane);
+  __device__ void add(const SampledBounds& other) {
+    any |= other.any;
+    all &= other.all;
+    low = other.low < low ? other.low : low;
+    high = other.high > high ? other.high : high;
   }
-  if (threadIdx.x % 32 == 0) {
-    // Lanes that saw no row contribute the neutral elements; the high half of 4-byte keys is cut off by the reader.
-    atomicOr(&bits[0], static_cast<unsigned long long>(any));
-    atomicAnd(&bits[1], static_cast<unsigned long long>(all));
+  __device__ bool has_key() const { return low <= high; }
+};
+
+// Of keys of any width; without a key as it starts.
+struct WideBounds {
+  unsigned long long any = 0;
+  unsigned long long all = ~0ULL;
+  long long low = INT64_MAX;
+  long long high = INT64_MIN;
+};
+
+// The keys drawn from a side, by position. A key that was drawn more than once is at one of its positions.
+template <typename Rule, typename Key>
+struct SampleTable {
+  Key keys[Rule::kPositions];
+  int32_t slots[Rule::kSlots];  // positions of keys, or -1
+  uint32_t draws
+      [Rule::kPositions];  // of the key at this position; 0: it is none, or it is at another one
+};
+
+template <typename Rule, typename Key>
+struct SampleBuffers {
+  typename Rule::Findings findings;
+  WideBounds bounds;  // of the scanned rows
+  SampleTable<Rule, Key> table;
+  // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
+  uint32_t rows[Rule::kPositions];
+  uint32_t tiles[Rule::kPositions];
+};
+
+// Barrier after loops that the lanes of a warp leave apart (docs/decisions/0023-a-barrier-after-divergence.md).
+__device__ inline void sample_sync() { cooperative_groups::this_thread_block().sync(); }
+
+template <typename Key>
+struct DrawnSums {
+  uint32_t valid = 0;
+  uint32_t distinct = 0;
+  uint32_t most = 0;
+  uint32_t heavy = 0;
+  SampledBounds<Key> bounds;
+};
+
+struct AddSums {
+  template <typename Key>
+  __device__ DrawnSums<Key> operator()(DrawnSums<Key> sums, const DrawnSums<Key>& other) const {
+    sums.valid += other.valid;
+    sums.distinct += other.distinct;
+    sums.most = max(sums.most, other.most);
+    sums.heavy += other.heavy;
+    sums.bounds.add(other.bounds);
+    return sums;
+  }
+  template <typename Key>
+  __device__ SampledBounds<Key> operator()(SampledBounds<Key> bounds,
+                                           const SampledBounds<Key>& other) const {
+    bounds.add(other);
+    return bounds;
+  }
+};
+
+template <typename Rule, typename Key>
+__global__ void __launch_bounds__(kSampleDrawThreads)
+    draw_sample_kernel(SampledColumn<Key> build, SampledColumn<Key> probe,
+                       SampleBuffers<Rule, Key>* __restrict__ sample) {
+  constexpr int kItems = Rule::kPositions / kSampleDrawThreads;
+  static_assert(kItems * kSampleDrawThreads == Rule::kPositions);
+  using Reduce = cub::BlockReduce<DrawnSums<Key>, kSampleDrawThreads>;
+  __shared__ typename Reduce::TempStorage storage;
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
+  auto& table = *reinterpret_cast<SampleTable<Rule, Key>*>(dynamic_shared);
+
+  bool const draws_probe = blockIdx.x == 0;
+  SampledColumn<Key> const column = draws_probe ? probe : build;
+  int32_t const positions = Rule::sample_positions(column.rows);
+  DrawnSums<Key> sums;
+  Key keys[kItems];
+  bool valid[kItems];
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    auto const i = static_cast<int32_t>(item * kSampleDrawThreads + threadIdx.x);
+    int64_t const row = i < positions ? Rule::sample_row(i, column.rows) : 0;
+    keys[item] = i < positions ? column.keys[row] : 0;
+    valid[item] = i < positions && column.is_valid(row);
+  }
+  for (int i = threadIdx.x; i < Rule::kSlots; i += kSampleDrawThreads) table.slots[i] = -1;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    int const i = item * kSampleDrawThreads + threadIdx.x;
+    table.keys[i] = keys[item];
+    table.draws[i] = 0;
+    if (!valid[item]) continue;
+    ++sums.valid;
+    sums.bounds.add(keys[item]);
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < table.distinct_keys; i += kStreamThreads) {
-    if (found[i] != 0) atomicAdd(&counts[i], static_cast<unsigned long long>(found[i]));
+
+  volatile int32_t* const slots = table.slots;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    if (!valid[item]) continue;
+    auto const i = static_cast<int32_t>(item * kSampleDrawThreads + threadIdx.x);
+    uint32_t slot = Rule::sample_slot(keys[item]);
+    while (true) {
+      // Looked at before it is taken: draws of one key would else queue up to take its slot.
+      int32_t holder = slots[slot];
+      if (holder < 0) holder = atomicCAS(&table.slots[slot], -1, i);
+      if (holder < 0) holder = i;
+      if (table.keys[holder] == keys[item]) {
+        atomicAdd(&table.draws[holder], 1U);
+        break;
+      }
+      slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
+    }
   }
+  sample_sync();
+
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    int const i = item * kSampleDrawThreads + threadIdx.x;
+    uint32_t const draws = table.draws[i];
+    sums.distinct += draws != 0 ? 1 : 0;
+    sums.most = max(sums.most, draws);
+    sums.heavy += draws >= Rule::kHeavyDraws ? draws : 0;
+    if (!draws_probe) continue;
+    sample->table.keys[i] = keys[item];
+    sample->table.draws[i] = draws;
+    sample->rows[i] = 0;
+    sample->tiles[i] = 0;
+  }
+  if (draws_probe) {
+    for (int i = threadIdx.x; i < Rule::kSlots; i += kSampleDrawThreads) {
+      sample->table.slots[i] = table.slots[i];
+    }
+  }
+  sums = Reduce(storage).Reduce(sums, AddSums());
+  if (threadIdx.x != 0) return;
+  typename Rule::DrawnKeys drawn;
+  drawn.positions = positions;
+  drawn.valid = sums.valid;
+  drawn.distinct = sums.distinct;
+  drawn.most = sums.most;
+  drawn.heavy = sums.heavy;
+  if (sums.bounds.has_key()) {
+    drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};
+  }
+  (draws_probe ? sample->findings.probe : sample->findings.build) = drawn;
+  if (draws_probe) sample->bounds = {};
+}
+
+template <typename Rule>
+constexpr uint32_t count_sample_shared() {
+  return (Rule::kFilterWords + 2 * Rule::kPositions) * sizeof(uint32_t);
+}
+
+// Resident blocks, by which the compiler limits registers: with as many for keys of 8 bytes it spills.
+template <typename Key>
+constexpr int kCountSampleBlocks = sizeof(Key) <= 4 ? kSampleBlocksPerSm : kSampleBlocksPerSm - 1;
+
+template <typename Rule, typename Key>
+__global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
+    count_sample_kernel(SampledColumn<Key> column, SampleBuffers<Rule, Key>* __restrict__ sample) {
+  constexpr int kItems = kSampleItemBytes / sizeof(Key);
+  constexpr int kRows = kItems * kSampleThreads;  // that the block reads at once
+  static_assert(Rule::kTileRows % kRows == 0 && kSampleThreads % Rule::kSliceRows == 0 &&
+                Rule::kTileSlices <= kSampleThreads);
+  using Reduce = cub::BlockReduce<SampledBounds<Key>, kSampleThreads>;
+  __shared__ typename Reduce::TempStorage storage;
+  __shared__ uint32_t slices[2][Rule::kTileSlices];  // first rows, of this tile and of the next
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
+  auto* const filter = reinterpret_cast<uint32_t*>(dynamic_shared);
+  uint32_t* const rows = filter + Rule::kFilterWords;
+  // Of each key, the last tile that had it, plus one, and in the two low bits how many had it.
+  uint32_t* const tiles = rows + Rule::kPositions;
+  const SampleTable<Rule, Key>& table = sample->table;
+
+  for (int i = threadIdx.x; i < Rule::kFilterWords + 2 * Rule::kPositions; i += kSampleThreads) {
+    filter[i] = 0;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleThreads) {
+    if (table.draws[i] == 0) continue;
+    auto const bits = Rule::sample_filter_bits(table.keys[i]);
+    atomicOr(&filter[bits.word], bits.mask);
+  }
+  if (threadIdx.x < Rule::kTileSlices) {
+    slices[0][threadIdx.x] = Rule::sample_slice(blockIdx.x, threadIdx.x, column.rows);
+  }
+  sample_sync();
+
+  SampledBounds<Key> bounds;
+  auto const tile_count = static_cast<uint32_t>(Rule::sample_tiles(column.rows));
+  auto const row_count = static_cast<uint32_t>(column.rows);
+  int turn = 0;
+  for (uint32_t number = blockIdx.x; number < tile_count; number += gridDim.x) {
+    for (uint32_t first = threadIdx.x; first < Rule::kTileRows; first += kRows) {
+      Key keys[kItems];
+      uint32_t valid = 0;
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        uint32_t const in_tile = first + item * kSampleThreads;
+        uint32_t const row = slices[turn][in_tile / Rule::kSliceRows] + in_tile % Rule::kSliceRows;
+        if (row >= row_count || !column.is_valid(row)) continue;
+        valid |= 1U << item;
+        keys[item] = column.keys[row];
+      }
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        if ((valid >> item & 1) == 0) continue;
+        bounds.add(keys[item]);
+        auto const bits = Rule::sample_filter_bits(keys[item]);
+        if ((filter[bits.word] & bits.mask) != bits.mask) continue;
+        uint32_t slot = Rule::sample_slot(keys[item]);
+        int32_t position = table.slots[slot];
+        while (position >= 0 && table.keys[position] != keys[item]) {
+          slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
+          position = table.slots[slot];
+        }
+        if (position < 0) continue;
+        atomicAdd(&rows[position], 1U);
+        uint32_t seen = *static_cast<volatile uint32_t*>(&tiles[position]);
+        while (seen >> 2 != number + 1) {
+          uint32_t const had = seen;
+          seen = atomicCAS(&tiles[position], had, (number + 1) << 2 | min((had & 3) + 1, 3U));
+          if (seen == had) break;
+        }
+      }
+    }
+    turn ^= 1;
+    uint32_t const next = number + gridDim.x;
+    if (threadIdx.x < Rule::kTileSlices && next < tile_count) {
+      slices[turn][threadIdx.x] = Rule::sample_slice(next, threadIdx.x, column.rows);
+    }
+    sample_sync();  // so that all warps count for the same tile
+  }
+
+  bounds = Reduce(storage).Reduce(bounds, AddSums());
+  if (threadIdx.x == 0 && bounds.has_key()) {
+    atomicOr(&sample->bounds.any, static_cast<unsigned long long>(bounds.any));
+    atomicAnd(&sample->bounds.all, static_cast<unsigned long long>(bounds.all));
+    atomicMin(&sample->bounds.low, static_cast<long long>(bounds.low));
+    atomicMax(&sample->bounds.high, static_cast<long long>(bounds.high));
+  }
+  for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleThreads) {
+    if (rows[i] == 0) continue;
+    atomicAdd(&sample->rows[i], rows[i]);
+    atomicAdd(&sample->tiles[i], tiles[i] & 3);
+  }
+}
+
+template <typename MetKeys>
+struct MetSums {
+  long long in_one_tile = 0;
+  long long in_two_tiles = 0;
+  MetKeys seldom;
+  MetKeys often;
+
+  __device__ static void add(MetKeys& met, const MetKeys& other) {
+    met.keys += other.keys;
+    met.draws += other.draws;
+    met.rows += other.rows;
+    met.drawn_rows += other.drawn_rows;
+    met.squares += other.squares;
+    met.drawn_squares += other.drawn_squares;
+    met.most = max(met.most, other.most);
+  }
+  // As the operator that CUB asks for.
+  __device__ MetSums operator()(MetSums sums, const MetSums& other) const {
+    sums.in_one_tile += other.in_one_tile;
+    sums.in_two_tiles += other.in_two_tiles;
+    add(sums.seldom, other.seldom);
+    add(sums.often, other.often);
+    return sums;
+  }
+};
+
+template <typename Rule, typename Key>
+__global__ void __launch_bounds__(kSampleSumThreads)
+    sum_sample_kernel(SampleBuffers<Rule, Key>* __restrict__ sample) {
+  using MetKeys = typename Rule::MetKeys;
+  using Sums = MetSums<MetKeys>;
+  using Reduce = cub::BlockReduce<Sums, kSampleSumThreads>;
+  __shared__ typename Reduce::TempStorage storage;
+  Sums sums;
+  for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleSumThreads) {
+    int64_t const rows = sample->rows[i];
+    if (rows == 0) continue;
+    int64_t const draws = sample->table.draws[i];
+    uint32_t const tiles = sample->tiles[i];
+    sums.in_one_tile += tiles == 1 ? 1 : 0;
+    sums.in_two_tiles += tiles == 2 ? 1 : 0;
+    MetKeys const met = {1, draws, rows, draws * rows, rows * rows, draws * rows * rows, rows};
+    if (tiles <= 2) {
+      Sums::add(sums.seldom, met);
+    } else {
+      Sums::add(sums.often, met);
+    }
+  }
+  sums = Reduce(storage).Reduce(sums, Sums());
+  if (threadIdx.x != 0) return;
+  typename Rule::Findings& found = sample->findings;
+  found.scanned = {sample->bounds.any, sample->bounds.all, sample->bounds.low, sample->bounds.high};
+  found.met_in_one_tile = sums.in_one_tile;
+  found.met_in_two_tiles = sums.in_two_tiles;
+  found.met_seldom = sums.seldom;
+  found.met_often = sums.often;
 }
 
 }  // namespace gpujoin::kernels

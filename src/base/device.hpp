@@ -53,7 +53,7 @@ struct Device {
   DriverFunctions driver;
   uint64_t page_bytes = 0;  // granularity of mapped pages; 0: growing output is a list of blocks
   Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
-  Buffer counters;          // device, kReadbackBytes: the counters that kernels write
+  Buffer counters;          // device, kCounterBytes: the counters that kernels write
   std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;  // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.
@@ -62,6 +62,7 @@ struct Device {
 };
 
 constexpr uint64_t kReadbackBytes = 64 * 1024;
+constexpr uint64_t kCounterBytes = 128 * 1024;  // a key sample's table and counters
 
 // Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
 const void* read_back(Context& context, const void* device_source, uint64_t bytes);

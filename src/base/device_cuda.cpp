@@ -262,8 +262,7 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
     });
     device.readback =
         context.device_pool->allocate(Memory::kPinned, kReadbackBytes, "the read-back buffer");
-    device.counters =
-        context.device_pool->allocate(Memory::kDevice, kReadbackBytes, "the counters");
+    device.counters = context.device_pool->allocate(Memory::kDevice, kCounterBytes, "the counters");
   } catch (const Error& error) {
     *why_not = error.what();
     context.device.reset();

@@ -11,7 +11,7 @@ namespace gpujoin::cpu {
 
 namespace {
 
-constexpr int64_t kRowsOfTask = int64_t{1} << 18;
+constexpr int64_t kTilesOfTask = 64;
 
 template <typename Key>
 struct KeyAt {
@@ -24,30 +24,31 @@ struct KeyAt {
 };
 
 template <typename Key>
-plan::KeySample sample(const columns::Relation& build, const KeyAt<Key>& build_key_at,
-                       const columns::Relation& probe, const KeyAt<Key>& probe_key_at) {
-  plan::KeySample keys = plan::read_positions(build.rows, build_key_at, probe.rows, probe_key_at);
-  plan::SampleTable const table(keys.probe_keys);
-  plan::BuildCounts total;
-  total.counts.assign(static_cast<size_t>(table.distinct_keys()), 0);
+plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& build_key_at,
+                            const columns::Relation& probe, const KeyAt<Key>& probe_key_at) {
+  plan::SampleFindings found;
+  found.build = plan::draw_keys(build.rows, build_key_at, sizeof(Key)).drawn();
+  plan::SampleTable const table = plan::draw_keys(probe.rows, probe_key_at, sizeof(Key));
+  found.probe = table.drawn();
+  plan::TileCounts total;
   std::mutex adding;
   Workers workers(*build.context);
-  workers.for_each("sample", (build.rows + kRowsOfTask - 1) / kRowsOfTask,
-                   [&](int64_t task, int32_t) {
-                     int64_t const begin = task * kRowsOfTask;
-                     plan::BuildCounts const found = plan::count_build_rows(
-                         table, begin, std::min(begin + kRowsOfTask, build.rows), build_key_at);
-                     std::lock_guard const lock(adding);
-                     total.add(found);
-                   });
-  table.finish(total, &keys);
-  return keys;
+  int64_t const tiles = plan::sample_tiles(build.rows);
+  workers.for_each("sample", (tiles + kTilesOfTask - 1) / kTilesOfTask, [&](int64_t task, int32_t) {
+    int64_t const begin = task * kTilesOfTask;
+    plan::TileCounts const counts = plan::count_tiles(
+        table, begin, std::min(begin + kTilesOfTask, tiles), build.rows, build_key_at);
+    std::lock_guard const lock(adding);
+    total.add(counts);
+  });
+  table.finish(total, build.rows, &found);
+  return found;
 }
 
 }  // namespace
 
-plan::KeySample sample_keys(const columns::Relation& build, int32_t build_key,
-                            const columns::Relation& probe, int32_t probe_key) {
+plan::SampleFindings sample_keys(const columns::Relation& build, int32_t build_key,
+                                 const columns::Relation& probe, int32_t probe_key) {
   columns::ColumnView const& build_column = build.columns[static_cast<size_t>(build_key)];
   columns::ColumnView const& probe_column = probe.columns[static_cast<size_t>(probe_key)];
   if (build_column.width == 4) {

@@ -6,7 +6,7 @@
 
 namespace gpujoin::cpu {
 
-plan::KeySample sample_keys(const columns::Relation& build, int32_t build_key,
-                            const columns::Relation& probe, int32_t probe_key);
+plan::SampleFindings sample_keys(const columns::Relation& build, int32_t build_key,
+                                 const columns::Relation& probe, int32_t probe_key);
 
 }  // namespace gpujoin::cpu

@@ -10,8 +10,8 @@ namespace gpujoin::execute {
 void on_gpu(const PlannedJoin&, columns::JoinResult&) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
-plan::KeySample sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
-                              const columns::Relation&, int32_t, plan::SampleEffort) {
+plan::SampleFindings sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
+                                   const columns::Relation&, int32_t, plan::SampleEffort) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
 #endif

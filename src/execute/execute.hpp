@@ -41,15 +41,14 @@ void on_cpu(const PlannedJoin& join, columns::JoinResult& result);
 void on_gpu(const PlannedJoin& join,
             columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
 
-// Key sampling where the keys are, by the rule in src/plan/key_sample.hpp: the positions of both
-// sides, and for each sampled probe key its count among all build rows. make_plan calls it when
-// plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the answer
-// to plan::sample_from_counts.
+// Key sampling where the keys are, by the rule in src/plan/key_sample.hpp. make_plan calls it when
+// plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the findings
+// to plan::statistics_of.
 // effort: kPositions leaves step 2 of the rule out.
-plan::KeySample sample_on_gpu(base::Context& context, const columns::Relation& build,
-                              int32_t build_key, const columns::Relation& probe, int32_t probe_key,
-                              plan::SampleEffort effort);
-plan::KeySample sample_on_cpu(const columns::Relation& build, int32_t build_key,
-                              const columns::Relation& probe, int32_t probe_key);
+plan::SampleFindings sample_on_gpu(base::Context& context, const columns::Relation& build,
+                                   int32_t build_key, const columns::Relation& probe,
+                                   int32_t probe_key, plan::SampleEffort effort);
+plan::SampleFindings sample_on_cpu(const columns::Relation& build, int32_t build_key,
+                                   const columns::Relation& probe, int32_t probe_key);
 
 }  // namespace gpujoin::execute

@@ -94,10 +94,10 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
     auto const& probe = build_left ? *join.right : *join.left;
     int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
     int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
-    plan::KeySample const keys =
+    plan::SampleFindings const found =
         on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
                     : sample_on_gpu(*join.context, build, build_key, probe, probe_key, effort);
-    sample = plan::sample_from_counts(keys, build.rows, probe.rows);
+    sample = plan::statistics_of(found, build.rows, probe.rows);
   }
   uint64_t const limit = on_cpu_plan ? join.context->host_pool->limit_bytes()
                                      : join.context->device_pool->limit_bytes();

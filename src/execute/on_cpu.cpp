@@ -242,8 +242,8 @@ void on_cpu(const PlannedJoin& join, columns::JoinResult& result) {
   times.end("materialize", plan::to_text(join.choice.plan.gather), written);
 }
 
-plan::KeySample sample_on_cpu(const columns::Relation& build, int32_t build_key,
-                              const columns::Relation& probe, int32_t probe_key) {
+plan::SampleFindings sample_on_cpu(const columns::Relation& build, int32_t build_key,
+                                   const columns::Relation& probe, int32_t probe_key) {
   return cpu::sample_keys(build, build_key, probe, probe_key);
 }
 

@@ -71,9 +71,9 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   clock.finish();
 }
 
-plan::KeySample sample_on_gpu(base::Context& context, const columns::Relation& build,
-                              int32_t build_key, const columns::Relation& probe, int32_t probe_key,
-                              plan::SampleEffort effort) {
+plan::SampleFindings sample_on_gpu(base::Context& context, const columns::Relation& build,
+                                   int32_t build_key, const columns::Relation& probe,
+                                   int32_t probe_key, plan::SampleEffort effort) {
   base::await(context, build.ready_event);
   base::await(context, probe.ready_event);
   return sample::sample_keys(context, build.columns[static_cast<size_t>(build_key)], build.rows,

@@ -29,17 +29,31 @@ struct SideStatistics {
 // travels in its place (the narrow joins of Wu et al. 2024, where nothing is left to fetch).
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
 
+// Lowest and highest key in the order of signed integers of the key's width, whatever the caller's
+// type. low > high: no key was seen.
+struct KeyRange {
+  int64_t low = INT64_MAX;
+  int64_t high = INT64_MIN;
+  bool exact = false;  // all rows were read; else keys outside of it may exist
+};
+
 // What a sample of the keys says; sampled == false when nobody looked, and then the fields are
 // the planner's assumptions. Build and probe are as build_side_of(request) says; for plans that
 // build on the other side the cost model turns the figures round.
 struct SampleStatistics {
-  bool sampled = false;             // the heaviest keys are known
+  bool sampled = false;             // heavy keys are known, and ranges as far as rows were read
   bool counted = false;             // so are match ratio, rows per match and key bits
   double match_ratio = 1.0;         // probe rows with a match
   double rows_per_match = 1.0;      // build rows met by a matching probe row, on average
+  double scanned_share = 1.0;       // of the build rows, counted for those two
+  double rows_error = 0.0;          // relative standard error of their product
   double heaviest_build_key = 0.0;  // share of the build rows that the most frequent key has
   double heaviest_probe_key = 0.0;  // likewise of the probe side
-  int32_t varying_key_bits = 0;     // from the lowest to the highest bit that differs; 0 = unknown
+  double heavy_build_share = 0.0;  // of the build rows, with a key that was drawn kHeavyDraws times
+  double heavy_probe_share = 0.0;  // likewise of the probe side
+  KeyRange build_range;
+  KeyRange probe_range;          // of the rows drawn
+  int32_t varying_key_bits = 0;  // from the lowest to the highest bit that differs; 0 = unknown
 };
 
 struct PlanRequest {
@@ -88,7 +102,7 @@ Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, or
 // inputs that the executor cannot read without a copy over the host link. Counted: also one scan of
-// the build keys, when that costs at most a tenth of the cheapest candidate. Positions: what is
+// the build keys, when that costs at most a twentieth of the cheapest candidate. Positions: what is
 // between, on CUDA; heavy keys show, and they are what ruins a plan.
 // why_not, when not null, gets the reason for None and for Positions.
 enum class SampleEffort { kNone, kPositions, kCounted };
@@ -115,7 +129,7 @@ int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
 // The same for gather=carried.
 int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_width);
 
-// How the executors sample keys, and sample_from_counts, which turns a sample into
+// How the executors sample keys, and statistics_of, which turns what they found into
 // SampleStatistics: see key_sample.hpp.
 
 }  // namespace gpujoin::plan

@@ -20,6 +20,8 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
                               double probe_rows) {
   SampleStatistics turned = sample;
   std::swap(turned.heaviest_build_key, turned.heaviest_probe_key);
+  std::swap(turned.heavy_build_share, turned.heavy_probe_share);
+  std::swap(turned.build_range, turned.probe_range);
   const double pairs = probe_rows * sample.match_ratio * sample.rows_per_match;
   const double matching = std::min(pairs, build_rows);
   turned.match_ratio = build_rows > 0 ? matching / build_rows : 0;

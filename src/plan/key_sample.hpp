@@ -1,139 +1,145 @@
 // key_sample.hpp: what the executors find out about the keys for the planner, and how.
 //
 // The rule. The build side is build_side_of(request), the probe side the other one.
-//   1. Read the probe keys at the rows sample_row(0..P-1, probe_rows), P = sample_positions(rows),
-//      and the build keys at the rows of the same rule for build_rows (sample_rule.hpp).
-//   2. Read all build keys once, in order, and count for each sampled probe key how many valid
-//      build rows have it; or and and all their bits on the way.
-//   NULL keys are left out of the key lists and of the counts; the positions count them.
+//   1. Draw: read the keys of both sides at the rows sample_row(0..P-1, rows), P = sample_positions(rows)
+//      (sample_rule.hpp).
+//   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to 2^23,
+//      and count for each drawn probe key the rows and the tiles that have it.
+//   NULL keys are left out; the positions count them. What is handed on are sums (sample_findings.hpp).
 //
-// Why a full scan of one side: a sample of both sides by position never meets itself (4096 of
-// 2^27 rows on each side share a key once in a hundred tries), and a sample of both by a hash of the
-// key has to read all of both. Reading only the smaller side gives the exact multiplicity of each
-// sampled probe key, so match ratio and rows per match carry only the error of 1024 draws,
-// however small the match ratio and whatever the skew. It costs one streaming read of 4 or 8
-// bytes a build row: 0.13 ms for 2^27 rows on an H200, of a join of 10 ms. sample_effort weighs
-// that cost.
+// Why a scan of one side: a sample of both sides by position never meets itself (4096 of 2^27 rows
+// on each side share a key once in ten tries), and a sample of both by a hash of the key has to read
+// all of both. A part of the build side is enough where the side is large: of a key in one row, an
+// eighth of the rows has that row once in eight times, and of 4096 draws 512 are left to count.
 //
-// On the CPU: SampleTable once, count_build_rows on slices of the build side in parallel, add()
-// them.
-// On the GPU: gather both position lists, make a SampleTable on the host, copy filter, slot_keys
-// and slot_ids over, scan with one counter for each distinct key in shared memory (a key that
-// fills the build side would queue up on one global counter), add the blocks' counters, copy them
-// back.
+// Why tiles: rows of a key lie together in a sorted side, and then a scan has all of them or none. So
+// a key was met as often as there are tiles that have it, not rows: the slices of a tile come from all
+// over the relation, and rows side by side are one meeting. statistics.cpp has the estimates.
+//
+// On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them.
+// On the GPU: three kernels and one wait (kernels/sample/sample_keys.cuh).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "src/plan/choose_plan.hpp"
+#include "src/plan/sample_findings.hpp"
 #include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::plan {
 
-// Keys are bit patterns, zero-extended to 64 bits.
-struct KeySample {
-  int64_t build_positions = 0;         // rows read at sample positions, NULL keys included
-  int64_t probe_positions = 0;         // likewise
-  std::vector<uint64_t> build_keys;    // the valid ones, in the order of the positions
-  std::vector<uint64_t> probe_keys;    // likewise
-  bool counted = false;                // step 2 was done: the members below say something
-  std::vector<uint64_t> build_counts;  // of probe_keys[i], its number among all valid build rows
-  uint64_t key_or = 0;                 // of all valid build keys and of the sampled probe keys
-  uint64_t key_and = ~uint64_t{0};     // likewise
-};
-
 // The estimates. build_rows and probe_rows are those of the relations, NULL keys included.
-SampleStatistics sample_from_counts(const KeySample& sample, int64_t build_rows,
-                                    int64_t probe_rows);
+SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows, int64_t probe_rows);
 
-// What one scan of build rows found. counts is parallel to the distinct keys of the table.
-struct BuildCounts {
-  std::vector<uint64_t> counts;
-  uint64_t key_or = 0;
-  uint64_t key_and = ~uint64_t{0};
-  void add(const BuildCounts& other);
+// What a scan of build tiles found. rows and tiles are parallel to the distinct keys of the table.
+struct TileCounts {
+  std::vector<int64_t> rows;   // that have the key
+  std::vector<int64_t> tiles;  // likewise
+  KeyBounds bounds;
+  void add(const TileCounts& other);
 };
 
-// The distinct sampled probe keys. Immutable: any number of threads may look keys up.
+// The keys drawn from one side. Any number of threads may look keys up once all are drawn.
 class SampleTable {
  public:
-  explicit SampleTable(const std::vector<uint64_t>& probe_keys);
+  explicit SampleTable(int32_t key_width);
 
-  int32_t distinct_keys() const { return distinct_keys_; }
+  // Of the next position: bit patterns, zero-extended to 64 bits. At most kSamplePositions of both.
+  void draw(uint64_t key);
+  void draw_null() { ++positions_; }
 
-  // The number of the distinct key, 0 to distinct_keys() - 1, or -1 when it was not sampled.
+  int32_t key_width() const { return key_width_; }
+  int32_t distinct_keys() const { return static_cast<int32_t>(keys_.size()); }
+
+  // The number of the distinct key, 0 to distinct_keys() - 1, or -1 when it was not drawn.
   int32_t find(uint64_t key) const {
-    const uint32_t bit = sample_filter_bit(key);
-    if ((filter_[bit / 32] >> (bit % 32) & 1U) == 0) return -1;
-    uint32_t slot = sample_slot(key);
-    while (slot_ids_[slot] >= 0 && slot_keys_[slot] != key) {
-      slot = (slot + 1) & static_cast<uint32_t>(kSampleSlots - 1);
-    }
-    return slot_ids_[slot];
+    const SampleFilterBits bits = sample_filter_bits(key);
+    if ((filter_[bits.word] & bits.mask) != bits.mask) return -1;
+    return slots_[slot_of(key)];
   }
 
-  // The arrays behind find, for a copy to the device: kSampleFilterBits / 32 words, and
-  // kSampleSlots keys and ids; an empty slot's id is -1.
-  const std::vector<uint32_t>& filter() const { return filter_; }
-  const std::vector<uint64_t>& slot_keys() const { return slot_keys_; }
-  const std::vector<int32_t>& slot_ids() const { return slot_ids_; }
+  DrawnKeys drawn() const;
 
-  // Completes sample.build_counts, key_or and key_and from the scan of all build rows.
-  // expected: sample.probe_keys are the keys the table was made of.
-  void finish(const BuildCounts& scan, KeySample* sample) const;
+  // Adds what the scan of a build side of so many rows found. expected: this is the probe side's table.
+  void finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const;
 
  private:
+  // Where the key is, or else the empty slot where it belongs.
+  uint32_t slot_of(uint64_t key) const {
+    uint32_t slot = sample_slot(key);
+    while (slots_[slot] >= 0 && keys_[static_cast<size_t>(slots_[slot])] != key) {
+      slot = (slot + 1) & static_cast<uint32_t>(kSampleSlots - 1);
+    }
+    return slot;
+  }
+
+  int32_t key_width_;
+  int64_t positions_ = 0;
+  KeyBounds bounds_;
   std::vector<uint32_t> filter_;
-  std::vector<uint64_t> slot_keys_;
-  std::vector<int32_t> slot_ids_;
-  std::vector<int32_t> id_of_probe_key_;
-  int32_t distinct_keys_ = 0;
+  std::vector<int32_t> slots_;  // numbers of distinct keys, or -1
+  std::vector<uint64_t> keys_;  // distinct
+  std::vector<int64_t> draws_;  // of each
 };
 
-// Step 1 on the host. build_key_at and probe_key_at are called as bool(int64_t row, uint64_t* key)
-// and answer false for a NULL key.
-template <typename BuildKeyAt, typename ProbeKeyAt>
-KeySample read_positions(int64_t build_rows, const BuildKeyAt& build_key_at, int64_t probe_rows,
-                         const ProbeKeyAt& probe_key_at) {
-  KeySample sample;
-  sample.build_positions = sample_positions(build_rows);
-  sample.probe_positions = sample_positions(probe_rows);
+// Step 1 on the host, of one side. key_at is called as bool(int64_t row, uint64_t* key) and answers
+// false for a NULL key.
+template <typename KeyAt>
+SampleTable draw_keys(int64_t rows, const KeyAt& key_at, int32_t key_width) {
+  SampleTable table(key_width);
   uint64_t key = 0;
-  for (int32_t i = 0; i < sample.build_positions; ++i) {
-    if (build_key_at(sample_row(i, build_rows), &key)) sample.build_keys.push_back(key);
+  for (int32_t i = 0; i < sample_positions(rows); ++i) {
+    if (key_at(sample_row(i, rows), &key)) {
+      table.draw(key);
+    } else {
+      table.draw_null();
+    }
   }
-  for (int32_t i = 0; i < sample.probe_positions; ++i) {
-    if (probe_key_at(sample_row(i, probe_rows), &key)) sample.probe_keys.push_back(key);
-  }
-  return sample;
+  return table;
 }
 
-// Step 2 on the host, for the rows from begin to end - 1.
+// Step 2 on the host, for the scanned tiles from begin to end - 1 of a side of so many rows.
 template <typename BuildKeyAt>
-BuildCounts count_build_rows(const SampleTable& table, int64_t begin, int64_t end,
-                             const BuildKeyAt& build_key_at) {
-  BuildCounts scan;
-  scan.counts.assign(static_cast<size_t>(table.distinct_keys()), 0);
+TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t build_rows,
+                       const BuildKeyAt& build_key_at) {
+  TileCounts scan;
+  const auto distinct = static_cast<size_t>(table.distinct_keys());
+  scan.rows.assign(distinct, 0);
+  scan.tiles.assign(distinct, 0);
+  std::vector<int64_t> last_tile(distinct, -1);
   uint64_t key = 0;
-  for (int64_t row = begin; row < end; ++row) {
-    if (!build_key_at(row, &key)) continue;
-    scan.key_or |= key;
-    scan.key_and &= key;
-    const int32_t id = table.find(key);
-    if (id >= 0) ++scan.counts[static_cast<size_t>(id)];
+  for (int64_t tile = begin; tile < end; ++tile) {
+    for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
+      const int64_t first = sample_slice(tile, slice, build_rows);
+      const int64_t beyond = std::min(first + kSampleSliceRows, build_rows);
+      for (int64_t row = first; row < beyond; ++row) {
+        if (!build_key_at(row, &key)) continue;
+        scan.bounds.add(key, table.key_width());
+        const int32_t number = table.find(key);
+        if (number < 0) continue;
+        const auto at = static_cast<size_t>(number);
+        ++scan.rows[at];
+        if (last_tile[at] != tile) ++scan.tiles[at];
+        last_tile[at] = tile;
+      }
+    }
   }
   return scan;
 }
 
 // Both steps, on one thread: the reference that the executors' sampling is tested against.
 template <typename BuildKeyAt, typename ProbeKeyAt>
-KeySample sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, int64_t probe_rows,
-                      const ProbeKeyAt& probe_key_at) {
-  KeySample sample = read_positions(build_rows, build_key_at, probe_rows, probe_key_at);
-  const SampleTable table(sample.probe_keys);
-  table.finish(count_build_rows(table, 0, build_rows, build_key_at), &sample);
-  return sample;
+SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, int64_t probe_rows,
+                           const ProbeKeyAt& probe_key_at, int32_t key_width) {
+  SampleFindings found;
+  found.build = draw_keys(build_rows, build_key_at, key_width).drawn();
+  const SampleTable table = draw_keys(probe_rows, probe_key_at, key_width);
+  found.probe = table.drawn();
+  table.finish(count_tiles(table, 0, sample_tiles(build_rows), build_rows, build_key_at),
+               build_rows, &found);
+  return found;
 }
 
 }  // namespace gpujoin::plan

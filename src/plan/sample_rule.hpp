@@ -12,18 +12,35 @@
 
 namespace gpujoin::plan {
 
-// Positions read on each side. At a true match ratio of 6 % the estimate's standard deviation is
-// 0.7 percentage points, at 50 % it is 1.6: finer than any decision that rests on it. Four times as
-// many took four times the host's time for the table: 0.4 ms of a join of 5 ms.
-inline constexpr int32_t kSamplePositions = 1024;
+// Positions read on each side. A power of two, so that strata are cut by shifts: one block of the
+// device reads them all. Where the build side is scanned whole, the standard deviation of a match
+// ratio of 50 % is 0.8 percentage points; where a part is scanned it is the part that limits it.
+inline constexpr int32_t kSamplePositions = 4096;
+
+// The scan of the build side takes all of a side of up to 2^23 rows, of a larger one an eighth, but
+// between 2^23 and 2^24 rows. An eighth of 2^27 unique rows leaves 512 of 4096 matching draws, a
+// standard error of 4.4 %.
+//
+// It is read in slices of neighbouring rows, one from each of equal strata: long enough to be read in
+// whole lines, short enough that what lies together in the relation, the hot keys of a dimension at
+// its front, is not scanned all or not at all. A tile is so many slices from all over the relation.
+inline constexpr int64_t kSampleSliceRows = 64;
+inline constexpr int64_t kSampleTileSlices = 64;
+inline constexpr int64_t kSampleTileRows = kSampleTileSlices * kSampleSliceRows;
+inline constexpr int64_t kFewestSampleTiles = 2048;
+inline constexpr int64_t kMostSampleTiles = 4096;
+inline constexpr int64_t kTilesOfSampleTile = 8;
+
+// Draws of one key from which its frequency is not chance: among 4096 draws of 2^20 equally frequent
+// keys some pair nearly always meets, of 2^16 some three do, four hardly ever.
+inline constexpr int32_t kHeavyDraws = 4;
 
 // The table of distinct sampled probe keys: open addressing, linear probing, load at most one half.
 inline constexpr int32_t kSampleSlots = 2 * kSamplePositions;
 
-// A filter before the table: one bit for each of 2^17 hash values, 16 KB, so it fits shared memory
-// and a core's first cache. At most one row in 128 that matches nothing passes it, so that most
-// warps never look at the table.
-inline constexpr int32_t kSampleFilterBits = 1 << 17;
+// A filter before the table: two bits of one word for each key, 32 KB. One in 300 rows that match
+// nothing passes it, so that one warp in ten looks at the table; with one bit a key four would.
+inline constexpr int32_t kSampleFilterWords = 1 << 13;
 
 // The finalizer of MurmurHash3: a bijection of 64-bit words in which every input bit reaches every
 // output bit, so that dense and strided keys spread as evenly as random ones.
@@ -36,21 +53,62 @@ GPUJOIN_PLAN_RULE uint64_t mix64(uint64_t word) {
   return word;
 }
 
+// One of stratum number i when `count` things are cut into `strata` equal strata, by a hash of i:
+// evenly spread (sorted and clustered input is represented), never in step with a period of the
+// data, nothing twice, and the same on every run. expected: strata <= count < 2^32.
+GPUJOIN_PLAN_RULE int64_t one_of_stratum(uint64_t i, uint64_t strata, uint64_t count,
+                                         uint64_t seed) {
+  const uint64_t first = count * i / strata;
+  const uint64_t width = count * (i + 1) / strata - first;
+  return static_cast<int64_t>(first + ((mix64(seed + i) >> 32) * width >> 32));
+}
+
 // How many positions a side of so many rows contributes.
 GPUJOIN_PLAN_RULE int32_t sample_positions(int64_t rows) {
   return rows < kSamplePositions ? static_cast<int32_t>(rows) : kSamplePositions;
 }
 
-// The row of position number i, 0 <= i < sample_positions(rows). The rows are cut into as many
-// equal strata as there are positions and each stratum gives one row, by a hash of i: evenly spread
-// (sorted and clustered input is represented), never in step with a period of the data, no row
-// twice, and the same on every run. A side of at most kSamplePositions rows gives all of them.
+// The row of position number i, 0 <= i < sample_positions(rows). A side of at most kSamplePositions
+// rows gives all of them.
 GPUJOIN_PLAN_RULE int64_t sample_row(int32_t i, int64_t rows) {
-  const int64_t positions = sample_positions(rows);
-  const int64_t first = rows * i / positions;
-  const int64_t width = rows * (i + 1) / positions - first;
-  return first +
-         static_cast<int64_t>(mix64(static_cast<uint64_t>(i)) % static_cast<uint64_t>(width));
+  if (rows <= kSamplePositions) return i;
+  return one_of_stratum(static_cast<uint64_t>(i), kSamplePositions, static_cast<uint64_t>(rows), 0);
+}
+
+// How many tiles of a build side of so many rows are scanned.
+GPUJOIN_PLAN_RULE int64_t sample_tiles(int64_t rows) {
+  const int64_t tiles = (rows + kSampleTileRows - 1) / kSampleTileRows;
+  const int64_t share = tiles / kTilesOfSampleTile;
+  const int64_t most = share < kMostSampleTiles ? share : kMostSampleTiles;
+  const int64_t wanted = most > kFewestSampleTiles ? most : kFewestSampleTiles;
+  return tiles < wanted ? tiles : wanted;
+}
+GPUJOIN_PLAN_RULE bool scans_all_rows(int64_t rows) {
+  return sample_tiles(rows) * kSampleTileRows >= rows;
+}
+
+// The first row of a slice, 0 <= slice < kSampleTileSlices, of scanned tile number i,
+// 0 <= i < sample_tiles(rows); of a side scanned whole it may lie beyond the rows. The seed is not
+// that of sample_row: with both sides in the order of the key the sampled probe rows would find their
+// matches in scanned slices every time, not as often as a slice is scanned.
+GPUJOIN_PLAN_RULE int64_t sample_slice(int64_t i, int64_t slice, int64_t rows) {
+  if (scans_all_rows(rows)) return i * kSampleTileRows + slice * kSampleSliceRows;
+  constexpr uint64_t kSeed = uint64_t{1} << 32;
+  const int64_t tiles = sample_tiles(rows);
+  const int64_t all_slices = (rows + kSampleSliceRows - 1) / kSampleSliceRows;
+  return one_of_stratum(static_cast<uint64_t>(slice * tiles + i),
+                        static_cast<uint64_t>(tiles * kSampleTileSlices),
+                        static_cast<uint64_t>(all_slices), kSeed) *
+         kSampleSliceRows;
+}
+
+// How many rows the tiles have. The last slice of a side may be a short one.
+GPUJOIN_PLAN_RULE int64_t scanned_rows(int64_t rows) {
+  if (scans_all_rows(rows)) return rows;
+  const int64_t tiles = sample_tiles(rows);
+  const int64_t last = sample_slice(tiles - 1, kSampleTileSlices - 1, rows);
+  const int64_t missing = last + kSampleSliceRows - rows;
+  return tiles * kSampleTileRows - (missing > 0 ? missing : 0);
 }
 
 // The table's first slot for a key.
@@ -58,12 +116,18 @@ GPUJOIN_PLAN_RULE uint32_t sample_slot(uint64_t key) {
   return static_cast<uint32_t>(mix64(key)) & static_cast<uint32_t>(kSampleSlots - 1);
 }
 
-// The key's filter bit. Every build row pays for this one, so it is a multiplication of 32 bits, not
-// mix64: a filter that passes more rows costs time, never a wrong count.
-GPUJOIN_PLAN_RULE uint32_t sample_filter_bit(uint64_t key) {
+// The key's place in the filter: the word from the upper 13 bits, two bits of it from those below.
+// Every build row pays for this one, so it is a multiplication of 32 bits, not mix64: a filter that
+// passes more rows costs time, never a wrong count.
+struct SampleFilterBits {
+  uint32_t word;
+  uint32_t mask;
+};
+GPUJOIN_PLAN_RULE SampleFilterBits sample_filter_bits(uint64_t key) {
   const uint32_t folded =
       static_cast<uint32_t>(key) ^ static_cast<uint32_t>(key >> 32) * 0x85ebca6bU;
-  return (folded * 0x9e3779b1U) >> 15;
+  const uint32_t mixed = folded * 0x9e3779b1U;
+  return {mixed >> 19, 1U << (mixed >> 14 & 31) | 1U << (mixed >> 9 & 31)};
 }
 
 }  // namespace gpujoin::plan

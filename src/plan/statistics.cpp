@@ -1,133 +1,162 @@
-// statistics.cpp: from a key sample to the figures that the planner works with.
+// statistics.cpp: from the findings of a key sample to the figures that the planner works with.
+//
+// A scan of all build rows makes them plain shares: rows met and draws that met any. A scan of a
+// share f of the rows, in slices, misses keys. How many is estimated as species are that a survey of
+// plots missed (Chao 1987, for plots drawn without replacement): a key that lies in k slices is met in
+// none of the scanned ones with probability (1-f)^k, in one with k f (1-f)^(k-1), in two with
+// k(k-1)/2 f^2 (1-f)^(k-2), so of Q1 keys met in one tile and Q2 in two
+//
+//   missed = Q1 (1-f) / (f + 2 (Q2/Q1) (1-f))
+//
+// exactly in expectation where all keys lie in equally many slices, and too few where they do not:
+// with Zipf 1.0 on both sides 7 % of the matching draws stay unnoticed, with two rows a key on average,
+// at random, 16 %. Unique build keys, Q2 = 0, give Q1 / f keys in all. Rows of a key side by side are
+// met as one: c of them reach into a scanned slice of T rows with probability f (1 + (c-1)/T), which
+// then takes the place of f, and have c T / (T + c - 1) rows there, from which c is found.
+//
+// Keys are counted once here, however often they were drawn: whether the one row of a hot probe key
+// is in the scanned share says little of how many rows match, and that key's draws would outweigh
+// all others. A draw whose key was met matches; one whose key was not matches as likely as keys do.
+// Rows of keys that were drawn once do not depend on it: they are those met, divided by f.
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cmath>
 
 #include "src/plan/key_sample.hpp"
 
 namespace gpujoin::plan {
 namespace {
 
-// Draws of one key below which its frequency in a sample is chance: among 1024 draws of 2^20
-// equally frequent keys some pair meets nearly always, three of a kind hardly ever.
-constexpr int64_t kFewestDraws = 3;
+double as_double(int64_t count) { return static_cast<double>(count); }
 
-// Draws of the key that was drawn most often. Counted in a table: a sort took 15 us of a join's time for each side.
-int64_t most_draws(const std::vector<uint64_t>& keys) {
-  std::array<uint64_t, kSampleSlots> slot_keys;
-  std::array<int32_t, kSampleSlots> draws{};
-  int32_t most = 0;
-  for (const uint64_t key : keys) {
-    uint32_t slot = sample_slot(key);
-    while (draws[slot] != 0 && slot_keys[slot] != key) {
-      slot = (slot + 1) & static_cast<uint32_t>(kSampleSlots - 1);
-    }
-    slot_keys[slot] = key;
-    most = std::max(most, ++draws[slot]);
-  }
-  return most;
+double share_of(int64_t part, int64_t whole) {
+  return whole > 0 ? as_double(part) / as_double(whole) : 0;
 }
 
 // The share of the most frequent key among the rows that were drawn, or that of a single row.
-double heaviest_share(const std::vector<uint64_t>& keys, int64_t positions, int64_t rows) {
-  if (rows == 0 || positions == 0) return 0;
-  const int64_t most = most_draws(keys);
-  const bool all_rows_read = positions == rows;
-  if (all_rows_read || most >= kFewestDraws) {
-    return static_cast<double>(most) / static_cast<double>(positions);
-  }
-  return 1.0 / static_cast<double>(rows);
+double heaviest_share(const DrawnKeys& drawn, int64_t rows) {
+  if (rows == 0 || drawn.positions == 0) return 0;
+  const bool all_rows_read = drawn.positions == rows;
+  if (all_rows_read || drawn.most >= kHeavyDraws) return share_of(drawn.most, drawn.positions);
+  return 1.0 / as_double(rows);
 }
 
 // From the lowest to the highest bit in which two keys differ.
-int32_t varying_bits(uint64_t key_or, uint64_t key_and) {
-  const uint64_t varying = key_or & ~key_and;
+int32_t varying_bits(const KeyBounds& bounds) {
+  const uint64_t varying = bounds.key_or & ~bounds.key_and;
   if (varying == 0) return 1;  // one key only; 0 would say that nobody looked
   return static_cast<int32_t>(std::bit_width(varying)) - std::countr_zero(varying);
 }
 
+// How often rows of a key that lie side by side are met, as the keys met in a tile or two show them.
+double meeting_share(const SampleFindings& found, double scanned_share) {
+  constexpr double kSlice = kSampleSliceRows;
+  const double rows = as_double(found.met_seldom.rows) /
+                      as_double(found.met_in_one_tile + 2 * found.met_in_two_tiles);
+  if (rows >= kSlice) return 1;
+  const double side_by_side = rows * (kSlice - 1) / (kSlice - rows);
+  return std::min(1.0, scanned_share * (1 + (side_by_side - 1) / kSlice));
+}
+
+// Distinct sampled probe keys that have build rows, none of them in the scanned share.
+double missed_keys(const SampleFindings& found, double scanned_share) {
+  const double one = as_double(found.met_in_one_tile);
+  const double two = as_double(found.met_in_two_tiles);
+  const int64_t unmet = found.probe.distinct - found.met_seldom.keys - found.met_often.keys;
+  if (one == 0) return 0;
+  const double met_share = meeting_share(found, scanned_share);
+  const double missed = one * (1 - met_share) / (met_share + 2 * two / one * (1 - met_share));
+  return std::min(missed, as_double(unmet));
+}
+
+// What the sample says of the draws together.
+struct Matches {
+  double draws = 0;  // that have a match
+  double rows = 0;   // build rows met by them
+};
+
+Matches matches_of(const SampleFindings& found, double scanned_share) {
+  const MetKeys& seldom = found.met_seldom;
+  const MetKeys& often = found.met_often;
+  const int64_t met = seldom.draws + often.draws;
+  if (scanned_share == 1) return {as_double(met), as_double(seldom.drawn_rows + often.drawn_rows)};
+  const double missed = missed_keys(found, scanned_share);
+  const int64_t unmet_keys = found.probe.distinct - seldom.keys - often.keys;
+  const double unmet_draws = as_double(found.probe.valid - met);
+  const double missed_draws = unmet_keys > 0 ? unmet_draws * missed / as_double(unmet_keys) : 0;
+  // Keys met in one or two tiles say how many rows such keys have on average, those missed included;
+  // one of them alone says little. Keys met more often speak for themselves.
+  const double seldom_keys = as_double(seldom.keys) + missed;
+  const double rows_each =
+      seldom_keys > 0 ? std::max(1.0, as_double(seldom.rows) / scanned_share / seldom_keys) : 1;
+  return {as_double(met) + missed_draws, as_double(often.drawn_rows) / scanned_share +
+                                             rows_each * (as_double(seldom.draws) + missed_draws)};
+}
+
+// Relative standard error of the build rows met by a draw. Of n independent draws that met c rows each
+// it is sqrt(sum of c^2 / (sum of c)^2 - 1/n), which of unique keys is sqrt(1/hits - 1/n). Draws of one
+// key that a partial scan met in a tile or two, or not at all, are one draw: they hit or miss together.
+double error_of_rows(const SampleFindings& found, double scanned_share, bool all_probe_rows_read) {
+  const MetKeys& seldom = found.met_seldom;
+  const MetKeys& often = found.met_often;
+  const bool all_scanned = scanned_share == 1;
+  const double rows = as_double(often.drawn_rows + (all_scanned ? seldom.drawn_rows : seldom.rows));
+  const double squares = as_double(often.drawn_squares) +
+                         as_double(all_scanned ? seldom.drawn_squares : seldom.squares);
+  const int64_t nulls = found.probe.positions - found.probe.valid;
+  const int64_t draws =
+      all_scanned ? found.probe.positions : often.draws + found.probe.distinct - often.keys + nulls;
+  if (rows == 0) return 0;
+  const double of_draws = std::max(0.0, squares / (rows * rows) - 1 / as_double(draws));
+  return std::sqrt(all_probe_rows_read ? (1 - scanned_share) * of_draws : of_draws);
+}
+
+KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
+
 }  // namespace
 
-SampleStatistics sample_from_counts(const KeySample& sample, int64_t build_rows,
-                                    int64_t probe_rows) {
+SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
+                               int64_t probe_rows) {
   SampleStatistics statistics;
   statistics.sampled = true;
-  statistics.counted = sample.counted;
+  statistics.counted = found.counted;
+  statistics.heaviest_build_key = heaviest_share(found.build, build_rows);
+  statistics.heaviest_probe_key = heaviest_share(found.probe, probe_rows);
+  statistics.heavy_build_share = share_of(found.build.heavy, found.build.positions);
+  statistics.heavy_probe_share = share_of(found.probe.heavy, found.probe.positions);
 
-  uint64_t matching = 0;
-  uint64_t pairs = 0;
-  uint64_t most = 0;
-  for (const uint64_t count : sample.build_counts) {
-    matching += count > 0 ? 1 : 0;
-    pairs += count;
-    most = std::max(most, count);
-  }
-  if (sample.counted) {
-    statistics.match_ratio =
-        sample.probe_positions == 0
-            ? 0
-            : static_cast<double>(matching) / static_cast<double>(sample.probe_positions);
-  }
-  if (matching > 0) {
-    statistics.rows_per_match = static_cast<double>(pairs) / static_cast<double>(matching);
-  }
+  KeyBounds build = found.build.bounds;
+  if (found.counted) build.add(found.scanned);
+  const bool all_scanned = found.counted && found.scanned_rows == build_rows;
+  statistics.build_range = range_of(build, all_scanned || found.build.positions == build_rows);
+  statistics.probe_range = range_of(found.probe.bounds, found.probe.positions == probe_rows);
+  if (!found.counted) return statistics;
 
-  // The scan counted sampled probe keys exactly; a heavy build key that no sampled probe row has
-  // shows in the sampled build rows.
+  statistics.scanned_share = all_scanned ? 1 : share_of(found.scanned_rows, build_rows);
+  const Matches matches = matches_of(found, statistics.scanned_share);
+  statistics.match_ratio =
+      found.probe.positions > 0 ? matches.draws / as_double(found.probe.positions) : 0;
+  // As far as was seen build keys are unique, and more rows than draws are the error of a share.
+  const bool looks_unique = found.met_seldom.rows + found.met_often.rows ==
+                                found.met_seldom.keys + found.met_often.keys &&
+                            found.build.most < kHeavyDraws;
+  if (matches.draws > 0 && !(looks_unique && !all_scanned)) {
+    statistics.rows_per_match = matches.rows / matches.draws;
+  }
+  statistics.rows_error =
+      error_of_rows(found, statistics.scanned_share, found.probe.positions == probe_rows);
+
+  // The scan counted sampled probe keys; a heavy build key that no sampled probe row has shows in the
+  // sampled build rows. Keys in few tiles of a part of the rows are not heavy, they lie together.
+  const int64_t most =
+      all_scanned ? std::max(found.met_seldom.most, found.met_often.most) : found.met_often.most;
   statistics.heaviest_build_key =
-      heaviest_share(sample.build_keys, sample.build_positions, build_rows);
-  if (build_rows > 0) {
-    statistics.heaviest_build_key = std::max(
-        statistics.heaviest_build_key, static_cast<double>(most) / static_cast<double>(build_rows));
-  }
-  statistics.heaviest_probe_key =
-      heaviest_share(sample.probe_keys, sample.probe_positions, probe_rows);
+      std::max(statistics.heaviest_build_key, share_of(most, found.scanned_rows));
 
-  const bool saw_a_key =
-      sample.counted && ((sample.key_or & ~sample.key_and) != 0 || !sample.build_keys.empty() ||
-                         !sample.probe_keys.empty());
-  if (saw_a_key) statistics.varying_key_bits = varying_bits(sample.key_or, sample.key_and);
+  KeyBounds both = build;
+  both.add(found.probe.bounds);
+  if (both.low <= both.high) statistics.varying_key_bits = varying_bits(both);
   return statistics;
-}
-
-void BuildCounts::add(const BuildCounts& other) {
-  counts.resize(std::max(counts.size(), other.counts.size()), 0);
-  for (size_t i = 0; i < other.counts.size(); ++i) counts[i] += other.counts[i];
-  key_or |= other.key_or;
-  key_and &= other.key_and;
-}
-
-SampleTable::SampleTable(const std::vector<uint64_t>& probe_keys)
-    : filter_(kSampleFilterBits / 32, 0), slot_keys_(kSampleSlots, 0), slot_ids_(kSampleSlots, -1) {
-  id_of_probe_key_.reserve(probe_keys.size());
-  for (const uint64_t key : probe_keys) {
-    const uint32_t bit = sample_filter_bit(key);
-    filter_[bit / 32] |= 1U << (bit % 32);
-    uint32_t slot = sample_slot(key);
-    while (slot_ids_[slot] >= 0 && slot_keys_[slot] != key) {
-      slot = (slot + 1) & static_cast<uint32_t>(kSampleSlots - 1);
-    }
-    if (slot_ids_[slot] < 0) {
-      slot_keys_[slot] = key;
-      slot_ids_[slot] = distinct_keys_++;
-    }
-    id_of_probe_key_.push_back(slot_ids_[slot]);
-  }
-}
-
-void SampleTable::finish(const BuildCounts& scan, KeySample* sample) const {
-  sample->counted = true;
-  sample->build_counts.clear();
-  sample->build_counts.reserve(id_of_probe_key_.size());
-  for (const int32_t id : id_of_probe_key_) {
-    sample->build_counts.push_back(scan.counts[static_cast<size_t>(id)]);
-  }
-  sample->key_or = scan.key_or;
-  sample->key_and = scan.key_and;
-  for (const uint64_t key : sample->probe_keys) {
-    sample->key_or |= key;
-    sample->key_and &= key;
-  }
 }
 
 }  // namespace gpujoin::plan

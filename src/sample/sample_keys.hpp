@@ -7,10 +7,10 @@
 
 namespace gpujoin::sample {
 
-// Both key columns lie in device memory. Waits for the stream once, and again to count.
-plan::KeySample sample_keys(base::Context& context, const columns::ColumnView& build_key,
-                            int64_t build_rows, const columns::ColumnView& probe_key,
-                            int64_t probe_rows,
-                            plan::SampleEffort effort = plan::SampleEffort::kCounted);
+// Both key columns lie in device memory. Waits for the stream once.
+plan::SampleFindings sample_keys(base::Context& context, const columns::ColumnView& build_key,
+                                 int64_t build_rows, const columns::ColumnView& probe_key,
+                                 int64_t probe_rows,
+                                 plan::SampleEffort effort = plan::SampleEffort::kCounted);
 
 }  // namespace gpujoin::sample

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
@@ -26,9 +27,9 @@ struct Keys {
 };
 
 SampleStatistics estimate(const Keys& build, const Keys& probe) {
-  const KeySample sample =
-      sample_keys(build.rows(), build.accessor(), probe.rows(), probe.accessor());
-  return sample_from_counts(sample, build.rows(), probe.rows());
+  const SampleFindings found =
+      sample_keys(build.rows(), build.accessor(), probe.rows(), probe.accessor(), 8);
+  return statistics_of(found, build.rows(), probe.rows());
 }
 
 Keys dense(int64_t rows, uint64_t first = 0) {
@@ -93,9 +94,65 @@ TEST(SampleRule, ASmallSideIsReadWhole) {
   for (int32_t i = 0; i < kSamplePositions; ++i) EXPECT_EQ(sample_row(i, kSamplePositions), i);
 }
 
+// Either side of each border between scanned whole and in part, and the largest relation there is.
+TEST(SampleRule, SlicesAreDistinctAndEvenlySpread) {
+  constexpr int64_t kAll = kFewestSampleTiles * kSampleTileRows;
+  for (const int64_t rows :
+       {int64_t{1}, kSampleTileRows, kSampleTileRows + 1, kAll - 1, kAll, kAll + 1, 3 * kAll + 17,
+        8 * kAll, 12 * kAll + 5, int64_t{1} << 27, (int64_t{1} << 32) - 2}) {
+    SCOPED_TRACE(rows);
+    const int64_t tiles = sample_tiles(rows);
+    std::vector<int64_t> firsts;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
+        firsts.push_back(sample_slice(tile, slice, rows));
+      }
+    }
+    std::sort(firsts.begin(), firsts.end());
+    const double stratum = static_cast<double>(std::max(rows, tiles * kSampleTileRows)) /
+                           static_cast<double>(firsts.size());
+    int64_t wrong = 0;
+    int64_t scanned = 0;
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      const double place = static_cast<double>(firsts[i]) / stratum - static_cast<double>(i);
+      wrong += firsts[i] % kSampleSliceRows != 0 || std::fabs(place) > 1.01 ? 1 : 0;
+      wrong += i > 0 && firsts[i] == firsts[i - 1] ? 1 : 0;
+      scanned += std::clamp<int64_t>(rows - firsts[i], 0, kSampleSliceRows);
+    }
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(scanned_rows(rows), scanned);
+    EXPECT_EQ(scanned == rows, rows <= kAll);
+  }
+  EXPECT_EQ(scanned_rows(0), 0);
+  EXPECT_EQ(scanned_rows(int64_t{1} << 27), int64_t{1} << 24);
+}
+
+// Sides in the same order: whether a sampled probe row's match is scanned must not depend on its row.
+TEST(SampleRule, PositionsAndSlicesAreIndependent) {
+  constexpr int64_t kRows = int64_t{1} << 27;
+  std::vector<bool> scanned(kRows / kSampleSliceRows, false);
+  for (int64_t tile = 0; tile < sample_tiles(kRows); ++tile) {
+    for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
+      scanned[static_cast<size_t>(sample_slice(tile, slice, kRows) / kSampleSliceRows)] = true;
+    }
+  }
+  int32_t inside = 0;
+  for (int32_t i = 0; i < kSamplePositions; ++i) {
+    const auto slice = static_cast<size_t>(sample_row(i, kRows) / kSampleSliceRows);
+    inside += scanned[slice] ? 1 : 0;
+  }
+  EXPECT_NEAR(inside, kSamplePositions / 8, 4 * std::sqrt(kSamplePositions / 8));
+}
+
+SampleTable table_of(const std::vector<uint64_t>& keys) {
+  SampleTable table(8);
+  for (const uint64_t key : keys) table.draw(key);
+  return table;
+}
+
 TEST(SampleTable, FindsWhatWasSampledAndNothingElse) {
   const Keys keys = drawn(kSamplePositions, 0, ~uint64_t{0});
-  const SampleTable table(keys.values);
+  const SampleTable table = table_of(keys.values);
   std::set<int32_t> ids;
   for (const uint64_t key : keys.values) ids.insert(table.find(key));
   EXPECT_EQ(ids.size(), static_cast<size_t>(table.distinct_keys()));
@@ -106,29 +163,64 @@ TEST(SampleTable, FindsWhatWasSampledAndNothingElse) {
 }
 
 TEST(SampleTable, KeepsNoValueForItself) {
-  const SampleTable table({0, ~uint64_t{0}, 0});
+  const SampleTable table = table_of({0, ~uint64_t{0}, 0});
   EXPECT_EQ(table.distinct_keys(), 2);
   EXPECT_EQ(table.find(0), 0);
   EXPECT_EQ(table.find(~uint64_t{0}), 1);
-  EXPECT_EQ(SampleTable({5}).find(0), -1);
+  EXPECT_EQ(table_of({5}).find(0), -1);
+}
+
+TEST(SampleTable, FewRowsThatMatchNothingPassTheFilter) {
+  const Keys keys = drawn(kSamplePositions, 0, ~uint64_t{0});
+  std::vector<uint32_t> filter(kSampleFilterWords, 0);
+  const auto pass_rate = [&](const Keys& others) {
+    int64_t passed = 0;
+    for (const uint64_t key : others.values) {
+      const SampleFilterBits bits = sample_filter_bits(key);
+      passed += (filter[bits.word] & bits.mask) == bits.mask ? 1 : 0;
+    }
+    return static_cast<double>(passed) / static_cast<double>(others.rows());
+  };
+  for (const uint64_t key : keys.values) {
+    const SampleFilterBits bits = sample_filter_bits(key);
+    filter[bits.word] |= bits.mask;
+  }
+  EXPECT_LT(pass_rate(drawn(1 << 20, 0, ~uint64_t{0}, 2)), 0.005);
+  EXPECT_LT(pass_rate(dense(1 << 20)), 0.005);
+  EXPECT_LT(pass_rate(dense(1 << 20, uint64_t{77} << 40)), 0.005);
+}
+
+TEST(SampleTable, SaysWhatWasDrawn) {
+  SampleTable table(4);
+  for (const uint64_t key : {5U, 5U, 5U, 7U, 5U, 9U, 7U, 0xfffffffdU}) table.draw(key);
+  table.draw_null();
+  const DrawnKeys drawn = table.drawn();
+  EXPECT_EQ(drawn.positions, 9);
+  EXPECT_EQ(drawn.valid, 8);
+  EXPECT_EQ(drawn.distinct, 4);
+  EXPECT_EQ(drawn.most, 4);
+  EXPECT_EQ(drawn.heavy, 4);
+  EXPECT_EQ(drawn.bounds.low, -3);
+  EXPECT_EQ(drawn.bounds.high, 9);
+  EXPECT_EQ(drawn.bounds.key_or, 0xffffffffU);
+  EXPECT_EQ(drawn.bounds.key_and, 1U);
 }
 
 TEST(SampleTable, SlicesAddUpToTheWholeScan) {
   const Keys build = drawn(50'000, 0, 999);
   const Keys probe = drawn(20'000, 0, 1999, 3);
-  const KeySample whole =
-      sample_keys(build.rows(), build.accessor(), probe.rows(), probe.accessor());
-  KeySample sliced = read_positions(build.rows(), build.accessor(), probe.rows(), probe.accessor());
-  const SampleTable table(sliced.probe_keys);
-  BuildCounts sum;
-  for (int64_t begin = 0; begin < build.rows(); begin += 7'777) {
-    const int64_t end = std::min(begin + 7'777, build.rows());
-    sum.add(count_build_rows(table, begin, end, build.accessor()));
+  SampleFindings sliced;
+  sliced.build = draw_keys(build.rows(), build.accessor(), 8).drawn();
+  const SampleTable table = draw_keys(probe.rows(), probe.accessor(), 8);
+  sliced.probe = table.drawn();
+  TileCounts sum;
+  const int64_t tiles = sample_tiles(build.rows());
+  for (int64_t begin = 0; begin < tiles; begin += 5) {
+    const int64_t end = std::min(begin + 5, tiles);
+    sum.add(count_tiles(table, begin, end, build.rows(), build.accessor()));
   }
-  table.finish(sum, &sliced);
-  EXPECT_EQ(sliced.build_counts, whole.build_counts);
-  EXPECT_EQ(sliced.key_or, whole.key_or);
-  EXPECT_EQ(sliced.key_and, whole.key_and);
+  table.finish(sum, build.rows(), &sliced);
+  EXPECT_EQ(sliced, sample_keys(build.rows(), build.accessor(), probe.rows(), probe.accessor(), 8));
 }
 
 TEST(Estimate, MatchRatioOfAForeignKeyJoin) {
@@ -211,6 +303,31 @@ TEST(Estimate, VaryingBitsReachFromTheLowestToTheHighest) {
   EXPECT_EQ(estimate(spaced, spaced).varying_key_bits, 8);
   EXPECT_EQ(estimate(dense(1, 42), dense(1, 42)).varying_key_bits, 1);
   EXPECT_EQ(estimate(Keys(), Keys()).varying_key_bits, 0);
+}
+
+TEST(Estimate, RangesAreExactWhereAllRowsWereRead) {
+  const SampleStatistics statistics =
+      estimate(dense(1 << 16, ~uint64_t{0} - 9), drawn(1 << 16, 5, 100));
+  EXPECT_EQ(statistics.build_range.low, -10);
+  EXPECT_EQ(statistics.build_range.high, (1 << 16) - 11);
+  EXPECT_TRUE(statistics.build_range.exact);
+  EXPECT_GE(statistics.probe_range.low, 5);
+  EXPECT_LE(statistics.probe_range.high, 100);
+  EXPECT_FALSE(statistics.probe_range.exact);
+  EXPECT_TRUE(estimate(dense(10), dense(10)).probe_range.exact);
+  const KeyRange none = estimate(Keys(), dense(10)).build_range;
+  EXPECT_GT(none.low, none.high);
+}
+
+TEST(Estimate, TheShareOfHeavyKeys) {
+  const Keys build = dense(1 << 18);
+  EXPECT_LT(estimate(build, drawn(1 << 20, 0, (1 << 20) - 1)).heavy_probe_share, 0.01);
+  Keys probe = drawn(1 << 20, 0, (1 << 20) - 1);
+  for (size_t i = 0; i < probe.values.size(); ++i) {
+    if (i % 5 < 2) probe.values[i] = i % 5;
+  }
+  EXPECT_NEAR(estimate(build, probe).heavy_probe_share, 0.4, 0.03);
+  EXPECT_EQ(estimate(build, dense(kHeavyDraws - 1)).heavy_probe_share, 0);
 }
 
 TEST(Estimate, EmptySidesAndTinyOnesAreExact) {

@@ -1,4 +1,4 @@
-// sample_keys_cuda_test.cpp: the device samples as the planner's host reference does, key by key and count by count.
+// sample_keys_cuda_test.cpp: the device finds what the planner's host reference does, sum by sum.
 #include "src/sample/sample_keys.hpp"
 
 #include <unordered_map>
@@ -46,34 +46,76 @@ Side make_side(const std::vector<uint64_t>& keys, int32_t width, double nulls = 
   return side;
 }
 
-void expect_reference(base::Context& context, const Side& build, const Side& probe) {
+void expect_same(const plan::KeyBounds& found, const plan::KeyBounds& expected, const char* what) {
+  EXPECT_EQ(found.key_or, expected.key_or) << what;
+  EXPECT_EQ(found.key_and, expected.key_and) << what;
+  EXPECT_EQ(found.low, expected.low) << what;
+  EXPECT_EQ(found.high, expected.high) << what;
+}
+
+void expect_same(const plan::DrawnKeys& found, const plan::DrawnKeys& expected, const char* what) {
+  EXPECT_EQ(found.positions, expected.positions) << what;
+  EXPECT_EQ(found.valid, expected.valid) << what;
+  EXPECT_EQ(found.distinct, expected.distinct) << what;
+  EXPECT_EQ(found.most, expected.most) << what;
+  EXPECT_EQ(found.heavy, expected.heavy) << what;
+  expect_same(found.bounds, expected.bounds, what);
+}
+
+void expect_same(const plan::MetKeys& found, const plan::MetKeys& expected, const char* what) {
+  EXPECT_EQ(found.keys, expected.keys) << what;
+  EXPECT_EQ(found.draws, expected.draws) << what;
+  EXPECT_EQ(found.rows, expected.rows) << what;
+  EXPECT_EQ(found.drawn_rows, expected.drawn_rows) << what;
+  EXPECT_EQ(found.squares, expected.squares) << what;
+  EXPECT_EQ(found.drawn_squares, expected.drawn_squares) << what;
+  EXPECT_EQ(found.most, expected.most) << what;
+}
+
+plan::SampleFindings sample_on_device(base::Context& context, const Side& build, const Side& probe,
+                                      plan::SampleEffort effort) {
   columns::DeviceColumn const build_column = place(context, build.column);
   columns::DeviceColumn const probe_column = place(context, probe.column);
-  plan::KeySample const found = sample::sample_keys(context, view_of(build_column), build.rows,
-                                                    view_of(probe_column), probe.rows);
-  plan::KeySample const expected =
-      plan::sample_keys(build.rows, reader_of(build.column), probe.rows, reader_of(probe.column));
-  EXPECT_EQ(found.build_positions, expected.build_positions);
-  EXPECT_EQ(found.probe_positions, expected.probe_positions);
-  EXPECT_EQ(found.build_keys, expected.build_keys);
-  EXPECT_EQ(found.probe_keys, expected.probe_keys);
-  EXPECT_EQ(found.build_counts, expected.build_counts);
-  EXPECT_EQ(found.key_or, expected.key_or);
-  // Bits above the key's width say nothing: without any valid key they are all ones on one side only.
-  uint64_t const key_bits = build.column.width == 4 ? UINT32_MAX : UINT64_MAX;
-  EXPECT_EQ(found.key_and & key_bits, expected.key_and & key_bits);
-  // The same estimates, then; and the counts once more, by counting.
-  std::unordered_map<uint64_t, uint64_t> counts;
-  auto const key_at = reader_of(build.column);
+  return sample::sample_keys(context, view_of(build_column), build.rows, view_of(probe_column),
+                             probe.rows, effort);
+}
+
+// What the members say together, by counting: draws that meet a build row, and the rows they meet.
+void expect_counted(const plan::SampleFindings& found, const Side& build, const Side& probe) {
+  std::unordered_map<uint64_t, int64_t> counts;
+  auto const build_key_at = reader_of(build.column);
+  auto const probe_key_at = reader_of(probe.column);
+  uint64_t key = 0;
   for (int64_t row = 0; row < build.rows; ++row) {
-    uint64_t key = 0;
-    if (key_at(row, &key)) ++counts[key];
+    if (build_key_at(row, &key)) ++counts[key];
   }
-  ASSERT_EQ(found.build_counts.size(), found.probe_keys.size());
-  for (size_t i = 0; i < found.probe_keys.size(); ++i) {
-    auto const at = counts.find(found.probe_keys[i]);
-    ASSERT_EQ(found.build_counts[i], at == counts.end() ? 0 : at->second) << i;
+  int64_t draws = 0;
+  int64_t rows = 0;
+  for (int32_t i = 0; i < plan::sample_positions(probe.rows); ++i) {
+    if (!probe_key_at(plan::sample_row(i, probe.rows), &key) || !counts.contains(key)) continue;
+    ++draws;
+    rows += counts[key];
   }
+  EXPECT_EQ(found.met_seldom.draws + found.met_often.draws, draws);
+  EXPECT_EQ(found.met_seldom.drawn_rows + found.met_often.drawn_rows, rows);
+}
+
+void expect_reference(base::Context& context, const Side& build, const Side& probe) {
+  plan::SampleFindings const found =
+      sample_on_device(context, build, probe, plan::SampleEffort::kCounted);
+  plan::SampleFindings const expected = plan::sample_keys(
+      build.rows, reader_of(build.column), probe.rows, reader_of(probe.column), build.column.width);
+  expect_same(found.build, expected.build, "build");
+  expect_same(found.probe, expected.probe, "probe");
+  EXPECT_TRUE(found.counted);
+  EXPECT_EQ(found.scanned_rows, expected.scanned_rows);
+  expect_same(found.scanned, expected.scanned, "scanned");
+  EXPECT_EQ(found.met_in_one_tile, expected.met_in_one_tile);
+  EXPECT_EQ(found.met_in_two_tiles, expected.met_in_two_tiles);
+  expect_same(found.met_seldom, expected.met_seldom, "met seldom");
+  expect_same(found.met_often, expected.met_often, "met often");
+  EXPECT_EQ(found, expected);
+  if (found.scanned_rows == build.rows) expect_counted(found, build, probe);
 }
 
 constexpr auto kPositions = static_cast<size_t>(plan::kSamplePositions);
@@ -148,10 +190,63 @@ TEST_F(SampleKeys, NoKeyValueIsReserved) {
   }
 }
 
+TEST_F(SampleKeys, OrderKeysAsSignedIntegers) {
+  for (int32_t width : {4, 8}) {
+    std::vector<uint64_t> keys = random_keys(9000, 1000, 1, 5);
+    for (uint64_t& key : keys) key -= 700;
+    Side const side = make_side(keys, width);
+    expect_reference(context(), side, side);
+    plan::SampleFindings const found =
+        sample_on_device(context(), side, side, plan::SampleEffort::kCounted);
+    EXPECT_EQ(found.scanned.low, -700);
+    EXPECT_EQ(found.scanned.high, 299);
+  }
+}
+
+TEST_F(SampleKeys, ReadPositionsAlone) {
+  for (int32_t width : {4, 8}) {
+    Side const build = make_side(random_keys(30000, 900, stride_of(width), 1), width, 0.2, 3);
+    Side const probe = make_side(random_keys(50000, 900, stride_of(width), 2), width);
+    plan::SampleFindings const counted =
+        sample_on_device(context(), build, probe, plan::SampleEffort::kCounted);
+    plan::SampleFindings const read =
+        sample_on_device(context(), build, probe, plan::SampleEffort::kPositions);
+    plan::SampleFindings expected;
+    expected.build = counted.build;
+    expected.probe = counted.probe;
+    EXPECT_EQ(read, expected);
+  }
+}
+
 // Large (6 MB): more tiles than resident blocks.
 TEST_F(SampleKeys, ScanBuildSidesThatTakeSeveralTilesABlock) {
   expect_reference(context(), make_side(random_keys(1500001, 3000, 1, 1), 4, 0.01, 3),
                    make_side(random_keys(2000, 6000, 1, 2), 4));
+}
+
+// Large (38 and 76 MB): sides of which every tile is scanned, and one tile or a third more.
+TEST_F(SampleKeys, ScanAPartOfLargeBuildSides) {
+  constexpr auto kAll = static_cast<size_t>(plan::kFewestSampleTiles * plan::kSampleTileRows);
+  constexpr auto kTile = static_cast<size_t>(plan::kSampleTileRows);
+  for (int32_t width : {4, 8}) {
+    for (size_t rows : {kAll - 1, kAll, kAll + 1, kAll + kTile + 17, kAll / 3 * 4 + 5}) {
+      SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(width) + " bytes");
+      uint64_t const stride = stride_of(width);
+      // Five rows a key, half of the probe rows match.
+      Side const build = make_side(random_keys(rows, rows / 5, stride, 1), width);
+      expect_reference(context(), build,
+                       make_side(random_keys(20000, 2 * rows / 5, stride, 2), width));
+    }
+    constexpr size_t kRows = kAll / 8 * 9 + 100;
+    Side const probe = make_side(random_keys(20000, 5000, 1, 3), width, 0.1, 5);
+    // NULLs, few keys, one key, and the order of the key with both signs.
+    expect_reference(context(), make_side(random_keys(kRows, kRows, 1, 4), width, 0.3, 3), probe);
+    expect_reference(context(), make_side(random_keys(kRows, 700, 1, 5), width), probe);
+    expect_reference(context(), make_side(std::vector<uint64_t>(kRows, 17), width), probe);
+    std::vector<uint64_t> sorted(kRows);
+    for (size_t i = 0; i < kRows; ++i) sorted[i] = i / 3 - kRows / 6;
+    expect_reference(context(), make_side(sorted, width), make_side(sorted, width));
+  }
 }
 
 }  // namespace

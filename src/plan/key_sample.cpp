@@ -1,0 +1,69 @@
+// key_sample.cpp: the table of sampled keys on the host, and the sums over it.
+#include "src/plan/key_sample.hpp"
+
+namespace gpujoin::plan {
+
+void TileCounts::add(const TileCounts& other) {
+  rows.resize(std::max(rows.size(), other.rows.size()), 0);
+  tiles.resize(rows.size(), 0);
+  for (size_t i = 0; i < other.rows.size(); ++i) {
+    rows[i] += other.rows[i];
+    tiles[i] += other.tiles[i];
+  }
+  bounds.add(other.bounds);
+}
+
+SampleTable::SampleTable(int32_t key_width)
+    : key_width_(key_width), filter_(kSampleFilterWords, 0), slots_(kSampleSlots, -1) {
+  keys_.reserve(kSamplePositions);
+  draws_.reserve(kSamplePositions);
+}
+
+void SampleTable::draw(uint64_t key) {
+  ++positions_;
+  bounds_.add(key, key_width_);
+  const SampleFilterBits bits = sample_filter_bits(key);
+  filter_[bits.word] |= bits.mask;
+  int32_t& number = slots_[slot_of(key)];
+  if (number < 0) {
+    number = distinct_keys();
+    keys_.push_back(key);
+    draws_.push_back(0);
+  }
+  ++draws_[static_cast<size_t>(number)];
+}
+
+DrawnKeys SampleTable::drawn() const {
+  DrawnKeys drawn;
+  drawn.positions = positions_;
+  drawn.distinct = distinct_keys();
+  drawn.bounds = bounds_;
+  for (const int64_t draws : draws_) {
+    drawn.valid += draws;
+    drawn.most = std::max(drawn.most, draws);
+    if (draws >= kHeavyDraws) drawn.heavy += draws;
+  }
+  return drawn;
+}
+
+void SampleTable::finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const {
+  found->counted = true;
+  found->scanned_rows = scanned_rows(build_rows);
+  found->scanned = scan.bounds;
+  for (size_t i = 0; i < scan.rows.size(); ++i) {
+    const int64_t rows = scan.rows[i];
+    if (rows == 0) continue;
+    found->met_in_one_tile += scan.tiles[i] == 1 ? 1 : 0;
+    found->met_in_two_tiles += scan.tiles[i] == 2 ? 1 : 0;
+    MetKeys& met = scan.tiles[i] <= 2 ? found->met_seldom : found->met_often;
+    ++met.keys;
+    met.draws += draws_[i];
+    met.rows += rows;
+    met.drawn_rows += draws_[i] * rows;
+    met.squares += rows * rows;
+    met.drawn_squares += draws_[i] * rows * rows;
+    met.most = std::max(met.most, rows);
+  }
+}
+
+}  // namespace gpujoin::plan

@@ -1,0 +1,76 @@
+// sample_test.cpp: sampled in parallel, keys say what they say to the planner's reference.
+#include "src/cpu/sample.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/cpu/join_tables.hpp"
+
+namespace gpujoin::test {
+namespace {
+
+std::vector<uint64_t> drawn(size_t rows, uint64_t distinct, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> keys(rows);
+  for (uint64_t& key : keys) key = random() % distinct - distinct / 3;
+  return keys;
+}
+
+columns::Relation relation_of(const std::shared_ptr<base::Context>& context,
+                              const TestColumn& column, size_t rows) {
+  columns::ColumnView view;
+  view.type = column.width == 4 ? GPUJOIN_TYPE_INT32 : GPUJOIN_TYPE_INT64;
+  view.width = column.width;
+  view.data = column.words.data();
+  view.validity = column.validity.empty() ? nullptr : column.validity.data();
+  view.validity_bit_offset = column.bit_offset;
+  columns::Relation relation;
+  relation.context = context;
+  relation.rows = static_cast<int64_t>(rows);
+  relation.columns.push_back(view);
+  return relation;
+}
+
+auto reader_of(const columns::Relation& relation) {
+  return [&relation](int64_t row, uint64_t* key) {
+    const columns::ColumnView& column = relation.columns.front();
+    int64_t const bit = column.validity_bit_offset + row;
+    if (column.validity != nullptr && (column.validity[bit / 8] >> (bit % 8) & 1) == 0)
+      return false;
+    *key = 0;
+    std::memcpy(key, static_cast<const char*>(column.data) + row * column.width,
+                static_cast<size_t>(column.width));
+    return true;
+  };
+}
+
+TEST(CpuSample, EqualsTheReference) {
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CPU;
+  options.cpu_threads = 3;
+  auto const context = base::create_context(options);
+  // The largest is scanned in part.
+  constexpr size_t kLarge = plan::kFewestSampleTiles * plan::kSampleTileRows + 999'999;
+  for (int32_t const width : {4, 8}) {
+    for (size_t const rows : {size_t{0}, size_t{1}, size_t{300'001}, kLarge}) {
+      for (bool const nullable : {false, true}) {
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << width << " bytes, " << nullable);
+        constexpr size_t kProbeRows = 50'000;
+        TestColumn build_key = TestColumn::of_keys(width, drawn(rows, rows / 4 + 1, 1));
+        TestColumn probe_key = TestColumn::of_keys(width, drawn(kProbeRows, rows / 2 + 1, 2));
+        if (nullable) {
+          build_key.with_nulls(rows, 3, 13, 5);
+          probe_key.with_nulls(kProbeRows, 5, 11, 6);
+        }
+        columns::Relation const build = relation_of(context, build_key, rows);
+        columns::Relation const probe = relation_of(context, probe_key, kProbeRows);
+        plan::SampleFindings const expected =
+            plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
+        EXPECT_EQ(cpu::sample_keys(build, 0, probe, 0), expected);
+        EXPECT_EQ(expected.scanned_rows == build.rows, rows != kLarge);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpujoin::test
