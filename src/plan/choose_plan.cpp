@@ -15,9 +15,9 @@ namespace {
 constexpr int64_t kFewestRowsToSample = int64_t{1} << 21;
 // A sample may cost this share of the cheapest candidate. A wrong guess costs a factor of two, and
 // an unseen heavy key far more.
-constexpr double kSampleShare = 0.1;
-// Gathers, copies and the scan of a sample.
-constexpr int32_t kSampleLaunches = 12;
+constexpr double kSampleShare = 0.05;
+// Draws, scan, sums, and the wait for them, which is as long as two short kernels.
+constexpr int32_t kSampleLaunches = 5;
 
 double rows_as_double(int64_t rows) { return static_cast<double>(rows); }
 
@@ -25,34 +25,42 @@ const SideStatistics& side_of(const PlanRequest& request, Side side) {
   return side == Side::kLeft ? request.left : request.right;
 }
 
-// The scan reads the build keys once; looking them up takes about as long again.
+// The scan reads a part of the build keys once; looking them up takes about as long again.
 double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts_of_context) {
   const bool cpu = device_of(request, facts_of_context) == Device::kCpu;
   const base::DeviceFacts facts =
       cpu ? base::cpu_facts(facts_of_context.cpu_threads) : facts_of_context;
   const SideStatistics& build = side_of(request, build_side_of(request));
-  const double bytes = rows_as_double(build.rows) * build.key_width;
+  const double bytes = rows_as_double(scanned_rows(build.rows)) * build.key_width;
   const double scan = facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0;
   return kSampleLaunches * facts.launch_seconds + scan;
 }
 
-// The first output capacity: the estimate and three standard deviations of the sampled match ratio,
-// since growing costs more than a little room. Few matches drawn says fewer than 3 in the sample.
+// The first output capacity: the estimate and three of its standard deviations, since a second launch
+// costs more than a little room.
 int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample) {
   const Side build = build_side_of(request);
   const int64_t probe_rows =
       side_of(request, build == Side::kLeft ? Side::kRight : Side::kLeft).rows;
   if (probe_rows == 0 || side_of(request, build).rows == 0) return 0;
+  const double rows = rows_as_double(probe_rows);
+  // No less room than so many draws would need of a scan of all rows.
+  constexpr double kMarginDraws = 1024;
+  constexpr double kMultiplicityMargin = 1.06;
   double ratio = sample.match_ratio;
   if (sample.counted && probe_rows > kSamplePositions) {
-    const double deviation = std::sqrt(ratio * (1 - ratio) / kSamplePositions);
-    ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3.0 / kSamplePositions));
+    const double deviation = std::sqrt(ratio * (1 - ratio) / kMarginDraws);
+    ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3 / kMarginDraws));
   }
-  // Rows of a match are an average of what was drawn; too little room costs a second launch.
-  constexpr double kMultiplicityMargin = 1.06;
-  const double margin = sample.rows_per_match > 1.01 ? kMultiplicityMargin : 1;
-  return static_cast<int64_t>(
-      std::ceil(rows_as_double(probe_rows) * ratio * sample.rows_per_match * margin));
+  // No match drawn says fewer than 3, each of which is seen in a part of the build rows only.
+  const double fewest =
+      sample.scanned_share < 1 ? 3 / (sample.scanned_share * sample_positions(probe_rows)) : 0;
+  const bool repeats = sample.rows_per_match > 1.01;
+  const double estimate = rows * sample.match_ratio * sample.rows_per_match;
+  double room = rows * ratio * sample.rows_per_match * (repeats ? kMultiplicityMargin : 1);
+  room = std::max({room, estimate * (1 + 3 * sample.rows_error), rows * fewest});
+  if (!repeats) room = std::min(room, rows * sample.rows_per_match);
+  return static_cast<int64_t>(std::ceil(room));
 }
 
 std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }
@@ -148,7 +156,7 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
     if (cheapest < 0 || seconds < cheapest) cheapest = seconds;
   }
   if (sample_seconds(request, facts) > kSampleShare * cheapest) {
-    reason = "counting matches would cost more than a tenth of the join";
+    reason = "counting matches would cost more than a twentieth of the join";
     return candidates.front().device == Device::kCuda ? SampleEffort::kPositions
                                                       : SampleEffort::kNone;
   }

@@ -376,6 +376,32 @@ TEST(ChoosePlan, ExpectedRowsFollowTheSampleWithALittleRoom) {
   EXPECT_EQ(choose_plan(request_of(0, 100, 1), {}, h200(), 0).plan.expected_rows, 0);
 }
 
+TEST(ChoosePlan, ExpectedRowsHaveRoomForTheErrorOfAPartialScan) {
+  const PlanRequest request = request_of(kRows27, kRows27, 1);
+  const auto expected = [&](const SampleStatistics& sample) {
+    return choose_plan(request, sample, h200(), 0).plan.expected_rows;
+  };
+  SampleStatistics sample = sample_of(0.25);
+  const int64_t whole = expected(sample);
+  sample.scanned_share = 0.125;
+  sample.rows_error = 0.09;
+  EXPECT_NEAR(static_cast<double>(expected(sample)), 0.25 * 1.27 * kRows27, 1e-6 * kRows27);
+  EXPECT_GT(expected(sample), whole);
+  sample.rows_error = 0.01;
+  EXPECT_EQ(expected(sample), whole);
+  // Unique build keys meet no more than a row each.
+  sample.match_ratio = 0.95;
+  sample.rows_error = 0.09;
+  EXPECT_EQ(expected(sample), kRows27);
+  sample.match_ratio = 1;
+  sample.rows_per_match = 2;
+  EXPECT_NEAR(static_cast<double>(expected(sample)), 2 * 1.27 * kRows27, 1e-6 * kRows27);
+  // No match seen: three of 4096 draws, each seen once in eight times.
+  sample = sample_of(0);
+  sample.scanned_share = 0.125;
+  EXPECT_NEAR(static_cast<double>(expected(sample)), 3.0 / 512 * kRows27, 1);
+}
+
 TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
   std::string why_not;
   EXPECT_EQ(sample_effort(request_of(kRows27, kRows27, 2), h200(), &why_not),
@@ -390,7 +416,7 @@ TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
   EXPECT_EQ(why_not, "too few rows to be worth it");
   EXPECT_EQ(sample_effort(request_of(1 << 20, 1 << 20, 1), h200(), &why_not),
             SampleEffort::kPositions);
-  EXPECT_EQ(why_not, "counting matches would cost more than a tenth of the join");
+  EXPECT_EQ(why_not, "counting matches would cost more than a twentieth of the join");
 
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.left.in_host_memory = true;
