@@ -52,6 +52,12 @@ std::string request_text(const PlanRequest& request, const JoinPlan& plan,
   return lines + text(", room for %lld rows first\n", static_cast<long long>(plan.expected_rows));
 }
 
+std::string range_text(const KeyRange& range) {
+  if (range.low > range.high) return "none";
+  return text("%s%lld to %lld", range.exact ? "" : "about ", static_cast<long long>(range.low),
+              static_cast<long long>(range.high));
+}
+
 std::string sample_text(const PlanChoice& choice, const PlanRequest& request,
                         const base::DeviceFacts& facts) {
   const SampleStatistics& sample = choice.sample;
@@ -63,13 +69,21 @@ std::string sample_text(const PlanChoice& choice, const PlanRequest& request,
   if (!sample.sampled) {
     return "sample\n  not sampled: " + why_not + "; assumed: " + figures + "\n";
   }
+  const std::string seen = sample.scanned_share < 1 ? text(", as %.1f %% of the build rows say",
+                                                           sample.scanned_share * 100)
+                                                    : "";
   std::string lines = sample.counted
-                          ? "sample\n  " + figures + "\n"
+                          ? "sample\n  " + figures + seen + "\n"
                           : "sample\n  not counted: " + why_not + "; assumed: " + figures + "\n";
   lines += text("  heaviest key: %.4f %% of the build rows, %.4f %% of the probe rows",
                 sample.heaviest_build_key * 100, sample.heaviest_probe_key * 100);
   if (sample.varying_key_bits > 0) lines += text("; %d key bits vary", sample.varying_key_bits);
-  return lines + "\n";
+  lines += "\n";
+  const bool saw_a_key = sample.build_range.low <= sample.build_range.high ||
+                         sample.probe_range.low <= sample.probe_range.high;
+  if (!saw_a_key) return lines;
+  return lines + "  keys, as signed integers: build " + range_text(sample.build_range) +
+         ", probe " + range_text(sample.probe_range) + "\n";
 }
 
 std::string candidates_text(const PlanChoice& choice) {

@@ -41,6 +41,20 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
   expect_line(text, " against PHJ-OM, most of it in materialize (none against ");
 }
 
+TEST(Explain, SaysHowFarTheSampleSaw) {
+  SampleStatistics sample = sample_of(0.75);
+  sample.scanned_share = 0.125;
+  sample.build_range = {-7, 134217720, true};
+  sample.probe_range = {INT64_MIN, INT64_MAX, false};
+  const std::string text = explained(request_of(kRows27, kRows27, 2), sample);
+  expect_line(text, "1.00 build rows each, as 12.5 % of the build rows say\n");
+  expect_line(text,
+              "  keys, as signed integers: build -7 to 134217720, probe about "
+              "-9223372036854775808 to 9223372036854775807\n");
+  sample.probe_range = {};
+  expect_line(explained(request_of(kRows27, kRows27, 2), sample), "probe none\n");
+}
+
 TEST(Explain, CandidatesStandCheapestFirst) {
   const PlanChoice choice = choose_plan(request_of(kRows27, kRows27, 2), sample_of(1), h200(), 0);
   for (size_t i = 1; i < choice.candidates.size(); ++i) {
