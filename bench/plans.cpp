@@ -27,6 +27,7 @@ const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},
                           {"managed_prefetch", GPUJOIN_TRANSFER_MANAGED_PREFETCH},
                           {"zero_copy", GPUJOIN_TRANSFER_ZERO_COPY},
                           {"probe_chunks", GPUJOIN_TRANSFER_PROBE_CHUNKS}};
+const Names kFilters = {{"none", GPUJOIN_FILTER_NONE}, {"key_bits", GPUJOIN_FILTER_KEY_BITS}};
 const Names kTransforms = {{"none", GPUJOIN_TRANSFORM_NONE},
                            {"radix_onesweep", GPUJOIN_TRANSFORM_RADIX_ONESWEEP},
                            {"radix_sort", GPUJOIN_TRANSFORM_RADIX_SORT},
@@ -78,6 +79,7 @@ gpujoin_plan_options parse_plan_options(std::string_view text) {
                        {"device", choice(kDevices, options.device)},
                        {"build", choice(kSides, options.build_side)},
                        {"transfer", choice(kTransfers, options.transfer)},
+                       {"filter", choice(kFilters, options.filter)},
                        {"transform", choice(kTransforms, options.transform)},
                        {"skew", choice(kSkews, options.skew)},
                        {"match", choice(kMatches, options.match)},
@@ -111,6 +113,7 @@ std::vector<NamedPlan> standard_plans(gpujoin_device device) {
           named("NOP-CARRIED", "algorithm=nop_carried"),
           named("DIRECT-CARRIED", "algorithm=direct_carried"),
           named("PHJ-CARRIED", "algorithm=phj_carried"),
+          named("KEY-BITS", "algorithm=phj_carried,filter=key_bits"),
           named("PHJ-OM", "algorithm=phj_om"),
           named("PHJ-GFUR", "algorithm=phj_gfur"),
           named("PHJ-UM", "algorithm=phj_um"),

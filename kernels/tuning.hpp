@@ -134,6 +134,10 @@ constexpr int kSmallTableThreads = 512;
 constexpr uint32_t kSmallTableBlockRows = 4096;
 constexpr uint32_t kSmallTableRows = 1U << 21;
 
+// Rows left out before they are moved: rows of a thread, whose lookups are under way at once.
+constexpr int kFilterThreads = 256;
+constexpr int kFilterItems = 8;
+
 // Row multiset: a tile of lanes reads a window of as many slots, 8 bytes each: one sector of 32 bytes, the least that a random
 // access costs.
 constexpr int kMultisetTile = 4;

@@ -144,7 +144,7 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
   check_range(options.output, 0, GPUJOIN_OUTPUT_ESTIMATED_GROUPS, "options.output");
   check_range(options.passes, 0, 2, "options.passes");
   check_range(options.page_pairs, 0, 1 << 20, "options.page_pairs");
-  check_reserved(options.reserved, "options.reserved");
+  check_range(options.filter, 0, GPUJOIN_FILTER_KEY_BITS, "options.filter");
   check_range(options.probe_chunk_rows, 0, UINT32_MAX - 1, "options.probe_chunk_rows");
   if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
     fail(GPUJOIN_ERROR_NO_DEVICE, "options.device is CUDA and the context runs on the CPU: %s",

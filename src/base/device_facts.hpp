@@ -32,6 +32,7 @@ struct DeviceFacts {
   double further_pairs_per_second = 0;      // ... by co-partitions, beyond the first of a probe row
   double host_link_bytes_per_second = 0;    // pageable host memory to device
   double launch_seconds = 0;                // one kernel launch, amortised
+  bool operator==(const DeviceFacts&) const = default;
 };
 
 // Fills the rates of a CUDA device from compute_capability and sm_count. A rate that is not 0 is

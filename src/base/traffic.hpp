@@ -174,12 +174,20 @@ constexpr Traffic direct_table_build(uint64_t rows, uint64_t key_width, uint64_t
   return {rows * (2 * key_width + columns_width) + places / 8, rows * (2 + columns) * kSectorBytes};
 }
 
-// Probe rows that write columns: keys and the probe side's columns are read in order; a lookup of each, and a value of each build
-// column for a pair, at random; output rows are written.
+// Probe rows that write columns: keys and the probe side's columns are read in order; lookups, and so many values of the build side,
+// at random; output rows are written.
 constexpr Traffic table_columns(uint64_t probe_rows, uint64_t probe_width, uint64_t lookups,
-                                uint64_t pairs, uint64_t build_columns, uint64_t output_width) {
-  return {probe_rows * probe_width + pairs * output_width,
-          (lookups + pairs * build_columns) * kSectorBytes};
+                                uint64_t values, uint64_t output_width, uint64_t pairs) {
+  return {probe_rows * probe_width + pairs * output_width, (lookups + values) * kSectorBytes};
+}
+
+// Rows that cannot match left out before they are moved: both sides' keys are looked at for their ranges, and read again; a bit of each
+// in the common range; kept keys and row numbers are written, and each kept row's columns read and written side by side.
+inline constexpr uint64_t kMostFilterPlaces = uint64_t{1} << 29;  // 64 MiB of bits
+constexpr Traffic filter_rows(uint64_t rows, uint64_t key_width, uint64_t asked, uint64_t kept,
+                              uint64_t columns_width) {
+  return {rows * 2 * key_width + kept * (key_width + kRowIdBytes + 2 * columns_width),
+          asked * kSectorBytes};
 }
 
 // What a pair costs to write: two numbers, and two row ids looked up where pairs are not positions.

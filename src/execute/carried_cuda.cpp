@@ -23,7 +23,7 @@ void GpuSide::choose_carried(bool row_numbers) {
 }
 
 void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
-  prepare(plan);
+  if (!is_prepared_) prepare(plan);
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
   choose_carried(row_numbers);
   std::vector<transform::PreparedColumn> columns;
@@ -156,9 +156,8 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
 bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                       GpuSide& probe, bool build_left, columns::JoinResult& result) {
   CarriedResult carried(build, probe, build_left, result);
-  std::optional<match::TableRows> const written =
-      match::table_columns(context, plan, build.key_width(), build.table_side(), probe.table_side(),
-                           carried.outputs());
+  std::optional<match::TableRows> const written = match::table_columns(
+      context, plan, build.key_width(), build.table_side(), probe.table_side(), carried.outputs());
   if (!written) return false;
   carried.finish(context, *written);
   if (written->table != plan.match) {

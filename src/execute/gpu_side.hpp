@@ -56,6 +56,8 @@ class GpuSide {
                     std::vector<materialize::Request>* requests) const;
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
+  // Leaves out rows of both sides that cannot match. False: that took more than it could save, and all are there.
+  static bool filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe);
   // For a side that is joined more than once: each payload is moved now and kept (gather transformed), and so are row numbers when
   // pairs are to be written; the columns as they came are let go.
   void keep_moved(bool row_numbers);
@@ -131,7 +133,7 @@ class GpuSide {
   bool is_prepared_ = false;
   std::vector<size_t> carried_columns_;  // output column of each; kRowIds: row numbers
   std::vector<const void*> carried_data_;
-  transform::UnorderedRows moved_;                         // carried through a partitioning
+  transform::UnorderedRows moved_;                        // carried through a partitioning
   std::vector<transform::PreparedColumn> kept_in_place_;  // or not
   std::vector<Moved>
       kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/base/device.hpp"
+#include "src/transform/filter_keys.hpp"
 
 namespace gpujoin::execute {
 
@@ -69,6 +70,12 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
   bool const mixed =
       plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
   prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
+}
+
+bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe) {
+  build.prepare(plan);
+  probe.prepare(plan);
+  return transform::filter_keys(build.context_, &build.prepared_, &probe.prepared_);
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
@@ -288,7 +295,8 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
   bool const by_position = matches_by_position(plan, build, probe);
   match::MatchSide const build_keys = build.match_side(by_position);
   // The build side's table comes first: the probe side's keys may still be on their way.
-  bool const by_table = plan.match == plan::Match::kGlobalTable || plan.match == plan::Match::kDirectTable;
+  bool const by_table =
+      plan.match == plan::Match::kGlobalTable || plan.match == plan::Match::kDirectTable;
   if (by_table && built.global_table == nullptr) {
     built.global_table = std::make_unique<match::GlobalTable>(context, key_width, build_keys);
   }

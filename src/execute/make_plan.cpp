@@ -86,9 +86,13 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                join.context->reason.c_str());
   }
 
-  plan::SampleStatistics sample;
-  plan::SampleEffort const effort = plan::sample_effort(request, join.context->facts);
-  if (effort != plan::SampleEffort::kNone) {
+  uint64_t const limit = on_cpu_plan ? join.context->host_pool->limit_bytes()
+                                     : join.context->device_pool->limit_bytes();
+  base::DeviceFacts const& facts = join.context->facts;
+  plan::SampleEffort const effort = plan::sample_effort(request, facts);
+  if (effort == plan::SampleEffort::kNone) {
+    join.choice = plan::choose_plan_unseen(request, facts, limit);
+  } else {
     bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
     auto const& build = build_left ? *join.left : *join.right;
     auto const& probe = build_left ? *join.right : *join.left;
@@ -97,13 +101,13 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
     plan::SampleFindings const found =
         on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
                     : sample_on_gpu(*join.context, build, build_key, probe, probe_key, effort);
-    sample = plan::statistics_of(found, build.rows, probe.rows);
+    join.choice = plan::choose_plan(request, plan::statistics_of(found, build.rows, probe.rows),
+                                    facts, limit);
   }
-  uint64_t const limit = on_cpu_plan ? join.context->host_pool->limit_bytes()
-                                     : join.context->device_pool->limit_bytes();
-  join.choice = plan::choose_plan(request, sample, join.context->facts, limit);
-  join.context->log(GPUJOIN_LOG_INFO,
-                    "plan: " + plan::to_text(join.choice.plan) + "; " + join.choice.reason);
+  if (join.context->log_function != nullptr) {
+    join.context->log(GPUJOIN_LOG_INFO,
+                      "plan: " + plan::to_text(join.choice.plan) + "; " + join.choice.reason);
+  }
   return join;
 }
 

@@ -17,7 +17,7 @@ namespace gpujoin::execute {
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   if (join.choice.plan.transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
   base::Context& context = *join.context;
-  plan::JoinPlan const& plan = join.choice.plan;
+  plan::JoinPlan plan = join.choice.plan;
   bool const build_left = plan.build_side == plan::Side::kLeft;
   StageClock clock(context, join.choice.predicted, result.statistics.stages);
 
@@ -41,6 +41,18 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   result.memory = base::Memory::kDevice;
   result.has_pairs = join.spec.pairs;
   result.pair_sides = join.spec.pair_sides;
+  if (plan.filter != plan::Filter::kNone) {
+    clock.begin("filter");
+    if (!GpuSide::filter(plan, build, probe)) {
+      result.statistics.stages.back().technique = "none: the keys are too far apart for key_bits";
+    }
+    // As many partitions as the rows that are left want, unless they were named.
+    if (plan.radix_bits == 0) {
+      plan.radix_bits =
+          plan::bits_of_rows(plan, build.prepared().rows, probe.prepared().rows, build.key_width());
+      result.statistics.plan = plan::to_text(plan);
+    }
+  }
   bool const carried = plan.gather == plan::Gather::kCarried;
   clock.begin("transform");
   if (carried && plan.transform != plan::Transform::kNone) {

@@ -82,9 +82,8 @@ void ChunkedColumns::start_counters() {
   ++done_.launches;
   tails_ = context_.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, blocks_,
                                                                    "tails of output chunks");
-  base::check(
-      cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), base::stream_of(context_)),
-      "starting the counters of output chunks");
+  base::check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), base::stream_of(context_)),
+              "starting the counters of output chunks");
 }
 
 bool ChunkedColumns::collect() {

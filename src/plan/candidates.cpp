@@ -15,6 +15,7 @@ namespace {
 
 // What is named, technique by technique: algorithm names are taken apart into these.
 struct Named {
+  std::optional<Filter> filter;
   std::optional<Transform> transform;
   std::optional<Skew> skew;
   std::optional<Match> match;
@@ -59,6 +60,7 @@ void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
   check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_DIRECT_CARRIED);
   check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
+  check_number("filter", options.filter, GPUJOIN_FILTER_KEY_BITS);
   check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_UNORDERED);
   check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
   check_number("match", options.match, GPUJOIN_MATCH_DIRECT_TABLE);
@@ -85,6 +87,7 @@ std::optional<Technique> technique_of(int32_t number) {
 
 Named named_in(const gpujoin_plan_options& options, Device device) {
   Named named;
+  named.filter = technique_of<Filter>(options.filter);
   named.transform = technique_of<Transform>(options.transform);
   named.skew = technique_of<Skew>(options.skew);
   named.match = technique_of<Match>(options.match);
@@ -98,6 +101,8 @@ Named named_in(const gpujoin_plan_options& options, Device device) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "algorithm=%s runs on %s, but the plan is for %s",
                algorithm.name, of_cpu ? "the CPU" : "CUDA", of_cpu ? "CUDA" : "the CPU");
   }
+  // What leaves rows out has no name but its own.
+  if (!named.filter) named.filter = Filter::kNone;
   name("transform", algorithm.name, algorithm.transform, &named.transform);
   name("match", algorithm.name, algorithm.match, &named.match);
   if (algorithm.gather) name("gather", algorithm.name, *algorithm.gather, &named.gather);
@@ -120,6 +125,8 @@ Choices considered(const Named& named, int32_t key_count, Device device, Side bu
   choices.gathers = {Gather::kCarried, Gather::kTransformed, Gather::kUntransformed};
   choices.build_sides = {build_side};
   choices.passes = {passes};
+  choices.filters = {Filter::kNone, Filter::kKeyBits};
+  if (named.filter) choices.filters = {*named.filter};
   if (named.transform) choices.transforms = {*named.transform};
   if (named.skew) choices.skews = {*named.skew};
   if (named.match) choices.matches = {*named.match};
@@ -130,6 +137,7 @@ Choices considered(const Named& named, int32_t key_count, Device device, Side bu
 
 // The same with every technique for what is not named.
 Choices conceivable(Choices choices, const Named& named) {
+  if (!named.filter) choices.filters.clear();
   if (!named.transform) choices.transforms.clear();
   if (!named.skew) choices.skews.clear();
   if (!named.match) choices.matches.clear();
@@ -179,9 +187,10 @@ int32_t agrees(const std::optional<Technique>& named, Technique value) {
 int32_t agreement(const JoinPlan& plan, const Named& named, const gpujoin_plan_options& options) {
   const bool has_bits = options.radix_bits != 0 && partitions(plan.transform);
   const bool has_passes = options.passes != 0 && plan.passes != 0;
-  return (has_bits ? 1 : 0) + (has_passes ? 1 : 0) + agrees(named.transform, plan.transform) +
-         agrees(named.skew, plan.skew) + agrees(named.match, plan.match) +
-         agrees(named.output, plan.output) + agrees(named.gather, plan.gather);
+  return (has_bits ? 1 : 0) + (has_passes ? 1 : 0) + agrees(named.filter, plan.filter) +
+         agrees(named.transform, plan.transform) + agrees(named.skew, plan.skew) +
+         agrees(named.match, plan.match) + agrees(named.output, plan.output) +
+         agrees(named.gather, plan.gather);
 }
 
 void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
@@ -201,6 +210,7 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
     if (agreement(plan, named, options) > agreement(nearest, named, options)) nearest = plan;
   }
   nearest.transfer = transfer;
+  nearest.filter = named.filter.value_or(nearest.filter);
   nearest.transform = named.transform.value_or(nearest.transform);
   nearest.skew = named.skew.value_or(nearest.skew);
   nearest.match = named.match.value_or(nearest.match);
@@ -252,13 +262,11 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       set_numbers(options, &plan);
       plan.transfer = transfer;
       // The CPU executor knows its row layout and threads, and chooses its own bits when 0.
-      if (device == Device::kCuda && partitions(plan.transform) && plan.radix_bits == 0) {
-        const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
-                                              : 2 * most_bits_per_pass(plan.transform);
-        const int32_t bits = plan.gather == Gather::kCarried
-                                 ? carried_bits_for(build.rows, probe.rows, build.key_width)
-                                 : radix_bits_for(build.rows, build.key_width);
-        plan.radix_bits = std::clamp(bits, std::max(plan.passes, 1), most);
+      // Where rows are left out their number is not known yet.
+      const bool knows_rows = plan.filter == Filter::kNone;
+      if (device == Device::kCuda && partitions(plan.transform) && plan.radix_bits == 0 &&
+          knows_rows) {
+        plan.radix_bits = bits_of_rows(plan, build.rows, probe.rows, build.key_width);
       }
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
@@ -283,6 +291,7 @@ std::string candidate_name(const JoinPlan& plan) {
   if (plan.device == Device::kCpu) return algorithm + " " + to_text(plan.gather);
   if (!algorithm.empty()) return algorithm;
   std::string name = base::text("%s+%s", to_text(plan.transform), to_text(plan.match));
+  if (plan.filter != Filter::kNone) name = std::string(to_text(plan.filter)) + "+" + name;
   if (joins_partitions(plan.match)) {
     name += base::text("+%s+%s", to_text(plan.output), to_text(plan.skew));
   }

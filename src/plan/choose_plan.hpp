@@ -22,6 +22,7 @@ struct SideStatistics {
   bool key_nullable = false;
   bool in_host_memory = false;  // CUDA plans copy it first
   bool row_numbers = true;      // put out, when pairs are
+  bool operator==(const SideStatistics&) const = default;
 };
 
 // Whether a side's payloads travel with its keys and are fetched by transformed position: those of
@@ -116,6 +117,11 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
                        const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 
+// The same without a sample, as hosts ask for it again and again: a thread remembers its last choice, which takes 1 us instead of 10,
+// where a small join takes 30.
+PlanChoice choose_plan_unseen(const PlanRequest& request, const base::DeviceFacts& facts,
+                              uint64_t memory_limit_bytes);
+
 // The text of gpujoin_plan_explain.
 std::string explain(const PlanChoice& choice, const PlanRequest& request,
                     const base::DeviceFacts& facts);
@@ -128,6 +134,9 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
 int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
 // The same for gather=carried.
 int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_width);
+// What a partitioning CUDA plan that leaves its bits open gets.
+int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
+                     int32_t key_width);
 
 // How the executors sample keys, and statistics_of, which turns what they found into
 // SampleStatistics: see key_sample.hpp.

@@ -113,8 +113,22 @@ int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_wid
   return bits_for(build_rows, probes_outweigh ? kCarriedRows / 2 : kCarriedRows);
 }
 
-Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const SampleStatistics& sample,
-                  const base::DeviceFacts& facts_of_context) {
+int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
+                     int32_t key_width) {
+  const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
+                                        : 2 * most_bits_per_pass(plan.transform);
+  const int32_t bits = plan.gather == Gather::kCarried
+                           ? carried_bits_for(build_rows, probe_rows, key_width)
+                           : radix_bits_for(build_rows, key_width);
+  return std::clamp(bits, std::max(plan.passes, 1), most);
+}
+
+namespace {
+
+// As it runs on its device, nothing left out beforehand.
+Candidate unfiltered_cost(const JoinPlan& plan, const PlanRequest& request,
+                          const SampleStatistics& sample,
+                          const base::DeviceFacts& facts_of_context) {
   const bool cpu = plan.device == Device::kCpu;
   // A CUDA context can run a plan on the CPU; its own rates are the GPU's then.
   const base::DeviceFacts facts = cpu && facts_of_context.is_cuda
@@ -152,6 +166,27 @@ Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const Sample
   }
   if (columns.launches > 0) add_stage("materialize", to_text(plan.gather), columns);
   candidate.memory_bytes = memory_need(plan, shape);
+  return candidate;
+}
+
+}  // namespace
+
+Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const SampleStatistics& sample,
+                  const base::DeviceFacts& facts) {
+  if (plan.filter == Filter::kNone) return unfiltered_cost(plan, request, sample, facts);
+  const FilteredJoin left = filter_join(plan, request, sample, facts);
+  Candidate candidate = unfiltered_cost(left.plan, left.request, left.sample, facts);
+  const double seconds = left.cost.seconds + left.cost.launches * facts.launch_seconds;
+  candidate.plan = plan;
+  candidate.stages.insert(candidate.stages.begin() + (plan.transfer != Transfer::kNone ? 1 : 0),
+                          {"filter", to_text(plan.filter), left.cost.moved.bytes(), seconds});
+  candidate.seconds += seconds;
+  candidate.bytes += left.cost.moved.bytes();
+  // Keys and row numbers of the rows that are kept, for which there is room for all at first.
+  for (const SideStatistics* side : {&request.left, &request.right}) {
+    candidate.memory_bytes += static_cast<uint64_t>(side->rows) *
+                              (static_cast<uint64_t>(side->key_width) + base::traffic::kRowIdBytes);
+  }
   return candidate;
 }
 

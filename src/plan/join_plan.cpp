@@ -12,6 +12,7 @@ constexpr int32_t kMostRadixBitsCuda = 16;
 constexpr int32_t kMostRadixBitsCpu = 14;
 
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
+constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_BITS;
 constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
 constexpr int32_t kMatches = GPUJOIN_MATCH_DIRECT_TABLE;
@@ -23,9 +24,10 @@ bool known(const JoinPlan& plan) {
     return static_cast<int32_t>(value) >= 1 && static_cast<int32_t>(value) <= last;
   };
   return within(plan.device, 2) && within(plan.transfer, kTransfers) &&
-         within(plan.transform, kTransforms) && within(plan.skew, kSkews) &&
-         within(plan.match, kMatches) && within(plan.output, kOutputs) &&
-         within(plan.gather, kGathers) && within(plan.build_side, 2);
+         within(plan.filter, kFilters) && within(plan.transform, kTransforms) &&
+         within(plan.skew, kSkews) && within(plan.match, kMatches) &&
+         within(plan.output, kOutputs) && within(plan.gather, kGathers) &&
+         within(plan.build_side, 2);
 }
 
 using Reason = std::optional<std::string>;
@@ -49,6 +51,19 @@ Reason why_cpu_illegal(const JoinPlan& plan) {
     return base::text("the CPU executor has output=grown only, not %s", to_text(plan.output));
   }
   return std::nullopt;
+}
+
+Reason why_filter_illegal(const JoinPlan& plan) {
+  if (plan.filter == Filter::kNone) return std::nullopt;
+  if (plan.transfer == Transfer::kProbeChunks) {
+    return "filter=key_bits looks at all keys first: transfer=probe_chunks brings them by and by";
+  }
+  if (plan.device == Device::kCuda && plan.transform == Transform::kRadixUnordered) {
+    return std::nullopt;
+  }
+  return base::text(
+      "filter=%s leaves out rows before transform=radix_unordered moves them, and the plan has %s",
+      to_text(plan.filter), to_text(plan.transform));
 }
 
 Reason why_match_illegal(const JoinPlan& plan) {
@@ -284,8 +299,8 @@ Reason why_illegal(const JoinPlan& plan, int32_t key_count) {
   if (plan.device == Device::kCpu) {
     if (auto reason = why_cpu_illegal(plan)) return reason;
   }
-  for (const auto why : {why_gather_illegal, why_match_illegal, why_output_illegal,
-                         why_skew_illegal, why_numbers_illegal}) {
+  for (const auto why : {why_filter_illegal, why_gather_illegal, why_match_illegal,
+                         why_output_illegal, why_skew_illegal, why_numbers_illegal}) {
     if (auto reason = why(plan)) return reason;
   }
   return why_keys_illegal(plan, key_count);
@@ -304,6 +319,7 @@ std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {
   const auto skews = or_all(choices.skews, kSkews);
   const auto gathers = or_all(choices.gathers, kGathers);
   const auto sides = or_all(choices.build_sides, GPUJOIN_SIDE_RIGHT);
+  const auto filters = or_all(choices.filters, kFilters);
   for (const Transform transform : or_all(choices.transforms, kTransforms)) {
     plan.transform = transform;
     for (const Match match : or_all(choices.matches, kMatches)) {
@@ -317,9 +333,12 @@ std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {
             plan.passes = passes;
             for (const Gather gather : gathers) {
               plan.gather = gather;
-              for (const Side build : sides) {
-                plan.build_side = build;
-                if (!why_illegal(plan)) plans.push_back(plan);
+              for (const Filter filter : filters) {
+                plan.filter = filter;
+                for (const Side build : sides) {
+                  plan.build_side = build;
+                  if (!why_illegal(plan)) plans.push_back(plan);
+                }
               }
             }
           }

@@ -74,11 +74,18 @@ enum class Gather : int32_t {
   kCarried = GPUJOIN_GATHER_CARRIED,  // nothing is gathered: the match writes columns
 };
 
+// Which rows are left out before they are moved, beside those with NULL keys.
+enum class Filter : int32_t {
+  kNone = GPUJOIN_FILTER_NONE,
+  kKeyBits = GPUJOIN_FILTER_KEY_BITS,
+};
+
 enum class Side : int32_t { kLeft = GPUJOIN_SIDE_LEFT, kRight = GPUJOIN_SIDE_RIGHT };
 
 struct JoinPlan {
   Device device = Device::kCpu;
   Transfer transfer = Transfer::kNone;
+  Filter filter = Filter::kNone;
   Transform transform = Transform::kNone;
   Skew skew = Skew::kNone;
   Match match = Match::kGlobalTable;
@@ -121,6 +128,7 @@ std::optional<std::string> why_illegal(const JoinPlan& plan, int32_t key_count =
 
 // The values that each field may take; an empty list is every value there is.
 struct Choices {
+  std::vector<Filter> filters;
   std::vector<Transform> transforms;
   std::vector<Skew> skews;
   std::vector<Match> matches;
@@ -139,6 +147,7 @@ std::vector<JoinPlan> plans_of(Device device, const Choices& choices);
 std::vector<JoinPlan> legal_plans(Device device);
 
 const char* to_text(Transfer value);
+const char* to_text(Filter value);
 const char* to_text(Transform value);
 const char* to_text(Skew value);
 const char* to_text(Match value);

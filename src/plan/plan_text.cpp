@@ -23,6 +23,11 @@ const char* to_text(Transfer value) {
   return name_of(value, names);
 }
 
+const char* to_text(Filter value) {
+  static const char* const names[] = {"none", "key_bits"};
+  return name_of(value, names);
+}
+
 const char* to_text(Transform value) {
   static const char* const names[] = {
       "none",           "radix_onesweep",  "radix_sort",    "histogram_thread",
@@ -66,7 +71,9 @@ std::string to_text(const JoinPlan& plan) {
   if (plan.probe_chunk_rows != 0) {
     line += base::text("(%lld)", static_cast<long long>(plan.probe_chunk_rows));
   }
-  line += base::text(" build=%s transform=%s", to_text(plan.build_side), to_text(plan.transform));
+  line += base::text(" build=%s", to_text(plan.build_side));
+  if (plan.filter != Filter::kNone) line += base::text(" filter=%s", to_text(plan.filter));
+  line += base::text(" transform=%s", to_text(plan.transform));
   if (plan.passes != 0) {
     line += base::text("(%d,%d)", plan.radix_bits, plan.passes);
   } else if (plan.radix_bits != 0) {
@@ -79,7 +86,7 @@ std::string to_text(const JoinPlan& plan) {
 }
 
 std::string algorithm_name(const JoinPlan& plan) {
-  if (why_illegal(plan)) return "";
+  if (why_illegal(plan) || plan.filter != Filter::kNone) return "";
   if (plan.device == Device::kCpu) return "CPU-RADIX";
   const bool transformed = plan.gather == Gather::kTransformed;
   const bool is_usual = plan.skew == Skew::kNone || plan.skew == Skew::kWorkUnits;

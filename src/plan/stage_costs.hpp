@@ -17,6 +17,9 @@ namespace gpujoin::plan {
 inline constexpr int64_t kPartitionRoom = 4096;
 inline constexpr int64_t kCarriedRoom = 5120;  // where the match writes columns
 
+// Rows of both sides together that a table joins in one launch.
+inline constexpr uint64_t kSmallTableRows = uint64_t{1} << 21;
+
 struct Cost {
   base::traffic::Traffic moved;
   double seconds = 0;
@@ -37,6 +40,16 @@ Cost streamed(const base::traffic::Traffic& moved, int32_t launches,
 double random_seconds(double count, uint64_t table_bytes, double dram_rate, double l2_rate,
                       const base::DeviceFacts& facts);
 double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts);
+
+// A join as its filter leaves it, and what the filter costs.
+struct FilteredJoin {
+  PlanRequest request;
+  SampleStatistics sample;
+  JoinPlan plan;  // with the bits for the rows that are left
+  Cost cost;
+};
+FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
+                         const SampleStatistics& sample, const base::DeviceFacts& facts);
 
 // Host columns to the device.
 Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);

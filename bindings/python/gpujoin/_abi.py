@@ -84,6 +84,7 @@ OUTPUTS = _numbered(
     "grown", "counted", "thread_pages", "block_chunks", "two_passes", "estimated_groups"
 )
 GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2, "carried": 3}
+FILTERS = {"auto": 0, "none": 1, "key_bits": 2}
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
 MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}
@@ -180,7 +181,7 @@ class PlanOptions(Struct):
         ("output", c_int32),
         ("passes", c_int32),
         ("page_pairs", c_int32),
-        ("reserved", c_int32),
+        ("filter", c_int32),
         ("probe_chunk_rows", c_int64),
     ]
 

@@ -112,7 +112,7 @@ def plan(
                  smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 7)
     build_side   auto, left, right: the side that is hashed or sorted into
     context      None = a shared one, on device "auto"
-    device, transfer, transform, skew, match, output, gather,
+    device, transfer, filter, transform, skew, match, output, gather,
     radix_bits, passes, page_pairs, probe_chunk_rows
                  single choices of the plan, as in gpujoin_plan_options; names are in lower case
                  and without their prefix: transform="radix_onesweep", radix_bits=10
@@ -199,6 +199,7 @@ def plan_options(**choices: str | int | None) -> _abi.PlanOptions:
         "transfer": _abi.TRANSFERS,
         "skew": _abi.SKEWS,
         "output": _abi.OUTPUTS,
+        "filter": _abi.FILTERS,
     }
     numbers = ("radix_bits", "passes", "page_pairs", "probe_chunk_rows")
     options = _abi.PlanOptions()

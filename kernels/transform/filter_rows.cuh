@@ -1,0 +1,100 @@
+// filter_rows.cuh: rows whose key the other side cannot have, or has not, are left out before they are moved
+//
+// Source   ours: an exact semi-join filter, one bit a key, where keys lie close together; Bloom filters before a partitioning are known
+//          from CPU joins
+// In       keys[rows] Key; source_rows[rows], or null for the identity; the range that keys of both sides have in common
+// Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of the marking side the bit of each key
+//          in the range
+// Needs    bits 0 before the first side; count 0
+// Launch   ceil(rows / kFilterTile) blocks of kFilterThreads
+// Moves    |Key| a row read, 4 more of source_rows; |Key| + 4 a kept row written; a sector of the bits for each key in the range
+//                                                                            (traffic::filter_rows)
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/transform/filter_rows.hpp"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+constexpr int kFilterTile = kFilterThreads * kFilterItems;
+
+// marks: this side's keys make the bits, and those in the range are kept. Else rows are kept whose bit is there.
+// kept_keys null: rows are not kept, only marked.
+template <typename Key, bool kMarks>
+__global__ void __launch_bounds__(kFilterThreads)
+    filter_rows_kernel(KeyBitsFilter<Key> filter, const Key* __restrict__ keys,
+                       const uint32_t* __restrict__ source_rows, uint32_t rows,
+                       Key* __restrict__ kept_keys, uint32_t* __restrict__ kept_rows,
+                       unsigned long long* __restrict__ count) {
+  constexpr int kWarps = kFilterThreads / 32;
+  __shared__ uint32_t counts[kFilterItems][kWarps];
+  __shared__ unsigned long long base;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const warp = threadIdx.x / 32;
+  uint64_t const tile = uint64_t{blockIdx.x} * kFilterTile;
+  Key own[kFilterItems];
+  bool kept[kFilterItems];
+#pragma unroll
+  for (int item = 0; item < kFilterItems; ++item) {
+    uint64_t const row = tile + item * kFilterThreads + threadIdx.x;
+    kept[item] = row < rows;
+    own[item] = kept[item] ? __ldcs(&keys[row]) : 0;
+  }
+#pragma unroll
+  for (int item = 0; item < kFilterItems; ++item) {
+    constexpr int kBits = 8 * sizeof(Key);
+    Key place = own[item] - filter.low;
+    // What is below the shift must be zero: at the top it is a place that no key has.
+    if (filter.shift != 0) place = place >> filter.shift | place << (kBits - filter.shift);
+    kept[item] = kept[item] && place < filter.places;
+    if (!kept[item]) continue;
+    if constexpr (kMarks) {
+      atomicOr(&filter.bits[place / 32], 1U << place % 32);
+    } else {
+      kept[item] = (filter.bits[place / 32] >> place % 32 & 1) != 0;
+    }
+  }
+  if (kept_keys == nullptr) return;
+  uint32_t within[kFilterItems];
+#pragma unroll
+  for (int item = 0; item < kFilterItems; ++item) {
+    uint32_t const lanes = __ballot_sync(0xffffffffU, kept[item]);
+    within[item] = __popc(lanes & ((1U << lane) - 1));
+    if (lane == 0) counts[item][warp] = __popc(lanes);
+  }
+  __syncthreads();
+  if (warp == 0) {
+    constexpr int kCounts = kFilterItems * kWarps;
+    constexpr int kEach = kCounts / 32;
+    auto* const all = &counts[0][0];
+    uint32_t sums[kEach];
+    uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      sums[i] = sum;
+      sum += all[lane * kEach + i];
+    }
+    uint32_t end = sum;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      uint32_t const before = __shfl_up_sync(0xffffffffU, end, step);
+      if (lane >= static_cast<uint32_t>(step)) end += before;
+    }
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) all[lane * kEach + i] = end - sum + sums[i];
+    if (lane == 31) base = atomicAdd(count, static_cast<unsigned long long>(end));
+  }
+  __syncthreads();
+#pragma unroll
+  for (int item = 0; item < kFilterItems; ++item) {
+    if (!kept[item]) continue;
+    uint64_t const row = tile + item * kFilterThreads + threadIdx.x;
+    uint64_t const place = base + counts[item][warp] + within[item];
+    kept_keys[place] = own[item];
+    kept_rows[place] = source_rows != nullptr ? source_rows[row] : static_cast<uint32_t>(row);
+  }
+}
+
+}  // namespace gpujoin::kernels

@@ -1,0 +1,96 @@
+// filter_cost.cpp: what a filter by the bits of keys leaves of a join, and what it costs.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "src/plan/stage_costs.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+namespace traffic = base::traffic;
+using traffic::Traffic;
+
+// Keys that both sides may have; the build side's steps between keys are not known, which makes places of dense keys too many at most.
+uint64_t common_places(const SampleStatistics& sample) {
+  const int64_t low = std::max(sample.build_range.low, sample.probe_range.low);
+  const int64_t high = std::min(sample.build_range.high, sample.probe_range.high);
+  if (low > high) return 0;
+  const uint64_t steps = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  return steps < UINT64_MAX ? steps + 1 : steps;
+}
+
+// The part of a side's rows that lies in the common range, were they spread evenly.
+double share_within(const KeyRange& range, uint64_t places) {
+  const double width = static_cast<double>(range.high) - static_cast<double>(range.low) + 1;
+  return width > 0 ? std::min(1.0, static_cast<double>(places) / width) : 1.0;
+}
+
+int64_t part_of(int64_t rows, double share) {
+  return std::clamp(static_cast<int64_t>(std::llround(static_cast<double>(rows) * share)),
+                    std::min<int64_t>(rows, 1), rows);
+}
+
+Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, double rate,
+               const base::DeviceFacts& facts) {
+  const uint64_t width = static_cast<uint64_t>(
+      std::accumulate(side.payload_widths.begin(), side.payload_widths.end(), 0));
+  const bool keeps_all = kept == side.rows;
+  const Traffic moved = traffic::filter_rows(
+      static_cast<uint64_t>(side.rows), static_cast<uint64_t>(side.key_width),
+      static_cast<uint64_t>(asked), keeps_all ? 0 : static_cast<uint64_t>(kept), width);
+  // Of few rows kept the columns are read by sectors, of which most are touched.
+  const uint64_t sectors =
+      std::min<uint64_t>(static_cast<uint64_t>(side.rows) * width,
+                         static_cast<uint64_t>(kept) * traffic::kSectorBytes *
+                             static_cast<uint64_t>(side.payload_widths.size()));
+  const double columns = keeps_all ? 0 : static_cast<double>(sectors);
+  return {moved,
+          stream_seconds(moved, facts) + per_second(columns, facts.copy_bytes_per_second) +
+              per_second(static_cast<double>(asked), rate),
+          3 + static_cast<int32_t>(side.payload_widths.size())};
+}
+
+}  // namespace
+
+FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
+                         const SampleStatistics& sample, const base::DeviceFacts& facts) {
+  FilteredJoin filtered = {request, sample, plan, {}};
+  const bool as_sampled = plan.build_side == build_side_of(request);
+  SideStatistics& build =
+      plan.build_side == Side::kLeft ? filtered.request.left : filtered.request.right;
+  SideStatistics& probe =
+      plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
+  const KeyRange& build_range = as_sampled ? sample.build_range : sample.probe_range;
+  const KeyRange& probe_range = as_sampled ? sample.probe_range : sample.build_range;
+  const uint64_t places = common_places(sample);
+  const bool filters = as_sampled && sample.counted && places <= traffic::kMostFilterPlaces;
+  if (filters) {
+    const double l2_share =
+        std::min(1.0, 0.7 * static_cast<double>(facts.l2_bytes) * 8 / static_cast<double>(places));
+    const double marks = facts.l2_random_inserts_per_second * l2_share +
+                         facts.random_inserts_per_second * (1 - l2_share);
+    const double reads = facts.l2_random_reads_per_second * l2_share +
+                         facts.random_reads_per_second * (1 - l2_share);
+    const int64_t in_range = part_of(build.rows, share_within(build_range, places));
+    const int64_t matching = part_of(probe.rows, sample.match_ratio);
+    filtered.cost = side_cost(build, in_range, in_range, marks, facts);
+    filtered.cost += side_cost(probe, part_of(probe.rows, share_within(probe_range, places)),
+                               matching, reads, facts);
+    build.rows = in_range;
+    probe.rows = matching;
+    filtered.sample.match_ratio = 1;
+    const double left = std::max(sample.match_ratio, 1e-9);
+    filtered.sample.heaviest_probe_key = std::min(1.0, sample.heaviest_probe_key / left);
+  } else {
+    // The ranges are looked at in vain.
+    filtered.cost = side_cost(build, 0, build.rows, 1, facts);
+    filtered.cost += side_cost(probe, 0, probe.rows, 1, facts);
+  }
+  if (plan.radix_bits == 0) {
+    filtered.plan.radix_bits = bits_of_rows(plan, build.rows, probe.rows, build.key_width);
+  }
+  return filtered;
+}
+
+}  // namespace gpujoin::plan

@@ -1,0 +1,96 @@
+#include "src/transform/filter_keys.hpp"
+
+#include <algorithm>
+
+#include "kernels/transform/filter_rows.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/base/traffic.hpp"
+#include "src/transform/key_range.hpp"
+
+namespace gpujoin::transform {
+
+namespace {
+
+using base::check;
+using base::Memory;
+using base::stream_of;
+
+void keep_nothing(PreparedKeys* side) { side->rows = 0; }
+
+// Kept rows of one side, until they are known to be fewer than all.
+struct Kept {
+  base::Buffer keys;
+  base::Buffer rows;
+};
+
+template <typename Key, bool kMarks>
+Kept filter_side(base::Context& context, const kernels::KeyBitsFilter<Key>& filter,
+                 const PreparedKeys& side, bool keeps, unsigned long long* count) {
+  Kept kept;
+  if (keeps) {
+    kept.keys = context.device_pool->allocate_rows<Key>(Memory::kDevice, side.rows, "kept keys");
+    kept.rows =
+        context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, side.rows, "kept rows");
+  }
+  kernels::filter_rows_kernel<Key, kMarks>
+      <<<base::grid_of(side.rows, kernels::kFilterTile), kernels::kFilterThreads, 0,
+         stream_of(context)>>>(filter, static_cast<const Key*>(side.keys), side.source_rows,
+                               side.rows, kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
+  check(cudaGetLastError(), "leaving out rows without a match");
+  return kept;
+}
+
+void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
+  side->rows = static_cast<uint32_t>(rows);
+  side->keys = kept.keys.data();
+  side->source_rows = kept.rows.as<uint32_t>();
+  side->keys_copy = std::move(kept.keys);
+  side->source_rows_copy = std::move(kept.rows);
+}
+
+}  // namespace
+
+bool filter_keys(base::Context& context, PreparedKeys* build, PreparedKeys* probe) {
+  if (build->rows == 0 || probe->rows == 0) return true;
+  kernels::KeyRange const of_build = key_range(context, build->keys, build->key_width, build->rows);
+  kernels::KeyRange const of_probe = key_range(context, probe->keys, probe->key_width, probe->rows);
+  kernels::KeyRange common = of_build;
+  common.low = std::max(of_build.low, of_probe.low);
+  common.high = std::min(of_build.high, of_probe.high);
+  if (common.low > common.high) {
+    keep_nothing(build);
+    keep_nothing(probe);
+    return true;
+  }
+  KeyPlaces places = places_of(of_build, build->key_width);
+  // Places begin at the build side's lowest key, so that its steps are met.
+  uint64_t const step = uint64_t{1} << places.shift;
+  uint64_t const skipped = (common.low - of_build.low + step - 1) / step;
+  uint64_t const first = of_build.low + skipped * step;
+  places.places = first > common.high ? 0 : ((common.high - first) >> places.shift) + 1;
+  if (places.places > base::traffic::kMostFilterPlaces) return false;
+  places.low += skipped * step;
+
+  base::Buffer const bits = context.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, places.places / 32 + 1, "bits of keys");
+  auto* const counts = context.device->counters.as<unsigned long long>();
+  check(cudaMemsetAsync(bits.data(), 0, bits.bytes(), stream_of(context)), "clearing bits of keys");
+  check(cudaMemsetAsync(counts, 0, 2 * sizeof(*counts), stream_of(context)), "clearing counts");
+  bool const all_in_range = common.low == of_build.low && common.high == of_build.high;
+  base::with_key_type(build->key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    kernels::KeyBitsFilter<Key> const filter = {static_cast<Key>(places.low), places.shift,
+                                                places.places, bits.as<uint32_t>()};
+    Kept of_build_side = filter_side<Key, true>(context, filter, *build, !all_in_range, &counts[0]);
+    Kept of_probe_side = filter_side<Key, false>(context, filter, *probe, true, &counts[1]);
+    auto const* const found = static_cast<const unsigned long long*>(
+        base::read_back(context, counts, 2 * sizeof(*counts)));
+    uint64_t const kept[] = {found[0], found[1]};
+    if (!all_in_range) take_over(std::move(of_build_side), kept[0], build);
+    if (kept[1] != probe->rows) take_over(std::move(of_probe_side), kept[1], probe);
+  });
+  return true;
+}
+
+}  // namespace gpujoin::transform
