@@ -101,7 +101,7 @@ int main(void) {
   OFFSET(gpujoin_plan_options, output, 40);
   OFFSET(gpujoin_plan_options, passes, 44);
   OFFSET(gpujoin_plan_options, page_pairs, 48);
-  OFFSET(gpujoin_plan_options, reserved, 52);
+  OFFSET(gpujoin_plan_options, filter, 52);
   OFFSET(gpujoin_plan_options, probe_chunk_rows, 56);
   SIZE(gpujoin_sequence_step, 48);
   OFFSET(gpujoin_sequence_step, struct_size, 0);

@@ -32,6 +32,7 @@ inline gpujoin_plan_options options_of(const plan::JoinPlan& plan) {
   options.device = static_cast<gpujoin_device>(plan.device);
   options.transfer = static_cast<gpujoin_transfer>(plan.transfer);
   options.transform = static_cast<gpujoin_transform>(plan.transform);
+  options.filter = static_cast<gpujoin_filter>(plan.filter);
   options.skew = static_cast<gpujoin_skew>(plan.skew);
   options.match = static_cast<gpujoin_match>(plan.match);
   options.output = static_cast<gpujoin_output>(plan.output);
