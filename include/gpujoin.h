@@ -31,9 +31,9 @@
  *   one is accepted when the part unknown to this library is all zero, so that an old library never ignores a wish.
  * - Threads: one call at a time for each context and the objects made from it, contexts are independent;
  *   gpujoin_context_cancel and all destroy functions may be called from any thread at any time.
- * - Blocking: gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join, gpujoin_join_sequence, gpujoin_result_fetch and
- *   gpujoin_result_export block until the context's stream has finished their work. They do not synchronize the device, but
- *   where cached pinned or managed memory is given back to CUDA to make room. Other calls do not wait for the GPU.
+ * - Blocking: gpujoin_context_calibrate, gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join, gpujoin_join_sequence,
+ *   gpujoin_result_fetch and gpujoin_result_export block until the context's stream has finished their work. They do not
+ *   synchronize the device, but where cached pinned or managed memory is given back to CUDA to make room. Other calls do not wait for the GPU.
  * - The calling thread's current CUDA device is the same after a call as before it.
  * - Nothing is printed, thrown across this boundary or aborted; the library never exits the process.
  * - fork: a context made before fork() answers GPUJOIN_ERROR_FORKED in the child.
@@ -174,9 +174,15 @@ typedef struct gpujoin_context_options {
   void* log_user;
   gpujoin_progress_function progress; /* NULL = none. since 0.1 */
   void* progress_user;
+  const char*
+      calibration_path; /* a file that gpujoin_context_calibrate wrote on this machine, read once;
+                                       NULL = the figures built in for the architecture. since 0.1 */
 } gpujoin_context_options;
-#define GPUJOIN_CONTEXT_OPTIONS_INIT \
-  { (uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+#define GPUJOIN_CONTEXT_OPTIONS_INIT                                                           \
+  {                                                                                            \
+    (uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
+        NULL                                                                                   \
+  }
 
 typedef struct gpujoin_context_info {
   uint32_t struct_size;
@@ -198,7 +204,9 @@ typedef struct gpujoin_context_info {
  * options  NULL = all automatic.
  * out      on success a new context; destroy with gpujoin_context_destroy.
  * Blocking: initializes CUDA in this process when the device is CUDA or automatic (hundreds of milliseconds, once).
- * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, NO_DEVICE (device CUDA only), OUT_OF_MEMORY, CUDA, DEVICE_LOST.
+ * Errors:   INVALID_ARGUMENT (also a calibration file that cannot be read, is not complete, or was written for another device,
+ *           number of CPU threads or version of this library: it is never used in part), ABI_MISMATCH, NO_DEVICE (device CUDA
+ *           only), OUT_OF_MEMORY, CUDA, DEVICE_LOST.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_context_create(const gpujoin_context_options* options,
                                                   gpujoin_context** out, gpujoin_error* error);
@@ -211,6 +219,24 @@ GPUJOIN_API gpujoin_status gpujoin_context_get_info(gpujoin_context* context,
 /* gpujoin_context_cancel: ask the planning or execution that runs now to stop, or else the next one to begin; it answers
  * GPUJOIN_ERROR_CANCELLED, and the request is then spent. Any thread, any time; not from a signal handler. Since 0.1. */
 GPUJOIN_API gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpujoin_error* error);
+
+/* gpujoin_context_calibrate: measure what the planner has to know of this machine, use it in this context from now on, and keep
+ * it in a file for options.calibration_path of later ones. Without it the planner works with figures built in for each
+ * architecture, most of them scaled from one that was measured: good enough to rank plans, not to promise times.
+ *
+ * Measured are copies in the memory that joins run in, random reads and inserts there and in the cache, launches, for CUDA
+ * copies from pageable host memory; and the passes and matches of joins of 2^25 (CUDA) or 2^22 (CPU) rows a side. Explain says
+ * whose figures it predicts with. Plans for the CPU in a CUDA context keep the built-in ones.
+ *
+ * path     where the file goes: text, one "name value" a line, rates in bytes, reads, inserts, rows or pairs a second,
+ *          launch_seconds in seconds. A file that is there is replaced by the complete new one, or not at all.
+ * Blocking: until all is measured, seconds. Beside other work on the device or the cores it finds too little. May be cancelled;
+ *           reports progress as "calibrate", and the stages of its joins as theirs.
+ * Memory:   up to 3 GiB of device memory (CUDA) or 1 GiB (CPU) within the context's limit, given back to the pool.
+ * Errors:   INVALID_ARGUMENT (the file cannot be written), OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED.
+ * Since:    0.1 */
+GPUJOIN_API gpujoin_status gpujoin_context_calibrate(gpujoin_context* context, const char* path,
+                                                     gpujoin_error* error);
 
 /* gpujoin_context_trim: give cached memory that nothing uses back to the system. Since 0.1. */
 GPUJOIN_API gpujoin_status gpujoin_context_trim(gpujoin_context* context, gpujoin_error* error);

@@ -24,6 +24,8 @@ MAY_INCLUDE = {
     "src/execute/": [API, "src/"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
+    # Calibration runs before any plan too, and only its context is known to it.
+    "src/calibrate/": [API, "kernels/", "src/base/", "src/calibrate/"],
     "kernels/": ["kernels/"],
     "tests/abi/": [API, "tests/"],
 }

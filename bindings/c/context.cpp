@@ -8,6 +8,7 @@
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
+#include "src/execute/calibrate.hpp"
 
 namespace gpujoin::shim {
 
@@ -94,6 +95,17 @@ gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpujoin_error* e
     check_given(context, "context");
     check_same_process(*context->context);
     context->context->cancel_requested.store(true);
+  });
+}
+
+gpujoin_status gpujoin_context_calibrate(gpujoin_context* context, const char* path,
+                                         gpujoin_error* error) {
+  auto const held = context_of(context);
+  return guard(held, error, [&] {
+    check_given(context, "context");
+    check_given(path, "path");
+    held->check_usable();
+    gpujoin::execute::calibrate(held, path);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "src/base/calibration_file.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
@@ -86,7 +87,15 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
                     : make_host_source();
   context->host_pool = std::make_shared<Pool>(std::move(source), Memory::kHost,
                                               use_cuda ? 0 : options.memory_limit_bytes);
+  if (options.calibration_path != nullptr) {
+    context->facts =
+        read_calibration(context->facts, options.calibration_path, "options.calibration_path");
+  }
   context->log(GPUJOIN_LOG_INFO, "context on " + context->facts.name + ": " + context->reason);
+  context->log(GPUJOIN_LOG_INFO,
+               context->facts.calibrated
+                   ? std::string("rates as measured, from ") + options.calibration_path
+                   : std::string("rates built in"));
   return context;
 }
 

@@ -17,8 +17,9 @@ struct DeviceFacts {
   uint64_t memory_bytes = 0;
   uint64_t l2_bytes = 0;
   uint64_t shared_bytes_per_block = 0;  // with opt-in
-  // Rates that the cost model divides by. Built in per architecture from measurements; see
-  // device_facts.cpp.
+  // Rates that the cost model divides by. Built in per architecture from measurements, see
+  // device_facts.cpp; or measured on this machine, see gpujoin_context_calibrate.
+  bool calibrated = false;
   double copy_bytes_per_second = 0;       // device to device, read + written
   double random_reads_per_second = 0;     // 4 to 16 bytes each, table far larger than L2
   double l2_random_reads_per_second = 0;  // table within L2

@@ -45,7 +45,7 @@ int main(void) {
   OFFSET(gpujoin_allocator, allocate, 8);
   OFFSET(gpujoin_allocator, deallocate, 16);
   OFFSET(gpujoin_allocator, user, 24);
-  SIZE(gpujoin_context_options, 72);
+  SIZE(gpujoin_context_options, 80);
   OFFSET(gpujoin_context_options, struct_size, 0);
   OFFSET(gpujoin_context_options, device, 4);
   OFFSET(gpujoin_context_options, cuda_device_id, 8);
@@ -57,6 +57,7 @@ int main(void) {
   OFFSET(gpujoin_context_options, log_user, 48);
   OFFSET(gpujoin_context_options, progress, 56);
   OFFSET(gpujoin_context_options, progress_user, 64);
+  OFFSET(gpujoin_context_options, calibration_path, 72);
   SIZE(gpujoin_context_info, 424);
   OFFSET(gpujoin_context_info, struct_size, 0);
   OFFSET(gpujoin_context_info, device, 4);
