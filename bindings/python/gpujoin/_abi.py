@@ -134,6 +134,7 @@ class ContextOptions(Struct):
         ("log_user", c_void_p),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
+        ("calibration_path", c_char_p),
     ]
 
 
@@ -315,6 +316,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "context_create": [POINTER(ContextOptions), OUT],
     "context_get_info": [HANDLE, POINTER(ContextInfo)],
     "context_cancel": [HANDLE],
+    "context_calibrate": [HANDLE, c_char_p],
     "context_trim": [HANDLE],
     "relation_import": [HANDLE, c_void_p, c_void_p, OUT],
     "relation_import_device": [HANDLE, c_void_p, c_void_p, OUT],

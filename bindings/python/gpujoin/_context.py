@@ -72,6 +72,8 @@ class Context:
                   log=logging.getLogger("gpujoin").log
     progress      called between the steps of a join with (stage, steps done, steps in all); a true
                   answer cancels the join, and an exception cancels it and is raised from the call
+    calibration   a file that calibrate() wrote on this machine: plans are weighed by its figures;
+                  None = by those built in for the architecture
 
     Any thread may call; calls on one context, and on what was made with it, are made one after
     the other. Contexts are independent. A join started in the main thread runs in a thread of its
@@ -88,6 +90,7 @@ class Context:
         threads: int | None = None,
         log: Log | None = None,
         progress: Progress | None = None,
+        calibration: str | os.PathLike[str] | None = None,
     ) -> None:
         kind, _, ordinal = device.partition(":")
         if ordinal and (kind != "cuda" or not ordinal.isdigit()):
@@ -106,6 +109,8 @@ class Context:
                 "memory_limit", None if memory_limit is None else parse_bytes(memory_limit)
             ),
         )
+        if calibration is not None:
+            options.calibration_path = os.fsencode(calibration)
         number = next(_numbers)
         _contexts[number] = self
         if log is not None:
@@ -138,6 +143,14 @@ class Context:
         self._late_cancel = False
         _abi.invoke("context_cancel", self._handle)
 
+    def calibrate(self, path: str | os.PathLike[str]) -> None:
+        """Measures what the planner has to know of this machine, and uses it from now on.
+
+        Takes seconds. The file is for Context(calibration=path); one that is there is replaced.
+        Errors: InvalidArgument (the file cannot be written), OutOfMemory, MemoryLimit, Cancelled.
+        """
+        self._call_long("context_calibrate", self._handle, os.fsencode(path), out=None)
+
     def trim(self) -> None:
         """Gives cached memory that nothing uses back to the system."""
         self._call("context_trim", self._handle)
@@ -157,8 +170,8 @@ class Context:
         with self._lock:
             _abi.invoke(name, *arguments)
 
-    def _call_long(self, name: str, *arguments: Any, out: _abi.Handle) -> None:
-        """A planning or an execution: Ctrl-C in the main thread cancels it.
+    def _call_long(self, name: str, *arguments: Any, out: _abi.Handle | None) -> None:
+        """A planning, an execution or a calibration: Ctrl-C in the main thread cancels it.
 
         The call is then made by another thread, which holds the lock: should a second Ctrl-C make
         the main thread leave before it is over, nothing touches what it uses, and Python waits for
@@ -197,13 +210,13 @@ class Context:
                 del call  # else the error keeps itself, and what was joined, alive
 
     def _make(
-        self, call: _LongCall, name: str, arguments: tuple[Any, ...], out: _abi.Handle
+        self, call: _LongCall, name: str, arguments: tuple[Any, ...], out: _abi.Handle | None
     ) -> None:
         with self._lock:
             self._callback_error = None
             self._callback_cancelled = False
             try:
-                _abi.invoke(name, *arguments, out.out)
+                _abi.invoke(name, *arguments, *([] if out is None else [out.out]))
             except Cancelled:
                 error, self._callback_error = self._callback_error, None
                 if error is not None:
