@@ -14,6 +14,7 @@ Session::Session(Machine& machine_, const Options& options_)
   gpujoin_context_options wishes = GPUJOIN_CONTEXT_OPTIONS_INIT;
   wishes.device = machine.device();
   wishes.cuda_stream = machine.stream();
+  if (!options.calibration.empty()) wishes.calibration_path = options.calibration.c_str();
   gpujoin_context* created = nullptr;
   call("open the device", gpujoin_context_create, &wishes, &created);
   context.reset(created);

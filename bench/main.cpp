@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
+#include <iostream>
 
 #include "bench/self_check.hpp"
 #include "bench/session.hpp"
@@ -50,6 +52,10 @@ Options take_options(int& argc, char** argv) {
       options.figures.emplace_back(*figures);
     } else if (const auto commit = value_of(argument, "--commit")) {
       options.commit = *commit;
+    } else if (const auto calibrate = value_of(argument, "--calibrate")) {
+      options.calibrate = *calibrate;
+    } else if (const auto calibration = value_of(argument, "--calibration")) {
+      options.calibration = *calibration;
     } else if (const auto calls = value_of(argument, "--calls")) {
       options.calls = to_int(*calls);
     } else if (argument == "--self_check") {
@@ -82,6 +88,8 @@ void describe_run(const Session& session, const std::string& command) {
   for (const auto& [name, value] : session.machine.describe()) {
     benchmark::AddCustomContext(name, value);
   }
+  benchmark::AddCustomContext("rates",
+                              options.calibration.empty() ? "built in" : options.calibration);
   benchmark::AddCustomContext("copy_GBps", std::to_string(session.copy_bandwidth));
   benchmark::AddCustomContext("scale_log2", std::to_string(options.log2_scale));
   benchmark::AddCustomContext("l2_flushed", options.flush_cache ? "yes" : "no");
@@ -110,6 +118,11 @@ int run(int argc, char** argv) {
   }
 
   Session session(*machine, options);
+  if (!options.calibrate.empty()) {
+    call("calibrate", gpujoin_context_calibrate, session.context.get(), options.calibrate.c_str());
+    std::cout << std::ifstream(options.calibrate).rdbuf();
+    return EXIT_SUCCESS;
+  }
   describe_run(session, command);
   if (options.figures.empty()) {
     register_cells(session);

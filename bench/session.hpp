@@ -16,8 +16,10 @@ namespace gpujoin::bench {
 struct Options {
   std::string device = "auto";  // auto, cuda or cpu
   std::string commit;
-  std::vector<Cell> cells;           // named on the command line, after those of the table
-  std::vector<NamedPlan> plans;      // likewise, after the standard ones
+  std::string calibrate;         // measure, write this file, and do nothing else
+  std::string calibration;       // of the library's context: a file so written; empty = built in
+  std::vector<Cell> cells;       // named on the command line, after those of the table
+  std::vector<NamedPlan> plans;  // likewise, after the standard ones
   std::vector<std::string> figures;  // "all", "wu", "wu/fig8"; none = cells are run
   int log2_scale = 0;
   int calls = 0;  // timed calls each; 0 = by the cell's size
