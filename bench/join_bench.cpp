@@ -35,8 +35,8 @@ void register_cells(Session& session) {
     const Cell cell = scaled(unscaled, session.options.log2_scale);
     for (const NamedPlan& plan : plans) {
       const std::string name = "cell/" + cell.name + "/" + plan.name;
-      const auto run = [&session, cell, plan](benchmark::State& state) {
-        measure(state, session, Repetition(), [&] {
+      const auto run = [&session, cell, plan, name](benchmark::State& state) {
+        measure(state, name, session, Repetition(), [&] {
           return std::make_unique<JoinCall>(session.context.get(), session.machine, session.data,
                                             cell, plan.options);
         });

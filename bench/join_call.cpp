@@ -40,6 +40,12 @@ bool ends_on_host(const gpujoin_plan_options& plan) {
   return plan.device == GPUJOIN_DEVICE_CPU || plan.transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS;
 }
 
+// On the CPU every host column is read in place.
+bool is_in_place(const Machine& machine, const Cell& cell, const gpujoin_plan_options& plan) {
+  if (machine.device() == GPUJOIN_DEVICE_CPU || plan.device == GPUJOIN_DEVICE_CPU) return true;
+  return cell.residence == Residence::kMachine && !ends_on_host(plan);
+}
+
 std::vector<int32_t> key_columns(const Columns& columns) {
   std::vector<int32_t> keys = {kKeyColumn};
   for (int32_t i = 1; i <= columns.more_key_count; ++i) keys.push_back(columns.payload_count + i);
@@ -87,6 +93,7 @@ JoinCall::JoinCall(gpujoin_context* context, Machine& machine, CellDataSource& s
       machine_(machine),
       data_(source.data_of(cell)),
       options_(options),
+      is_in_place_(is_in_place(machine, cell, options)),
       build_keys_(key_columns(data_.build)),
       probe_keys_(key_columns(data_.probe)) {
   const Residence residence = residence_of(machine, cell, options);
@@ -192,6 +199,17 @@ Sums JoinCall::sum_pairs(gpujoin_result* result, int64_t rows) const {
                          static_cast<const uint32_t*>(right.data())};
   fetch_pages(result, fetches, [&](uint64_t fetched) { sums.add(machine_.run(check, fetched)); });
   return sums;
+}
+
+std::optional<uint64_t> JoinCall::output_row_bytes() const {
+  if (!is_in_place_) return std::nullopt;
+  if (data_.cell.is_pairs) return 2 * sizeof(uint32_t);
+  uint64_t bytes = 0;
+  for (int i = 0; i < data_.build.payload_count; ++i) {
+    bytes += static_cast<uint64_t>(data_.build.payloads[i].bytes);
+  }
+  for (const Values& values : all_values(data_.probe)) bytes += static_cast<uint64_t>(values.bytes);
+  return bytes;
 }
 
 std::string JoinCall::find_fault(gpujoin_result* result) const {

@@ -26,6 +26,7 @@ class JoinCall final : public Query {
     return std::max(data_.cell.build_rows, data_.cell.probe_rows);
   }
   uint64_t expected_rows() const override { return data_.expected.rows; }
+  std::optional<uint64_t> output_row_bytes() const override;
 
  private:
   Relation relate(const Columns& columns, int64_t rows, gpujoin_memory memory) const;
@@ -37,6 +38,7 @@ class JoinCall final : public Query {
   Machine& machine_;
   const CellData& data_;
   gpujoin_plan_options options_;
+  bool is_in_place_;  // the join reads its inputs where they lie, and leaves its result there
   std::vector<int32_t> build_keys_, probe_keys_;
   std::vector<int32_t> build_columns_, probe_columns_;  // of the output
   Relation build_, probe_;

@@ -60,6 +60,8 @@ Options take_options(int& argc, char** argv) {
       options.calls = to_int(*calls);
     } else if (argument == "--self_check") {
       options.self_check = true;
+    } else if (argument == "--kernels") {
+      options.kernels = true;
     } else if (argument == "--flush_l2") {
       options.flush_cache = true;
     } else {
@@ -92,16 +94,38 @@ void describe_run(const Session& session, const std::string& command) {
                               options.calibration.empty() ? "built in" : options.calibration);
   benchmark::AddCustomContext("copy_GBps", std::to_string(session.copy_bandwidth));
   benchmark::AddCustomContext("scale_log2", std::to_string(options.log2_scale));
+  benchmark::AddCustomContext("kernels_traced", options.kernels ? "yes" : "no");
   benchmark::AddCustomContext("l2_flushed", options.flush_cache ? "yes" : "no");
   benchmark::AddCustomContext("peers_file", "bench/peers.json");
+}
+
+// The file that Google Benchmark is told to write; empty when it writes none.
+std::string output_file(int argc, char** argv) {
+  std::string file;
+  for (int i = 1; i < argc; ++i) {
+    if (const auto named = value_of(argv[i], "--benchmark_out")) file = *named;
+  }
+  return file;
+}
+
+// Before the first CUDA call, as CUPTI wants it.
+std::unique_ptr<KernelTrace> start_trace(const Options& options, const std::string& file) {
+  if (!options.kernels) return nullptr;
+  if (file.empty()) throw std::invalid_argument("--kernels needs --benchmark_out=FILE, as JSON");
+  std::string why_not;
+  auto trace = make_kernel_trace(why_not);
+  if (!trace) throw std::runtime_error("--kernels: " + why_not);
+  return trace;
 }
 
 int run(int argc, char** argv) {
   const std::string command = joined(argc, argv);
   const Options options = take_options(argc, argv);
+  const std::string file = output_file(argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return EXIT_FAILURE;
 
+  const auto trace = start_trace(options, file);
   std::string why_not;
   const auto machine = options.device == "cpu" ? make_cpu_machine() : make_cuda_machine(why_not);
   if (!machine) {
@@ -123,6 +147,7 @@ int run(int argc, char** argv) {
     std::cout << std::ifstream(options.calibrate).rdbuf();
     return EXIT_SUCCESS;
   }
+  session.kernel_trace = trace.get();
   describe_run(session, command);
   if (options.figures.empty()) {
     register_cells(session);
@@ -131,6 +156,7 @@ int run(int argc, char** argv) {
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  if (trace) append_kernels(file, session.kernels);
   return session.has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

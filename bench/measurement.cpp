@@ -24,6 +24,9 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kFlushBytes = uint64_t{256} << 20;  // several times the largest L2 cache
 // Milliseconds: one call of so many says enough, where calls are counted by time.
 constexpr double kLongCall = 300;
+// Of a call's time: a shorter stage's rate says nothing. (The CPU fetches columns in its match, and the
+// bytes that are predicted for materialize are not moved there.)
+constexpr double kShownShare = 0.01;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -97,6 +100,13 @@ class Measurement {
     });
   }
 
+  std::vector<KernelFigures> trace() const {
+    return session_.kernel_trace->trace([&] {
+      const Result result = query_.call_library();
+      query_.fetch(result.get());
+    });
+  }
+
   const CallTimes& median() const { return timed_[timed_.size() / 2]; }
 
   void report(benchmark::State& state) const {
@@ -120,10 +130,19 @@ class Measurement {
     set("achieved_GBps", gigabytes_per_second);
     set("share_of_copy", gigabytes_per_second / session_.copy_bandwidth);
     set("peak_memory_bytes", static_cast<double>(statistics.peak_memory_bytes));
+    if (const auto row_bytes = query_.output_row_bytes()) {
+      const double output =
+          static_cast<double>(statistics.output_rows) * static_cast<double>(*row_bytes);
+      set("output_bytes", output);
+      set("beyond_input_output_bytes", static_cast<double>(statistics.peak_memory_bytes) - output);
+    }
     set("pool_bytes", static_cast<double>(pool_bytes()));
     for (const auto& [name, stage] : call_times.stages) {
       set("ms_" + name, stage.milliseconds);
       set("bytes_" + name, stage.bytes);
+      if (stage.milliseconds > kShownShare * call_times.milliseconds) {
+        set("GBps_" + name, stage.bytes / stage.milliseconds / 1e6);
+      }
     }
     state.SetLabel(statistics.plan);
   }
@@ -167,8 +186,8 @@ class Measurement {
 
 }  // namespace
 
-void measure(benchmark::State& state, Session& session, const Repetition& repetition,
-             const std::function<std::unique_ptr<Query>()>& make) {
+void measure(benchmark::State& state, const std::string& name, Session& session,
+             const Repetition& repetition, const std::function<std::unique_ptr<Query>()>& make) {
   const auto fail = [&](const std::string& why) {
     session.has_failed = true;
     state.SkipWithError(why.c_str());
@@ -187,6 +206,7 @@ void measure(benchmark::State& state, Session& session, const Repetition& repeti
       state.SetIterationTime(measurement.median().milliseconds / 1000);
     }
     measurement.report(state);
+    if (session.kernel_trace != nullptr) session.kernels.emplace_back(name, measurement.trace());
     state.counters["spent_seconds"] = milliseconds_since(start) / 1000;
   } catch (const LibraryError& error) {
     if (error.status() == GPUJOIN_ERROR_DEVICE_LOST) session.lost = error.what();

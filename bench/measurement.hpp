@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "bench/query.hpp"
 #include "bench/session.hpp"
@@ -20,9 +21,9 @@ struct Repetition {
   bool is_pool_emptied = false;  // before every call, so that each one allocates anew
 };
 
-// Runs one benchmark: make() gives the query, whose data may take long to make. Failures become
+// Runs the benchmark of that name: make() gives the query, whose data may take long to make. Failures become
 // skips of the state; a refusal of the library is no failure of the run.
-void measure(benchmark::State& state, Session& session, const Repetition& repetition,
-             const std::function<std::unique_ptr<Query>()>& make);
+void measure(benchmark::State& state, const std::string& name, Session& session,
+             const Repetition& repetition, const std::function<std::unique_ptr<Query>()>& make);
 
 }  // namespace gpujoin::bench

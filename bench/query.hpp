@@ -1,6 +1,7 @@
 // query.hpp: what a benchmark calls, times and checks: a join, or a sequence of joins
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "bench/library.hpp"
@@ -24,6 +25,10 @@ class Query {
   virtual int64_t input_rows() const = 0;
   virtual int64_t largest_input() const = 0;
   virtual uint64_t expected_rows() const = 0;
+
+  // Of a row of the result, where the memory whose peak the statistics give holds the whole result and
+  // nothing of the inputs; nothing where it does not.
+  virtual std::optional<uint64_t> output_row_bytes() const = 0;
 };
 
 }  // namespace gpujoin::bench

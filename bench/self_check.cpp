@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "bench/cell_data.hpp"
+#include "bench/kernel_trace.hpp"
 
 namespace gpujoin::bench {
 
@@ -371,6 +372,19 @@ void check_ratios(Machine& machine, Faults& faults) {
   expect_rows("one-hot:r=100000,s=100000,hot=10000,hotprobe=100", 1'099'900, 0);
 }
 
+void check_kernel_names(Faults& faults) {
+  const auto expect = [&](const char* demangled, const char* name) {
+    const std::string found = short_kernel_name(demangled);
+    if (found != name) faults.push_back(std::string(demangled) + " is shortened to " + found);
+  };
+  expect("fill_kernel", "fill_kernel");
+  expect("gpujoin::kernels::random_inserts_kernel(unsigned long long*, unsigned int)",
+         "random_inserts_kernel");
+  expect("void gpujoin::kernels::probe<a::Finder<unsigned int, (bool)1>, 4>(a::View<int (*)(int)>)",
+         "probe");
+  expect("void cub::V1::detail::(anonymous namespace)::Sort<x::y<int> >(int)", "Sort");
+}
+
 }  // namespace
 
 std::vector<std::string> self_check(Machine& machine) {
@@ -380,6 +394,7 @@ std::vector<std::string> self_check(Machine& machine) {
   check_cells(machine, faults);
   check_ratios(machine, faults);
   check_sequence(machine, faults);
+  check_kernel_names(faults);
   return faults;
 }
 

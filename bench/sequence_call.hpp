@@ -20,6 +20,10 @@ class SequenceCall final : public Query {
   // Rows of the fact table and of every dimension joined.
   int64_t input_rows() const override;
   int64_t largest_input() const override;
+  // The fact row's number, and a payload of each dimension.
+  std::optional<uint64_t> output_row_bytes() const override {
+    return static_cast<uint64_t>(1 + joins_) * sizeof(int32_t);
+  }
   uint64_t expected_rows() const override { return sequence_.fact_rows; }
 
  private:

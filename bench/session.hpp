@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/cell_data.hpp"
+#include "bench/kernel_trace.hpp"
 #include "bench/library.hpp"
 #include "bench/machine.hpp"
 #include "bench/plans.hpp"
@@ -24,6 +25,7 @@ struct Options {
   int log2_scale = 0;
   int calls = 0;  // timed calls each; 0 = by the cell's size
   bool self_check = false;
+  bool kernels = false;      // trace the kernels of one more call of each benchmark
   bool flush_cache = false;  // overwrite a buffer larger than the L2 cache before every call
 };
 
@@ -34,7 +36,9 @@ struct Session {
   Options options;
   Context context;
   CellDataSource data;
-  double copy_bandwidth;  // GB/s
+  double copy_bandwidth;                // GB/s
+  KernelTrace* kernel_trace = nullptr;  // where kernels are traced
+  TracedKernels kernels;
   bool has_failed = false;
   std::string lost;  // why nothing more can run on the device; empty while it can
 };

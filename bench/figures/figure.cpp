@@ -43,9 +43,9 @@ void register_figure(Session& session, const Figure& figure) {
         if (series.most_rows > 0 && point.cell.probe_rows > series.most_rows) continue;
         const std::string name =
             figure.name + "/" + panel.name + "/" + series.name + "/" + point.name;
-        const auto run = [&session, cell, series, x = point.x,
+        const auto run = [&session, cell, series, name, x = point.x,
                           joins = point.joins](benchmark::State& state) {
-          measure(state, session, Repetition{kSecondsOfCalls, series.is_pool_emptied},
+          measure(state, name, session, Repetition{kSecondsOfCalls, series.is_pool_emptied},
                   [&] { return query_of(session, cell, joins, series.plan); });
           state.counters["x"] = x;
         };

@@ -1,0 +1,50 @@
+// kernel_trace.hpp: the kernels that a call launches, with what each takes of a multiprocessor
+//
+// By CUPTI's activity records: they name every kernel that the driver starts, those of CUB too, as it
+// was started. A process that traces is slower to launch, so runs with a trace are not for their times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpujoin::bench {
+
+// Launches of one kernel in one shape.
+struct KernelFigures {
+  std::string name;  // without its template arguments
+  int launches = 0;
+  double milliseconds = 0;  // of all launches
+  int64_t blocks = 0;       // of the largest grid
+  int threads = 0;          // of a block
+  int registers = 0;        // of a thread
+  int64_t static_shared_bytes = 0;
+  int64_t dynamic_shared_bytes = 0;
+  int64_t local_bytes = 0;  // of a thread: spills, and arrays that are indexed
+  int resident_blocks = 0;  // of a multiprocessor, by registers, shared memory and threads
+  double occupancy = 0;     // resident warps over those that a multiprocessor holds
+};
+
+class KernelTrace {
+ public:
+  virtual ~KernelTrace() = default;
+  // Of what work() launches, the longest first. work() waits for its own kernels.
+  virtual std::vector<KernelFigures> trace(const std::function<void()>& work) = 0;
+};
+
+// Before the first CUDA call of the process. Null, with the reason, where there is no CUPTI.
+std::unique_ptr<KernelTrace> make_kernel_trace(std::string& why_not);
+
+// Of each benchmark, by its name.
+using TracedKernels = std::vector<std::pair<std::string, std::vector<KernelFigures>>>;
+
+// Adds them as "kernels" to the JSON that Google Benchmark has written, whose format has no place for them.
+void append_kernels(const std::string& json_file, const TracedKernels& kernels);
+
+// The kernel of a demangled name without namespace, return type, template and call arguments.
+std::string short_kernel_name(const std::string& demangled);
+
+}  // namespace gpujoin::bench
