@@ -140,6 +140,9 @@ std::vector<Cell> all_cells() {
       // The ABI knows no promise of unique keys: these two are one workload with other rivals.
       as_pairs(narrow("pairs-unique-27x27", pow2(27), pow2(27))),
       as_pairs(narrow("pairs-multi-27x27", pow2(27), pow2(27))),
+      as_pairs(narrow("pairs-27x28", pow2(27), pow2(28))),
+      as_pairs(narrow("pairs-25x27", pow2(25), pow2(27))),
+      as_pairs(narrow("pairs-22x27", pow2(22), pow2(27))),
       // 72M * 72M / distinct = 904M output rows
       with_distinct(narrow("many-72Mx72M", 72 * kMillion, 72 * kMillion), 5'734'513),
       // 10^6 * 100 + 10^7 = 110M output rows
