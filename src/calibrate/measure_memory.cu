@@ -176,8 +176,7 @@ class Measurement {
           [&] {
             kernels::random_inserts_kernel<<<base::grid_of(rows, kernels::kStreamThreads),
                                              kernels::kStreamThreads, 0, stream_of(context_)>>>(
-                slots.as<unsigned long long>(), static_cast<uint32_t>(slot_count - 1),
-                rows_.as<uint32_t>(), rows);
+                slots.as<unsigned long long>(), static_cast<uint32_t>(slot_count - 1), rows);
             check(cudaGetLastError(), "measuring random inserts");
           },
           [&] { clear(slots, slot_count * sizeof(uint64_t)); });

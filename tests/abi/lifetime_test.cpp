@@ -153,6 +153,7 @@ TEST_P(Lifetime, AChildProcessIsToldThatItForked) {
     expect_forked(gpujoin_context_get_info(c, &info, nullptr));
     expect_forked(gpujoin_context_cancel(c, nullptr));
     expect_forked(gpujoin_context_trim(c, nullptr));
+    expect_forked(gpujoin_context_calibrate(c, "rates", nullptr));
     expect_forked(gpujoin_relation_create(c, 1, &column, 1, &new_relation, nullptr));
     expect_forked(
         gpujoin_plan_create(c, left.get(), right.get(), &plain, nullptr, &new_plan, nullptr));
