@@ -79,7 +79,8 @@ struct SampleTable {
 template <typename Rule, typename Key>
 struct SampleBuffers {
   typename Rule::Findings findings;
-  WideBounds bounds;  // of the scanned rows
+  WideBounds bounds;          // of the scanned rows
+  unsigned long long within;  // of them, with a key within the probe side's bounds
   SampleTable<Rule, Key> table;
   // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
   uint32_t rows[Rule::kPositions];
@@ -202,7 +203,9 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};
   }
   (draws_probe ? sample->findings.probe : sample->findings.build) = drawn;
-  if (draws_probe) sample->bounds = {};
+  if (!draws_probe) return;
+  sample->bounds = {};
+  sample->within = 0;
 }
 
 template <typename Rule>
@@ -245,6 +248,12 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   }
   sample_sync();
 
+  using Signed = typename SampledBounds<Key>::Signed;
+  auto const& probe_bounds = sample->findings.probe.bounds;
+  bool const has_probe = probe_bounds.low <= probe_bounds.high;
+  Signed const probe_low = has_probe ? static_cast<Signed>(probe_bounds.low) : 1;
+  Signed const probe_high = has_probe ? static_cast<Signed>(probe_bounds.high) : 0;
+  uint32_t within = 0;
   SampledBounds<Key> bounds;
   auto const tile_count = static_cast<uint32_t>(Rule::sample_tiles(column.rows));
   auto const row_count = static_cast<uint32_t>(column.rows);
@@ -265,6 +274,8 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
       for (int item = 0; item < kItems; ++item) {
         if ((valid >> item & 1) == 0) continue;
         bounds.add(keys[item]);
+        auto const value = static_cast<Signed>(keys[item]);
+        within += probe_low <= value && value <= probe_high ? 1 : 0;
         auto const bits = Rule::sample_filter_bits(keys[item]);
         if ((filter[bits.word] & bits.mask) != bits.mask) continue;
         uint32_t slot = Rule::sample_slot(keys[item]);
@@ -291,6 +302,10 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     sample_sync();  // so that all warps count for the same tile
   }
 
+  within = __reduce_add_sync(0xffffffffU, within);
+  if (threadIdx.x % 32 == 0 && within != 0) {
+    atomicAdd(&sample->within, static_cast<unsigned long long>(within));
+  }
   bounds = Reduce(storage).Reduce(bounds, AddSums());
   if (threadIdx.x == 0 && bounds.has_key()) {
     atomicOr(&sample->bounds.any, static_cast<unsigned long long>(bounds.any));
@@ -357,6 +372,7 @@ __global__ void __launch_bounds__(kSampleSumThreads)
   if (threadIdx.x != 0) return;
   typename Rule::Findings& found = sample->findings;
   found.scanned = {sample->bounds.any, sample->bounds.all, sample->bounds.low, sample->bounds.high};
+  found.scanned_within = static_cast<long long>(sample->within);
   found.met_in_one_tile = sums.in_one_tile;
   found.met_in_two_tiles = sums.in_two_tiles;
   found.met_seldom = sums.seldom;

@@ -52,6 +52,7 @@ struct SampleStatistics {
   double heaviest_probe_key = 0.0;  // likewise of the probe side
   double heavy_build_share = 0.0;  // of the build rows, with a key that was drawn kHeavyDraws times
   double heavy_probe_share = 0.0;  // likewise of the probe side
+  double build_within = 1.0;       // share of the build rows, with a key in the probe range
   KeyRange build_range;
   KeyRange probe_range;          // of the rows drawn
   int32_t varying_key_bits = 0;  // from the lowest to the highest bit that differs; 0 = unknown

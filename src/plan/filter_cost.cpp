@@ -61,22 +61,17 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.left : filtered.request.right;
   SideStatistics& probe =
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
-  const KeyRange& build_range = as_sampled ? sample.build_range : sample.probe_range;
   const KeyRange& probe_range = as_sampled ? sample.probe_range : sample.build_range;
   const uint64_t places = common_places(sample);
   const bool filters = as_sampled && sample.counted && places <= traffic::kMostFilterPlaces;
   if (filters) {
-    const double l2_share =
-        std::min(1.0, 0.7 * static_cast<double>(facts.l2_bytes) * 8 / static_cast<double>(places));
-    const double marks = facts.l2_random_inserts_per_second * l2_share +
-                         facts.random_inserts_per_second * (1 - l2_share);
-    const double reads = facts.l2_random_reads_per_second * l2_share +
-                         facts.random_reads_per_second * (1 - l2_share);
-    const int64_t in_range = part_of(build.rows, share_within(build_range, places));
+    // A mark costs L2 what a read does: nobody waits for it.
+    const double rate = per_second(1, read_seconds(1, places / 8, facts));
+    const int64_t in_range = part_of(build.rows, sample.build_within);
     const int64_t matching = part_of(probe.rows, sample.match_ratio);
-    filtered.cost = side_cost(build, in_range, in_range, marks, facts);
+    filtered.cost = side_cost(build, in_range, in_range, rate, facts);
     filtered.cost += side_cost(probe, part_of(probe.rows, share_within(probe_range, places)),
-                               matching, reads, facts);
+                               matching, rate, facts);
     build.rows = in_range;
     probe.rows = matching;
     filtered.sample.match_ratio = 1;

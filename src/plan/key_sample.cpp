@@ -11,6 +11,7 @@ void TileCounts::add(const TileCounts& other) {
     tiles[i] += other.tiles[i];
   }
   bounds.add(other.bounds);
+  within += other.within;
 }
 
 SampleTable::SampleTable(int32_t key_width)
@@ -50,6 +51,7 @@ void SampleTable::finish(const TileCounts& scan, int64_t build_rows, SampleFindi
   found->counted = true;
   found->scanned_rows = scanned_rows(build_rows);
   found->scanned = scan.bounds;
+  found->scanned_within = scan.within;
   for (size_t i = 0; i < scan.rows.size(); ++i) {
     const int64_t rows = scan.rows[i];
     if (rows == 0) continue;

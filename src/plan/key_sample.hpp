@@ -38,6 +38,7 @@ struct TileCounts {
   std::vector<int64_t> rows;   // that have the key
   std::vector<int64_t> tiles;  // likewise
   KeyBounds bounds;
+  int64_t within = 0;  // rows with a key between the lowest and the highest of the table
   void add(const TileCounts& other);
 };
 
@@ -61,6 +62,7 @@ class SampleTable {
   }
 
   DrawnKeys drawn() const;
+  const KeyBounds& bounds() const { return bounds_; }
 
   // Adds what the scan of a build side of so many rows found. expected: this is the probe side's table.
   void finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const;
@@ -117,6 +119,7 @@ TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int
       for (int64_t row = first; row < beyond; ++row) {
         if (!build_key_at(row, &key)) continue;
         scan.bounds.add(key, table.key_width());
+        scan.within += table.bounds().holds(key, table.key_width()) ? 1 : 0;
         const int32_t number = table.find(key);
         if (number < 0) continue;
         const auto at = static_cast<size_t>(number);

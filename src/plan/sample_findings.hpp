@@ -16,13 +16,20 @@ struct KeyBounds {
   int64_t low = INT64_MAX;
   int64_t high = INT64_MIN;
 
+  static int64_t value_of(uint64_t key, int32_t key_width) {
+    return key_width == 4 ? static_cast<int32_t>(static_cast<uint32_t>(key))
+                          : static_cast<int64_t>(key);
+  }
   void add(uint64_t key, int32_t key_width) {
     key_or |= key;
     key_and &= key;
-    const int64_t value = key_width == 4 ? static_cast<int32_t>(static_cast<uint32_t>(key))
-                                         : static_cast<int64_t>(key);
+    const int64_t value = value_of(key, key_width);
     low = std::min(low, value);
     high = std::max(high, value);
+  }
+  bool holds(uint64_t key, int32_t key_width) const {
+    const int64_t value = value_of(key, key_width);
+    return low <= value && value <= high;
   }
   void add(const KeyBounds& other) {
     key_or |= other.key_or;
@@ -59,9 +66,11 @@ struct MetKeys {
 struct SampleFindings {
   DrawnKeys build;
   DrawnKeys probe;
-  bool counted = false;          // the build side was scanned: the members below say something
-  int64_t scanned_rows = 0;      // NULL keys included
-  KeyBounds scanned;             // of the rows scanned
+  bool counted = false;      // the build side was scanned: the members below say something
+  int64_t scanned_rows = 0;  // NULL keys included
+  KeyBounds scanned;         // of the rows scanned
+  int64_t scanned_within =
+      0;  // of them, with a key between the lowest and the highest probe key drawn
   int64_t met_in_one_tile = 0;   // sampled probe keys, distinct
   int64_t met_in_two_tiles = 0;  // likewise
   MetKeys met_seldom;            // in one tile or in two
