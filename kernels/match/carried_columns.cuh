@@ -100,7 +100,7 @@ __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>&
 }
 
 // Writes rows that have the slots 0 to `count` between them.
-template <bool kWords, typename Rows>
+template <int kWidth, typename Rows>
 __device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key>& join,
                                             CarriedShared<typename Rows::Key>& shared,
                                             uint32_t count, Rows& rows) {
@@ -109,7 +109,7 @@ __device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key
     rows.first_slot = written;
     rows.base = CarriedPlaces::take(join, shared.places, count - written, &rows.slot_count);
     if (rows.base < join.capacity) {
-      write_carried_rows<kWords>(join, rows);
+      write_carried_rows<kWidth>(join, rows);
     } else {
       shared.is_full = true;
     }
@@ -117,7 +117,7 @@ __device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key
 }
 
 // Many matches of one probe row among other keys of the bucket: all lanes look through the bucket.
-template <bool kWords, typename Key>
+template <int kWidth, typename Key>
 __device__ __forceinline__ void write_by_scan(const CarriedJoin<Key>& join,
                                               CarriedShared<Key>& shared, Key key, uint32_t start,
                                               uint32_t end, uint32_t build_first,
@@ -134,13 +134,13 @@ __device__ __forceinline__ void write_by_scan(const CarriedJoin<Key>& join,
     uint32_t const lanes = __ballot_sync(kAll, matches);
     row.slots[0] = matches ? __popc(lanes & ((1U << lane) - 1)) : kNoSlot;
     if (matches) row.build[0] = build_first + shared.groups.rows[at];
-    write_slots<kWords>(join, shared, __popc(lanes), row);
+    write_slots<kWidth>(join, shared, __popc(lanes), row);
   }
 }
 
 // Of one probe row of each lane, all matches: dealt to the lanes in turn, so that they write side by side however unequal their own
 // counts are.
-template <bool kWords, int kItems, typename Key>
+template <int kWidth, int kItems, typename Key>
 __device__ __forceinline__ void write_all_matches(const CarriedJoin<Key>& join,
                                                   CarriedShared<Key>& shared, Key key,
                                                   CarriedMatches own, uint32_t build_first,
@@ -154,7 +154,7 @@ __device__ __forceinline__ void write_all_matches(const CarriedJoin<Key>& join,
 #pragma unroll 1
   for (uint32_t lanes = __ballot_sync(kAll, scans); lanes != 0; lanes &= lanes - 1) {
     int const owner = __ffs(static_cast<int>(lanes)) - 1;
-    write_by_scan<kWords>(join, shared, __shfl_sync(kAll, key, owner),
+    write_by_scan<kWidth>(join, shared, __shfl_sync(kAll, key, owner),
                           __shfl_sync(kAll, own.start, owner), __shfl_sync(kAll, own.end, owner),
                           build_first, __shfl_sync(kAll, probe_row, owner));
   }
@@ -189,7 +189,7 @@ __device__ __forceinline__ void write_all_matches(const CarriedJoin<Key>& join,
       rows.build[item] = build_first + shared.groups.rows[at];
     }
     __syncwarp();
-    write_slots<kWords>(join, shared, min(total - first, 32U * kItems), rows);
+    write_slots<kWidth>(join, shared, min(total - first, 32U * kItems), rows);
   }
 }
 
@@ -229,7 +229,7 @@ __device__ __forceinline__ void find_batch(const CarriedJoin<Key>& join, const C
 }
 
 // Each row's next match: the lanes that have one write side by side.
-template <bool kWords, int kItems, typename Key>
+template <int kWidth, int kItems, typename Key>
 __device__ __forceinline__ void write_next_matches(const CarriedJoin<Key>& join,
                                                    CarriedShared<Key>& shared, uint32_t build_first,
                                                    CarriedBatch<Key, kItems>& batch) {
@@ -245,11 +245,11 @@ __device__ __forceinline__ void write_next_matches(const CarriedJoin<Key>& join,
     }
     slots += __popc(lanes);
   }
-  write_slots<kWords>(join, shared, slots, batch.rows);
+  write_slots<kWidth>(join, shared, slots, batch.rows);
 }
 
 // kDeals: many rows have many matches. Else they are written too, but lanes with few matches wait for those with many.
-template <bool kWords, bool kDeals, int kItems, typename Key>
+template <int kWidth, bool kDeals, int kItems, typename Key>
 __device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
                                                    const CarriedUnit& unit,
                                                    CarriedShared<Key>& shared, uint32_t first) {
@@ -271,14 +271,14 @@ __device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
       CarriedMatches const own = {shared.groups.start_of(bucket),
                                   shared.groups.start_of(bucket + 1), batch.matches[item] & 0xffffU,
                                   batch.matches[item] >> 16};
-      write_all_matches<kWords, kItems>(join, shared, batch.rows.keys[item], own, unit.build_first,
+      write_all_matches<kWidth, kItems>(join, shared, batch.rows.keys[item], own, unit.build_first,
                                         batch.rows.probe[item]);
     }
   } else {
     bool more = batch.count != 0;
 #pragma unroll 1
     while (__any_sync(kAll, more)) {
-      write_next_matches<kWords>(join, shared, unit.build_first, batch);
+      write_next_matches<kWidth>(join, shared, unit.build_first, batch);
       more = false;
 #pragma unroll
       for (int item = 0; item < kItems; ++item) {
@@ -295,10 +295,11 @@ __device__ __forceinline__ void join_carried_batch(const CarriedJoin<Key>& join,
   }
 }
 
-template <typename Key, bool kWords, bool kDeals>
-__global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(Key), kDeals))
+template <typename Key, int kWidth, bool kDeals>
+__global__ void __launch_bounds__(kCarriedThreads,
+                                  carried_blocks_per_sm(sizeof(Key), kWidth, kDeals))
     carried_columns_kernel(const __grid_constant__ CarriedJoin<Key> join) {
-  constexpr int kItems = kWords && !kDeals ? kCarriedItems : kCarriedItemsWide;
+  constexpr int kItems = kWidth != 0 && !kDeals ? kCarriedItems : kCarriedItemsWide;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<CarriedShared<Key>*>(dynamic_shared);
   unsigned long long const units = join.unit_ends[join.partitions - 1];
@@ -324,7 +325,7 @@ __global__ void __launch_bounds__(kCarriedThreads, carried_blocks_per_sm(sizeof(
       if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, 32U * kItems);
       first = __shfl_sync(0xffffffffU, first, 0);
       if (first >= unit.probe_rows) break;
-      join_carried_batch<kWords, kDeals, kItems>(join, unit, shared, first);
+      join_carried_batch<kWidth, kDeals, kItems>(join, unit, shared, first);
     }
     block_sync();  // the groups and the unit are read to the end
   }

@@ -86,7 +86,7 @@ __device__ __forceinline__ void write_carried(const CarriedColumn& column, const
   }
 }
 
-template <bool kWords, typename Join, typename Rows>
+template <int kWidth, typename Join, typename Rows>
 __device__ __forceinline__ void write_carried_column(const Join&, const CarriedColumn& column,
                                                      const Rows& rows) {
   constexpr bool kPassesBy = Join::kKeepsTable;
@@ -111,17 +111,23 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
     }
     return;
   }
-  with_value_type(kWords ? 4 : column.width, [&](auto zero) {
-    write_carried<kPassesBy, decltype(zero)>(column, rows);
-  });
+  // The switch over widths is for what is not of one: its branches cost registers in a loop that has few.
+  if constexpr (kWidth == 4) {
+    write_carried<kPassesBy, uint32_t>(column, rows);
+  } else if constexpr (kWidth == 8) {
+    write_carried<kPassesBy, uint64_t>(column, rows);
+  } else {
+    with_value_type(column.width,
+                    [&](auto zero) { write_carried<kPassesBy, decltype(zero)>(column, rows); });
+  }
 }
 
-// kWords: every column but the keys has 4 bytes, which is most often so and half the code.
-template <bool kWords, typename Join, typename Rows>
+// kWidth: of every column but the keys, 4 or 8; 0: of any.
+template <int kWidth, typename Join, typename Rows>
 __device__ __forceinline__ void write_carried_rows(const Join& join, const Rows& rows) {
 #pragma unroll 1
   for (int32_t i = 0; i < join.column_count; ++i) {
-    write_carried_column<kWords>(join, join.columns[i], rows);
+    write_carried_column<kWidth>(join, join.columns[i], rows);
   }
 }
 

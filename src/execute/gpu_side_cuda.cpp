@@ -75,7 +75,9 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
 bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe) {
   build.prepare(plan);
   probe.prepare(plan);
-  return transform::filter_keys(build.context_, &build.prepared_, &probe.prepared_);
+  auto const filtered =
+      plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
+  return transform::filter_keys(build.context_, filtered, &build.prepared_, &probe.prepared_);
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {

@@ -47,7 +47,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
       result.statistics.stages.back().technique = "none: the keys are too far apart for key_bits";
     }
     // As many partitions as the rows that are left want, unless they were named.
-    if (plan.radix_bits == 0) {
+    if (plan::partitions(plan.transform) && plan.radix_bits == 0) {
       plan.radix_bits =
           plan::bits_of_rows(plan, build.prepared().rows, probe.prepared().rows, build.key_width());
       result.statistics.plan = plan::to_text(plan);
@@ -66,7 +66,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
 
   clock.begin("match");
   if (carried) {
-    probe.prepare(plan);
+    if (!probe.is_prepared()) probe.prepare(plan);
     build.carry_in_place(build_left ? join.spec.left_rows() : join.spec.right_rows());
     probe.carry_in_place(build_left ? join.spec.right_rows() : join.spec.left_rows());
     if (write_from_table(context, plan, build, probe, build_left, result)) return clock.finish();

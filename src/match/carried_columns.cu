@@ -27,17 +27,17 @@ struct Launch {
   uint32_t blocks;
 };
 
-template <typename Key, bool kWords>
+template <typename Key, int kWidth>
 Launch<Key> make_launch(const base::Context& context, bool deals, uint64_t likely_units) {
-  auto const kernel = deals ? kernels::carried_columns_kernel<Key, kWords, true>
-                            : kernels::carried_columns_kernel<Key, kWords, false>;
+  auto const kernel = deals ? kernels::carried_columns_kernel<Key, kWidth, true>
+                            : kernels::carried_columns_kernel<Key, kWidth, false>;
   uint32_t const resident = base::resident_blocks(
       context, kernel, kernels::kCarriedThreads, sizeof(kernels::CarriedShared<Key>),
       "asking for shared memory of the join of partitions");
   return {kernel, static_cast<uint32_t>(std::min<uint64_t>(resident, likely_units))};
 }
 
-template <typename Key, bool kWords>
+template <typename Key, int kWidth>
 CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
   uint32_t const partitions = 1U << plan.radix_bits;
@@ -51,7 +51,7 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   constexpr uint64_t kDealtMatches = 32;
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
   auto launch =
-      make_launch<Key, kWords>(context, expected / kDealtMatches > probe.rows, likely_units);
+      make_launch<Key, kWidth>(context, expected / kDealtMatches > probe.rows, likely_units);
 
   kernels::CarriedJoin<Key> args{};
   args.build_keys = static_cast<const Key*>(build.keys);
@@ -72,7 +72,7 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
     if (columns.collect()) return columns.finish();
     // Rows that were not expected are most likely those of a few keys.
     launch =
-        make_launch<Key, kWords>(context, columns.rows() > 2 * uint64_t{probe.rows}, likely_units);
+        make_launch<Key, kWidth>(context, columns.rows() > 2 * uint64_t{probe.rows}, likely_units);
     columns.require(launch.blocks);
   }
 }
@@ -83,11 +83,16 @@ CarriedRows carried_columns(base::Context& context, const plan::JoinPlan& plan, 
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs) {
   if (build.rows == 0 || probe.rows == 0) return {};
-  bool const words = are_words(outputs);
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    return words ? join<Key, true>(context, plan, build, probe, outputs)
-                 : join<Key, false>(context, plan, build, probe, outputs);
+    switch (common_width(outputs)) {
+      case 4:
+        return join<Key, 4>(context, plan, build, probe, outputs);
+      case 8:
+        return join<Key, 8>(context, plan, build, probe, outputs);
+      default:
+        return join<Key, 0>(context, plan, build, probe, outputs);
+    }
   });
 }
 

@@ -18,8 +18,8 @@ struct CarriedOutput {
   columns::Storage* target = nullptr;
 };
 
-// Whether every column but the keys has 4 bytes.
-bool are_words(const std::vector<CarriedOutput>& outputs);
+// Of every column but the keys, 4 or 8; 0: they are of other widths, or of several. Without such a column 4.
+int32_t common_width(const std::vector<CarriedOutput>& outputs);
 
 struct CarriedRows {
   uint64_t rows = 0;

@@ -20,10 +20,15 @@ uint64_t spare_places(uint32_t blocks) { return uint64_t{blocks} * kernels::kCar
 
 }  // namespace
 
-bool are_words(const std::vector<CarriedOutput>& outputs) {
-  return std::all_of(outputs.begin(), outputs.end(), [](const CarriedOutput& output) {
-    return output.from == kernels::CarriedFrom::kKey || output.width == sizeof(uint32_t);
-  });
+int32_t common_width(const std::vector<CarriedOutput>& outputs) {
+  int32_t width = 0;
+  for (CarriedOutput const& output : outputs) {
+    if (output.from == kernels::CarriedFrom::kKey) continue;
+    if (width != 0 && output.width != width) return 0;
+    width = output.width;
+  }
+  if (width == 0) return 4;
+  return width == 4 || width == 8 ? width : 0;
 }
 
 ChunkedColumns::ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs)

@@ -40,14 +40,14 @@ struct ProbeSide {
   int32_t packed_width = 0;  // 0: columns apart
 };
 
-template <bool kWords, typename Row, typename Finder>
+template <int kWidth, bool kBuffers, typename Row, typename Finder>
 std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::JoinPlan& plan,
                                            const Finder& finder, const ProbeSide& probe,
                                            const Outputs& outputs) {
   using Key = typename Finder::Key;
-  auto const kernel = kernels::table_columns_kernel<kWords, Row, Finder>;
-  constexpr uint64_t kRowsOfBlock =
-      uint64_t{kernels::kTableThreads} * (kWords ? kernels::kTableItems : kernels::kTableItemsWide);
+  auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
+  constexpr uint64_t kRowsOfBlock = uint64_t{kernels::kTableThreads} *
+                                    (kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide);
   uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of the probe of a table");
   uint32_t const blocks = std::min(base::grid_of(probe.rows.rows, kRowsOfBlock), resident);
@@ -82,8 +82,14 @@ template <typename Row, typename Finder>
 std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPlan& plan,
                                       const Finder& finder, const ProbeSide& probe,
                                       const Outputs& outputs) {
-  return are_words(outputs) ? probe_in_chunks<true, Row>(context, plan, finder, probe, outputs)
-                            : probe_in_chunks<false, Row>(context, plan, finder, probe, outputs);
+  auto const found = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
+  bool const buffers = finder.slices > 1 || found < probe.rows.rows / 4 * 3;
+  if (common_width(outputs) == 4) {
+    return buffers ? probe_in_chunks<4, true, Row>(context, plan, finder, probe, outputs)
+                   : probe_in_chunks<4, false, Row>(context, plan, finder, probe, outputs);
+  }
+  return buffers ? probe_in_chunks<0, true, Row>(context, plan, finder, probe, outputs)
+                 : probe_in_chunks<0, false, Row>(context, plan, finder, probe, outputs);
 }
 
 template <typename Key>
@@ -222,8 +228,8 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
   check(cudaMemsetAsync(args.state, 0, sizeof(*args.state), stream_of(context)),
         "starting the state of a small join");
 
-  auto const kernel = are_words(outputs) ? kernels::small_table_kernel<Key, true>
-                                         : kernels::small_table_kernel<Key, false>;
+  auto const kernel = common_width(outputs) == 4 ? kernels::small_table_kernel<Key, 4>
+                                                 : kernels::small_table_kernel<Key, 0>;
   uint32_t const most_rows = std::max(build.rows, probe.rows);
   if (most_rows <= kernels::kSmallTableBlockRows) {
     kernel<<<1, kernels::kSmallTableThreads, 0, stream_of(context)>>>(args);

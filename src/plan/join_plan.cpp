@@ -58,12 +58,15 @@ Reason why_filter_illegal(const JoinPlan& plan) {
   if (plan.transfer == Transfer::kProbeChunks) {
     return "filter=key_bits looks at all keys first: transfer=probe_chunks brings them by and by";
   }
-  if (plan.device == Device::kCuda && plan.transform == Transform::kRadixUnordered) {
+  const bool carried_table = probes_table(plan.match) && plan.gather == Gather::kCarried;
+  if (plan.device == Device::kCuda &&
+      (plan.transform == Transform::kRadixUnordered || carried_table)) {
     return std::nullopt;
   }
   return base::text(
-      "filter=%s leaves out rows before transform=radix_unordered moves them, and the plan has %s",
-      to_text(plan.filter), to_text(plan.transform));
+      "filter=%s leaves out rows before transform=radix_unordered moves them, or before a table "
+      "whose probe writes columns is made; the plan has transform=%s, match=%s and gather=%s",
+      to_text(plan.filter), to_text(plan.transform), to_text(plan.match), to_text(plan.gather));
 }
 
 Reason why_match_illegal(const JoinPlan& plan) {

@@ -24,7 +24,7 @@ struct Kept {
   base::Buffer rows;
 };
 
-template <typename Key, bool kMarks>
+template <typename Key, kernels::FilterMode kMode>
 Kept filter_side(base::Context& context, const kernels::KeyBitsFilter<Key>& filter,
                  const PreparedKeys& side, bool keeps, unsigned long long* count) {
   Kept kept;
@@ -33,7 +33,7 @@ Kept filter_side(base::Context& context, const kernels::KeyBitsFilter<Key>& filt
     kept.rows =
         context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, side.rows, "kept rows");
   }
-  kernels::filter_rows_kernel<Key, kMarks>
+  kernels::filter_rows_kernel<Key, kMode>
       <<<base::grid_of(side.rows, kernels::kFilterTile), kernels::kFilterThreads, 0,
          stream_of(context)>>>(filter, static_cast<const Key*>(side.keys), side.source_rows,
                                side.rows, kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
@@ -51,7 +51,8 @@ void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
 
 }  // namespace
 
-bool filter_keys(base::Context& context, PreparedKeys* build, PreparedKeys* probe) {
+bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
+                 PreparedKeys* probe) {
   if (build->rows == 0 || probe->rows == 0) return true;
   kernels::KeyRange const of_build = key_range(context, build->keys, build->key_width, build->rows);
   kernels::KeyRange const of_probe = key_range(context, probe->keys, probe->key_width, probe->rows);
@@ -82,8 +83,18 @@ bool filter_keys(base::Context& context, PreparedKeys* build, PreparedKeys* prob
     using Key = decltype(zero);
     kernels::KeyBitsFilter<Key> const filter = {static_cast<Key>(places.low), places.shift,
                                                 places.places, bits.as<uint32_t>()};
-    Kept of_build_side = filter_side<Key, true>(context, filter, *build, !all_in_range, &counts[0]);
-    Kept of_probe_side = filter_side<Key, false>(context, filter, *probe, true, &counts[1]);
+    using Mode = kernels::FilterMode;
+    if (filtered == Filtered::kBuild) {
+      filter_side<Key, Mode::kMarkOnce>(context, filter, *probe, false, &counts[1]);
+      Kept kept = filter_side<Key, Mode::kTest>(context, filter, *build, true, &counts[0]);
+      uint64_t const rows =
+          base::read_back(context, static_cast<const unsigned long long*>(&counts[0]));
+      if (rows != build->rows) take_over(std::move(kept), rows, build);
+      return;
+    }
+    Kept of_build_side =
+        filter_side<Key, Mode::kMark>(context, filter, *build, !all_in_range, &counts[0]);
+    Kept of_probe_side = filter_side<Key, Mode::kTest>(context, filter, *probe, true, &counts[1]);
     auto const* const found = static_cast<const unsigned long long*>(
         base::read_back(context, counts, 2 * sizeof(*counts)));
     uint64_t const kept[] = {found[0], found[1]};
