@@ -10,14 +10,18 @@ namespace {
 
 using Names = std::map<std::string_view, int32_t>;
 
-const Names kAlgorithms = {
-    {"auto", GPUJOIN_ALGORITHM_AUTOMATIC},      {"nop", GPUJOIN_ALGORITHM_NOP},
-    {"phj_om", GPUJOIN_ALGORITHM_PHJ_OM},       {"phj_gfur", GPUJOIN_ALGORITHM_PHJ_GFUR},
-    {"phj_um", GPUJOIN_ALGORITHM_PHJ_UM},       {"smj_om", GPUJOIN_ALGORITHM_SMJ_OM},
-    {"smj_um", GPUJOIN_ALGORITHM_SMJ_UM},       {"row_multiset", GPUJOIN_ALGORITHM_ROW_MULTISET},
-    {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX}, {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED},
-    {"nop_carried", GPUJOIN_ALGORITHM_NOP_CARRIED},
-    {"direct_carried", GPUJOIN_ALGORITHM_DIRECT_CARRIED}};
+const Names kAlgorithms = {{"auto", GPUJOIN_ALGORITHM_AUTOMATIC},
+                           {"nop", GPUJOIN_ALGORITHM_NOP},
+                           {"phj_om", GPUJOIN_ALGORITHM_PHJ_OM},
+                           {"phj_gfur", GPUJOIN_ALGORITHM_PHJ_GFUR},
+                           {"phj_um", GPUJOIN_ALGORITHM_PHJ_UM},
+                           {"smj_om", GPUJOIN_ALGORITHM_SMJ_OM},
+                           {"smj_um", GPUJOIN_ALGORITHM_SMJ_UM},
+                           {"row_multiset", GPUJOIN_ALGORITHM_ROW_MULTISET},
+                           {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX},
+                           {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED},
+                           {"nop_carried", GPUJOIN_ALGORITHM_NOP_CARRIED},
+                           {"direct_carried", GPUJOIN_ALGORITHM_DIRECT_CARRIED}};
 const Names kDevices = {{"cuda", GPUJOIN_DEVICE_CUDA}, {"cpu", GPUJOIN_DEVICE_CPU}};
 const Names kSides = {{"left", GPUJOIN_SIDE_LEFT}, {"right", GPUJOIN_SIDE_RIGHT}, {"auto", 0}};
 const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},

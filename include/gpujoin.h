@@ -429,8 +429,7 @@ typedef int32_t gpujoin_algorithm; /* a name for a whole combination */
   8 /* a multiset of row numbers, hashed in build and probe (Lin & Liao). since 0.1 */
 #define GPUJOIN_ALGORITHM_PHJ_CARRIED \
   9 /* unordered partitions of whole rows, co-partitions, output written by the match. since 0.1 */
-#define GPUJOIN_ALGORITHM_NOP_CARRIED \
-  10 /* global table, output written by the probe. since 0.1 */
+#define GPUJOIN_ALGORITHM_NOP_CARRIED 10 /* global table, output written by the probe. since 0.1 */
 #define GPUJOIN_ALGORITHM_DIRECT_CARRIED \
   11 /* dense keys as addresses, output written by the probe. since 0.1 */
 

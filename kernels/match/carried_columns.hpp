@@ -54,7 +54,7 @@ struct TableJoin {
   static constexpr bool kKeepsTable = true;
   const Key* probe_keys;
   uint32_t probe_rows;
-  const uint32_t* has_duplicates;  // not 0: the join is not done
+  const uint32_t* has_duplicates;         // not 0: the join is not done
   const void* packed_rows;                // of the build side by place, or null
   uint8_t packed_words[kCarriedColumns];  // the first word of each build column in its row
   CarriedCounters* counters;

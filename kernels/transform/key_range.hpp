@@ -7,7 +7,7 @@ namespace gpujoin::kernels {
 
 // Keys with their sign bit turned, zero-extended. low > high: there is none.
 struct KeyRange {
-  unsigned long long any = 0;     // or
+  unsigned long long any = 0;      // or
   unsigned long long all = ~0ULL;  // and
   unsigned long long low = ~0ULL;
   unsigned long long high = 0;
@@ -17,7 +17,8 @@ template <typename Key>
 #ifdef __CUDACC__
 __host__ __device__
 #endif
-    constexpr Key turn_sign(Key key) {
+    constexpr Key
+    turn_sign(Key key) {
   return key ^ static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
 }
 
