@@ -69,8 +69,11 @@ bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
   uint64_t const step = uint64_t{1} << places.shift;
   uint64_t const skipped = (common.low - of_build.low + step - 1) / step;
   uint64_t const first = of_build.low + skipped * step;
-  places.places = first > common.high ? 0 : ((common.high - first) >> places.shift) + 1;
-  if (places.places > base::traffic::kMostFilterPlaces) return false;
+  // No key of the build side's steps may lie in the range. Steps are compared: of all keys of 8 bytes there is one more than a number.
+  bool const any = first <= common.high;
+  uint64_t const last = any ? (common.high - first) >> places.shift : 0;
+  if (last >= base::traffic::kMostFilterPlaces) return false;
+  places.places = any ? last + 1 : 0;
   places.low += skipped * step;
 
   base::Buffer const bits = context.device_pool->allocate_rows<uint32_t>(

@@ -16,12 +16,11 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
   if (range.low > range.high) return {};
   uint64_t const varying = range.any & ~range.all;
   KeyPlaces places;
-  places.shift = varying == 0 ? 0 : std::countr_zero(varying);
-  uint64_t const steps = (range.high - range.low) >> places.shift;
-  if (steps >= UINT32_MAX) return {};
-  places.places = steps + 1;
   places.low = key_width == 4 ? kernels::turn_sign(static_cast<uint32_t>(range.low))
                               : kernels::turn_sign(uint64_t{range.low});
+  places.shift = varying == 0 ? 0 : std::countr_zero(varying);
+  uint64_t const steps = (range.high - range.low) >> places.shift;
+  if (steps < UINT32_MAX) places.places = steps + 1;
   return places;
 }
 
