@@ -82,23 +82,26 @@ uint64_t sum_of(const std::vector<int32_t>& widths) {
   return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
 }
 
-// Of a table that stays in L2 its reads and the streams overlap in part. H200, 2^27 probe rows of 4 + 4 bytes with tables of 4, 16 and
-// 32 MiB: 1.36, 1.38 and 1.93 ms, two payloads a side 1.6, keys and payloads of 8 bytes 1.9; hashed keys 2.5.
-constexpr double kOverlappedReads = 0.6;
+// Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read after a slot. H200, 2^27 probe rows
+// of 4 + 4 bytes with tables of 4, 16 and 32 MiB: 1.36, 1.38 and 1.93 ms, two payloads a side 1.6, keys and payloads of 8 bytes 1.9;
+// hashed keys 2.5.
+constexpr double kDirectReads = 0.55;
+constexpr double kHashedReads = 0.6;
 
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
-                   uint64_t table_bytes, const base::DeviceFacts& facts) {
+                   uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts) {
   const uint64_t of_probe = sum_of(gathered_widths(shape, plan, false));
   const uint64_t of_build = sum_of(gathered_widths(shape, plan, true));
-  const Traffic moved =
-      traffic::table_columns(shape.probe_rows, shape.key_width + of_probe, rounded(lookups),
-                             rounded(reads), of_build + of_probe, shape.pairs);
+  // A key that is put out is read once all the same, and a probe row knows its number.
+  const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
+  const Traffic moved = traffic::table_columns(shape.probe_rows, read, rounded(lookups),
+                                               rounded(reads), of_build + of_probe, shape.pairs);
   // Rows are written in chunks, whose holes are squeezed out; few rows in one launch.
   const int32_t launches = shape.build_rows + shape.probe_rows <= kSmallTableRows ? 1 : 8;
-  return {moved,
-          stream_seconds(moved, facts) +
-              kOverlappedReads * read_seconds(lookups + reads, table_bytes, facts),
-          launches};
+  return {
+      moved,
+      stream_seconds(moved, facts) + overlapped * read_seconds(lookups + reads, table_bytes, facts),
+      launches};
 }
 
 Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
@@ -116,7 +119,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   const Traffic moved =
       traffic::direct_table_build(shape.build_rows, shape.key_width, columns, width, places);
   const uint64_t slice = std::min(places * width, kSliceBytes);
-  const uint64_t slices = 1 + places * width / kSliceBytes;
+  const uint64_t slices = std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
   const double stores = build * static_cast<double>(is_small ? 1 : 1 + columns);
   Cost cost = {
       moved,
@@ -128,7 +131,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   // Whether a place is taken is asked where not all are. The bits are few.
   const double asked = is_small || places > shape.build_rows + shape.build_rows / 64 ? probe : 0;
   const double values = pairs * static_cast<double>(is_small ? widths.size() : columns);
-  cost += probe_columns(plan, shape, 0.3 * asked, values, slice, facts);
+  cost += probe_columns(plan, shape, 0.3 * asked, values, slice, kDirectReads, facts);
   cost.seconds += static_cast<double>(slices - 1) * probe * kSliceSecondsPerRow;
   return cost;
 }
@@ -142,7 +145,7 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
   return cost += probe_columns(
              plan, shape, static_cast<double>(shape.probe_rows) * kReadsPerProbe,
              static_cast<double>(shape.pairs) * (verified + static_cast<double>(widths.size())),
-             table_bytes, facts);
+             table_bytes, kHashedReads, facts);
 }
 
 // A table whose probe rows write the output columns. With repeated keys it is in vain: pairs are found and gathered after all.
