@@ -71,6 +71,9 @@ def test_functions(header):
         ("MATCH", {k: v for k, v in _abi.MATCHES.items() if v}),
         ("GATHER", {k: v for k, v in _abi.GATHERS.items() if v}),
         ("SIDE", {k: v for k, v in _abi.SIDES.items() if v}),
+        ("TRANSFER", {k: v for k, v in _abi.TRANSFERS.items() if v}),
+        ("SKEW", {k: v for k, v in _abi.SKEWS.items() if v}),
+        ("FILTER", {k: v for k, v in _abi.FILTERS.items() if v}),
         (
             "MATERIALIZE",
             {"automatic" if k == "auto" else k: v for k, v in _abi.MATERIALIZE.items()},

@@ -249,7 +249,8 @@ def test_build_side(context, build_side):
 
 
 @pytest.mark.parametrize(
-    "algorithm", ["nop", "phj_om", "phj_gfur", "smj_om", "SMJ-UM", "cpu_radix"]
+    "algorithm",
+    ["nop", "phj_om", "phj_gfur", "smj_om", "SMJ-UM", "cpu_radix", "nop_carried", "direct_carried"],
 )
 def test_algorithms(device, context, algorithm):
     left, right = customers_and_orders()
@@ -263,6 +264,20 @@ def test_algorithms(device, context, algorithm):
     sides = [("left", "rank"), ("right", "day"), ("left", "city")]
     assert rows(result) == reference_join(*arguments, sides)
     assert result.statistics.device == ("cpu" if algorithm == "cpu_radix" else "cuda")
+
+
+@pytest.mark.parametrize("filter", ["auto", "none", "key_bits"])
+def test_filter(device, context, filter):
+    left, right = customers_and_orders()
+    select = ["rank", "day", "city"]
+    arguments = left, right, "id", "customer"
+    if device == "cpu" and filter == "key_bits":
+        with pytest.raises(gpujoin.IllegalPlan, match="key_bits"):
+            gpujoin.join(*arguments, select, filter=filter, context=context)
+        return
+    result = gpujoin.join(*arguments, select, filter=filter, context=context)
+    sides = [("left", "rank"), ("right", "day"), ("left", "city")]
+    assert rows(result) == reference_join(*arguments, sides)
 
 
 def test_the_default_context():
