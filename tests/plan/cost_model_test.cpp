@@ -8,11 +8,13 @@
 namespace gpujoin::plan {
 namespace {
 
+using testing::dense_sample;
 using testing::h200;
 using testing::milliseconds_of;
 using testing::pairs_request;
 using testing::request_of;
 using testing::sample_of;
+using testing::sparse_sample;
 
 constexpr int64_t kRows27 = int64_t{1} << 27;
 
@@ -214,6 +216,133 @@ TEST(CostOf, OfCarriedPlansToo) {
     const PlanRequest request = request_of(kRows27, kRows27, payloads);
     EXPECT_NEAR(milliseconds_of("PHJ-CARRIED", request, sample_of(1)) / measured_ms, 1, 0.25)
         << payloads << " payloads a side, measured " << measured_ms;
+  }
+}
+
+// Unique dense keys, 2^27 probe rows. Tables of 4 bytes a place and more: of 4, 16, 64, 8, 8 and 64 MiB.
+TEST(CostOf, OfTablesWhoseProbeWritesColumnsToo) {
+  struct Row {
+    int32_t build_bits;
+    int32_t payloads;
+    int32_t width;
+    double milliseconds;
+  };
+  for (const Row& row : {Row{20, 1, 4, 1.28}, Row{22, 1, 4, 1.38}, Row{24, 1, 4, 2.8},
+                         Row{20, 2, 4, 1.6}, Row{20, 1, 8, 1.9}, Row{23, 2, 4, 3.4}}) {
+    const int64_t build = int64_t{1} << row.build_bits;
+    const PlanRequest request = request_of(build, kRows27, row.payloads, row.width, row.width);
+    EXPECT_NEAR(
+        milliseconds_of("DIRECT-CARRIED", request, dense_sample(build, build)) / row.milliseconds,
+        1, 0.25)
+        << "2^" << row.build_bits << " build rows, " << row.payloads << " payloads of " << row.width
+        << " bytes a side, measured " << row.milliseconds;
+  }
+  EXPECT_NEAR(
+      milliseconds_of("NOP-CARRIED", request_of(1 << 20, kRows27, 1), sparse_sample(1)) / 2.5, 1,
+      0.25);
+}
+
+// A table of a power of two of slices is not one slice more.
+TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEach) {
+  const auto milliseconds = [](int64_t build) {
+    return milliseconds_of("DIRECT-CARRIED", request_of(build, kRows27, 1),
+                           dense_sample(build, build));
+  };
+  // 32 MiB, a little more, and 64 MiB.
+  const double one = milliseconds(1 << 23);
+  const double more = milliseconds((1 << 23) + 64);
+  EXPECT_NEAR(more - one, 0.35, 0.02);
+  EXPECT_LT(milliseconds(1 << 24) - more, 1);
+}
+
+// wide2 of 2^27 x 2^27 rows, whose build keys lie in twice the range of the probe side's.
+TEST(CostOf, OfAFilterToo) {
+  const PlanRequest request = request_of(kRows27, kRows27, 2);
+  for (const auto& [ratio, measured_ms] : {std::pair{0.5, 7.08}, std::pair{0.25, 4.51},
+                                           std::pair{0.0625, 2.62}, std::pair{0.01, 1.9}}) {
+    JoinPlan plan = plan_named("PHJ-CARRIED");
+    plan.passes = 0;
+    plan.filter = Filter::kKeyBits;
+    SampleStatistics sample = dense_sample(2 * kRows27, kRows27, ratio);
+    sample.build_within = ratio;
+    EXPECT_NEAR(cost_of(plan, request, sample, h200()).seconds * 1e3 / measured_ms, 1, 0.25)
+        << ratio << ", measured " << measured_ms;
+  }
+}
+
+Candidate filtered(const SampleStatistics& sample, JoinPlan plan = plan_named("PHJ-CARRIED")) {
+  plan.passes = 0;
+  plan.filter = Filter::kKeyBits;
+  return cost_of(plan, request_of(kRows27, kRows27, 2), sample, h200());
+}
+
+double stage_ms(const Candidate& candidate, const std::string& stage) {
+  for (const StageCost& cost : candidate.stages) {
+    if (cost.stage == stage) return cost.seconds * 1e3;
+  }
+  return -1;
+}
+
+TEST(CostOf, AFilterNeedsRoomForKeysAndRowNumbersOfAllRows) {
+  JoinPlan plan = plan_named("PHJ-CARRIED");
+  plan.passes = 0;
+  plan.radix_bits = 15;
+  const SampleStatistics sample = dense_sample(kRows27, kRows27);
+  const uint64_t rows = uint64_t{1} << 27;
+  const uint64_t without =
+      cost_of(plan, request_of(kRows27, kRows27, 2), sample, h200()).memory_bytes;
+  EXPECT_EQ(filtered(sample, plan).memory_bytes, without + 2 * rows * (4 + 4));
+  // What is left needs less beside it.
+  SampleStatistics few = dense_sample(2 * kRows27, kRows27, 0.1);
+  few.build_within = 0.1;
+  EXPECT_LT(filtered(few, plan).memory_bytes, without);
+}
+
+TEST(CostOf, AFilterOfKeysTooFarApartIsALookInVain) {
+  JoinPlan plan = plan_named("PHJ-CARRIED");
+  plan.passes = 0;
+  plan.radix_bits = 15;
+  const PlanRequest request = request_of(kRows27, kRows27, 2);
+  const double without = cost_of(plan, request, sparse_sample(0.1), h200()).seconds * 1e3;
+  const Candidate in_vain = filtered(sparse_sample(0.1), plan);
+  EXPECT_NEAR(in_vain.seconds * 1e3, without + stage_ms(in_vain, "filter"), 1e-9);
+  // Keys of both sides are read once, or twice.
+  EXPECT_LT(stage_ms(in_vain, "filter"), 0.8);
+  // 64 MiB of bits, and one key more.
+  constexpr int64_t kMost = int64_t{1} << 29;
+  const double all = stage_ms(in_vain, "transform");
+  EXPECT_LT(stage_ms(filtered(dense_sample(kMost, kMost, 0.1), plan), "transform"), 0.6 * all);
+  EXPECT_EQ(stage_ms(filtered(dense_sample(kMost + 1, kMost + 1, 0.1), plan), "transform"), all);
+}
+
+// Ranges that hardly meet, and those that do not meet at all, leave hardly a row.
+TEST(CostOf, AFilterOfRangesThatDoNotMeetLeavesNothing) {
+  SampleStatistics sample = dense_sample(kRows27, kRows27, 0);
+  sample.probe_range = {kRows27, 2 * kRows27, true};
+  sample.build_within = 0;
+  const Candidate candidate = filtered(sample);
+  EXPECT_LT(stage_ms(candidate, "transform"), 0.1);
+  EXPECT_LT(stage_ms(candidate, "match"), 0.1);
+  EXPECT_GT(stage_ms(candidate, "filter"), 0.2);
+}
+
+TEST(CostOf, TheSampleOfTheOtherBuildSideSaysNothingToAFilter) {
+  // How many build rows are within the range is known of the sampled roles only.
+  SampleStatistics sample = dense_sample(2 * kRows27, kRows27, 0.1);
+  sample.build_within = 0.1;
+  EXPECT_LT(filtered(sample).seconds,
+            0.7 * filtered(sample, plan_named("PHJ-CARRIED", Side::kRight)).seconds);
+}
+
+TEST(CostOf, FewRowsInATableAreOneLaunch) {
+  const PlanRequest small = request_of(1 << 20, 1 << 20, 1);
+  const PlanRequest larger = request_of(1 << 20, (1 << 20) + 1, 1);
+  for (const char* name : {"NOP-CARRIED", "DIRECT-CARRIED"}) {
+    const SampleStatistics dense = dense_sample(1 << 20, 1 << 20);
+    EXPECT_LT(milliseconds_of(name, small, dense), milliseconds_of(name, larger, dense)) << name;
+    EXPECT_LT(milliseconds_of(name, request_of(1000, 1000, 1), {}),
+              milliseconds_of("NOP", request_of(1000, 1000, 1), {}))
+        << name;
   }
 }
 

@@ -6,6 +6,7 @@
 namespace gpujoin::plan {
 namespace {
 
+using testing::dense_sample;
 using testing::h200;
 using testing::request_of;
 using testing::sample_of;
@@ -29,8 +30,12 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
   expect_line(text, "75.00 % of the probe rows match, 1.00 build rows each");
   expect_line(text, "27 key bits vary");
   expect_line(text, "* PHJ-CARRIED ");
-  for (const char* other : {"  PHJ-OM ", "  PHJ-GFUR ", "  PHJ-UM ", "  SMJ-OM ", "  SMJ-UM ",
-                            "  NOP ", "  radix_unordered+co_partitions+grown+work_units UM "}) {
+  for (const char* other :
+       {"  PHJ-OM ", "  PHJ-GFUR ", "  PHJ-UM ", "  SMJ-OM ", "  SMJ-UM ", "  NOP ",
+        "  NOP-CARRIED ", "  DIRECT-CARRIED ",
+        "  radix_unordered+co_partitions+grown+work_units UM ",
+        "  key_bits+radix_unordered+co_partitions+block_chunks+work_units carried ",
+        "  key_bits+radix_unordered+co_partitions+grown+work_units UM "}) {
     expect_line(text, other);
   }
   expect_line(text,
@@ -38,7 +43,22 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
               "output=block_chunks gather=carried\n");
   expect_line(text, "stages of PHJ-CARRIED\n  transform    radix_unordered(15) ");
   expect_line(text, "why\n  PHJ-CARRIED saves ");
-  expect_line(text, " against PHJ-OM, most of it in materialize (none against ");
+  // Without a filter the runner-up fetches what it moved.
+  PlanRequest unfiltered = request_of(kRows27, kRows27, 2);
+  unfiltered.options.filter = GPUJOIN_FILTER_NONE;
+  expect_line(explained(unfiltered, sample_of(0.75)),
+              " against PHJ-OM, most of it in materialize (none against ");
+}
+
+TEST(Explain, AFilterIsAStage) {
+  SampleStatistics sample = dense_sample(2 * kRows27, kRows27, 0.0625);
+  sample.build_within = 0.0625;
+  const std::string text = explained(request_of(kRows27, kRows27, 2), sample);
+  expect_line(text,
+              "cuda build=left filter=key_bits transform=radix_unordered skew=work_units "
+              "match=co_partitions output=block_chunks gather=carried\n");
+  expect_line(text, "\n  filter       key_bits ");
+  expect_line(text, "\n  transform    radix_unordered(");
 }
 
 TEST(Explain, SaysHowFarTheSampleSaw) {
@@ -60,7 +80,7 @@ TEST(Explain, CandidatesStandCheapestFirst) {
   for (size_t i = 1; i < choice.candidates.size(); ++i) {
     EXPECT_LE(choice.candidates[i - 1].seconds, choice.candidates[i].seconds);
   }
-  EXPECT_EQ(choice.candidates.size(), 8U);
+  EXPECT_EQ(choice.candidates.size(), 12U);
 }
 
 TEST(Explain, SaysWhyNothingWasSampled) {
@@ -81,7 +101,7 @@ TEST(Explain, NamesWhatWasLeftOut) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
   expect_line(explained(request, sample_of(1)),
-              "not considered: NOP, ROW-MULTISET, PHJ-GFUR, SMJ-UM");
+              "not considered: NOP, NOP-CARRIED, ROW-MULTISET, DIRECT-CARRIED, PHJ-GFUR, SMJ-UM");
 }
 
 TEST(Explain, TellsTheCpusCandidatesApart) {

@@ -26,6 +26,10 @@ const JoinPlan kNop =
     plan_of(Transform::kNone, Match::kGlobalTable, Output::kGrown, Gather::kUntransformed);
 const JoinPlan kPhjCarried = plan_of(Transform::kRadixUnordered, Match::kCoPartitions,
                                      Output::kBlockChunks, Gather::kCarried);
+const JoinPlan kNopCarried =
+    plan_of(Transform::kNone, Match::kGlobalTable, Output::kBlockChunks, Gather::kCarried);
+const JoinPlan kDirectCarried =
+    plan_of(Transform::kNone, Match::kDirectTable, Output::kBlockChunks, Gather::kCarried);
 const JoinPlan kSmjUm =
     plan_of(Transform::kRadixSort, Match::kMergePath, Output::kCounted, Gather::kUntransformed);
 
@@ -46,8 +50,9 @@ TEST(LegalPlans, CudaHasTheNamedAlgorithmsOnEitherBuildSide) {
     if (!algorithm_name(plan).empty()) ++count[algorithm_name(plan)];
   }
   const std::map<std::string, int> expected = {
-      {"NOP", 2},    {"PHJ-OM", 2}, {"PHJ-GFUR", 2},     {"PHJ-UM", 4},
-      {"SMJ-OM", 2}, {"SMJ-UM", 2}, {"ROW-MULTISET", 2}, {"PHJ-CARRIED", 4}};
+      {"NOP", 2},         {"PHJ-OM", 2},        {"PHJ-GFUR", 2},     {"PHJ-UM", 4},
+      {"SMJ-OM", 2},      {"SMJ-UM", 2},        {"ROW-MULTISET", 2}, {"PHJ-CARRIED", 4},
+      {"NOP-CARRIED", 2}, {"DIRECT-CARRIED", 2}};
   EXPECT_EQ(count, expected);
 }
 
@@ -135,14 +140,19 @@ TEST(WhyIllegal, CpuHasRadixOnesweepAndNoCopies) {
 
 TEST(WhyIllegal, NumbersThatNameNothing) {
   JoinPlan plan = kPhjOm;
-  plan.match = static_cast<Match>(9);
+  plan.match = static_cast<Match>(GPUJOIN_MATCH_DIRECT_TABLE + 1);
   expect_illegal(plan, "a number that names no technique");
+  for (const int32_t number : {0, GPUJOIN_FILTER_KEY_BITS + 1}) {
+    plan = kPhjCarried;
+    plan.filter = static_cast<Filter>(number);
+    expect_illegal(plan, "a number that names no technique");
+  }
   plan = kPhjOm;
   plan.build_side = static_cast<Side>(0);
   expect_illegal(plan, "a number that names no technique");
 }
 
-TEST(WhyIllegal, CarriedPayloadsHaveOneCombinationInWhichTheyAreLegal) {
+TEST(WhyIllegal, CarriedPartitionsHaveOneCombinationInWhichTheyAreLegal) {
   EXPECT_EQ(why_illegal(kPhjCarried), std::nullopt);
   EXPECT_EQ(algorithm_name(kPhjCarried), "PHJ-CARRIED");
   JoinPlan plan = kPhjCarried;
@@ -151,23 +161,29 @@ TEST(WhyIllegal, CarriedPayloadsHaveOneCombinationInWhichTheyAreLegal) {
   plan.passes = 2;
   EXPECT_EQ(why_illegal(plan), std::nullopt);
 
+  const std::string needs =
+      "gather=carried needs a match that writes columns, which were moved all at once or lie where "
+      "they were: transform=radix_unordered and match=co_partitions, or match=global_table or "
+      "direct_table, not ";
   for (int32_t number = GPUJOIN_TRANSFORM_NONE; number <= GPUJOIN_TRANSFORM_RADIX_UNORDERED;
        ++number) {
     plan = kPhjCarried;
     plan.transform = static_cast<Transform>(number);
     if (plan.transform == Transform::kRadixUnordered) continue;
-    expect_illegal(plan, std::string("gather=carried needs columns that were moved all at once and "
-                                     "a match that writes them: transform=radix_unordered and "
-                                     "match=co_partitions, not ") +
-                             to_text(plan.transform) + " and co_partitions");
+    expect_illegal(plan, needs + to_text(plan.transform) + " and co_partitions");
   }
-  for (int32_t number = GPUJOIN_MATCH_GLOBAL_TABLE; number <= GPUJOIN_MATCH_ROW_MULTISET;
+  for (int32_t number = GPUJOIN_MATCH_GLOBAL_TABLE; number <= GPUJOIN_MATCH_DIRECT_TABLE;
        ++number) {
     plan = kPhjCarried;
     plan.match = static_cast<Match>(number);
     if (plan.match == Match::kCoPartitions) continue;
-    expect_illegal(
-        plan, std::string("match=co_partitions, not radix_unordered and ") + to_text(plan.match));
+    if (probes_table(plan.match)) {
+      expect_illegal(plan, std::string("match=") + to_text(plan.match) +
+                               " finds keys wherever they are: transform=radix_unordered would be "
+                               "wasted");
+    } else {
+      expect_illegal(plan, needs + "radix_unordered and " + to_text(plan.match));
+    }
   }
   for (int32_t number = GPUJOIN_OUTPUT_GROWN; number <= GPUJOIN_OUTPUT_ESTIMATED_GROUPS; ++number) {
     plan = kPhjCarried;
@@ -184,6 +200,103 @@ TEST(WhyIllegal, CarriedPayloadsHaveOneCombinationInWhichTheyAreLegal) {
                                      "and ") +
                              to_text(plan.skew));
   }
+}
+
+TEST(WhyIllegal, TablesThatWriteColumnsMoveNothingAndHaveNoPartitions) {
+  for (const auto& [legal, name] :
+       {std::pair{kNopCarried, "NOP-CARRIED"}, std::pair{kDirectCarried, "DIRECT-CARRIED"}}) {
+    EXPECT_EQ(why_illegal(legal), std::nullopt);
+    EXPECT_EQ(algorithm_name(legal), name);
+    JoinPlan plan = legal;
+    plan.build_side = Side::kRight;
+    plan.transfer = Transfer::kOverlappedCopies;
+    EXPECT_EQ(why_illegal(plan), std::nullopt);
+    EXPECT_EQ(algorithm_name(plan), name);
+
+    for (int32_t number = GPUJOIN_TRANSFORM_RADIX_ONESWEEP;
+         number <= GPUJOIN_TRANSFORM_RADIX_UNORDERED; ++number) {
+      plan = legal;
+      plan.transform = static_cast<Transform>(number);
+      expect_illegal(plan, std::string("transform=") + to_text(plan.transform) +
+                               " would be wasted, name transform=none");
+    }
+    for (int32_t number = GPUJOIN_OUTPUT_GROWN; number <= GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
+         ++number) {
+      plan = legal;
+      plan.output = static_cast<Output>(number);
+      if (plan.output == Output::kBlockChunks) continue;
+      expect_illegal(plan, std::string("output=block_chunks and skew=work_units, not ") +
+                               to_text(plan.output) + " and none");
+    }
+    for (int32_t number = GPUJOIN_SKEW_WORK_UNITS; number <= GPUJOIN_SKEW_CHILD_KERNELS; ++number) {
+      plan = legal;
+      plan.skew = static_cast<Skew>(number);
+      expect_illegal(plan, std::string("skew=") + to_text(plan.skew) +
+                               " spreads partitions over blocks, and match=" + to_text(plan.match) +
+                               " has none");
+    }
+    plan = legal;
+    plan.radix_bits = 8;
+    expect_illegal(plan, "radix_bits=8 needs a transform that partitions, not none");
+    plan = legal;
+    plan.page_pairs = 4096;
+    expect_illegal(plan, "gather=carried has chunks of one size: page_pairs must be 0");
+    plan = legal;
+    plan.transfer = Transfer::kProbeChunks;
+    expect_illegal(plan, "transfer=probe_chunks needs another gather");
+    const std::optional<std::string> why = why_illegal(legal, 2);
+    ASSERT_TRUE(why.has_value());
+    EXPECT_NE(why->find("compares one key column"), std::string::npos) << *why;
+  }
+}
+
+TEST(WhyIllegal, DenseKeysWriteColumnsAndNoPairs) {
+  JoinPlan plan = kDirectCarried;
+  plan.gather = Gather::kUntransformed;
+  expect_illegal(plan,
+                 "match=direct_table writes columns: it needs gather=carried, not "
+                 "untransformed");
+  plan.output = Output::kGrown;
+  expect_illegal(plan,
+                 "match=direct_table writes columns: it needs gather=carried, not "
+                 "untransformed");
+  plan.gather = Gather::kTransformed;
+  expect_illegal(plan,
+                 "match=direct_table writes columns: it needs gather=carried, not "
+                 "transformed");
+  plan = kDirectCarried;
+  plan.device = Device::kCpu;
+  expect_illegal(plan, "the CPU executor has transform=radix_onesweep only, not none");
+}
+
+TEST(WhyIllegal, AFilterComesBeforeRowsThatAreMovedAnywhereInTheirPartition) {
+  for (const Gather gather : {Gather::kCarried, Gather::kUntransformed}) {
+    JoinPlan plan = kPhjCarried;
+    plan.gather = gather;
+    plan.filter = Filter::kKeyBits;
+    EXPECT_EQ(why_illegal(plan), std::nullopt) << to_text(plan);
+    // What leaves rows out has no name but its own.
+    EXPECT_EQ(algorithm_name(plan), "");
+    plan.radix_bits = 9;
+    plan.passes = 1;
+    plan.transfer = Transfer::kOverlappedCopies;
+    EXPECT_EQ(why_illegal(plan), std::nullopt) << to_text(plan);
+    plan.transfer = Transfer::kProbeChunks;
+    expect_illegal(plan,
+                   "filter=key_bits looks at all keys first: transfer=probe_chunks brings "
+                   "them by and by");
+  }
+  for (JoinPlan plan : {kPhjOm, kNop, kSmjUm, kNopCarried, kDirectCarried}) {
+    plan.filter = Filter::kKeyBits;
+    expect_illegal(plan, std::string("filter=key_bits leaves out rows before "
+                                     "transform=radix_unordered moves them, and the plan has ") +
+                             to_text(plan.transform));
+  }
+  JoinPlan plan = kPhjOm;
+  plan.device = Device::kCpu;
+  EXPECT_EQ(why_illegal(plan), std::nullopt);
+  plan.filter = Filter::kKeyBits;
+  expect_illegal(plan, "filter=key_bits leaves out rows before");
 }
 
 TEST(WhyIllegal, CarriedPayloadsHaveChunksOfOneSizeAndWholeColumns) {
@@ -255,14 +368,15 @@ TEST(PassesOf, AnUnorderedTransformTakesNineBitsAtOnceAndElevenWhenNamed) {
   expect_illegal(plan, "passes=3 is out of range: 1 or 2");
 }
 
-// But for chunks of the probe side, of which carried plans write none.
+// But for chunks of the probe side, of which carried plans write none and of which a filter sees one at a time.
 TEST(WhyIllegal, TransfersAreLegalInEveryCudaPlan) {
   for (JoinPlan plan : legal_plans(Device::kCuda)) {
     for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {
       plan.transfer = static_cast<Transfer>(transfer);
       const bool chunks = plan.transfer == Transfer::kProbeChunks;
-      const bool refused = chunks && plan.gather == Gather::kCarried;
+      const bool refused =
+          chunks && (plan.gather == Gather::kCarried || plan.filter != Filter::kNone);
       EXPECT_EQ(why_illegal(plan).has_value(), refused) << to_text(plan);
     }
   }
@@ -286,6 +400,12 @@ TEST(ToText, NamesEachTechnique) {
   EXPECT_EQ(to_text(plan),
             "cuda build=left transform=radix_unordered(15,2) skew=work_units match=co_partitions "
             "output=block_chunks gather=carried");
+  plan.filter = Filter::kKeyBits;
+  EXPECT_EQ(to_text(plan),
+            "cuda build=left filter=key_bits transform=radix_unordered(15,2) skew=work_units "
+            "match=co_partitions output=block_chunks gather=carried");
+  EXPECT_EQ(to_text(kDirectCarried),
+            "cuda build=left transform=none match=direct_table output=block_chunks gather=carried");
 }
 
 TEST(ToText, TellsAllLegalPlansApartAndFitsTheStatistics) {

@@ -1,7 +1,9 @@
 // requests.hpp: the joins that the planner's tests ask about, and the device they run on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/base/device_facts.hpp"
@@ -52,6 +54,24 @@ inline SampleStatistics sample_of(double match_ratio, int32_t varying_key_bits =
   sample.counted = true;
   sample.match_ratio = match_ratio;
   sample.varying_key_bits = varying_key_bits;
+  return sample;
+}
+
+// The same with keys that lie side by side from 0 on: so many places of either side.
+inline SampleStatistics dense_sample(int64_t build_places, int64_t probe_places,
+                                     double match_ratio = 1) {
+  SampleStatistics sample = sample_of(match_ratio);
+  sample.build_range = {0, build_places - 1, true};
+  sample.probe_range = {0, probe_places - 1, false};
+  sample.build_within =
+      std::min(1.0, static_cast<double>(probe_places) / static_cast<double>(build_places));
+  return sample;
+}
+
+// And with keys from all over the numbers of 4 bytes.
+inline SampleStatistics sparse_sample(double match_ratio) {
+  SampleStatistics sample = sample_of(match_ratio, 32);
+  sample.build_range = sample.probe_range = {INT32_MIN, INT32_MAX, true};
   return sample;
 }
 

@@ -122,6 +122,29 @@ TEST(Traffic, AProbeMovesASectorAndEachFurtherPairAnother) {
   EXPECT_EQ(global_table_probe(kProbe, 8, kProbe).random, kProbe * 64);
 }
 
+TEST(Traffic, DenseKeysAreReadForTheirRangeAndThenPlaced) {
+  EXPECT_EQ(most_direct_places(0), 1024U);
+  EXPECT_EQ(most_direct_places(kBuild), 4 * kBuild + 1024);
+  // A key twice and a column once; a bit there and back and a sector of the column.
+  EXPECT_EQ(direct_table_build(kBuild, 4, 1, 4, kBuild),
+            (Traffic{kBuild * 12 + kBuild / 8, kBuild * 96}));
+  // Two columns side by side are one access.
+  EXPECT_EQ(direct_table_build(kBuild, 4, 1, 8, kBuild).random,
+            direct_table_build(kBuild, 4, 1, 4, kBuild).random);
+}
+
+TEST(Traffic, ProbeRowsThatWriteColumnsReadNoPairs) {
+  EXPECT_EQ(table_columns(kProbe, 8, 0, kProbe, 12, kProbe),
+            (Traffic{kProbe * (8 + 12), kProbe * 32}));
+  EXPECT_EQ(table_columns(kProbe, 8, kProbe, 0, 12, 0), (Traffic{kProbe * 8, kProbe * 32}));
+}
+
+TEST(Traffic, AFilterReadsKeysTwiceAndWritesWhatItKeeps) {
+  EXPECT_EQ(filter_rows(kProbe, 4, 0, 0, 8), (Traffic{kProbe * 8, 0}));
+  EXPECT_EQ(filter_rows(kProbe, 4, kProbe, 1000, 8),
+            (Traffic{kProbe * 8 + 1000 * (4 + 4 + 16), kProbe * 32}));
+}
+
 TEST(Traffic, RowIdsAreReadOnlyWherePairsAreNotPositions) {
   EXPECT_EQ(co_partitions(kBuild, kProbe, 4, false, kProbe).bytes(),
             (kBuild + kProbe) * 4 + kProbe * 8);
