@@ -21,7 +21,7 @@
 #include "kernels/match/global_table.cuh"
 #include "kernels/match/small_table.hpp"
 #include "kernels/match/table_columns.cuh"
-#include "kernels/transform/key_range.hpp"
+#include "kernels/transform/key_range.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -58,29 +58,15 @@ __device__ __forceinline__ void each_build_key(const SmallTableJoin<Key>& join, 
 template <typename Key>
 __device__ __forceinline__ void note_range(const SmallTableJoin<Key>& join, uint32_t first,
                                            uint32_t stride) {
-  Key any = 0;
-  Key none = 0;
-  Key high = 0;
-  Key inverted_low = 0;
-  each_build_key(join, first, stride, [&](uint32_t, Key build_key) {
-    Key const key = turn_sign(build_key);
-    any |= key;
-    none |= static_cast<Key>(~key);
-    high = max(high, key);
-    inverted_low = max(inverted_low, static_cast<Key>(~key));
-  });
-#pragma unroll
-  for (int lane = 16; lane > 0; lane /= 2) {
-    any |= __shfl_xor_sync(0xffffffffU, any, lane);
-    none |= __shfl_xor_sync(0xffffffffU, none, lane);
-    high = max(high, __shfl_xor_sync(0xffffffffU, high, lane));
-    inverted_low = max(inverted_low, __shfl_xor_sync(0xffffffffU, inverted_low, lane));
-  }
-  if (threadIdx.x % 32 != 0) return;
-  atomicOr(&join.state->any, static_cast<unsigned long long>(any));
-  atomicOr(&join.state->none, static_cast<unsigned long long>(none));
-  atomicMax(&join.state->high, static_cast<unsigned long long>(high));
-  atomicMax(&join.state->inverted_low, static_cast<unsigned long long>(inverted_low));
+  TurnedRange<Key> range;
+  each_build_key(join, first, stride, [&](uint32_t, Key key) { range.add_key(key); });
+  add_block<kSmallTableThreads>(range);
+  if (threadIdx.x != 0) return;
+  atomicOr(&join.state->any, static_cast<unsigned long long>(range.any));
+  atomicOr(&join.state->none, static_cast<unsigned long long>(static_cast<Key>(~range.all)));
+  atomicMax(&join.state->high, static_cast<unsigned long long>(range.high));
+  atomicMax(&join.state->inverted_low,
+            static_cast<unsigned long long>(static_cast<Key>(~range.low)));
 }
 
 template <typename KeyType>

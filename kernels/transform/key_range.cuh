@@ -16,38 +16,71 @@
 namespace gpujoin::kernels {
 
 template <typename Key>
-__global__ void __launch_bounds__(kStreamThreads)
-    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRange* __restrict__ range) {
+struct TurnedRange {
   Key any = 0;
   Key all = static_cast<Key>(~Key{0});
   Key low = static_cast<Key>(~Key{0});
   Key high = 0;
+
+  __device__ void add(const TurnedRange& other) {
+    any |= other.any;
+    all &= other.all;
+    low = min(low, other.low);
+    high = max(high, other.high);
+  }
+  __device__ void add_key(Key key) {
+    Key const turned = turn_sign(key);
+    add({turned, turned, turned, turned});
+  }
+  // All lanes of a warp.
+  __device__ void add_lanes() {
+#pragma unroll
+    for (int lane = 16; lane > 0; lane /= 2) {
+      add({__shfl_xor_sync(0xffffffffU, any, lane), __shfl_xor_sync(0xffffffffU, all, lane),
+           __shfl_xor_sync(0xffffffffU, low, lane), __shfl_xor_sync(0xffffffffU, high, lane)});
+    }
+  }
+};
+
+// All threads; thread 0 has that of the block. One address takes 0.6e9 atomics a second: with one a warp instead of one a block, an H200
+// spends 17 us on them for 10^6 keys.
+template <int kThreads, typename Key>
+__device__ __forceinline__ void add_block(TurnedRange<Key>& range) {
+  constexpr int kWarps = kThreads / 32;
+  __shared__ TurnedRange<Key> warps[kWarps];
+  range.add_lanes();
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = range;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  range = {};
+  if (threadIdx.x < kWarps) range = warps[threadIdx.x];
+  range.add_lanes();
+}
+
+template <typename Key>
+__global__ void __launch_bounds__(kStreamThreads)
+    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRange* __restrict__ range) {
+  TurnedRange<Key> found;
   uint64_t const stride = uint64_t{gridDim.x} * kStreamTile;
   for (uint64_t tile = uint64_t{blockIdx.x} * kStreamTile; tile < rows; tile += stride) {
+    Key read[kStreamItems];
 #pragma unroll
     for (int item = 0; item < kStreamItems; ++item) {
       uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-      if (row >= rows) continue;
-      Key const turned = turn_sign(keys[row]);
-      any |= turned;
-      all &= turned;
-      low = min(low, turned);
-      high = max(high, turned);
+      if (row < rows) read[item] = __ldcs(&keys[row]);
+    }
+#pragma unroll
+    for (int item = 0; item < kStreamItems; ++item) {
+      uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+      if (row < rows) found.add_key(read[item]);
     }
   }
-  constexpr unsigned kAllLanes = 0xffffffffU;
-#pragma unroll
-  for (int lane = 16; lane > 0; lane /= 2) {
-    any |= __shfl_xor_sync(kAllLanes, any, lane);
-    all &= __shfl_xor_sync(kAllLanes, all, lane);
-    low = min(low, __shfl_xor_sync(kAllLanes, low, lane));
-    high = max(high, __shfl_xor_sync(kAllLanes, high, lane));
-  }
-  if (threadIdx.x % 32 != 0) return;
-  atomicOr(&range->any, static_cast<unsigned long long>(any));
-  atomicAnd(&range->all, static_cast<unsigned long long>(all));
-  atomicMin(&range->low, static_cast<unsigned long long>(low));
-  atomicMax(&range->high, static_cast<unsigned long long>(high));
+  add_block<kStreamThreads>(found);
+  if (threadIdx.x != 0) return;
+  atomicOr(&range->any, static_cast<unsigned long long>(found.any));
+  atomicAnd(&range->all, static_cast<unsigned long long>(found.all));
+  atomicMin(&range->low, static_cast<unsigned long long>(found.low));
+  atomicMax(&range->high, static_cast<unsigned long long>(found.high));
 }
 
 }  // namespace gpujoin::kernels

@@ -77,7 +77,7 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     const double rate = per_second(1, read_seconds(1, places / 8, facts));
     const int64_t in_range = part_of(build.rows, sample.build_within);
     const int64_t kept = std::min(in_range, keys_of_probe_rows(sample, probe.rows));
-    filtered.cost = side_cost(probe, probe.rows, probe.rows, rate, facts);
+    filtered.cost = side_cost(probe, probe.rows, probe.rows, rate / missed_share(sample), facts);
     filtered.cost += side_cost(build, in_range, kept, rate, facts);
     // Each probe row meets the build rows that it met before: all of those that are left.
     build.rows = kept;

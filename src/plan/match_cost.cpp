@@ -98,10 +98,9 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
                                                rounded(reads), of_build + of_probe, shape.pairs);
   // Rows are written in chunks, whose holes are squeezed out; few rows in one launch.
   const int32_t launches = shape.build_rows + shape.probe_rows <= kSmallTableRows ? 1 : 8;
-  return {
-      moved,
-      stream_seconds(moved, facts) + overlapped * read_seconds(lookups + reads, table_bytes, facts),
-      launches};
+  const double seconds =
+      overlapped * read_seconds(lookups + reads, table_bytes, facts) * missed_share(shape.sample);
+  return {moved, stream_seconds(moved, facts) + seconds, launches};
 }
 
 Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
