@@ -158,7 +158,7 @@ Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
     cost.seconds = (cost.seconds + hashed_columns(plan, shape, facts).seconds) / 2;
   }
   // Their range is looked at in vain.
-  if (places == 0 && plan.match == Match::kDirectTable) cost.launches += 3;
+  if (places == 0 && plan.match == Match::kDirectTable && shape.sample.sampled) cost.launches += 3;
   if (has_duplicates(shape)) {
     cost += build_table(shape, facts);
     cost += probe_table(shape, facts);
