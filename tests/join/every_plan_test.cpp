@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <set>
+#include <tuple>
 
 #include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
@@ -22,6 +23,12 @@ struct Case {
 RelationShape shape(size_t rows, uint64_t distinct, int32_t key_width = 4, uint64_t stride = 1,
                     double null_keys = 0, double null_payloads = 0, int64_t bit_offset = 0) {
   return {rows, key_width, distinct, stride, null_keys, null_payloads, bit_offset};
+}
+
+// Every key once, of so many values from 0 on in steps: what a table whose probe rows write columns wants of its build side.
+RelationShape unique_shape(RelationShape relation) {
+  relation.unique_keys = true;
+  return relation;
 }
 
 // Sizes at the edges of a warp, of the tiles (1024, 2048) and of a table (4096 rows), and beyond them.
@@ -53,6 +60,13 @@ const std::vector<Case>& cases() {
        shape(7000, 3000, 8, uint64_t{1} << 44)},
       {"wide_nulls", shape(2500, 900, 8, 7, 0.3, 0.2, 1), shape(2500, 900, 8, 7, 0.3, 0.2, 9)},
       {"many_partitions", shape(20000, 15000), shape(20000, 15000), 12},
+      // Each side dense and unique once, built on or not; the other repeats, or is unique too; the ranges lie one in the other.
+      {"dense_small", unique_shape(shape(40, 40, 4, 1, 0.1, 0.2, 5)), shape(40, 55, 4, 1, 0.1)},
+      {"dense_left", unique_shape(shape(5000, 5000)), shape(9000, 7000)},
+      {"dense_right_nulls", shape(9000, 4000, 8, 8, 0.1, 0.2, 3),
+       unique_shape(shape(5000, 9000, 8, 8, 0.2, 0.3, 9))},
+      {"unique_few_matches", unique_shape(shape(4000, 4000, 4, 16)),
+       unique_shape(shape(6000, 60000, 4, 4)), 3},
   };
   return all;
 }
@@ -187,12 +201,12 @@ std::vector<plan::JoinPlan> plans_on(plan::Device device) {
   return plans;
 }
 
-// Every way to the device, with every transform and match once.
+// Every way to the device, with every filter, transform and match once.
 std::vector<plan::JoinPlan> plans_from_host_memory() {
-  std::set<std::pair<plan::Transform, plan::Match>> seen;
+  std::set<std::tuple<plan::Filter, plan::Transform, plan::Match>> seen;
   std::vector<plan::JoinPlan> plans;
   for (plan::JoinPlan plan : plan::legal_plans(plan::Device::kCuda)) {
-    bool const is_first = seen.insert({plan.transform, plan.match}).second;
+    bool const is_first = seen.insert({plan.filter, plan.transform, plan.match}).second;
     if (!is_first && plan::algorithm_name(plan).empty()) continue;
     for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {

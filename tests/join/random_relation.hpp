@@ -1,9 +1,11 @@
 // random_relation.hpp: small relations with every key width, payload width, NULLs and duplicates, on the host or on the device.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -38,7 +40,8 @@ struct RelationShape {
   uint64_t key_stride = 1;     // ... which are multiples of this
   double null_keys = 0;        // share
   double null_payloads = 0;
-  int64_t bit_offset = 0;  // of the validity bits, as in a sliced Arrow array
+  int64_t bit_offset = 0;    // of the validity bits, as in a sliced Arrow array
+  bool unique_keys = false;  // each value at most once; there are as many values as rows, or more
 };
 
 inline void set_validity(HostColumn* column, size_t rows, double nulls, int64_t bit_offset,
@@ -73,8 +76,15 @@ inline HostRelation random_relation(const RelationShape& shape, uint64_t seed) {
   key.type = shape.key_width == 4 ? GPUJOIN_TYPE_INT32 : GPUJOIN_TYPE_INT64;
   key.width = shape.key_width;
   key.data.resize(shape.rows * static_cast<size_t>(shape.key_width));
+  std::vector<uint64_t> values;
+  if (shape.unique_keys) {
+    values.resize(shape.distinct_keys);
+    std::iota(values.begin(), values.end(), uint64_t{0});
+    std::shuffle(values.begin(), values.end(), random);
+  }
   for (size_t row = 0; row < shape.rows; ++row) {
-    uint64_t const value = (random() % shape.distinct_keys) * shape.key_stride;
+    uint64_t const drawn = shape.unique_keys ? values[row] : random() % shape.distinct_keys;
+    uint64_t const value = drawn * shape.key_stride;
     std::memcpy(&key.data[row * static_cast<size_t>(key.width)], &value,
                 static_cast<size_t>(key.width));
   }

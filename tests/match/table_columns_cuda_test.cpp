@@ -1,0 +1,657 @@
+// table_columns_cuda_test.cpp: tables whose probe rows write the output columns: dense keys as addresses, hashed keys, few rows in one
+// launch.
+#include "src/match/table_columns.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/tuning.hpp"
+#include "src/base/traffic.hpp"
+#include "tests/gpu_fixture.hpp"
+#include "tests/join/joins.hpp"
+#include "tests/join/reference_join.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using TableColumns = GpuTest;
+using kernels::CarriedFrom;
+using match::CarriedOutput;
+using match::TableRows;
+using plan::Match;
+
+constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kSmall = kernels::kSmallTableRows;
+
+// Keys first, first + stride, ... in the arithmetic of their width, so that an odd stride scatters them all over it.
+struct KeySeries {
+  std::string name;
+  uint64_t first = 0;
+  uint64_t stride = 1;
+  uint64_t places = 1;  // of which the build side has the first, the last, and others
+};
+
+struct Sizes {
+  uint32_t build;
+  uint32_t probe;
+};
+
+// Both sides' keys, and which build row each probe row must find: known from how they were made.
+struct KeyPair {
+  int32_t width = 4;
+  std::vector<uint64_t> build;
+  std::vector<uint64_t> probe;
+  std::vector<uint32_t> build_row;  // of each probe row, or kNone
+  uint64_t matches = 0;
+
+  KeyPair(const KeySeries& series, const Sizes& sizes, int32_t key_width, double match,
+          uint64_t seed)
+      : width(key_width) {
+    std::mt19937_64 random(seed);
+    uint64_t const most = width == 4 ? UINT32_MAX : UINT64_MAX;
+    auto const key_of = [&](uint64_t place) {
+      return (series.first + place * series.stride) & most;
+    };
+    std::vector<uint32_t> order(series.places);
+    std::iota(order.begin(), order.end(), 0U);
+    if (order.size() > 2) std::shuffle(order.begin() + 1, order.end() - 1, random);
+    if (order.size() > 1) std::swap(order[1], order.back());
+    order.resize(sizes.build);
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<uint32_t> row_of(series.places, kNone);
+    for (uint32_t row = 0; row < sizes.build; ++row) {
+      row_of[order[row]] = row;
+      build.push_back(key_of(order[row]));
+    }
+    std::bernoulli_distribution is_match(match);
+    for (uint32_t row = 0; row < sizes.probe; ++row) {
+      uint64_t const draw = random();
+      if (is_match(random)) {
+        uint32_t const found = static_cast<uint32_t>(draw % sizes.build);
+        add_probe(build[found], found);
+        continue;
+      }
+      uint64_t const place = draw % series.places;
+      switch (row % 4) {
+        case 0:  // above
+          add_probe(key_of(series.places + draw % 5000), kNone);
+          break;
+        case 1:  // below
+          add_probe(key_of(0 - 1 - draw % 5000), kNone);
+          break;
+        case 2:  // between two steps
+          if (series.stride % 2 == 0) {
+            add_probe((key_of(place) + 1 + draw % (series.stride - 1)) & most, kNone);
+            break;
+          }
+          [[fallthrough]];
+        default:  // where nobody is
+          add_probe(key_of(row_of[place] == kNone ? place : series.places + draw % 5000), kNone);
+      }
+    }
+  }
+
+  void add_probe(uint64_t key, uint32_t found) {
+    probe.push_back(key);
+    build_row.push_back(found);
+    matches += found != kNone ? 1 : 0;
+  }
+};
+
+struct Columns {
+  std::vector<int32_t> build;
+  std::vector<int32_t> probe;
+  bool build_numbers = true;
+  bool gives_numbers = false;  // as a column, as of rows of which some were left out
+};
+
+// random_column draws each byte for itself, which takes long for millions of rows.
+HostColumn filled_column(size_t rows, int32_t width, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  HostColumn column;
+  column.width = width;
+  column.data.resize(rows * static_cast<size_t>(width));
+  for (size_t byte = 0; byte < column.data.size(); byte += sizeof(uint64_t)) {
+    uint64_t const value = random();
+    std::memcpy(&column.data[byte], &value, std::min(sizeof(value), column.data.size() - byte));
+  }
+  return column;
+}
+
+// A side on the device, and the columns of it that are to be put out.
+class Side {
+ public:
+  Side(base::Context& context, CarriedFrom from, const std::vector<uint64_t>& keys,
+       int32_t key_width, const std::vector<int32_t>& widths, bool gives_numbers)
+      : context_(context),
+        from_(from),
+        rows_(static_cast<uint32_t>(keys.size())),
+        keys_(place(context, key_column(keys, key_width))),
+        targets_(widths.size() + 1) {
+    if (gives_numbers) {
+      std::vector<uint32_t> numbers(keys.size());
+      for (uint32_t row = 0; row < rows_; ++row) numbers[row] = number_of(row);
+      numbers_ = upload(context, numbers);
+    }
+    gives_numbers_ = gives_numbers;
+    for (int32_t const width : widths) {
+      payloads_.push_back(filled_column(keys.size(), width, 7 * payloads_.size() + keys.size()));
+      device_payloads_.push_back(place(context, payloads_.back()));
+    }
+  }
+
+  match::TableSide side() const { return {keys_.data, rows_}; }
+
+  void add_outputs(bool numbers, std::vector<CarriedOutput>* outputs) {
+    for (size_t i = 0; i < payloads_.size(); ++i) {
+      outputs->push_back({device_payloads_[i].data, payloads_[i].width, from_, &targets_[i]});
+    }
+    if (numbers) outputs->push_back({numbers_.data(), 4, from_, &targets_.back()});
+  }
+
+  std::vector<uint32_t> rows_written(size_t count) const {
+    std::vector<uint32_t> rows = download<uint32_t>(context_, targets_.back().get(), count);
+    if (gives_numbers_) {
+      for (uint32_t& row : rows) row = (row - 11) / 3;
+    }
+    return rows;
+  }
+
+  void expect_payloads(const std::vector<uint32_t>& rows) const {
+    for (size_t i = 0; i < payloads_.size(); ++i) {
+      std::vector<unsigned char> const expected = bytes_of_rows(payloads_[i], rows);
+      EXPECT_TRUE(download<unsigned char>(context_, targets_[i].get(), expected.size()) == expected)
+          << "column " << i << " of width " << payloads_[i].width
+          << (from_ == CarriedFrom::kBuild ? " of the build side" : " of the probe side");
+    }
+  }
+
+  bool nothing_written() const {
+    return std::all_of(targets_.begin(), targets_.end(),
+                       [](const columns::Storage& target) { return target == nullptr; });
+  }
+
+ private:
+  static uint32_t number_of(uint32_t row) { return 3 * row + 11; }
+
+  base::Context& context_;
+  CarriedFrom from_;
+  uint32_t rows_;
+  columns::DeviceColumn keys_;
+  base::Buffer numbers_;
+  bool gives_numbers_ = false;
+  std::vector<HostColumn> payloads_;
+  std::vector<columns::DeviceColumn> device_payloads_;
+  std::vector<columns::Storage> targets_;  // the last of row numbers
+};
+
+plan::JoinPlan plan_of(Match match, uint64_t expected_rows) {
+  plan::JoinPlan plan;
+  plan.device = plan::Device::kCuda;
+  plan.match = match;
+  plan.output = plan::Output::kBlockChunks;
+  plan.gather = plan::Gather::kCarried;
+  plan.expected_rows = static_cast<int64_t>(expected_rows);
+  return plan;
+}
+
+// Joins. Each probe row with a match must come once, with the columns of its build row beside it.
+std::optional<TableRows> expect_rows(base::Context& context, Match match, const KeyPair& keys,
+                                     const Columns& columns = {},
+                                     std::optional<uint64_t> expected_rows = std::nullopt) {
+  Side build(context, CarriedFrom::kBuild, keys.build, keys.width, columns.build,
+             columns.gives_numbers);
+  Side probe(context, CarriedFrom::kProbe, keys.probe, keys.width, columns.probe,
+             columns.gives_numbers);
+  std::vector<CarriedOutput> outputs;
+  columns::Storage key;
+  build.add_outputs(columns.build_numbers, &outputs);
+  outputs.push_back({nullptr, keys.width, CarriedFrom::kKey, &key});
+  probe.add_outputs(true, &outputs);
+  std::optional<TableRows> const written =
+      match::table_columns(context, plan_of(match, expected_rows.value_or(keys.matches)),
+                           keys.width, build.side(), probe.side(), outputs);
+  if (!written) {
+    EXPECT_TRUE(build.nothing_written() && probe.nothing_written() && key == nullptr);
+    return written;
+  }
+  EXPECT_EQ(written->rows, keys.matches);
+  if (written->rows != keys.matches || keys.matches == 0) return written;
+
+  std::vector<uint32_t> const probe_rows = probe.rows_written(keys.matches);
+  std::vector<uint32_t> build_rows(keys.matches);
+  std::vector<bool> is_seen(keys.probe.size());
+  size_t wrong = 0;
+  for (size_t i = 0; i < probe_rows.size(); ++i) {
+    uint32_t const row = probe_rows[i];
+    bool const is_right = row < keys.probe.size() && keys.build_row[row] != kNone && !is_seen[row];
+    wrong += is_right ? 0 : 1;
+    if (!is_right) continue;
+    is_seen[row] = true;
+    build_rows[i] = keys.build_row[row];
+  }
+  EXPECT_EQ(wrong, 0U) << "the right number of rows, not the right ones";
+  if (wrong != 0) return written;
+  if (columns.build_numbers) {
+    EXPECT_TRUE(build.rows_written(keys.matches) == build_rows);
+  }
+  build.expect_payloads(build_rows);
+  probe.expect_payloads(probe_rows);
+  std::vector<unsigned char> const key_bytes =
+      bytes_of_rows(key_column(keys.probe, keys.width), probe_rows);
+  EXPECT_TRUE(download<unsigned char>(context, key.get(), key_bytes.size()) == key_bytes);
+  return written;
+}
+
+// Places of dense keys at most, as the join of so many rows has room for.
+uint64_t most_places(const Sizes& sizes) {
+  uint64_t const most = base::traffic::most_direct_places(sizes.build);
+  if (uint64_t{sizes.build} + sizes.probe > kSmall) return most;
+  return std::min(most, 2 * base::traffic::global_table_slots(sizes.build));
+}
+
+void expect_table(const std::optional<TableRows>& written, Match expected) {
+  ASSERT_TRUE(written.has_value()) << "build keys are unique";
+  EXPECT_EQ(written->table, expected) << plan::to_text(written->table);
+}
+
+std::string trace_of(const KeySeries& series, const Sizes& sizes, int32_t key_width) {
+  return series.name + ", " + std::to_string(sizes.build) + " x " + std::to_string(sizes.probe) +
+         " rows, keys of " + std::to_string(key_width) + " bytes";
+}
+
+// One block, all blocks at once, and a launch for each step.
+const std::vector<Sizes>& paths() {
+  static const std::vector<Sizes> all = {{700, 3000}, {20000, 50000}, {30000, kSmall}};
+  return all;
+}
+
+std::vector<KeySeries> dense_series(uint64_t rows, int32_t key_width) {
+  uint64_t const sign = uint64_t{1} << (8 * key_width - 1);
+  std::vector<KeySeries> series = {
+      {"full", 0, 1, rows},
+      {"with gaps", 7, 1, 2 * rows},
+      {"every eighth from an odd one on", 12345, 8, 3 * rows},
+      {"below zero", 0 - 4 * rows, 1, 2 * rows},
+      {"across zero", 0 - rows, 1, 2 * rows},
+      {"across zero in steps of 4", 0 - 4 * rows + 2, 4, 2 * rows},
+      {"from the lowest key on", sign, 1, rows + rows / 2},
+      {"up to the highest key", sign - 2 * rows, 1, 2 * rows},
+  };
+  if (key_width == 8) {
+    series.push_back({"beyond 2^32", 0x123456789abcd, 1, rows + 1});
+    series.push_back({"across 2^32", (uint64_t{1} << 32) - rows, 1, 2 * rows});
+    series.push_back({"steps beyond 2^32", 0x5000000007, uint64_t{1} << 34, 2 * rows});
+    series.push_back({"far below zero", 0 - (uint64_t{1} << 50), 16, rows});
+  }
+  return series;
+}
+
+TEST_F(TableColumns, OfDenseKeysAreFoundByTheirPlace) {
+  for (Sizes const& sizes : paths()) {
+    for (int32_t const key_width : {4, 8}) {
+      for (KeySeries const& series : dense_series(sizes.build, key_width)) {
+        SCOPED_TRACE(trace_of(series, sizes, key_width));
+        KeyPair const keys(series, sizes, key_width, 0.5, 1);
+        expect_table(expect_rows(context(), Match::kDirectTable, keys, {{4}, {4}}),
+                     Match::kDirectTable);
+        expect_table(expect_rows(context(), Match::kGlobalTable, keys, {{4}, {4}}),
+                     Match::kGlobalTable);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(TableColumns, OfKeysTooFarApartAreHashed) {
+  for (Sizes const& sizes : paths()) {
+    uint64_t const most = most_places(sizes);
+    for (int32_t const key_width : {4, 8}) {
+      uint64_t const scatter = key_width == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15;
+      for (KeySeries const& series : {KeySeries{"one place too many", 3, 1, most + 1},
+                                      KeySeries{"scattered", 5, scatter, 2 * most}}) {
+        SCOPED_TRACE(trace_of(series, sizes, key_width));
+        KeyPair const keys(series, sizes, key_width, 0.5, 2);
+        for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+          expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), Match::kGlobalTable);
+        }
+        if (HasFailure()) return;
+      }
+      KeySeries const last{"as many places as there may be", 3, 1, most};
+      SCOPED_TRACE(trace_of(last, sizes, key_width));
+      expect_table(
+          expect_rows(context(), Match::kDirectTable, KeyPair(last, sizes, key_width, 0.5, 3)),
+          Match::kDirectTable);
+    }
+  }
+}
+
+TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
+  for (Sizes const& sizes : paths()) {
+    for (int32_t const key_width : {4, 8}) {
+      for (KeySeries const& series :
+           {KeySeries{"dense", 100, 1, 2 * uint64_t{sizes.build}},
+            KeySeries{"scattered", 100, 0x9e3779b1, 2 * uint64_t{sizes.build}}}) {
+        for (double const match_ratio : {0.0, 0.5}) {
+          SCOPED_TRACE(trace_of(series, sizes, key_width));
+          KeyPair keys(series, sizes, key_width, match_ratio, 4);
+          // One key twice, far from each other.
+          keys.build.back() = keys.build.front();
+          for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+            EXPECT_FALSE(expect_rows(context(), match, keys, {{4}, {8}}).has_value());
+          }
+          std::fill(keys.build.begin(), keys.build.end(), keys.build.front());
+          for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+            EXPECT_FALSE(expect_rows(context(), match, keys, {{4}, {8}}).has_value());
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Values of 4 and 8 bytes of the build side lie side by side, where all fit 16 bytes; others apart.
+TEST_F(TableColumns, HaveEveryWidth) {
+  std::vector<Columns> const selections = {{{}, {}},
+                                           {{4}, {4}},
+                                           {{4, 4}, {4}},
+                                           {{4, 4, 4}, {}},
+                                           {{4, 4, 4, 4}, {4, 4}},
+                                           {{4, 4, 4, 4, 4}, {4}},
+                                           {{8}, {8}},
+                                           {{8, 8}, {}},
+                                           {{8, 4}, {4}},
+                                           {{4, 8}, {8}},
+                                           {{1}, {2}},
+                                           {{}, {1}},
+                                           {{16}, {16, 16}},
+                                           {{4, 16}, {}},
+                                           {{1, 2, 4, 8, 16}, {16, 8, 4, 2, 1}}};
+  for (Sizes const& sizes : paths()) {
+    for (int32_t const key_width : {4, 8}) {
+      KeySeries const series{"with gaps", 50, 2, 2 * uint64_t{sizes.build}};
+      KeyPair const keys(series, sizes, key_width, 0.6, 5);
+      for (Columns columns : selections) {
+        for (bool const numbers : {false, true}) {
+          columns.build_numbers = numbers;
+          SCOPED_TRACE(trace_of(series, sizes, key_width) + ", " +
+                       std::to_string(columns.build.size()) + " and " +
+                       std::to_string(columns.probe.size()) + " payloads" +
+                       (numbers ? " and the build row" : ""));
+          expect_table(expect_rows(context(), Match::kDirectTable, keys, columns),
+                       Match::kDirectTable);
+          if (key_width == 4 || numbers) {
+            expect_table(expect_rows(context(), Match::kGlobalTable, keys, columns),
+                         Match::kGlobalTable);
+          }
+          if (HasFailure()) return;
+        }
+      }
+      // Row numbers that are not the rows' places.
+      for (Columns columns : {Columns{{}, {}}, Columns{{4}, {8}}}) {
+        columns.gives_numbers = true;
+        for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+          expect_table(expect_rows(context(), match, keys, columns), match);
+        }
+      }
+    }
+  }
+}
+
+// At the edges of a warp's batch, of one block, and of what one launch does.
+TEST_F(TableColumns, OfAnyNumberOfRows) {
+  constexpr uint32_t kBlock = kernels::kSmallTableBlockRows;
+  std::vector<Sizes> sizes = {{1, 1},
+                              {1, kSmall - 2},
+                              {1, kSmall - 1},
+                              {1, kSmall},
+                              {1, kSmall + 1},
+                              {1000, kBlock - 1},
+                              {1000, kBlock},
+                              {1000, kBlock + 1},
+                              {kBlock - 1, 300},
+                              {kBlock, 300},
+                              {kBlock + 1, 300},
+                              {kSmall / 2, kSmall / 2 - 1},
+                              {kSmall / 2, kSmall / 2},
+                              {kSmall / 2, kSmall / 2 + 1},
+                              {kSmall, 1},
+                              {kSmall - 1, 1}};
+  for (uint32_t const rows : {31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 2047, 2049}) {
+    sizes.push_back({1, rows});
+    sizes.push_back({rows, rows});
+  }
+  // Batches of the launch for each step.
+  for (uint32_t const rows : {64, 65, 128, 129, 1025}) sizes.push_back({kSmall, rows});
+  for (Sizes const& size : sizes) {
+    KeySeries const series{"full", 9, 1, size.build};
+    for (int32_t const key_width : {4, 8}) {
+      SCOPED_TRACE(trace_of(series, size, key_width));
+      KeyPair const keys(series, size, key_width, 0.8, size.probe);
+      // Batches of words are of 128 rows, of other widths 64.
+      for (Columns const& columns : {Columns{{4}, {4}}, Columns{{2}, {8}}}) {
+        expect_table(expect_rows(context(), Match::kDirectTable, keys, columns),
+                     Match::kDirectTable);
+        expect_table(expect_rows(context(), Match::kGlobalTable, keys, columns),
+                     Match::kGlobalTable);
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(TableColumns, OfAnEmptySideAreNone) {
+  for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+    KeyPair keys({"full", 0, 1, 5}, {5, 5}, 4, 1, 1);
+    keys.probe.clear();
+    keys.build_row.clear();
+    keys.matches = 0;
+    expect_table(expect_rows(context(), match, keys, {{4}, {4}}), match);
+    keys.build.clear();
+    keys.probe = {1, 2, 3};
+    keys.build_row.assign(3, kNone);
+    expect_table(expect_rows(context(), match, keys, {{4}, {4}}), match);
+  }
+}
+
+// What is found waits in a buffer of its warp for a whole batch, and the rest of it is written at the end.
+TEST_F(TableColumns, OfFewMatchesAndOfMany) {
+  Sizes const sizes{30000, 2 * kSmall + 77};
+  for (double const ratio : {0.0, 0.0001, 0.01, 0.3, 0.5, 0.99, 1.0}) {
+    for (int32_t const key_width : {4, 8}) {
+      SCOPED_TRACE(std::to_string(ratio) + " of the probe rows match");
+      KeyPair const keys({"full", 0, 2, sizes.build}, sizes, key_width, ratio, 6);
+      for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+        expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), match);
+        expect_table(expect_rows(context(), match, keys, {{8}, {1}}), match);
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(TableColumns, OfATableInSlices) {
+  constexpr uint32_t kPlaces = uint32_t{kernels::kDirectSliceBytes} / 16;  // of 16 bytes
+  struct Slices {
+    uint32_t build;
+    uint64_t places;
+    std::vector<int32_t> widths;
+  };
+  for (Slices const& slices : {Slices{kPlaces, kPlaces, {8, 8}},             // one
+                               Slices{kPlaces + 1, kPlaces + 1, {8, 8}},     // two, one place more
+                               Slices{2 * kPlaces, 2 * kPlaces, {4, 4, 4}},  // two
+                               Slices{2 * kPlaces + 5, 3 * kPlaces - 7, {16}},
+                               Slices{kPlaces, 4 * kPlaces, {8, 4}},  // four, three in four empty
+                               Slices{4 * kPlaces + 33, 4 * kPlaces + 33, {4}}}) {
+    Sizes const sizes{slices.build, 300'001};
+    for (int32_t const key_width : {4, 8}) {
+      for (double const ratio : {1.0, 0.4}) {
+        KeySeries const series{"slices", 0 - uint64_t{kPlaces}, 1, slices.places};
+        SCOPED_TRACE(trace_of(series, sizes, key_width));
+        Columns columns{slices.widths, {4}};
+        columns.build_numbers = false;
+        expect_table(expect_rows(context(), Match::kDirectTable,
+                                 KeyPair(series, sizes, key_width, ratio, 7), columns),
+                     Match::kDirectTable);
+        if (HasFailure()) return;
+      }
+    }
+  }
+  // Of one key twice, in the last slice.
+  KeyPair keys({"slices", 0, 1, 3 * kPlaces}, {2 * kPlaces, 1000}, 4, 0.5, 8);
+  auto const last = std::max_element(keys.build.begin(), keys.build.end());
+  keys.build[last == keys.build.begin() ? 1 : 0] = *last;
+  EXPECT_FALSE(expect_rows(context(), Match::kDirectTable, keys, {{16}, {4}}).has_value());
+}
+
+// More rows than blocks have spare places for, be there as many of them as may run at a time.
+TEST_F(TableColumns, AreLaunchedOnceMoreWhenMoreRowsCameThanExpected) {
+  uint32_t const blocks = static_cast<uint32_t>(context().facts.sm_count) * 2048U /
+                          static_cast<uint32_t>(kernels::kTableThreads);
+  Sizes const sizes{50000, blocks * kernels::kCarriedChunk / 4 * 5};
+  KeyPair const keys({"with gaps", 3, 1, 100000}, sizes, 4, 1, 9);
+  for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+    auto const short_of_room = expect_rows(context(), match, keys, {{4}, {}}, 1);
+    expect_table(short_of_room, match);
+    if (HasFailure()) return;
+    EXPECT_EQ(short_of_room->launches, 2);
+    auto const with_room = expect_rows(context(), match, keys, {{4}, {}});
+    expect_table(with_room, match);
+    if (HasFailure()) return;
+    EXPECT_EQ(with_room->launches, 1);
+  }
+}
+
+TEST_F(TableColumns, AreNoMoreThanALaunchHasRoomFor) {
+  KeyPair const keys({"full", 0, 1, 100}, {100, 100}, 4, 1, 1);
+  columns::DeviceColumn const column = place(context(), key_column(keys.build, 4));
+  columns::Storage target;
+  std::vector<CarriedOutput> const outputs(kernels::kCarriedColumns + 1,
+                                           {column.data, 4, CarriedFrom::kProbe, &target});
+  EXPECT_EQ(status_of([&] {
+              match::table_columns(context(), plan_of(Match::kDirectTable, 1), 4,
+                                   {column.data, 100}, {column.data, 100}, outputs);
+            }),
+            GPUJOIN_ERROR_INTERNAL);
+}
+
+// With less and less memory: done, or MEMORY_LIMIT with nothing left in use.
+TEST_F(TableColumns, EndWithMemoryLimitAndReturnEverything) {
+  int done = 0;
+  int refused = 0;
+  for (Sizes const& sizes : {Sizes{20000, 1'000'000}, Sizes{20000, kSmall}}) {
+    KeyPair const keys({"with gaps", 0, 1, 40000}, sizes, 4, 0.9, 10);
+    for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+      for (uint64_t const limit : {512U << 20, 64U << 20, 32U << 20, 16U << 20}) {
+        auto const limited = limited_context(limit);
+        uint64_t const in_use = limited->device_pool->in_use_bytes();
+        gpujoin_status const status = status_of([&] {
+          expect_rows(*limited, match, keys, {{4}, {8}});
+        });
+        EXPECT_TRUE(status == GPUJOIN_OK || status == GPUJOIN_ERROR_MEMORY_LIMIT) << status;
+        (status == GPUJOIN_OK ? done : refused) += 1;
+        EXPECT_EQ(limited->device_pool->in_use_bytes(), in_use) << limit;
+        base::finish(*limited);
+      }
+    }
+  }
+  EXPECT_GE(done, 4);
+  EXPECT_GE(refused, 4);
+}
+
+// Whole joins: what a plan of one of the tables answers, and what it says it did.
+class TablePlans : public GpuTest {
+ protected:
+  // The right side is built on: the reference keeps that one in a map. Answers the technique of the match.
+  std::string expect_join(gpujoin_algorithm algorithm, const RelationShape& probe,
+                          const RelationShape& build, bool by_pairs = false) {
+    gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+    options.algorithm = algorithm;
+    options.build_side = GPUJOIN_SIDE_RIGHT;
+    columns::JoinSpec spec;
+    spec.pairs = spec.materialize = true;
+    spec.left_columns = {1, 3, 0, 5};
+    spec.right_columns = {4, 2, 0};
+    HostRelation const left = random_relation(probe, 21);
+    HostRelation const right = random_relation(build, 22);
+    auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
+    auto const result = execute::execute(
+        execute::make_plan(of_joins, register_relation(of_joins, left, true),
+                           register_relation(of_joins, right, true), spec, options));
+    EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
+    std::string technique;
+    bool has_materialized = false;
+    for (columns::StageStatistics const& stage : result->statistics.stages) {
+      if (stage.stage == "match") technique = stage.technique;
+      has_materialized = has_materialized || stage.stage == "materialize";
+    }
+    EXPECT_EQ(has_materialized, by_pairs);
+    return technique;
+  }
+};
+
+// One block, all blocks at once, and a launch for each step.
+const std::vector<size_t>& probe_sizes() {
+  static const std::vector<size_t> all = {900, 60000, size_t{kSmall} + 9000};
+  return all;
+}
+
+// Of more rows fewer match, for the sake of the reference.
+RelationShape probe_shape(size_t rows, int32_t key_width, uint64_t stride, double nulls) {
+  return {rows, key_width, std::max<uint64_t>(2000, rows + rows / 2), stride, nulls, nulls, 3};
+}
+
+RelationShape unique_shape(uint64_t places, int32_t key_width, uint64_t stride, double nulls) {
+  RelationShape shape{1500, key_width, places, stride, nulls, nulls, 5};
+  shape.unique_keys = true;
+  return shape;
+}
+
+TEST_F(TablePlans, LeaveOutNullKeysAndFetchNullablePayloads) {
+  for (size_t const rows : probe_sizes()) {
+    for (double const nulls : {0.0, 0.2}) {
+      SCOPED_TRACE(std::to_string(rows) + " probe rows, " + std::to_string(nulls) + " NULL");
+      EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_DIRECT_CARRIED, probe_shape(rows, 4, 1, nulls),
+                            unique_shape(3000, 4, 1, nulls)),
+                "direct_table");
+      EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_DIRECT_CARRIED, probe_shape(rows, 8, 8, nulls),
+                            unique_shape(1500, 8, 8, nulls)),
+                "direct_table");
+      EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_NOP_CARRIED, probe_shape(rows, 8, 3, nulls),
+                            unique_shape(3000, 8, 3, nulls)),
+                "global_table");
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
+  for (size_t const rows : probe_sizes()) {
+    EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_DIRECT_CARRIED, probe_shape(rows, 4, 1, 0.1),
+                          unique_shape(1'000'000, 4, 1, 0.1)),
+              "global_table: the keys are too far apart for direct_table");
+  }
+}
+
+TEST_F(TablePlans, AnswerByPairsWhereKeysRepeat) {
+  for (size_t const rows : probe_sizes()) {
+    RelationShape repeated = unique_shape(1000, 4, 1, 0.1);
+    repeated.unique_keys = false;
+    for (gpujoin_algorithm const algorithm :
+         {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+      expect_join(algorithm, probe_shape(rows, 4, 1, 0.1), repeated, true);
+    }
+  }
+}
+
+TEST_F(TablePlans, OfOnlyNullKeysAreEmpty) {
+  for (gpujoin_algorithm const algorithm :
+       {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+    expect_join(algorithm, probe_shape(900, 4, 1, 0), unique_shape(3000, 4, 1, 1));
+    expect_join(algorithm, probe_shape(900, 4, 1, 1), unique_shape(3000, 4, 1, 0));
+  }
+}
+
+}  // namespace
+}  // namespace gpujoin::tests

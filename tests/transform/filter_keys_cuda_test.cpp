@@ -1,0 +1,335 @@
+// filter_keys_cuda_test.cpp: the range of keys, the places it has, and rows that cannot match left out by a bit a key.
+#include "src/transform/filter_keys.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "src/base/traffic.hpp"
+#include "src/transform/key_range.hpp"
+#include "tests/gpu_fixture.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using FilterKeys = GpuTest;
+using KeyRange = GpuTest;
+using transform::KeyPlaces;
+using transform::PreparedKeys;
+
+using Keys = std::vector<uint64_t>;
+
+uint64_t most_of(int32_t width) { return width == 4 ? UINT32_MAX : UINT64_MAX; }
+uint64_t sign_of(int32_t width) { return uint64_t{1} << (8 * width - 1); }
+
+// first, first + stride, ... in the arithmetic of the width, shuffled.
+Keys series(uint64_t first, uint64_t stride, size_t count, int32_t width) {
+  Keys keys(count);
+  for (size_t i = 0; i < count; ++i) keys[i] = (first + i * stride) & most_of(width);
+  std::shuffle(keys.begin(), keys.end(), std::mt19937_64(count));
+  return keys;
+}
+
+// The keys' range as the kernel is to find it.
+kernels::KeyRange range_of(const Keys& keys, int32_t width) {
+  kernels::KeyRange range;
+  range.all = most_of(width);
+  range.low = most_of(width);
+  for (uint64_t const key : keys) {
+    uint64_t const turned = key ^ sign_of(width);
+    range.any |= turned;
+    range.all &= turned;
+    range.low = std::min<unsigned long long>(range.low, turned);
+    range.high = std::max<unsigned long long>(range.high, turned);
+  }
+  return range;
+}
+
+void expect_places(const Keys& keys, int32_t width, uint64_t low, int32_t shift, uint64_t places) {
+  KeyPlaces const found = transform::places_of(range_of(keys, width), width);
+  EXPECT_EQ(found.low, low);
+  EXPECT_EQ(found.shift, shift);
+  EXPECT_EQ(found.places, places);
+}
+
+// Host code: without a device too.
+TEST(PlacesOf, TellLowestKeyStepAndNumber) {
+  for (int32_t const width : {4, 8}) {
+    uint64_t const most = most_of(width);
+    expect_places({7}, width, 7, 0, 1);
+    expect_places({7, 8}, width, 7, 0, 2);
+    expect_places({0, 1000}, width, 0, 3, 126);
+    expect_places({12345, 12353, 12369}, width, 12345, 3, 4);
+    expect_places({most, 0}, width, most, 0, 2);  // -1 and 0
+    expect_places({most - 9, most - 1}, width, most - 9, 3, 2);
+    expect_places({most - 5, 2, 10}, width, most - 5, 3, 3);
+    // The lowest and the highest key, in the order of signed integers.
+    expect_places({sign_of(width), sign_of(width) + 4}, width, sign_of(width), 2, 2);
+    expect_places({sign_of(width) - 1, sign_of(width) - 3}, width, sign_of(width) - 3, 1, 2);
+  }
+  expect_places({uint64_t{1} << 40, (uint64_t{1} << 40) + (uint64_t{5} << 34)}, 8,
+                uint64_t{1} << 40, 34, 6);
+}
+
+TEST(PlacesOf, AreNoneOfKeysTooFarApartAndTellTheLowestAndTheStepAllTheSame) {
+  EXPECT_EQ(transform::places_of(kernels::KeyRange{}, 4).places, 0U);
+  EXPECT_EQ(transform::places_of(kernels::KeyRange{}, 8).places, 0U);
+  // All keys of 4 bytes are one more than a number of places may be.
+  expect_places({0x80000000, 0x7fffffff}, 4, 0x80000000, 0, 0);
+  expect_places({0x80000001, 0x7fffffff}, 4, 0x80000001, 1, 0x80000000U);
+  expect_places({5, 5 + uint64_t{UINT32_MAX}}, 8, 5, 0, 0);
+  expect_places({5, 4 + uint64_t{UINT32_MAX}, 6}, 8, 5, 0, UINT32_MAX);
+  expect_places({5, 5 + (uint64_t{1} << 40)}, 8, 5, 40, 2);
+  expect_places({6, 8, 6 + (uint64_t{1} << 40)}, 8, 6, 1, 0);
+  expect_places({sign_of(8), sign_of(8) - 1, 1}, 8, sign_of(8), 0, 0);
+}
+
+TEST_F(KeyRange, IsThatOfAllKeys) {
+  for (int32_t const width : {4, 8}) {
+    for (size_t const rows : edge_sizes()) {
+      if (rows == 0) continue;
+      for (Keys const& keys :
+           {series(0, 1, rows, width), series(0 - 7 * rows, 16, rows, width),
+            series(99, 0x9e3779b97f4a7c15, rows, width), Keys(rows, most_of(width)),
+            series(sign_of(width) - rows / 2, 1, rows, width)}) {
+        SCOPED_TRACE(std::to_string(rows) + " rows, width " + std::to_string(width));
+        columns::DeviceColumn const column = place(context(), key_column(keys, width));
+        kernels::KeyRange const found =
+            transform::key_range(context(), column.data, width, static_cast<uint32_t>(rows));
+        kernels::KeyRange const expected = range_of(keys, width);
+        EXPECT_EQ(found.low, expected.low);
+        EXPECT_EQ(found.high, expected.high);
+        EXPECT_EQ(found.any & ~found.all, expected.any & ~expected.all);
+      }
+    }
+  }
+  EXPECT_EQ(transform::places_of(transform::key_range(context(), nullptr, 4, 0), 4).places, 0U);
+}
+
+// A side's keys with or without NULLs.
+struct FilteredSide {
+  HostColumn host;
+  columns::DeviceColumn column;
+  PreparedKeys prepared;
+
+  FilteredSide(base::Context& context, const Keys& keys, int32_t width, double nulls)
+      : host(key_column(keys, width)) {
+    if (nulls > 0) set_valid(&host, random_valid(keys.size(), nulls, keys.size() + 1), 3);
+    column = place(context, host);
+    prepared = transform::prepare_keys(context, column, static_cast<int64_t>(keys.size()), false);
+  }
+};
+
+std::set<uint64_t> valid_keys(const Keys& keys, const HostColumn& host) {
+  std::set<uint64_t> valid;
+  for (size_t row = 0; row < keys.size(); ++row) {
+    if (host.is_valid(row)) valid.insert(keys[row]);
+  }
+  return valid;
+}
+
+// Kept rows are the ones named, each once, with their keys beside them.
+void expect_kept(base::Context& context, const PreparedKeys& prepared, const Keys& keys,
+                 int32_t width, const std::vector<uint32_t>& expected) {
+  ASSERT_EQ(prepared.rows, expected.size());
+  if (expected.empty()) return;
+  std::vector<uint32_t> rows(expected.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  if (prepared.source_rows != nullptr) {
+    rows = download<uint32_t>(context, prepared.source_rows, rows.size());
+  }
+  std::vector<unsigned char> const found =
+      download<unsigned char>(context, prepared.keys, rows.size() * static_cast<size_t>(width));
+  std::vector<uint32_t> sorted = rows;
+  std::sort(sorted.begin(), sorted.end());
+  ASSERT_TRUE(sorted == expected) << "the right number of rows, not the right ones";
+  EXPECT_TRUE(found == bytes_of_rows(key_column(keys, width), rows));
+}
+
+struct FilterCase {
+  std::string name;
+  Keys build;
+  Keys probe;
+};
+
+// Of the build side rows in the probe side's range are kept, of the probe side rows whose key there is.
+void expect_filtered(base::Context& context, const FilterCase& filter_case, int32_t width,
+                     double nulls) {
+  SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
+               std::to_string(nulls) + " NULL");
+  auto const& [name, build_keys, probe_keys] = filter_case;
+  FilteredSide build(context, build_keys, width, nulls);
+  FilteredSide probe(context, probe_keys, width, nulls);
+  ASSERT_TRUE(transform::filter_keys(context, &build.prepared, &probe.prepared));
+
+  std::set<uint64_t> const of_build = valid_keys(build_keys, build.host);
+  std::set<uint64_t> const of_probe = valid_keys(probe_keys, probe.host);
+  auto const as_signed = [&](uint64_t key) { return key ^ sign_of(width); };
+  uint64_t low = UINT64_MAX;
+  uint64_t high = 0;
+  for (uint64_t const key : of_probe) {
+    low = std::min(low, as_signed(key));
+    high = std::max(high, as_signed(key));
+  }
+  std::vector<uint32_t> kept_build;
+  for (uint32_t row = 0; row < build_keys.size(); ++row) {
+    uint64_t const key = as_signed(build_keys[row]);
+    // Nothing is left out of a side that meets an empty one: there is nothing to join.
+    bool const in_range = of_probe.empty() || (low <= key && key <= high);
+    if (build.host.is_valid(row) && in_range) kept_build.push_back(row);
+  }
+  std::vector<uint32_t> kept_probe;
+  for (uint32_t row = 0; row < probe_keys.size(); ++row) {
+    bool const matches = of_build.empty() || of_build.contains(probe_keys[row]);
+    if (probe.host.is_valid(row) && matches) kept_probe.push_back(row);
+  }
+  expect_kept(context, build.prepared, build_keys, width, kept_build);
+  expect_kept(context, probe.prepared, probe_keys, width, kept_probe);
+}
+
+std::vector<FilterCase> filter_cases(int32_t width) {
+  uint64_t const low = sign_of(width);  // the lowest key
+  Keys gaps = series(0, 3, 9000, width);
+  gaps.resize(5000);
+  Keys repeated = series(100, 1, 3000, width);
+  repeated.insert(repeated.end(), repeated.begin(), repeated.begin() + 2000);
+  std::vector<FilterCase> cases = {
+      {"all kept", series(0, 1, 5000, width), series(0, 1, 5000, width)},
+      {"all of the build side kept", gaps, series(0, 1, 30000, width)},
+      {"disjoint", series(0, 1, 5000, width), series(5000, 1, 7000, width)},
+      {"disjoint the other way", series(9000, 1, 5000, width), series(0, 1, 7000, width)},
+      {"disjoint signs", series(0, 1, 5000, width), series(0 - 7000, 1, 7000, width)},
+      {"probe within build", series(0, 1, 20000, width), series(4000, 1, 3000, width)},
+      {"build within probe", series(4000, 1, 3000, width), series(0, 1, 20000, width)},
+      {"overlapping", series(0, 1, 9000, width), series(4500, 1, 9000, width)},
+      {"around zero", series(0 - 4000, 1, 9000, width), series(0 - 7000, 2, 9000, width)},
+      {"none of the steps within", series(0, 1024, 5000, width), series(2049, 1, 900, width)},
+      {"steps with an offset", series(13, 8, 5000, width), series(0, 1, 30000, width)},
+      {"steps of the probe side", series(0, 1, 30000, width), series(13, 8, 2000, width)},
+      {"steps that never meet", series(0, 8, 5000, width), series(4, 8, 5000, width)},
+      {"one key each, equal", {42}, {42}},
+      {"one key each, unequal", {42}, {43}},
+      {"one build row", {777}, series(0, 1, 3000, width)},
+      {"one probe row", series(0, 1, 3000, width), {777}},
+      {"repeated keys", repeated, repeated},
+      {"the lowest keys", series(low, 1, 5000, width), series(low + 2500, 1, 5000, width)},
+      {"the highest keys", series(low - 5000, 1, 5000, width), series(low - 2500, 1, 2500, width)},
+      {"no build row", {}, series(0, 1, 3000, width)},
+      {"no probe row", series(0, 1, 3000, width), {}},
+      // Of the build side's range there is no number of places, of the common one there is.
+      {"a wide build side", {low, 6, 7, 9, 10, low - 1}, series(3, 1, 500, width)},
+      {"a wide build side from an odd key on",
+       {low + 1, 6, 9, 10, low - 1},
+       series(3, 1, 500, width)},
+      {"a wide probe side", series(3, 1, 500, width), {low, 6, 7, 9, 10, low - 1}},
+  };
+  if (width == 8) {
+    uint64_t const far = uint64_t{1} << 45;
+    cases.push_back({"far keys", series(far, 1, 5000, 8), series(far + 100, 1, 5000, 8)});
+    cases.push_back({"far steps", series(5, uint64_t{1} << 40, 5000, 8),
+                     series(5, uint64_t{1} << 39, 7000, 8)});
+    cases.push_back({"equal low halves", series(77, uint64_t{1} << 32, 3000, 8),
+                     series(77, uint64_t{3} << 32, 3000, 8)});
+    cases.push_back({"far from each other", {5, 6, far, far + 1}, series(1, 1, 100, 8)});
+  }
+  return cases;
+}
+
+TEST_F(FilterKeys, LeaveOutWhatCannotMatch) {
+  for (int32_t const width : {4, 8}) {
+    for (FilterCase const& filter_case : filter_cases(width)) {
+      for (double const nulls : {0.0, 0.2}) {
+        expect_filtered(context(), filter_case, width, nulls);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(FilterKeys, AtTheEdgesOfWarpsAndTiles) {
+  for (int32_t const width : {4, 8}) {
+    for (size_t const rows : edge_sizes()) {
+      if (rows == 0) continue;
+      Keys const build = random_keys(rows, 3 * rows, 4, rows);
+      expect_filtered(
+          context(),
+          {"random " + std::to_string(rows), build, random_keys(rows + 5, 12 * rows, 1, rows + 1)},
+          width, 0.1);
+      // The last of many tiles: 2048 rows each.
+      expect_filtered(context(),
+                      {"few of many " + std::to_string(rows), build,
+                       random_keys(70001, 100 * rows, 4, rows + 2)},
+                      width, 0);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(FilterKeys, OfOnlyNullsDoNothing) {
+  for (auto const& [build_nulls, probe_nulls] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}}) {
+    FilteredSide build(context(), series(0, 1, 1000, 4), 4, build_nulls);
+    FilteredSide probe(context(), series(0, 1, 900, 4), 4, probe_nulls);
+    EXPECT_TRUE(transform::filter_keys(context(), &build.prepared, &probe.prepared));
+    EXPECT_EQ(build.prepared.rows, build_nulls > 0 ? 0U : 1000U);
+    EXPECT_EQ(probe.prepared.rows, probe_nulls > 0 ? 0U : 900U);
+  }
+}
+
+// Keys that both sides may have, but not so many: false, and both sides as they were.
+TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
+  constexpr uint64_t kMost = base::traffic::kMostFilterPlaces;
+  struct Wide {
+    int32_t width;
+    Keys ends;
+    bool is_filtered;
+  };
+  uint64_t const lowest = sign_of(8);
+  for (Wide const& wide :
+       {Wide{4, {1, 2, kMost}, true}, Wide{4, {1, 2, kMost + 1}, false},
+        Wide{4, {sign_of(4), 5, sign_of(4) - 1}, false}, Wide{4, {1, 3, 2 * kMost - 1}, true},
+        Wide{8, {1, 2, kMost}, true}, Wide{8, {1, 2, kMost + 1}, false},
+        Wide{8, {1, 2, uint64_t{1} << 50}, false},
+        // All keys of 8 bytes, one more than a number.
+        Wide{8, {lowest, 0, lowest - 1}, false}}) {
+    SCOPED_TRACE(std::to_string(wide.ends.back()) + ", width " + std::to_string(wide.width));
+    Keys probe_keys = wide.ends;
+    probe_keys.insert(probe_keys.begin() + 1, wide.ends[1] + 6);
+    FilteredSide build(context(), wide.ends, wide.width, 0);
+    FilteredSide probe(context(), probe_keys, wide.width, 0);
+    const void* const keys_before = probe.prepared.keys;
+    EXPECT_EQ(transform::filter_keys(context(), &build.prepared, &probe.prepared),
+              wide.is_filtered);
+    EXPECT_EQ(build.prepared.rows, 3U);
+    EXPECT_EQ(build.prepared.source_rows, nullptr);
+    EXPECT_EQ(probe.prepared.rows, wide.is_filtered ? 3U : 4U);
+    if (!wide.is_filtered) {
+      EXPECT_EQ(probe.prepared.keys, keys_before);
+    }
+    expect_kept(context(), build.prepared, wide.ends, wide.width, {0, 1, 2});
+    expect_kept(
+        context(), probe.prepared, probe_keys, wide.width,
+        wide.is_filtered ? std::vector<uint32_t>{0, 2, 3} : std::vector<uint32_t>{0, 1, 2, 3});
+  }
+}
+
+// What was left out goes with columns as what has NULL keys does.
+TEST_F(FilterKeys, KeptRowsTellWhereTheirColumnsAre) {
+  Keys const build_keys = series(0, 2, 6000, 4);
+  Keys const probe_keys = series(3000, 1, 20000, 4);
+  FilteredSide build(context(), build_keys, 4, 0.1);
+  FilteredSide probe(context(), probe_keys, 4, 0.1);
+  ASSERT_TRUE(transform::filter_keys(context(), &build.prepared, &probe.prepared));
+  for (FilteredSide const* side : {&build, &probe}) {
+    ASSERT_NE(side->prepared.source_rows, nullptr);
+    HostColumn const payload = random_column(side->host.data.size() / 4, 8, 1);
+    columns::DeviceColumn const column = place(context(), payload);
+    transform::PreparedColumn const values =
+        transform::prepare_values(context(), side->prepared, column);
+    std::vector<uint32_t> const rows =
+        download<uint32_t>(context(), side->prepared.source_rows, side->prepared.rows);
+    std::vector<unsigned char> const expected = bytes_of_rows(payload, rows);
+    EXPECT_TRUE(download<unsigned char>(context(), values.data, expected.size()) == expected);
+  }
+}
+
+}  // namespace
+}  // namespace gpujoin::tests
