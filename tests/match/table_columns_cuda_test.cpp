@@ -565,9 +565,11 @@ class TablePlans : public GpuTest {
  protected:
   // The right side is built on: the reference keeps that one in a map. Answers the technique of the match.
   std::string expect_join(gpujoin_algorithm algorithm, const RelationShape& probe,
-                          const RelationShape& build, bool by_pairs = false) {
+                          const RelationShape& build, bool by_pairs = false,
+                          gpujoin_filter filter = GPUJOIN_FILTER_NONE) {
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.algorithm = algorithm;
+    options.filter = filter;
     options.build_side = GPUJOIN_SIDE_RIGHT;
     columns::JoinSpec spec;
     spec.pairs = spec.materialize = true;
@@ -641,6 +643,28 @@ TEST_F(TablePlans, AnswerByPairsWhereKeysRepeat) {
     for (gpujoin_algorithm const algorithm :
          {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
       expect_join(algorithm, probe_shape(rows, 4, 1, 0.1), repeated, true);
+    }
+  }
+}
+
+// Build rows that no probe row asks for are left out of the table; the others keep their numbers.
+TEST_F(TablePlans, FilterTheBuildSide) {
+  for (size_t const rows : probe_sizes()) {
+    for (double const nulls : {0.0, 0.2}) {
+      for (gpujoin_algorithm const algorithm :
+           {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+        SCOPED_TRACE(std::to_string(rows) + " probe rows, " + std::to_string(nulls) + " NULL");
+        expect_join(algorithm, probe_shape(rows, 4, 16, nulls), unique_shape(3000, 4, 4, nulls),
+                    false, GPUJOIN_FILTER_KEY_BITS);
+        // One key in common at most, and keys that repeat.
+        RelationShape repeated = unique_shape(1000, 4, 1, nulls);
+        repeated.unique_keys = false;
+        expect_join(algorithm, probe_shape(rows, 8, uint64_t{1} << 40, nulls),
+                    unique_shape(1500, 8, 1, nulls), false, GPUJOIN_FILTER_KEY_BITS);
+        expect_join(algorithm, probe_shape(rows, 4, 1, nulls), repeated, true,
+                    GPUJOIN_FILTER_KEY_BITS);
+      }
+      if (HasFailure()) return;
     }
   }
 }

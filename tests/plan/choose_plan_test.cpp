@@ -58,8 +58,9 @@ TEST(ChoosePlan, SmallJoinsTakeTheFewestLaunches) {
   for (const int64_t rows : {0, 1, 1000, 100'000}) {
     for (const PlanRequest& request :
          {request_of(rows, rows, 1), request_of(rows, rows, 2, 8, 8), pairs_request(rows, rows)}) {
-      // One launch, which asks the keys itself whether they are dense.
-      EXPECT_EQ(chosen(request, SampleStatistics()), "DIRECT-CARRIED") << rows;
+      // One launch, which asks the keys itself whether they are dense, if there are any.
+      EXPECT_EQ(chosen(request, SampleStatistics()), rows > 0 ? "DIRECT-CARRIED" : "NOP-CARRIED")
+          << rows;
       // And of the plans that fetch by row number the one without a transform.
       EXPECT_EQ(chosen(by_row_number(request), SampleStatistics()), "NOP") << rows;
     }
@@ -108,9 +109,11 @@ TEST(ChoosePlan, DenseKeysAreAddresses) {
 TEST(ChoosePlan, KeysThatAreNotDenseOrRepeatAreNoAddresses) {
   const PlanRequest narrow = request_of(1 << 22, kRows27, 1);
   EXPECT_EQ(chosen(narrow, sparse_sample(1)), "PHJ-CARRIED");
-  // A hash table is what they would get.
-  EXPECT_DOUBLE_EQ(milliseconds_of("DIRECT-CARRIED", narrow, sparse_sample(1)),
-                   milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)));
+  // A hash table is what they would get, after a look at their range.
+  EXPECT_GT(milliseconds_of("DIRECT-CARRIED", narrow, sparse_sample(1)),
+            milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)));
+  EXPECT_NEAR(milliseconds_of("DIRECT-CARRIED", narrow, sparse_sample(1)),
+              milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)), 0.05);
   // The table is in vain, and pairs are found after all.
   SampleStatistics repeated = dense_sample(1 << 22, 1 << 22);
   repeated.rows_per_match = 2;
@@ -201,8 +204,8 @@ TEST(ChoosePlan, AFilterLeavesItsBitsToTheRowsThatAreLeft) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.filter = GPUJOIN_FILTER_KEY_BITS;
   const PlanChoice choice = choose_plan(request, dense_sample(kRows27, kRows27, 0.1), h200(), 0);
-  // Carried, and by row number.
-  EXPECT_EQ(choice.candidates.size(), 2U);
+  // Of partitions carried and by row number, and of both tables.
+  EXPECT_EQ(choice.candidates.size(), 4U);
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 0);
   request.options.radix_bits = 12;
   EXPECT_EQ(plan_of(request, sample_of(0.1)).radix_bits, 12);
@@ -286,10 +289,10 @@ TEST(ChoosePlan, WhatIsNamedIsTaken) {
   EXPECT_EQ(choose_plan(request, sample_of(1), h200(), 0).candidates.size(), 2U);
   request.options.gather = GPUJOIN_GATHER_UNTRANSFORMED;
   EXPECT_EQ(chosen(request, sample_of(1)), "SMJ-UM");
-  // The gather leaves partitions, with a filter or without, and both tables.
+  // The gather leaves partitions and both tables, with a filter or without.
   request = request_of(1000, 1000, 1);
   request.options.gather = GPUJOIN_GATHER_CARRIED;
-  EXPECT_EQ(choose_plan(request, {}, h200(), 0).candidates.size(), 4U);
+  EXPECT_EQ(choose_plan(request, {}, h200(), 0).candidates.size(), 6U);
   // With the match it says all but the passes, even where another plan is cheaper.
   request.options.filter = GPUJOIN_FILTER_NONE;
   for (const auto& [match, name] : {std::pair{GPUJOIN_MATCH_CO_PARTITIONS, "PHJ-CARRIED"},
@@ -375,6 +378,7 @@ TEST(ChoosePlan, ContradictionsAreRefusedWithTheReason) {
                  "algorithm=DIRECT-CARRIED means gather=carried, but options.gather is "
                  "untransformed");
   request.options.gather = 0;
+  request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
   request.options.filter = GPUJOIN_FILTER_KEY_BITS;
   expect_refusal(request, "filter=key_bits leaves out rows before transform=radix_unordered");
 

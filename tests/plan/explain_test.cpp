@@ -80,7 +80,7 @@ TEST(Explain, CandidatesStandCheapestFirst) {
   for (size_t i = 1; i < choice.candidates.size(); ++i) {
     EXPECT_LE(choice.candidates[i - 1].seconds, choice.candidates[i].seconds);
   }
-  EXPECT_EQ(choice.candidates.size(), 12U);
+  EXPECT_EQ(choice.candidates.size(), 14U);
 }
 
 TEST(Explain, SaysWhyNothingWasSampled) {

@@ -269,16 +269,14 @@ TEST(WhyIllegal, DenseKeysWriteColumnsAndNoPairs) {
   expect_illegal(plan, "the CPU executor has transform=radix_onesweep only, not none");
 }
 
-TEST(WhyIllegal, AFilterComesBeforeRowsThatAreMovedAnywhereInTheirPartition) {
-  for (const Gather gather : {Gather::kCarried, Gather::kUntransformed}) {
-    JoinPlan plan = kPhjCarried;
-    plan.gather = gather;
+TEST(WhyIllegal, AFilterComesBeforeRowsAreMovedUnorderedOrATableThatWritesColumns) {
+  JoinPlan unordered = kPhjCarried;
+  unordered.gather = Gather::kUntransformed;
+  for (JoinPlan plan : {kPhjCarried, unordered, kNopCarried, kDirectCarried}) {
     plan.filter = Filter::kKeyBits;
     EXPECT_EQ(why_illegal(plan), std::nullopt) << to_text(plan);
     // What leaves rows out has no name but its own.
     EXPECT_EQ(algorithm_name(plan), "");
-    plan.radix_bits = 9;
-    plan.passes = 1;
     plan.transfer = Transfer::kOverlappedCopies;
     EXPECT_EQ(why_illegal(plan), std::nullopt) << to_text(plan);
     plan.transfer = Transfer::kProbeChunks;
@@ -286,11 +284,19 @@ TEST(WhyIllegal, AFilterComesBeforeRowsThatAreMovedAnywhereInTheirPartition) {
                    "filter=key_bits looks at all keys first: transfer=probe_chunks brings "
                    "them by and by");
   }
-  for (JoinPlan plan : {kPhjOm, kNop, kSmjUm, kNopCarried, kDirectCarried}) {
+  JoinPlan bits = kPhjCarried;
+  bits.filter = Filter::kKeyBits;
+  bits.radix_bits = 9;
+  bits.passes = 1;
+  EXPECT_EQ(why_illegal(bits), std::nullopt);
+  for (JoinPlan plan : {kPhjOm, kNop, kSmjUm}) {
     plan.filter = Filter::kKeyBits;
-    expect_illegal(plan, std::string("filter=key_bits leaves out rows before "
-                                     "transform=radix_unordered moves them, and the plan has ") +
-                             to_text(plan.transform));
+    expect_illegal(plan,
+                   std::string("filter=key_bits leaves out rows before "
+                               "transform=radix_unordered moves them, or before a table "
+                               "whose probe writes columns is made; the plan has transform=") +
+                       to_text(plan.transform) + ", match=" + to_text(plan.match) +
+                       " and gather=" + to_text(plan.gather));
   }
   JoinPlan plan = kPhjOm;
   plan.device = Device::kCpu;

@@ -33,8 +33,7 @@ void expect_as_chosen(const Question& question, const std::string& what) {
   const PlanChoice fresh =
       choose_plan(question.request, SampleStatistics(), question.facts, question.limit);
   for (int time = 0; time < 2; ++time) {
-    const PlanChoice choice =
-        choose_plan_unseen(question.request, question.facts, question.limit);
+    const PlanChoice choice = choose_plan_unseen(question.request, question.facts, question.limit);
     EXPECT_TRUE(choice.plan == fresh.plan) << what << ": " << to_text(choice.plan);
     EXPECT_TRUE(are_same(choice.predicted, fresh.predicted)) << what;
     EXPECT_EQ(choice.memory_limit_bytes, fresh.memory_limit_bytes) << what;
@@ -59,7 +58,8 @@ const std::vector<Change>& changes() {
   static const std::vector<Change> all = {
       {"left rows", [](Question* q) { q->request.left.rows = 100'000'000; }},
       {"right rows", [](Question* q) { q->request.right.rows = 10; }},
-      {"key width", [](Question* q) { q->request.left.key_width = q->request.right.key_width = 8; }},
+      {"key width",
+       [](Question* q) { q->request.left.key_width = q->request.right.key_width = 8; }},
       {"payloads", [](Question* q) { q->request.right.payload_widths.push_back(16); }},
       {"key in the output", [](Question* q) { q->request.left.key_is_output = false; }},
       {"pairs", [](Question* q) { q->request.pairs = true; }},

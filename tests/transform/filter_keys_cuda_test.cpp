@@ -13,6 +13,7 @@ namespace {
 
 using FilterKeys = GpuTest;
 using KeyRange = GpuTest;
+using transform::Filtered;
 using transform::KeyPlaces;
 using transform::PreparedKeys;
 
@@ -151,39 +152,59 @@ struct FilterCase {
   Keys probe;
 };
 
-// Of the build side rows in the probe side's range are kept, of the probe side rows whose key there is.
-void expect_filtered(base::Context& context, const FilterCase& filter_case, int32_t width,
-                     double nulls) {
+// Lowest and highest key in the order of signed integers, their sign turned. None: 0 above the highest.
+struct Ends {
+  uint64_t low = UINT64_MAX;
+  uint64_t high = 0;
+  Ends(const std::set<uint64_t>& keys, int32_t width) {
+    for (uint64_t const key : keys) {
+      low = std::min(low, key ^ sign_of(width));
+      high = std::max(high, key ^ sign_of(width));
+    }
+  }
+};
+
+// Of both sides: build rows in the probe side's range are kept, and probe rows whose key there is. Of the build side: its rows whose key
+// a probe row has, and all probe rows, unless the ranges do not meet.
+void expect_filtered(base::Context& context, Filtered filtered, const FilterCase& filter_case,
+                     int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
-               std::to_string(nulls) + " NULL");
+               std::to_string(nulls) + " NULL" +
+               (filtered == Filtered::kBuild ? ", the build side alone" : ""));
   auto const& [name, build_keys, probe_keys] = filter_case;
   FilteredSide build(context, build_keys, width, nulls);
   FilteredSide probe(context, probe_keys, width, nulls);
-  ASSERT_TRUE(transform::filter_keys(context, &build.prepared, &probe.prepared));
+  ASSERT_TRUE(transform::filter_keys(context, filtered, &build.prepared, &probe.prepared));
 
   std::set<uint64_t> const of_build = valid_keys(build_keys, build.host);
   std::set<uint64_t> const of_probe = valid_keys(probe_keys, probe.host);
-  auto const as_signed = [&](uint64_t key) { return key ^ sign_of(width); };
-  uint64_t low = UINT64_MAX;
-  uint64_t high = 0;
-  for (uint64_t const key : of_probe) {
-    low = std::min(low, as_signed(key));
-    high = std::max(high, as_signed(key));
-  }
+  Ends const build_ends(of_build, width);
+  Ends const probe_ends(of_probe, width);
+  // Nothing is left out of a side that meets an empty one: there is nothing to join.
+  bool const joins = !of_build.empty() && !of_probe.empty();
+  bool const meet = build_ends.low <= probe_ends.high && probe_ends.low <= build_ends.high;
   std::vector<uint32_t> kept_build;
   for (uint32_t row = 0; row < build_keys.size(); ++row) {
-    uint64_t const key = as_signed(build_keys[row]);
-    // Nothing is left out of a side that meets an empty one: there is nothing to join.
-    bool const in_range = of_probe.empty() || (low <= key && key <= high);
-    if (build.host.is_valid(row) && in_range) kept_build.push_back(row);
+    uint64_t const key = build_keys[row] ^ sign_of(width);
+    bool const in_range = probe_ends.low <= key && key <= probe_ends.high;
+    bool const kept =
+        filtered == Filtered::kBoth ? in_range : meet && of_probe.contains(build_keys[row]);
+    if (build.host.is_valid(row) && (kept || !joins)) kept_build.push_back(row);
   }
   std::vector<uint32_t> kept_probe;
   for (uint32_t row = 0; row < probe_keys.size(); ++row) {
-    bool const matches = of_build.empty() || of_build.contains(probe_keys[row]);
-    if (probe.host.is_valid(row) && matches) kept_probe.push_back(row);
+    bool const kept = filtered == Filtered::kBoth ? of_build.contains(probe_keys[row]) : meet;
+    if (probe.host.is_valid(row) && (kept || !joins)) kept_probe.push_back(row);
   }
   expect_kept(context, build.prepared, build_keys, width, kept_build);
   expect_kept(context, probe.prepared, probe_keys, width, kept_probe);
+}
+
+void expect_filtered(base::Context& context, const FilterCase& filter_case, int32_t width,
+                     double nulls) {
+  for (Filtered const filtered : {Filtered::kBoth, Filtered::kBuild}) {
+    expect_filtered(context, filtered, filter_case, width, nulls);
+  }
 }
 
 std::vector<FilterCase> filter_cases(int32_t width) {
@@ -192,6 +213,9 @@ std::vector<FilterCase> filter_cases(int32_t width) {
   gaps.resize(5000);
   Keys repeated = series(100, 1, 3000, width);
   repeated.insert(repeated.end(), repeated.begin(), repeated.begin() + 2000);
+  // A bit is set once, however many rows have its key.
+  Keys heavy = series(50, 100, 60, width);
+  heavy.insert(heavy.end(), 100'000, 4321);
   std::vector<FilterCase> cases = {
       {"all kept", series(0, 1, 5000, width), series(0, 1, 5000, width)},
       {"all of the build side kept", gaps, series(0, 1, 30000, width)},
@@ -211,6 +235,7 @@ std::vector<FilterCase> filter_cases(int32_t width) {
       {"one build row", {777}, series(0, 1, 3000, width)},
       {"one probe row", series(0, 1, 3000, width), {777}},
       {"repeated keys", repeated, repeated},
+      {"one probe key very often", series(0, 1, 9000, width), heavy},
       {"the lowest keys", series(low, 1, 5000, width), series(low + 2500, 1, 5000, width)},
       {"the highest keys", series(low - 5000, 1, 5000, width), series(low - 2500, 1, 2500, width)},
       {"no build row", {}, series(0, 1, 3000, width)},
@@ -268,7 +293,8 @@ TEST_F(FilterKeys, OfOnlyNullsDoNothing) {
   for (auto const& [build_nulls, probe_nulls] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}}) {
     FilteredSide build(context(), series(0, 1, 1000, 4), 4, build_nulls);
     FilteredSide probe(context(), series(0, 1, 900, 4), 4, probe_nulls);
-    EXPECT_TRUE(transform::filter_keys(context(), &build.prepared, &probe.prepared));
+    EXPECT_TRUE(
+        transform::filter_keys(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
     EXPECT_EQ(build.prepared.rows, build_nulls > 0 ? 0U : 1000U);
     EXPECT_EQ(probe.prepared.rows, probe_nulls > 0 ? 0U : 900U);
   }
@@ -296,7 +322,7 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
     FilteredSide build(context(), wide.ends, wide.width, 0);
     FilteredSide probe(context(), probe_keys, wide.width, 0);
     const void* const keys_before = probe.prepared.keys;
-    EXPECT_EQ(transform::filter_keys(context(), &build.prepared, &probe.prepared),
+    EXPECT_EQ(transform::filter_keys(context(), Filtered::kBoth, &build.prepared, &probe.prepared),
               wide.is_filtered);
     EXPECT_EQ(build.prepared.rows, 3U);
     EXPECT_EQ(build.prepared.source_rows, nullptr);
@@ -304,6 +330,10 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
     if (!wide.is_filtered) {
       EXPECT_EQ(probe.prepared.keys, keys_before);
     }
+    FilteredSide same(context(), wide.ends, wide.width, 0);
+    EXPECT_EQ(transform::filter_keys(context(), Filtered::kBuild, &same.prepared, &probe.prepared),
+              wide.is_filtered);
+    EXPECT_EQ(same.prepared.keys, same.column.data);
     expect_kept(context(), build.prepared, wide.ends, wide.width, {0, 1, 2});
     expect_kept(
         context(), probe.prepared, probe_keys, wide.width,
@@ -317,7 +347,7 @@ TEST_F(FilterKeys, KeptRowsTellWhereTheirColumnsAre) {
   Keys const probe_keys = series(3000, 1, 20000, 4);
   FilteredSide build(context(), build_keys, 4, 0.1);
   FilteredSide probe(context(), probe_keys, 4, 0.1);
-  ASSERT_TRUE(transform::filter_keys(context(), &build.prepared, &probe.prepared));
+  ASSERT_TRUE(transform::filter_keys(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
   for (FilteredSide const* side : {&build, &probe}) {
     ASSERT_NE(side->prepared.source_rows, nullptr);
     HostColumn const payload = random_column(side->host.data.size() / 4, 8, 1);
