@@ -78,13 +78,15 @@ struct Selection {
   std::vector<int32_t> right;
 };
 
-// What the host asks for: pairs alone, columns alone, both; keys on either side, none; a column twice.
+// What the host asks for: pairs alone, columns alone, both; keys on either side, none; a column twice; columns of one width, of which
+// matches that write columns have kernels of their own: 4 bytes as pairs are, and 8.
 const std::vector<Selection>& selections() {
   static const std::vector<Selection> all = {
       {"pairs", true, {}, {}},
       {"key_and_payloads", false, {0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}},
       {"both", true, {3}, {0, 4, 1, 4}},
       {"right_only", false, {}, {2, 0}},
+      {"eight_bytes", false, {4}, {4, 0}},
   };
   return all;
 }

@@ -455,7 +455,8 @@ TEST_F(TableColumns, OfAnEmptySideAreNone) {
   }
 }
 
-// What is found waits in a buffer of its warp for a whole batch, and the rest of it is written at the end.
+// Where few rows are expected, what is found waits in a buffer of its warp for a whole batch, and the rest of it is written at the end.
+// Else it is written as it is found, be it much or little.
 TEST_F(TableColumns, OfFewMatchesAndOfMany) {
   Sizes const sizes{30000, 2 * kSmall + 77};
   for (double const ratio : {0.0, 0.0001, 0.01, 0.3, 0.5, 0.99, 1.0}) {
@@ -465,6 +466,10 @@ TEST_F(TableColumns, OfFewMatchesAndOfMany) {
       for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
         expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), match);
         expect_table(expect_rows(context(), match, keys, {{8}, {1}}), match);
+        for (uint64_t const expected : {sizes.probe, sizes.probe / 100}) {
+          expect_table(expect_rows(context(), match, keys, {{4}, {4}}, expected), match);
+          expect_table(expect_rows(context(), match, keys, {{8, 8}, {2}}, expected), match);
+        }
       }
       if (HasFailure()) return;
     }
