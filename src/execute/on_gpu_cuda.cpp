@@ -70,7 +70,8 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     build.carry_in_place(build_left ? join.spec.left_rows() : join.spec.right_rows());
     probe.carry_in_place(build_left ? join.spec.right_rows() : join.spec.left_rows());
     if (write_from_table(context, plan, build, probe, build_left, result)) return clock.finish();
-    // Keys that repeat are joined by pairs, as without carried payloads.
+    // They are joined by pairs, as without carried payloads.
+    result.statistics.stages.back().technique = "global_table: build keys repeat";
   }
   output::GrowingPairs pairs(context,
                              static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)));
