@@ -305,6 +305,50 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   }
 }
 
+// Eight partitions of a thread as two vectors: an access of a warp to single words so far apart touches as many sectors as one to
+// vectors, of which it takes a quarter. H200, 2^15 partitions: 56 us by words.
+static_assert(kPartitionSumItems == 8);
+
+// By one block: exclusive sums of counts[partitions], a multiple of 8, to both targets. The function returns the sum of all.
+__device__ inline uint32_t place_by_vectors(const uint32_t* __restrict__ counts,
+                                            uint32_t partitions, uint32_t* __restrict__ offsets,
+                                            uint32_t* __restrict__ cursors) {
+  using Scan = cub::BlockScan<uint32_t, kPartitionSumThreads>;
+  __shared__ typename Scan::TempStorage storage;
+  uint32_t before = 0;
+#pragma unroll 1
+  for (uint32_t tile = 0; tile < partitions; tile += kPartitionSumThreads * kPartitionSumItems) {
+    uint32_t const first = tile + threadIdx.x * kPartitionSumItems;
+    uint4 halves[2] = {};
+    if (first < partitions) {
+      halves[0] = reinterpret_cast<const uint4*>(counts + first)[0];
+      halves[1] = reinterpret_cast<const uint4*>(counts + first)[1];
+    }
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint4& half : halves) {
+      uint4 const own = half;
+      half = {sum, sum + own.x, sum + own.x + own.y, sum + own.x + own.y + own.z};
+      sum = half.w + own.w;
+    }
+    uint32_t start;
+    uint32_t all;
+    Scan(storage).ExclusiveSum(sum, start, all);
+    start += before;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      uint4 const placed = {start + halves[i].x, start + halves[i].y, start + halves[i].z,
+                            start + halves[i].w};
+      if (first >= partitions) continue;
+      reinterpret_cast<uint4*>(offsets + first)[i] = placed;
+      reinterpret_cast<uint4*>(cursors + first)[i] = placed;
+    }
+    before += all;
+    __syncthreads();  // the scan's storage is used again
+  }
+  return before;
+}
+
 // By one block: the first place of each partition, and what the passes go by. In two passes the first one's partitions are segments of
 // 2^segment_bits; the second one's tiles begin at multiples of kUnorderedAlign rows, so that columns are loaded 16 bytes at a time.
 // tiles_before null: one pass, whose cursors are `cursors`.
@@ -314,12 +358,16 @@ __global__ void __launch_bounds__(kPartitionSumThreads)
                             uint32_t* __restrict__ cursors, uint32_t* __restrict__ segment_cursors,
                             uint32_t* __restrict__ tiles_before) {
   uint32_t const partitions = 1U << radix_bits;
-  unsigned long long const rows = partition_sums(
-      partitions, [=](uint32_t i) { return counts[i]; },
-      [=](uint32_t i, unsigned long long before) {
-        offsets[i] = static_cast<uint32_t>(before);
-        cursors[i] = static_cast<uint32_t>(before);
-      });
+  unsigned long long rows = 0;
+  if (partitions % kPartitionSumItems == 0) {
+    rows = place_by_vectors(counts, partitions, offsets, cursors);
+  } else {
+    // Two or four partitions.
+    for (uint32_t i = 0; i < partitions && threadIdx.x == 0; ++i) {
+      offsets[i] = cursors[i] = static_cast<uint32_t>(rows);
+      rows += counts[i];
+    }
+  }
   if (threadIdx.x == 0) offsets[partitions] = static_cast<uint32_t>(rows);
   if (tiles_before == nullptr) return;
   __syncthreads();
