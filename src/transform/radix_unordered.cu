@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/transform/place_partitions.cuh"
 #include "kernels/transform/radix_unordered.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
