@@ -72,12 +72,9 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
                    1 + static_cast<int32_t>(side->payload_widths.size())};
   }
   if (plan.transfer != Transfer::kProbeChunks) return copies;
-  uint64_t width = shape.want_pairs ? traffic::kPairBytes : 0;
-  for (const bool of_build : {true, false}) {
-    for (const int32_t each : gathered_widths(shape, plan, of_build)) {
-      width += static_cast<uint64_t>(each);
-    }
-  }
+  const uint64_t width = (shape.want_pairs ? traffic::kPairBytes : 0) +
+                         sum_of(gathered_widths(shape, plan, true)) +
+                         sum_of(gathered_widths(shape, plan, false));
   const Traffic back = traffic::host_copy(shape.pairs, width);
   return copies += Cost{back,
                         per_second(static_cast<double>(back.streamed),

@@ -1,7 +1,6 @@
 // filter_cost.cpp: what a filter by the bits of keys leaves of a join, and what it costs.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "src/plan/stage_costs.hpp"
 
@@ -42,8 +41,7 @@ int64_t keys_of_probe_rows(const SampleStatistics& sample, int64_t probe_rows) {
 
 Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, double rate,
                const base::DeviceFacts& facts) {
-  const uint64_t width = static_cast<uint64_t>(
-      std::accumulate(side.payload_widths.begin(), side.payload_widths.end(), 0));
+  const uint64_t width = sum_of(side.payload_widths);
   const bool keeps_all = kept == side.rows;
   const Traffic moved = traffic::filter_rows(
       static_cast<uint64_t>(side.rows), static_cast<uint64_t>(side.key_width),
@@ -70,12 +68,12 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.left : filtered.request.right;
   SideStatistics& probe =
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
-  const KeyRange& probe_range = as_sampled ? sample.probe_range : sample.build_range;
   const uint64_t places = common_places(sample);
+  const int64_t in_range = part_of(build.rows, sample.build_within);
+  // A mark costs L2 what a read does: nobody waits for it.
+  const double rate = per_second(1, read_seconds(1, places / 8, facts));
   const bool filters = as_sampled && sample.counted && places <= traffic::kMostFilterPlaces;
   if (filters && probes_table(plan.match)) {
-    const double rate = per_second(1, read_seconds(1, places / 8, facts));
-    const int64_t in_range = part_of(build.rows, sample.build_within);
     const int64_t kept = std::min(in_range, keys_of_probe_rows(sample, probe.rows));
     filtered.cost = side_cost(probe, probe.rows, probe.rows, rate / missed_share(sample), facts);
     filtered.cost += side_cost(build, in_range, kept, rate, facts);
@@ -83,13 +81,10 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     build.rows = kept;
     filtered.sample.build_range = {};
   } else if (filters) {
-    // A mark costs L2 what a read does: nobody waits for it.
-    const double rate = per_second(1, read_seconds(1, places / 8, facts));
-    const int64_t in_range = part_of(build.rows, sample.build_within);
     const int64_t matching = part_of(probe.rows, sample.match_ratio);
+    const int64_t asked = part_of(probe.rows, share_within(sample.probe_range, places));
     filtered.cost = side_cost(build, in_range, in_range, rate, facts);
-    filtered.cost += side_cost(probe, part_of(probe.rows, share_within(probe_range, places)),
-                               matching, rate, facts);
+    filtered.cost += side_cost(probe, asked, matching, rate, facts);
     build.rows = in_range;
     probe.rows = matching;
     filtered.sample.match_ratio = 1;

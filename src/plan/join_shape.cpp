@@ -75,6 +75,10 @@ std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& pl
   return widths;
 }
 
+uint64_t sum_of(const std::vector<int32_t>& widths) {
+  return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
+}
+
 std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build) {
   const SideStatistics& side = of_build ? shape.build : shape.probe;
   std::vector<int32_t> widths = side.payload_widths;
@@ -108,8 +112,7 @@ namespace {
 uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
   if (probes_table(plan.match)) {
     // Places of dense keys with their columns, or slots: the larger of the two may be what it comes to.
-    const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
-    const uint64_t row = static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
+    const uint64_t row = sum_of(gathered_widths(shape, plan, true));
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
                                 : 0;
@@ -131,8 +134,7 @@ uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
 uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   if (plan.transfer == Transfer::kProbeChunks) return chunked_memory_need(plan, shape);
   const auto gathered_width = [&](bool of_build) {
-    const std::vector<int32_t> widths = gathered_widths(shape, plan, of_build);
-    return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
+    return sum_of(gathered_widths(shape, plan, of_build));
   };
   const uint64_t pairs =
       plan.gather == Gather::kCarried ? 0 : shape.pairs * base::traffic::kPairBytes;

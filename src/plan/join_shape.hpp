@@ -31,6 +31,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs);
 
+uint64_t sum_of(const std::vector<int32_t>& widths);
+
 // Widths of the output columns gathered from one side.
 std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "src/base/status.hpp"
 
@@ -76,10 +75,6 @@ uint64_t direct_places(const JoinShape& shape) {
   const int32_t bits = sample.varying_key_bits;
   if (bits > 0 && bits < 64) steps = std::min(steps, (uint64_t{1} << bits) - 1);
   return steps < traffic::most_direct_places(shape.build_rows) ? steps + 1 : 0;
-}
-
-uint64_t sum_of(const std::vector<int32_t>& widths) {
-  return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
 }
 
 // Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read after a slot. H200, 2^27 probe rows
@@ -287,12 +282,8 @@ uint64_t row_width(const SideStatistics& side, const JoinPlan& plan, const JoinS
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   constexpr double kSlowdown = 1.35;
   constexpr double kRowsFaster = 5;  // beside a table whose pairs are found and then written
-  uint64_t output_width = 0;
-  for (const bool of_build : {true, false}) {
-    for (const int32_t each : gathered_widths(shape, plan, of_build)) {
-      output_width += static_cast<uint64_t>(each);
-    }
-  }
+  const uint64_t output_width =
+      sum_of(gathered_widths(shape, plan, true)) + sum_of(gathered_widths(shape, plan, false));
   const double reread = reread_rows(plan, shape);
   const Traffic moved = traffic::carried_columns(
       shape.build_rows, row_width(shape.build, plan, shape), shape.probe_rows + rounded(reread),

@@ -132,7 +132,7 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   statistics.probe_range = range_of(found.probe.bounds, found.probe.positions == probe_rows);
   if (!found.counted) return statistics;
 
-  if (found.counted) statistics.build_within = share_of(found.scanned_within, found.scanned_rows);
+  statistics.build_within = share_of(found.scanned_within, found.scanned_rows);
   statistics.scanned_share = all_scanned ? 1 : share_of(found.scanned_rows, build_rows);
   const Matches matches = matches_of(found, statistics.scanned_share);
   statistics.match_ratio =
