@@ -33,6 +33,9 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options);
 
+// Tells whoever listens which plan it is and why.
+void log_choice(const base::Context& context, const plan::PlanChoice& choice);
+
 // Executes the plan on the executor that it names, with statistics. Throws; then nothing is left behind.
 std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
 

@@ -195,7 +195,7 @@ void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
   choice.reason =
       base::text("%s leaves the rows in order, which saves %.3f ms of the whole sequence",
                  plan::candidate_name(best.plan).c_str(), saved * 1e3);
-  context_->log(GPUJOIN_LOG_INFO, "plan: " + plan::to_text(choice.plan) + "; " + choice.reason);
+  log_choice(*context_, choice);
 }
 
 void Sequence::join(size_t step) {
