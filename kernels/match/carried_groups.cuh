@@ -12,9 +12,10 @@
 
 #include <cstdint>
 
+#include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
-#include "kernels/match/carried_places.cuh"
 #include "kernels/tuning.hpp"
+#include "kernels/warp_sum.cuh"
 
 namespace gpujoin::kernels {
 
@@ -36,17 +37,6 @@ struct CarriedGroups {
 template <typename Key>
 __device__ __forceinline__ uint32_t carried_bucket(Key key, int32_t radix_bits) {
   return static_cast<uint32_t>(key >> radix_bits) & (kCarriedBuckets - 1);
-}
-
-// Of the lanes up to this one. All lanes of a warp.
-__device__ __forceinline__ uint32_t warp_inclusive_sum(uint32_t number) {
-  uint32_t const lane = threadIdx.x % 32;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    uint32_t const before = __shfl_up_sync(0xffffffffU, number, step);
-    if (lane >= static_cast<uint32_t>(step)) number += before;
-  }
-  return number;
 }
 
 // Counts become starts: exclusive sums over the buckets, in place. All threads.

@@ -6,18 +6,12 @@
 // Moves    16 bytes a chunk of kCarriedChunk places
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <cstdint>
 
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
-
-// Lanes of a warp come here one by one from what they did last, and __syncthreads() would count the warp as soon as the first of them
-// is there.
-__device__ __forceinline__ void block_sync() { cooperative_groups::this_thread_block().sync(); }
 
 // A block's places: a chunk of which its warps take what they write. One atomic add in shared memory tells a warp both the chunk and
 // the place in it, so warps wait for each other only while one of them fetches the next chunk. One global counter for every batch

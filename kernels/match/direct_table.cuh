@@ -13,30 +13,20 @@
 #include <cstdint>
 
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/transform/key_steps.hpp"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
 template <typename KeyType>
-struct DirectTable {
-  using Key = KeyType;
-  Key low;
-  int32_t shift;
+struct DirectTable : KeySteps<KeyType> {
   uint32_t places;
   uint32_t* present;  // [(places + 31) / 32]
   bool is_full;       // every place has its key: the bits need not be asked
   // A table larger than L2 is made and asked slice by slice: rows of other slices are passed over, and come again.
   uint32_t slice_places;
 
-  // The place of a key, or one beyond the last when none can be its.
-  __device__ uint64_t place_of(Key key) const {
-    Key const distance = key - low;
-    // What is below the shift must be zero: rotated to the top it makes a distance that none has.
-    constexpr int kBits = 8 * sizeof(Key);
-    if (shift == 0) return distance;
-    return static_cast<Key>(distance >> shift | distance << (kBits - shift));
-  }
   __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
     uint64_t const first = uint64_t{slice} * slice_places;
     return place - first < min(slice_places, places - static_cast<uint32_t>(first));

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_rows.cuh"
 #include "kernels/match/direct_table.cuh"

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
 #include "kernels/match/carried_rows.cuh"

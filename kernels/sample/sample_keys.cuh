@@ -11,12 +11,11 @@
 // Shared   draw: the table; count: the filter, two counters a sampled key: a key that fills the build side would queue up on a global one
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <cstdint>
 #include <cub/block/block_reduce.cuh>
 #include <type_traits>
 
+#include "kernels/block_sync.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -86,9 +85,6 @@ struct SampleBuffers {
   uint32_t rows[Rule::kPositions];
   uint32_t tiles[Rule::kPositions];
 };
-
-// Barrier after loops that the lanes of a warp leave apart (docs/decisions/0023-a-barrier-after-divergence.md).
-__device__ inline void sample_sync() { cooperative_groups::this_thread_block().sync(); }
 
 template <typename Key>
 struct DrawnSums {
@@ -171,7 +167,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
       slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
     }
   }
-  sample_sync();
+  block_sync();
 
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -246,7 +242,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   if (threadIdx.x < Rule::kTileSlices) {
     slices[0][threadIdx.x] = Rule::sample_slice(blockIdx.x, threadIdx.x, column.rows);
   }
-  sample_sync();
+  block_sync();
 
   using Signed = typename SampledBounds<Key>::Signed;
   auto const& probe_bounds = sample->findings.probe.bounds;
@@ -299,7 +295,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     if (threadIdx.x < Rule::kTileSlices && next < tile_count) {
       slices[turn][threadIdx.x] = Rule::sample_slice(next, threadIdx.x, column.rows);
     }
-    sample_sync();  // so that all warps count for the same tile
+    block_sync();  // so that all warps count for the same tile
   }
 
   within = __reduce_add_sync(0xffffffffU, within);

@@ -15,6 +15,7 @@
 
 #include "kernels/transform/filter_rows.hpp"
 #include "kernels/tuning.hpp"
+#include "kernels/warp_sum.cuh"
 
 namespace gpujoin::kernels {
 
@@ -52,10 +53,7 @@ __global__ void __launch_bounds__(kFilterThreads)
   }
 #pragma unroll
   for (int item = 0; item < kFilterItems; ++item) {
-    constexpr int kBits = 8 * sizeof(Key);
-    Key place = own[item] - filter.low;
-    // What is below the shift must be zero: at the top it is a place that no key has.
-    if (filter.shift != 0) place = place >> filter.shift | place << (kBits - filter.shift);
+    Key const place = filter.place_of(own[item]);
     kept[item] = kept[item] && place < filter.places;
     if (!kept[item]) continue;
     uint32_t* const word = &filter.bits[place / 32];
@@ -86,12 +84,7 @@ __global__ void __launch_bounds__(kFilterThreads)
       sums[i] = sum;
       sum += all[lane * kEach + i];
     }
-    uint32_t end = sum;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      uint32_t const before = __shfl_up_sync(0xffffffffU, end, step);
-      if (lane >= static_cast<uint32_t>(step)) end += before;
-    }
+    uint32_t const end = warp_inclusive_sum(sum);
 #pragma unroll
     for (int i = 0; i < kEach; ++i) all[lane * kEach + i] = end - sum + sums[i];
     if (lane == 31) base = atomicAdd(count, static_cast<unsigned long long>(end));

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
+#include "kernels/transform/key_steps.hpp"
+
 namespace gpujoin::kernels {
 
-// A bit for each key low, low + 2^shift, ..., `places` of them.
+// A bit for each of `places` steps.
 template <typename Key>
-struct KeyBitsFilter {
-  Key low;
-  int32_t shift;
+struct KeyBitsFilter : KeySteps<Key> {
   uint64_t places;
   uint32_t* bits;  // [(places + 31) / 32]
 };

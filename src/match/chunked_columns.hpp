@@ -18,6 +18,9 @@ struct CarriedOutput {
   columns::Storage* target = nullptr;
 };
 
+// Throws INTERNAL when there are more than a launch writes.
+void check_count(const std::vector<CarriedOutput>& outputs);
+
 // Of every column but the keys, 4 or 8; 0: they are of other widths, or of several. Without such a column 4.
 int32_t common_width(const std::vector<CarriedOutput>& outputs);
 

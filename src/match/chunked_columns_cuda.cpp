@@ -20,6 +20,11 @@ uint64_t spare_places(uint32_t blocks) { return uint64_t{blocks} * kernels::kCar
 
 }  // namespace
 
+void check_count(const std::vector<CarriedOutput>& outputs) {
+  if (outputs.size() <= kernels::kCarriedColumns) return;
+  base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to write at once", outputs.size());
+}
+
 int32_t common_width(const std::vector<CarriedOutput>& outputs) {
   int32_t width = 0;
   for (CarriedOutput const& output : outputs) {
@@ -36,9 +41,7 @@ ChunkedColumns::ChunkedColumns(base::Context& context, const std::vector<Carried
       outputs_(outputs),
       counters_(context.device_pool->allocate_rows<kernels::CarriedCounters>(
           Memory::kDevice, 1, "counters of output chunks")) {
-  if (outputs.size() > kernels::kCarriedColumns) {
-    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to write at once", outputs.size());
-  }
+  check_count(outputs);
 }
 
 bool ChunkedColumns::try_make_room(uint64_t rows) {

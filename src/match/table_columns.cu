@@ -36,8 +36,7 @@ base::Buffer duplicates_flag(base::Context& context) {
 struct ProbeSide {
   TableSide rows;
   const uint32_t* has_duplicates = nullptr;
-  const void* packed_rows = nullptr;
-  int32_t packed_width = 0;  // 0: columns apart
+  const void* packed_rows = nullptr;  // null: columns apart
 };
 
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
@@ -149,7 +148,7 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
     return columns.back().as<unsigned char>();
   };
   unsigned char* packed = placed.row_width != 0 ? place_column(placed.row_width) : nullptr;
-  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed, placed.row_width};
+  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed};
   for (CarriedOutput& output : outputs) {
     if (output.from != kernels::CarriedFrom::kBuild) continue;
     if (static_cast<size_t>(placed.count) == std::size(placed.columns)) {
@@ -182,7 +181,7 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
             has_duplicates.as<uint32_t>());
     check(cudaGetLastError(), "placing dense keys");
   }
-  switch (side.packed_width) {
+  switch (placed.row_width) {
     case 0:
       return probe_rows<kernels::NoRow>(context, plan, finder, side, outputs);
     case 8:
@@ -261,9 +260,7 @@ std::optional<TableRows> table_columns(base::Context& context, const plan::JoinP
                                        int32_t key_width, const TableSide& build,
                                        const TableSide& probe, const Outputs& outputs) {
   if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
-  if (outputs.size() > kernels::kCarriedColumns) {
-    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to write at once", outputs.size());
-  }
+  check_count(outputs);
   if (uint64_t{build.rows} + probe.rows <= kernels::kSmallTableRows) {
     return base::with_key_type(key_width, [&](auto zero) {
       return in_one_launch<decltype(zero)>(context, plan, build, probe, outputs);

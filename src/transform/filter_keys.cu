@@ -16,8 +16,6 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-void keep_nothing(PreparedKeys* side) { side->rows = 0; }
-
 // Kept rows of one side, until they are known to be fewer than all.
 struct Kept {
   base::Buffer keys;
@@ -60,8 +58,7 @@ bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
   common.low = std::max(of_build.low, of_probe.low);
   common.high = std::min(of_build.high, of_probe.high);
   if (common.low > common.high) {
-    keep_nothing(build);
-    keep_nothing(probe);
+    build->rows = probe->rows = 0;
     return true;
   }
   KeyPlaces places = places_of(of_build, build->key_width);
@@ -84,8 +81,8 @@ bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
   bool const all_in_range = common.low == of_build.low && common.high == of_build.high;
   base::with_key_type(build->key_width, [&](auto zero) {
     using Key = decltype(zero);
-    kernels::KeyBitsFilter<Key> const filter = {static_cast<Key>(places.low), places.shift,
-                                                places.places, bits.as<uint32_t>()};
+    kernels::KeyBitsFilter<Key> const filter = {
+        {static_cast<Key>(places.low), places.shift}, places.places, bits.as<uint32_t>()};
     using Mode = kernels::FilterMode;
     if (filtered == Filtered::kBuild) {
       filter_side<Key, Mode::kMarkOnce>(context, filter, *probe, false, &counts[1]);
