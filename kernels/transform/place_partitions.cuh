@@ -1,6 +1,6 @@
 // place_partitions.cuh: where the partitions of an unordered partitioning begin, and which rows the tiles of its second pass have
 //
-// Source   ours; the counts are those of count_partitions_kernel (radix_unordered.cuh)
+// Source   ours; the counts are those of count_partitions_kernel
 // In       counts[2^radix_bits]
 // Out      offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors, tiles_before and tiles[]
 // Needs    arrays aligned to 16 bytes

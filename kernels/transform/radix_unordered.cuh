@@ -6,8 +6,8 @@
 // In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no order
 // Needs    cursors[p], the next free place of partition p
-// Launch   count: as many blocks as are resident; pass: a block a tile, of the shape's threads
-// Moves    2 * (|key| + the columns' widths) a row; counting |key| a row (traffic::radix_unordered_pass)
+// Launch   a block a tile, of the shape's threads
+// Moves    2 * (|key| + the columns' widths) a row (traffic::radix_unordered_pass)
 // Shared   two tiles of one column, 2 bytes and a bit a slot, 8 a digit; one atomic add a row
 //
 //   count digits in shared memory: a row's rank is what its atomic add answers
@@ -52,49 +52,6 @@ struct UnorderedPass {
   int32_t column_count;
   MovedColumn columns[kMovedColumns];
 };
-
-// Rows of each of 2^radix_bits partitions. Counters of 16 bits lie two in a word, so that 2^16 fit shared memory; one that reaches
-// kSpilledRows hands so many to the global counter, long before it could reach its neighbour.
-template <typename Key>
-__global__ void __launch_bounds__(kUnorderedCountThreads)
-    count_partitions_kernel(const Key* __restrict__ keys, uint32_t rows, int32_t radix_bits,
-                            uint32_t* __restrict__ counts) {
-  constexpr int kItems = 8;
-  constexpr uint32_t kSpilledRows = 0x8000;
-  static_assert(kSpilledRows + kItems * kUnorderedCountThreads < 0x10000);
-  extern __shared__ uint32_t pairs_of_counts[];
-  uint32_t const words = 1U << (radix_bits - 1);
-  for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) pairs_of_counts[i] = 0;
-  __syncthreads();
-  uint32_t const mask = (1U << radix_bits) - 1;
-  uint64_t const tile = uint64_t{kUnorderedCountThreads} * kItems;
-  for (uint64_t first = blockIdx.x * tile + threadIdx.x; first < rows; first += gridDim.x * tile) {
-    Key loaded[kItems];
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      uint64_t const row = first + static_cast<uint64_t>(item) * kUnorderedCountThreads;
-      if (row < rows) loaded[item] = keys[row];
-    }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      uint64_t const row = first + static_cast<uint64_t>(item) * kUnorderedCountThreads;
-      if (row >= rows) break;
-      uint32_t const partition = static_cast<uint32_t>(mix_key(loaded[item])) & mask;
-      uint32_t const shift = partition % 2 * 16;
-      uint32_t const before = atomicAdd(&pairs_of_counts[partition / 2], 1U << shift);
-      if ((before >> shift & 0xffffU) == kSpilledRows - 1) {
-        atomicSub(&pairs_of_counts[partition / 2], kSpilledRows << shift);
-        atomicAdd(&counts[partition], kSpilledRows);
-      }
-    }
-  }
-  __syncthreads();
-  for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) {
-    uint32_t const both = pairs_of_counts[i];
-    if ((both & 0xffffU) != 0) atomicAdd(&counts[2 * i], both & 0xffffU);
-    if (both >> 16 != 0) atomicAdd(&counts[2 * i + 1], both >> 16);
-  }
-}
 
 // Queues the copy of values [0, count) of a column to shared memory; values of 1 and 2 bytes are there at once.
 template <int kThreads, typename Value>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/transform/count_partitions.cuh"
 #include "kernels/transform/place_partitions.cuh"
 #include "kernels/transform/radix_unordered.cuh"
 #include "src/base/device.hpp"
@@ -28,7 +29,8 @@ void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t 
   uint32_t const shared = std::max(4U << (radix_bits - 1), 4U);
   unsigned const resident = base::resident_blocks(context, kernel, kernels::kUnorderedCountThreads,
                                                   shared, kAskingForShared);
-  unsigned const wanted = base::grid_of(rows, kernels::kUnorderedCountThreads * 8);
+  unsigned const wanted =
+      base::grid_of(rows, kernels::kUnorderedCountThreads * kernels::kCountItems);
   kernel<<<std::min(resident, wanted), kernels::kUnorderedCountThreads, shared,
            stream_of(context)>>>(keys, rows, radix_bits, counts);
   check(cudaGetLastError(), "counting rows of partitions");

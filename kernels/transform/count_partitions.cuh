@@ -1,0 +1,105 @@
+// count_partitions.cuh: rows of each partition of an unordered partitioning
+//
+// Source   ours: Wu et al.'s histogram before the passes (4.3), by shared atomics
+// In       keys
+// Out      counts[2^radix_bits] of mixed keys
+// Needs    counts zeroed
+// Launch   as many blocks as are resident, of kUnorderedCountThreads
+// Moves    |key| a row (traffic::read_keys)
+// Shared   2 bytes a partition; one atomic add a row
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/transform/mix_key.cuh"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+// Keys of a thread at a time, which it loads as vectors of 16 bytes.
+constexpr int kCountItems = 8;
+template <typename Key>
+struct alignas(16) KeyVector {
+  Key keys[16 / sizeof(Key)];
+};
+
+// Rows of partitions. Counters of 16 bits lie two in a word, so that 2^16 fit shared memory: the upper half of the partitions in the
+// upper halves. Whoever finds a counter's highest bit set hands what it stands for to the global counter. A thread looks before it
+// counts its next keys, so that no counter reaches its neighbour.
+class PartitionCounts {
+ public:
+  __device__ PartitionCounts(uint32_t* words, int32_t radix_bits, uint32_t* counts)
+      : words_(words), upper_(1U << (radix_bits - 1)), counts_(counts) {}
+
+  template <typename Key, int kKeys>
+  __device__ __forceinline__ void add(const Key (&keys)[kKeys]) {
+    static_assert(kSpilledRows + kKeys * kUnorderedCountThreads < 0x10000);
+    uint32_t words[kKeys];
+    uint32_t spilled[kKeys];
+    uint32_t any = 0;
+#pragma unroll
+    for (int i = 0; i < kKeys; ++i) {
+      uint32_t const mixed = static_cast<uint32_t>(mix_key(keys[i]));
+      bool const is_upper = (mixed & upper_) != 0;
+      words[i] = mixed & (upper_ - 1);
+      uint32_t const before = atomicAdd(&words_[words[i]], is_upper ? 0x10000U : 1U);
+      spilled[i] = before & (is_upper ? kSpilledRows << 16 : kSpilledRows);
+      any |= spilled[i];
+    }
+    if (any == 0) return;
+#pragma unroll
+    for (int i = 0; i < kKeys; ++i) {
+      if (spilled[i] == 0) continue;
+      if ((atomicAnd(&words_[words[i]], ~spilled[i]) & spilled[i]) == 0) continue;  // another did
+      atomicAdd(&counts_[words[i] + (spilled[i] > kSpilledRows ? upper_ : 0)], kSpilledRows);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kSpilledRows = 0x8000;
+  uint32_t* words_;
+  uint32_t upper_;
+  uint32_t* counts_;
+};
+
+// Rows of each of 2^radix_bits partitions. Keys at an address that vectors cannot be loaded from are counted one by one.
+template <typename Key>
+__global__ void __launch_bounds__(kUnorderedCountThreads)
+    count_partitions_kernel(const Key* __restrict__ keys, uint32_t rows, int32_t radix_bits,
+                            uint32_t* __restrict__ counts) {
+  using Vector = KeyVector<Key>;
+  constexpr uint32_t kTile = kUnorderedCountThreads * kCountItems;
+  constexpr int kPerVector = sizeof(Vector) / sizeof(Key);
+  extern __shared__ uint32_t pairs_of_counts[];
+  uint32_t const words = 1U << (radix_bits - 1);
+  for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) pairs_of_counts[i] = 0;
+  __syncthreads();
+  PartitionCounts partition_counts(pairs_of_counts, radix_bits, counts);
+  uint32_t const tiles = reinterpret_cast<uintptr_t>(keys) % sizeof(Vector) == 0 ? rows / kTile : 0;
+  for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    auto const* const vectors = reinterpret_cast<const Vector*>(keys + tile * kTile) + threadIdx.x;
+    Key loaded[kCountItems];
+#pragma unroll
+    for (int i = 0; i < kCountItems / kPerVector; ++i) {
+      Vector const vector = vectors[i * kUnorderedCountThreads];
+#pragma unroll
+      for (int j = 0; j < kPerVector; ++j) loaded[i * kPerVector + j] = vector.keys[j];
+    }
+    partition_counts.add(loaded);
+  }
+  uint64_t const first = blockIdx.x * uint32_t{kUnorderedCountThreads} + threadIdx.x;
+#pragma unroll 4
+  for (uint64_t row = uint64_t{tiles} * kTile + first; row < rows;
+       row += gridDim.x * uint32_t{kUnorderedCountThreads}) {
+    Key const loaded[1] = {keys[row]};
+    partition_counts.add(loaded);
+  }
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) {
+    uint32_t const both = pairs_of_counts[i];
+    if ((both & 0xffffU) != 0) atomicAdd(&counts[i], both & 0xffffU);
+    if (both >> 16 != 0) atomicAdd(&counts[words + i], both >> 16);
+  }
+}
+
+}  // namespace gpujoin::kernels
