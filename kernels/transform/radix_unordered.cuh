@@ -227,6 +227,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
     rows_of_slots[counts[ranks[item] >> 16] + rank] =
         static_cast<uint16_t>(item * kThreads + threadIdx.x);
   }
+  if (pass.column_count == 1) __pipeline_wait_prior(0);
   __syncthreads();
 
   // Calls write(row of the tile, place) for the thread's slots.
@@ -237,17 +238,13 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
       if (row != kNoRow) write(row, places[digits_of_sectors[slot / kSectorRows]] + slot);
     }
   };
-  each_slot([&](uint32_t row, uint32_t place) { pass.keys_out[place] = keys[row]; });
-  for (int32_t column = 0; column < pass.column_count; ++column) {
-    __syncthreads();  // the other stage was read to the end
-    load(column + 1);
-    __pipeline_wait_prior(1);
-    __syncthreads();
+  auto const write_key = [&](uint32_t row, uint32_t place) { pass.keys_out[place] = keys[row]; };
+  // Calls function(write), where write(row, place) moves one value of the column.
+  auto const with_writer = [&](int32_t column, auto function) {
     MovedColumn const& moved = pass.columns[column];
     if (moved.in == nullptr) {
       auto* const out = static_cast<uint32_t*>(moved.out);
-      each_slot([&](uint32_t row, uint32_t place) { out[place] = tile.begin + row; });
-      continue;
+      return function([&](uint32_t row, uint32_t place) { out[place] = tile.begin + row; });
     }
     with_value_type(moved.width, [&](auto zero) {
       using Value = decltype(zero);
@@ -255,9 +252,27 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
       if constexpr (sizeof(Value) * kRows <= Shape::kStageBytes) {
         auto const* const stage = reinterpret_cast<const Value*>(stage_of(column));
         auto* const out = static_cast<Value*>(moved.out);
-        each_slot([&](uint32_t row, uint32_t place) { out[place] = stage[row]; });
+        function([&](uint32_t row, uint32_t place) { out[place] = stage[row]; });
       }
     });
+  };
+  // Nothing is left to load beside the keys' way out: a slot is looked up once for both.
+  if (pass.column_count == 1) {
+    with_writer(0, [&](auto write_value) {
+      each_slot([&](uint32_t row, uint32_t place) {
+        write_key(row, place);
+        write_value(row, place);
+      });
+    });
+    return;
+  }
+  each_slot(write_key);
+  for (int32_t column = 0; column < pass.column_count; ++column) {
+    __syncthreads();  // the other stage was read to the end
+    load(column + 1);
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    with_writer(column, each_slot);
   }
 }
 
