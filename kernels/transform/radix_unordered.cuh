@@ -183,7 +183,8 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   __syncthreads();
 
   uint32_t const mask = digits - 1;
-  uint32_t ranks[kItems];  // digit << 16 | rank
+  // digit << 16 | rank; by permutes, as the compiler would keep what shifts put together in two registers, and spill.
+  uint32_t ranks[kItems];
   DigitRanks digit_ranks(counts);
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -193,7 +194,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
     if (pass.mixes) keys[row] = key = mix_key(key);
     uint32_t const digit = static_cast<uint32_t>(key >> pass.shift) & mask;
     uint32_t const rank = digit_ranks.next(digit, valid, item);
-    ranks[item] = digit << 16 | (valid ? rank : kNoRow);
+    ranks[item] = __byte_perm(valid ? rank : kNoRow, digit, 0x5410);
   }
   __syncthreads();
 
@@ -222,9 +223,9 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   }
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    uint32_t const rank = ranks[item] & 0xffffU;
+    uint32_t const rank = __byte_perm(ranks[item], 0, 0x4410);
     if (rank == kNoRow) continue;
-    rows_of_slots[counts[ranks[item] >> 16] + rank] =
+    rows_of_slots[counts[__byte_perm(ranks[item], 0, 0x4432)] + rank] =
         static_cast<uint16_t>(item * kThreads + threadIdx.x);
   }
   if (pass.column_count == 1) __pipeline_wait_prior(0);
