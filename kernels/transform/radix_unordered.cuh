@@ -8,7 +8,7 @@
 // Needs    cursors[p], the next free place of partition p
 // Launch   a block a tile, of the shape's threads
 // Moves    2 * (|key| + the columns' widths) a row (traffic::radix_unordered_pass)
-// Shared   two tiles of one column, 2 bytes and a bit a slot, 8 a digit; one atomic add a row
+// Shared   two tiles of one column, 2.5 bytes a slot, 4 a digit; one atomic add a row
 //
 //   count digits in shared memory: a row's rank is what its atomic add answers
 //   one global atomic add a digit reserves the tile's places
@@ -125,11 +125,11 @@ template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
   return Shape::kRows + (2 * (kSectorRows - 1) << bits);
 }
-// Shared memory of a pass: two stages, a row for each slot, a digit for each sector, and two numbers a digit.
+// Shared memory of a pass: two stages, a row for each slot, a place for each sector, and a number for each digit.
 template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
   uint32_t const slots = (unordered_slots<Shape>(bits) + 63) / 64 * 64;
-  return 2 * Shape::kStageBytes + slots * 2 + slots / kSectorRows * 2 + (8U << bits);
+  return 2 * Shape::kStageBytes + slots * 2 + slots / kSectorRows * 4 + (4U << bits);
 }
 
 template <typename Key, typename Shape>
@@ -148,9 +148,9 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
     return dynamic_shared + ((column + 1) % 2) * Shape::kStageBytes;
   };
   auto* const rows_of_slots = reinterpret_cast<uint16_t*>(dynamic_shared + 2 * Shape::kStageBytes);
-  auto* const digits_of_sectors = rows_of_slots + most_slots;
-  auto* const counts = reinterpret_cast<uint32_t*>(digits_of_sectors + most_slots / kSectorRows);
-  uint32_t* const places = counts + digits;  // of a digit's first slot, less that slot
+  // The place of a slot, less the slot, is the same for all of a digit; by sectors it is found in one step.
+  auto* const places_of_sectors = reinterpret_cast<uint32_t*>(rows_of_slots + most_slots);
+  uint32_t* const counts = places_of_sectors + most_slots / kSectorRows;
 
   UnorderedTile tile;
   if (pass.tiles != nullptr) {
@@ -213,10 +213,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
     if (digit < digits) {
       uint32_t const first = before * kSectorRows + within;
       counts[digit] = first;
-      places[digit] = place - first;
-      for (uint32_t i = 0; i < sectors; ++i) {
-        digits_of_sectors[before + i] = static_cast<uint16_t>(digit);
-      }
+      for (uint32_t i = 0; i < sectors; ++i) places_of_sectors[before + i] = place - first;
     }
     slots += total * kSectorRows;
     __syncthreads();
@@ -236,7 +233,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
 #pragma unroll 4
     for (uint32_t slot = threadIdx.x; slot < slots; slot += kThreads) {
       uint32_t const row = rows_of_slots[slot];
-      if (row != kNoRow) write(row, places[digits_of_sectors[slot / kSectorRows]] + slot);
+      if (row != kNoRow) write(row, places_of_sectors[slot / kSectorRows] + slot);
     }
   };
   auto const write_key = [&](uint32_t row, uint32_t place) { pass.keys_out[place] = keys[row]; };
