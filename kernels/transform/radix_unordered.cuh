@@ -114,21 +114,23 @@ template <int kBlockThreads, int kThreadItems>
 struct UnorderedShape {
   static constexpr int kThreads = kBlockThreads;
   static constexpr int kItems = kThreadItems;
+  static constexpr uint32_t kSlotBatch = 4;  // of a thread at a time
   static constexpr uint32_t kRows = kThreads * kItems;
   static constexpr uint32_t kStageBytes = kThreads * kUnorderedItems * 4;
 };
 
-// Slots of a tile. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the
+// Slots of a tile, in whole batches. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the
 // output ends: L2 takes parts of sectors at 50e9 a second on an H200, which is what a pass without this is bound by.
 constexpr uint32_t kSectorRows = 8;  // of 4 bytes
 template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
-  return Shape::kRows + (2 * (kSectorRows - 1) << bits);
+  constexpr uint32_t kBatch = Shape::kThreads * Shape::kSlotBatch;
+  return (Shape::kRows + (2 * (kSectorRows - 1) << bits) + kBatch - 1) / kBatch * kBatch;
 }
 // Shared memory of a pass: two stages, a row for each slot, a place for each sector, and a number for each digit.
 template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
-  uint32_t const slots = (unordered_slots<Shape>(bits) + 63) / 64 * 64;
+  uint32_t const slots = unordered_slots<Shape>(bits);
   return 2 * Shape::kStageBytes + slots * 2 + slots / kSectorRows * 4 + (4U << bits);
 }
 
@@ -138,12 +140,13 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   constexpr uint32_t kRows = Shape::kRows;
   constexpr int kItems = Shape::kItems;
   constexpr int kThreads = Shape::kThreads;
+  constexpr uint32_t kBatch = Shape::kSlotBatch;
   constexpr uint32_t kNoRow = 0xffffU;
   using Scan = cub::BlockScan<uint32_t, kThreads>;
   __shared__ typename Scan::TempStorage scan_storage;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   uint32_t const digits = 1U << pass.bits;
-  uint32_t const most_slots = (unordered_slots<Shape>(pass.bits) + 63) / 64 * 64;
+  uint32_t const most_slots = unordered_slots<Shape>(pass.bits);
   auto const stage_of = [](int32_t column) {  // keys are column -1
     return dynamic_shared + ((column + 1) % 2) * Shape::kStageBytes;
   };
@@ -228,12 +231,26 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   if (pass.column_count == 1) __pipeline_wait_prior(0);
   __syncthreads();
 
-  // Calls write(row of the tile, place) for the thread's slots.
-  auto const each_slot = [&](auto write) {
-#pragma unroll 4
-    for (uint32_t slot = threadIdx.x; slot < slots; slot += kThreads) {
-      uint32_t const row = rows_of_slots[slot];
-      if (row != kNoRow) write(row, places_of_sectors[slot / kSectorRows] + slot);
+  // Calls each of writes(row of the tile, place) for the thread's slots, which are looked up kBatch at a time: a batch's reads do not
+  // wait for each other.
+  auto const each_slot = [&](auto... writes) {
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < slots; first += kBatch * kThreads) {
+      uint32_t rows[kBatch];
+      uint32_t slot_places[kBatch];
+#pragma unroll
+      for (uint32_t i = 0; i < kBatch; ++i) {
+        uint32_t const sector = first / kSectorRows + i * (kThreads / kSectorRows);
+        rows[i] = rows_of_slots[first + i * kThreads];
+        slot_places[i] = places_of_sectors[sector] + first + i * kThreads;
+      }
+      auto const write_batch = [&](auto write) {
+#pragma unroll
+        for (uint32_t i = 0; i < kBatch; ++i) {
+          if (rows[i] < kRows) write(rows[i], slot_places[i]);
+        }
+      };
+      (write_batch(writes), ...);
     }
   };
   auto const write_key = [&](uint32_t row, uint32_t place) { pass.keys_out[place] = keys[row]; };
@@ -256,12 +273,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   };
   // Nothing is left to load beside the keys' way out: a slot is looked up once for both.
   if (pass.column_count == 1) {
-    with_writer(0, [&](auto write_value) {
-      each_slot([&](uint32_t row, uint32_t place) {
-        write_key(row, place);
-        write_value(row, place);
-      });
-    });
+    with_writer(0, [&](auto write_value) { each_slot(write_key, write_value); });
     return;
   }
   each_slot(write_key);
