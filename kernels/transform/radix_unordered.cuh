@@ -79,35 +79,34 @@ __device__ __forceinline__ void load_column(Value* stage, const Value* __restric
   }
 }
 
-// One more row of a digit. Lanes with the digit that many had before add theirs at once: skew would make them wait for each other.
-class DigitRanks {
- public:
-  __device__ explicit DigitRanks(uint32_t* counts) : counts_(counts) {}
-
-  // All lanes of a warp; the rank is of use where `valid`.
-  __device__ __forceinline__ uint32_t next(uint32_t digit, bool valid, int turn) {
-    constexpr uint32_t kAll = 0xffffffffU;
-    constexpr int kMany = 6;
-    uint32_t const lane = threadIdx.x % 32;
-    uint32_t same = __ballot_sync(kAll, valid && digit == likely_);
-    if (__popc(same) < kMany) {
-      likely_ = __shfl_sync(kAll, digit, (turn * 5) % 32);
-      same = 0;
-    }
-    if (same >> lane & 1) {
-      uint32_t first = 0;
-      int const leader = __ffs(static_cast<int>(same)) - 1;
-      if (static_cast<int>(lane) == leader) first = atomicAdd(&counts_[digit], __popc(same));
-      first = __shfl_sync(same, first, leader);
-      return first + __popc(same & ((1U << lane) - 1));
-    }
-    return valid ? atomicAdd(&counts_[digit], 1U) : 0;
+// One more row of each of a lane's digits; all lanes of a warp. Where many of them have the digit that a lane has first, they add theirs
+// at once: skew would make them wait for each other. A digit of a share s is found at once with probability s, and without skew it is
+// one look for kRows rows.
+template <int kRows>
+__device__ __forceinline__ void rank_rows(uint32_t* counts, const uint32_t (&digits)[kRows],
+                                          int asked_lane, uint32_t (&ranks)[kRows]) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  constexpr int kMany = 6;
+  uint32_t const likely = __shfl_sync(kAll, digits[0], asked_lane);
+  if (__popc(__ballot_sync(kAll, digits[0] == likely)) < kMany) {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) ranks[i] = atomicAdd(&counts[digits[i]], 1U);
+    return;
   }
-
- private:
-  uint32_t* counts_;
-  uint32_t likely_ = ~0U;
-};
+  int const lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    bool const is_likely = digits[i] == likely;
+    uint32_t const same = __ballot_sync(kAll, is_likely);
+    int const leader = __ffs(static_cast<int>(same)) - 1;
+    uint32_t counted = 0;
+    if (!is_likely || lane == leader) {
+      counted = atomicAdd(&counts[digits[i]], is_likely ? __popc(same) : 1U);
+    }
+    uint32_t const first = __shfl_sync(kAll, counted, leader);
+    ranks[i] = is_likely ? first + __popc(same & ((1U << lane) - 1)) : counted;
+  }
+}
 
 // Threads of a block, and rows of each: as many as 64 bytes of the widest column are.
 template <int kBlockThreads, int kThreadItems>
@@ -127,11 +126,15 @@ __host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
   constexpr uint32_t kBatch = Shape::kThreads * Shape::kSlotBatch;
   return (Shape::kRows + (2 * (kSectorRows - 1) << bits) + kBatch - 1) / kBatch * kBatch;
 }
-// Shared memory of a pass: two stages, a row for each slot, a place for each sector, and a number for each digit.
+// A number for each digit and one for rows of none, in whole vectors.
+__host__ __device__ constexpr uint32_t unordered_counts(int32_t bits) {
+  return ((1U << bits) + 4) / 4 * 4;
+}
+// Shared memory of a pass: two stages, the counts, a row for each slot, and a place for each sector.
 template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
   uint32_t const slots = unordered_slots<Shape>(bits);
-  return 2 * Shape::kStageBytes + slots * 2 + slots / kSectorRows * 4 + (4U << bits);
+  return 2 * Shape::kStageBytes + unordered_counts(bits) * 4 + slots * 2 + slots / kSectorRows * 4;
 }
 
 template <typename Key, typename Shape>
@@ -141,7 +144,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   constexpr int kItems = Shape::kItems;
   constexpr int kThreads = Shape::kThreads;
   constexpr uint32_t kBatch = Shape::kSlotBatch;
-  constexpr uint32_t kNoRow = 0xffffU;
+  constexpr int kRankedRows = 4;  // of a thread at a time
   using Scan = cub::BlockScan<uint32_t, kThreads>;
   __shared__ typename Scan::TempStorage scan_storage;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
@@ -150,10 +153,10 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   auto const stage_of = [](int32_t column) {  // keys are column -1
     return dynamic_shared + ((column + 1) % 2) * Shape::kStageBytes;
   };
-  auto* const rows_of_slots = reinterpret_cast<uint16_t*>(dynamic_shared + 2 * Shape::kStageBytes);
+  auto* const counts = reinterpret_cast<uint32_t*>(dynamic_shared + 2 * Shape::kStageBytes);
+  auto* const rows_of_slots = reinterpret_cast<uint16_t*>(counts + unordered_counts(pass.bits));
   // The place of a slot, less the slot, is the same for all of a digit; by sectors it is found in one step.
   auto* const places_of_sectors = reinterpret_cast<uint32_t*>(rows_of_slots + most_slots);
-  uint32_t* const counts = places_of_sectors + most_slots / kSectorRows;
 
   UnorderedTile tile;
   if (pass.tiles != nullptr) {
@@ -178,7 +181,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   load_column<kThreads>(keys, pass.keys + tile.begin, tile.end);
   __pipeline_commit();
   load(0);
-  for (uint32_t i = threadIdx.x; i < digits; i += kThreads) counts[i] = 0;
+  for (uint32_t i = threadIdx.x; i <= digits; i += kThreads) counts[i] = 0;
   for (uint32_t i = threadIdx.x; i < most_slots / 8; i += kThreads) {
     reinterpret_cast<uint4*>(rows_of_slots)[i] = {~0U, ~0U, ~0U, ~0U};
   }
@@ -188,19 +191,27 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   uint32_t const mask = digits - 1;
   // digit << 16 | rank; by permutes, as the compiler would keep what shifts put together in two registers, and spill.
   uint32_t ranks[kItems];
-  DigitRanks digit_ranks(counts);
 #pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    uint32_t const row = item * kThreads + threadIdx.x;
-    bool const valid = row >= tile.skipped && row < tile.end;
-    Key key = keys[row];
-    if (pass.mixes) keys[row] = key = mix_key(key);
-    uint32_t const digit = static_cast<uint32_t>(key >> pass.shift) & mask;
-    uint32_t const rank = digit_ranks.next(digit, valid, item);
-    ranks[item] = __byte_perm(valid ? rank : kNoRow, digit, 0x5410);
+  for (int first = 0; first < kItems; first += kRankedRows) {
+    uint32_t row_digits[kRankedRows];
+    uint32_t row_ranks[kRankedRows];
+#pragma unroll
+    for (int i = 0; i < kRankedRows; ++i) {
+      uint32_t const row = (first + i) * kThreads + threadIdx.x;
+      Key key = keys[row];
+      if (pass.mixes) keys[row] = key = mix_key(key);
+      bool const valid = row >= tile.skipped && row < tile.end;
+      row_digits[i] = valid ? static_cast<uint32_t>(key >> pass.shift) & mask : digits;
+    }
+    rank_rows(counts, row_digits, first * 5 % 32, row_ranks);
+#pragma unroll
+    for (int i = 0; i < kRankedRows; ++i) {
+      ranks[first + i] = __byte_perm(row_ranks[i], row_digits[i], 0x5410);
+    }
   }
   __syncthreads();
 
+  if (threadIdx.x == 0) counts[digits] = most_slots;  // of rows of no digit: none of the tile's
   uint32_t slots = 0;
   for (uint32_t base = 0; base < digits; base += kThreads) {
     uint32_t const digit = base + threadIdx.x;
@@ -223,10 +234,9 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   }
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    uint32_t const rank = __byte_perm(ranks[item], 0, 0x4410);
-    if (rank == kNoRow) continue;
-    rows_of_slots[counts[__byte_perm(ranks[item], 0, 0x4432)] + rank] =
-        static_cast<uint16_t>(item * kThreads + threadIdx.x);
+    uint32_t const first = counts[__byte_perm(ranks[item], 0, 0x4432)];
+    uint32_t const slot = first + __byte_perm(ranks[item], 0, 0x4410);
+    if (slot < slots) rows_of_slots[slot] = static_cast<uint16_t>(item * kThreads + threadIdx.x);
   }
   if (pass.column_count == 1) __pipeline_wait_prior(0);
   __syncthreads();
