@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   constexpr int kThreads = Shape::kThreads;
   constexpr uint32_t kBatch = Shape::kSlotBatch;
   constexpr int kRankedRows = 4;  // of a thread at a time
-  using Scan = cub::BlockScan<uint32_t, kThreads>;
+  using Scan = cub::BlockScan<uint32_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename Scan::TempStorage scan_storage;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   uint32_t const digits = 1U << pass.bits;
