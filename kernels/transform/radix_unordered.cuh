@@ -32,7 +32,7 @@ struct MovedColumn {
   int32_t width;
 };
 
-struct UnorderedTile {
+struct alignas(16) UnorderedTile {
   uint32_t begin;    // first row that is loaded
   uint32_t skipped;  // so many rows after it belong to the partition before
   uint32_t end;      // of the rows, counted from begin
@@ -53,20 +53,26 @@ struct UnorderedPass {
   MovedColumn columns[kMovedColumns];
 };
 
-// Queues the copy of values [0, count) of a column to shared memory; values of 1 and 2 bytes are there at once.
-template <int kThreads, typename Value>
+// Queues the copy of values [0, count) of a column to shared memory, kVectors vectors a thread at most; values of 1 and 2 bytes are
+// there at once.
+template <int kThreads, int kVectors, typename Value>
 __device__ __forceinline__ void load_column(Value* stage, const Value* __restrict__ in,
                                             uint32_t count) {
   constexpr uint32_t kPerVector = 16 / sizeof(Value);
   uint32_t done = 0;
   if (reinterpret_cast<uintptr_t>(in) % 16 == 0) {
     uint32_t const vectors = count / kPerVector;
-    for (uint32_t i = threadIdx.x; i < vectors; i += kThreads) {
-      __pipeline_memcpy_async(reinterpret_cast<char*>(stage) + 16 * i,
-                              reinterpret_cast<const char*>(in) + 16 * uint64_t{i}, 16);
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      uint32_t const i = v * kThreads + threadIdx.x;
+      if (i < vectors) {
+        __pipeline_memcpy_async(reinterpret_cast<uint4*>(stage) + i,
+                                reinterpret_cast<const uint4*>(in) + i, 16);
+      }
     }
     done = vectors * kPerVector;
   }
+#pragma unroll 1
   for (uint32_t i = done + threadIdx.x; i < count; i += kThreads) {
     if constexpr (sizeof(Value) < 4) {
       stage[i] = in[i];
@@ -115,7 +121,8 @@ struct UnorderedShape {
   static constexpr int kItems = kThreadItems;
   static constexpr uint32_t kSlotBatch = 4;  // of a thread at a time
   static constexpr uint32_t kRows = kThreads * kItems;
-  static constexpr uint32_t kStageBytes = kThreads * kUnorderedItems * 4;
+  static constexpr int kVectors = kUnorderedItems / 4;  // of a thread's rows of one column
+  static constexpr uint32_t kStageBytes = kThreads * kVectors * 16;
 };
 
 // Slots of a tile, in whole batches. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the
@@ -170,18 +177,20 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
     if (column < pass.column_count && pass.columns[column].in != nullptr) {
       with_value_type(pass.columns[column].width, [&](auto zero) {
         using Value = decltype(zero);
-        load_column<kThreads>(reinterpret_cast<Value*>(stage_of(column)),
-                              static_cast<const Value*>(pass.columns[column].in) + tile.begin,
-                              tile.end);
+        load_column<kThreads, Shape::kVectors>(
+            reinterpret_cast<Value*>(stage_of(column)),
+            static_cast<const Value*>(pass.columns[column].in) + tile.begin, tile.end);
       });
     }
     __pipeline_commit();
   };
   auto* const keys = reinterpret_cast<Key*>(stage_of(-1));
-  load_column<kThreads>(keys, pass.keys + tile.begin, tile.end);
+  load_column<kThreads, Shape::kVectors>(keys, pass.keys + tile.begin, tile.end);
   __pipeline_commit();
   load(0);
+#pragma unroll 1
   for (uint32_t i = threadIdx.x; i <= digits; i += kThreads) counts[i] = 0;
+#pragma unroll 1
   for (uint32_t i = threadIdx.x; i < most_slots / 8; i += kThreads) {
     reinterpret_cast<uint4*>(rows_of_slots)[i] = {~0U, ~0U, ~0U, ~0U};
   }
