@@ -200,17 +200,25 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
   uint32_t const mask = digits - 1;
   // digit << 16 | rank; by permutes, as the compiler would keep what shifts put together in two registers, and spill.
   uint32_t ranks[kItems];
+  static_assert(kUnorderedAlign <= kThreads);  // only a thread's first row can be skipped
+  int const rows_left = static_cast<int>(tile.end) - static_cast<int>(threadIdx.x);
 #pragma unroll
   for (int first = 0; first < kItems; first += kRankedRows) {
+    Key row_keys[kRankedRows];
     uint32_t row_digits[kRankedRows];
     uint32_t row_ranks[kRankedRows];
+    Key* const own = keys + first * kThreads + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < kRankedRows; ++i) row_keys[i] = own[i * kThreads];
+    if (pass.mixes) {
+#pragma unroll
+      for (int i = 0; i < kRankedRows; ++i) own[i * kThreads] = row_keys[i] = mix_key(row_keys[i]);
+    }
 #pragma unroll
     for (int i = 0; i < kRankedRows; ++i) {
-      uint32_t const row = (first + i) * kThreads + threadIdx.x;
-      Key key = keys[row];
-      if (pass.mixes) keys[row] = key = mix_key(key);
-      bool const valid = row >= tile.skipped && row < tile.end;
-      row_digits[i] = valid ? static_cast<uint32_t>(key >> pass.shift) & mask : digits;
+      bool const is_skipped = first + i == 0 && threadIdx.x < tile.skipped;
+      bool const valid = (first + i) * kThreads < rows_left && !is_skipped;
+      row_digits[i] = valid ? static_cast<uint32_t>(row_keys[i] >> pass.shift) & mask : digits;
     }
     rank_rows(counts, row_digits, first * 5 % 32, row_ranks);
 #pragma unroll
@@ -242,10 +250,18 @@ __global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shap
     __syncthreads();
   }
 #pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    uint32_t const first = counts[__byte_perm(ranks[item], 0, 0x4432)];
-    uint32_t const slot = first + __byte_perm(ranks[item], 0, 0x4410);
-    if (slot < slots) rows_of_slots[slot] = static_cast<uint16_t>(item * kThreads + threadIdx.x);
+  for (int first = 0; first < kItems; first += kRankedRows) {
+    uint32_t row_slots[kRankedRows];
+#pragma unroll
+    for (int i = 0; i < kRankedRows; ++i) {
+      uint32_t const ranked = ranks[first + i];
+      row_slots[i] = counts[__byte_perm(ranked, 0, 0x4432)] + __byte_perm(ranked, 0, 0x4410);
+    }
+#pragma unroll
+    for (int i = 0; i < kRankedRows; ++i) {
+      if (row_slots[i] >= slots) continue;
+      rows_of_slots[row_slots[i]] = static_cast<uint16_t>((first + i) * kThreads + threadIdx.x);
+    }
   }
   if (pass.column_count == 1) __pipeline_wait_prior(0);
   __syncthreads();
