@@ -105,10 +105,11 @@ constexpr int kBucketMostBits = 12;
 // Blocks of two sizes: a larger tile has longer runs, of which fewer end within a sector; two smaller ones overlap. H200, 2^27 x 2^27
 // rows of 8, 12, 20 and 24 bytes: 3.7, 5.1, 8.5 and 10.2 ms with the smaller, 4.2, 5.4, 7.8 and 8.2 ms with the larger.
 constexpr int kUnorderedThreads = 512;
-constexpr int kUnorderedThreadsWide = 1024;
+constexpr int kUnorderedItems = 16;    // rows a thread where no column is wider than 4 bytes
+constexpr int kUnorderedBlocks = 2;    // of a multiprocessor
 constexpr int kUnorderedWideRow = 16;  // bytes
-constexpr int kUnorderedThreadsPerSm = 1024;
-constexpr int kUnorderedItems = 16;  // rows a thread where no column is wider than 4 bytes
+constexpr int kUnorderedThreadsWide = 1024;
+constexpr int kUnorderedItemsWide = 16;
 constexpr int kUnorderedCountThreads = 1024;
 constexpr uint32_t kUnorderedAlign = 16;  // rows: of which even one byte each fill a vector
 constexpr int kMovedColumns = 16;         // of one side, in one launch

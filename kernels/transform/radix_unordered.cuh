@@ -114,14 +114,16 @@ __device__ __forceinline__ void rank_rows(uint32_t* counts, const uint32_t (&dig
   }
 }
 
-// Threads of a block, and rows of each: as many as 64 bytes of the widest column are.
-template <int kBlockThreads, int kThreadItems>
+// Threads of a block, rows of each, vectors of each that its rows of the widest column are, and blocks of a multiprocessor.
+template <int kBlockThreads, int kThreadItems, int kThreadVectors, int kResidentBlocks>
 struct UnorderedShape {
   static constexpr int kThreads = kBlockThreads;
   static constexpr int kItems = kThreadItems;
+  static constexpr int kVectors = kThreadVectors;
+  static constexpr int kBlocks = kResidentBlocks;
+  static constexpr int kRankedRows = kItems % 4 == 0 ? 4 : kItems % 3 == 0 ? 3 : 2;  // at a time
   static constexpr uint32_t kSlotBatch = 4;  // of a thread at a time
   static constexpr uint32_t kRows = kThreads * kItems;
-  static constexpr int kVectors = kUnorderedItems / 4;  // of a thread's rows of one column
   static constexpr uint32_t kStageBytes = kThreads * kVectors * 16;
 };
 
@@ -145,13 +147,13 @@ __host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
 }
 
 template <typename Key, typename Shape>
-__global__ void __launch_bounds__(Shape::kThreads, kUnorderedThreadsPerSm / Shape::kThreads)
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
     radix_unordered_kernel(const __grid_constant__ UnorderedPass<Key> pass) {
   constexpr uint32_t kRows = Shape::kRows;
   constexpr int kItems = Shape::kItems;
   constexpr int kThreads = Shape::kThreads;
   constexpr uint32_t kBatch = Shape::kSlotBatch;
-  constexpr int kRankedRows = 4;  // of a thread at a time
+  constexpr int kRankedRows = Shape::kRankedRows;
   using Scan = cub::BlockScan<uint32_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename Scan::TempStorage scan_storage;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];

@@ -123,31 +123,38 @@ void partition(base::Context& context, const PreparedKeys& keys,
   run_pass<Key, Shape>(context, second, max_tiles);
 }
 
-// A tile of fewer rows where a value is wider, so that one column of it fits a stage.
-template <int kThreads, typename Function>
+template <int kThreads, int kItems, int kBlocks>
+struct UnorderedSize {
+  // A tile of fewer rows where a value is wider, so that one column of it fits a stage.
+  template <int kWidest>
+  using Shape = kernels::UnorderedShape<kThreads, kItems * 4 / kWidest, kItems / 4, kBlocks>;
+};
+using Narrow =
+    UnorderedSize<kernels::kUnorderedThreads, kernels::kUnorderedItems, kernels::kUnorderedBlocks>;
+using Wide = UnorderedSize<kernels::kUnorderedThreadsWide, kernels::kUnorderedItemsWide, 1>;
+
+template <typename Size, typename Function>
 void with_items(int32_t widest, Function function) {
-  constexpr int kItems = kernels::kUnorderedItems;
-  if (widest <= 4) return function(kernels::UnorderedShape<kThreads, kItems>{});
-  if (widest <= 8) return function(kernels::UnorderedShape<kThreads, kItems / 2>{});
-  return function(kernels::UnorderedShape<kThreads, kItems / 4>{});
+  if (widest <= 4) return function(typename Size::template Shape<4>{});
+  if (widest <= 8) return function(typename Size::template Shape<8>{});
+  return function(typename Size::template Shape<16>{});
 }
 
-// Whether blocks of so many threads have their shared memory; what CUB's scan takes is little beside a stage's.
-template <int kThreads>
+// Whether blocks of the size have their shared memory; what CUB's scan takes is little beside a stage's.
+template <typename Size>
 bool fits(const base::Context& context, int32_t pass_bits) {
   constexpr uint32_t kScanBytes = 6144;
-  using Shape = kernels::UnorderedShape<kThreads, kernels::kUnorderedItems>;
-  return kernels::unordered_shared_bytes<Shape>(pass_bits) + kScanBytes <=
+  return kernels::unordered_shared_bytes<typename Size::template Shape<4>>(pass_bits) +
+             kScanBytes <=
          context.facts.shared_bytes_per_block;
 }
 
 template <typename Function>
 void with_shape(const base::Context& context, int32_t row_width, int32_t widest, int32_t pass_bits,
                 Function function) {
-  bool const wide = row_width >= kernels::kUnorderedWideRow &&
-                    fits<kernels::kUnorderedThreadsWide>(context, pass_bits);
-  if (wide) return with_items<kernels::kUnorderedThreadsWide>(widest, function);
-  return with_items<kernels::kUnorderedThreads>(widest, function);
+  bool const wide = row_width >= kernels::kUnorderedWideRow && fits<Wide>(context, pass_bits);
+  if (wide) return with_items<Wide>(widest, function);
+  return with_items<Narrow>(widest, function);
 }
 
 }  // namespace
@@ -156,7 +163,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
                               std::span<const PreparedColumn> columns, const Order& wanted) {
   // Devices with less shared memory than the planner's rule is made for take two passes earlier.
   Order order = wanted;
-  bool const one_fits = fits<kernels::kUnorderedThreads>(context, order.bits.end);
+  bool const one_fits = fits<Narrow>(context, order.bits.end);
   if (order.passes == 1 && !one_fits && order.bits.end > 1) order.passes = 2;
   if (columns.size() > kernels::kMovedColumns) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to move at once", columns.size());
@@ -186,7 +193,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
     with_shape(context, row_width, widest, first_pass(order).bits, [&](auto shape) {
       using Key = decltype(key);
       using Shape = decltype(shape);
-      if constexpr (sizeof(Key) * Shape::kItems <= 4 * kernels::kUnorderedItems) {
+      if constexpr (sizeof(Key) * Shape::kRows <= Shape::kStageBytes) {
         partition<Key, Shape>(context, keys, columns, order, &moved);
       }
     });
