@@ -4,7 +4,7 @@
 // In       keys[rows] Key of both sides, with validity bits
 // Out      draw: table, findings.build, findings.probe, everything else set to its start; count: rows, tiles, bounds += those of a
 //          part of the build side; sum: the other findings
-// Needs    Rule: sample_row(i, rows), sample_slice(i, slice, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
+// Needs    Rule: sample_row(i, rows), Slices, sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
 // Launch   draw: 2 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; count: a grid that fills the device,
 //          kSampleThreads each, count_sample_shared<Rule>() dynamic shared; sum: 1 block of kSampleSumThreads
 // Moves    draw: a sector a position; count: |Key| a build row of scanned tiles, + a bit of validity
@@ -215,7 +215,8 @@ constexpr int kCountSampleBlocks = sizeof(Key) <= 4 ? kSampleBlocksPerSm : kSamp
 
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
-    count_sample_kernel(SampledColumn<Key> column, SampleBuffers<Rule, Key>* __restrict__ sample) {
+    count_sample_kernel(SampledColumn<Key> column, typename Rule::Slices tiling,
+                        SampleBuffers<Rule, Key>* __restrict__ sample) {
   constexpr int kItems = kSampleItemBytes / sizeof(Key);
   constexpr int kRows = kItems * kSampleThreads;  // that the block reads at once
   static_assert(Rule::kTileRows % kRows == 0 && kSampleThreads % Rule::kSliceRows == 0 &&
@@ -240,7 +241,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     atomicOr(&filter[bits.word], bits.mask);
   }
   if (threadIdx.x < Rule::kTileSlices) {
-    slices[0][threadIdx.x] = Rule::sample_slice(blockIdx.x, threadIdx.x, column.rows);
+    slices[0][threadIdx.x] = static_cast<uint32_t>(tiling.first_row(blockIdx.x, threadIdx.x));
   }
   block_sync();
 
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   Signed const probe_high = has_probe ? static_cast<Signed>(probe_bounds.high) : 0;
   uint32_t within = 0;
   SampledBounds<Key> bounds;
-  auto const tile_count = static_cast<uint32_t>(Rule::sample_tiles(column.rows));
+  auto const tile_count = static_cast<uint32_t>(tiling.tiles());
   auto const row_count = static_cast<uint32_t>(column.rows);
   int turn = 0;
   for (uint32_t number = blockIdx.x; number < tile_count; number += gridDim.x) {
@@ -293,7 +294,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     turn ^= 1;
     uint32_t const next = number + gridDim.x;
     if (threadIdx.x < Rule::kTileSlices && next < tile_count) {
-      slices[turn][threadIdx.x] = Rule::sample_slice(next, threadIdx.x, column.rows);
+      slices[turn][threadIdx.x] = static_cast<uint32_t>(tiling.first_row(next, threadIdx.x));
     }
     block_sync();  // so that all warps count for the same tile
   }

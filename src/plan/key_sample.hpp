@@ -111,10 +111,12 @@ TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int
   scan.rows.assign(distinct, 0);
   scan.tiles.assign(distinct, 0);
   std::vector<int64_t> last_tile(distinct, -1);
+  if (begin == end) return scan;
+  const SampleSlices slices(build_rows);
   uint64_t key = 0;
   for (int64_t tile = begin; tile < end; ++tile) {
     for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
-      const int64_t first = sample_slice(tile, slice, build_rows);
+      const int64_t first = slices.first_row(tile, slice);
       const int64_t beyond = std::min(first + kSampleSliceRows, build_rows);
       for (int64_t row = first; row < beyond; ++row) {
         if (!build_key_at(row, &key)) continue;

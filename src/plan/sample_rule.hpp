@@ -53,15 +53,23 @@ GPUJOIN_PLAN_RULE uint64_t mix64(uint64_t word) {
   return word;
 }
 
-// One of stratum number i when `count` things are cut into `strata` equal strata, by a hash of i:
-// evenly spread (sorted and clustered input is represented), never in step with a period of the
-// data, nothing twice, and the same on every run. expected: strata <= count < 2^32.
-GPUJOIN_PLAN_RULE int64_t one_of_stratum(uint64_t i, uint64_t strata, uint64_t count,
-                                         uint64_t seed) {
-  const uint64_t first = count * i / strata;
-  const uint64_t width = count * (i + 1) / strata - first;
-  return static_cast<int64_t>(first + ((mix64(seed + i) >> 32) * width >> 32));
-}
+// `count` things cut into `strata` equal strata. Borders are multiples of a width in units of 2^-31
+// things, rounded up by less than would move the last one: the device draws from 2^18 strata, and a
+// division of 64 bits each would take it as long as to look at 20 rows.
+// expected: strata <= count < 2^32, strata < 2^31.
+struct SampleStrata {
+  uint64_t width;
+
+  GPUJOIN_PLAN_RULE SampleStrata(uint64_t strata, uint64_t count)
+      : width(((count << 31) + strata - 1) / strata) {}
+  // One of stratum number i, by a hash of i: evenly spread (sorted and clustered input is
+  // represented), never in step with a period of the data, nothing twice, and the same on every run.
+  GPUJOIN_PLAN_RULE int64_t one_of(uint64_t i, uint64_t seed) const {
+    const uint64_t first = i * width >> 31;
+    const uint64_t things = ((i + 1) * width >> 31) - first;
+    return static_cast<int64_t>(first + ((mix64(seed + i) >> 32) * things >> 32));
+  }
+};
 
 // How many positions a side of so many rows contributes.
 GPUJOIN_PLAN_RULE int32_t sample_positions(int64_t rows) {
@@ -72,7 +80,8 @@ GPUJOIN_PLAN_RULE int32_t sample_positions(int64_t rows) {
 // rows gives all of them.
 GPUJOIN_PLAN_RULE int64_t sample_row(int32_t i, int64_t rows) {
   if (rows <= kSamplePositions) return i;
-  return one_of_stratum(static_cast<uint64_t>(i), kSamplePositions, static_cast<uint64_t>(rows), 0);
+  return SampleStrata(kSamplePositions, static_cast<uint64_t>(rows))
+      .one_of(static_cast<uint64_t>(i), 0);
 }
 
 // How many tiles of a build side of so many rows are scanned.
@@ -87,26 +96,38 @@ GPUJOIN_PLAN_RULE bool scans_all_rows(int64_t rows) {
   return sample_tiles(rows) * kSampleTileRows >= rows;
 }
 
-// The first row of a slice, 0 <= slice < kSampleTileSlices, of scanned tile number i,
-// 0 <= i < sample_tiles(rows); of a side scanned whole it may lie beyond the rows. The seed is not
-// that of sample_row: with both sides in the order of the key the sampled probe rows would find their
-// matches in scanned slices every time, not as often as a slice is scanned.
-GPUJOIN_PLAN_RULE int64_t sample_slice(int64_t i, int64_t slice, int64_t rows) {
-  if (scans_all_rows(rows)) return i * kSampleTileRows + slice * kSampleSliceRows;
-  constexpr uint64_t kSeed = uint64_t{1} << 32;
-  const int64_t tiles = sample_tiles(rows);
-  const int64_t all_slices = (rows + kSampleSliceRows - 1) / kSampleSliceRows;
-  return one_of_stratum(static_cast<uint64_t>(slice * tiles + i),
-                        static_cast<uint64_t>(tiles * kSampleTileSlices),
-                        static_cast<uint64_t>(all_slices), kSeed) *
-         kSampleSliceRows;
-}
+// Where the slices of a build side begin.
+class SampleSlices {
+ public:
+  // expected: 0 < rows < 2^32
+  explicit GPUJOIN_PLAN_RULE SampleSlices(int64_t rows)
+      : tiles_(sample_tiles(rows)),
+        all_(scans_all_rows(rows)),
+        strata_(static_cast<uint64_t>(tiles_ * kSampleTileSlices),
+                static_cast<uint64_t>((rows + kSampleSliceRows - 1) / kSampleSliceRows)) {}
+
+  GPUJOIN_PLAN_RULE int64_t tiles() const { return tiles_; }
+  // The first row of a slice, 0 <= slice < kSampleTileSlices, of scanned tile number i, 0 <= i <
+  // tiles(); of a side scanned whole it may lie beyond the rows. The seed is not that of sample_row:
+  // with both sides in the order of the key the sampled probe rows would find their matches in scanned
+  // slices every time, not as often as a slice is scanned.
+  GPUJOIN_PLAN_RULE int64_t first_row(int64_t i, int64_t slice) const {
+    if (all_) return i * kSampleTileRows + slice * kSampleSliceRows;
+    constexpr uint64_t kSeed = uint64_t{1} << 32;
+    return strata_.one_of(static_cast<uint64_t>(slice * tiles_ + i), kSeed) * kSampleSliceRows;
+  }
+
+ private:
+  int64_t tiles_;
+  bool all_;
+  SampleStrata strata_;
+};
 
 // How many rows the tiles have. The last slice of a side may be a short one.
 GPUJOIN_PLAN_RULE int64_t scanned_rows(int64_t rows) {
   if (scans_all_rows(rows)) return rows;
   const int64_t tiles = sample_tiles(rows);
-  const int64_t last = sample_slice(tiles - 1, kSampleTileSlices - 1, rows);
+  const int64_t last = SampleSlices(rows).first_row(tiles - 1, kSampleTileSlices - 1);
   const int64_t missing = last + kSampleSliceRows - rows;
   return tiles * kSampleTileRows - (missing > 0 ? missing : 0);
 }

@@ -22,6 +22,7 @@ struct Rule {
   using Findings = plan::SampleFindings;
   using DrawnKeys = plan::DrawnKeys;
   using MetKeys = plan::MetKeys;
+  using Slices = plan::SampleSlices;
   static constexpr int32_t kPositions = plan::kSamplePositions;
   static constexpr int32_t kSlots = plan::kSampleSlots;
   static constexpr int32_t kFilterWords = plan::kSampleFilterWords;
@@ -32,10 +33,6 @@ struct Rule {
   __device__ static int32_t sample_positions(int64_t rows) { return plan::sample_positions(rows); }
   __device__ static int64_t sample_row(int32_t i, int64_t rows) {
     return plan::sample_row(i, rows);
-  }
-  __device__ static int64_t sample_tiles(int64_t rows) { return plan::sample_tiles(rows); }
-  __device__ static uint32_t sample_slice(uint32_t tile, uint32_t slice, int64_t rows) {
-    return static_cast<uint32_t>(plan::sample_slice(tile, slice, rows));
   }
   __device__ static uint32_t sample_slot(uint64_t key) { return plan::sample_slot(key); }
   __device__ static plan::SampleFilterBits sample_filter_bits(uint64_t key) {
@@ -73,7 +70,8 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
     constexpr uint32_t kShared = kernels::count_sample_shared<Rule>();
     uint32_t const resident =
         base::resident_blocks(context, count, kernels::kSampleThreads, kShared, kAskingForShared);
-    count<<<std::min(tiles, resident), kernels::kSampleThreads, kShared, stream>>>(build, sample);
+    count<<<std::min(tiles, resident), kernels::kSampleThreads, kShared, stream>>>(
+        build, plan::SampleSlices(build.rows), sample);
     check(cudaGetLastError(), "counting sampled keys");
   }
   if (counts) {

@@ -101,11 +101,12 @@ TEST(SampleRule, SlicesAreDistinctAndEvenlySpread) {
        {int64_t{1}, kSampleTileRows, kSampleTileRows + 1, kAll - 1, kAll, kAll + 1, 3 * kAll + 17,
         8 * kAll, 12 * kAll + 5, int64_t{1} << 27, (int64_t{1} << 32) - 2}) {
     SCOPED_TRACE(rows);
-    const int64_t tiles = sample_tiles(rows);
+    const SampleSlices slices(rows);
+    const int64_t tiles = slices.tiles();
     std::vector<int64_t> firsts;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
-        firsts.push_back(sample_slice(tile, slice, rows));
+        firsts.push_back(slices.first_row(tile, slice));
       }
     }
     std::sort(firsts.begin(), firsts.end());
@@ -131,9 +132,10 @@ TEST(SampleRule, SlicesAreDistinctAndEvenlySpread) {
 TEST(SampleRule, PositionsAndSlicesAreIndependent) {
   constexpr int64_t kRows = int64_t{1} << 27;
   std::vector<bool> scanned(kRows / kSampleSliceRows, false);
-  for (int64_t tile = 0; tile < sample_tiles(kRows); ++tile) {
+  const SampleSlices slices(kRows);
+  for (int64_t tile = 0; tile < slices.tiles(); ++tile) {
     for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
-      scanned[static_cast<size_t>(sample_slice(tile, slice, kRows) / kSampleSliceRows)] = true;
+      scanned[static_cast<size_t>(slices.first_row(tile, slice) / kSampleSliceRows)] = true;
     }
   }
   int32_t inside = 0;
