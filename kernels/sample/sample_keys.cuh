@@ -1,14 +1,12 @@
-// sample_keys.cuh: the keys at both sides' sample rows, the build rows that have those of the probe side, and the sums over them
+// sample_keys.cuh: the keys at both sides' sample rows, and the sums over the build rows that have those of the probe side
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp; the table is the one of its SampleTable
-// In       keys[rows] Key of both sides, with validity bits
-// Out      draw: table, findings.build, findings.probe, everything else set to its start; count: rows, tiles, bounds += those of a
-//          part of the build side; sum: the other findings
-// Needs    Rule: sample_row(i, rows), Slices, sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
-// Launch   draw: 2 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; count: a grid that fills the device,
-//          kSampleThreads each, count_sample_shared<Rule>() dynamic shared; sum: 1 block of kSampleSumThreads
-// Moves    draw: a sector a position; count: |Key| a build row of scanned tiles, + a bit of validity
-// Shared   draw: the table; count: the filter, two counters a sampled key: a key that fills the build side would queue up on a global one
+// In       draw: keys[rows] Key of both sides, with validity bits; sum: rows, tiles, bounds as count_sample.cuh leaves them
+// Out      draw: table, filter, findings.build, findings.probe, everything else set to its start; sum: the other findings
+// Needs    Rule: sample_row(i, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
+// Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block of kSampleSumThreads
+// Moves    draw: a sector a position
+// Shared   draw: the table or the filter
 #pragma once
 
 #include <cstdint>
@@ -81,6 +79,7 @@ struct SampleBuffers {
   WideBounds bounds;          // of the scanned rows
   unsigned long long within;  // of them, with a key within the probe side's bounds
   SampleTable<Rule, Key> table;
+  alignas(16) uint32_t filter[Rule::kFilterWords];  // over the keys of the table
   // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
   uint32_t rows[Rule::kPositions];
   uint32_t tiles[Rule::kPositions];
@@ -113,6 +112,23 @@ struct AddSums {
   }
 };
 
+// Of a thread's keys, once: the blocks of the scan copy it. Keys that were drawn twice do no harm, so it needs no table and has a block
+// of its own beside the one that makes it.
+template <typename Rule, typename Key, int kItems>
+__device__ void make_sample_filter(const Key (&keys)[kItems], const bool (&valid)[kItems],
+                                   uint32_t* filter, uint32_t* made) {
+  for (int i = threadIdx.x; i < Rule::kFilterWords; i += kSampleDrawThreads) filter[i] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    if (!valid[item]) continue;
+    auto const bits = Rule::sample_filter_bits(keys[item]);
+    atomicOr(&filter[bits.word], bits.mask);
+  }
+  block_sync();
+  for (int i = threadIdx.x; i < Rule::kFilterWords; i += kSampleDrawThreads) made[i] = filter[i];
+}
+
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleDrawThreads)
     draw_sample_kernel(SampledColumn<Key> build, SampledColumn<Key> probe,
@@ -125,7 +141,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   auto& table = *reinterpret_cast<SampleTable<Rule, Key>*>(dynamic_shared);
 
   bool const draws_probe = blockIdx.x == 0;
-  SampledColumn<Key> const column = draws_probe ? probe : build;
+  SampledColumn<Key> const column = blockIdx.x == 1 ? build : probe;
   int32_t const positions = Rule::sample_positions(column.rows);
   DrawnSums<Key> sums;
   Key keys[kItems];
@@ -136,6 +152,12 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     int64_t const row = i < positions ? Rule::sample_row(i, column.rows) : 0;
     keys[item] = i < positions ? column.keys[row] : 0;
     valid[item] = i < positions && column.is_valid(row);
+  }
+  if (blockIdx.x == 2) {
+    static_assert(sizeof(table) >= sizeof(sample->filter));
+    make_sample_filter<Rule>(keys, valid, reinterpret_cast<uint32_t*>(dynamic_shared),
+                             sample->filter);
+    return;
   }
   for (int i = threadIdx.x; i < Rule::kSlots; i += kSampleDrawThreads) table.slots[i] = -1;
 #pragma unroll
@@ -202,119 +224,6 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   if (!draws_probe) return;
   sample->bounds = {};
   sample->within = 0;
-}
-
-template <typename Rule>
-constexpr uint32_t count_sample_shared() {
-  return (Rule::kFilterWords + 2 * Rule::kPositions) * sizeof(uint32_t);
-}
-
-// Resident blocks, by which the compiler limits registers: with as many for keys of 8 bytes it spills.
-template <typename Key>
-constexpr int kCountSampleBlocks = sizeof(Key) <= 4 ? kSampleBlocksPerSm : kSampleBlocksPerSm - 1;
-
-template <typename Rule, typename Key>
-__global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
-    count_sample_kernel(SampledColumn<Key> column, typename Rule::Slices tiling,
-                        SampleBuffers<Rule, Key>* __restrict__ sample) {
-  constexpr int kItems = kSampleItemBytes / sizeof(Key);
-  constexpr int kRows = kItems * kSampleThreads;  // that the block reads at once
-  static_assert(Rule::kTileRows % kRows == 0 && kSampleThreads % Rule::kSliceRows == 0 &&
-                Rule::kTileSlices <= kSampleThreads);
-  using Reduce = cub::BlockReduce<SampledBounds<Key>, kSampleThreads>;
-  __shared__ typename Reduce::TempStorage storage;
-  __shared__ uint32_t slices[2][Rule::kTileSlices];  // first rows, of this tile and of the next
-  extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  auto* const filter = reinterpret_cast<uint32_t*>(dynamic_shared);
-  uint32_t* const rows = filter + Rule::kFilterWords;
-  // Of each key, the last tile that had it, plus one, and in the two low bits how many had it.
-  uint32_t* const tiles = rows + Rule::kPositions;
-  const SampleTable<Rule, Key>& table = sample->table;
-
-  for (int i = threadIdx.x; i < Rule::kFilterWords + 2 * Rule::kPositions; i += kSampleThreads) {
-    filter[i] = 0;
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleThreads) {
-    if (table.draws[i] == 0) continue;
-    auto const bits = Rule::sample_filter_bits(table.keys[i]);
-    atomicOr(&filter[bits.word], bits.mask);
-  }
-  if (threadIdx.x < Rule::kTileSlices) {
-    slices[0][threadIdx.x] = static_cast<uint32_t>(tiling.first_row(blockIdx.x, threadIdx.x));
-  }
-  block_sync();
-
-  using Signed = typename SampledBounds<Key>::Signed;
-  auto const& probe_bounds = sample->findings.probe.bounds;
-  bool const has_probe = probe_bounds.low <= probe_bounds.high;
-  Signed const probe_low = has_probe ? static_cast<Signed>(probe_bounds.low) : 1;
-  Signed const probe_high = has_probe ? static_cast<Signed>(probe_bounds.high) : 0;
-  uint32_t within = 0;
-  SampledBounds<Key> bounds;
-  auto const tile_count = static_cast<uint32_t>(tiling.tiles());
-  auto const row_count = static_cast<uint32_t>(column.rows);
-  int turn = 0;
-  for (uint32_t number = blockIdx.x; number < tile_count; number += gridDim.x) {
-    for (uint32_t first = threadIdx.x; first < Rule::kTileRows; first += kRows) {
-      Key keys[kItems];
-      uint32_t valid = 0;
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        uint32_t const in_tile = first + item * kSampleThreads;
-        uint32_t const row = slices[turn][in_tile / Rule::kSliceRows] + in_tile % Rule::kSliceRows;
-        if (row >= row_count || !column.is_valid(row)) continue;
-        valid |= 1U << item;
-        keys[item] = column.keys[row];
-      }
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        if ((valid >> item & 1) == 0) continue;
-        bounds.add(keys[item]);
-        auto const value = static_cast<Signed>(keys[item]);
-        within += probe_low <= value && value <= probe_high ? 1 : 0;
-        auto const bits = Rule::sample_filter_bits(keys[item]);
-        if ((filter[bits.word] & bits.mask) != bits.mask) continue;
-        uint32_t slot = Rule::sample_slot(keys[item]);
-        int32_t position = table.slots[slot];
-        while (position >= 0 && table.keys[position] != keys[item]) {
-          slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
-          position = table.slots[slot];
-        }
-        if (position < 0) continue;
-        atomicAdd(&rows[position], 1U);
-        uint32_t seen = *static_cast<volatile uint32_t*>(&tiles[position]);
-        while (seen >> 2 != number + 1) {
-          uint32_t const had = seen;
-          seen = atomicCAS(&tiles[position], had, (number + 1) << 2 | min((had & 3) + 1, 3U));
-          if (seen == had) break;
-        }
-      }
-    }
-    turn ^= 1;
-    uint32_t const next = number + gridDim.x;
-    if (threadIdx.x < Rule::kTileSlices && next < tile_count) {
-      slices[turn][threadIdx.x] = static_cast<uint32_t>(tiling.first_row(next, threadIdx.x));
-    }
-    block_sync();  // so that all warps count for the same tile
-  }
-
-  within = __reduce_add_sync(0xffffffffU, within);
-  if (threadIdx.x % 32 == 0 && within != 0) {
-    atomicAdd(&sample->within, static_cast<unsigned long long>(within));
-  }
-  bounds = Reduce(storage).Reduce(bounds, AddSums());
-  if (threadIdx.x == 0 && bounds.has_key()) {
-    atomicOr(&sample->bounds.any, static_cast<unsigned long long>(bounds.any));
-    atomicAnd(&sample->bounds.all, static_cast<unsigned long long>(bounds.all));
-    atomicMin(&sample->bounds.low, static_cast<long long>(bounds.low));
-    atomicMax(&sample->bounds.high, static_cast<long long>(bounds.high));
-  }
-  for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleThreads) {
-    if (rows[i] == 0) continue;
-    atomicAdd(&sample->rows[i], rows[i]);
-    atomicAdd(&sample->tiles[i], tiles[i] & 3);
-  }
 }
 
 template <typename MetKeys>

@@ -17,7 +17,7 @@
 // over the relation, and rows side by side are one meeting. statistics.cpp has the estimates.
 //
 // On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them.
-// On the GPU: three kernels and one wait (kernels/sample/sample_keys.cuh).
+// On the GPU: three kernels and one wait (kernels/sample/).
 #pragma once
 
 #include <algorithm>

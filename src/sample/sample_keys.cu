@@ -1,6 +1,7 @@
 // sample_keys.cu: host side of key sampling on the device.
 #include <algorithm>
 
+#include "kernels/sample/count_sample.cuh"
 #include "kernels/sample/sample_keys.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
@@ -60,7 +61,7 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
   auto const draw = kernels::draw_sample_kernel<Rule, Key>;
   constexpr uint32_t kTableBytes = sizeof(kernels::SampleTable<Rule, Key>);
   base::allow_shared(draw, kTableBytes, kAskingForShared);
-  draw<<<2, kernels::kSampleDrawThreads, kTableBytes, stream>>>(build, probe, sample);
+  draw<<<3, kernels::kSampleDrawThreads, kTableBytes, stream>>>(build, probe, sample);
   check(cudaGetLastError(), "drawing a key sample");
 
   bool const counts = effort == plan::SampleEffort::kCounted;
