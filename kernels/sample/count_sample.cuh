@@ -27,23 +27,99 @@ constexpr uint32_t count_sample_shared() {
 template <typename Key>
 constexpr int kCountSampleBlocks = sizeof(Key) <= 4 ? kSampleBlocksPerSm : kSampleBlocksPerSm - 1;
 
+// Of a key, the first two tiles that had it, each plus one, in a half of a word; all bits set: more had it. Tiles may come in any order,
+// so that the warps of a block need not wait for each other after each.
+constexpr uint32_t kManyTiles = ~0U;
+__device__ inline void add_tile(uint32_t* tiles, uint32_t tile) {
+  uint32_t const number = tile + 1;
+  uint32_t seen = *static_cast<volatile uint32_t*>(tiles);
+  while (seen != kManyTiles && (seen & 0xffff) != number && seen >> 16 != number) {
+    uint32_t const more = seen == 0 ? number : seen >> 16 == 0 ? seen | number << 16 : kManyTiles;
+    uint32_t const had = atomicCAS(tiles, seen, more);
+    if (had == seen) break;
+    seen = had;
+  }
+}
+__device__ inline uint32_t tiles_of(uint32_t seen) {
+  if (seen == kManyTiles) return 3;
+  return (seen != 0 ? 1 : 0) + (seen >> 16 != 0 ? 1 : 0);
+}
+
+template <typename Key>
+struct ScannedKeys {
+  SampledBounds<Key> bounds;
+  uint32_t within = 0;
+
+  __device__ void add(const ScannedKeys& other) {
+    bounds.add(other.bounds);
+    within += other.within;
+  }
+};
+
+// Looks at some keys of a thread, kAll: every one is valid. Which of them pass the filter, as bits.
+template <typename Rule, bool kAll, typename Key, int kItems>
+__device__ uint32_t look_at_keys(const Key (&keys)[kItems], uint32_t valid, const uint32_t* filter,
+                                 const SampledBounds<Key>& probe, ScannedKeys<Key>& scanned) {
+  uint32_t passed = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    if (!kAll && (valid >> item & 1) == 0) continue;
+    scanned.bounds.add(keys[item]);
+    scanned.within += probe.holds(keys[item]) ? 1 : 0;
+    auto const bits = Rule::sample_filter_bits(keys[item]);
+    passed += static_cast<uint32_t>(bits.held_by(filter[bits.word])) << item;
+  }
+  return passed;
+}
+
+// Each warp reads slices of its own in each tile of its block, and the next ones before it looks at those it has.
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     count_sample_kernel(SampledColumn<Key> column, typename Rule::Slices tiling,
                         SampleBuffers<Rule, Key>* __restrict__ sample) {
   constexpr int kItems = kSampleItemBytes / sizeof(Key);
-  constexpr int kRows = kItems * kSampleThreads;  // that the block reads at once
-  static_assert(Rule::kTileRows % kRows == 0 && kSampleThreads % Rule::kSliceRows == 0 &&
-                Rule::kTileSlices <= kSampleThreads);
-  using Reduce = cub::BlockReduce<SampledBounds<Key>, kSampleThreads>;
+  constexpr int kSliceItems = Rule::kSliceRows / 32;
+  constexpr uint32_t kSlices = kItems / kSliceItems;  // that a warp reads at once
+  constexpr uint32_t kWarpSlices = Rule::kTileSlices * 32 / kSampleThreads;
+  static_assert(kSlices * kSliceItems == kItems && kWarpSlices % kSlices == 0 && 32 % kSlices == 0);
+  using Reduce = cub::BlockReduce<ScannedKeys<Key>, kSampleThreads>;
   __shared__ typename Reduce::TempStorage storage;
-  __shared__ uint32_t slices[2][Rule::kTileSlices];  // first rows, of this tile and of the next
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto* const filter = reinterpret_cast<uint32_t*>(dynamic_shared);
   uint32_t* const rows = filter + Rule::kFilterWords;
-  // Of each key, the last tile that had it, plus one, and in the two low bits how many had it.
   uint32_t* const tiles = rows + Rule::kPositions;
   const SampleTable<Rule, Key>& table = sample->table;
+
+  uint32_t const lane = threadIdx.x % 32;
+  auto const row_count = static_cast<uint32_t>(column.rows);
+  auto const tile_count = static_cast<uint32_t>(tiling.tiles());
+  uint32_t const turns = (tile_count - blockIdx.x + gridDim.x - 1) / gridDim.x;
+  uint32_t const slice_count = turns * kWarpSlices;  // of this warp
+  auto const tile_of = [](uint32_t slice) { return blockIdx.x + slice / kWarpSlices * gridDim.x; };
+  uint32_t first_row = 0;  // of one of the warp's next 32 slices
+  bool whole = false;      // these have a key in every row
+  auto const row_of = [&](uint32_t slice) {
+    return __shfl_sync(0xffffffffU, first_row, slice) + lane;
+  };
+  Key next[kItems];
+  auto const load = [&](uint32_t slice) {
+    if (slice % 32 == 0) {
+      uint32_t const mine = slice + lane;
+      uint32_t const in_tile = threadIdx.x / 32 * kWarpSlices + mine % kWarpSlices;
+      first_row =
+          mine < slice_count ? static_cast<uint32_t>(tiling.first_row(tile_of(mine), in_tile)) : 0;
+      bool const full = first_row < row_count && row_count - first_row >= Rule::kSliceRows;
+      whole = column.validity == nullptr && __all_sync(0xffffffffU, full);
+    }
+    if (!whole) return;
+#pragma unroll
+    for (int item = 0; item < kItems; item += kSliceItems) {
+      const Key* const at = column.keys + row_of(slice + item / kSliceItems);
+#pragma unroll
+      for (int i = 0; i < kSliceItems; ++i) next[item + i] = at[i * 32];
+    }
+  };
+  load(0);
 
   // Sixteen bytes at a time, and all loads of a thread at once.
   auto* const shared = reinterpret_cast<uint4*>(dynamic_shared);
@@ -59,80 +135,67 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   for (int first = 0; first < kCounterParts; first += kSampleThreads) {
     shared[kFilterParts + first + threadIdx.x] = {};
   }
-  if (threadIdx.x < Rule::kTileSlices) {
-    slices[0][threadIdx.x] = static_cast<uint32_t>(tiling.first_row(blockIdx.x, threadIdx.x));
+  auto const& probe_bounds = sample->findings.probe.bounds;
+  SampledBounds<Key> probe;
+  if (probe_bounds.low <= probe_bounds.high) {
+    probe.low = static_cast<typename SampledBounds<Key>::Signed>(probe_bounds.low);
+    probe.high = static_cast<typename SampledBounds<Key>::Signed>(probe_bounds.high);
+  }
+  __syncthreads();
+
+  ScannedKeys<Key> scanned;
+  for (uint32_t slice = 0; slice < slice_count; slice += kSlices) {
+    Key keys[kItems];
+    uint32_t valid = 0;
+    bool const all = whole;
+    if (all) {
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) keys[item] = next[item];
+    } else {
+      // Not ahead: it would take the registers of a block.
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        uint32_t const row = row_of(slice + item / kSliceItems) + item % kSliceItems * 32;
+        if (row < row_count && column.is_valid(row)) valid |= 1U << item;
+        if ((valid >> item & 1) != 0) keys[item] = column.keys[row];
+      }
+    }
+    if (slice + kSlices < slice_count) load(slice + kSlices);
+    uint32_t passed = all ? look_at_keys<Rule, true>(keys, valid, filter, probe, scanned)
+                          : look_at_keys<Rule, false>(keys, valid, filter, probe, scanned);
+    // Lanes look up together whatever key of theirs it is.
+    while (passed != 0) {
+      int const item = __ffs(static_cast<int>(passed)) - 1;
+      passed &= passed - 1;
+      Key key = keys[0];
+#pragma unroll
+      for (int other = 1; other < kItems; ++other) key = item == other ? keys[other] : key;
+      uint32_t slot = Rule::sample_slot(key);
+      int32_t position = table.slots[slot];
+      while (position >= 0 && table.keys[position] != key) {
+        slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
+        position = table.slots[slot];
+      }
+      if (position < 0) continue;
+      atomicAdd(&rows[position], 1U);
+      add_tile(&tiles[position], tile_of(slice));
+    }
   }
   block_sync();
 
-  using Signed = typename SampledBounds<Key>::Signed;
-  auto const& probe_bounds = sample->findings.probe.bounds;
-  bool const has_probe = probe_bounds.low <= probe_bounds.high;
-  Signed const probe_low = has_probe ? static_cast<Signed>(probe_bounds.low) : 1;
-  Signed const probe_high = has_probe ? static_cast<Signed>(probe_bounds.high) : 0;
-  uint32_t within = 0;
-  SampledBounds<Key> bounds;
-  auto const tile_count = static_cast<uint32_t>(tiling.tiles());
-  auto const row_count = static_cast<uint32_t>(column.rows);
-  int turn = 0;
-  for (uint32_t number = blockIdx.x; number < tile_count; number += gridDim.x) {
-    for (uint32_t first = threadIdx.x; first < Rule::kTileRows; first += kRows) {
-      Key keys[kItems];
-      uint32_t valid = 0;
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        uint32_t const in_tile = first + item * kSampleThreads;
-        uint32_t const row = slices[turn][in_tile / Rule::kSliceRows] + in_tile % Rule::kSliceRows;
-        if (row >= row_count || !column.is_valid(row)) continue;
-        valid |= 1U << item;
-        keys[item] = column.keys[row];
-      }
-#pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        if ((valid >> item & 1) == 0) continue;
-        bounds.add(keys[item]);
-        auto const value = static_cast<Signed>(keys[item]);
-        within += probe_low <= value && value <= probe_high ? 1 : 0;
-        auto const bits = Rule::sample_filter_bits(keys[item]);
-        if ((filter[bits.word] & bits.mask) != bits.mask) continue;
-        uint32_t slot = Rule::sample_slot(keys[item]);
-        int32_t position = table.slots[slot];
-        while (position >= 0 && table.keys[position] != keys[item]) {
-          slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
-          position = table.slots[slot];
-        }
-        if (position < 0) continue;
-        atomicAdd(&rows[position], 1U);
-        uint32_t seen = *static_cast<volatile uint32_t*>(&tiles[position]);
-        while (seen >> 2 != number + 1) {
-          uint32_t const had = seen;
-          seen = atomicCAS(&tiles[position], had, (number + 1) << 2 | min((had & 3) + 1, 3U));
-          if (seen == had) break;
-        }
-      }
-    }
-    turn ^= 1;
-    uint32_t const next = number + gridDim.x;
-    if (threadIdx.x < Rule::kTileSlices && next < tile_count) {
-      slices[turn][threadIdx.x] = static_cast<uint32_t>(tiling.first_row(next, threadIdx.x));
-    }
-    block_sync();  // so that all warps count for the same tile
-  }
-
-  within = __reduce_add_sync(0xffffffffU, within);
-  if (threadIdx.x % 32 == 0 && within != 0) {
-    atomicAdd(&sample->within, static_cast<unsigned long long>(within));
-  }
-  bounds = Reduce(storage).Reduce(bounds, AddSums());
-  if (threadIdx.x == 0 && bounds.has_key()) {
+  scanned = Reduce(storage).Reduce(scanned, AddSums());
+  if (threadIdx.x == 0 && scanned.bounds.has_key()) {
+    const SampledBounds<Key>& bounds = scanned.bounds;
     atomicOr(&sample->bounds.any, static_cast<unsigned long long>(bounds.any));
     atomicAnd(&sample->bounds.all, static_cast<unsigned long long>(bounds.all));
     atomicMin(&sample->bounds.low, static_cast<long long>(bounds.low));
     atomicMax(&sample->bounds.high, static_cast<long long>(bounds.high));
+    atomicAdd(&sample->within, static_cast<unsigned long long>(scanned.within));
   }
   for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleThreads) {
     if (rows[i] == 0) continue;
     atomicAdd(&sample->rows[i], rows[i]);
-    atomicAdd(&sample->tiles[i], tiles[i] & 3);
+    atomicAdd(&sample->tiles[i], tiles_of(tiles[i]));
   }
 }
 

@@ -54,6 +54,10 @@ struct SampledBounds {
     high = other.high > high ? other.high : high;
   }
   __device__ bool has_key() const { return low <= high; }
+  __device__ bool holds(Key key) const {
+    auto const value = static_cast<Signed>(key);
+    return low <= value && value <= high;
+  }
 };
 
 // Of keys of any width; without a key as it starts.
@@ -92,23 +96,21 @@ struct DrawnSums {
   uint32_t most = 0;
   uint32_t heavy = 0;
   SampledBounds<Key> bounds;
+
+  __device__ void add(const DrawnSums& other) {
+    valid += other.valid;
+    distinct += other.distinct;
+    most = max(most, other.most);
+    heavy += other.heavy;
+    bounds.add(other.bounds);
+  }
 };
 
 struct AddSums {
-  template <typename Key>
-  __device__ DrawnSums<Key> operator()(DrawnSums<Key> sums, const DrawnSums<Key>& other) const {
-    sums.valid += other.valid;
-    sums.distinct += other.distinct;
-    sums.most = max(sums.most, other.most);
-    sums.heavy += other.heavy;
-    sums.bounds.add(other.bounds);
+  template <typename Sums>
+  __device__ Sums operator()(Sums sums, const Sums& other) const {
+    sums.add(other);
     return sums;
-  }
-  template <typename Key>
-  __device__ SampledBounds<Key> operator()(SampledBounds<Key> bounds,
-                                           const SampledBounds<Key>& other) const {
-    bounds.add(other);
-    return bounds;
   }
 };
 
@@ -123,7 +125,7 @@ __device__ void make_sample_filter(const Key (&keys)[kItems], const bool (&valid
   for (int item = 0; item < kItems; ++item) {
     if (!valid[item]) continue;
     auto const bits = Rule::sample_filter_bits(keys[item]);
-    atomicOr(&filter[bits.word], bits.mask);
+    atomicOr(&filter[bits.word], bits.mask());
   }
   block_sync();
   for (int i = threadIdx.x; i < Rule::kFilterWords; i += kSampleDrawThreads) made[i] = filter[i];

@@ -24,7 +24,7 @@ void SampleTable::draw(uint64_t key) {
   ++positions_;
   bounds_.add(key, key_width_);
   const SampleFilterBits bits = sample_filter_bits(key);
-  filter_[bits.word] |= bits.mask;
+  filter_[bits.word] |= bits.mask();
   int32_t& number = slots_[slot_of(key)];
   if (number < 0) {
     number = distinct_keys();

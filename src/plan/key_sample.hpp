@@ -57,7 +57,7 @@ class SampleTable {
   // The number of the distinct key, 0 to distinct_keys() - 1, or -1 when it was not drawn.
   int32_t find(uint64_t key) const {
     const SampleFilterBits bits = sample_filter_bits(key);
-    if ((filter_[bits.word] & bits.mask) != bits.mask) return -1;
+    if (!bits.held_by(filter_[bits.word])) return -1;
     return slots_[slot_of(key)];
   }
 

@@ -142,13 +142,19 @@ GPUJOIN_PLAN_RULE uint32_t sample_slot(uint64_t key) {
 // passes more rows costs time, never a wrong count.
 struct SampleFilterBits {
   uint32_t word;
-  uint32_t mask;
+  uint32_t first;  // modulo 32, which a shift of the device is without being asked
+  uint32_t second;
+
+  GPUJOIN_PLAN_RULE uint32_t mask() const { return 1U << (first & 31) | 1U << (second & 31); }
+  GPUJOIN_PLAN_RULE bool held_by(uint32_t filter_word) const {
+    return (filter_word >> (first & 31) & filter_word >> (second & 31) & 1) != 0;
+  }
 };
 GPUJOIN_PLAN_RULE SampleFilterBits sample_filter_bits(uint64_t key) {
   const uint32_t folded =
       static_cast<uint32_t>(key) ^ static_cast<uint32_t>(key >> 32) * 0x85ebca6bU;
   const uint32_t mixed = folded * 0x9e3779b1U;
-  return {mixed >> 19, 1U << (mixed >> 14 & 31) | 1U << (mixed >> 9 & 31)};
+  return {mixed >> 19, mixed >> 14, mixed >> 9};
 }
 
 }  // namespace gpujoin::plan

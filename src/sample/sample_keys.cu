@@ -29,7 +29,6 @@ struct Rule {
   static constexpr int32_t kFilterWords = plan::kSampleFilterWords;
   static constexpr uint32_t kSliceRows = plan::kSampleSliceRows;
   static constexpr uint32_t kTileSlices = plan::kSampleTileSlices;
-  static constexpr uint32_t kTileRows = plan::kSampleTileRows;
   static constexpr uint32_t kHeavyDraws = plan::kHeavyDraws;
   __device__ static int32_t sample_positions(int64_t rows) { return plan::sample_positions(rows); }
   __device__ static int64_t sample_row(int32_t i, int64_t rows) {
@@ -41,8 +40,8 @@ struct Rule {
   }
 };
 
-// A tile's number shares a word with two bits.
-static_assert(plan::kMostSampleTiles < int64_t{1} << 29);
+// Two tiles' numbers, each plus one, share a word that has a value for more than two.
+static_assert(plan::kMostSampleTiles + 1 < 0xffff);
 
 template <typename Key>
 kernels::SampledColumn<Key> view_of(const columns::ColumnView& key, int64_t rows) {
