@@ -61,13 +61,23 @@ template <typename Rule, bool kAll, typename Key, int kItems>
 __device__ uint32_t look_at_keys(const Key (&keys)[kItems], uint32_t valid, const uint32_t* filter,
                                  const SampledBounds<Key>& probe, ScannedKeys<Key>& scanned) {
   uint32_t passed = 0;
+  SampledBounds<Key> bounds;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     if (!kAll && (valid >> item & 1) == 0) continue;
-    scanned.bounds.add(keys[item]);
-    scanned.within += probe.holds(keys[item]) ? 1 : 0;
+    bounds.add(keys[item]);
     auto const bits = Rule::sample_filter_bits(keys[item]);
     passed += static_cast<uint32_t>(bits.held_by(filter[bits.word])) << item;
+  }
+  scanned.bounds.add(bounds);
+  // Three instructions of twenty a key, unless all keys are within or none is.
+  if (probe.low <= bounds.low && bounds.high <= probe.high) {
+    scanned.within += kAll ? kItems : __popc(valid);
+  } else if (probe.low <= bounds.high && bounds.low <= probe.high) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if (kAll || (valid >> item & 1) != 0) scanned.within += probe.holds(keys[item]) ? 1 : 0;
+    }
   }
   return passed;
 }
