@@ -20,10 +20,10 @@ constexpr int kStreamThreads = 256;
 constexpr int kStreamItems = 4;
 constexpr int kStreamTile = kStreamThreads * kStreamItems;
 
-// Key sample. One block draws a side's keys, one sums, with as many threads as registers allow. The scan has a filter and two counters
-// a key, 64 KB; its threads load so many bytes at a time.
+// Key sample. One block draws a side's keys. One sums, with few threads: each of its warps takes 160 shuffles. The scan has a filter and
+// two counters a key, 64 KB; its threads load so many bytes at a time.
 constexpr int kSampleDrawThreads = 1024;
-constexpr int kSampleSumThreads = 512;
+constexpr int kSampleSumThreads = 256;
 constexpr int kSampleThreads = 512;
 constexpr int kSampleBlocksPerSm = 3;
 constexpr int kSampleItemBytes = 32;

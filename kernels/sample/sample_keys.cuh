@@ -261,12 +261,25 @@ __global__ void __launch_bounds__(kSampleSumThreads)
   using Sums = MetSums<MetKeys>;
   using Reduce = cub::BlockReduce<Sums, kSampleSumThreads>;
   __shared__ typename Reduce::TempStorage storage;
+  constexpr int kItems = Rule::kPositions / kSampleSumThreads;
+  static_assert(kItems * kSampleSumThreads == Rule::kPositions);
+  uint32_t all_rows[kItems];
+  uint32_t all_draws[kItems];
+  uint32_t all_tiles[kItems];
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    int const i = item * kSampleSumThreads + threadIdx.x;
+    all_rows[item] = sample->rows[i];
+    all_draws[item] = sample->table.draws[i];
+    all_tiles[item] = sample->tiles[i];
+  }
   Sums sums;
-  for (int i = threadIdx.x; i < Rule::kPositions; i += kSampleSumThreads) {
-    int64_t const rows = sample->rows[i];
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    int64_t const rows = all_rows[item];
     if (rows == 0) continue;
-    int64_t const draws = sample->table.draws[i];
-    uint32_t const tiles = sample->tiles[i];
+    int64_t const draws = all_draws[item];
+    uint32_t const tiles = all_tiles[item];
     sums.in_one_tile += tiles == 1 ? 1 : 0;
     sums.in_two_tiles += tiles == 2 ? 1 : 0;
     MetKeys const met = {1, draws, rows, draws * rows, rows * rows, draws * rows * rows, rows};
