@@ -4,7 +4,7 @@
 // In       keys[rows] Key of the build side, with validity bits; table and filter of sample_keys.cuh
 // Out      rows, tiles, bounds, within += those of a part of the build side
 // Needs    Rule: Slices, sample_slot(key), ... of src/plan/sample_rule.hpp
-// Launch   a grid that fills the device, kSampleThreads each, count_sample_shared<Rule>() dynamic shared
+// Launch   a grid that fills the device, kSampleThreads each, count_sample_shared<Rule>() dynamic shared, dependent
 // Moves    |Key| a build row of scanned tiles, + a bit of validity; the filter and the table from L2
 // Shared   the filter, two counters a sampled key: a key that fills the build side would queue up on a global one
 #pragma once
@@ -13,6 +13,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/dependent_launch.cuh"
 #include "kernels/sample/sample_keys.cuh"
 #include "kernels/tuning.hpp"
 
@@ -100,6 +101,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   uint32_t* const tiles = rows + Rule::kPositions;
   const SampleTable<Rule, Key>& table = sample->table;
 
+  let_next_kernel_start();
   uint32_t const lane = threadIdx.x % 32;
   auto const row_count = static_cast<uint32_t>(column.rows);
   auto const tile_count = static_cast<uint32_t>(tiling.tiles());
@@ -129,7 +131,7 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
       for (int i = 0; i < kSliceItems; ++i) next[item + i] = at[i * 32];
     }
   };
-  load(0);
+  load(0);  // which the draw does not write
 
   // Sixteen bytes at a time, and all loads of a thread at once.
   auto* const shared = reinterpret_cast<uint4*>(dynamic_shared);
@@ -138,12 +140,13 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
   constexpr int kCounterParts = 2 * Rule::kPositions / 4;
   static_assert(kFilterParts % kSampleThreads == 0 && kCounterParts % kSampleThreads == 0);
 #pragma unroll
-  for (int first = 0; first < kFilterParts; first += kSampleThreads) {
-    shared[first + threadIdx.x] = made[first + threadIdx.x];
-  }
-#pragma unroll
   for (int first = 0; first < kCounterParts; first += kSampleThreads) {
     shared[kFilterParts + first + threadIdx.x] = {};
+  }
+  await_last_kernel();
+#pragma unroll
+  for (int first = 0; first < kFilterParts; first += kSampleThreads) {
+    shared[first + threadIdx.x] = made[first + threadIdx.x];
   }
   auto const& probe_bounds = sample->findings.probe.bounds;
   SampledBounds<Key> probe;

@@ -4,7 +4,7 @@
 // In       draw: keys[rows] Key of both sides, with validity bits; sum: rows, tiles, bounds as count_sample.cuh leaves them
 // Out      draw: table, filter, findings.build, findings.probe, everything else set to its start; sum: the other findings
 // Needs    Rule: sample_row(i, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
-// Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block of kSampleSumThreads
+// Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block of kSampleSumThreads, dependent
 // Moves    draw: a sector a position
 // Shared   draw: the table or the filter
 #pragma once
@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/dependent_launch.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -142,6 +143,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& table = *reinterpret_cast<SampleTable<Rule, Key>*>(dynamic_shared);
 
+  let_next_kernel_start();
   bool const draws_probe = blockIdx.x == 0;
   SampledColumn<Key> const column = blockIdx.x == 1 ? build : probe;
   int32_t const positions = Rule::sample_positions(column.rows);
@@ -263,6 +265,7 @@ __global__ void __launch_bounds__(kSampleSumThreads)
   __shared__ typename Reduce::TempStorage storage;
   constexpr int kItems = Rule::kPositions / kSampleSumThreads;
   static_assert(kItems * kSampleSumThreads == Rule::kPositions);
+  await_last_kernel();
   uint32_t all_rows[kItems];
   uint32_t all_draws[kItems];
   uint32_t all_tiles[kItems];

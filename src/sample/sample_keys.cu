@@ -70,13 +70,13 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
     constexpr uint32_t kShared = kernels::count_sample_shared<Rule>();
     uint32_t const resident =
         base::resident_blocks(context, count, kernels::kSampleThreads, kShared, kAskingForShared);
-    count<<<std::min(tiles, resident), kernels::kSampleThreads, kShared, stream>>>(
-        build, plan::SampleSlices(build.rows), sample);
-    check(cudaGetLastError(), "counting sampled keys");
+    base::launch_dependent(context, count, std::min(tiles, resident), kernels::kSampleThreads,
+                           kShared, "counting sampled keys", build, plan::SampleSlices(build.rows),
+                           sample);
   }
   if (counts) {
-    kernels::sum_sample_kernel<Rule, Key><<<1, kernels::kSampleSumThreads, 0, stream>>>(sample);
-    check(cudaGetLastError(), "summing up a key sample");
+    base::launch_dependent(context, kernels::sum_sample_kernel<Rule, Key>, 1,
+                           kernels::kSampleSumThreads, 0, "summing up a key sample", sample);
   }
 
   plan::SampleFindings const read = base::read_back(context, &sample->findings);
