@@ -81,7 +81,7 @@ FIGURES = [
         "wu/table5", "Memory usage", "table", y="peak GB", value=memory, source="wu/fig15",
         note="The most that the execution held at one time, its result included, inputs not.",
     ),
-    Figure("wu/fig16", "Sequences of joins, |F| = 2^27, |D| = 2^25", "lines", x="joins"),
+    Figure("wu/fig16", "Sequences of joins, |F| = 2^27, |D| = 2^25 and 2^16", "lines", x="joins"),
     Figure("wu/fig17", "Joins from TPC-H and TPC-DS, by shape", "stages", y="ms"),
     Figure(
         "paul/fig4", "All GPU hash joins, |R| = |S|", "lines", x="tuples of both, 2^20", log_x=True,

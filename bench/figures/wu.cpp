@@ -93,13 +93,16 @@ Figure data_types() {
              point("8B key 8B payload", 2, wide + ",kw=8,pw=8")}}}};
 }
 
-// Each join materializes a payload of its dimension, which the next ones carry on.
+// Each join materializes a payload of its dimension, which the next ones carry on. Beside the paper's dimensions small ones.
 Figure sequences() {
-  std::vector<Point> points;
-  for (const int joins : {1, 2, 3, 4, 6, kMostJoins}) {
-    points.push_back(point(std::to_string(joins), joins, rows(25, 27)));
-    points.back().joins = joins;
-  }
+  const auto of_dimensions = [](int log2_rows) {
+    std::vector<Point> points;
+    for (const int joins : {1, 2, 3, 4, 6, kMostJoins}) {
+      points.push_back(point(std::to_string(joins), joins, rows(log2_rows, 27)));
+      points.back().joins = joins;
+    }
+    return points;
+  };
   const auto of = [](const char* name, const std::string& algorithm) {
     return series(name, "build=auto,algorithm=" + algorithm);
   };
@@ -108,7 +111,10 @@ Figure sequences() {
           {{"device",
             {of("cuDF (NOP)", "nop"), of("SMJ-UM", "smj_um"), of("SMJ-OM", "smj_om"),
              of("PHJ-UM", "phj_um"), of("PHJ-OM", "phj_om"), automatic()},
-            points}}};
+            of_dimensions(25)},
+           {"dimensions of 2^16",
+            {of("cuDF (NOP)", "nop"), of("PHJ-OM", "phj_om"), automatic()},
+            of_dimensions(16)}}};
 }
 
 // Table 6: rows, and payload columns that are keys (K) or not (NK), of which K are as wide as keys.
