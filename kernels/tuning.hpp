@@ -58,18 +58,26 @@ constexpr int kCoPartitionBatch = kCoPartitionThreads * kEmitItems;
 // Redistributed blocks: so many for each block that runs at a time, so that the last ones to end are short.
 constexpr int kRedistributedWaves = 4;
 // The join of partitions that writes the output columns: threads, probe rows of a lane at a time, the table.
-constexpr int kCarriedThreads = 256;
 constexpr int kCarriedItems = 4;
 constexpr int kCarriedItemsWide = 2;  // where columns have any width
-constexpr int kCarriedBuildRows = 5120;
-constexpr int kCarriedProbeRows = 16384;  // of one unit
+constexpr int kCarriedBuildRows = 4608;
+// Of one unit. Where each matches many build rows fewer, so that a heavy key keeps more blocks busy.
+constexpr uint32_t kCarriedProbeRows = 16384;
+constexpr uint32_t kCarriedDealtRows = 4096;
 constexpr uint32_t kCarriedChunk = 8192;  // places that a block takes at a time
 constexpr int kCarriedBucketBits = 12;
-// H200, 2^27 x 2^27 rows, two payloads of 8 bytes a side, the match: 4.8 ms with two rows of a lane at a time and four blocks, 3.9 with
-// four and three, 4.2 with three and three. Payloads of 4 bytes: 1.87 ms with four blocks, 2.16 with three.
-constexpr int carried_blocks_per_sm(size_t key_bytes, int width, bool deals) {
-  return key_bytes <= 4 && width == 4 && !deals ? 4 : 3;
-}
+constexpr int kCarriedRankBits = 17;
+// Blocks of two sizes: small ones overlap better, large ones have shared memory for stages of more build columns. Keys of 8 bytes need
+// more registers, and their table as much shared memory as stages would.
+template <size_t kKeyBytes>
+struct CarriedShape {
+  static constexpr int kThreads = 256;
+  static constexpr int kBlocksPerSm = kKeyBytes <= 4 ? 4 : 3;
+};
+struct CarriedShapeWide {
+  static constexpr int kThreads = 512;
+  static constexpr int kBlocksPerSm = 2;
+};
 // Child kernels: a partition of more work units than this gets one. A unit takes a block 12 us on an H200 (2^27 x 2^27, 2048 rows of
 // both sides), so no block is kept by one partition for much longer than that.
 constexpr int kChildKernelUnits = 4;

@@ -14,6 +14,8 @@ struct CarriedColumn {
   void* target;
   int32_t width;
   CarriedFrom from;
+  // Where a chunk of it lies in the block's shared memory; 0: it is read where it is.
+  uint32_t stage = 0;
 };
 
 struct CarriedCounters {
@@ -21,6 +23,7 @@ struct CarriedCounters {
   unsigned long long tails;   // chunks that their block left partly filled
   unsigned long long holes;   // places left empty in them
   unsigned long long missed;  // rows that were counted only, for want of places
+  unsigned long long left;    // not 0: partitions were left, and are told by left[]
 };
 
 template <typename KeyType>
@@ -29,6 +32,7 @@ struct CarriedJoin {
   static constexpr bool kMixesKeys = true;
   static constexpr bool kNumbersRows = false;
   static constexpr bool kKeepsTable = false;
+  static constexpr bool kStages = true;
   const Key* build_keys;
   const Key* probe_keys;
   const uint32_t* build_offsets;  // [partitions + 1]
@@ -36,6 +40,8 @@ struct CarriedJoin {
   int32_t radix_bits;
   uint32_t partitions;
   const unsigned long long* unit_ends;  // [partitions] inclusive sum of the work units of each
+  bool joins_all;                       // every partition has units
+  uint8_t* left;  // [partitions] not 0: the match could not do it; null where a match does all
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x] first empty place of each block's last chunk
   uint64_t
@@ -52,6 +58,7 @@ struct TableJoin {
   static constexpr bool kNumbersRows = true;
   // The table shall stay in L2: what is read or written once passes by it.
   static constexpr bool kKeepsTable = true;
+  static constexpr bool kStages = false;
   const Key* probe_keys;
   uint32_t probe_rows;
   const uint32_t* has_duplicates;         // not 0: the join is not done

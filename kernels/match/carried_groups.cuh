@@ -4,16 +4,20 @@
 // Differs  from the chains of co_partitions.cuh: rows of a bucket lie side by side, so that the matches of a key that has many can be
 //          given to as many lanes
 // In       mixed keys of one partition, whose low radix_bits bits are equal
-// Out      the range of positions of a bucket, the key and the chunk row of each position
+// Out      the range of positions of a bucket; of each position the key and the row, counted from where the stages begin
 // Needs    kCarriedBuildRows < 2^16
 // Moves    |key| a build row
 // Shared   one atomic add a build row
 #pragma once
 
+#include <cuda_pipeline_primitives.h>
+
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/match/carried_stages.cuh"
+#include "kernels/match/chunk_rows.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/warp_sum.cuh"
 
@@ -27,7 +31,7 @@ struct CarriedGroups {
   uint16_t rows[kCarriedBuildRows];
   // Of two buckets in a word: rows while they are counted, then the first position. The end of the last one after them.
   uint32_t starts[kCarriedBuckets / 2 + 1];
-  uint32_t warp_sums[kCarriedThreads / 32];
+  uint32_t warp_sums[32];
 
   __device__ uint32_t start_of(uint32_t bucket) const {
     return reinterpret_cast<const uint16_t*>(starts)[bucket];
@@ -39,10 +43,30 @@ __device__ __forceinline__ uint32_t carried_bucket(Key key, int32_t radix_bits) 
   return static_cast<uint32_t>(key >> radix_bits) & (kCarriedBuckets - 1);
 }
 
-// Counts become starts: exclusive sums over the buckets, in place. All threads.
+// A lane's matches of one probe row, in positions of the groups.
+struct CarriedMatches {
+  uint32_t start;  // of the bucket
+  uint32_t end;
+  uint32_t first;  // match
+  uint32_t count;
+};
+
 template <typename Key>
+__device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>& groups, Key key,
+                                                       int32_t radix_bits) {
+  uint32_t const bucket = carried_bucket(key, radix_bits);
+  CarriedMatches found = {groups.start_of(bucket), groups.start_of(bucket + 1), 0, 0};
+#pragma unroll 1
+  for (uint32_t at = found.start; at < found.end; ++at) {
+    if (groups.keys[at] == key && found.count++ == 0) found.first = at;
+  }
+  return found;
+}
+
+// Counts become starts: exclusive sums over the buckets, in place. All threads.
+template <int kThreads, typename Key>
 __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
-  constexpr int kWords = kCarriedBuckets / 2 / kCarriedThreads;
+  constexpr int kWords = kCarriedBuckets / 2 / kThreads;
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const warp = threadIdx.x / 32;
   uint32_t* const words = groups.starts + threadIdx.x * kWords;
@@ -58,7 +82,7 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
   block_sync();
   uint32_t start = sum - own;
 #pragma unroll
-  for (uint32_t i = 0; i < kCarriedThreads / 32; ++i) {
+  for (uint32_t i = 0; i < kThreads / 32; ++i) {
     if (i < warp) start += groups.warp_sums[i];
   }
 #pragma unroll
@@ -67,53 +91,57 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
     words[i] = start | second << 16;
     start = second + (counts[i] >> 16);
   }
-  if (threadIdx.x == kCarriedThreads - 1) groups.starts[kCarriedBuckets / 2] = start;
+  if (threadIdx.x == kThreads - 1) groups.starts[kCarriedBuckets / 2] = start;
 }
 
-// All threads; the groups are there when it returns. Whoever read the groups before must have come to a barrier since.
-template <typename Key>
-__device__ __forceinline__ void build_groups(const Key* __restrict__ chunk_keys, uint32_t rows,
-                                             int32_t radix_bits, CarriedGroups<Key>& groups) {
-  constexpr int kItems = (kCarriedBuildRows + kCarriedThreads - 1) / kCarriedThreads;
-  constexpr int kAtOnce = 4;
-  // Keys are loaded again, from a cache, when their places are known: held meanwhile they would not fit the registers.
-  auto const each_row = [&](auto function) {
-#pragma unroll
-    for (int item = 0; item < kItems; item += kAtOnce) {
-      if (item * kCarriedThreads >= rows) break;
-      Key keys[kAtOnce];
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        uint32_t const i = (item + k) * kCarriedThreads + threadIdx.x;
-        if (i < rows) keys[k] = chunk_keys[i];
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        uint32_t const i = (item + k) * kCarriedThreads + threadIdx.x;
-        if (i < rows) function(item + k, i, keys[k]);
-      }
-    }
-  };
-  for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 2; i += kCarriedThreads) {
-    groups.starts[i] = 0;
-  }
+// All threads; the groups, and what was queued for shared memory, are there when it returns. Whoever read the groups before must have
+// come to a barrier since.
+template <int kThreads, typename Key>
+__device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+                                             CarriedGroups<Key>& groups) {
+  for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 2; i += kThreads) groups.starts[i] = 0;
   block_sync();
-  uint16_t ranks[kItems];
-  each_row([&](int item, uint32_t, Key key) {
-    uint32_t const bucket = carried_bucket(key, radix_bits);
+  uint16_t ranks[kChunkItems<kThreads>];
+  each_build_row<kThreads>(join, unit, [&](int item, uint32_t, Key key) {
+    uint32_t const bucket = carried_bucket(key, join.radix_bits);
     uint32_t const shift = bucket % 2 * 16;
     ranks[item] =
         static_cast<uint16_t>(atomicAdd(&groups.starts[bucket / 2], 1U << shift) >> shift);
   });
   block_sync();
-  sum_buckets(groups);
+  sum_buckets<kThreads>(groups);
   block_sync();
-  each_row([&](int item, uint32_t i, Key key) {
-    uint32_t const at = groups.start_of(carried_bucket(key, radix_bits)) + ranks[item];
+  uint32_t const head = unit.build_first % kStageAlign;
+  each_build_row<kThreads>(join, unit, [&](int item, uint32_t i, Key key) {
+    uint32_t const at = groups.start_of(carried_bucket(key, join.radix_bits)) + ranks[item];
     groups.keys[at] = key;
-    groups.rows[at] = static_cast<uint16_t>(i);
+    groups.rows[at] = static_cast<uint16_t>(head + i);
   });
+  __pipeline_wait_prior(0);
   block_sync();
+}
+
+// All lanes of a warp write all matches of one probe row, wherever in its bucket they lie.
+template <int kWidth, typename Key>
+__device__ __forceinline__ void write_by_scan(const CarriedJoin<Key>& join, CarriedBlock& block,
+                                              const CarriedGroups<Key>& groups, Key key,
+                                              uint32_t probe, uint32_t build_first) {
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const bucket = carried_bucket(key, join.radix_bits);
+  uint32_t const end = groups.start_of(bucket + 1);
+  CarriedRows<Key, 1> row;
+  row.keys[0] = key;
+  row.probe[0] = probe;
+  row.build_first = build_first;
+#pragma unroll 1
+  for (uint32_t first = groups.start_of(bucket); first < end; first += 32) {
+    uint32_t const at = first + lane;
+    bool const matches = at < end && groups.keys[at] == key;
+    uint32_t const lanes = __ballot_sync(0xffffffffU, matches);
+    row.slots[0] = matches ? __popc(lanes & ((1U << lane) - 1)) : kNoSlot;
+    if (matches) row.build[0] = groups.rows[at];
+    write_slots<kWidth>(join, block, __popc(lanes), row);
+  }
 }
 
 }  // namespace gpujoin::kernels

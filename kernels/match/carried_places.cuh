@@ -23,7 +23,8 @@ class CarriedPlaces {
   // One thread, before the others take any.
   __device__ static void start(Shared& shared) { shared = kCarriedChunk; }
 
-  // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and the others are to be asked for.
+  // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and the others are to be asked for. rows:
+  // 1 to kCarriedChunk.
   template <typename Join>
   __device__ static unsigned long long take(const Join& join, Shared& shared, uint32_t rows,
                                             uint32_t* count) {

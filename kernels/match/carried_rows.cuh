@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/transform/mix_key.cuh"
@@ -17,26 +19,80 @@ namespace gpujoin::kernels {
 
 constexpr uint32_t kNoSlot = 0xffffffffU;
 
+// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for which there are no registers.
+__device__ __forceinline__ uint32_t here(uint32_t number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
 template <typename KeyType, int kRows>
 struct CarriedRows {
   using Key = KeyType;
   static constexpr int kItems = kRows;
+  static constexpr bool kMixesKeys = true;  // where the join does
+  static constexpr bool kIsRun = false;
   Key keys[kItems];
-  uint32_t build[kItems];  // row of the build side
+  uint32_t build[kItems];  // row of the build side, counted from build_first
   uint32_t probe[kItems];  // of the probe side
   uint32_t slots[kItems];  // kNoSlot: there is no row
   // Slots that are written now, the first of them to place `base`.
   uint32_t first_slot;
   uint32_t slot_count;
+  uint32_t build_first;  // of a join with stages, the row at the beginning of each; else unused
   unsigned long long base;
 
   __device__ bool is_written(int item) const { return slots[item] - first_slot < slot_count; }
+  template <typename Value>
+  __device__ __forceinline__ Value* first_place(Value* target) const {
+    return target + base;
+  }
+  template <typename Value>
+  __device__ __forceinline__ Value* place(Value* first, int item) const {
+    return first + here(slots[item] - first_slot);
+  }
 };
 
-// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for which there are no registers.
-__device__ __forceinline__ uint32_t here(uint32_t number) {
-  asm volatile("" : "+r"(number));
-  return number;
+// The same of rows of a lane whose places lie side by side, the first at a multiple of kItems.
+template <typename KeyType, int kRows>
+struct CarriedRun {
+  using Key = KeyType;
+  static constexpr int kItems = kRows;
+  static constexpr bool kMixesKeys = false;
+  static constexpr bool kIsRun = true;
+  Key keys[kItems];  // as the output has them
+  uint32_t build[kItems];
+  uint32_t probe[kItems];
+  uint32_t slot;  // of the first
+  uint32_t first_slot;
+  uint32_t slot_count;
+  uint32_t build_first;
+  unsigned long long base;
+
+  __device__ bool is_written(int item) const { return slot + item - first_slot < slot_count; }
+  template <typename Value>
+  __device__ __forceinline__ Value* first_place(Value* target) const {
+    return target + base + here(slot) - first_slot;
+  }
+  template <typename Value>
+  __device__ __forceinline__ Value* place(Value* first, int item) const {
+    return first + item;
+  }
+};
+
+// Writes the values of a run as vectors. target: of the first, a multiple of as many bytes as a vector has.
+template <typename Value, int kItems>
+__device__ __forceinline__ void write_run(Value* target, const Value (&values)[kItems]) {
+  constexpr int kBytes = sizeof(Value) * kItems;
+  using Vector = std::conditional_t<
+      kBytes % 16 == 0, uint4,
+      std::conditional_t<kBytes == 8, uint2, std::conditional_t<kBytes == 4, uint32_t, uint16_t>>>;
+  Vector vectors[kBytes / sizeof(Vector)];
+  static_assert(sizeof(vectors) == kBytes);
+  memcpy(vectors, values, kBytes);
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(kBytes / sizeof(Vector)); ++i) {
+    __stwb(reinterpret_cast<Vector*>(target) + i, vectors[i]);  // a plain store is taken apart
+  }
 }
 
 // A value that is read once: it shall not push a table out of L2.
@@ -57,33 +113,57 @@ __device__ __forceinline__ void write_value(Value* target, Value value) {
   }
 }
 
-// A lane loads some values before it writes them.
-template <bool kPassesBy, typename Value, typename Rows>
-__device__ __forceinline__ void write_carried(const CarriedColumn& column, const Rows& rows) {
-  constexpr int kAtOnce = sizeof(Value) <= 8 ? Rows::kItems : 1;
-  auto const* const source = static_cast<const Value*>(column.source);
-  auto* const target = static_cast<Value*>(column.target) + rows.base;
-  bool const of_build = column.from == CarriedFrom::kBuild;
+// value_of(item) of rows that are written. kAtOnce: so many are loaded before the first is written.
+template <bool kPassesBy, int kAtOnce, typename Value, typename Rows, typename ValueOf>
+__device__ __forceinline__ void write_values(Value* target, const Rows& rows, ValueOf value_of) {
+  Value* const first_place = rows.first_place(target);
 #pragma unroll
   for (int first = 0; first < Rows::kItems; first += kAtOnce) {
     Value values[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      int const item = first + i;
-      if (!rows.is_written(item)) continue;
-      if (kPassesBy && !of_build) {
-        values[i] = read_value<kPassesBy>(source + here(rows.probe[item]));
-      } else {
-        values[i] = source[here(of_build ? rows.build[item] : rows.probe[item])];
+      if (rows.is_written(first + i)) values[i] = value_of(first + i);
+    }
+    if constexpr (Rows::kIsRun && kAtOnce == Rows::kItems && sizeof(Value) <= 8) {
+      if (rows.is_written(0) && rows.is_written(kAtOnce - 1)) {
+        write_run(first_place, values);
+        return;
       }
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       int const item = first + i;
       if (!rows.is_written(item)) continue;
-      write_value<kPassesBy>(target + here(rows.slots[item] - rows.first_slot), values[i]);
+      write_value<kPassesBy>(rows.place(first_place, item), values[i]);
     }
   }
+}
+
+template <typename Join, typename Value, typename Rows>
+__device__ __forceinline__ void write_carried(const CarriedColumn& column, const Rows& rows) {
+  constexpr bool kPassesBy = Join::kKeepsTable;
+  constexpr int kAtOnce = sizeof(Value) <= 8 ? Rows::kItems : 1;
+  auto const* const source = static_cast<const Value*>(column.source);
+  auto* const target = static_cast<Value*>(column.target);
+  if (column.from != CarriedFrom::kBuild) {
+    write_values<kPassesBy, kAtOnce>(target, rows, [&](int item) {
+      return read_value<kPassesBy>(source + here(rows.probe[item]));
+    });
+    return;
+  }
+  uint32_t build_first = 0;
+  if constexpr (Join::kStages) {
+    if (column.stage != 0) {
+      extern __shared__ __align__(16) unsigned char dynamic_shared[];
+      auto const* const stage = reinterpret_cast<const Value*>(dynamic_shared + column.stage);
+      write_values<kPassesBy, kAtOnce>(target, rows,
+                                       [&](int item) { return stage[rows.build[item]]; });
+      return;
+    }
+    build_first = rows.build_first;
+  }
+  write_values<kPassesBy, kAtOnce>(
+      target, rows, [&](int item) { return source[here(build_first + rows.build[item])]; });
 }
 
 template <int kWidth, typename Join, typename Rows>
@@ -91,34 +171,27 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
                                                      const Rows& rows) {
   constexpr bool kPassesBy = Join::kKeepsTable;
   if (column.from == CarriedFrom::kKey) {
-    auto* const target = static_cast<typename Rows::Key*>(column.target) + rows.base;
-#pragma unroll
-    for (int item = 0; item < Rows::kItems; ++item) {
-      if (!rows.is_written(item)) continue;
-      auto const key = Join::kMixesKeys ? unmix_key(rows.keys[item]) : rows.keys[item];
-      write_value<kPassesBy>(target + here(rows.slots[item] - rows.first_slot), key);
-    }
+    using Key = typename Rows::Key;
+    write_values<kPassesBy, Rows::kItems>(static_cast<Key*>(column.target), rows, [&](int item) {
+      return Join::kMixesKeys && Rows::kMixesKeys ? unmix_key(rows.keys[item]) : rows.keys[item];
+    });
     return;
   }
   if (Join::kNumbersRows && column.source == nullptr) {
     bool const of_build = column.from == CarriedFrom::kBuild;
-    auto* const target = static_cast<uint32_t*>(column.target) + rows.base;
-#pragma unroll
-    for (int item = 0; item < Rows::kItems; ++item) {
-      if (!rows.is_written(item)) continue;
-      write_value<kPassesBy>(target + here(rows.slots[item] - rows.first_slot),
-                             of_build ? rows.build[item] : rows.probe[item]);
-    }
+    write_values<kPassesBy, 1>(static_cast<uint32_t*>(column.target), rows, [&](int item) {
+      return of_build ? rows.build[item] : rows.probe[item];
+    });
     return;
   }
   // The switch over widths is for what is not of one: its branches cost registers in a loop that has few.
   if constexpr (kWidth == 4) {
-    write_carried<kPassesBy, uint32_t>(column, rows);
+    write_carried<Join, uint32_t>(column, rows);
   } else if constexpr (kWidth == 8) {
-    write_carried<kPassesBy, uint64_t>(column, rows);
+    write_carried<Join, uint64_t>(column, rows);
   } else {
     with_value_type(column.width,
-                    [&](auto zero) { write_carried<kPassesBy, decltype(zero)>(column, rows); });
+                    [&](auto zero) { write_carried<Join, decltype(zero)>(column, rows); });
   }
 }
 

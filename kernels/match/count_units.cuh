@@ -1,7 +1,7 @@
 // count_units.cuh: how many work units each partition has, by any schedule that cuts partitions
 //
 // Paper    Paul et al. 2020, section IV.B.1: the histogram, or the bucket headers, is analysed before the match
-// In       offsets of both sides' partitions; Count: units of so many build and probe rows
+// In       offsets of both sides' partitions; Count: units of a partition of so many build and probe rows
 // Out      units[]                       of each partition, to be summed
 // Launch   ceil(partitions / kStreamThreads) blocks of kStreamThreads
 // Moves    16 bytes a partition
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint32_t const partition = blockIdx.x * kStreamThreads + threadIdx.x;
   if (partition >= partitions) return;
   units[partition] =
-      count(rows_of_partition(build, partition), rows_of_partition(probe, partition));
+      count(partition, rows_of_partition(build, partition), rows_of_partition(probe, partition));
 }
 
 }  // namespace gpujoin::kernels

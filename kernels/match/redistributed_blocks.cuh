@@ -20,7 +20,8 @@ namespace gpujoin::kernels {
 
 struct RedistributedBlocks {
   uint64_t rows_of_block;
-  __device__ unsigned long long operator()(uint64_t build_rows, uint64_t probe_rows) const {
+  __device__ unsigned long long operator()(uint32_t, uint64_t build_rows,
+                                           uint64_t probe_rows) const {
     if (build_rows == 0 || probe_rows == 0) return 0;
     uint64_t const wanted = (build_rows + probe_rows + rows_of_block - 1) / rows_of_block;
     return min(wanted, (max(build_rows, probe_rows) + kCoPartitionBatch - 1) / kCoPartitionBatch);

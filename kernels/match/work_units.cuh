@@ -39,7 +39,8 @@ __device__ inline void cut_chunks(const PartitionView& build, const PartitionVie
 }
 
 struct WorkUnits {
-  __device__ unsigned long long operator()(uint64_t build_rows, uint64_t probe_rows) const {
+  __device__ unsigned long long operator()(uint32_t, uint64_t build_rows,
+                                           uint64_t probe_rows) const {
     return (build_rows + kCoPartitionBuildRows - 1) / kCoPartitionBuildRows *
            ((probe_rows + kCoPartitionProbeRows - 1) / kCoPartitionProbeRows);
   }

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "kernels/load_column.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
@@ -52,38 +53,6 @@ struct UnorderedPass {
   int32_t column_count;
   MovedColumn columns[kMovedColumns];
 };
-
-// Queues the copy of values [0, count) of a column to shared memory, kVectors vectors a thread at most; values of 1 and 2 bytes are
-// there at once.
-template <int kThreads, int kVectors, typename Value>
-__device__ __forceinline__ void load_column(Value* stage, const Value* __restrict__ in,
-                                            uint32_t count) {
-  constexpr uint32_t kPerVector = 16 / sizeof(Value);
-  uint32_t done = 0;
-  if (reinterpret_cast<uintptr_t>(in) % 16 == 0) {
-    uint32_t const vectors = count / kPerVector;
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      uint32_t const i = v * kThreads + threadIdx.x;
-      if (i < vectors) {
-        __pipeline_memcpy_async(reinterpret_cast<uint4*>(stage) + i,
-                                reinterpret_cast<const uint4*>(in) + i, 16);
-      }
-    }
-    done = vectors * kPerVector;
-  }
-#pragma unroll 1
-  for (uint32_t i = done + threadIdx.x; i < count; i += kThreads) {
-    if constexpr (sizeof(Value) < 4) {
-      stage[i] = in[i];
-    } else if constexpr (sizeof(Value) == 16) {
-      __pipeline_memcpy_async(&stage[i].low, &in[i].low, 8);
-      __pipeline_memcpy_async(&stage[i].high, &in[i].high, 8);
-    } else {
-      __pipeline_memcpy_async(&stage[i], &in[i], sizeof(Value));
-    }
-  }
-}
 
 // One more row of each of a lane's digits; all lanes of a warp. Where many of them have the digit that a lane has first, they add theirs
 // at once: skew would make them wait for each other. A digit of a share s is found at once with probability s, and without skew it is

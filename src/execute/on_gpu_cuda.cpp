@@ -14,6 +14,20 @@
 
 namespace gpujoin::execute {
 
+namespace {
+
+void join_carried(const PlannedJoin& join, const plan::JoinPlan& plan, GpuSide& build,
+                  GpuSide& probe, StageClock& clock, columns::JoinResult& result) {
+  bool const build_left = plan.build_side == plan::Side::kLeft;
+  clock.begin("transform");
+  build.carry(plan, build_left ? join.spec.left_rows() : join.spec.right_rows());
+  probe.carry(plan, build_left ? join.spec.right_rows() : join.spec.left_rows());
+  clock.begin("match");
+  write_carried(*join.context, plan, build, probe, build_left, result);
+}
+
+}  // namespace
+
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   if (join.choice.plan.transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
   base::Context& context = *join.context;
@@ -54,14 +68,11 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     }
   }
   bool const carried = plan.gather == plan::Gather::kCarried;
-  clock.begin("transform");
   if (carried && plan.transform != plan::Transform::kNone) {
-    build.carry(plan, build_left ? join.spec.left_rows() : join.spec.right_rows());
-    probe.carry(plan, build_left ? join.spec.right_rows() : join.spec.left_rows());
-    clock.begin("match");
-    write_carried(context, plan, build, probe, build_left, result);
+    join_carried(join, plan, build, probe, clock, result);
     return clock.finish();
   }
+  clock.begin("transform");
   transform_sides(context, plan, build, probe);
 
   clock.begin("match");
@@ -70,7 +81,16 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     build.carry_in_place(build_left ? join.spec.left_rows() : join.spec.right_rows());
     probe.carry_in_place(build_left ? join.spec.right_rows() : join.spec.left_rows());
     if (write_from_table(context, plan, build, probe, build_left, result)) return clock.finish();
-    // They are joined by pairs, as without carried payloads.
+    // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many that pairs and gathers take several
+    // times what columns take that the match writes.
+    constexpr uint32_t kFewRows = 1U << 14;
+    if (std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {
+      result.statistics.stages.back().technique = "none: build keys repeat";
+      plan = plan::in_partitions(plan, build.prepared().rows, probe.prepared().rows,
+                                 build.key_width());
+      join_carried(join, plan, build, probe, clock, result);
+      return clock.finish();
+    }
     result.statistics.stages.back().technique = "global_table: build keys repeat";
   }
   output::GrowingPairs pairs(context,

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "kernels/match/carried_columns.cuh"
+#include "kernels/match/match_by_rank.cuh"
+#include "kernels/match/match_dealt.cuh"
+#include "kernels/match/match_in_rounds.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/match/unit_sums.cuh"
@@ -13,68 +16,183 @@ namespace gpujoin::match {
 namespace {
 
 using base::check;
+using base::Memory;
 using base::stream_of;
 
-kernels::PartitionView view_of(const CarriedSide& side) {
-  kernels::PartitionView view{};
-  view.offsets = side.offsets;
-  return view;
-}
-
+// A kernel for the outputs of one join.
 template <typename Key>
 struct Launch {
   void (*kernel)(kernels::CarriedJoin<Key>);
+  int threads;
   uint32_t blocks;
+  uint32_t shared_bytes;
+  std::vector<uint32_t> stages;  // of each output; 0: none
+
+  void operator()(base::Context& context, kernels::CarriedJoin<Key> join) const {
+    for (size_t i = 0; i < stages.size(); ++i) join.columns[i].stage = stages[i];
+    kernel<<<blocks, threads, shared_bytes, stream_of(context)>>>(join);
+    check(cudaGetLastError(), "joining partitions");
+  }
 };
 
-template <typename Key, int kWidth>
-Launch<Key> make_launch(const base::Context& context, bool deals, uint64_t likely_units) {
-  auto const kernel = deals ? kernels::carried_columns_kernel<Key, kWidth, true>
-                            : kernels::carried_columns_kernel<Key, kWidth, false>;
-  uint32_t const resident = base::resident_blocks(
-      context, kernel, kernels::kCarriedThreads, sizeof(kernels::CarriedShared<Key>),
-      "asking for shared memory of the join of partitions");
-  return {kernel, static_cast<uint32_t>(std::min<uint64_t>(resident, likely_units))};
+// Stages for as many build columns as shared memory has room for beside the match's table.
+template <typename Match>
+Launch<typename Match::Key> make_launch(const base::Context& context,
+                                        const std::vector<CarriedOutput>& outputs,
+                                        uint64_t likely_units) {
+  constexpr uint64_t kTable = (sizeof(typename Match::Shared) + 15) / 16 * 16;
+  constexpr uint64_t kReserved = 1024;  // of each block, by the system
+  uint64_t const room =
+      (context.facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
+  uint64_t shared = kTable;
+  std::vector<uint32_t> stages(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    uint32_t const bytes = kernels::stage_bytes(outputs[i].width);
+    if (outputs[i].from != kernels::CarriedFrom::kBuild || shared + bytes > room) continue;
+    stages[i] = static_cast<uint32_t>(shared);
+    shared += bytes;
+  }
+  auto const kernel = kernels::carried_columns_kernel<Match>;
+  uint32_t const resident =
+      base::resident_blocks(context, kernel, Match::kThreads, shared,
+                            "asking for shared memory of the join of partitions");
+  return {kernel, Match::kThreads,
+          static_cast<uint32_t>(std::min<uint64_t>(resident, likely_units)),
+          static_cast<uint32_t>(shared), std::move(stages)};
 }
+
+// Each leaves what it cannot do, or not well, to the next.
+enum class How { kByRank, kInRounds, kDealt };
+
+template <typename Key, int kWidth, typename Shape>
+Launch<Key> make_launch(const base::Context& context, How how,
+                        const std::vector<CarriedOutput>& outputs, uint64_t likely_units) {
+  if constexpr (sizeof(Key) == 4) {
+    if (how == How::kByRank) {
+      return make_launch<kernels::MatchByRank<kWidth, Shape>>(context, outputs, likely_units);
+    }
+  }
+  return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(context, outputs, likely_units);
+}
+
+template <typename Key, int kWidth>
+Launch<Key> make_launch(const base::Context& context, How how,
+                        const std::vector<CarriedOutput>& outputs, uint64_t likely_units) {
+  using kernels::CarriedShape;
+  using kernels::CarriedShapeWide;
+  if (how == How::kDealt) {
+    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide>>(context, outputs,
+                                                                           likely_units);
+  }
+  if constexpr (sizeof(Key) == 4) {
+    int32_t build_width = 0;
+    for (CarriedOutput const& output : outputs) {
+      if (output.from == kernels::CarriedFrom::kBuild) build_width += output.width;
+    }
+    if (build_width > 4) {
+      return make_launch<Key, kWidth, CarriedShapeWide>(context, how, outputs, likely_units);
+    }
+  }
+  return make_launch<Key, kWidth, CarriedShape<sizeof(Key)>>(context, how, outputs, likely_units);
+}
+
+// Whether what a partition does not tell of a key has few values.
+template <typename Key>
+bool has_ranks(int32_t radix_bits) {
+  return sizeof(Key) == 4 && 32 - radix_bits <= kernels::kCarriedRankBits;
+}
+
+// The join of all partitions, or of those that another left.
+template <typename Key, int kWidth>
+class PartitionJoin {
+ public:
+  PartitionJoin(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
+                const CarriedSide& probe, const std::vector<CarriedOutput>& outputs)
+      : context_(context), build_(build), probe_(probe), outputs_(outputs) {
+    args_.build_keys = static_cast<const Key*>(build.keys);
+    args_.probe_keys = static_cast<const Key*>(probe.keys);
+    args_.build_offsets = build.offsets;
+    args_.probe_offsets = probe.offsets;
+    args_.radix_bits = plan.radix_bits;
+    args_.partitions = 1U << plan.radix_bits;
+  }
+
+  Launch<Key> launch_of(How how) const {
+    uint64_t const likely_units = args_.partitions +
+                                  uint64_t{probe_.rows} / kernels::kCarriedDealtRows +
+                                  uint64_t{build_.rows} / kernels::kCarriedBuildRows;
+    return make_launch<Key, kWidth>(context_, how, outputs_, likely_units);
+  }
+
+  // Rows that find no room are counted. False: there are some.
+  bool run(How how, const Launch<Key>& first_launch, ChunkedColumns& columns) {
+    columns.start(&args_);
+    left_ = base::Buffer();
+    for (Launch<Key> launch = first_launch;; launch = launch_of(how)) {
+      context_.check_cancelled();
+      base::Buffer const units = start_units(how);
+      columns.add_launch(launch.blocks);
+      launch(context_, args_);
+      bool const is_done = columns.collect();
+      if (!columns.any_left()) return is_done;
+      how = how == How::kByRank ? How::kInRounds : How::kDealt;
+    }
+  }
+
+ private:
+  // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
+  base::Buffer start_units(How how) {
+    args_.joins_all = !left_;
+    kernels::CarriedUnits const count = {left_.as<uint8_t>(), how == How::kDealt
+                                                                  ? kernels::kCarriedDealtRows
+                                                                  : kernels::kCarriedProbeRows};
+    kernels::PartitionView build{};
+    kernels::PartitionView probe{};
+    build.offsets = build_.offsets;
+    probe.offsets = probe_.offsets;
+    base::Buffer units = sum_units(context_, build, probe, args_.partitions, count);
+    args_.unit_ends = units.template as<unsigned long long>();
+    if (how != How::kDealt) {
+      left_ = context_.device_pool->allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
+                                                           "partitions that are left");
+      check(cudaMemsetAsync(left_.data(), 0, left_.bytes(), stream_of(context_)),
+            "starting the partitions that are left");
+    }
+    args_.left = left_.as<uint8_t>();
+    return units;
+  }
+
+  base::Context& context_;
+  const CarriedSide& build_;
+  const CarriedSide& probe_;
+  const std::vector<CarriedOutput>& outputs_;
+  kernels::CarriedJoin<Key> args_{};
+  base::Buffer left_;
+};
 
 template <typename Key, int kWidth>
 CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
-  uint32_t const partitions = 1U << plan.radix_bits;
-  base::Buffer const unit_ends =
-      sum_units(context, view_of(build), view_of(probe), partitions, kernels::CarriedUnits{});
-
-  uint64_t const likely_units = partitions + uint64_t{probe.rows} / kernels::kCarriedProbeRows +
-                                uint64_t{build.rows} / kernels::kCarriedBuildRows;
-  // With as many matches a row rounds that write one of each are slower than dealing them: a lane that has none left waits for the
-  // others. H200, 72M x 72M rows, 12.5 matches a row: 9 ms in rounds, 10.9 dealt; one key with 1e6 rows met by 100: 24 and 8.
-  constexpr uint64_t kDealtMatches = 32;
+  PartitionJoin<Key, kWidth> partitions(context, plan, build, probe, outputs);
+  // With as many matches a row lanes that have written theirs wait too long for the others. H200, 512M rows of 2^25 x 2^27 with four
+  // matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8; 384M of 2^26 x 2^27 with three 3.1 in rounds.
+  constexpr uint64_t kDealtMatches = 8;
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
-  auto launch =
-      make_launch<Key, kWidth>(context, expected / kDealtMatches > probe.rows, likely_units);
-
-  kernels::CarriedJoin<Key> args{};
-  args.build_keys = static_cast<const Key*>(build.keys);
-  args.probe_keys = static_cast<const Key*>(probe.keys);
-  args.build_offsets = build.offsets;
-  args.probe_offsets = probe.offsets;
-  args.radix_bits = plan.radix_bits;
-  args.partitions = partitions;
-  args.unit_ends = unit_ends.as<unsigned long long>();
+  How how = has_ranks<Key>(plan.radix_bits) ? How::kByRank : How::kInRounds;
+  if (expected / kDealtMatches > probe.rows) how = How::kDealt;
+  Launch<Key> launch = partitions.launch_of(how);
   ChunkedColumns columns(context, outputs);
-  columns.expect(expected, launch.blocks);
-  for (;;) {
-    context.check_cancelled();
-    columns.start(&args);
-    launch.kernel<<<launch.blocks, kernels::kCarriedThreads, sizeof(kernels::CarriedShared<Key>),
-                    stream_of(context)>>>(args);
-    check(cudaGetLastError(), "joining partitions");
-    if (columns.collect()) return columns.finish();
+  // Another launch may follow, whose blocks leave chunks partly empty, too.
+  columns.expect(expected, 2 * uint64_t{launch.blocks});
+  while (!partitions.run(how, launch, columns)) {
     // Rows that were not expected are most likely those of a few keys.
-    launch =
-        make_launch<Key, kWidth>(context, columns.rows() > 2 * uint64_t{probe.rows}, likely_units);
-    columns.require(launch.blocks);
+    if (columns.rows() / 2 > probe.rows) {
+      how = How::kDealt;
+      launch = partitions.launch_of(how);
+    }
+    columns.require();
   }
+  return columns.finish();
 }
 
 }  // namespace

@@ -29,16 +29,17 @@ struct CarriedRows {
   int32_t launches = 0;  // more than one: the output was larger than expected
 };
 
-// expect, then start, a launch and collect; until collect is content, require before the next start. Then finish.
+// expect, then start, a launch and collect, and others that go on where it ended; until all is collected, require and start anew. Then
+// finish.
 class ChunkedColumns {
  public:
   // outputs: outlives this.
   ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs);
 
-  // Room for so many rows, or as many as memory allows. blocks: of the launch, each leaves a chunk partly empty.
-  void expect(uint64_t rows, uint32_t blocks);
-  // Room for the rows that a launch found. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-  void require(uint32_t blocks);
+  // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a chunk partly empty.
+  void expect(uint64_t rows, uint64_t blocks);
+  // Room for the rows that launches found. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  void require();
 
   // Join: kernels::CarriedJoin or TableJoin.
   template <typename Join>
@@ -53,9 +54,13 @@ class ChunkedColumns {
                           outputs_[i].from};
     }
   }
+  // Before each launch, of which three may follow a start.
+  void add_launch(uint32_t blocks);
   // Waits for the stream. False: rows() of them were found, for which there is no room.
   bool collect();
   uint64_t rows() const { return done_.rows; }
+  // The last launch left partitions to another, which goes on where it ended.
+  bool any_left() const { return found_.left != 0; }
   // Leaves no holes, and hands the columns over.
   CarriedRows finish();
 
@@ -68,7 +73,7 @@ class ChunkedColumns {
   const std::vector<CarriedOutput>& outputs_;
   std::vector<base::Buffer> columns_;
   uint64_t room_ = 0;
-  uint32_t blocks_ = 0;
+  uint64_t blocks_ = 0;  // of the launches since start
   base::Buffer counters_;
   base::Buffer tails_;
   kernels::CarriedCounters found_{};

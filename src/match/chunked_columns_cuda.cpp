@@ -16,7 +16,7 @@ uint64_t whole_chunks(uint64_t rows) {
   return (rows + kernels::kCarriedChunk - 1) / kernels::kCarriedChunk * kernels::kCarriedChunk;
 }
 
-uint64_t spare_places(uint32_t blocks) { return uint64_t{blocks} * kernels::kCarriedChunk; }
+uint64_t spare_places(uint64_t blocks) { return blocks * kernels::kCarriedChunk; }
 
 }  // namespace
 
@@ -68,8 +68,7 @@ void ChunkedColumns::fail(uint64_t rows) const {
              static_cast<unsigned long long>(pool.in_use_bytes()));
 }
 
-void ChunkedColumns::expect(uint64_t rows, uint32_t blocks) {
-  blocks_ = blocks;
+void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
   // At first no more than memory may hold.
   uint64_t wanted =
       whole_chunks(std::min(rows, context_.facts.memory_bytes) + spare_places(blocks));
@@ -79,19 +78,33 @@ void ChunkedColumns::expect(uint64_t rows, uint32_t blocks) {
   }
 }
 
-void ChunkedColumns::require(uint32_t blocks) {
-  blocks_ = blocks;
-  // Chunks go to other blocks in another launch.
-  uint64_t const needed = whole_chunks(done_.rows) + spare_places(blocks);
+void ChunkedColumns::require() {
+  // Chunks go to other blocks in other launches.
+  uint64_t const needed = whole_chunks(done_.rows) + spare_places(blocks_);
   if (!try_make_room(needed)) fail(needed);
 }
 
 void ChunkedColumns::start_counters() {
   ++done_.launches;
-  tails_ = context_.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, blocks_,
-                                                                   "tails of output chunks");
+  blocks_ = 0;
+  // Launches of joins that leave partitions to one another.
+  constexpr uint64_t kMostLaunches = 3;
+  constexpr uint64_t kMostBlocksPerSm = kernels::kThreadsPerSm / kernels::kTableThreads;
+  static_assert(kernels::kTableThreads <= kernels::CarriedShape<4>::kThreads);
+  tails_ = context_.device_pool->allocate_rows<unsigned long long>(
+      Memory::kDevice,
+      kMostLaunches * kMostBlocksPerSm * static_cast<uint64_t>(context_.facts.sm_count),
+      "tails of output chunks");
   base::check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), base::stream_of(context_)),
               "starting the counters of output chunks");
+}
+
+void ChunkedColumns::add_launch(uint32_t blocks) {
+  blocks_ += blocks;
+  if (found_.left == 0) return;
+  base::check(cudaMemsetAsync(&counters_.as<kernels::CarriedCounters>()->left, 0,
+                              sizeof(found_.left), base::stream_of(context_)),
+              "starting a counter of output chunks");
 }
 
 bool ChunkedColumns::collect() {

@@ -66,6 +66,7 @@ std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::J
   for (;;) {
     context.check_cancelled();
     columns.start(&args);
+    columns.add_launch(blocks);
     kernel<<<blocks, kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
     check(cudaGetLastError(), "probing a table");
     bool const done = columns.collect();
@@ -73,7 +74,7 @@ std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::J
       return std::nullopt;
     }
     if (done) return columns.finish();
-    columns.require(blocks);
+    columns.require();
   }
 }
 

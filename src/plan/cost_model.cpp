@@ -15,8 +15,8 @@ using traffic::Traffic;
 // Average rows of a build partition, at most: hashed partitions scatter about their average, and the
 // shared-memory table has room for kPartitionRoom.
 constexpr int64_t kPartitionRows = 3072;
-// Of the match that writes columns, whose table has room for 5120.
-constexpr int64_t kCarriedRows = 4480;
+// Of the match that writes columns, whose table has room for kCarriedRoom.
+constexpr int64_t kCarriedRows = 4200;
 
 // Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
 // read at 61e9/s, which two thirds of hits at 107e9/s explain.
@@ -118,6 +118,18 @@ int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_row
                            ? carried_bits_for(build_rows, probe_rows, key_width)
                            : radix_bits_for(build_rows, key_width);
   return std::clamp(bits, std::max(plan.passes, 1), most);
+}
+
+JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
+                       int32_t key_width) {
+  JoinPlan other = plan;
+  other.filter = Filter::kNone;
+  other.transform = Transform::kRadixUnordered;
+  other.skew = Skew::kWorkUnits;
+  other.match = Match::kCoPartitions;
+  other.output = Output::kBlockChunks;
+  other.radix_bits = bits_of_rows(other, build_rows, probe_rows, key_width);
+  return other;
 }
 
 namespace {

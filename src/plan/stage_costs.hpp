@@ -15,7 +15,7 @@ namespace gpujoin::plan {
 
 // Rows for which a table in shared memory has room, of either key width.
 inline constexpr int64_t kPartitionRoom = 4096;
-inline constexpr int64_t kCarriedRoom = 5120;  // where the match writes columns
+inline constexpr int64_t kCarriedRoom = 4608;  // where the match writes columns
 
 // Of the probe rows' random accesses, those that are not to what has just been accessed: keys that come often are in the nearest cache.
 // H200, 2^27 x 2^27 rows, Zipf 1.5, the match of a table of 0.4e6 keys: 1.5 ms, of which 1.0 are streams.

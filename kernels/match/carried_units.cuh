@@ -1,0 +1,123 @@
+// carried_units.cuh: what a block of a join that writes columns joins next, and where its warps write
+//
+// Source   ours
+// In       unit_ends, the inclusive sums of CarriedUnits; offsets of both sides' partitions
+// Out      a CarriedUnit in shared memory; rows in chunks of the output columns
+// Needs    all lanes of one warp
+// Moves    16 bytes a unit, and 8 * 32 for each factor 32 of partitions where one is cut, from L2
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/carried_columns.hpp"
+#include "kernels/match/carried_places.cuh"
+#include "kernels/match/carried_rows.cuh"
+#include "kernels/match/scheduled_units.cuh"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+// Units of a partition, for count_units.cuh: one at least, so that where none is cut unit and partition have the same number. left:
+// none of those that are not in it; null: all. unit_rows: of the probe side.
+struct CarriedUnits {
+  const uint8_t* left;
+  uint32_t unit_rows;
+
+  __device__ unsigned long long operator()(uint32_t partition, uint64_t build_rows,
+                                           uint64_t probe_rows) const {
+    if (left != nullptr && left[partition] == 0) return 0;
+    return max((build_rows + kCarriedBuildRows - 1) / kCarriedBuildRows, uint64_t{1}) *
+           max((probe_rows + unit_rows - 1) / unit_rows, uint64_t{1});
+  }
+};
+
+// Rows of a unit: a chunk of a partition's build rows with a chunk of its probe rows.
+struct CarriedUnit {
+  uint32_t build_first;
+  uint32_t build_rows;
+  uint32_t probe_first;
+  uint32_t probe_rows;  // 0 where there is no build row
+  uint32_t partition;
+  bool is_whole;  // of the build side
+};
+
+// All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded is loaded at once.
+template <uint32_t kUnitRows, typename Key>
+__device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
+                                                  unsigned long long number, CarriedUnit& unit) {
+  uint32_t const lane = threadIdx.x % 32;
+  bool const uncut = join.joins_all && join.unit_ends[join.partitions - 1] == join.partitions;
+  uint32_t const partition = uncut ? static_cast<uint32_t>(number)
+                                   : find_partition(join.unit_ends, join.partitions, number);
+  uint32_t offset = 0;
+  if (lane < 4) offset = (lane < 2 ? join.build_offsets : join.probe_offsets)[partition + lane % 2];
+  unsigned long long const before =
+      uncut || partition == 0 ? (uncut ? number : 0) : join.unit_ends[partition - 1];
+  uint32_t const build = __shfl_sync(0xffffffffU, offset, 0);
+  uint32_t const build_end = __shfl_sync(0xffffffffU, offset, 1);
+  uint32_t const probe = __shfl_sync(0xffffffffU, offset, 2);
+  uint32_t const probe_end = __shfl_sync(0xffffffffU, offset, 3);
+  if (lane == 0) {
+    unsigned long long const within = number - before;
+    uint32_t const chunks = parts_of(build_end - build, kCarriedBuildRows);
+    uint32_t const divisor = max(chunks, 1U);
+    uint32_t const skipped_build = static_cast<uint32_t>(within % divisor) * kCarriedBuildRows;
+    uint32_t const skipped_probe = static_cast<uint32_t>(within / divisor) * kUnitRows;
+    unit.build_first = build + skipped_build;
+    unit.build_rows = min(build_end - build - skipped_build, uint32_t{kCarriedBuildRows});
+    unit.probe_first = probe + skipped_probe;
+    unit.probe_rows = chunks == 0 ? 0 : min(probe_end - probe - skipped_probe, kUnitRows);
+    unit.partition = partition;
+    unit.is_whole = chunks <= 1;
+  }
+  __syncwarp();  // the warp comes back together: the caller's barrier counts it once
+}
+
+// All threads; false: the partition is left to another join.
+template <typename Key>
+__device__ __forceinline__ bool leave_unit(const CarriedJoin<Key>& join, const CarriedUnit& unit) {
+  if (threadIdx.x == 0) {
+    join.left[unit.partition] = 1;
+    join.counters->left = 1;
+  }
+  return false;
+}
+
+// What the warps of a block share, whatever table they ask.
+struct CarriedBlock {
+  CarriedUnit units[2];  // this one, and the next, which the first warp looks up meanwhile
+  CarriedPlaces::Shared places;
+  uint32_t batch;  // probe rows of the unit that warps have taken
+  bool is_full;    // there is no room: what is found from now on is counted only
+};
+
+// Writes rows that have the slots 0 to `count` between them.
+template <int kWidth, typename Rows>
+__device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key>& join,
+                                            CarriedBlock& block, uint32_t count, Rows& rows) {
+#pragma unroll 1
+  for (uint32_t written = 0; written != count; written += rows.slot_count) {
+    rows.first_slot = written;
+    rows.base = CarriedPlaces::take(join, block.places, count - written, &rows.slot_count);
+    if (rows.base < join.capacity) {
+      write_carried_rows<kWidth>(join, rows);
+    } else {
+      block.is_full = true;
+    }
+  }
+}
+
+// Of rows that are counted only. True where there is no room; another warp may find so between the reads of two lanes.
+template <typename Key>
+__device__ __forceinline__ bool is_missed(const CarriedJoin<Key>& join, const CarriedBlock& block,
+                                          uint32_t lane_matches) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  if (!__any_sync(kAll, block.is_full)) return false;
+  uint32_t const matches = __reduce_add_sync(kAll, lane_matches);
+  if (threadIdx.x % 32 == 0 && matches != 0) {
+    atomicAdd(&join.counters->missed, static_cast<unsigned long long>(matches));
+  }
+  return true;
+}
+
+}  // namespace gpujoin::kernels

@@ -1,0 +1,155 @@
+// match_by_rank.cuh: a unit whose build keys are unique, in shared memory as one bit a possible key
+//
+// Source   ours, with the rank of a bit as in succinct dictionaries (Jacobson, FOCS 1989): what is left of a mixed key of 4 bytes when
+//          its partition is known has so few values that a bit for each fits shared memory
+// Differs  from carried_groups.cuh: a lookup compares no key and has no loop, so that lanes do not wait for each other: a bit says
+//          whether the key is there, and the bits before it which row it is
+// In       mixed keys of one partition, whose low radix_bits bits are equal
+// Out      rows of the output columns; left[] of a partition whose keys repeat or are too many
+// Needs    32 - radix_bits <= kCarriedRankBits
+// Moves    |key| a build row
+// Shared   one atomic or a build row
+#pragma once
+
+#include <cuda_pipeline_primitives.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/block_sync.cuh"
+#include "kernels/match/carried_stages.cuh"
+#include "kernels/match/carried_units.cuh"
+#include "kernels/match/chunk_rows.cuh"
+#include "kernels/tuning.hpp"
+#include "kernels/warp_sum.cuh"
+
+namespace gpujoin::kernels {
+
+constexpr uint32_t kCarriedRankWords = 1U << (kCarriedRankBits - 5);
+
+struct alignas(16) CarriedRanks {
+  uint32_t bits[kCarriedRankWords];
+  uint16_t before[kCarriedRankWords];  // bits that are set in the words before
+  uint16_t rows[kCarriedBuildRows];    // in the order of the bits
+  uint32_t warp_sums[32];
+
+  // Whether there is the key, and its place among rows[]. rest: what the partition does not tell of it.
+  __device__ __forceinline__ bool find(uint32_t rest, uint32_t* place) const {
+    uint32_t const word = bits[rest / 32];
+    uint32_t const bit = 1U << rest % 32;
+    *place = before[rest / 32] + __popc(word & (bit - 1));
+    return (word & bit) != 0;
+  }
+};
+
+// All threads.
+template <int kThreads>
+__device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
+  constexpr int kWords = kCarriedRankWords / kThreads;
+  uint32_t const warp = threadIdx.x / 32;
+  uint32_t const first = threadIdx.x * kWords;
+  uint32_t counts[kWords];
+  uint32_t own = 0;
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    counts[i] = __popc(ranks.bits[first + i]);
+    own += counts[i];
+  }
+  uint32_t const sum = warp_inclusive_sum(own);
+  if (threadIdx.x % 32 == 31) ranks.warp_sums[warp] = sum;
+  block_sync();
+  uint32_t before = sum - own;
+#pragma unroll
+  for (uint32_t i = 0; i < kThreads / 32; ++i) {
+    if (i < warp) before += ranks.warp_sums[i];
+  }
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    ranks.before[first + i] = static_cast<uint16_t>(before);
+    before += counts[i];
+  }
+}
+
+template <int kColumnWidth, typename Shape>
+struct MatchByRank {
+  using Key = uint32_t;
+  static constexpr int kWidth = kColumnWidth;
+  static constexpr int kThreads = Shape::kThreads;
+  static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
+  static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
+  static constexpr uint32_t kUnitRows = kCarriedProbeRows;
+
+  struct Shared : CarriedBlock {
+    bool repeats;  // a key does, in some unit
+    CarriedRanks ranks;
+  };
+
+  __device__ static void start(Shared& shared) { shared.repeats = false; }
+
+  // All threads; false: the unit is left to a join that can do it.
+  __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+                               Shared& shared) {
+    // Where a key repeats others will.
+    if (shared.repeats || !unit.is_whole) return leave_unit(join, unit);
+    // What a thread of a small block has does not fit its registers.
+    constexpr int kItemsOfThread = (kCarriedBuildRows + kThreads - 1) / kThreads;
+    using Keys = std::conditional_t<kItemsOfThread <= 9, HeldKeys<kThreads, kItemsOfThread, Key>,
+                                    LoadedKeys<kThreads, Key>>;
+    Keys const keys{join, unit};
+    auto* const vectors = reinterpret_cast<uint4*>(shared.ranks.bits);
+    for (uint32_t i = threadIdx.x; i < kCarriedRankWords / 4; i += kThreads) {
+      vectors[i] = {0, 0, 0, 0};
+    }
+    block_sync();
+    keys.each([&](int, uint32_t, Key key) {
+      uint32_t const rest = key >> join.radix_bits;
+      uint32_t const bit = 1U << rest % 32;
+      if (atomicOr(&shared.ranks.bits[rest / 32], bit) & bit) shared.repeats = true;
+    });
+    block_sync();
+    if (shared.repeats) return leave_unit(join, unit);
+    sum_bits<kThreads>(shared.ranks);
+    block_sync();
+    uint32_t const head = unit.build_first % kStageAlign;
+    keys.each([&](int, uint32_t row, Key key) {
+      uint32_t place = 0;
+      shared.ranks.find(key >> join.radix_bits, &place);
+      shared.ranks.rows[place] = static_cast<uint16_t>(head + row);
+    });
+    __pipeline_wait_prior(0);
+    block_sync();
+    return true;
+  }
+
+  // All lanes of a warp: the probe rows from `first` on.
+  __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+                                    Shared& shared, uint32_t first) {
+    uint32_t const left = unit.probe_rows - first;
+    uint32_t const lane = threadIdx.x % 32;
+    uint32_t const below = (1U << lane) - 1;
+    CarriedRows<Key, kItems> rows;
+    rows.build_first = unit.build_first - unit.build_first % kStageAlign;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      rows.probe[item] = unit.probe_first + first + 32 * item + lane;
+      if (item * 32 + lane < left) rows.keys[item] = join.probe_keys[rows.probe[item]];
+    }
+    uint32_t slots = 0;
+    uint32_t found = 0;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      uint32_t place = 0;
+      bool const matches =
+          item * 32 + lane < left && shared.ranks.find(rows.keys[item] >> join.radix_bits, &place);
+      uint32_t const lanes = __ballot_sync(0xffffffffU, matches);
+      rows.slots[item] = matches ? slots + __popc(lanes & below) : kNoSlot;
+      if (matches) rows.build[item] = shared.ranks.rows[place];
+      slots += __popc(lanes);
+      found += matches;
+    }
+    if (is_missed(join, shared, found)) return;
+    write_slots<kWidth>(join, shared, slots, rows);
+  }
+};
+
+}  // namespace gpujoin::kernels

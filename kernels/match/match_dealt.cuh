@@ -1,0 +1,237 @@
+// match_dealt.cuh: a unit whose probe rows match many build rows each
+//
+// Source   ours; that each thread writes as many rows however unequal the matches are is load-balanced search (Baxter, moderngpu)
+// In       a unit's groups (carried_groups.cuh)
+// Out      rows of the output columns
+// Moves    as carried_columns.cuh
+// Shared   a bit a bucket; a row's key, number and first match, for each of a warp's probe rows; 5 reads a lane to look up a row
+//
+//   rows of a key are brought side by side in buckets that several keys share
+//   a lane finds the matches of one probe row
+//   all matches of the warp's rows are dealt to the lanes, some places side by side to each, from where a line of the output begins; which
+//   row a lane's first place belongs to is looked up among the rows' first matches
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/carried_groups.cuh"
+#include "kernels/match/carried_stages.cuh"
+#include "kernels/match/carried_units.cuh"
+#include "kernels/tuning.hpp"
+#include "kernels/warp_sum.cuh"
+
+namespace gpujoin::kernels {
+
+// Probe rows of a warp that have matches side by side, one after the other.
+template <typename Key>
+struct DealtRows {
+  Key keys[32];
+  uint32_t probe[32];
+  uint32_t begin[33];     // number of the first match; beyond the last row that of all matches
+  uint32_t position[32];  // of match 0 in the groups, were it this row's
+
+  // The row of a match.
+  __device__ __forceinline__ uint32_t owner_of(uint32_t match) const {
+    uint32_t owner = 0;
+#pragma unroll
+    for (uint32_t step = 16; step != 0; step /= 2) {
+      if (begin[owner + step] <= match) owner += step;
+    }
+    return owner;
+  }
+};
+
+// All lanes of a warp, of a bucket with several keys: their rows come side by side if there are 32 at most. Else the last row is one
+// of another key than the first, as it is in every bucket whose keys differ.
+template <typename Key>
+__device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_t bucket) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const start = groups.start_of(bucket);
+  uint32_t const rows = groups.start_of(bucket + 1) - start;
+  if (rows > 32) {
+    Key const first = groups.keys[start];
+    uint32_t other = 0;
+#pragma unroll 1
+    for (uint32_t lanes = 0; lanes == 0; other += 32) {
+      uint32_t const at = other + lane;
+      lanes = __ballot_sync(kAll, at < rows && groups.keys[start + at] != first);
+      if (lanes != 0) other += __ffs(static_cast<int>(lanes)) - 1 - 32;
+    }
+    if (lane != 0) return;
+    uint32_t const last = start + rows - 1;
+    Key const key = groups.keys[last];
+    uint16_t const row = groups.rows[last];
+    groups.keys[last] = groups.keys[start + other];
+    groups.rows[last] = groups.rows[start + other];
+    groups.keys[start + other] = key;
+    groups.rows[start + other] = row;
+    return;
+  }
+  Key key = 0;
+  uint16_t row = 0;
+  if (lane < rows) {
+    key = groups.keys[start + lane];
+    row = groups.rows[start + lane];
+  }
+  // Lanes beyond the rows have a mask of their own.
+  uint32_t const valid = __ballot_sync(kAll, lane < rows);
+  uint32_t const same = __match_any_sync(kAll, key) & (lane < rows ? valid : ~valid);
+  int const leader = __ffs(static_cast<int>(same)) - 1;
+  bool const leads = static_cast<int>(lane) == leader;
+  uint32_t const before = warp_inclusive_sum(leads ? __popc(same) : 0);
+  uint32_t const at =
+      __shfl_sync(kAll, before, leader) - __popc(same) + __popc(same & ((1U << lane) - 1));
+  if (lane < rows) {
+    groups.keys[start + at] = key;
+    groups.rows[start + at] = row;
+  }
+}
+
+template <typename KeyType, int kColumnWidth, typename Shape>
+struct MatchDealt {
+  using Key = KeyType;
+  static constexpr int kWidth = kColumnWidth;
+  static constexpr int kThreads = Shape::kThreads;
+  static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
+  static constexpr int kItems = 1;  // probe rows of a lane
+  static constexpr uint32_t kUnitRows = kCarriedDealtRows;
+  static constexpr int kPlaces = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
+  static constexpr uint32_t kAll = 0xffffffffU;
+
+  struct Shared : CarriedBlock {
+    CarriedGroups<Key> groups;
+    uint32_t mixed[kCarriedBuckets / 32];  // buckets of several keys
+    DealtRows<Key> dealt[kThreads / 32];
+  };
+
+  __device__ static void start(Shared&) {}
+
+  __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+                               Shared& shared) {
+    for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 32; i += kThreads) shared.mixed[i] = 0;
+    build_groups<kThreads>(join, unit, shared.groups);
+    CarriedGroups<Key>& groups = shared.groups;
+    for (uint32_t at = threadIdx.x; at < unit.build_rows; at += kThreads) {
+      Key const key = groups.keys[at];
+      uint32_t const bucket = carried_bucket(key, join.radix_bits);
+      if (groups.keys[groups.start_of(bucket)] != key) {
+        atomicOr(&shared.mixed[bucket / 32], 1U << bucket % 32);
+      }
+    }
+    block_sync();
+    for (uint32_t word = threadIdx.x / 32; word < kCarriedBuckets / 32; word += kThreads / 32) {
+      for (uint32_t bits = shared.mixed[word]; bits != 0; bits &= bits - 1) {
+        order_bucket(groups, 32 * word + __ffs(static_cast<int>(bits)) - 1);
+      }
+    }
+    block_sync();
+    return true;
+  }
+
+  // All lanes of a warp: the probe rows from `first` on.
+  __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+                                    Shared& shared, uint32_t first) {
+    uint32_t const lane = threadIdx.x % 32;
+    uint32_t const probe = unit.probe_first + first + lane;
+    Key key = 0;
+    Found found{};
+    if (first + lane < unit.probe_rows) {
+      key = join.probe_keys[probe];
+      found = find(shared.groups, key, carried_bucket(key, join.radix_bits));
+    }
+    if (is_missed(join, shared, found.count)) return;
+    uint32_t const build_first = unit.build_first - unit.build_first % kStageAlign;
+#pragma unroll 1
+    for (uint32_t lanes = __ballot_sync(kAll, found.is_scattered); lanes != 0; lanes &= lanes - 1) {
+      int const owner = __ffs(static_cast<int>(lanes)) - 1;
+      Key const scanned = __shfl_sync(kAll, key, owner);
+      write_by_scan<kWidth>(join, shared, shared.groups, scanned, __shfl_sync(kAll, probe, owner),
+                            build_first);
+    }
+    deal(join, shared, key, probe, found.first, found.is_scattered ? 0 : found.count, build_first);
+  }
+
+ private:
+  // Matches of a probe row.
+  struct Found {
+    uint32_t first;
+    uint32_t count;
+    bool is_scattered;  // they do not lie side by side
+  };
+
+  __device__ static Found find(const CarriedGroups<Key>& groups, Key key, uint32_t bucket) {
+    uint32_t const start = groups.start_of(bucket);
+    uint32_t const end = groups.start_of(bucket + 1);
+    Found found = {start, 0, false};
+    if (start == end) return found;
+    Key const first = groups.keys[start];
+    if (first == groups.keys[end - 1]) {
+      if (first == key) found.count = end - start;
+      return found;
+    }
+    found.first = end;
+#pragma unroll 1
+    for (uint32_t at = start; at < end; ++at) {
+      if (groups.keys[at] != key) continue;
+      found.first = min(found.first, at);
+      ++found.count;
+    }
+    found.is_scattered = end - start > 32 && found.count != 0;
+    return found;
+  }
+
+  // count: of matches side by side, from the position on.
+  __device__ static void deal(const CarriedJoin<Key>& join, Shared& shared, Key key, uint32_t probe,
+                              uint32_t position, uint32_t count, uint32_t build_first) {
+    uint32_t const lane = threadIdx.x % 32;
+    uint32_t const below = (1U << lane) - 1;
+    uint32_t const end = warp_inclusive_sum(count);
+    uint32_t const begin = end - count;
+    uint32_t const total = __shfl_sync(kAll, end, 31);
+    DealtRows<Key>& dealt = shared.dealt[threadIdx.x / 32];
+    uint32_t const owners = __ballot_sync(kAll, count != 0);
+    // Rows without a match come last.
+    uint32_t const number =
+        count != 0 ? __popc(owners & below) : __popc(owners) + __popc(~owners & below);
+    dealt.keys[number] = unmix_key(key);
+    dealt.probe[number] = probe;
+    dealt.begin[number] = count != 0 ? begin : total;
+    dealt.position[number] = position - begin;
+    if (lane == 0) dealt.begin[32] = total;
+    __syncwarp();
+    CarriedRun<Key, kPlaces> rows;
+    rows.build_first = build_first;
+#pragma unroll 1
+    for (uint32_t written = 0; written != total; written += rows.slot_count) {
+      rows.base = CarriedPlaces::take(join, shared.places, min(total - written, kCarriedChunk),
+                                      &rows.slot_count);
+      if (rows.base >= join.capacity) {
+        shared.is_full = true;
+        continue;
+      }
+      // Slots count from where a line of the output begins.
+      rows.first_slot = static_cast<uint32_t>(rows.base % 32);
+      uint32_t const slots = rows.first_slot + rows.slot_count;
+#pragma unroll 1
+      for (rows.slot = kPlaces * lane; rows.slot < slots; rows.slot += 32 * kPlaces) {
+        // The matches of this lane's places; before the first one's the line belongs to others.
+        uint32_t const match = written + rows.slot - rows.first_slot;
+        uint32_t owner = dealt.owner_of(rows.slot < rows.first_slot ? written : match);
+#pragma unroll
+        for (int item = 0; item < kPlaces; ++item) {
+          if (!rows.is_written(item)) continue;
+          if (dealt.begin[owner + 1] <= match + item) ++owner;
+          rows.keys[item] = dealt.keys[owner];
+          rows.probe[item] = dealt.probe[owner];
+          rows.build[item] = shared.groups.rows[dealt.position[owner] + match + item];
+        }
+        write_carried_rows<kWidth>(join, rows);
+      }
+      __syncwarp();
+    }
+    __syncwarp();  // the next rows come where these were
+  }
+};
+
+}  // namespace gpujoin::kernels
