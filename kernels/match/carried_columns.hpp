@@ -66,6 +66,7 @@ struct TableJoin {
   uint8_t packed_words[kCarriedColumns];  // the first word of each build column in its row
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x]
+  unsigned long long* found;  // of lookups, in the place of counters, tails and capacity
   uint64_t capacity;
   int32_t column_count;
   CarriedColumn columns[kCarriedColumns];

@@ -56,6 +56,9 @@ struct JoinSpec {
   bool materialize = false;
   std::vector<int32_t> left_columns;
   std::vector<int32_t> right_columns;
+  // A join by a table of the right side, without left columns or rows, shall answer row i of the result for left row i. Where one has no
+  // match, or several, it answers nothing: JoinResult::keeps_left says which.
+  bool keep_left = false;
 
   bool left_rows() const { return pairs && pair_sides != PairSides::kRight; }
   bool right_rows() const { return pairs && pair_sides != PairSides::kLeft; }

@@ -50,6 +50,7 @@ struct JoinResult {
   int64_t rows = 0;
   bool has_pairs = false;
   PairSides pair_sides = PairSides::kBoth;
+  bool keeps_left = false;  // row i is of left row i: what JoinSpec::keep_left asked for
   bool has_left_rows() const { return has_pairs && pair_sides != PairSides::kRight; }
   bool has_right_rows() const { return has_pairs && pair_sides != PairSides::kLeft; }
   Storage left_rows;                  // [rows] uint32, when has_pairs

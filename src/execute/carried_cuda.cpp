@@ -154,9 +154,11 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
 }
 
 bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                      GpuSide& probe, bool build_left, columns::JoinResult& result) {
+                      GpuSide& probe, bool build_left, bool keeps_probe,
+                      columns::JoinResult& result) {
   CarriedResult carried(build, probe, build_left, result);
-  std::optional<match::TableRows> const written = match::table_columns(
+  auto const join = keeps_probe ? match::look_up_columns : match::table_columns;
+  std::optional<match::TableRows> const written = join(
       context, plan, build.key_width(), build.table_side(), probe.table_side(), carried.outputs());
   if (!written) return false;
   carried.finish(context, *written);

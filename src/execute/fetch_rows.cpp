@@ -38,6 +38,7 @@ columns::ColumnView copy_to_gpu(base::Context&, const columns::ColumnView&, int6
                                 columns::Storage*, columns::Storage*) {
   fail_without_cuda();
 }
+columns::Storage number_rows_on_gpu(base::Context&, int64_t) { fail_without_cuda(); }
 std::vector<columns::ResultColumn> gather_on_gpu(base::Context&,
                                                  const std::vector<const columns::ColumnView*>&,
                                                  void*, const uint32_t*, uint64_t) {

@@ -22,6 +22,7 @@ class FetchedRelation {
   FetchedRelation(std::shared_ptr<const columns::Relation> relation, plan::Device device);
 
   void announce_use(int32_t column);
+  void end_use(int32_t column);
   // The column as it is to be joined, as a relation of this one column, which holds what it needs.
   // A use.
   std::shared_ptr<columns::Relation> whole(int32_t column,
@@ -48,7 +49,6 @@ class FetchedRelation {
   void bring(int32_t column, std::vector<columns::StageStatistics>& stages);
   // The copy, or the caller's column.
   const columns::ColumnView& readable(int32_t column) const;
-  void end_use(int32_t column);
 
   std::shared_ptr<const columns::Relation> relation_;
   plan::Device device_;
@@ -64,6 +64,8 @@ void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
 columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
                                 int64_t rows, void* ready_event, columns::Storage* data,
                                 columns::Storage* validity);
+// 0, 1, 2 and so on.
+columns::Storage number_rows_on_gpu(base::Context& context, int64_t rows);
 // target[i] = source[rows[i]]. ready_event: of the sources' relation.
 std::vector<columns::ResultColumn> gather_on_gpu(
     base::Context& context, const std::vector<const columns::ColumnView*>& sources,

@@ -38,6 +38,10 @@ columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnVie
   return view;
 }
 
+columns::Storage number_rows_on_gpu(base::Context& context, int64_t rows) {
+  return materialize::row_numbers(context, static_cast<uint64_t>(rows));
+}
+
 std::vector<columns::ResultColumn> gather_on_gpu(
     base::Context& context, const std::vector<const columns::ColumnView*>& sources,
     void* ready_event, const uint32_t* rows, uint64_t count) {

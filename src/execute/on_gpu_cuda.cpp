@@ -80,7 +80,15 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     if (!probe.is_prepared()) probe.prepare(plan);
     build.carry_in_place(build_left ? join.spec.left_rows() : join.spec.right_rows());
     probe.carry_in_place(build_left ? join.spec.right_rows() : join.spec.left_rows());
-    if (write_from_table(context, plan, build, probe, build_left, result)) return clock.finish();
+    if (join.spec.keep_left) {
+      // Rows with NULL keys have no match.
+      result.keeps_left = !build_left && probe.prepared().rows == join.left->rows &&
+                          write_from_table(context, plan, build, probe, false, true, result);
+      return clock.finish();
+    }
+    if (write_from_table(context, plan, build, probe, build_left, false, result)) {
+      return clock.finish();
+    }
     // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many that pairs and gathers take several
     // times what columns take that the match writes.
     constexpr uint32_t kFewRows = 1U << 14;

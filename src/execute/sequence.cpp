@@ -66,6 +66,7 @@ class Sequence {
   void check_readable(const Relation& relation, int32_t column, const std::string& argument) const;
   std::shared_ptr<const Relation> left_side(size_t step);
   void weigh_later_joins(size_t step, PlannedJoin& planned) const;
+  bool look_up(size_t step);
   void join(size_t step);
   void take_over(size_t step, columns::JoinResult& result);
 
@@ -93,7 +94,8 @@ class Sequence {
   SequenceLayout layout_;
   std::vector<Traveller> travellers_;
   int64_t rows_ = 0;
-  bool in_order_ = true;  // fact rows ascend, nearly
+  bool in_order_ = true;    // fact rows ascend, nearly
+  bool keeps_fact_ = true;  // row i is of fact row i, and row numbers do not travel
 
   columns::Statistics statistics_;
   std::string reasons_;
@@ -198,7 +200,60 @@ void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
   log_choice(*context_, choice);
 }
 
+// A foreign key that matches one row each time needs no fact row moved, nor what travels: the dimension's columns are fetched where
+// the fact rows are. False: it does not, or that cannot be told without the join.
+bool Sequence::look_up(size_t step) {
+  int32_t const key = spec_.steps[step].fact_key;
+  bool const may_fit = device_ == plan::Device::kCuda && keeps_fact_ &&
+                       rows_ >= kFewestRowsToWeigh && layout_.needs_fact_rows_after(step) &&
+                       fact_.view(key).validity == nullptr;
+  if (!may_fit) return false;
+  columns::JoinSpec spec = layout_.join_spec(step);
+  spec.left_columns.clear();
+  spec.pair_sides = columns::PairSides::kRight;
+  spec.pairs = layout_.carries_row_numbers(step);
+  if (!spec.pairs && spec.right_columns.empty()) return false;
+  spec.keep_left = true;
+  fact_.announce_use(key);  // where it does not fit, the join uses it again
+  std::vector<columns::StageStatistics> stages;
+  std::shared_ptr<const Relation> left = fact_.whole(key, stages);
+  add_stages(name_of_step(step), std::move(stages));
+  PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
+                                  std::move(spec), layout_.join_options(step, rows_));
+  plan::Candidate const* const table = plan::best_lookup(planned.choice);
+  if (table == nullptr) return false;
+  planned.choice.plan = table->plan;
+  planned.choice.predicted = table->stages;
+  planned.choice.reason = "each row matches one, as far as the sample says, and stays where it is";
+  log_choice(*context_, planned.choice);
+  note_peak();
+  std::unique_ptr<columns::JoinResult> const result = execute(planned);
+  note_peak();
+  if (!result->keeps_left) {
+    add_stages(name_of_step(step), std::move(result->statistics.stages));
+    return false;
+  }
+  fact_.end_use(key);
+  note_plan(planned, step);
+  auto const number = static_cast<int32_t>(step);
+  if (planned.spec.pairs) {
+    travellers_.push_back({{number, kRowNumbers}, row_numbers_of(std::move(result->right_rows))});
+  }
+  for (size_t i = 0; i < result->columns.size(); ++i) {
+    travellers_.push_back({{number, planned.spec.right_columns[i]}, std::move(result->columns[i])});
+  }
+  add_stages(name_of_step(step), std::move(result->statistics.stages));
+  return true;
+}
+
 void Sequence::join(size_t step) {
+  if (look_up(step)) return;
+  if (keeps_fact_ && step > 0) {
+    // The first row numbers: until now each row was its fact row.
+    travellers_.insert(travellers_.begin(), {{kFact, kRowNumbers},
+                                             row_numbers_of(number_rows_on_gpu(*context_, rows_))});
+  }
+  keeps_fact_ = false;
   columns::JoinSpec spec = layout_.join_spec(step);
   std::shared_ptr<const Relation> left = left_side(step);
   PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
@@ -282,7 +337,9 @@ std::unique_ptr<columns::JoinResult> Sequence::finish() {
   result->memory = device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
   result->rows = rows_;
   result->has_pairs = spec_.row_numbers;
-  if (spec_.row_numbers) result->left_rows = rows_of(kFact);
+  if (spec_.row_numbers) {
+    result->left_rows = keeps_fact_ ? number_rows_on_gpu(*context_, rows_) : rows_of(kFact);
+  }
   put_out(fact_, kFact, spec_.fact_columns, *result);
   let_go_of_rows(kFact);
   for (size_t i = 0; i < spec_.steps.size(); ++i) {

@@ -35,6 +35,8 @@ class SequenceLayout {
   bool carries_columns(size_t step) const { return carries_columns_[step]; }
   // Whether the rows of the fact relation are asked for after the join.
   bool needs_fact_rows_after(size_t step) const;
+  // Whether its row numbers travel.
+  bool carries_row_numbers(size_t step) const;
   // What there is after the join, in this order: row numbers of the fact relation, what travelled
   // before, the dimension's row numbers, its columns.
   std::vector<Travels> after(size_t step) const;
@@ -49,7 +51,6 @@ class SequenceLayout {
 
  private:
   void choose_carried(Materialize materialize);
-  bool carries_row_numbers(size_t step) const;
   plan::PlanRequest expected_request(size_t step, int64_t rows) const;
 
   const columns::Relation& fact_;

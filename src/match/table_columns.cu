@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/match/direct_table.cuh"
+#include "kernels/match/look_up.cuh"
 #include "kernels/match/small_table.cuh"
 #include "kernels/match/table_columns.cuh"
 #include "src/base/device.hpp"
@@ -37,19 +38,11 @@ struct ProbeSide {
   TableSide rows;
   const uint32_t* has_duplicates = nullptr;
   const void* packed_rows = nullptr;  // null: columns apart
+  bool keeps_rows = false;            // every row shall have its match in its place
 };
 
-template <int kWidth, bool kBuffers, typename Row, typename Finder>
-std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::JoinPlan& plan,
-                                           const Finder& finder, const ProbeSide& probe,
-                                           const Outputs& outputs) {
-  using Key = typename Finder::Key;
-  auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
-  constexpr uint64_t kRowsOfBlock = uint64_t{kernels::kTableThreads} *
-                                    (kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide);
-  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
-                                                  "asking for blocks of the probe of a table");
-  uint32_t const blocks = std::min(base::grid_of(probe.rows.rows, kRowsOfBlock), resident);
+template <typename Key>
+kernels::TableJoin<Key> table_join(const ProbeSide& probe, const Outputs& outputs) {
   kernels::TableJoin<Key> args{};
   args.probe_keys = static_cast<const Key*>(probe.rows.keys);
   args.probe_rows = probe.rows.rows;
@@ -61,6 +54,58 @@ std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::J
     args.packed_words[i] = static_cast<uint8_t>(words);
     words += outputs[i].width / 4;
   }
+  return args;
+}
+
+template <int kWidth>
+constexpr uint64_t kRowsOfBlock = uint64_t{kernels::kTableThreads} *
+                                  (kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide);
+
+// Nullopt when a row has no match, or build keys repeat.
+template <int kWidth, typename Row, typename Finder>
+std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
+                                   const ProbeSide& probe, const Outputs& outputs) {
+  base::Pool& pool = *context.device_pool;
+  auto const kernel = kernels::look_up_kernel<kWidth, Row, Finder>;
+  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
+                                                  "asking for blocks of lookups");
+  auto args = table_join<typename Finder::Key>(probe, outputs);
+  base::Buffer const found =
+      pool.allocate_rows<unsigned long long>(Memory::kDevice, 1, "the count of rows found");
+  check(cudaMemsetAsync(found.data(), 0, found.bytes(), stream_of(context)),
+        "starting the count of rows found");
+  args.found = found.as<unsigned long long>();
+  args.column_count = static_cast<int32_t>(outputs.size());
+  std::vector<base::Buffer> columns;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    uint64_t const bytes =
+        base::checked_bytes(probe.rows.rows, static_cast<uint64_t>(outputs[i].width));
+    columns.push_back(pool.allocate(Memory::kDevice, bytes, "an output column"));
+    args.columns[i] = {outputs[i].source, columns[i].data(), outputs[i].width, outputs[i].from};
+  }
+  context.check_cancelled();
+  kernel<<<std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth>), resident),
+           kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
+  check(cudaGetLastError(), "looking rows up");
+  // Where keys repeat nothing was looked up.
+  uint64_t const rows_found =
+      base::read_back(context, static_cast<const unsigned long long*>(args.found));
+  if (rows_found != probe.rows.rows) return std::nullopt;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    *outputs[i].target = columns::make_storage(std::move(columns[i]));
+  }
+  return CarriedRows{probe.rows.rows, 1};
+}
+
+template <int kWidth, bool kBuffers, typename Row, typename Finder>
+std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::JoinPlan& plan,
+                                           const Finder& finder, const ProbeSide& probe,
+                                           const Outputs& outputs) {
+  auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
+  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
+                                                  "asking for blocks of the probe of a table");
+  uint32_t const blocks = std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth>), resident);
+  auto args = table_join<typename Finder::Key>(probe, outputs);
   ChunkedColumns columns(context, outputs);
   columns.expect(static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)), blocks);
   for (;;) {
@@ -82,6 +127,10 @@ template <typename Row, typename Finder>
 std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPlan& plan,
                                       const Finder& finder, const ProbeSide& probe,
                                       const Outputs& outputs) {
+  if (probe.keeps_rows) {
+    return common_width(outputs) == 4 ? look_up<4, Row>(context, finder, probe, outputs)
+                                      : look_up<0, Row>(context, finder, probe, outputs);
+  }
   auto const found = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
   bool const buffers = finder.slices > 1 || found < probe.rows.rows / 4 * 3;
   if (common_width(outputs) == 4) {
@@ -95,7 +144,7 @@ std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPl
 template <typename Key>
 std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan& plan,
                                    const TableSide& build, const TableSide& probe,
-                                   const Outputs& outputs) {
+                                   const Outputs& outputs, bool keeps_rows) {
   uint64_t const slots = base::traffic::global_table_slots(build.rows);
   base::Buffer const table = context.device_pool->allocate_rows<unsigned long long>(
       Memory::kDevice, slots, "the hash table");
@@ -109,8 +158,8 @@ std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan&
       <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
           finder.table, build.rows);
   check(cudaGetLastError(), "building the hash table");
-  return probe_rows<kernels::NoRow>(context, plan, finder, {probe, has_duplicates.as<uint32_t>()},
-                                    outputs);
+  return probe_rows<kernels::NoRow>(
+      context, plan, finder, {probe, has_duplicates.as<uint32_t>(), nullptr, keeps_rows}, outputs);
 }
 
 // Bytes of a row of all build columns side by side, or 0 when they stay apart: there is one, or words do not hold them.
@@ -132,7 +181,7 @@ int32_t packed_width(const Outputs& outputs) {
 template <typename Key>
 std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan& plan,
                                     const transform::KeyPlaces& places, const TableSide& build,
-                                    const TableSide& probe, Outputs outputs) {
+                                    const TableSide& probe, Outputs outputs, bool keeps_rows) {
   base::Pool& pool = *context.device_pool;
   base::Buffer const present = pool.allocate_rows<uint32_t>(
       Memory::kDevice, (places.places + 31) / 32, "bits of the keys that there are");
@@ -149,7 +198,7 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
     return columns.back().as<unsigned char>();
   };
   unsigned char* packed = placed.row_width != 0 ? place_column(placed.row_width) : nullptr;
-  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed};
+  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed, keeps_rows};
   for (CarriedOutput& output : outputs) {
     if (output.from != kernels::CarriedFrom::kBuild) continue;
     if (static_cast<size_t>(placed.count) == std::size(placed.columns)) {
@@ -173,7 +222,7 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
       static_cast<Key>(places.low),         places.shift,
       static_cast<uint32_t>(places.places), present.as<uint32_t>(),
       places.places == build.rows,          static_cast<uint32_t>(slice_places)};
-  kernels::FindPlaces<Key> const finder = {
+  kernels::FindPlaces<Key> finder = {
       table, static_cast<uint32_t>((places.places + slice_places - 1) / slice_places)};
   for (uint32_t slice = 0; slice < finder.slices; ++slice) {
     kernels::build_direct_table_kernel<Key>
@@ -181,6 +230,11 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
             table, slice, static_cast<const Key*>(build.keys), build.rows, placed,
             has_duplicates.as<uint32_t>());
     check(cudaGetLastError(), "placing dense keys");
+  }
+  if (keeps_rows) {
+    finder.slices = static_cast<uint32_t>((table_bytes + kernels::kLookUpSliceBytes - 1) /
+                                          kernels::kLookUpSliceBytes);
+    finder.table.slice_places = (finder.table.places + finder.slices - 1) / finder.slices;
   }
   switch (placed.row_width) {
     case 0:
@@ -257,16 +311,12 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
 
 }  // namespace
 
-std::optional<TableRows> table_columns(base::Context& context, const plan::JoinPlan& plan,
-                                       int32_t key_width, const TableSide& build,
-                                       const TableSide& probe, const Outputs& outputs) {
-  if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
+namespace {
+
+std::optional<TableRows> by_table(base::Context& context, const plan::JoinPlan& plan,
+                                  int32_t key_width, const TableSide& build, const TableSide& probe,
+                                  const Outputs& outputs, bool keeps_rows) {
   check_count(outputs);
-  if (uint64_t{build.rows} + probe.rows <= kernels::kSmallTableRows) {
-    return base::with_key_type(key_width, [&](auto zero) {
-      return in_one_launch<decltype(zero)>(context, plan, build, probe, outputs);
-    });
-  }
   transform::KeyPlaces places;
   if (plan.match == plan::Match::kDirectTable) {
     places = transform::places_of(transform::key_range(context, build.keys, key_width, build.rows),
@@ -277,11 +327,33 @@ std::optional<TableRows> table_columns(base::Context& context, const plan::JoinP
   return base::with_key_type(key_width, [&](auto zero) -> std::optional<TableRows> {
     using Key = decltype(zero);
     std::optional<CarriedRows> const rows =
-        direct ? by_place<Key>(context, plan, places, build, probe, outputs)
-               : by_hash<Key>(context, plan, build, probe, outputs);
+        direct ? by_place<Key>(context, plan, places, build, probe, outputs, keeps_rows)
+               : by_hash<Key>(context, plan, build, probe, outputs, keeps_rows);
     if (!rows) return std::nullopt;
     return TableRows{*rows, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
   });
+}
+
+}  // namespace
+
+std::optional<TableRows> table_columns(base::Context& context, const plan::JoinPlan& plan,
+                                       int32_t key_width, const TableSide& build,
+                                       const TableSide& probe, const Outputs& outputs) {
+  if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
+  if (uint64_t{build.rows} + probe.rows > kernels::kSmallTableRows) {
+    return by_table(context, plan, key_width, build, probe, outputs, false);
+  }
+  check_count(outputs);
+  return base::with_key_type(key_width, [&](auto zero) {
+    return in_one_launch<decltype(zero)>(context, plan, build, probe, outputs);
+  });
+}
+
+std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
+                                         int32_t key_width, const TableSide& build,
+                                         const TableSide& probe, const Outputs& outputs) {
+  if (build.rows == 0 || probe.rows == 0) return std::nullopt;
+  return by_table(context, plan, key_width, build, probe, outputs, true);
 }
 
 }  // namespace gpujoin::match

@@ -29,4 +29,11 @@ std::optional<TableRows> table_columns(base::Context& context, const plan::JoinP
                                        const TableSide& probe,
                                        const std::vector<CarriedOutput>& outputs);
 
+// The same of joins whose probe rows have one match each and stay where they are: row i of every column is of probe row i. The outputs
+// are of the build side. Nullopt, and nothing is written, when a probe row has no match, or build keys repeat.
+std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
+                                         int32_t key_width, const TableSide& build,
+                                         const TableSide& probe,
+                                         const std::vector<CarriedOutput>& outputs);
+
 }  // namespace gpujoin::match

@@ -43,4 +43,7 @@ class NullCounts {
 void gather(base::Context& context, const uint32_t* rows, uint64_t pairs,
             const std::vector<Request>& requests, NullCounts& null_counts);
 
+// [rows] uint32 0, 1, 2 and so on. Queued on the stream.
+columns::Storage row_numbers(base::Context& context, uint64_t rows);
+
 }  // namespace gpujoin::materialize

@@ -63,6 +63,28 @@ bool keeps_left_order(const JoinPlan& plan) {
          plan.build_side == Side::kRight;
 }
 
+const Candidate* best_lookup(const PlanChoice& choice) {
+  // A part of the build rows says so with an error; one that is wrong costs the lookups, which the join then follows.
+  constexpr double kNearlyAll = 0.9;
+  constexpr double kNearlyOne = 1.1;
+  const SampleStatistics& sample = choice.sample;
+  if (!sample.counted || sample.match_ratio < kNearlyAll || sample.rows_per_match > kNearlyOne) {
+    return nullptr;
+  }
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : choice.candidates) {
+    const bool looks_up = keeps_left_order(candidate.plan) &&
+                          candidate.plan.gather == Gather::kCarried &&
+                          candidate.plan.filter == Filter::kNone &&
+                          candidate.plan.transfer != Transfer::kProbeChunks;
+    const bool fits =
+        choice.memory_limit_bytes == 0 || candidate.memory_bytes <= choice.memory_limit_bytes;
+    if (!looks_up || !fits) continue;
+    if (best == nullptr || candidate.seconds < best->seconds) best = &candidate;
+  }
+  return best;
+}
+
 const Candidate& best_in_sequence(const PlanChoice& choice, const SequenceOutlook& outlook,
                                   const base::DeviceFacts& facts, double* seconds_saved) {
   const uint64_t limit = choice.memory_limit_bytes;

@@ -109,5 +109,38 @@ TEST(OrderRule, KeepsToTheMemory) {
   EXPECT_EQ(saved, 0);
 }
 
+TEST(OrderRule, LooksUpWhereNearlyEachRowHasOneMatch) {
+  PlanRequest request = request_of_join(0);
+  request.pairs = false;
+  SampleStatistics sample = sample_of(1.0, 25);
+  sample.counted = true;
+  PlanChoice choice = choose_plan(request, sample, h200(), 0);
+  Candidate const* const best = best_lookup(choice);
+  ASSERT_NE(best, nullptr);
+  EXPECT_TRUE(keeps_left_order(best->plan));
+  EXPECT_EQ(best->plan.gather, Gather::kCarried);
+  EXPECT_EQ(best->plan.filter, Filter::kNone);
+  for (Candidate const& other : choice.candidates) {
+    if (keeps_left_order(other.plan) && other.plan.gather == Gather::kCarried) {
+      EXPECT_LE(best->seconds, other.seconds);
+    }
+  }
+
+  choice.memory_limit_bytes = 1;
+  EXPECT_EQ(best_lookup(choice), nullptr) << "none fits";
+  choice.memory_limit_bytes = 0;
+  choice.sample.match_ratio = 0.8;
+  EXPECT_EQ(best_lookup(choice), nullptr) << "rows would be lost";
+  choice.sample.match_ratio = 1;
+  choice.sample.rows_per_match = 1.5;
+  EXPECT_EQ(best_lookup(choice), nullptr) << "rows would come twice";
+  choice.sample.rows_per_match = 1;
+  choice.sample.counted = false;
+  EXPECT_EQ(best_lookup(choice), nullptr) << "nobody has looked";
+
+  request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
+  EXPECT_EQ(best_lookup(choose_plan(request, sample, h200(), 0)), nullptr) << "another is named";
+}
+
 }  // namespace
 }  // namespace gpujoin::plan

@@ -1,0 +1,19 @@
+// row_numbers.cu: the numbers of rows that are where they were.
+#include <thrust/execution_policy.h>
+#include <thrust/sequence.h>
+
+#include "src/base/device.hpp"
+#include "src/materialize/materialize.hpp"
+
+namespace gpujoin::materialize {
+
+columns::Storage row_numbers(base::Context& context, uint64_t rows) {
+  base::Buffer numbers =
+      context.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, rows, "row numbers");
+  auto* const first = numbers.as<uint32_t>();
+  thrust::sequence(thrust::cuda::par_nosync.on(base::stream_of(context)), first, first + rows);
+  base::check(cudaGetLastError(), "numbering rows");
+  return columns::make_storage(std::move(numbers));
+}
+
+}  // namespace gpujoin::materialize

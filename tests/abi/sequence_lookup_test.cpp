@@ -1,0 +1,197 @@
+// sequence_lookup_test.cpp: sequences whose fact rows have one match each, so many that they stay where they are, and what happens
+// where one has none, or two.
+#include <algorithm>
+#include <array>
+
+#include "tests/abi/sequence_tables.hpp"
+
+using namespace gpujoin_test;
+
+namespace {
+
+constexpr int64_t kFactRows = (int64_t{1} << 21) + 1237;
+constexpr int64_t kNull = INT64_MIN;
+
+class SequenceLookup : public SequenceTest {
+ protected:
+  void SetUp() override {
+    SequenceTest::SetUp();
+    if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU moves rows";
+  }
+};
+ON_EVERY_DEVICE(SequenceLookup);
+
+// Three dimensions: dense keys, keys far apart of 8 bytes, few keys. Their columns are told by the key.
+struct LookupStar {
+  static constexpr std::array<int64_t, 3> kRows = {70000, 50000, 300};
+  Numbers fact;
+  std::array<Numbers, 3> dimensions;
+  Wish wish;
+
+  static int64_t key_of(size_t step, int64_t number) {
+    return step == 1 ? number * 1000003 + 17 : number + 5;
+  }
+
+  // lost: a fact row whose second key is in no dimension row. twice: a key of the second dimension that is there once more.
+  LookupStar(bool lost, bool twice, bool null_payloads, bool null_keys) {
+    for (size_t step = 0; step < 3; ++step) {
+      Values keys;
+      for (int64_t row = 0; row < kFactRows; ++row) {
+        keys.push_back(key_of(step, row * 7919 % kRows[step]));
+      }
+      if (step == 1 && lost) keys[kFactRows / 2] = 3;
+      if (step == 1 && null_keys) keys[kFactRows / 3] = std::nullopt;
+      gpujoin_type const type = step == 1 ? GPUJOIN_TYPE_INT64 : GPUJOIN_TYPE_INT32;
+      fact.add("fk", type, keys);
+      Values ids;
+      for (int64_t number = 0; number < kRows[step]; ++number) {
+        ids.push_back(key_of(step, (number * 37 + 11) % kRows[step]));
+      }
+      if (step == 1 && twice) ids.push_back(ids.front());
+      Values small = ids;
+      Values large = ids;
+      for (size_t row = 0; row < ids.size(); ++row) {
+        small[row] = static_cast<int64_t>(row) - 100;
+        large[row] = null_payloads && row % 5 == 0 ? std::nullopt : Value(*ids[row] * 3);
+      }
+      dimensions[step].add("id", type, ids);
+      dimensions[step].add("p", GPUJOIN_TYPE_INT32, small);
+      dimensions[step].add("q", GPUJOIN_TYPE_INT64, large);
+      wish.steps.push_back({&dimensions[step], static_cast<int32_t>(step), 0, {1, 2}});
+    }
+    fact.add("f", GPUJOIN_TYPE_INT32, counted(kFactRows, 1000000));
+    wish.fact_columns = {3};
+  }
+  LookupStar(const LookupStar&) = delete;
+  LookupStar& operator=(const LookupStar&) = delete;
+};
+
+// f, then p and q of each dimension, then, where they are asked for, the row numbers.
+using Line = std::array<int64_t, 11>;
+
+std::vector<Line> expected_lines(const LookupStar& star) {
+  std::array<std::multimap<int64_t, size_t>, 3> rows;
+  for (size_t step = 0; step < 3; ++step) {
+    Values const& ids = star.dimensions[step].columns[0].values;
+    for (size_t row = 0; row < ids.size(); ++row) rows[step].emplace(*ids[row], row);
+  }
+  std::vector<Line> lines;
+  for (size_t row = 0; row < static_cast<size_t>(kFactRows); ++row) {
+    std::vector<Line> own(1);
+    own[0].fill(kNull);
+    own[0][0] = *star.fact.columns[3].values[row];
+    if (star.wish.has_row_numbers()) own[0][7] = static_cast<int64_t>(row);
+    for (size_t step = 0; step < 3; ++step) {
+      Value const key = star.fact.columns[step].values[row];
+      std::vector<Line> longer;
+      if (key) {
+        auto const [first, last] = rows[step].equal_range(*key);
+        for (auto match = first; match != last; ++match) {
+          for (Line line : own) {
+            line[1 + 2 * step] = *star.dimensions[step].columns[1].values[match->second];
+            line[2 + 2 * step] =
+                star.dimensions[step].columns[2].values[match->second].value_or(kNull);
+            if (star.wish.has_row_numbers()) line[8 + step] = static_cast<int64_t>(match->second);
+            longer.push_back(line);
+          }
+        }
+      }
+      own = std::move(longer);
+    }
+    lines.insert(lines.end(), own.begin(), own.end());
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+std::vector<Line> lines_of(const Result& result, const LookupStar& star) {
+  auto const rows = static_cast<size_t>(rows_of(result));
+  std::vector<Line> lines(rows);
+  for (Line& line : lines) line.fill(kNull);
+  int32_t number = 0;
+  auto const put = [&](const auto& values, size_t place) {
+    for (size_t row = 0; row < rows; ++row) {
+      if (values[row]) lines[row][place] = *values[row];
+    }
+  };
+  put(column_of<int32_t>(result, number++), 0);
+  for (size_t step = 0; step < 3; ++step) {
+    put(column_of<int32_t>(result, number++), 1 + 2 * step);
+    put(column_of<int64_t>(result, number++), 2 + 2 * step);
+  }
+  for (size_t i = 0; i <= 3 && star.wish.has_row_numbers(); ++i) {
+    std::vector<uint32_t> numbers(rows);
+    int32_t const what = i == 0 ? GPUJOIN_FETCH_LEFT_INDEX : GPUJOIN_FETCH_RIGHT_INDEX;
+    gpujoin_fetch fetch = fetch_of(what, i == 0 ? 0 : static_cast<int32_t>(i) - 1, numbers.data(),
+                                   rows * sizeof(uint32_t));
+    fetch.type = GPUJOIN_TYPE_UINT32;
+    EXPECT_OK(call(gpujoin_result_fetch, result.get(), nullptr, &fetch, 1));
+    for (size_t row = 0; row < rows; ++row) lines[row][7 + i] = numbers[row];
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+bool says(const Result& result, const std::string& text) {
+  gpujoin_statistics statistics = GPUJOIN_STATISTICS_INIT;
+  EXPECT_OK(call(gpujoin_result_get_statistics, result.get(), &statistics));
+  return std::string(statistics.reason).find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_P(SequenceLookup, LeavesTheFactRowsWhereTheyAre) {
+  LookupStar star(false, false, false, false);
+  for (int32_t const output :
+       {int32_t{GPUJOIN_OUTPUT_COLUMNS}, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS}) {
+    star.wish.output = output;
+    std::vector<Line> const expected = expected_lines(star);
+    for (gpujoin_materialize const materialize : {1, 2}) {
+      for (Place const place : places()) {
+        SCOPED_TRACE(testing::Message() << "output " << output << ", materialize " << materialize);
+        star.wish.materialize = materialize;
+        Result result;
+        ASSERT_OK(run(star.fact, star.wish, nullptr, place, &result));
+        ASSERT_TRUE(lines_of(result, star) == expected);
+        EXPECT_FALSE(has_stage(result, "steps[1].fetch_key"));
+        EXPECT_FALSE(has_stage(result, "steps[2].fetch_key"));
+        EXPECT_TRUE(says(result, "stays where it is"));
+      }
+    }
+  }
+}
+
+TEST_P(SequenceLookup, JoinsFromWhereARowHasNoMatchOrTwo) {
+  struct Case {
+    bool lost;
+    bool twice;
+    bool null_keys;
+  };
+  for (Case const& each : {Case{true, false, false}, Case{false, true, false},
+                           Case{true, true, false}, Case{false, false, true}}) {
+    for (bool const null_payloads : {false, true}) {
+      LookupStar star(each.lost, each.twice, null_payloads, each.null_keys);
+      for (int32_t const output :
+           {int32_t{GPUJOIN_OUTPUT_COLUMNS}, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS}) {
+        SCOPED_TRACE(testing::Message() << "lost " << each.lost << ", twice " << each.twice
+                                        << ", null keys " << each.null_keys << ", null payloads "
+                                        << null_payloads << ", output " << output);
+        star.wish.output = output;
+        Result result;
+        ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kDevice, &result));
+        ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+        EXPECT_TRUE(has_stage(result, "steps[2].fetch_key"));
+      }
+    }
+  }
+}
+
+TEST_P(SequenceLookup, KeepsPayloadsThatAreNull) {
+  LookupStar star(false, false, true, false);
+  for (gpujoin_materialize const materialize : {1, 2}) {
+    star.wish.materialize = materialize;
+    Result result;
+    ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kDevice, &result));
+    ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+  }
+}
