@@ -10,6 +10,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/sequence_layout.hpp"
+#include "src/execute/travellers.hpp"
 #include "src/plan/candidates.hpp"
 
 namespace gpujoin::execute {
@@ -24,34 +25,6 @@ using columns::Storage;
 
 // Fewer rows than this are joined in less time than weighing the joins to come takes.
 constexpr int64_t kFewestRowsToWeigh = int64_t{1} << 21;
-
-// What travels from join to join beside the next foreign key.
-struct Traveller {
-  Travels what;
-  ResultColumn values;
-};
-
-ResultColumn row_numbers_of(Storage rows) {
-  ResultColumn column;
-  column.name = "row numbers";
-  column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_UINT32);
-  column.type = GPUJOIN_TYPE_UINT32;
-  column.width = columns::width_of(GPUJOIN_TYPE_UINT32);
-  column.data = std::move(rows);
-  return column;
-}
-
-ColumnView view_of(const ResultColumn& column, base::Memory memory) {
-  ColumnView view;
-  view.type = column.type;
-  view.width = column.width;
-  view.data = column.data.get();
-  view.validity = static_cast<const uint8_t*>(column.validity.get());
-  view.memory = memory;
-  view.name = column.name;
-  view.arrow_format = column.arrow_format;
-  return view;
-}
 
 std::string name_of_step(size_t step) { return "steps[" + std::to_string(step) + "]"; }
 

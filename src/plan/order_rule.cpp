@@ -73,10 +73,9 @@ const Candidate* best_lookup(const PlanChoice& choice) {
   }
   const Candidate* best = nullptr;
   for (const Candidate& candidate : choice.candidates) {
-    const bool looks_up = keeps_left_order(candidate.plan) &&
-                          candidate.plan.gather == Gather::kCarried &&
-                          candidate.plan.filter == Filter::kNone &&
-                          candidate.plan.transfer != Transfer::kProbeChunks;
+    const bool looks_up =
+        keeps_left_order(candidate.plan) && candidate.plan.gather == Gather::kCarried &&
+        candidate.plan.filter == Filter::kNone && candidate.plan.transfer != Transfer::kProbeChunks;
     const bool fits =
         choice.memory_limit_bytes == 0 || candidate.memory_bytes <= choice.memory_limit_bytes;
     if (!looks_up || !fits) continue;

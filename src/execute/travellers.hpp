@@ -1,0 +1,39 @@
+// travellers.hpp: what travels from join to join of a sequence beside the next foreign key.
+#pragma once
+
+#include <utility>
+
+#include "src/columns/column.hpp"
+#include "src/columns/result.hpp"
+#include "src/execute/sequence_layout.hpp"
+
+namespace gpujoin::execute {
+
+struct Traveller {
+  Travels what;
+  columns::ResultColumn values;
+};
+
+inline columns::ResultColumn row_numbers_of(columns::Storage rows) {
+  columns::ResultColumn column;
+  column.name = "row numbers";
+  column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_UINT32);
+  column.type = GPUJOIN_TYPE_UINT32;
+  column.width = columns::width_of(GPUJOIN_TYPE_UINT32);
+  column.data = std::move(rows);
+  return column;
+}
+
+inline columns::ColumnView view_of(const columns::ResultColumn& column, base::Memory memory) {
+  columns::ColumnView view;
+  view.type = column.type;
+  view.width = column.width;
+  view.data = column.data.get();
+  view.validity = static_cast<const uint8_t*>(column.validity.get());
+  view.memory = memory;
+  view.name = column.name;
+  view.arrow_format = column.arrow_format;
+  return view;
+}
+
+}  // namespace gpujoin::execute
