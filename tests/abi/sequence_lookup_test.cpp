@@ -1,7 +1,13 @@
 // sequence_lookup_test.cpp: sequences whose fact rows have one match each, so many that they stay where they are, and what happens
 // where one has none, or two.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "tests/abi/sequence_tables.hpp"
 
@@ -17,6 +23,33 @@ class SequenceLookup : public SequenceTest {
   void SetUp() override {
     SequenceTest::SetUp();
     if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU moves rows";
+    if (!IsSkipped()) slow_down();
+  }
+
+ private:
+  // So few rows are not looked at beforehand on a fast device, and then none is looked up: the context has the rates of a slow one.
+  void slow_down() {
+    std::string folder = (std::filesystem::temp_directory_path() / "gpujoin_rates.XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    std::string const path = folder + "/rates";
+    ASSERT_OK(call(gpujoin_context_calibrate, context.get(), path.c_str()));
+    std::stringstream slow;
+    std::ifstream lines(path);
+    for (std::string line; std::getline(lines, line);) {
+      std::string const name = line.substr(0, line.find(' '));
+      bool const is_rate = name.ends_with("_per_second") && name != "copy_bytes_per_second" &&
+                           name != "host_link_bytes_per_second";
+      if (is_rate) {
+        slow << name << ' ' << std::strtod(line.c_str() + name.size(), nullptr) / 1000 << '\n';
+      } else {
+        slow << line << '\n';
+      }
+    }
+    std::ofstream(path) << slow.str();
+    gpujoin_context_options wishes = options();
+    wishes.calibration_path = path.c_str();
+    context = make_context(wishes);
+    std::filesystem::remove_all(folder);
   }
 };
 ON_EVERY_DEVICE(SequenceLookup);
@@ -153,6 +186,7 @@ TEST_P(SequenceLookup, LeavesTheFactRowsWhereTheyAre) {
         Result result;
         ASSERT_OK(run(star.fact, star.wish, nullptr, place, &result));
         ASSERT_TRUE(lines_of(result, star) == expected);
+        if (place != Place::kDevice) continue;  // what the link brings is not looked at beforehand
         EXPECT_FALSE(has_stage(result, "steps[1].fetch_key"));
         EXPECT_FALSE(has_stage(result, "steps[2].fetch_key"));
         EXPECT_TRUE(says(result, "stays where it is"));
@@ -169,20 +203,16 @@ TEST_P(SequenceLookup, JoinsFromWhereARowHasNoMatchOrTwo) {
   };
   for (Case const& each : {Case{true, false, false}, Case{false, true, false},
                            Case{true, true, false}, Case{false, false, true}}) {
-    for (bool const null_payloads : {false, true}) {
-      LookupStar star(each.lost, each.twice, null_payloads, each.null_keys);
-      for (int32_t const output :
-           {int32_t{GPUJOIN_OUTPUT_COLUMNS}, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS}) {
-        SCOPED_TRACE(testing::Message() << "lost " << each.lost << ", twice " << each.twice
-                                        << ", null keys " << each.null_keys << ", null payloads "
-                                        << null_payloads << ", output " << output);
-        star.wish.output = output;
-        Result result;
-        ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kDevice, &result));
-        ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
-        EXPECT_TRUE(has_stage(result, "steps[2].fetch_key"));
-      }
-    }
+    // Payloads that are NULL, and row numbers, in every other case.
+    LookupStar star(each.lost, each.twice, each.twice, each.null_keys);
+    star.wish.output = GPUJOIN_OUTPUT_COLUMNS | (each.lost ? GPUJOIN_OUTPUT_PAIRS : 0);
+    SCOPED_TRACE(testing::Message() << "lost " << each.lost << ", twice " << each.twice
+                                    << ", null keys " << each.null_keys);
+    Result result;
+    ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kDevice, &result));
+    ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+    EXPECT_TRUE(says(result, "stays where it is")) << "in the first step";
+    EXPECT_TRUE(has_stage(result, "steps[2].fetch_key"));
   }
 }
 
