@@ -292,7 +292,7 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   const uint64_t further = shape.pairs - std::min(shape.pairs, shape.matching_rows);
   double seconds = kSlowdown * stream_seconds(moved, facts) +
                    per_second(rows, kRowsFaster * facts.shared_probe_rows_per_second) +
-                   per_second(static_cast<double>(further), 2 * facts.further_pairs_per_second);
+                   per_second(static_cast<double>(further), 3 * facts.further_pairs_per_second);
   // A key with so many rows is met by rows that no sample shows: its partition is left, and all is done once more with more room.
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);

@@ -99,13 +99,14 @@ Cost partition_in_passes(const JoinPlan& plan, const JoinShape& shape, uint64_t 
   return cost;
 }
 
-// Whole rows in unordered passes. H200, 2^27 rows: a pass of 8 bits 0.82 ms at 8 bytes a row, 1.17 at
-// 12, 2.3 at 20, where a copy takes 0.50, 0.75 and 1.25; with 9, 10, 11 bits 1.07, 1.6, 2.2 ms at 8
-// bytes, since runs of a tile get shorter than sectors. Counting: 0.24 ms, where reading takes 0.13.
+// Whole rows in unordered passes. H200, 2^27 x 2^27 rows of 8, 12, 20 and 24 bytes, counted and moved in two passes: 3.3, 4.9, 6.9 and
+// 8.0 ms, where a copy of what is moved takes 2.0, 3.0, 5.0 and 6.0; rows of 16 bytes and more have larger tiles. With 9, 10, 11 bits
+// in a pass 1.07, 1.6, 2.2 ms at 8 bytes, where 8 bits took 0.82, since runs of a tile get shorter than sectors.
 Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint64_t row_width,
                const base::DeviceFacts& facts) {
-  constexpr double kPassSlowdown = 1.65;
-  constexpr double kCountSlowdown = 1.8;
+  constexpr uint64_t kLargeRow = 16;
+  const double slowdown = row_width >= kLargeRow ? 1.28 : 1.48;
+  constexpr double kCountSlowdown = 1.3;
   constexpr double kScatter = 1.38;
   const int32_t bits = partition_bits(plan, shape);
   JoinPlan with_bits = plan;
@@ -117,7 +118,7 @@ Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint
   const double scatter = std::pow(kScatter, std::max(pass_bits - 8, 0));
   Cost cost = {keys, kCountSlowdown * stream_seconds(keys, facts), 3 + passes / 2};
   for (int32_t i = 0; i < passes; ++i) {
-    cost += Cost{pass, kPassSlowdown * scatter * stream_seconds(pass, facts), 1};
+    cost += Cost{pass, slowdown * scatter * stream_seconds(pass, facts), 1};
   }
   return cost;
 }
