@@ -41,7 +41,8 @@ struct CarriedJoin {
   uint32_t partitions;
   const unsigned long long* unit_ends;  // [partitions] inclusive sum of the work units of each
   bool joins_all;                       // every partition has units
-  uint8_t* left;  // [partitions] not 0: the match could not do it; null where a match does all
+  uint8_t*
+      left;  // [partitions] not 0: the match could not do it, or not well; a match that does all leaves it
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x] first empty place of each block's last chunk
   uint64_t

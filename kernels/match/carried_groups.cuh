@@ -45,9 +45,7 @@ __device__ __forceinline__ uint32_t carried_bucket(Key key, int32_t radix_bits) 
 
 // A lane's matches of one probe row, in positions of the groups.
 struct CarriedMatches {
-  uint32_t start;  // of the bucket
-  uint32_t end;
-  uint32_t first;  // match
+  uint32_t first;
   uint32_t count;
 };
 
@@ -55,9 +53,10 @@ template <typename Key>
 __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>& groups, Key key,
                                                        int32_t radix_bits) {
   uint32_t const bucket = carried_bucket(key, radix_bits);
-  CarriedMatches found = {groups.start_of(bucket), groups.start_of(bucket + 1), 0, 0};
+  uint32_t const end = groups.start_of(bucket + 1);
+  CarriedMatches found = {0, 0};
 #pragma unroll 1
-  for (uint32_t at = found.start; at < found.end; ++at) {
+  for (uint32_t at = groups.start_of(bucket); at < end; ++at) {
     if (groups.keys[at] == key && found.count++ == 0) found.first = at;
   }
   return found;

@@ -3,7 +3,7 @@
 // Source   ours
 // In       for kItems rows of each lane: the key, the rows of both sides, and the place
 // Out      target[] of each column
-// Moves    the columns' widths a row, read and written; build rows lie within a chunk, which L1 keeps
+// Moves    the columns' widths a row, read and written; of build columns without a stage rows lie within a chunk
 #pragma once
 
 #include <cstdint>

@@ -39,6 +39,7 @@ struct CarriedUnit {
   uint32_t probe_rows;  // 0 where there is no build row
   uint32_t partition;
   bool is_whole;  // of the build side
+  bool is_only;   // of its partition: no other block decides about it
 };
 
 // All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded is loaded at once.
@@ -69,6 +70,7 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
     unit.probe_rows = chunks == 0 ? 0 : min(probe_end - probe - skipped_probe, kUnitRows);
     unit.partition = partition;
     unit.is_whole = chunks <= 1;
+    unit.is_only = chunks <= 1 && probe_end - probe <= kUnitRows;
   }
   __syncwarp();  // the warp comes back together: the caller's barrier counts it once
 }

@@ -80,17 +80,19 @@ struct MatchByRank {
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
 
   struct Shared : CarriedBlock {
-    bool repeats;  // a key does, in some unit
+    bool repeats;       // a key does
+    bool has_repeated;  // one did in a unit before
     CarriedRanks ranks;
   };
 
-  __device__ static void start(Shared& shared) { shared.repeats = false; }
+  __device__ static void start(Shared& shared) { shared.has_repeated = false; }
 
   // All threads; false: the unit is left to a join that can do it.
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
-    // Where a key repeats others will.
-    if (shared.repeats || !unit.is_whole) return leave_unit(join, unit);
+    // Where a key repeats others will. Of a partition with more units all must come to the same.
+    if (!unit.is_whole || (shared.has_repeated && unit.is_only)) return leave_unit(join, unit);
+    if (threadIdx.x == 0) shared.repeats = false;
     // What a thread of a small block has does not fit its registers.
     constexpr int kItemsOfThread = (kCarriedBuildRows + kThreads - 1) / kThreads;
     using Keys = std::conditional_t<kItemsOfThread <= 9, HeldKeys<kThreads, kItemsOfThread, Key>,
@@ -107,7 +109,10 @@ struct MatchByRank {
       if (atomicOr(&shared.ranks.bits[rest / 32], bit) & bit) shared.repeats = true;
     });
     block_sync();
-    if (shared.repeats) return leave_unit(join, unit);
+    if (shared.repeats) {
+      if (threadIdx.x == 0) shared.has_repeated = true;
+      return leave_unit(join, unit);
+    }
     sum_bits<kThreads>(shared.ranks);
     block_sync();
     uint32_t const head = unit.build_first % kStageAlign;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_sync.cuh"
 #include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
@@ -82,6 +83,7 @@ __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_
   uint32_t const before = warp_inclusive_sum(leads ? __popc(same) : 0);
   uint32_t const at =
       __shfl_sync(kAll, before, leader) - __popc(same) + __popc(same & ((1U << lane) - 1));
+  __syncwarp();  // all have read what is written now
   if (lane < rows) {
     groups.keys[start + at] = key;
     groups.rows[start + at] = row;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_sync.cuh"
 #include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
@@ -42,6 +43,7 @@ struct MatchInRounds {
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
 
   struct Shared : CarriedBlock {
+    bool is_heavy;  // a bucket
     CarriedGroups<Key> groups;
   };
 
@@ -51,6 +53,7 @@ struct MatchInRounds {
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
     if (!unit.is_whole) return leave_unit(join, unit);
+    if (threadIdx.x == 0) shared.is_heavy = false;
     build_groups<kThreads>(join, unit, shared.groups);
     // A probe row that matches them would keep the lanes of its warp for as many rounds.
     bool is_heavy = false;
@@ -58,7 +61,9 @@ struct MatchInRounds {
       uint32_t const rows = shared.groups.start_of(bucket + 1) - shared.groups.start_of(bucket);
       is_heavy = is_heavy || rows > kHeavyBucket;
     }
-    return __syncthreads_or(is_heavy) ? leave_unit(join, unit) : true;
+    if (is_heavy) shared.is_heavy = true;
+    block_sync();
+    return shared.is_heavy ? leave_unit(join, unit) : true;
   }
 
   // All lanes of a warp: the probe rows from `first` on.

@@ -16,14 +16,11 @@ namespace gpujoin::execute {
 
 namespace {
 
-void join_carried(const PlannedJoin& join, const plan::JoinPlan& plan, GpuSide& build,
-                  GpuSide& probe, StageClock& clock, columns::JoinResult& result) {
+void carry_sides(const PlannedJoin& join, const plan::JoinPlan& plan, GpuSide& build,
+                 GpuSide& probe) {
   bool const build_left = plan.build_side == plan::Side::kLeft;
-  clock.begin("transform");
   build.carry(plan, build_left ? join.spec.left_rows() : join.spec.right_rows());
   probe.carry(plan, build_left ? join.spec.right_rows() : join.spec.left_rows());
-  clock.begin("match");
-  write_carried(*join.context, plan, build, probe, build_left, result);
 }
 
 }  // namespace
@@ -69,7 +66,10 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   }
   bool const carried = plan.gather == plan::Gather::kCarried;
   if (carried && plan.transform != plan::Transform::kNone) {
-    join_carried(join, plan, build, probe, clock, result);
+    clock.begin("transform");
+    carry_sides(join, plan, build, probe);
+    clock.begin("match");
+    write_carried(context, plan, build, probe, build_left, result);
     return clock.finish();
   }
   clock.begin("transform");
@@ -93,10 +93,12 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     // times what columns take that the match writes.
     constexpr uint32_t kFewRows = 1U << 14;
     if (std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {
-      result.statistics.stages.back().technique = "none: build keys repeat";
       plan = plan::in_partitions(plan, build.prepared().rows, probe.prepared().rows,
-                                 build.key_width());
-      join_carried(join, plan, build, probe, clock, result);
+                                 build.key_width(), context.facts);
+      result.statistics.plan = plan::to_text(plan);
+      result.statistics.stages.back().technique = "partitions after a table: build keys repeat";
+      carry_sides(join, plan, build, probe);
+      write_carried(context, plan, build, probe, build_left, result);
       return clock.finish();
     }
     result.statistics.stages.back().technique = "global_table: build keys repeat";

@@ -23,9 +23,6 @@ using columns::Relation;
 using columns::ResultColumn;
 using columns::Storage;
 
-// Fewer rows than this are joined in less time than weighing the joins to come takes.
-constexpr int64_t kFewestRowsToWeigh = int64_t{1} << 21;
-
 std::string name_of_step(size_t step) { return "steps[" + std::to_string(step) + "]"; }
 
 class Sequence {
@@ -177,9 +174,13 @@ void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
 // the fact rows are. False: it does not, or that cannot be told without the join.
 bool Sequence::look_up(size_t step) {
   int32_t const key = spec_.steps[step].fact_key;
+  // What comes over the link is not looked at beforehand.
+  auto const is_there = [](const ColumnView& view) { return view.memory == base::Memory::kDevice; };
+  Relation const& dimension = *spec_.steps[step].dimension;
   bool const may_fit = device_ == plan::Device::kCuda && keeps_fact_ &&
                        rows_ >= kFewestRowsToWeigh && layout_.needs_fact_rows_after(step) &&
-                       fact_.view(key).validity == nullptr;
+                       fact_.view(key).validity == nullptr && is_there(fact_.view(key)) &&
+                       std::all_of(dimension.columns.begin(), dimension.columns.end(), is_there);
   if (!may_fit) return false;
   columns::JoinSpec spec = layout_.join_spec(step);
   spec.left_columns.clear();
@@ -190,7 +191,6 @@ bool Sequence::look_up(size_t step) {
   fact_.announce_use(key);  // where it does not fit, the join uses it again
   std::vector<columns::StageStatistics> stages;
   std::shared_ptr<const Relation> left = fact_.whole(key, stages);
-  add_stages(name_of_step(step), std::move(stages));
   PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
                                   std::move(spec), layout_.join_options(step, rows_));
   plan::Candidate const* const table = plan::best_lookup(planned.choice);
@@ -203,6 +203,9 @@ bool Sequence::look_up(size_t step) {
   std::unique_ptr<columns::JoinResult> const result = execute(planned);
   note_peak();
   if (!result->keeps_left) {
+    for (columns::StageStatistics& stage : result->statistics.stages) {
+      stage.technique += ", in vain: a row has no match, or several";
+    }
     add_stages(name_of_step(step), std::move(result->statistics.stages));
     return false;
   }

@@ -15,6 +15,9 @@ namespace gpujoin::execute {
 constexpr int32_t kFact = -1;        // in the place of a step
 constexpr int32_t kRowNumbers = -1;  // in the place of a column
 
+// Fewer rows than this are joined in less time than weighing the joins to come takes.
+constexpr int64_t kFewestRowsToWeigh = int64_t{1} << 21;
+
 // Row numbers in the relation of a step, or one of its columns.
 struct Travels {
   int32_t step = kFact;

@@ -39,7 +39,7 @@ struct Launch {
 template <typename Match>
 Launch<typename Match::Key> make_launch(const base::Context& context,
                                         const std::vector<CarriedOutput>& outputs,
-                                        uint64_t likely_units) {
+                                        uint64_t most_units) {
   constexpr uint64_t kTable = (sizeof(typename Match::Shared) + 15) / 16 * 16;
   constexpr uint64_t kReserved = 1024;  // of each block, by the system
   uint64_t const room =
@@ -56,8 +56,7 @@ Launch<typename Match::Key> make_launch(const base::Context& context,
   uint32_t const resident =
       base::resident_blocks(context, kernel, Match::kThreads, shared,
                             "asking for shared memory of the join of partitions");
-  return {kernel, Match::kThreads,
-          static_cast<uint32_t>(std::min<uint64_t>(resident, likely_units)),
+  return {kernel, Match::kThreads, static_cast<uint32_t>(std::min<uint64_t>(resident, most_units)),
           static_cast<uint32_t>(shared), std::move(stages)};
 }
 
@@ -66,23 +65,23 @@ enum class How { kByRank, kInRounds, kDealt };
 
 template <typename Key, int kWidth, typename Shape>
 Launch<Key> make_launch(const base::Context& context, How how,
-                        const std::vector<CarriedOutput>& outputs, uint64_t likely_units) {
+                        const std::vector<CarriedOutput>& outputs, uint64_t most_units) {
   if constexpr (sizeof(Key) == 4) {
     if (how == How::kByRank) {
-      return make_launch<kernels::MatchByRank<kWidth, Shape>>(context, outputs, likely_units);
+      return make_launch<kernels::MatchByRank<kWidth, Shape>>(context, outputs, most_units);
     }
   }
-  return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(context, outputs, likely_units);
+  return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(context, outputs, most_units);
 }
 
 template <typename Key, int kWidth>
 Launch<Key> make_launch(const base::Context& context, How how,
-                        const std::vector<CarriedOutput>& outputs, uint64_t likely_units) {
+                        const std::vector<CarriedOutput>& outputs, uint64_t most_units) {
   using kernels::CarriedShape;
   using kernels::CarriedShapeWide;
   if (how == How::kDealt) {
     return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide>>(context, outputs,
-                                                                           likely_units);
+                                                                           most_units);
   }
   if constexpr (sizeof(Key) == 4) {
     int32_t build_width = 0;
@@ -90,10 +89,10 @@ Launch<Key> make_launch(const base::Context& context, How how,
       if (output.from == kernels::CarriedFrom::kBuild) build_width += output.width;
     }
     if (build_width > 4) {
-      return make_launch<Key, kWidth, CarriedShapeWide>(context, how, outputs, likely_units);
+      return make_launch<Key, kWidth, CarriedShapeWide>(context, how, outputs, most_units);
     }
   }
-  return make_launch<Key, kWidth, CarriedShape<sizeof(Key)>>(context, how, outputs, likely_units);
+  return make_launch<Key, kWidth, CarriedShape<sizeof(Key)>>(context, how, outputs, most_units);
 }
 
 // Whether what a partition does not tell of a key has few values.
@@ -118,10 +117,11 @@ class PartitionJoin {
   }
 
   Launch<Key> launch_of(How how) const {
-    uint64_t const likely_units = args_.partitions +
-                                  uint64_t{probe_.rows} / kernels::kCarriedDealtRows +
-                                  uint64_t{build_.rows} / kernels::kCarriedBuildRows;
-    return make_launch<Key, kWidth>(context_, how, outputs_, likely_units);
+    // All in one partition are the most.
+    uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows(how) + 1;
+    uint64_t const build_units = uint64_t{build_.rows} / kernels::kCarriedBuildRows + 1;
+    return make_launch<Key, kWidth>(context_, how, outputs_,
+                                    args_.partitions + probe_units * build_units);
   }
 
   // Rows that find no room are counted. False: there are some.
@@ -140,12 +140,14 @@ class PartitionJoin {
   }
 
  private:
+  static uint32_t unit_rows(How how) {
+    return how == How::kDealt ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
+  }
+
   // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
   base::Buffer start_units(How how) {
     args_.joins_all = !left_;
-    kernels::CarriedUnits const count = {left_.as<uint8_t>(), how == How::kDealt
-                                                                  ? kernels::kCarriedDealtRows
-                                                                  : kernels::kCarriedProbeRows};
+    kernels::CarriedUnits const count = {left_.as<uint8_t>(), unit_rows(how)};
     kernels::PartitionView build{};
     kernels::PartitionView probe{};
     build.offsets = build_.offsets;

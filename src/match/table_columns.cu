@@ -222,7 +222,7 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
       static_cast<Key>(places.low),         places.shift,
       static_cast<uint32_t>(places.places), present.as<uint32_t>(),
       places.places == build.rows,          static_cast<uint32_t>(slice_places)};
-  kernels::FindPlaces<Key> finder = {
+  kernels::FindPlaces<Key> const finder = {
       table, static_cast<uint32_t>((places.places + slice_places - 1) / slice_places)};
   for (uint32_t slice = 0; slice < finder.slices; ++slice) {
     kernels::build_direct_table_kernel<Key>
@@ -230,11 +230,6 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
             table, slice, static_cast<const Key*>(build.keys), build.rows, placed,
             has_duplicates.as<uint32_t>());
     check(cudaGetLastError(), "placing dense keys");
-  }
-  if (keeps_rows) {
-    finder.slices = static_cast<uint32_t>((table_bytes + kernels::kLookUpSliceBytes - 1) /
-                                          kernels::kLookUpSliceBytes);
-    finder.table.slice_places = (finder.table.places + finder.slices - 1) / finder.slices;
   }
   switch (placed.row_width) {
     case 0:

@@ -162,17 +162,15 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
   return rows + (kBucketRows << plan.radix_bits) < int64_t{UINT32_MAX};
 }
 
-// The unordered partitioning counts all its partitions in a block's shared memory, 2 bytes each. Bits that wait for a filter are those
-// of all rows at most, or one more: a probe side that outweighs what is left of the build side has smaller partitions.
-bool fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
-                   const SideStatistics& build, const SideStatistics& probe) {
-  const uint64_t most = facts.shared_bytes_per_block;
+// Bits that wait for a filter are those of all rows at most, or one more: a probe side that outweighs what is left of the build side has smaller partitions.
+bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
+                        const SideStatistics& build, const SideStatistics& probe) {
   constexpr int32_t kMostBits = 16;
   int32_t bits = plan.radix_bits;
   if (bits == 0) {
     bits = std::min(kMostBits, bits_of_rows(plan, build.rows, probe.rows, build.key_width) + 1);
   }
-  return most == 0 || uint64_t{2} << bits <= most;
+  return fits_counters(bits, facts);
 }
 
 // Work units are how partitions are joined unless something else is named, and chunks of blocks are how a match writes columns: for
@@ -282,7 +280,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       const bool unordered = plan.transform == Transform::kRadixUnordered;
       if (named.transform) return false;
       return (chains && !fits_buckets(request, plan)) ||
-             (unordered && !fits_counters(facts, plan, build, probe));
+             (unordered && !plan_fits_counters(facts, plan, build, probe));
     });
     return plans;
   };

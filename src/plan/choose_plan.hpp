@@ -139,9 +139,12 @@ int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_wid
 int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
                      int32_t key_width);
 
+// The unordered partitioning counts all its partitions in a block's shared memory, 2 bytes each.
+bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts);
+
 // The carried join of partitions, in the place of a carried join by a table that the keys do not suit.
 JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
-                       int32_t key_width);
+                       int32_t key_width, const base::DeviceFacts& facts);
 
 // How the executors sample keys, and statistics_of, which turns what they found into
 // SampleStatistics: see key_sample.hpp.

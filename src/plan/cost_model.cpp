@@ -120,8 +120,13 @@ int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_row
   return std::clamp(bits, std::max(plan.passes, 1), most);
 }
 
+bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts) {
+  const uint64_t most = facts.shared_bytes_per_block;
+  return most == 0 || uint64_t{2} << radix_bits <= most;
+}
+
 JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
-                       int32_t key_width) {
+                       int32_t key_width, const base::DeviceFacts& facts) {
   JoinPlan other = plan;
   other.filter = Filter::kNone;
   other.transform = Transform::kRadixUnordered;
@@ -129,6 +134,7 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
   other.match = Match::kCoPartitions;
   other.output = Output::kBlockChunks;
   other.radix_bits = bits_of_rows(other, build_rows, probe_rows, key_width);
+  while (!fits_counters(other.radix_bits, facts)) --other.radix_bits;
   return other;
 }
 

@@ -142,7 +142,8 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
              table_bytes, kHashedReads, facts);
 }
 
-// A table whose probe rows write the output columns. With repeated keys it is in vain: pairs are found and gathered after all.
+// A table whose probe rows write the output columns. With repeated keys it is in vain: another join follows, which is taken
+// for one by pairs.
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts) {
   const uint64_t places = plan.match == Match::kDirectTable ? direct_places(shape) : 0;

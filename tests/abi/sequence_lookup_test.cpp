@@ -90,7 +90,7 @@ struct LookupStar {
       dimensions[step].add("id", type, ids);
       dimensions[step].add("p", GPUJOIN_TYPE_INT32, small);
       dimensions[step].add("q", GPUJOIN_TYPE_INT64, large);
-      wish.steps.push_back({&dimensions[step], static_cast<int32_t>(step), 0, {1, 2}});
+      wish.steps.push_back({&dimensions[step], static_cast<int32_t>(step), 0, {2, 1}});
     }
     fact.add("f", GPUJOIN_TYPE_INT32, counted(kFactRows, 1000000));
     wish.fact_columns = {3};
@@ -99,7 +99,8 @@ struct LookupStar {
   LookupStar& operator=(const LookupStar&) = delete;
 };
 
-// f, then p and q of each dimension, then, where they are asked for, the row numbers.
+// f, then p and q of each dimension, then, where they are asked for, the row numbers. q comes first in the result: a value of 8 bytes
+// and one of 4 are packed side by side.
 using Line = std::array<int64_t, 11>;
 
 std::vector<Line> expected_lines(const LookupStar& star) {
@@ -149,8 +150,8 @@ std::vector<Line> lines_of(const Result& result, const LookupStar& star) {
   };
   put(column_of<int32_t>(result, number++), 0);
   for (size_t step = 0; step < 3; ++step) {
-    put(column_of<int32_t>(result, number++), 1 + 2 * step);
     put(column_of<int64_t>(result, number++), 2 + 2 * step);
+    put(column_of<int32_t>(result, number++), 1 + 2 * step);
   }
   for (size_t i = 0; i <= 3 && star.wish.has_row_numbers(); ++i) {
     std::vector<uint32_t> numbers(rows);
@@ -213,6 +214,11 @@ TEST_P(SequenceLookup, JoinsFromWhereARowHasNoMatchOrTwo) {
     ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
     EXPECT_TRUE(says(result, "stays where it is")) << "in the first step";
     EXPECT_TRUE(has_stage(result, "steps[2].fetch_key"));
+    auto const stages = stages_of(result);
+    auto const tried = std::count_if(stages.begin(), stages.end(), [](const auto& stage) {
+      return std::string(stage.stage) == "steps[1].match";
+    });
+    EXPECT_EQ(tried, each.null_keys ? 1 : 2) << "looked up in vain, then joined";
   }
 }
 
@@ -223,5 +229,27 @@ TEST_P(SequenceLookup, KeepsPayloadsThatAreNull) {
     Result result;
     ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kDevice, &result));
     ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+    EXPECT_FALSE(has_stage(result, "steps[2].fetch_key"));
   }
+}
+
+TEST_P(SequenceLookup, PutsOutKeysOfDimensionsAlone) {
+  LookupStar star(false, false, false, false);
+  for (Step& step : star.wish.steps) step.columns = {0};
+  star.wish.output = GPUJOIN_OUTPUT_COLUMNS;
+  star.wish.materialize = GPUJOIN_MATERIALIZE_AS_THEY_COME;
+  Result result;
+  ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kDevice, &result));
+  ASSERT_EQ(rows_of(result), kFactRows);
+  auto const numbers = column_of<int32_t>(result, 0);
+  auto const first = column_of<int32_t>(result, 1);
+  auto const second = column_of<int64_t>(result, 2);
+  auto const third = column_of<int32_t>(result, 3);
+  for (size_t row = 0; row < numbers.size(); ++row) {
+    auto const fact_row = static_cast<size_t>(*numbers[row] - 1000000);
+    ASSERT_EQ(*first[row], *star.fact.columns[0].values[fact_row]);
+    ASSERT_EQ(*second[row], *star.fact.columns[1].values[fact_row]);
+    ASSERT_EQ(*third[row], *star.fact.columns[2].values[fact_row]);
+  }
+  EXPECT_FALSE(has_stage(result, "steps[2].fetch_key"));
 }

@@ -72,8 +72,9 @@ TEST_F(CarriedColumns, AreAsManyAsTheyMayBe) {
 }
 
 TEST_F(CarriedColumns, OfPartitionsThatAreCutIntoUnits) {
-  // Several chunks of 4096 build rows and of 16384 probe rows, and their edges.
-  for (size_t build : {4095, 4096, 4097, 20000}) {
+  // Several chunks of build rows and of 16384 probe rows, and their edges.
+  constexpr size_t kRoom = kernels::kCarriedBuildRows;
+  for (size_t build : {kRoom - 1, kRoom, kRoom + 1, size_t{20000}}) {
     for (size_t probe : {16383, 16384, 16385, 100000}) {
       KeyShape shape{"cut_" + std::to_string(build) + "_" + std::to_string(probe),
                      unique_keys(build, 1, build), random_keys(probe, 2 * build, 1, probe)};

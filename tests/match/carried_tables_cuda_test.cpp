@@ -65,6 +65,20 @@ TEST_F(CarriedTables, LeavePartitionsWhoseKeysRepeat) {
   }
 }
 
+TEST_F(CarriedTables, JoinAllUnitsOfAPartitionTheSameWay) {
+  // Blocks that met a repeated key come to partitions of many units that have none, and others join some of these units.
+  KeyShape shape{"repeated, and many probe rows of a unique key", unique_keys(100000, 1, 5),
+                 random_keys(200000, 150000, 1, 6)};
+  for (size_t i = 0; i < 100000; i += 100) shape.build.push_back(shape.build[i]);
+  spread_out(&shape);
+  for (size_t i : {1, 777, 50001, 99999}) {
+    uint64_t const key = shape.build[i];
+    shape.probe.insert(shape.probe.end(), 10 * kernels::kCarriedProbeRows, key);
+  }
+  expect_rows(context(), plan_of(kRankedBits, rows_of(shape)), shape, 4, {{4}, {4}});
+  expect_rows(context(), plan_of(kRankedBits, rows_of(shape)), shape, 4, {{8, 8}, {}});
+}
+
 TEST_F(CarriedTables, DealMatchesWhereverALineOfTheOutputBegins) {
   // Counts that move the first place of what a warp writes through a line, and rows without a match between.
   for (int32_t key_width : {4, 8}) {
