@@ -192,7 +192,7 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
       how = How::kDealt;
       launch = partitions.launch_of(how);
     }
-    columns.require();
+    columns.require(launch.blocks);
   }
   return columns.finish();
 }

@@ -38,8 +38,8 @@ class ChunkedColumns {
 
   // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a chunk partly empty.
   void expect(uint64_t rows, uint64_t blocks);
-  // Room for the rows that launches found. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-  void require();
+  // Room for the rows that launches found, in launches of as many blocks or of so many. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  void require(uint32_t blocks);
 
   // Join: kernels::CarriedJoin or TableJoin.
   template <typename Join>

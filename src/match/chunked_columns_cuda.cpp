@@ -78,9 +78,10 @@ void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
   }
 }
 
-void ChunkedColumns::require() {
+void ChunkedColumns::require(uint32_t blocks) {
   // Chunks go to other blocks in other launches.
-  uint64_t const needed = whole_chunks(done_.rows) + spare_places(blocks_);
+  uint64_t const needed =
+      whole_chunks(done_.rows) + spare_places(std::max<uint64_t>(blocks_, blocks));
   if (!try_make_room(needed)) fail(needed);
 }
 

@@ -119,7 +119,7 @@ std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::J
       return std::nullopt;
     }
     if (done) return columns.finish();
-    columns.require();
+    columns.require(blocks);
   }
 }
 
