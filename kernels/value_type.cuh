@@ -29,4 +29,16 @@ __host__ __device__ __forceinline__ auto with_value_type(int32_t width, Function
   }
 }
 
+// The same where the width may be known when the kernel is compiled: kWidth is 4, 8, or 0 for any.
+template <int kWidth, typename Function>
+__device__ __forceinline__ void with_width(int32_t width, Function function) {
+  if constexpr (kWidth == 4) {
+    function(uint32_t{});
+  } else if constexpr (kWidth == 8) {
+    function(uint64_t{});
+  } else {
+    with_value_type(width, function);
+  }
+}
+
 }  // namespace gpujoin::kernels

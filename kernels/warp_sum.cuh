@@ -1,7 +1,9 @@
-// warp_sum.cuh: sums over the lanes of a warp
+// warp_sum.cuh: sums over the lanes of a warp, and over the threads of a block
 #pragma once
 
 #include <cstdint>
+
+#include "kernels/block_sync.cuh"
 
 namespace gpujoin::kernels {
 
@@ -14,6 +16,21 @@ __device__ __forceinline__ uint32_t warp_inclusive_sum(uint32_t number) {
     if (lane >= static_cast<uint32_t>(step)) number += before;
   }
   return number;
+}
+
+// Of the threads before this one. All threads of the block; warp_sums: 32 words of shared memory that nobody reads meanwhile.
+template <int kThreads>
+__device__ __forceinline__ uint32_t block_exclusive_sum(uint32_t number, uint32_t* warp_sums) {
+  uint32_t const warp = threadIdx.x / 32;
+  uint32_t const sum = warp_inclusive_sum(number);
+  if (threadIdx.x % 32 == 31) warp_sums[warp] = sum;
+  block_sync();
+  uint32_t before = sum - number;
+#pragma unroll
+  for (uint32_t i = 0; i < kThreads / 32; ++i) {
+    if (i < warp) before += warp_sums[i];
+  }
+  return before;
 }
 
 }  // namespace gpujoin::kernels

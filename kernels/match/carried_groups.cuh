@@ -66,8 +66,6 @@ __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>&
 template <int kThreads, typename Key>
 __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
   constexpr int kWords = kCarriedBuckets / 2 / kThreads;
-  uint32_t const lane = threadIdx.x % 32;
-  uint32_t const warp = threadIdx.x / 32;
   uint32_t* const words = groups.starts + threadIdx.x * kWords;
   uint32_t counts[kWords];
   uint32_t own = 0;
@@ -76,14 +74,7 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
     counts[i] = words[i];
     own += (counts[i] & 0xffffU) + (counts[i] >> 16);
   }
-  uint32_t const sum = warp_inclusive_sum(own);
-  if (lane == 31) groups.warp_sums[warp] = sum;
-  block_sync();
-  uint32_t start = sum - own;
-#pragma unroll
-  for (uint32_t i = 0; i < kThreads / 32; ++i) {
-    if (i < warp) start += groups.warp_sums[i];
-  }
+  uint32_t start = block_exclusive_sum<kThreads>(own, groups.warp_sums);
 #pragma unroll
   for (int i = 0; i < kWords; ++i) {
     uint32_t const second = start + (counts[i] & 0xffffU);
@@ -98,10 +89,11 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
 template <int kThreads, typename Key>
 __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                              CarriedGroups<Key>& groups) {
+  LoadedKeys<kThreads, Key> const keys{join, unit};
   for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 2; i += kThreads) groups.starts[i] = 0;
   block_sync();
   uint16_t ranks[kChunkItems<kThreads>];
-  each_build_row<kThreads>(join, unit, [&](int item, uint32_t, Key key) {
+  keys.each([&](int item, uint32_t, Key key) {
     uint32_t const bucket = carried_bucket(key, join.radix_bits);
     uint32_t const shift = bucket % 2 * 16;
     ranks[item] =
@@ -111,7 +103,7 @@ __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const
   sum_buckets<kThreads>(groups);
   block_sync();
   uint32_t const head = unit.build_first % kStageAlign;
-  each_build_row<kThreads>(join, unit, [&](int item, uint32_t i, Key key) {
+  keys.each([&](int item, uint32_t i, Key key) {
     uint32_t const at = groups.start_of(carried_bucket(key, join.radix_bits)) + ranks[item];
     groups.keys[at] = key;
     groups.rows[at] = static_cast<uint16_t>(head + i);

@@ -185,14 +185,8 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
     return;
   }
   // The switch over widths is for what is not of one: its branches cost registers in a loop that has few.
-  if constexpr (kWidth == 4) {
-    write_carried<Join, uint32_t>(column, rows);
-  } else if constexpr (kWidth == 8) {
-    write_carried<Join, uint64_t>(column, rows);
-  } else {
-    with_value_type(column.width,
-                    [&](auto zero) { write_carried<Join, decltype(zero)>(column, rows); });
-  }
+  with_width<kWidth>(column.width,
+                     [&](auto zero) { write_carried<Join, decltype(zero)>(column, rows); });
 }
 
 // kWidth: of every column but the keys, 4 or 8; 0: of any.

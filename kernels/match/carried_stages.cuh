@@ -25,6 +25,25 @@ __host__ __device__ constexpr uint32_t stage_bytes(int32_t width) {
   return (kCarriedBuildRows + kStageAlign) * static_cast<uint32_t>(width);
 }
 
+// The row at the beginning of the unit's stages.
+__device__ __forceinline__ uint32_t first_staged(const CarriedUnit& unit) {
+  return unit.build_first - unit.build_first % kStageAlign;
+}
+
+// Loads the keys of the lane's probe rows from `first` on. All lanes of a warp.
+template <typename Rows>
+__device__ __forceinline__ void load_batch(const CarriedJoin<typename Rows::Key>& join,
+                                           const CarriedUnit& unit, uint32_t first, Rows& rows) {
+  uint32_t const left = unit.probe_rows - first;
+  uint32_t const lane = threadIdx.x % 32;
+  rows.build_first = first_staged(unit);
+#pragma unroll
+  for (int item = 0; item < Rows::kItems; ++item) {
+    rows.probe[item] = unit.probe_first + first + 32 * item + lane;
+    if (item * 32 + lane < left) rows.keys[item] = join.probe_keys[rows.probe[item]];
+  }
+}
+
 // Queues the unit's part of the columns that have a stage. All threads.
 template <int kWidth, int kThreads, typename Key>
 __device__ __forceinline__ void stage_columns(const CarriedJoin<Key>& join,
@@ -35,21 +54,14 @@ __device__ __forceinline__ void stage_columns(const CarriedJoin<Key>& join,
   for (int32_t i = 0; i < join.column_count; ++i) {
     CarriedColumn const& column = join.columns[i];
     if (column.stage == 0) continue;
-    auto const load = [&](auto zero) {
+    with_width<kWidth>(column.width, [&](auto zero) {
       using Value = decltype(zero);
       constexpr int kVectors = (stage_bytes(sizeof(Value)) / 16 + kThreads - 1) / kThreads;
       load_column<kThreads, kVectors>(
           reinterpret_cast<Value*>(dynamic_shared + column.stage),
           static_cast<const Value*>(column.source) + (unit.build_first - head),
           head + unit.build_rows);
-    };
-    if constexpr (kWidth == 4) {
-      load(uint32_t{});
-    } else if constexpr (kWidth == 8) {
-      load(uint64_t{});
-    } else {
-      with_value_type(column.width, load);
-    }
+    });
   }
   __pipeline_commit();
 }

@@ -22,26 +22,31 @@ constexpr int kChunkItems = (kCarriedBuildRows + kThreads * kChunkAtOnce - 1) /
 
 // Calls function(item, row, key), item < kChunkItems, for the thread's rows of the unit. Keys are loaded whenever they are asked for, the
 // second time from a cache.
-template <int kThreads, typename Key, typename Function>
-__device__ __forceinline__ void each_build_row(const CarriedJoin<Key>& join,
-                                               const CarriedUnit& unit, Function function) {
-  const Key* const keys = join.build_keys + unit.build_first;
+template <int kThreads, typename Key>
+struct LoadedKeys {
+  const CarriedJoin<Key>& join;
+  const CarriedUnit& unit;
+
+  template <typename Function>
+  __device__ __forceinline__ void each(Function function) const {
+    const Key* const keys = join.build_keys + unit.build_first;
 #pragma unroll
-  for (int first = 0; first < kChunkItems<kThreads>; first += kChunkAtOnce) {
-    if (first * kThreads >= unit.build_rows) break;
-    Key loaded[kChunkAtOnce];
+    for (int first = 0; first < kChunkItems<kThreads>; first += kChunkAtOnce) {
+      if (first * kThreads >= unit.build_rows) break;
+      Key loaded[kChunkAtOnce];
 #pragma unroll
-    for (int i = 0; i < kChunkAtOnce; ++i) {
-      uint32_t const row = (first + i) * kThreads + threadIdx.x;
-      if (row < unit.build_rows) loaded[i] = keys[row];
-    }
+      for (int i = 0; i < kChunkAtOnce; ++i) {
+        uint32_t const row = (first + i) * kThreads + threadIdx.x;
+        if (row < unit.build_rows) loaded[i] = keys[row];
+      }
 #pragma unroll
-    for (int i = 0; i < kChunkAtOnce; ++i) {
-      uint32_t const row = (first + i) * kThreads + threadIdx.x;
-      if (row < unit.build_rows) function(first + i, row, loaded[i]);
+      for (int i = 0; i < kChunkAtOnce; ++i) {
+        uint32_t const row = (first + i) * kThreads + threadIdx.x;
+        if (row < unit.build_rows) function(first + i, row, loaded[i]);
+      }
     }
   }
-}
+};
 
 // The same of keys that are loaded once, where a thread's registers hold them: kItems rows.
 template <int kThreads, int kItems, typename Key>
@@ -65,18 +70,6 @@ struct HeldKeys {
       if (row >= rows) break;
       function(item, row, keys[item]);
     }
-  }
-};
-
-// The same of keys that are loaded again.
-template <int kThreads, typename Key>
-struct LoadedKeys {
-  const CarriedJoin<Key>& join;
-  const CarriedUnit& unit;
-
-  template <typename Function>
-  __device__ __forceinline__ void each(Function function) const {
-    each_build_row<kThreads>(join, unit, function);
   }
 };
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/table_columns.cuh"
@@ -24,32 +23,20 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
   constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
   constexpr uint32_t kBatch = 32 * kItems;
   if (*join.has_duplicates != 0) return;
-  uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
-  uint64_t const stride = uint64_t{gridDim.x} * (kTableThreads / 32) * kBatch;
   unsigned long long found = 0;
   CarriedRows<typename Finder::Key, kItems> rows;
-  // Blocks go through the slices side by side, nearly: each is in L2 while it is asked. A sector of a target is written as often.
-#pragma unroll 1
-  for (uint32_t slice = 0; slice < finder.slices; ++slice) {
-#pragma unroll 1
-    for (uint64_t first = warp * kBatch; first < join.probe_rows; first += stride) {
-      uint32_t count = 0;
-      find_table_batch(join, finder, slice, first, rows, &count);
-      found += count;
+  // A sector of a target is written once for each slice.
+  each_table_batch(join, finder, rows, [&](uint64_t first, uint32_t count) {
+    found += count;
 #pragma unroll
-      for (int item = 0; item < kItems; ++item) {
-        if (rows.slots[item] != kNoSlot) rows.slots[item] = 32 * item + threadIdx.x % 32;
-      }
-      rows.base = first;
-      rows.first_slot = 0;
-      rows.slot_count = kBatch;
-      if constexpr (std::is_same_v<Row, NoRow>) {
-        write_carried_rows<kWidth>(join, rows);
-      } else {
-        write_packed_rows<kWidth, Row>(join, rows);
-      }
+    for (int item = 0; item < kItems; ++item) {
+      if (rows.slots[item] != kNoSlot) rows.slots[item] = 32 * item + threadIdx.x % 32;
     }
-  }
+    rows.base = first;
+    rows.first_slot = 0;
+    rows.slot_count = kBatch;
+    write_table_columns<kWidth, Row>(join, rows);
+  });
   if (threadIdx.x % 32 == 0 && found != 0) atomicAdd(join.found, found);
 }
 

@@ -46,7 +46,6 @@ struct alignas(16) CarriedRanks {
 template <int kThreads>
 __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
   constexpr int kWords = kCarriedRankWords / kThreads;
-  uint32_t const warp = threadIdx.x / 32;
   uint32_t const first = threadIdx.x * kWords;
   uint32_t counts[kWords];
   uint32_t own = 0;
@@ -55,14 +54,7 @@ __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
     counts[i] = __popc(ranks.bits[first + i]);
     own += counts[i];
   }
-  uint32_t const sum = warp_inclusive_sum(own);
-  if (threadIdx.x % 32 == 31) ranks.warp_sums[warp] = sum;
-  block_sync();
-  uint32_t before = sum - own;
-#pragma unroll
-  for (uint32_t i = 0; i < kThreads / 32; ++i) {
-    if (i < warp) before += ranks.warp_sums[i];
-  }
+  uint32_t before = block_exclusive_sum<kThreads>(own, ranks.warp_sums);
 #pragma unroll
   for (int i = 0; i < kWords; ++i) {
     ranks.before[first + i] = static_cast<uint16_t>(before);
@@ -133,12 +125,7 @@ struct MatchByRank {
     uint32_t const lane = threadIdx.x % 32;
     uint32_t const below = (1U << lane) - 1;
     CarriedRows<Key, kItems> rows;
-    rows.build_first = unit.build_first - unit.build_first % kStageAlign;
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      rows.probe[item] = unit.probe_first + first + 32 * item + lane;
-      if (item * 32 + lane < left) rows.keys[item] = join.probe_keys[rows.probe[item]];
-    }
+    load_batch(join, unit, first, rows);
     uint32_t slots = 0;
     uint32_t found = 0;
 #pragma unroll

@@ -143,7 +143,7 @@ struct MatchDealt {
       found = find(shared.groups, key, carried_bucket(key, join.radix_bits));
     }
     if (is_missed(join, shared, found.count)) return;
-    uint32_t const build_first = unit.build_first - unit.build_first % kStageAlign;
+    uint32_t const build_first = first_staged(unit);
 #pragma unroll 1
     for (uint32_t lanes = __ballot_sync(kAll, found.is_scattered); lanes != 0; lanes &= lanes - 1) {
       int const owner = __ffs(static_cast<int>(lanes)) - 1;

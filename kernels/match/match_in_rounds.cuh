@@ -97,12 +97,7 @@ struct MatchInRounds {
                                     CarriedBatch<Key, kItems>& batch) {
     uint32_t const left = unit.probe_rows - first;
     uint32_t const lane = threadIdx.x % 32;
-    batch.rows.build_first = unit.build_first - unit.build_first % kStageAlign;
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      batch.rows.probe[item] = unit.probe_first + first + 32 * item + lane;
-      if (item * 32 + lane < left) batch.rows.keys[item] = join.probe_keys[batch.rows.probe[item]];
-    }
+    load_batch(join, unit, first, batch.rows);
     batch.count = 0;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {

@@ -168,6 +168,16 @@ struct TableBuffer {
   }
 };
 
+template <int kWidth, typename Row, typename Rows>
+__device__ __forceinline__ void write_table_columns(const TableJoin<typename Rows::Key>& join,
+                                                    const Rows& rows) {
+  if constexpr (std::is_same_v<Row, NoRow>) {
+    write_carried_rows<kWidth>(join, rows);
+  } else {
+    write_packed_rows<kWidth, Row>(join, rows);
+  }
+}
+
 // All lanes of a warp: rows that have the slots 0 to `count` between them.
 template <int kWidth, typename Row, typename Rows>
 __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::Key>& join,
@@ -179,10 +189,27 @@ __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::
     rows.base = CarriedPlaces::take(join, places, count - written, &rows.slot_count);
     // Beyond the room rows are counted only.
     if (rows.base >= join.capacity) continue;
-    if constexpr (std::is_same_v<Row, NoRow>) {
-      write_carried_rows<kWidth>(join, rows);
-    } else {
-      write_packed_rows<kWidth, Row>(join, rows);
+    write_table_columns<kWidth, Row>(join, rows);
+  }
+}
+
+// Finds the warp's batches of the probe rows, slice by slice, and calls function(first row, rows found) for each. Blocks go through the
+// slices side by side, nearly: each is in L2 while it is asked.
+template <int kItems, typename Finder, typename Function>
+__device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder::Key>& join,
+                                                 const Finder& finder,
+                                                 CarriedRows<typename Finder::Key, kItems>& rows,
+                                                 Function function) {
+  constexpr uint32_t kBatch = 32 * kItems;
+  uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
+  uint64_t const stride = uint64_t{gridDim.x} * (kTableThreads / 32) * kBatch;
+#pragma unroll 1
+  for (uint32_t slice = 0; slice < finder.slices; ++slice) {
+#pragma unroll 1
+    for (uint64_t first = warp * kBatch; first < join.probe_rows; first += stride) {
+      uint32_t count = 0;
+      find_table_batch(join, finder, slice, first, rows, &count);
+      function(first, count);
     }
   }
 }
@@ -205,29 +232,20 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
   auto& buffer = buffers[threadIdx.x / 32];
   uint32_t start = 0;
   uint32_t buffered = 0;
-  uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
-  uint64_t const stride = uint64_t{gridDim.x} * (kTableThreads / 32) * kBatch;
   CarriedRows<Key, kItems> rows;
-  // Blocks go through the slices side by side, nearly: each is in L2 while it is asked.
-#pragma unroll 1
-  for (uint32_t slice = 0; slice < finder.slices; ++slice) {
-#pragma unroll 1
-    for (uint64_t first = warp * kBatch; first < join.probe_rows; first += stride) {
-      uint32_t count = 0;
-      find_table_batch(join, finder, slice, first, rows, &count);
-      if constexpr (kBuffers) {
-        if (count == 0) continue;
-        buffer.append(rows, start + buffered);
-        buffered += count;
-        if (buffered < kBatch) continue;
-        buffer.take(start, kBatch, rows);
-        start += kBatch;
-        buffered -= kBatch;
-        count = kBatch;
-      }
-      write_table_rows<kWidth, Row>(join, places, count, rows);
+  each_table_batch(join, finder, rows, [&](uint64_t, uint32_t count) {
+    if constexpr (kBuffers) {
+      if (count == 0) return;
+      buffer.append(rows, start + buffered);
+      buffered += count;
+      if (buffered < kBatch) return;
+      buffer.take(start, kBatch, rows);
+      start += kBatch;
+      buffered -= kBatch;
+      count = kBatch;
     }
-  }
+    write_table_rows<kWidth, Row>(join, places, count, rows);
+  });
   if constexpr (kBuffers) {
     buffer.take(start, buffered, rows);
     write_table_rows<kWidth, Row>(join, places, buffered, rows);

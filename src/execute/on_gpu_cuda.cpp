@@ -14,17 +14,6 @@
 
 namespace gpujoin::execute {
 
-namespace {
-
-void carry_sides(const PlannedJoin& join, const plan::JoinPlan& plan, GpuSide& build,
-                 GpuSide& probe) {
-  bool const build_left = plan.build_side == plan::Side::kLeft;
-  build.carry(plan, build_left ? join.spec.left_rows() : join.spec.right_rows());
-  probe.carry(plan, build_left ? join.spec.right_rows() : join.spec.left_rows());
-}
-
-}  // namespace
-
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   if (join.choice.plan.transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
   base::Context& context = *join.context;
@@ -65,21 +54,23 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     }
   }
   bool const carried = plan.gather == plan::Gather::kCarried;
+  bool const build_numbers = build_left ? join.spec.left_rows() : join.spec.right_rows();
+  bool const probe_numbers = build_left ? join.spec.right_rows() : join.spec.left_rows();
+  clock.begin("transform");
   if (carried && plan.transform != plan::Transform::kNone) {
-    clock.begin("transform");
-    carry_sides(join, plan, build, probe);
+    build.carry(plan, build_numbers);
+    probe.carry(plan, probe_numbers);
     clock.begin("match");
     write_carried(context, plan, build, probe, build_left, result);
     return clock.finish();
   }
-  clock.begin("transform");
   transform_sides(context, plan, build, probe);
 
   clock.begin("match");
   if (carried) {
     if (!probe.is_prepared()) probe.prepare(plan);
-    build.carry_in_place(build_left ? join.spec.left_rows() : join.spec.right_rows());
-    probe.carry_in_place(build_left ? join.spec.right_rows() : join.spec.left_rows());
+    build.carry_in_place(build_numbers);
+    probe.carry_in_place(probe_numbers);
     if (join.spec.keep_left) {
       // Rows with NULL keys have no match.
       result.keeps_left = !build_left && probe.prepared().rows == join.left->rows &&
@@ -97,7 +88,8 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
                                  build.key_width(), context.facts);
       result.statistics.plan = plan::to_text(plan);
       result.statistics.stages.back().technique = "partitions after a table: build keys repeat";
-      carry_sides(join, plan, build, probe);
+      build.carry(plan, build_numbers);
+      probe.carry(plan, probe_numbers);
       write_carried(context, plan, build, probe, build_left, result);
       return clock.finish();
     }

@@ -41,6 +41,27 @@ struct ProbeSide {
   bool keeps_rows = false;            // every row shall have its match in its place
 };
 
+// Memory for so many rows of each output, of which the join is told.
+template <typename Join>
+std::vector<base::Buffer> start_columns(base::Context& context, uint64_t rows,
+                                        const Outputs& outputs, Join* join) {
+  std::vector<base::Buffer> columns;
+  join->column_count = static_cast<int32_t>(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    columns.push_back(context.device_pool->allocate(
+        Memory::kDevice, base::checked_bytes(rows, static_cast<uint64_t>(outputs[i].width)),
+        "an output column"));
+    join->columns[i] = {outputs[i].source, columns[i].data(), outputs[i].width, outputs[i].from};
+  }
+  return columns;
+}
+
+void hand_over(std::vector<base::Buffer> columns, const Outputs& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    *outputs[i].target = columns::make_storage(std::move(columns[i]));
+  }
+}
+
 template <typename Key>
 kernels::TableJoin<Key> table_join(const ProbeSide& probe, const Outputs& outputs) {
   kernels::TableJoin<Key> args{};
@@ -75,14 +96,7 @@ std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
   check(cudaMemsetAsync(found.data(), 0, found.bytes(), stream_of(context)),
         "starting the count of rows found");
   args.found = found.as<unsigned long long>();
-  args.column_count = static_cast<int32_t>(outputs.size());
-  std::vector<base::Buffer> columns;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    uint64_t const bytes =
-        base::checked_bytes(probe.rows.rows, static_cast<uint64_t>(outputs[i].width));
-    columns.push_back(pool.allocate(Memory::kDevice, bytes, "an output column"));
-    args.columns[i] = {outputs[i].source, columns[i].data(), outputs[i].width, outputs[i].from};
-  }
+  std::vector<base::Buffer> columns = start_columns(context, probe.rows.rows, outputs, &args);
   context.check_cancelled();
   kernel<<<std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth>), resident),
            kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
@@ -91,9 +105,7 @@ std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
   uint64_t const rows_found =
       base::read_back(context, static_cast<const unsigned long long*>(args.found));
   if (rows_found != probe.rows.rows) return std::nullopt;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    *outputs[i].target = columns::make_storage(std::move(columns[i]));
-  }
+  hand_over(std::move(columns), outputs);
   return CarriedRows{probe.rows.rows, 1};
 }
 
@@ -265,15 +277,7 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
   args.output.probe_keys = static_cast<const Key*>(probe.keys);
   args.output.probe_rows = probe.rows;
   args.output.capacity = probe.rows;
-  args.output.column_count = static_cast<int32_t>(outputs.size());
-  std::vector<base::Buffer> columns;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    columns.push_back(pool.allocate(
-        Memory::kDevice, base::checked_bytes(probe.rows, static_cast<uint64_t>(outputs[i].width)),
-        "an output column"));
-    args.output.columns[i] = {outputs[i].source, columns.back().data(), outputs[i].width,
-                              outputs[i].from};
-  }
+  std::vector<base::Buffer> columns = start_columns(context, probe.rows, outputs, &args.output);
   check(cudaMemsetAsync(args.state, 0, sizeof(*args.state), stream_of(context)),
         "starting the state of a small join");
 
@@ -297,9 +301,7 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
   check(cudaStreamSynchronize(stream_of(context)), "waiting for a small join");
   kernels::SmallTableFound const found = *args.found;
   if (found.repeats != 0) return std::nullopt;
-  for (size_t i = 0; i < outputs.size() && found.rows != 0; ++i) {
-    *outputs[i].target = columns::make_storage(std::move(columns[i]));
-  }
+  if (found.rows != 0) hand_over(std::move(columns), outputs);
   bool const direct = found.is_direct != 0;
   return TableRows{{found.rows, 1}, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
 }

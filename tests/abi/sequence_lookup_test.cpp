@@ -154,12 +154,7 @@ std::vector<Line> lines_of(const Result& result, const LookupStar& star) {
     put(column_of<int32_t>(result, number++), 1 + 2 * step);
   }
   for (size_t i = 0; i <= 3 && star.wish.has_row_numbers(); ++i) {
-    std::vector<uint32_t> numbers(rows);
-    int32_t const what = i == 0 ? GPUJOIN_FETCH_LEFT_INDEX : GPUJOIN_FETCH_RIGHT_INDEX;
-    gpujoin_fetch fetch = fetch_of(what, i == 0 ? 0 : static_cast<int32_t>(i) - 1, numbers.data(),
-                                   rows * sizeof(uint32_t));
-    fetch.type = GPUJOIN_TYPE_UINT32;
-    EXPECT_OK(call(gpujoin_result_fetch, result.get(), nullptr, &fetch, 1));
+    std::vector<uint32_t> const numbers = row_numbers_of(result, i);
     for (size_t row = 0; row < rows; ++row) lines[row][7 + i] = numbers[row];
   }
   std::sort(lines.begin(), lines.end());

@@ -145,17 +145,22 @@ Rows reference(const Numbers& fact, const Wish& wish) {
   return output;
 }
 
+std::vector<uint32_t> row_numbers_of(const Result& result, size_t relation) {
+  std::vector<uint32_t> numbers(static_cast<size_t>(rows_of(result)));
+  int32_t const what = relation == 0 ? GPUJOIN_FETCH_LEFT_INDEX : GPUJOIN_FETCH_RIGHT_INDEX;
+  gpujoin_fetch fetch = fetch_of(what, relation == 0 ? 0 : static_cast<int32_t>(relation) - 1,
+                                 numbers.data(), numbers.size() * sizeof(uint32_t));
+  fetch.type = GPUJOIN_TYPE_UINT32;
+  EXPECT_OK(call(gpujoin_result_fetch, result.get(), nullptr, &fetch, 1));
+  return numbers;
+}
+
 Rows rows_of(const Result& result, const Numbers& fact, const Wish& wish) {
   auto const rows = static_cast<size_t>(rows_of(result));
   std::vector<Values> columns;
   if (wish.has_row_numbers()) {
     for (size_t i = 0; i <= wish.steps.size(); ++i) {
-      std::vector<uint32_t> numbers(rows);
-      int32_t const what = i == 0 ? GPUJOIN_FETCH_LEFT_INDEX : GPUJOIN_FETCH_RIGHT_INDEX;
-      gpujoin_fetch fetch = fetch_of(what, i == 0 ? 0 : static_cast<int32_t>(i) - 1, numbers.data(),
-                                     rows * sizeof(uint32_t));
-      fetch.type = GPUJOIN_TYPE_UINT32;
-      EXPECT_OK(call(gpujoin_result_fetch, result.get(), nullptr, &fetch, 1));
+      std::vector<uint32_t> const numbers = row_numbers_of(result, i);
       columns.emplace_back(numbers.begin(), numbers.end());
     }
   }

@@ -52,6 +52,8 @@ struct Wish {
 
 // What a sequence must answer: the row numbers, then the columns; sorted.
 Rows reference(const Numbers& fact, const Wish& wish);
+// Of a result's rows the fact rows, 0, or the rows of the dimension of step relation - 1.
+std::vector<uint32_t> row_numbers_of(const Result& result, size_t relation);
 // The rows of a result, sorted as the reference's are.
 Rows rows_of(const Result& result, const Numbers& fact, const Wish& wish);
 
