@@ -110,14 +110,17 @@ constexpr int kBucketLeastBits = 5;
 constexpr int kBucketMostBits = 12;
 
 // Partition pass that moves all columns with one rank.
-// Blocks of two sizes: a larger tile has longer runs, of which fewer end within a sector; two smaller ones overlap. H200, 2^27 x 2^27
-// rows of 8, 12, 20 and 24 bytes: 3.7, 5.1, 8.5 and 10.2 ms with the smaller, 4.2, 5.4, 7.8 and 8.2 ms with the larger.
+// Tiles of two sizes: a larger one has longer runs, of which fewer end within a sector; two smaller ones overlap. A first pass writes far
+// apart and gains more by long runs. H200, transform of 2^27 x 2^27 rows with 8 and 7 bits: of 8 bytes small and small 3.20 ms (with 7
+// and 8 bits 3.10), large and small 3.17, both large 3.40; of 12 bytes 4.79 (7 and 8 bits 4.79), 4.16 (4.74), 4.40; 20 and 24 bytes
+// took 8.5 and 10.2 with small ones, 7.8 and 8.2 with large ones, in an earlier form.
 constexpr int kUnorderedThreads = 512;
-constexpr int kUnorderedItems = 16;    // rows a thread where no column is wider than 4 bytes
-constexpr int kUnorderedBlocks = 2;    // of a multiprocessor
-constexpr int kUnorderedWideRow = 16;  // bytes
-constexpr int kUnorderedThreadsWide = 1024;
-constexpr int kUnorderedItemsWide = 16;
+constexpr int kUnorderedItems = 16;  // rows a thread where no column is wider than 4 bytes
+constexpr int kUnorderedBlocks = 2;  // of a multiprocessor
+constexpr int kUnorderedThreadsLarge = 1024;
+constexpr int kUnorderedItemsLarge = 16;
+constexpr int kUnorderedLargeFirst = 12;   // bytes of a row from which a first pass has large tiles
+constexpr int kUnorderedLargeSecond = 16;  // and a second
 constexpr int kUnorderedCountThreads = 1024;
 constexpr uint32_t kUnorderedAlign = 16;  // rows: of which even one byte each fill a vector
 constexpr int kMovedColumns = 16;         // of one side, in one launch

@@ -46,15 +46,19 @@ void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, u
   check(cudaGetLastError(), "moving rows to their partitions");
 }
 
-template <typename Key, typename Shape>
+// First, Second: tiles of the first, or the one, and of the second pass.
+template <typename Key, typename First, typename Second>
 void partition(base::Context& context, const PreparedKeys& keys,
                std::span<const PreparedColumn> columns, const Order& order, UnorderedRows* moved) {
   base::Pool& pool = *context.device_pool;
-  constexpr uint32_t kTile = Shape::kRows;
+  constexpr uint32_t kTile = Second::kRows;
   int32_t const radix_bits = order.bits.end;
   bool const twice = order.passes == 2;
-  PassBits const upper = first_pass(order);
-  PassBits const lower = second_pass(order);
+  // The bit that is left over goes to the pass of longer runs: to the first where its tiles are larger, to the second, which writes
+  // close together, where they are not.
+  bool const splits_low = twice && First::kRows == Second::kRows;
+  PassBits const lower = splits_low ? PassBits{0, (radix_bits + 1) / 2} : second_pass(order);
+  PassBits const upper = {lower.bits, radix_bits - lower.bits};
   uint32_t const segments = 1U << upper.bits;
 
   base::Buffer const cursors = pool.allocate_rows<uint32_t>(
@@ -90,7 +94,7 @@ void partition(base::Context& context, const PreparedKeys& keys,
   for (size_t i = 0; i < columns.size(); ++i) {
     pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width};
   }
-  if (!twice) return run_pass<Key, Shape>(context, pass, base::grid_of(keys.rows, kTile));
+  if (!twice) return run_pass<Key, First>(context, pass, base::grid_of(keys.rows, First::kRows));
 
   unsigned const max_tiles = base::grid_of(
       uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
@@ -114,13 +118,13 @@ void partition(base::Context& context, const PreparedKeys& keys,
     pass.columns[i].out = between[i].data();
     second.columns[i].in = between[i].data();
   }
-  run_pass<Key, Shape>(context, pass, base::grid_of(keys.rows, kTile));
+  run_pass<Key, First>(context, pass, base::grid_of(keys.rows, First::kRows));
   second.keys = keys_between.as<Key>();
   second.shift = lower.shift;
   second.bits = lower.bits;
   second.mixes = false;
   second.tiles = tiles.as<kernels::UnorderedTile>();
-  run_pass<Key, Shape>(context, second, max_tiles);
+  run_pass<Key, Second>(context, second, max_tiles);
 }
 
 template <int kThreads, int kItems, int kBlocks>
@@ -129,9 +133,9 @@ struct UnorderedSize {
   template <int kWidest>
   using Shape = kernels::UnorderedShape<kThreads, kItems * 4 / kWidest, kItems / 4, kBlocks>;
 };
-using Narrow =
+using Small =
     UnorderedSize<kernels::kUnorderedThreads, kernels::kUnorderedItems, kernels::kUnorderedBlocks>;
-using Wide = UnorderedSize<kernels::kUnorderedThreadsWide, kernels::kUnorderedItemsWide, 1>;
+using Large = UnorderedSize<kernels::kUnorderedThreadsLarge, kernels::kUnorderedItemsLarge, 1>;
 
 template <typename Size, typename Function>
 void with_items(int32_t widest, Function function) {
@@ -149,12 +153,13 @@ bool fits(const base::Context& context, int32_t pass_bits) {
          context.facts.shared_bytes_per_block;
 }
 
+// Large tiles of rows from so many bytes on.
 template <typename Function>
-void with_shape(const base::Context& context, int32_t row_width, int32_t widest, int32_t pass_bits,
-                Function function) {
-  bool const wide = row_width >= kernels::kUnorderedWideRow && fits<Wide>(context, pass_bits);
-  if (wide) return with_items<Wide>(widest, function);
-  return with_items<Narrow>(widest, function);
+void with_shape(const base::Context& context, int32_t row_width, int32_t large_row, int32_t widest,
+                int32_t pass_bits, Function function) {
+  bool const large = row_width >= large_row && fits<Large>(context, pass_bits);
+  if (large) return with_items<Large>(widest, function);
+  return with_items<Small>(widest, function);
 }
 
 }  // namespace
@@ -163,7 +168,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
                               std::span<const PreparedColumn> columns, const Order& wanted) {
   // Devices with less shared memory than the planner's rule is made for take two passes earlier.
   Order order = wanted;
-  bool const one_fits = fits<Narrow>(context, order.bits.end);
+  bool const one_fits = fits<Small>(context, order.bits.end);
   if (order.passes == 1 && !one_fits && order.bits.end > 1) order.passes = 2;
   if (columns.size() > kernels::kMovedColumns) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to move at once", columns.size());
@@ -190,12 +195,20 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
     return moved;
   }
   base::with_key_type(keys.key_width, [&](auto key) {
-    with_shape(context, row_width, widest, first_pass(order).bits, [&](auto shape) {
-      using Key = decltype(key);
-      using Shape = decltype(shape);
-      if constexpr (sizeof(Key) * Shape::kRows <= Shape::kStageBytes) {
-        partition<Key, Shape>(context, keys, columns, order, &moved);
-      }
+    auto const with_tiles = [&](int32_t large_row, auto function) {
+      with_shape(context, row_width, large_row, widest, first_pass(order).bits, function);
+    };
+    with_tiles(kernels::kUnorderedLargeFirst, [&](auto first) {
+      with_tiles(kernels::kUnorderedLargeSecond, [&](auto second) {
+        using Key = decltype(key);
+        using First = decltype(first);
+        using Second = decltype(second);
+        constexpr bool kHoldsKeys = sizeof(Key) * First::kRows <= First::kStageBytes &&
+                                    sizeof(Key) * Second::kRows <= Second::kStageBytes;
+        if constexpr (kHoldsKeys) {
+          partition<Key, First, Second>(context, keys, columns, order, &moved);
+        }
+      });
     });
   });
   return moved;
