@@ -99,6 +99,7 @@ class CarriedResult {
 
   void finish(base::Context& context, const match::CarriedRows& written) {
     result_.rows = static_cast<int64_t>(written.rows);
+    for (columns::Storage* const target : key_targets_) *target = keys_;
     result_.statistics.output_resumes = std::max(written.launches - 1, 0);
     materialize::NullCounts null_counts(context,
                                         left_.nullable_columns() + right_.nullable_columns());
@@ -125,7 +126,10 @@ class CarriedResult {
                    size_t count, columns::Storage* row_numbers) {
     for (size_t i = 0; i < count; ++i) {
       if (side.is_key(i)) {
-        outputs_.push_back({nullptr, side.key_width(), CarriedFrom::kKey, &targets[i].data});
+        if (key_targets_.empty()) {
+          outputs_.push_back({nullptr, side.key_width(), CarriedFrom::kKey, &keys_});
+        }
+        key_targets_.push_back(&targets[i].data);
       } else if (side.carries(i)) {
         outputs_.push_back({side.carried_data(i), targets[i].width, from, &targets[i].data});
       }
@@ -140,6 +144,9 @@ class CarriedResult {
   size_t left_columns_;
   columns::Storage left_rows_;
   columns::Storage right_rows_;
+  // Both sides' keys are the same in a row of the result: they are written once, however often they are put out.
+  columns::Storage keys_;
+  std::vector<columns::Storage*> key_targets_;
   std::vector<CarriedOutput> outputs_;
 };
 
