@@ -15,7 +15,8 @@ namespace {
 
 execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
                                const gpujoin_relation* left, const gpujoin_relation* right,
-                               const gpujoin_join_spec* spec, const gpujoin_plan_options* options) {
+                               const gpujoin_join_spec* spec, const gpujoin_plan_options* options,
+                               bool is_explained) {
   check_given(context.get(), "context");
   check_same_context(*context, left, "left");
   check_same_context(*context, right, "right");
@@ -24,7 +25,8 @@ execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
   context->check_usable();
   // A request to cancel that came before is this planning's.
   context->check_cancelled();
-  return execute::make_plan(context, left->relation, right->relation, std::move(checked), chosen);
+  return execute::make_plan(context, left->relation, right->relation, std::move(checked), chosen,
+                            is_explained);
 }
 
 std::shared_ptr<const columns::JoinResult> execute_plan(const execute::PlannedJoin& join) {
@@ -49,7 +51,7 @@ gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relat
     check_given(out, "out");
     auto handle = std::make_unique<gpujoin_plan>();
     handle->join = std::make_shared<const gpujoin::execute::PlannedJoin>(
-        make_plan(held, left, right, spec, options));
+        make_plan(held, left, right, spec, options, true));
     *out = handle.release();
   });
 }
@@ -96,7 +98,7 @@ gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* le
   return guard(held, error, [&] {
     check_given(out, "out");
     auto handle = std::make_unique<gpujoin_result>();
-    handle->result = execute_plan(make_plan(held, left, right, spec, options));
+    handle->result = execute_plan(make_plan(held, left, right, spec, options, false));
     *out = handle.release();
   });
 }

@@ -28,10 +28,11 @@ plan::SideStatistics describe_side(const columns::Relation& relation,
                                    const std::vector<int32_t>& output_columns, bool materialize);
 
 // Plans: fills the request from the relations, samples when the planner wants it, chooses. Throws.
+// is_explained: false leaves the candidates out where that saves time.
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                       std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
-                      const gpujoin_plan_options& options);
+                      const gpujoin_plan_options& options, bool is_explained = true);
 
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);

@@ -58,7 +58,7 @@ void log_choice(const base::Context& context, const plan::PlanChoice& choice) {
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                       std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
-                      const gpujoin_plan_options& options) {
+                      const gpujoin_plan_options& options, bool is_explained) {
   PlannedJoin join;
   join.context = std::move(context);
   join.left = std::move(left);
@@ -97,7 +97,7 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   base::DeviceFacts const& facts = join.context->facts;
   plan::SampleEffort const effort = plan::sample_effort(request, facts);
   if (effort == plan::SampleEffort::kNone) {
-    join.choice = plan::choose_plan_unseen(request, facts, limit);
+    join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
   } else {
     bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
     auto const& build = build_left ? *join.left : *join.right;

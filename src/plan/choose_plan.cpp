@@ -220,13 +220,20 @@ struct Unseen {
 }  // namespace
 
 PlanChoice choose_plan_unseen(const PlanRequest& request, const base::DeviceFacts& facts,
-                              uint64_t memory_limit_bytes) {
+                              uint64_t memory_limit_bytes, bool with_candidates) {
   thread_local std::optional<Unseen> last;
   if (!last || !last->is_of(request, facts, memory_limit_bytes)) {
     PlanChoice choice = choose_plan(request, SampleStatistics(), facts, memory_limit_bytes);
     last = Unseen{request, facts, memory_limit_bytes, std::move(choice)};
   }
-  return last->choice;
+  if (with_candidates) return last->choice;
+  PlanChoice choice;
+  choice.plan = last->choice.plan;
+  choice.predicted = last->choice.predicted;
+  choice.memory_limit_bytes = last->choice.memory_limit_bytes;
+  choice.sample = last->choice.sample;
+  choice.reason = last->choice.reason;
+  return choice;
 }
 
 }  // namespace gpujoin::plan

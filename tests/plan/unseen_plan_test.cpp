@@ -45,6 +45,12 @@ void expect_as_chosen(const Question& question, const std::string& what) {
       EXPECT_EQ(choice.candidates[i].seconds, fresh.candidates[i].seconds) << what;
       EXPECT_EQ(choice.candidates[i].memory_bytes, fresh.candidates[i].memory_bytes) << what;
     }
+    const PlanChoice bare =
+        choose_plan_unseen(question.request, question.facts, question.limit, false);
+    EXPECT_TRUE(bare.plan == fresh.plan && are_same(bare.predicted, fresh.predicted)) << what;
+    EXPECT_EQ(bare.memory_limit_bytes, fresh.memory_limit_bytes) << what;
+    EXPECT_EQ(bare.reason, fresh.reason) << what;
+    EXPECT_TRUE(bare.candidates.empty()) << what;
   }
 }
 
