@@ -144,10 +144,13 @@ constexpr int kTableItemsWide = 2;  // where columns have any width
 // Rows looked up where they are, in two such tables of 128 MiB: 10.6 ms at one go, 10.3 with slices of 64 MiB, 10.0 of 32.
 constexpr uint64_t kDirectSliceBytes = uint64_t{32} << 20;
 
-// The same of few rows, in one launch: one block has as many rows at most, all blocks together as many.
+// The same of few rows, in one launch: all blocks together have as many rows at most. One block by itself has as many of either side, of
+// columns of any width half as many of the build side, and as few threads as take so many rows each.
 constexpr int kSmallTableThreads = 512;
-constexpr uint32_t kSmallTableBlockRows = 4096;
 constexpr uint32_t kSmallTableRows = 1U << 21;
+constexpr int kBlockTableThreads = 1024;
+constexpr uint32_t kSmallTableBlockRows = kBlockTableThreads * kTableItems;
+constexpr uint32_t kBlockTableRowsPerThread = 2;
 
 // Rows left out before they are moved: rows of a thread, whose lookups are under way at once.
 constexpr int kFilterThreads = 256;

@@ -3,12 +3,13 @@
 // Source   ours: what direct_table.cuh, global_table.cuh and table_columns.cuh do one launch after the other, and the wait between them,
 //          take longer than the work where there are few rows
 // In       keys of both sides, columns of both sides in the order of the keys
-// Out      target[] of each column, without holes; found; with repeated build keys what is written has no meaning
-// Needs    unique build keys; state all 0; room for as many output rows as there are probe rows; slots for both kinds of table
-// Launch   cooperative; or one block, which needs no other to wait for
+// Out      target[] of each column, without holes; the answer; with repeated build keys what is written has no meaning
+// Needs    unique build keys; state all 0, which it is again afterwards; room for as many output rows as there are probe rows; slots
+//          for both kinds of table
+// Launch   cooperative
 // Moves    as the tables, the columns of the build side read where they are
 //
-//   slots: dense keys: 4 bytes a place, the build row; others: 8 bytes a slot of a GlobalTable, twice as many as rows
+//   slots: dense keys: 4 bytes a place, the build row; others: 8 bytes a slot of small_rows.cuh, twice as many as rows
 #pragma once
 
 #include <cooperative_groups.h>
@@ -18,8 +19,7 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_rows.cuh"
-#include "kernels/match/direct_table.cuh"
-#include "kernels/match/global_table.cuh"
+#include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
 #include "kernels/match/table_columns.cuh"
 #include "kernels/transform/key_range.cuh"
@@ -27,40 +27,36 @@
 
 namespace gpujoin::kernels {
 
-__device__ __forceinline__ void small_sync() {
-  if (gridDim.x == 1) {
-    __syncthreads();
-  } else {
-    cooperative_groups::this_grid().sync();
-  }
-}
-
-// Some keys are loaded before the first of them is used: the loads are what such a loop waits for.
+// Some keys are loaded before the first of them is used: the loads are what such a loop waits for. function(keys, rows, which are rows).
 template <typename Key, typename Function>
-__device__ __forceinline__ void each_build_key(const SmallTableJoin<Key>& join, uint32_t first,
-                                               uint32_t stride, Function function) {
+__device__ __forceinline__ void each_build_batch(const SmallTableJoin<Key>& join,
+                                                 Function function) {
   constexpr int kAtOnce = 4;
-  for (uint64_t start = first; start < join.build_rows; start += uint64_t{stride} * kAtOnce) {
+  uint32_t const stride = gridDim.x * kSmallTableThreads;
+  uint64_t const thread = blockIdx.x * kSmallTableThreads + threadIdx.x;
+  for (uint64_t start = thread; start < join.build_rows; start += uint64_t{stride} * kAtOnce) {
     Key keys[kAtOnce];
+    uint32_t rows[kAtOnce];
+    uint32_t are_rows = 0;
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       uint64_t const row = start + uint64_t{stride} * i;
-      if (row < join.build_rows) keys[i] = join.build_keys[row];
+      rows[i] = static_cast<uint32_t>(row);
+      if (row >= join.build_rows) continue;
+      keys[i] = join.build_keys[row];
+      are_rows |= 1U << i;
     }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      uint64_t const row = start + uint64_t{stride} * i;
-      if (row < join.build_rows) function(static_cast<uint32_t>(row), keys[i]);
-    }
+    function(keys, rows, are_rows);
   }
 }
 
 // All 0 is the start: what is to be a minimum or an and is kept inverted.
 template <typename Key>
-__device__ __forceinline__ void note_range(const SmallTableJoin<Key>& join, uint32_t first,
-                                           uint32_t stride) {
+__device__ __forceinline__ void note_range(const SmallTableJoin<Key>& join) {
   TurnedRange<Key> range;
-  each_build_key(join, first, stride, [&](uint32_t, Key key) { range.add_key(key); });
+  each_build_batch(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
+    range.add_keys(keys, are_rows);
+  });
   add_block<kSmallTableThreads>(range);
   if (threadIdx.x != 0) return;
   atomicOr(&join.state->any, static_cast<unsigned long long>(range.any));
@@ -70,72 +66,37 @@ __device__ __forceinline__ void note_range(const SmallTableJoin<Key>& join, uint
             static_cast<unsigned long long>(static_cast<Key>(~range.low)));
 }
 
-template <typename KeyType>
-struct FindSmallPlaces {
-  using Key = KeyType;
-  DirectTable<Key> table;
-  const uint32_t* rows;
-
-  template <int kItems>
-  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems], uint32_t,
-                             uint32_t (&build)[kItems], bool (&found)[kItems]) const {
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      uint64_t const place = table.place_of(keys[item]);
-      bool const within = are_rows[item] && place < table.places;
-      build[item] = within ? rows[place] : kNoRow;
-    }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) found[item] = build[item] != kNoRow;
-  }
-};
-
-// Of the range that all blocks found together; places == 0: the keys are too far apart.
+// Of the range that all blocks found together.
 template <typename Key>
-__device__ __forceinline__ DirectTable<Key> small_direct_table(const SmallTableJoin<Key>& join) {
+__device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join) {
   volatile const SmallTableState* const state = join.state;
-  Key const low = static_cast<Key>(~static_cast<Key>(state->inverted_low));
-  Key const high = static_cast<Key>(state->high);
-  Key const varying = static_cast<Key>(state->any & state->none);
-  DirectTable<Key> table{};
-  if (varying != 0) table.shift = __ffsll(static_cast<long long>(varying)) - 1;
-  Key const steps = static_cast<Key>(high - low) >> table.shift;
-  table.low = turn_sign(low);
-  table.places = steps < join.most_places ? static_cast<uint32_t>(steps) + 1 : 0;
-  return table;
+  TurnedRange<Key> range;
+  range.any = static_cast<Key>(state->any);
+  range.all = static_cast<Key>(~static_cast<Key>(state->none));
+  range.low = static_cast<Key>(~static_cast<Key>(state->inverted_low));
+  range.high = static_cast<Key>(state->high);
+  return small_direct_table(join, range);
 }
 
 template <typename Key>
 __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join,
-                                                 const DirectTable<Key>& table, uint32_t first,
-                                                 uint32_t stride) {
+                                                 const DirectTable<Key>& table) {
   // An exchange tells at once that the place is taken. To store, and to read all rows again afterwards, was slower: 10^6 x 10^6 rows on
   // an H200 75 us instead of 70.
-  auto* const rows = reinterpret_cast<uint32_t*>(join.slots);
+  auto* const places = reinterpret_cast<uint32_t*>(join.slots);
   bool repeats = false;
-  each_build_key(join, first, stride, [&](uint32_t row, Key key) {
-    repeats |= atomicExch(rows + table.place_of(key), row) != kNoRow;
+  each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
+    repeats |= place_rows(places, table, keys, rows, are_rows);
   });
   if (repeats) join.state->repeats = 1;
 }
 
 template <typename Key>
-__device__ __forceinline__ void hash_small_rows(const SmallTableJoin<Key>& join, uint32_t first,
-                                                uint32_t stride) {
+__device__ __forceinline__ void hash_small_rows(const SmallTableJoin<Key>& join) {
+  SmallTable<Key> const table = {join.slots, static_cast<uint32_t>(join.mask), join.build_keys};
   bool repeats = false;
-  each_build_key(join, first, stride, [&](uint32_t row, Key key) {
-    Key const mixed = mix_key(key);
-    unsigned long long const wanted = static_cast<unsigned long long>(tag_of(mixed)) << 32 | row;
-    uint64_t slot = slot_of(mixed, join.mask);
-    for (;;) {
-      unsigned long long const there = atomicCAS(&join.slots[slot], kFreeSlot, wanted);
-      if (there == kFreeSlot) break;
-      bool same = tag_of_slot(there) == tag_of(mixed);
-      if constexpr (sizeof(Key) == 8) same = same && join.build_keys[row_of_slot(there)] == key;
-      repeats |= same;
-      if (same) break;
-      slot = (slot + 1) & join.mask;
-    }
+  each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
+    repeats |= hash_rows(table, keys, rows, are_rows);
   });
   if (repeats) join.state->repeats = 1;
 }
@@ -174,43 +135,67 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<typename 
   }
 }
 
+// 16 bytes at a time: slots [first, end), both even.
+__device__ __forceinline__ void free_slots(unsigned long long* slots, uint64_t first,
+                                           uint64_t end) {
+  auto* const pairs = reinterpret_cast<ulonglong2*>(slots);
+  uint64_t const stride = gridDim.x * kSmallTableThreads;
+  uint64_t const thread = blockIdx.x * kSmallTableThreads + threadIdx.x;
+  for (uint64_t i = first / 2 + thread; i < end / 2; i += stride) pairs[i] = {kFreeSlot, kFreeSlot};
+}
+
+// All threads of all blocks, at the end. The last block to come tells the host, which then needs no copy of the state, and lets go of
+// the rows where keys repeat.
+template <typename Key>
+__device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& join, bool is_direct) {
+  block_sync();
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  if (atomicAdd(&join.state->finished, 1U) + 1 != gridDim.x) return;
+  volatile SmallTableState* const state = join.state;
+  unsigned long long const rows = state->rows;
+  unsigned long long const started = state->started;
+  bool const repeats = state->repeats != 0;
+  *join.state = {};
+  tell_host(join.answer, rows, is_direct, repeats, started);
+}
+
 template <typename Key, int kWidth>
 __global__ void __launch_bounds__(kSmallTableThreads, 2)
     small_table_kernel(const __grid_constant__ SmallTableJoin<Key> join) {
   constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
-  uint32_t const first = blockIdx.x * kSmallTableThreads + threadIdx.x;
-  uint32_t const stride = gridDim.x * kSmallTableThreads;
+  auto const grid = cooperative_groups::this_grid();
+  if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
+  uint64_t const all = join.mask + 1;
+  // What the densest keys want is cleared while the range is looked for, which saves them a barrier.
+  uint64_t const ahead =
+      join.most_places == 0 ? all : min(all, (uint64_t{join.build_rows} + 3) / 4 * 2);
+  free_slots(join.slots, 0, ahead);
   DirectTable<Key> direct{};
-  if (join.most_places != 0) {
-    note_range(join, first, stride);
-    small_sync();
-    direct = small_direct_table(join);
+  if (join.most_places != 0) note_range(join);
+  grid.sync();
+  if (join.most_places != 0) direct = noted_direct_table(join);
+  uint64_t const wanted = direct.places != 0 ? (uint64_t{direct.places} + 3) / 4 * 2 : all;
+  if (wanted > ahead) {
+    free_slots(join.slots, ahead, min(all, wanted));
+    grid.sync();
   }
-  uint64_t const cleared = direct.places != 0 ? (direct.places + 1) / 2 : join.mask + 1;
-  for (uint64_t i = first; i < cleared; i += stride) join.slots[i] = kFreeSlot;
-  small_sync();
   if (direct.places != 0) {
-    place_small_rows(join, direct, first, stride);
+    place_small_rows(join, direct);
   } else {
-    hash_small_rows(join, first, stride);
+    hash_small_rows(join);
   }
-  small_sync();
+  grid.sync();
 
   if (direct.places != 0) {
     FindSmallPlaces<Key> const finder = {direct, reinterpret_cast<const uint32_t*>(join.slots)};
     probe_small_table<kWidth, kItems>(join, finder);
   } else {
-    FindRows<Key> const finder = {{join.slots, join.mask, nullptr, join.build_keys}};
+    FindSmallRows<Key> const finder = {
+        {join.slots, static_cast<uint32_t>(join.mask), join.build_keys}};
     probe_small_table<kWidth, kItems>(join, finder);
   }
-  // The last block to come tells the host, which then needs no copy of the state, and lets go of the rows where keys repeat.
-  block_sync();
-  if (threadIdx.x != 0) return;
-  __threadfence();
-  if (atomicAdd(&join.state->finished, 1U) + 1 != gridDim.x) return;
-  join.found->rows = *static_cast<volatile unsigned long long*>(&join.state->rows);
-  join.found->is_direct = direct.places != 0 ? 1 : 0;
-  join.found->repeats = *static_cast<volatile uint32_t*>(&join.state->repeats);
+  answer_small_join(join, direct.places != 0);
 }
 
 }  // namespace gpujoin::kernels

@@ -7,22 +7,29 @@
 
 namespace gpujoin::kernels {
 
-// Of all blocks together, all 0 at the start.
+// Of all blocks together, all 0 at the start, and again at the end.
 struct SmallTableState {
   unsigned long long any;   // or of all build keys, their sign bit turned
   unsigned long long none;  // of their complements
   unsigned long long high;
   unsigned long long inverted_low;
-  unsigned long long rows;  // output
-  uint32_t repeats;         // a build key occurs twice
-  uint32_t finished;        // blocks
+  unsigned long long rows;     // output
+  unsigned long long started;  // when the first block did, in nanoseconds
+  uint32_t repeats;            // a build key occurs twice
+  uint32_t finished;           // blocks
 };
 
-// In page-locked host memory.
-struct SmallTableFound {
-  unsigned long long rows;
-  uint32_t repeats;
-  uint32_t is_direct;
+// One word, which the host sees at once or not at all, and which is never 0.
+struct SmallTableAnswer {
+  static constexpr int kRowsAt = 3;
+  static constexpr int kTimeAt = 26;
+  static constexpr uint32_t kMostRows = (1U << (kTimeAt - kRowsAt)) - 1;
+  unsigned long long word;
+
+  constexpr bool is_direct() const { return (word & 2) != 0; }
+  constexpr bool repeats() const { return (word & 4) != 0; }
+  constexpr uint32_t rows() const { return static_cast<uint32_t>(word >> kRowsAt) & kMostRows; }
+  constexpr unsigned long long nanoseconds() const { return word >> kTimeAt; }
 };
 
 template <typename KeyType>
@@ -31,10 +38,10 @@ struct SmallTableJoin {
   const Key* build_keys;
   uint32_t build_rows;
   uint32_t most_places;       // keys further apart are hashed; 0: all are
-  unsigned long long* slots;  // [mask + 1], and 4 * most_places bytes at least
+  unsigned long long* slots;  // [mask + 1], and 4 * most_places bytes at least; of one block unused
   uint64_t mask;
-  SmallTableState* state;
-  SmallTableFound* found;
+  SmallTableState* state;      // of one block unused
+  unsigned long long* answer;  // in page-locked host memory: a SmallTableAnswer
   TableJoin<Key> output;
 };
 

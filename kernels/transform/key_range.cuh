@@ -32,6 +32,13 @@ struct TurnedRange {
     Key const turned = turn_sign(key);
     add({turned, turned, turned, turned});
   }
+  template <int kItems>
+  __device__ void add_keys(const Key (&keys)[kItems], uint32_t are_rows) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if ((are_rows >> item & 1) != 0) add_key(keys[item]);
+    }
+  }
   // All lanes of a warp.
   __device__ void add_lanes() {
 #pragma unroll

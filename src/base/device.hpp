@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -54,6 +55,9 @@ struct Device {
   uint64_t page_bytes = 0;  // granularity of mapped pages; 0: growing output is a list of blocks
   Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
   Buffer counters;          // device, kCounterBytes: the counters that kernels write
+  Buffer zeroed;  // device, kZeroedBytes, all 0 between launches: who writes it leaves it so
+  // Blocks of a kernel that one multiprocessor runs, as asked once: asking takes a microsecond.
+  std::vector<std::pair<const void*, uint32_t>> resident;
   std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;  // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.
@@ -62,6 +66,7 @@ struct Device {
 };
 
 constexpr uint64_t kReadbackBytes = 64 * 1024;
+constexpr uint64_t kZeroedBytes = 256;
 constexpr uint64_t kCounterBytes = 160 * 1024;  // a key sample's table, filter and counters
 
 // Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
@@ -70,6 +75,12 @@ template <typename T>
 T read_back(Context& context, const T* device_source) {
   return *static_cast<const T*>(read_back(context, device_source, sizeof(T)));
 }
+
+// A kernel's answer of one word, not 0, which it writes after a fence of the system as its last: the host sees it some microseconds before
+// the stream would tell, and needs no copy. start_answer before the launch; nothing else may be read back between the two. The kernel
+// may still be on its way out, so that what follows belongs on the stream.
+unsigned long long* start_answer(Context& context);
+unsigned long long await_answer(Context& context);
 
 // Lets the context's stream wait for a cudaEvent_t*, as Arrow's sync_event is; null: nothing to wait for.
 void await(Context& context, void* event);

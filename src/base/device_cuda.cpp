@@ -1,6 +1,7 @@
 #include "src/base/device.hpp"
 #include "src/base/mapped_range.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -263,6 +264,9 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
     device.readback =
         context.device_pool->allocate(Memory::kPinned, kReadbackBytes, "the read-back buffer");
     device.counters = context.device_pool->allocate(Memory::kDevice, kCounterBytes, "the counters");
+    device.zeroed = context.device_pool->allocate(Memory::kDevice, kZeroedBytes, "zeroed counters");
+    check(cudaMemsetAsync(device.zeroed.data(), 0, kZeroedBytes, device.stream->handle),
+          "clearing the zeroed counters");
   } catch (const Error& error) {
     *why_not = error.what();
     context.device.reset();
@@ -301,6 +305,31 @@ const void* read_back(Context& context, const void* device_source, uint64_t byte
         "reading a kernel's counters");
   check(cudaStreamSynchronize(stream_of(context)), "waiting for the context's stream");
   return target;
+}
+
+unsigned long long* start_answer(Context& context) {
+  auto* const answer = context.device->readback.as<unsigned long long>();
+  std::atomic_ref(*answer).store(0, std::memory_order_relaxed);
+  return answer;
+}
+
+unsigned long long await_answer(Context& context) {
+  // A stream that failed never answers. Asking it takes as long as many looks at the answer.
+  constexpr uint32_t kLooks = 1U << 14;
+  std::atomic_ref const answer(*context.device->readback.as<unsigned long long>());
+  for (;;) {
+    for (uint32_t look = 0; look < kLooks; ++look) {
+      if (auto const given = answer.load(std::memory_order_acquire); given != 0) return given;
+    }
+    cudaError_t const code = cudaStreamQuery(stream_of(context));
+    if (code == cudaErrorNotReady) {
+      cudaGetLastError();
+      continue;
+    }
+    check(code, "waiting for a kernel's answer");
+    if (auto const given = answer.load(std::memory_order_acquire); given != 0) return given;
+    fail(GPUJOIN_ERROR_INTERNAL, "a kernel ended without its answer");
+  }
 }
 
 }  // namespace gpujoin::base

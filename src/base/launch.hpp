@@ -39,6 +39,19 @@ uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int th
   return static_cast<uint32_t>(context.facts.sm_count * std::max(of_one, 1));
 }
 
+// The same without dynamic shared memory, of kernels that are launched with one number of threads: asked once.
+template <typename... Args>
+uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
+                         const char* asking) {
+  auto const* const key = reinterpret_cast<const void*>(kernel);
+  for (auto const& [asked, blocks] : context.device->resident) {
+    if (asked == key) return blocks;
+  }
+  uint32_t const blocks = resident_blocks(context, kernel, threads, 0, asking);
+  context.device->resident.emplace_back(key, blocks);
+  return blocks;
+}
+
 // Launches a kernel that may come to the device while the one before still runs, which saves the 2 us between them. It has to call
 // await_last_kernel() of kernels/dependent_launch.cuh before it touches what that one writes, and the one before has to let it start.
 template <typename... Parameters, typename... Args>

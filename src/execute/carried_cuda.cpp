@@ -162,11 +162,13 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
 
 bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                       GpuSide& probe, bool build_left, bool keeps_probe,
-                      columns::JoinResult& result) {
+                      columns::JoinResult& result, double* milliseconds) {
   CarriedResult carried(build, probe, build_left, result);
-  auto const join = keeps_probe ? match::look_up_columns : match::table_columns;
-  std::optional<match::TableRows> const written = join(
-      context, plan, build.key_width(), build.table_side(), probe.table_side(), carried.outputs());
+  std::optional<match::TableRows> const written =
+      keeps_probe ? match::look_up_columns(context, plan, build.key_width(), build.table_side(),
+                                           probe.table_side(), carried.outputs())
+                  : match::table_columns(context, plan, build.key_width(), build.table_side(),
+                                         probe.table_side(), carried.outputs(), milliseconds);
   if (!written) return false;
   carried.finish(context, *written);
   if (written->table != plan.match) {

@@ -171,9 +171,10 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
 
 // The same by a table of the build side. False, and nothing was done: its keys repeat.
 // keeps_probe: or when a probe row has no match; see JoinSpec::keep_left.
+// milliseconds: += the time of a launch that told it.
 bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                       GpuSide& probe, bool build_left, bool keeps_probe,
-                      columns::JoinResult& result);
+                      columns::JoinResult& result, double* milliseconds);
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                        GpuSide& probe, output::GrowingPairs& pairs, bool build_left,

@@ -14,12 +14,45 @@
 
 namespace gpujoin::execute {
 
+namespace {
+
+// Nothing of a side is brought, waited for or prepared, and nothing is fetched after a match that writes columns.
+bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& keys,
+                 const std::vector<int32_t>& output_columns) {
+  if (relation.ready_event != nullptr || output_columns.size() >= kernels::kMovedColumns) {
+    return false;
+  }
+  auto const is_ready = [&](int32_t index) {
+    columns::ColumnView const& column = relation.columns[static_cast<size_t>(index)];
+    return column.memory == base::Memory::kDevice && column.validity == nullptr;
+  };
+  return std::all_of(keys.begin(), keys.end(), is_ready) &&
+         std::all_of(output_columns.begin(), output_columns.end(), is_ready);
+}
+
+// The whole join is one launch, unless build keys repeat.
+bool is_one_launch(const PlannedJoin& join, const plan::JoinPlan& plan) {
+  bool const build_left = plan.build_side == plan::Side::kLeft;
+  auto const rows = [](const columns::Relation& relation) {
+    return static_cast<uint64_t>(relation.rows);
+  };
+  return plan.gather == plan::Gather::kCarried && plan.transform == plan::Transform::kNone &&
+         plan.filter == plan::Filter::kNone && !join.spec.keep_left &&
+         match::joins_in_one_launch(rows(build_left ? *join.left : *join.right),
+                                    rows(build_left ? *join.right : *join.left)) &&
+         comes_ready(*join.left, join.spec.left_keys, join.spec.left_columns) &&
+         comes_ready(*join.right, join.spec.right_keys, join.spec.right_columns);
+}
+
+}  // namespace
+
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   if (join.choice.plan.transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
   base::Context& context = *join.context;
   plan::JoinPlan plan = join.choice.plan;
   bool const build_left = plan.build_side == plan::Side::kLeft;
   StageClock clock(context, join.choice.predicted, result.statistics.stages);
+  if (is_one_launch(join, plan)) clock.be_told();
 
   clock.begin("transfer");
   GpuSide left(context, *join.left, join.spec.left_keys, join.spec.left_columns,
@@ -73,13 +106,17 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     probe.carry_in_place(probe_numbers);
     if (join.spec.keep_left) {
       // Rows with NULL keys have no match.
-      result.keeps_left = !build_left && probe.prepared().rows == join.left->rows &&
-                          write_from_table(context, plan, build, probe, false, true, result);
+      result.keeps_left =
+          !build_left && probe.prepared().rows == join.left->rows &&
+          write_from_table(context, plan, build, probe, false, true, result, nullptr);
       return clock.finish();
     }
-    if (write_from_table(context, plan, build, probe, build_left, false, result)) {
-      return clock.finish();
-    }
+    double milliseconds = 0;
+    bool const written =
+        write_from_table(context, plan, build, probe, build_left, false, result, &milliseconds);
+    if (clock.is_told()) clock.add(milliseconds);
+    if (written) return clock.finish();
+    clock.listen();
     // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many that pairs and gathers take several
     // times what columns take that the match writes.
     constexpr uint32_t kFewRows = 1U << 14;

@@ -1,4 +1,4 @@
-// stage_clock.hpp: device time of each stage by events on the context's stream, and the steps between stages.
+// stage_clock.hpp: device time of each stage by events on the context's stream, or by a launch's own clock, and the steps between stages.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,12 +22,21 @@ class StageClock {
   // predicted: of the plan, stages with the names that begin is called with; their techniques and bytes are reported.
   StageClock(base::Context& context, const std::vector<plan::StageCost>& predicted,
              std::vector<columns::StageStatistics>& stages, Steps steps = {0, 4});
+  // What is queued until listen() is called tells its own time, or there is nothing. Before the first begin. The events of a small
+  // join, and the wait for the last, take as long as the join.
+  void be_told() { first_heard_ = kNone; }
+  bool is_told() const { return first_heard_ == kNone; }
+  // The last stage goes on with work that only events see the end of.
+  void listen();
+  // Of the last stage, beside what events say.
+  void add(double milliseconds) { stages_.back().milliseconds += milliseconds; }
   // Ends the stage before and starts one; reports progress and checks for cancellation.
   void begin(const char* stage);
-  // Ends the last stage, waits for the stream and reads the times.
+  // Ends the last stage. With events waits for the stream and reads the times.
   void finish();
 
  private:
+  static constexpr size_t kNone = SIZE_MAX;
   void record();
 
   base::Context& context_;
@@ -35,6 +44,7 @@ class StageClock {
   std::vector<columns::StageStatistics>& stages_;
   Steps steps_;
   size_t events_ = 0;
+  size_t first_heard_ = 0;  // stage; kNone: no event was recorded
 };
 
 }  // namespace gpujoin::execute

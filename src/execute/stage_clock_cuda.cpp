@@ -20,7 +20,9 @@ void StageClock::record() {
 
 void StageClock::begin(const char* stage) {
   context_.step(stage, steps_.before + static_cast<int64_t>(stages_.size()), steps_.total);
-  record();
+  if (first_heard_ != kNone) record();
+  // Of a path without parts.
+  if (stages_.empty()) stages_.reserve(4);
   columns::StageStatistics statistics;
   statistics.stage = stage;
   for (plan::StageCost const& cost : predicted_) {
@@ -34,15 +36,24 @@ void StageClock::begin(const char* stage) {
   stages_.push_back(std::move(statistics));
 }
 
-void StageClock::finish() {
+void StageClock::listen() {
+  if (first_heard_ != kNone) return;
+  first_heard_ = stages_.size() - 1;
   record();
-  base::check(cudaStreamSynchronize(base::stream_of(context_)), "waiting for the join");
-  std::vector<cudaEvent_t> const& events = context_.device->events;
-  for (size_t i = 0; i < stages_.size(); ++i) {
-    float milliseconds = 0;
-    base::check(cudaEventElapsedTime(&milliseconds, events[i], events[i + 1]),
-                "reading a stage's time");
-    stages_[i].milliseconds = static_cast<double>(milliseconds);
+}
+
+void StageClock::finish() {
+  if (first_heard_ != kNone) {
+    record();
+    base::check(cudaStreamSynchronize(base::stream_of(context_)), "waiting for the join");
+    std::vector<cudaEvent_t> const& events = context_.device->events;
+    for (size_t i = first_heard_; i < stages_.size(); ++i) {
+      float milliseconds = 0;
+      base::check(cudaEventElapsedTime(&milliseconds, events[i - first_heard_],
+                                       events[i - first_heard_ + 1]),
+                  "reading a stage's time");
+      stages_[i].milliseconds += static_cast<double>(milliseconds);
+    }
   }
   int64_t const done = steps_.before + static_cast<int64_t>(stages_.size());
   context_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);

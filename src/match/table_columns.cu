@@ -5,11 +5,12 @@
 
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/look_up.cuh"
-#include "kernels/match/small_table.cuh"
 #include "kernels/match/table_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/traffic.hpp"
+#include "src/match/small_table.hpp"
+#include "src/match/whole_columns.hpp"
 #include "src/transform/key_range.hpp"
 
 namespace gpujoin::match {
@@ -40,27 +41,6 @@ struct ProbeSide {
   const void* packed_rows = nullptr;  // null: columns apart
   bool keeps_rows = false;            // every row shall have its match in its place
 };
-
-// Memory for so many rows of each output, of which the join is told.
-template <typename Join>
-std::vector<base::Buffer> start_columns(base::Context& context, uint64_t rows,
-                                        const Outputs& outputs, Join* join) {
-  std::vector<base::Buffer> columns;
-  join->column_count = static_cast<int32_t>(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    columns.push_back(context.device_pool->allocate(
-        Memory::kDevice, base::checked_bytes(rows, static_cast<uint64_t>(outputs[i].width)),
-        "an output column"));
-    join->columns[i] = {outputs[i].source, columns[i].data(), outputs[i].width, outputs[i].from};
-  }
-  return columns;
-}
-
-void hand_over(std::vector<base::Buffer> columns, const Outputs& outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    *outputs[i].target = columns::make_storage(std::move(columns[i]));
-  }
-}
 
 template <typename Key>
 kernels::TableJoin<Key> table_join(const ProbeSide& probe, const Outputs& outputs) {
@@ -253,63 +233,6 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
   }
 }
 
-// Few rows: everything in one launch, whose end is the only wait.
-template <typename Key>
-std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinPlan& plan,
-                                       const TableSide& build, const TableSide& probe,
-                                       const Outputs& outputs) {
-  base::Pool& pool = *context.device_pool;
-  uint64_t const slots = base::traffic::global_table_slots(build.rows);
-  base::Buffer const table =
-      pool.allocate_rows<unsigned long long>(Memory::kDevice, slots, "the table");
-  kernels::SmallTableJoin<Key> args{};
-  args.build_keys = static_cast<const Key*>(build.keys);
-  args.build_rows = build.rows;
-  if (plan.match == plan::Match::kDirectTable) {
-    // As many as the slots have room for.
-    args.most_places = static_cast<uint32_t>(
-        std::min(base::traffic::most_direct_places(build.rows), slots * sizeof(uint64_t) / 4));
-  }
-  args.slots = table.as<unsigned long long>();
-  args.mask = slots - 1;
-  args.state = context.device->counters.as<kernels::SmallTableState>();
-  args.found = context.device->readback.as<kernels::SmallTableFound>();
-  args.output.probe_keys = static_cast<const Key*>(probe.keys);
-  args.output.probe_rows = probe.rows;
-  args.output.capacity = probe.rows;
-  std::vector<base::Buffer> columns = start_columns(context, probe.rows, outputs, &args.output);
-  check(cudaMemsetAsync(args.state, 0, sizeof(*args.state), stream_of(context)),
-        "starting the state of a small join");
-
-  auto const kernel = common_width(outputs) == 4 ? kernels::small_table_kernel<Key, 4>
-                                                 : kernels::small_table_kernel<Key, 0>;
-  uint32_t const most_rows = std::max(build.rows, probe.rows);
-  if (most_rows <= kernels::kSmallTableBlockRows) {
-    kernel<<<1, kernels::kSmallTableThreads, 0, stream_of(context)>>>(args);
-  } else {
-    uint32_t const resident = base::resident_blocks(context, kernel, kernels::kSmallTableThreads, 0,
-                                                    "asking for blocks of a small join");
-    unsigned const blocks =
-        std::min(base::grid_of(most_rows, kernels::kSmallTableThreads), resident);
-    void* kernel_args[] = {&args};
-    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), blocks,
-                                      kernels::kSmallTableThreads, kernel_args, 0,
-                                      stream_of(context)),
-          "launching a small join");
-  }
-  check(cudaGetLastError(), "joining few rows");
-  check(cudaStreamSynchronize(stream_of(context)), "waiting for a small join");
-  kernels::SmallTableFound const found = *args.found;
-  if (found.repeats != 0) return std::nullopt;
-  if (found.rows != 0) hand_over(std::move(columns), outputs);
-  bool const direct = found.is_direct != 0;
-  return TableRows{{found.rows, 1}, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
-}
-
-}  // namespace
-
-namespace {
-
 std::optional<TableRows> by_table(base::Context& context, const plan::JoinPlan& plan,
                                   int32_t key_width, const TableSide& build, const TableSide& probe,
                                   const Outputs& outputs, bool keeps_rows) {
@@ -335,15 +258,13 @@ std::optional<TableRows> by_table(base::Context& context, const plan::JoinPlan& 
 
 std::optional<TableRows> table_columns(base::Context& context, const plan::JoinPlan& plan,
                                        int32_t key_width, const TableSide& build,
-                                       const TableSide& probe, const Outputs& outputs) {
+                                       const TableSide& probe, const Outputs& outputs,
+                                       double* milliseconds) {
   if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
-  if (uint64_t{build.rows} + probe.rows > kernels::kSmallTableRows) {
-    return by_table(context, plan, key_width, build, probe, outputs, false);
+  if (joins_in_one_launch(build.rows, probe.rows)) {
+    return small_table(context, plan, key_width, build, probe, outputs, milliseconds);
   }
-  check_count(outputs);
-  return base::with_key_type(key_width, [&](auto zero) {
-    return in_one_launch<decltype(zero)>(context, plan, build, probe, outputs);
-  });
+  return by_table(context, plan, key_width, build, probe, outputs, false);
 }
 
 std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
