@@ -418,7 +418,8 @@ TEST_F(TableColumns, OfAnyNumberOfRows) {
                               {kSmall / 2, kSmall / 2 + 1},
                               {kSmall, 1},
                               {kSmall - 1, 1}};
-  for (uint32_t const rows : {31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 2047, 2049}) {
+  for (uint32_t const rows :
+       {31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 2047, 2048, 2049}) {
     sizes.push_back({1, rows});
     sizes.push_back({rows, rows});
   }
