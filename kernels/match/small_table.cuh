@@ -15,10 +15,12 @@
 #include <cooperative_groups.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_rows.cuh"
+#include "kernels/match/narrow_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
 #include "kernels/match/table_columns.cuh"
@@ -84,6 +86,15 @@ __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join
   // An exchange tells at once that the place is taken. To store, and to read all rows again afterwards, was slower: 10^6 x 10^6 rows on
   // an H200 75 us instead of 70.
   auto* const places = reinterpret_cast<uint32_t*>(join.slots);
+#if GPUJOIN_COUNTED_PLACES
+  each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
+#pragma unroll
+    for (int item = 0; item < 4; ++item) {
+      if ((are_rows >> item & 1) != 0) places[table.place_of(keys[item])] = rows[item];
+    }
+  });
+  return;
+#endif
   bool repeats = false;
   each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
     repeats |= place_rows(places, table, keys, rows, are_rows);
@@ -91,9 +102,26 @@ __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join
   if (repeats) join.state->repeats = 1;
 }
 
+// Key widths whose slots are narrow.
+#ifndef GPUJOIN_NARROW_SLOTS
+#define GPUJOIN_NARROW_SLOTS 8
+#endif
+template <typename Key>
+constexpr bool kHasNarrowSlots = ((GPUJOIN_NARROW_SLOTS) & static_cast<int>(sizeof(Key))) != 0;
+
+template <typename Key>
+__device__ __forceinline__ auto hash_table_of(const SmallTableJoin<Key>& join) {
+  auto const mask = static_cast<uint32_t>(join.mask);
+  if constexpr (kHasNarrowSlots<Key>) {
+    return NarrowTable<Key>{reinterpret_cast<uint32_t*>(join.slots), 2 * mask + 1, join.build_keys};
+  } else {
+    return SmallTable<Key>{join.slots, mask, join.build_keys};
+  }
+}
+
 template <typename Key>
 __device__ __forceinline__ void hash_small_rows(const SmallTableJoin<Key>& join) {
-  SmallTable<Key> const table = {join.slots, static_cast<uint32_t>(join.mask), join.build_keys};
+  auto const table = hash_table_of(join);
   bool repeats = false;
   each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
     repeats |= hash_rows(table, keys, rows, are_rows);
@@ -155,9 +183,33 @@ __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& joi
   volatile SmallTableState* const state = join.state;
   unsigned long long const rows = state->rows;
   unsigned long long const started = state->started;
-  bool const repeats = state->repeats != 0;
+  bool repeats = state->repeats != 0;
+#if GPUJOIN_COUNTED_PLACES
+  repeats = repeats || (is_direct && state->taken != join.build_rows);
+#endif
   *join.state = {};
   tell_host(join.answer, rows, is_direct, repeats, started);
+}
+
+// Rows that have the same place took it from each other: then fewer places are taken than there are rows.
+template <typename Key>
+__device__ __forceinline__ void count_places(const SmallTableJoin<Key>& join, uint32_t places) {
+  auto const* const quads = reinterpret_cast<const uint4*>(join.slots);
+  uint64_t const stride = gridDim.x * kSmallTableThreads;
+  uint64_t const thread = blockIdx.x * kSmallTableThreads + threadIdx.x;
+  uint32_t taken = 0;
+  for (uint64_t i = thread; i < (uint64_t{places} + 3) / 4; i += stride) {
+    uint4 const quad = quads[i];
+    taken += (quad.x != kNoRow ? 1 : 0) + (quad.y != kNoRow ? 1 : 0) + (quad.z != kNoRow ? 1 : 0) +
+             (quad.w != kNoRow ? 1 : 0);
+  }
+  taken = __reduce_add_sync(0xffffffffU, taken);
+  __shared__ uint32_t taken_of_block;
+  if (threadIdx.x == 0) taken_of_block = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) atomicAdd(&taken_of_block, taken);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(&join.state->taken, taken_of_block);
 }
 
 template <typename Key, int kWidth>
@@ -188,11 +240,14 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   grid.sync();
 
   if (direct.places != 0) {
+#if GPUJOIN_COUNTED_PLACES
+    count_places(join, direct.places);
+#endif
     FindSmallPlaces<Key> const finder = {direct, reinterpret_cast<const uint32_t*>(join.slots)};
     probe_small_table<kWidth, kItems>(join, finder);
   } else {
-    FindSmallRows<Key> const finder = {
-        {join.slots, static_cast<uint32_t>(join.mask), join.build_keys}};
+    std::conditional_t<kHasNarrowSlots<Key>, FindNarrowRows<Key>, FindSmallRows<Key>> const finder =
+        {hash_table_of(join)};
     probe_small_table<kWidth, kItems>(join, finder);
   }
   answer_small_join(join, direct.places != 0);
