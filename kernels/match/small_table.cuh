@@ -9,13 +9,12 @@
 // Launch   cooperative
 // Moves    as the tables, the columns of the build side read where they are
 //
-//   slots: dense keys: 4 bytes a place, the build row; others: 8 bytes a slot of small_rows.cuh, twice as many as rows
+//   slots: dense keys: 4 bytes a place, the build row; others: 4 bytes a slot of narrow_slots.cuh, four times as many as rows
 #pragma once
 
 #include <cooperative_groups.h>
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
@@ -52,23 +51,37 @@ __device__ __forceinline__ void each_build_batch(const SmallTableJoin<Key>& join
   }
 }
 
+template <typename Key>
+__device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& join) {
+  return min(gridDim.x, (join.build_rows - 1) / kSmallTableThreads + 1);
+}
+
+// Whether the keys are too far apart for places as the block's own show, which all keys are then, too: all threads have the answer.
 // All 0 is the start: what is to be a minimum or an and is kept inverted.
 template <typename Key>
-__device__ __forceinline__ void note_range(const SmallTableJoin<Key>& join) {
+__device__ __forceinline__ bool note_range(const SmallTableJoin<Key>& join) {
   TurnedRange<Key> range;
   each_build_batch(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
     range.add_keys(keys, are_rows);
   });
   add_block<kSmallTableThreads>(range);
-  if (threadIdx.x != 0) return;
-  atomicOr(&join.state->any, static_cast<unsigned long long>(range.any));
-  atomicOr(&join.state->none, static_cast<unsigned long long>(static_cast<Key>(~range.all)));
-  atomicMax(&join.state->high, static_cast<unsigned long long>(range.high));
-  atomicMax(&join.state->inverted_low,
-            static_cast<unsigned long long>(static_cast<Key>(~range.low)));
+  bool is_scattered = false;
+  if (threadIdx.x == 0) {
+    is_scattered = small_direct_table(join, range).places == 0;
+    if (is_scattered) {
+      atomicAdd(&join.state->scattered, 1U);
+    } else {
+      atomicOr(&join.state->any, static_cast<unsigned long long>(range.any));
+      atomicOr(&join.state->none, static_cast<unsigned long long>(static_cast<Key>(~range.all)));
+      atomicMax(&join.state->high, static_cast<unsigned long long>(range.high));
+      atomicMax(&join.state->inverted_low,
+                static_cast<unsigned long long>(static_cast<Key>(~range.low)));
+    }
+  }
+  return __syncthreads_or(static_cast<int>(is_scattered)) != 0;
 }
 
-// Of the range that all blocks found together.
+// Of the range that all blocks found together, where none of them has scattered keys.
 template <typename Key>
 __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join) {
   volatile const SmallTableState* const state = join.state;
@@ -86,15 +99,6 @@ __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join
   // An exchange tells at once that the place is taken. To store, and to read all rows again afterwards, was slower: 10^6 x 10^6 rows on
   // an H200 75 us instead of 70.
   auto* const places = reinterpret_cast<uint32_t*>(join.slots);
-#if GPUJOIN_COUNTED_PLACES
-  each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
-#pragma unroll
-    for (int item = 0; item < 4; ++item) {
-      if ((are_rows >> item & 1) != 0) places[table.place_of(keys[item])] = rows[item];
-    }
-  });
-  return;
-#endif
   bool repeats = false;
   each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
     repeats |= place_rows(places, table, keys, rows, are_rows);
@@ -102,26 +106,15 @@ __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join
   if (repeats) join.state->repeats = 1;
 }
 
-// Key widths whose slots are narrow.
-#ifndef GPUJOIN_NARROW_SLOTS
-#define GPUJOIN_NARROW_SLOTS 8
-#endif
 template <typename Key>
-constexpr bool kHasNarrowSlots = ((GPUJOIN_NARROW_SLOTS) & static_cast<int>(sizeof(Key))) != 0;
-
-template <typename Key>
-__device__ __forceinline__ auto hash_table_of(const SmallTableJoin<Key>& join) {
-  auto const mask = static_cast<uint32_t>(join.mask);
-  if constexpr (kHasNarrowSlots<Key>) {
-    return NarrowTable<Key>{reinterpret_cast<uint32_t*>(join.slots), 2 * mask + 1, join.build_keys};
-  } else {
-    return SmallTable<Key>{join.slots, mask, join.build_keys};
-  }
+__device__ __forceinline__ NarrowTable<Key> narrow_table_of(const SmallTableJoin<Key>& join) {
+  auto const mask = static_cast<uint32_t>(2 * join.mask + 1);
+  return {reinterpret_cast<uint32_t*>(join.slots), mask, join.build_keys};
 }
 
 template <typename Key>
 __device__ __forceinline__ void hash_small_rows(const SmallTableJoin<Key>& join) {
-  auto const table = hash_table_of(join);
+  NarrowTable<Key> const table = narrow_table_of(join);
   bool repeats = false;
   each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
     repeats |= hash_rows(table, keys, rows, are_rows);
@@ -183,33 +176,9 @@ __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& joi
   volatile SmallTableState* const state = join.state;
   unsigned long long const rows = state->rows;
   unsigned long long const started = state->started;
-  bool repeats = state->repeats != 0;
-#if GPUJOIN_COUNTED_PLACES
-  repeats = repeats || (is_direct && state->taken != join.build_rows);
-#endif
+  bool const repeats = state->repeats != 0;
   *join.state = {};
   tell_host(join.answer, rows, is_direct, repeats, started);
-}
-
-// Rows that have the same place took it from each other: then fewer places are taken than there are rows.
-template <typename Key>
-__device__ __forceinline__ void count_places(const SmallTableJoin<Key>& join, uint32_t places) {
-  auto const* const quads = reinterpret_cast<const uint4*>(join.slots);
-  uint64_t const stride = gridDim.x * kSmallTableThreads;
-  uint64_t const thread = blockIdx.x * kSmallTableThreads + threadIdx.x;
-  uint32_t taken = 0;
-  for (uint64_t i = thread; i < (uint64_t{places} + 3) / 4; i += stride) {
-    uint4 const quad = quads[i];
-    taken += (quad.x != kNoRow ? 1 : 0) + (quad.y != kNoRow ? 1 : 0) + (quad.z != kNoRow ? 1 : 0) +
-             (quad.w != kNoRow ? 1 : 0);
-  }
-  taken = __reduce_add_sync(0xffffffffU, taken);
-  __shared__ uint32_t taken_of_block;
-  if (threadIdx.x == 0) taken_of_block = 0;
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) atomicAdd(&taken_of_block, taken);
-  __syncthreads();
-  if (threadIdx.x == 0) atomicAdd(&join.state->taken, taken_of_block);
 }
 
 template <typename Key, int kWidth>
@@ -219,17 +188,28 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   auto const grid = cooperative_groups::this_grid();
   if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
   uint64_t const all = join.mask + 1;
-  // What the densest keys want is cleared while the range is looked for, which saves them a barrier.
+  // What the densest keys want is cleared while the range is looked for, which saves them a barrier. The rest is what scattered keys want,
+  // and by then each block knows of them by itself, or has no rows.
   uint64_t const ahead =
       join.most_places == 0 ? all : min(all, (uint64_t{join.build_rows} + 3) / 4 * 2);
   free_slots(join.slots, 0, ahead);
-  DirectTable<Key> direct{};
-  if (join.most_places != 0) note_range(join);
+  bool frees_all = false;
+  if (join.most_places != 0) {
+    frees_all = blockIdx.x >= blocks_with_rows(join) || note_range(join);
+    if (frees_all) free_slots(join.slots, ahead, all);
+  }
   grid.sync();
-  if (join.most_places != 0) direct = noted_direct_table(join);
+  DirectTable<Key> direct{};
+  bool are_all_free = true;
+  if (join.most_places != 0) {
+    uint32_t const scattered = static_cast<volatile const SmallTableState*>(join.state)->scattered;
+    direct = noted_direct_table(join);
+    if (scattered != 0) direct.places = 0;  // not before, which would be two ways to L2 in a row
+    are_all_free = scattered == blocks_with_rows(join);
+  }
   uint64_t const wanted = direct.places != 0 ? (uint64_t{direct.places} + 3) / 4 * 2 : all;
-  if (wanted > ahead) {
-    free_slots(join.slots, ahead, min(all, wanted));
+  if (wanted > ahead && !are_all_free) {
+    if (!frees_all) free_slots(join.slots, ahead, min(all, wanted));
     grid.sync();
   }
   if (direct.places != 0) {
@@ -240,14 +220,10 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   grid.sync();
 
   if (direct.places != 0) {
-#if GPUJOIN_COUNTED_PLACES
-    count_places(join, direct.places);
-#endif
     FindSmallPlaces<Key> const finder = {direct, reinterpret_cast<const uint32_t*>(join.slots)};
     probe_small_table<kWidth, kItems>(join, finder);
   } else {
-    std::conditional_t<kHasNarrowSlots<Key>, FindNarrowRows<Key>, FindSmallRows<Key>> const finder =
-        {hash_table_of(join)};
+    FindNarrowRows<Key> const finder = {narrow_table_of(join)};
     probe_small_table<kWidth, kItems>(join, finder);
   }
   answer_small_join(join, direct.places != 0);

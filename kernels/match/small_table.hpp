@@ -17,7 +17,7 @@ struct SmallTableState {
   unsigned long long started;  // when the first block did, in nanoseconds
   uint32_t repeats;            // a build key occurs twice
   uint32_t finished;           // blocks
-  uint32_t taken;              // places, where these are counted
+  uint32_t scattered;          // blocks whose own keys are too far apart for places
 };
 
 // One word, which the host sees at once or not at all, and which is never 0.

@@ -326,6 +326,40 @@ TEST_F(TableColumns, OfKeysTooFarApartAreHashed) {
   }
 }
 
+// Blocks of the launch judge by their own rows: none sees it, one does, half of them do.
+TEST_F(TableColumns, OfKeysTooFarApartInSomeRowsAreHashed) {
+  constexpr uint32_t kBlockRows = kernels::kSmallTableThreads;
+  constexpr uint64_t kFar = uint64_t{1} << 24;
+  struct Case {
+    std::string name;
+    uint64_t (*moved_by)(uint32_t row);
+  };
+  std::vector<Case> const cases = {
+      {"in no block", [](uint32_t row) { return kFar * (row / kBlockRows); }},
+      {"in one block", [](uint32_t row) { return row == 3 * kBlockRows + 5 ? kFar : 0; }},
+      {"in half the blocks", [](uint32_t row) { return kFar * (row / kBlockRows % 2 * row % 64); }},
+      {"in the last block", [](uint32_t row) { return row == 19999 ? kFar : 0; }}};
+  for (Sizes const& sizes : {Sizes{20000, 20000}, Sizes{20000, 50000}, Sizes{20000, kSmall / 2}}) {
+    for (int32_t const key_width : {4, 8}) {
+      for (Case const& moved : cases) {
+        KeySeries const series{moved.name, 3, 1, sizes.build};
+        SCOPED_TRACE(trace_of(series, sizes, key_width));
+        KeyPair keys(series, sizes, key_width, 0.5, 8);
+        for (uint32_t row = 0; row < sizes.build; ++row) keys.build[row] += moved.moved_by(row);
+        for (uint32_t row = 0; row < sizes.probe; ++row) {
+          uint32_t const found = keys.build_row[row];
+          if (found != kNone) keys.probe[row] = keys.build[found];
+        }
+        for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+          expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), Match::kGlobalTable);
+          expect_table(expect_rows(context(), match, keys, {{2}, {8}}), Match::kGlobalTable);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
   for (Sizes const& sizes : paths()) {
     for (int32_t const key_width : {4, 8}) {
