@@ -21,12 +21,15 @@ constexpr double kReadsPerProbe = 1.4;
 // 10^7 rows of which 10^6 have one key, met by 100 probe rows: 4096 rounds in a row take 10 ms.
 constexpr double kRoundSeconds = 2.4e-6;
 
+double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts) {
+  return random_seconds(rows, table_bytes, facts.random_inserts_per_second,
+                        facts.l2_random_inserts_per_second, facts);
+}
+
 Cost build_table(const JoinShape& shape, const base::DeviceFacts& facts) {
   const Traffic moved = traffic::global_table_build(shape.build_rows, shape.key_width);
   const double rows = static_cast<double>(shape.build_rows);
-  double inserts =
-      random_seconds(rows, traffic::global_table_bytes(shape.build_rows),
-                     facts.random_inserts_per_second, facts.l2_random_inserts_per_second, facts);
+  double inserts = insert_seconds(rows, traffic::global_table_bytes(shape.build_rows), facts);
   if (shape.key_width > 4) inserts += read_seconds(rows, shape.build_rows * shape.key_width, facts);
   return {moved, stream_seconds(moved, facts) + inserts, 3};
 }
@@ -58,8 +61,7 @@ Cost probe_table(const JoinShape& shape, const base::DeviceFacts& facts) {
   const uint64_t ids = shape.build_rows * traffic::kRowIdBytes;
   const double looked_up = read_seconds((build + probe) * kReadsPerProbe, table, facts) +
                            read_seconds((build + probe) * verified, keys, facts);
-  const double counted_and_placed = 2 * random_seconds(build, ids, facts.random_inserts_per_second,
-                                                       facts.l2_random_inserts_per_second, facts);
+  const double counted_and_placed = 2 * insert_seconds(build, ids, facts);
   const double ranges = read_seconds(build + probe, ids, facts);
   return {moved, stream_seconds(moved, facts) + looked_up + counted_and_placed + ranges + emitted,
           11};
@@ -83,6 +85,18 @@ uint64_t direct_places(const JoinShape& shape) {
 constexpr double kDirectReads = 0.55;
 constexpr double kHashedReads = 0.6;
 
+// Tables of few rows are of 4 bytes a place or a slot, stored by an exchange or a compare-and-swap of as many: of the time that 8 bytes
+// take. H200, pairs of 10^6 x 10^6 rows: dense keys 44 us, hashed ones 62 (8 bytes 66), of 1000 x 1000 rows 13 and 18: which is the host
+// and the launch, and a barrier for each step of all blocks.
+constexpr double kSmallExchange = 0.45;
+constexpr double kSmallSwap = 0.65;
+constexpr int32_t kSmallBuildLaunches = 2;
+constexpr int32_t kSmallHashLaunches = 3;
+
+bool is_one_launch(const JoinShape& shape) {
+  return shape.build_rows + shape.probe_rows <= kSmallTableRows;
+}
+
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
                    uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts) {
   const uint64_t of_probe = sum_of(gathered_widths(shape, plan, false));
@@ -92,7 +106,7 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
   const Traffic moved = traffic::table_columns(shape.probe_rows, read, rounded(lookups),
                                                rounded(reads), of_build + of_probe, shape.pairs);
   // Rows are written in chunks, whose holes are squeezed out; few rows in one launch.
-  const int32_t launches = shape.build_rows + shape.probe_rows <= kSmallTableRows ? 1 : 8;
+  const int32_t launches = is_one_launch(shape) ? 1 : 8;
   const double seconds =
       overlapped * read_seconds(lookups + reads, table_bytes, facts) * missed_share(shape.sample);
   return {moved, stream_seconds(moved, facts) + seconds, launches};
@@ -103,7 +117,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   // H200: each further slice of a table takes 2^27 probe rows 0.35 ms.
   constexpr double kSliceSecondsPerRow = 2.6e-12;
   constexpr uint64_t kSliceBytes = uint64_t{32} << 20;
-  const bool is_small = shape.build_rows + shape.probe_rows <= kSmallTableRows;
+  const bool is_small = is_one_launch(shape);
   const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
   const bool is_packed = widths.size() > 1 && sum_of(widths) <= 16;
   // A column each, or all of a row side by side; of few rows the row's number, and the columns where they are.
@@ -114,12 +128,9 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
       traffic::direct_table_build(shape.build_rows, shape.key_width, columns, width, places);
   const uint64_t slice = std::min(places * width, kSliceBytes);
   const uint64_t slices = std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
-  const double stores = build * static_cast<double>(is_small ? 1 : 1 + columns);
-  Cost cost = {
-      moved,
-      stream_seconds(moved, facts) + random_seconds(stores, slice, facts.random_inserts_per_second,
-                                                    facts.l2_random_inserts_per_second, facts),
-      is_small ? 2 : 5};
+  const double stores = build * (is_small ? kSmallExchange : static_cast<double>(1 + columns));
+  Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, slice, facts),
+               is_small ? kSmallBuildLaunches : 5};
   const double probe = static_cast<double>(shape.probe_rows);
   const double pairs = static_cast<double>(shape.pairs);
   // Whether a place is taken is asked where not all are. The bits are few.
@@ -130,7 +141,24 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   return cost;
 }
 
+// Of few rows: a lookup sees four slots, and reads the key of the row that it finds there.
+Cost small_hashed_columns(const JoinPlan& plan, const JoinShape& shape,
+                          const base::DeviceFacts& facts) {
+  const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
+  const uint64_t slots_bytes = traffic::global_table_bytes(shape.build_rows);
+  const Traffic moved = traffic::small_hash_build(shape.build_rows, shape.key_width);
+  const double swaps = kSmallSwap * static_cast<double>(shape.build_rows);
+  Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(swaps, slots_bytes, facts),
+               kSmallHashLaunches};
+  const uint64_t read = shape.build_rows * (shape.key_width + sum_of(widths));
+  return cost +=
+         probe_columns(plan, shape, static_cast<double>(shape.probe_rows),
+                       static_cast<double>(shape.pairs) * (1 + static_cast<double>(widths.size())),
+                       slots_bytes + read, kHashedReads, facts);
+}
+
 Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  if (is_one_launch(shape)) return small_hashed_columns(plan, shape, facts);
   const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
   const uint64_t table_bytes =
       traffic::global_table_bytes(shape.build_rows) + shape.build_rows * sum_of(widths);
@@ -153,8 +181,10 @@ Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
     // Dense or not is a toss.
     cost.seconds = (cost.seconds + hashed_columns(plan, shape, facts).seconds) / 2;
   }
-  // Their range is looked at in vain.
-  if (places == 0 && plan.match == Match::kDirectTable && shape.sample.sampled) cost.launches += 3;
+  // Their range is looked at in vain, of few rows within the one launch.
+  if (places == 0 && plan.match == Match::kDirectTable && shape.sample.sampled) {
+    cost.launches += is_one_launch(shape) ? 1 : 3;
+  }
   if (has_duplicates(shape)) {
     cost += build_table(shape, facts);
     cost += probe_table(shape, facts);
@@ -249,12 +279,10 @@ Cost multiset_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
   const uint64_t verified = one_short_key ? 0 : static_cast<uint64_t>(shape.key_count);
   const uint64_t table = traffic::row_multiset_bytes(shape.build_rows);
   const Traffic build = traffic::row_multiset_build(shape.build_rows, key_bytes);
-  Cost cost = {
-      build,
-      stream_seconds(build, facts) + random_seconds(static_cast<double>(shape.build_rows), table,
-                                                    facts.random_inserts_per_second,
-                                                    facts.l2_random_inserts_per_second, facts),
-      4};
+  Cost cost = {build,
+               stream_seconds(build, facts) +
+                   insert_seconds(static_cast<double>(shape.build_rows), table, facts),
+               4};
   const double walked =
       read_seconds(static_cast<double>(shape.probe_rows + shape.pairs / 4) * kReadsPerProbe, table,
                    facts) +

@@ -55,7 +55,7 @@ bool has_stage(const PlanChoice& choice, const std::string& name) {
 }
 
 TEST(ChoosePlan, SmallJoinsTakeTheFewestLaunches) {
-  for (const int64_t rows : {0, 1, 1000, 100'000}) {
+  for (const int64_t rows : {0, 1, 1000, 100'000, 1'000'000}) {
     for (const PlanRequest& request :
          {request_of(rows, rows, 1), request_of(rows, rows, 2, 8, 8), pairs_request(rows, rows)}) {
       // One launch, which asks the keys itself whether they are dense.

@@ -334,6 +334,21 @@ TEST(CostOf, TheSampleOfTheOtherBuildSideSaysNothingToAFilter) {
             0.7 * filtered(sample, plan_named("PHJ-CARRIED", Side::kRight)).seconds);
 }
 
+// Measured on an H200, pairs, the host included.
+TEST(CostOf, FewRowsInATableAreAsFastAsMeasured) {
+  constexpr int64_t kMany = 1'000'000;
+  const SampleStatistics dense = dense_sample(kMany, kMany);
+  for (const int32_t width : {4, 8}) {
+    const PlanRequest many = pairs_request(kMany, kMany, width);
+    EXPECT_NEAR(milliseconds_of("DIRECT-CARRIED", many, dense), 0.044, 0.005) << width;
+    EXPECT_NEAR(milliseconds_of("NOP-CARRIED", many, sparse_sample(1)), 0.064, 0.006) << width;
+    EXPECT_NEAR(milliseconds_of("DIRECT-CARRIED", many, sparse_sample(1)), 0.070, 0.007) << width;
+  }
+  const PlanRequest few = pairs_request(1000, 1000);
+  EXPECT_NEAR(milliseconds_of("DIRECT-CARRIED", few, dense_sample(1000, 1000)), 0.013, 0.003);
+  EXPECT_NEAR(milliseconds_of("NOP-CARRIED", few, {}), 0.018, 0.003);
+}
+
 TEST(CostOf, FewRowsInATableAreOneLaunch) {
   const PlanRequest small = request_of(1 << 20, 1 << 20, 1);
   const PlanRequest larger = request_of(1 << 20, (1 << 20) + 1, 1);

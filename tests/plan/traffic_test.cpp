@@ -112,6 +112,8 @@ TEST(Traffic, AnInsertMovesASectorThereAndBack) {
   EXPECT_EQ(moved.streamed, (uint64_t{1} << 31) + kBuild * 4);
   // Keys of 8 bytes are compared in their column.
   EXPECT_EQ(global_table_build(kBuild, 8).random, kBuild * 96);
+  EXPECT_EQ(small_hash_build(kBuild, 4), moved);
+  EXPECT_EQ(small_hash_build(kBuild, 8), (Traffic{moved.streamed + kBuild * 4, moved.random}));
 }
 
 TEST(Traffic, AProbeMovesASectorAndEachFurtherPairAnother) {
