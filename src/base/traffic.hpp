@@ -154,6 +154,10 @@ constexpr Traffic global_table_build(uint64_t rows, uint64_t key_width) {
   const uint64_t key_reads = key_width > 4 ? rows * sector_bytes(key_width) : 0;
   return {global_table_bytes(rows) + rows * key_width, rows * 2 * kSectorBytes + key_reads};
 }
+// The same of few rows: a slot has the row and a part of the hash, and what is there already is hardly ever looked at.
+constexpr Traffic small_hash_build(uint64_t rows, uint64_t key_width) {
+  return {global_table_bytes(rows) + rows * key_width, rows * 2 * kSectorBytes};
+}
 
 // Each probe row reads its key and one sector of the table, each pair after a row's first one more;
 // pairs are written.
@@ -166,11 +170,6 @@ constexpr Traffic global_table_probe(uint64_t probe_rows, uint64_t key_width, ui
 
 // Dense keys as addresses: places for so many times the build rows at most.
 constexpr uint64_t most_direct_places(uint64_t build_rows) { return 4 * build_rows + 1024; }
-
-// The same of few rows: a slot has the row and a part of the hash, and what is there already is hardly ever looked at.
-constexpr Traffic small_hash_build(uint64_t rows, uint64_t key_width) {
-  return {global_table_bytes(rows) + rows * key_width, rows * 2 * kSectorBytes};
-}
 
 // Their range is looked for, then keys and columns are read, and each goes to its place: a bit, which is read and written back,
 // and a sector for each column.
