@@ -17,7 +17,7 @@ namespace gpujoin::kernels {
 template <typename Load, typename Store>
 __device__ unsigned long long partition_sums(uint32_t numbers, Load load, Store store) {
   using Sum = unsigned long long;
-  using Scan = cub::BlockScan<Sum, kPartitionSumThreads, cub::BLOCK_SCAN_WARP_SCANS>;
+  using Scan = cub::BlockScan<Sum, kPartitionSumThreads>;
   __shared__ typename Scan::TempStorage storage;
   Sum before = 0;
   for (uint32_t tile = 0; tile < numbers; tile += kPartitionSumThreads * kPartitionSumItems) {

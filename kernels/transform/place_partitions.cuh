@@ -26,23 +26,17 @@ static_assert(kPartitionSumItems == 8);
 __device__ inline uint32_t place_by_vectors(const uint32_t* __restrict__ counts,
                                             uint32_t partitions, uint32_t* __restrict__ offsets,
                                             uint32_t* __restrict__ cursors) {
-  using Scan = cub::BlockScan<uint32_t, kPartitionSumThreads, cub::BLOCK_SCAN_WARP_SCANS>;
+  using Scan = cub::BlockScan<uint32_t, kPartitionSumThreads>;
   __shared__ typename Scan::TempStorage storage;
-  constexpr uint32_t kTile = kPartitionSumThreads * kPartitionSumItems;
-  uint4 next[2];
-  auto const load = [&](uint32_t first) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      next[i] = first < partitions ? reinterpret_cast<const uint4*>(counts + first)[i] : uint4{};
-    }
-  };
-  load(threadIdx.x * kPartitionSumItems);
   uint32_t before = 0;
 #pragma unroll 1
-  for (uint32_t tile = 0; tile < partitions; tile += kTile) {
+  for (uint32_t tile = 0; tile < partitions; tile += kPartitionSumThreads * kPartitionSumItems) {
     uint32_t const first = tile + threadIdx.x * kPartitionSumItems;
-    uint4 halves[2] = {next[0], next[1]};
-    load(first + kTile);
+    uint4 halves[2] = {};
+    if (first < partitions) {
+      halves[0] = reinterpret_cast<const uint4*>(counts + first)[0];
+      halves[1] = reinterpret_cast<const uint4*>(counts + first)[1];
+    }
     uint32_t sum = 0;
 #pragma unroll
     for (uint4& half : halves) {
