@@ -42,33 +42,97 @@ struct DealtRows {
   }
 };
 
-// All lanes of a warp, of a bucket with several keys: their rows come side by side if there are 32 at most. Else the last row is one
-// of another key than the first, as it is in every bucket whose keys differ.
+// Keys of a bucket with more rows than a warp has lanes that are brought side by side one after the other. Keys are mixed, so a bucket has
+// a few at most, unless somebody made them for it.
+constexpr uint32_t kOrderedKeys = 16;
+
+// All lanes of a warp: brings the rows of the first row's key to the front of those from `first` to `end`; where the others begin.
+template <typename Key>
+__device__ __forceinline__ uint32_t bring_to_front(CarriedGroups<Key>& groups, uint32_t first,
+                                                   uint32_t end) {
+  constexpr uint32_t kAll = 0xffffffffU;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const below = (1U << lane) - 1;
+  Key const key = groups.keys[first];
+  uint32_t front = first;  // before it rows of the key, from it to `chunk` others
+#pragma unroll 1
+  for (uint32_t chunk = first; chunk < end; chunk += 32) {
+    uint32_t const at = chunk + lane;
+    Key own = 0;
+    uint16_t row = 0;
+    if (at < end) {
+      own = groups.keys[at];
+      row = groups.rows[at];
+    }
+    bool const is_of_key = at < end && own == key;
+    uint32_t const lanes = __ballot_sync(kAll, is_of_key);
+    uint32_t const count = __popc(lanes);
+    uint32_t const others = chunk - front;
+    uint32_t const to = front + __popc(lanes & below);
+    if (others >= count) {
+      // Each changes places with another key's row before the chunk.
+      Key const other = is_of_key ? groups.keys[to] : 0;
+      uint16_t const other_row = is_of_key ? groups.rows[to] : 0;
+      __syncwarp();  // all have read what is written now
+      if (is_of_key) {
+        groups.keys[at] = other;
+        groups.rows[at] = other_row;
+        groups.keys[to] = own;
+        groups.rows[to] = row;
+      }
+    } else {
+      // There are fewer than 32: they, and what the chunk has of other keys, come behind.
+      Key const other = lane < others ? groups.keys[front + lane] : 0;
+      uint16_t const other_row = lane < others ? groups.rows[front + lane] : 0;
+      __syncwarp();
+      uint32_t const behind = front + count;
+      if (lane < others) {
+        groups.keys[behind + lane] = other;
+        groups.rows[behind + lane] = other_row;
+      }
+      if (at < end) {
+        uint32_t const place = is_of_key ? to : behind + others + __popc(~lanes & below);
+        groups.keys[place] = own;
+        groups.rows[place] = row;
+      }
+    }
+    __syncwarp();  // the next chunk's lanes read what these wrote
+    front += count;
+  }
+  return front;
+}
+
+// Where the rows with the key of the one at `first` end, which lie side by side.
+template <typename Key>
+__device__ __forceinline__ uint32_t run_end(const CarriedGroups<Key>& groups, uint32_t first,
+                                            uint32_t end) {
+  Key const key = groups.keys[first];
+#pragma unroll 1
+  while (end - first > 1) {
+    uint32_t const middle = first + (end - first) / 2;
+    if (groups.keys[middle] == key) {
+      first = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return end;
+}
+
+// All lanes of a warp, of a bucket with several keys: rows of a key come side by side. Of a bucket with more than kOrderedKeys keys the
+// rest stays as it is, if it is more than 32 rows.
 template <typename Key>
 __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_t bucket) {
   constexpr uint32_t kAll = 0xffffffffU;
   uint32_t const lane = threadIdx.x % 32;
-  uint32_t const start = groups.start_of(bucket);
-  uint32_t const rows = groups.start_of(bucket + 1) - start;
-  if (rows > 32) {
-    Key const first = groups.keys[start];
-    uint32_t other = 0;
+  uint32_t const end = groups.start_of(bucket + 1);
+  uint32_t start = groups.start_of(bucket);
 #pragma unroll 1
-    for (uint32_t lanes = 0; lanes == 0; other += 32) {
-      uint32_t const at = other + lane;
-      lanes = __ballot_sync(kAll, at < rows && groups.keys[start + at] != first);
-      if (lanes != 0) other += __ffs(static_cast<int>(lanes)) - 1 - 32;
-    }
-    if (lane != 0) return;
-    uint32_t const last = start + rows - 1;
-    Key const key = groups.keys[last];
-    uint16_t const row = groups.rows[last];
-    groups.keys[last] = groups.keys[start + other];
-    groups.rows[last] = groups.rows[start + other];
-    groups.keys[start + other] = key;
-    groups.rows[start + other] = row;
-    return;
+  for (uint32_t keys = 0; keys < kOrderedKeys && end - start > 32; ++keys) {
+    start = bring_to_front(groups, start, end);
   }
+  uint32_t const rows = end - start;
+  if (rows > 32) return;
   Key key = 0;
   uint16_t row = 0;
   if (lane < rows) {
@@ -172,14 +236,22 @@ struct MatchDealt {
       if (first == key) found.count = end - start;
       return found;
     }
+    // As order_bucket left it.
+    uint32_t rest = start;
+#pragma unroll 1
+    for (uint32_t keys = 0; keys < kOrderedKeys && end - rest > 32; ++keys) {
+      uint32_t const next = run_end(groups, rest, end);
+      if (groups.keys[rest] == key) return {rest, next - rest, false};
+      rest = next;
+    }
     found.first = end;
 #pragma unroll 1
-    for (uint32_t at = start; at < end; ++at) {
+    for (uint32_t at = rest; at < end; ++at) {
       if (groups.keys[at] != key) continue;
       found.first = min(found.first, at);
       ++found.count;
     }
-    found.is_scattered = end - start > 32 && found.count != 0;
+    found.is_scattered = end - rest > 32 && found.count != 0;
     return found;
   }
 
