@@ -114,6 +114,37 @@ TEST_F(CarriedColumns, OfABuildKeyThousandsOfTimesAmongOthersOfItsBucket) {
   }
 }
 
+// Buckets that take more than a warp's lanes and have some keys, of many rows or few: brought side by side one key after the other.
+TEST_F(CarriedColumns, OfBucketsWithSomeKeysOfManyRows) {
+  constexpr int32_t kBits = 2;
+  for (int32_t key_width : {4, 8}) {
+    for (std::vector<size_t> const& counts : {std::vector<size_t>{4000, 1},
+                                              {1, 4000},
+                                              {2000, 2000},
+                                              {33, 33},
+                                              {1, 1, 33},
+                                              {700, 31, 32, 33, 1, 64, 5},
+                                              std::vector<size_t>(16, 40),
+                                              std::vector<size_t>(20, 40)}) {
+      KeyShape shape{"some keys a bucket", {}, {}};
+      for (uint64_t id = 0; id < counts.size(); ++id) {
+        for (uint64_t bucket : {0, 77, 4095}) {
+          uint64_t const key = key_in(kBits, bucket % 4, bucket, id);
+          shape.build.insert(shape.build.end(), counts[id], key);
+          shape.probe.insert(shape.probe.end(), 3, key);
+          shape.probe.push_back(key_in(kBits, bucket % 4, bucket, id + 100));  // matches nothing
+        }
+      }
+      for (uint64_t seed = 0; seed < 3; ++seed) {
+        shuffle(&shape.build, seed);
+        shuffle(&shape.probe, seed + 10);
+        expect_rows(context(), plan_of(kBits, rows_of(shape)), shape, key_width);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // Counts about a warp's lanes, of keys that have their bucket for themselves and of keys that share it.
 TEST_F(CarriedColumns, OfSoManyMatchesAsAWarpHasLanes) {
   constexpr int32_t kBits = 1;
