@@ -2,7 +2,7 @@
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp; the table is the one of its SampleTable
 // In       draw: keys[rows] Key of both sides, with validity bits; sum: rows, tiles, bounds as count_sample.cuh leaves them
-// Out      draw: table, filter, findings.build, findings.probe, everything else set to its start; sum: the other findings
+// Out      draw: table, filter, findings.build, findings.probe, hot keys, everything else set to its start; sum: the other findings
 // Needs    Rule: sample_row(i, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
 // Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block of kSampleSumThreads, dependent
 // Moves    draw: a sector a position
@@ -78,12 +78,23 @@ struct SampleTable {
       [Rule::kPositions];  // of the key at this position; 0: it is none, or it is at another one
 };
 
+// The build side's hot keys, in any order.
+template <typename Rule, typename Key>
+struct HotKeyTable {
+  uint32_t count;
+  uint32_t blocks_done;  // of the kernel that counts their rows
+  Key keys[Rule::kMostHotKeys];
+  uint32_t draws[Rule::kMostHotKeys];  // of the build side
+  uint32_t rows[Rule::kMostHotKeys];   // of the probe side, which are fewer than 2^32
+};
+
 template <typename Rule, typename Key>
 struct SampleBuffers {
   typename Rule::Findings findings;
   WideBounds bounds;          // of the scanned rows
   unsigned long long within;  // of them, with a key within the probe side's bounds
   SampleTable<Rule, Key> table;
+  HotKeyTable<Rule, Key> hot;
   alignas(16) uint32_t filter[Rule::kFilterWords];  // over the keys of the table
   // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
   uint32_t rows[Rule::kPositions];
@@ -115,6 +126,17 @@ struct AddSums {
   }
 };
 
+// The drawn keys of the build side that have rows enough. Of each the thread that holds it calls. All threads; count: of the block, 0.
+template <typename Rule, typename Key>
+__device__ __forceinline__ void add_hot_key(Key key, uint32_t draws, uint32_t least,
+                                            uint32_t* count, HotKeyTable<Rule, Key>& hot) {
+  if (draws < least) return;
+  uint32_t const i = atomicAdd(count, 1U);
+  hot.keys[i] = key;
+  hot.draws[i] = draws;
+  hot.rows[i] = 0;
+}
+
 // Of a thread's keys, once: the blocks of the scan copy it. Keys that were drawn twice do no harm, so it needs no table and has a block
 // of its own beside the one that makes it.
 template <typename Rule, typename Key, int kItems>
@@ -140,6 +162,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   static_assert(kItems * kSampleDrawThreads == Rule::kPositions);
   using Reduce = cub::BlockReduce<DrawnSums<Key>, kSampleDrawThreads>;
   __shared__ typename Reduce::TempStorage storage;
+  __shared__ uint32_t hot_count;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& table = *reinterpret_cast<SampleTable<Rule, Key>*>(dynamic_shared);
 
@@ -163,6 +186,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
                              sample->filter);
     return;
   }
+  if (threadIdx.x == 0) hot_count = 0;
   for (int i = threadIdx.x; i < Rule::kSlots; i += kSampleDrawThreads) table.slots[i] = -1;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -195,6 +219,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   }
   block_sync();
 
+  uint32_t const least_hot = Rule::hot_draws(build.rows);
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     int const i = item * kSampleDrawThreads + threadIdx.x;
@@ -202,7 +227,10 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     sums.distinct += draws != 0 ? 1 : 0;
     sums.most = max(sums.most, draws);
     sums.heavy += draws >= Rule::kHeavyDraws ? draws : 0;
-    if (!draws_probe) continue;
+    if (!draws_probe) {
+      add_hot_key(keys[item], draws, least_hot, &hot_count, sample->hot);
+      continue;
+    }
     sample->table.keys[i] = keys[item];
     sample->table.draws[i] = draws;
     sample->rows[i] = 0;
@@ -225,7 +253,13 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};
   }
   (draws_probe ? sample->findings.probe : sample->findings.build) = drawn;
-  if (!draws_probe) return;
+  if (!draws_probe) {
+    // The block came to barriers in the sums since the last key was added.
+    sample->hot.count = hot_count;
+    sample->hot.blocks_done = 0;
+    sample->findings.hot = {};
+    return;
+  }
   sample->bounds = {};
   sample->within = 0;
 }

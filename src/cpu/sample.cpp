@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/workers.hpp"
@@ -12,6 +13,7 @@ namespace gpujoin::cpu {
 namespace {
 
 constexpr int64_t kTilesOfTask = 64;
+constexpr int64_t kProbeRowsOfTask = kTilesOfTask * plan::kSampleTileRows;
 
 template <typename Key>
 struct KeyAt {
@@ -24,10 +26,29 @@ struct KeyAt {
 };
 
 template <typename Key>
+std::vector<int64_t> count_hot_rows(Workers& workers, const plan::HotTable& hot, int64_t probe_rows,
+                                    const KeyAt<Key>& probe_key_at) {
+  if (hot.is_empty()) return {};
+  std::vector<int64_t> total;
+  std::mutex adding;
+  int64_t const tasks = (probe_rows + kProbeRowsOfTask - 1) / kProbeRowsOfTask;
+  workers.for_each("sample", tasks, [&](int64_t task, int32_t) {
+    int64_t const begin = task * kProbeRowsOfTask;
+    std::vector<int64_t> rows;
+    hot.count(begin, std::min(begin + kProbeRowsOfTask, probe_rows), probe_key_at, &rows);
+    std::lock_guard const lock(adding);
+    total.resize(rows.size(), 0);
+    for (size_t i = 0; i < rows.size(); ++i) total[i] += rows[i];
+  });
+  return total;
+}
+
+template <typename Key>
 plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& build_key_at,
                             const columns::Relation& probe, const KeyAt<Key>& probe_key_at) {
   plan::SampleFindings found;
-  found.build = plan::draw_keys(build.rows, build_key_at, sizeof(Key)).drawn();
+  plan::SampleTable const drawn = plan::draw_keys(build.rows, build_key_at, sizeof(Key));
+  found.build = drawn.drawn();
   plan::SampleTable const table = plan::draw_keys(probe.rows, probe_key_at, sizeof(Key));
   found.probe = table.drawn();
   plan::TileCounts total;
@@ -41,6 +62,8 @@ plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& bu
     std::lock_guard const lock(adding);
     total.add(counts);
   });
+  plan::HotTable const hot(drawn, build.rows, table, probe.rows);
+  found.hot = hot.finish(count_hot_rows(workers, hot, probe.rows, probe_key_at), &total);
   table.finish(total, build.rows, &found);
   return found;
 }

@@ -1,6 +1,8 @@
 // key_sample.cpp: the table of sampled keys on the host, and the sums over it.
 #include "src/plan/key_sample.hpp"
 
+#include <utility>
+
 namespace gpujoin::plan {
 
 void TileCounts::add(const TileCounts& other) {
@@ -66,6 +68,41 @@ void SampleTable::finish(const TileCounts& scan, int64_t build_rows, SampleFindi
     met.drawn_squares += draws_[i] * rows * rows;
     met.most = std::max(met.most, rows);
   }
+}
+
+HotTable::HotTable(const SampleTable& build, int64_t build_rows, const SampleTable& probe,
+                   int64_t probe_rows)
+    : keys_(build.key_width()) {
+  if (!may_count_hot_keys(build_rows, probe_rows)) return;
+  for (int32_t number = 0; number < build.distinct_keys(); ++number) {
+    if (build.draws(number) < hot_draws(build_rows)) continue;
+    keys_.draw(build.key(number));
+    build_draws_.push_back(build.draws(number));
+    const int32_t at = probe.find(build.key(number));
+    probe_numbers_.push_back(at);
+    probe_draws_.push_back(at < 0 ? 0 : probe.draws(at));
+  }
+}
+
+HotKeys HotTable::finish(const std::vector<int64_t>& rows, TileCounts* scan) const {
+  HotKeys hot;
+  hot.keys = keys_.distinct_keys();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    int64_t met = 0;
+    if (scan != nullptr && probe_numbers_[i] >= 0) {
+      std::swap(met, scan->rows[static_cast<size_t>(probe_numbers_[i])]);
+    }
+    hot.probe_draws += probe_draws_[i];
+    hot.probe_keys += probe_draws_[i] != 0 ? 1 : 0;
+    hot.rows += rows[i];
+    hot.most = std::max(hot.most, rows[i]);
+    hot.met_rows += met * rows[i];
+    hot.most_met = std::max(hot.most_met, met);
+    if (met != 0) continue;
+    hot.drawn_rows += build_draws_[i] * rows[i];
+    hot.most_drawn = std::max(hot.most_drawn, rows[i]);
+  }
+  return hot;
 }
 
 }  // namespace gpujoin::plan

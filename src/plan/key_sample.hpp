@@ -5,6 +5,7 @@
 //      (sample_rule.hpp).
 //   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to 2^23,
 //      and count for each drawn probe key the rows and the tiles that have it.
+//   3. Count: where a build key is hot, the probe rows that have it, all of them.
 //   NULL keys are left out; the positions count them. What is handed on are sums (sample_findings.hpp).
 //
 // Why a scan of one side: a sample of both sides by position never meets itself (4096 of 2^27 rows
@@ -16,8 +17,14 @@
 // a key was met as often as there are tiles that have it, not rows: the slices of a tile come from all
 // over the relation, and rows side by side are one meeting. statistics.cpp has the estimates.
 //
-// On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them.
-// On the GPU: three kernels and one wait (kernels/sample/).
+// Why a count: output goes with the product of both sides' rows. 3 of 4096 draws may be missed, and of
+// a key in 10^6 build rows each of them is as many output rows as a side of 10^7 has 250 times over. Where
+// many probe rows have the key the draws would do, but then the output takes so long that a look at all
+// probe keys is nothing.
+//
+// On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them;
+// HotTable, and hot rows of slices of the probe side in parallel.
+// On the GPU: four kernels and one wait (kernels/sample/).
 #pragma once
 
 #include <algorithm>
@@ -63,6 +70,8 @@ class SampleTable {
 
   DrawnKeys drawn() const;
   const KeyBounds& bounds() const { return bounds_; }
+  uint64_t key(int32_t number) const { return keys_[static_cast<size_t>(number)]; }
+  int64_t draws(int32_t number) const { return draws_[static_cast<size_t>(number)]; }
 
   // Adds what the scan of a build side of so many rows found. expected: this is the probe side's table.
   void finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const;
@@ -84,6 +93,36 @@ class SampleTable {
   std::vector<int32_t> slots_;  // numbers of distinct keys, or -1
   std::vector<uint64_t> keys_;  // distinct
   std::vector<int64_t> draws_;  // of each
+};
+
+// The hot keys.
+class HotTable {
+ public:
+  HotTable(const SampleTable& build, int64_t build_rows, const SampleTable& probe,
+           int64_t probe_rows);
+
+  bool is_empty() const { return keys_.distinct_keys() == 0; }
+
+  // Step 3 on the host: adds the probe rows from begin to end - 1 to those of each key.
+  template <typename ProbeKeyAt>
+  void count(int64_t begin, int64_t end, const ProbeKeyAt& probe_key_at,
+             std::vector<int64_t>* rows) const {
+    rows->resize(static_cast<size_t>(keys_.distinct_keys()), 0);
+    uint64_t key = 0;
+    for (int64_t row = begin; row < end; ++row) {
+      if (!probe_key_at(row, &key)) continue;
+      const int32_t number = keys_.find(key);
+      if (number >= 0) ++(*rows)[static_cast<size_t>(number)];
+    }
+  }
+  // rows: of the probe side. scan: null when there was none; else the keys are taken out of it.
+  HotKeys finish(const std::vector<int64_t>& rows, TileCounts* scan) const;
+
+ private:
+  SampleTable keys_;
+  std::vector<int64_t> build_draws_;    // of each
+  std::vector<int32_t> probe_numbers_;  // in the probe side's table, or -1
+  std::vector<int64_t> probe_draws_;
 };
 
 // Step 1 on the host, of one side. key_at is called as bool(int64_t row, uint64_t* key) and answers
@@ -134,16 +173,27 @@ TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int
   return scan;
 }
 
-// Both steps, on one thread: the reference that the executors' sampling is tested against.
+// All steps, on one thread: the reference that the executors' sampling is tested against. effort:
+// kPositions leaves the scan out.
 template <typename BuildKeyAt, typename ProbeKeyAt>
 SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, int64_t probe_rows,
-                           const ProbeKeyAt& probe_key_at, int32_t key_width) {
+                           const ProbeKeyAt& probe_key_at, int32_t key_width,
+                           SampleEffort effort = SampleEffort::kCounted) {
   SampleFindings found;
-  found.build = draw_keys(build_rows, build_key_at, key_width).drawn();
+  const SampleTable build = draw_keys(build_rows, build_key_at, key_width);
+  found.build = build.drawn();
   const SampleTable table = draw_keys(probe_rows, probe_key_at, key_width);
   found.probe = table.drawn();
-  table.finish(count_tiles(table, 0, sample_tiles(build_rows), build_rows, build_key_at),
-               build_rows, &found);
+  const HotTable hot(build, build_rows, table, probe_rows);
+  std::vector<int64_t> hot_rows;
+  if (!hot.is_empty()) hot.count(0, probe_rows, probe_key_at, &hot_rows);
+  if (effort != SampleEffort::kCounted) {
+    found.hot = hot.finish(hot_rows, nullptr);
+    return found;
+  }
+  TileCounts scan = count_tiles(table, 0, sample_tiles(build_rows), build_rows, build_key_at);
+  found.hot = hot.finish(hot_rows, &scan);
+  table.finish(scan, build_rows, &found);
   return found;
 }
 

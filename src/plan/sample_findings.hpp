@@ -63,14 +63,32 @@ struct MetKeys {
   bool operator==(const MetKeys&) const = default;
 };
 
+// Hot keys of the build side (sample_rule.hpp) and all probe rows that have them.
+struct HotKeys {
+  int64_t keys = 0;         // 0: there are none, or their probe rows were not counted
+  int64_t probe_draws = 0;  // sampled probe rows with one of them
+  int64_t probe_keys = 0;   // those among them that such rows have
+  int64_t rows = 0;         // probe rows with one of them
+  int64_t most = 0;         // likewise of one
+  // Probe rows summed over build rows: of keys that the scan met over its rows, of the others over the
+  // draws of the build side.
+  int64_t met_rows = 0;
+  int64_t drawn_rows = 0;
+  int64_t most_met = 0;    // build rows of one key, in the scan
+  int64_t most_drawn = 0;  // probe rows of one key that the scan did not meet
+  bool operator==(const HotKeys&) const = default;
+};
+
 struct SampleFindings {
   DrawnKeys build;
   DrawnKeys probe;
+  HotKeys hot;
   bool counted = false;      // the build side was scanned: the members below say something
   int64_t scanned_rows = 0;  // NULL keys included
   KeyBounds scanned;         // of the rows scanned
   int64_t scanned_within =
       0;  // of them, with a key between the lowest and the highest probe key drawn
+  // From here on without the hot keys.
   int64_t met_in_one_tile = 0;   // sampled probe keys, distinct
   int64_t met_in_two_tiles = 0;  // likewise
   MetKeys met_seldom;            // in one tile or in two

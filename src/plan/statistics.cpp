@@ -14,6 +14,8 @@
 // met as one: c of them reach into a scanned slice of T rows with probability f (1 + (c-1)/T), which
 // then takes the place of f, and have c T / (T + c - 1) rows there, from which c is found.
 //
+// Hot keys of the build side are left out of all this: their probe rows are counted.
+//
 // Keys are counted once here, however often they were drawn: whether the one row of a hot probe key
 // is in the scanned share says little of how many rows match, and that key's draws would outweigh
 // all others. A draw whose key was met matches; one whose key was not matches as likely as keys do.
@@ -62,14 +64,15 @@ double meeting_share(const SampleFindings& found, double scanned_share) {
 double missed_keys(const SampleFindings& found, double scanned_share) {
   const double one = as_double(found.met_in_one_tile);
   const double two = as_double(found.met_in_two_tiles);
-  const int64_t unmet = found.probe.distinct - found.met_seldom.keys - found.met_often.keys;
+  const int64_t unmet =
+      found.probe.distinct - found.met_seldom.keys - found.met_often.keys - found.hot.probe_keys;
   if (one == 0) return 0;
   const double met_share = meeting_share(found, scanned_share);
   const double missed = one * (1 - met_share) / (met_share + 2 * two / one * (1 - met_share));
   return std::min(missed, as_double(unmet));
 }
 
-// What the sample says of the draws together.
+// What the sample says of the draws together, but for those of hot keys.
 struct Matches {
   double draws = 0;  // that have a match
   double rows = 0;   // build rows met by them
@@ -81,8 +84,8 @@ Matches matches_of(const SampleFindings& found, double scanned_share) {
   const int64_t met = seldom.draws + often.draws;
   if (scanned_share == 1) return {as_double(met), as_double(seldom.drawn_rows + often.drawn_rows)};
   const double missed = missed_keys(found, scanned_share);
-  const int64_t unmet_keys = found.probe.distinct - seldom.keys - often.keys;
-  const double unmet_draws = as_double(found.probe.valid - met);
+  const int64_t unmet_keys = found.probe.distinct - seldom.keys - often.keys - found.hot.probe_keys;
+  const double unmet_draws = as_double(found.probe.valid - met - found.hot.probe_draws);
   const double missed_draws = unmet_keys > 0 ? unmet_draws * missed / as_double(unmet_keys) : 0;
   // Keys met in one or two tiles say how many rows such keys have on average, those missed included;
   // one of them alone says little. Keys met more often speak for themselves.
@@ -104,11 +107,32 @@ double error_of_rows(const SampleFindings& found, double scanned_share, bool all
   const double squares = as_double(often.drawn_squares) +
                          as_double(all_scanned ? seldom.drawn_squares : seldom.squares);
   const int64_t nulls = found.probe.positions - found.probe.valid;
-  const int64_t draws =
-      all_scanned ? found.probe.positions : often.draws + found.probe.distinct - often.keys + nulls;
+  const HotKeys& hot = found.hot;
+  const int64_t draws = all_scanned ? found.probe.positions
+                                    : often.draws + hot.probe_draws + nulls + found.probe.distinct -
+                                          often.keys - hot.probe_keys;
   if (rows == 0) return 0;
   const double of_draws = std::max(0.0, squares / (rows * rows) - 1 / as_double(draws));
   return std::sqrt(all_probe_rows_read ? (1 - scanned_share) * of_draws : of_draws);
+}
+
+// Output rows of hot keys. Their probe rows are exact, and so are, or nearly, the build rows that a scan met. Of
+// others they are as good as their draws: the variance is the sum of draws times probe rows squared, for one key with d
+// draws a relative error of 1 / sqrt(d). No key's probe rows are more than the largest's.
+struct HotPairs {
+  double rows = 0;
+  double error = 0;  // standard, in rows
+};
+HotPairs pairs_of(const SampleFindings& found, int64_t build_rows) {
+  const HotKeys& hot = found.hot;
+  if (hot.rows == 0) return {};
+  const double each_draw = as_double(build_rows) / as_double(found.build.positions);
+  const double drawn = as_double(hot.drawn_rows);
+  double rows = each_draw * drawn;
+  if (hot.met_rows > 0) {
+    rows += as_double(hot.met_rows) * as_double(build_rows) / as_double(found.scanned_rows);
+  }
+  return {rows, each_draw * std::sqrt(as_double(hot.most_drawn) * drawn)};
 }
 
 KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
@@ -130,27 +154,49 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   const bool all_scanned = found.counted && found.scanned_rows == build_rows;
   statistics.build_range = range_of(build, all_scanned || found.build.positions == build_rows);
   statistics.probe_range = range_of(found.probe.bounds, found.probe.positions == probe_rows);
-  if (!found.counted) return statistics;
+  const HotPairs hot = pairs_of(found, build_rows);
+  statistics.hot_build_keys = found.hot.keys;
+  statistics.hot_probe_rows = found.hot.rows;
+  statistics.heaviest_probe_key =
+      std::max(statistics.heaviest_probe_key, share_of(found.hot.most, probe_rows));
+  if (!found.counted) {
+    if (hot.rows > 0) {
+      // The others are taken to match one row each, as where nobody looked.
+      const double rows = as_double(probe_rows - found.hot.rows) + hot.rows;
+      statistics.rows_per_match = rows / as_double(probe_rows);
+      statistics.rows_error = hot.error / rows;
+    }
+    return statistics;
+  }
 
   statistics.build_within = share_of(found.scanned_within, found.scanned_rows);
   statistics.scanned_share = all_scanned ? 1 : share_of(found.scanned_rows, build_rows);
   const Matches matches = matches_of(found, statistics.scanned_share);
+  // Of a probe row, on average: the share of matching rows, and the rows they meet.
+  const double positions = std::max(1.0, as_double(found.probe.positions));
+  const double hot_share = hot.rows > 0 ? hot.rows / as_double(probe_rows) : 0;
+  const double rows = matches.rows / positions + hot_share;
   statistics.match_ratio =
-      found.probe.positions > 0 ? matches.draws / as_double(found.probe.positions) : 0;
+      std::min(1.0, matches.draws / positions + share_of(found.hot.rows, probe_rows));
   // As far as was seen build keys are unique, and more rows than draws are the error of a share.
   const bool looks_unique = found.met_seldom.rows + found.met_often.rows ==
                                 found.met_seldom.keys + found.met_often.keys &&
                             found.build.most < kHeavyDraws;
-  if (matches.draws > 0 && !(looks_unique && !all_scanned)) {
-    statistics.rows_per_match = matches.rows / matches.draws;
+  if (rows > 0 && !(looks_unique && !all_scanned)) {
+    statistics.rows_per_match = rows / statistics.match_ratio;
   }
   statistics.rows_error =
       error_of_rows(found, statistics.scanned_share, found.probe.positions == probe_rows);
+  if (hot.rows > 0) {
+    const double of_others = statistics.rows_error * matches.rows / positions;
+    statistics.rows_error = std::hypot(of_others, hot.error / as_double(probe_rows)) / rows;
+  }
 
   // The scan counted sampled probe keys; a heavy build key that no sampled probe row has shows in the
   // sampled build rows. Keys in few tiles of a part of the rows are not heavy, they lie together.
-  const int64_t most =
+  const int64_t most_of_others =
       all_scanned ? std::max(found.met_seldom.most, found.met_often.most) : found.met_often.most;
+  const int64_t most = std::max(most_of_others, found.hot.most_met);
   statistics.heaviest_build_key =
       std::max(statistics.heaviest_build_key, share_of(most, found.scanned_rows));
 

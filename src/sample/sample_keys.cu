@@ -1,6 +1,7 @@
 // sample_keys.cu: host side of key sampling on the device.
 #include <algorithm>
 
+#include "kernels/sample/count_hot.cuh"
 #include "kernels/sample/count_sample.cuh"
 #include "kernels/sample/sample_keys.cuh"
 #include "src/base/device.hpp"
@@ -23,6 +24,7 @@ struct Rule {
   using Findings = plan::SampleFindings;
   using DrawnKeys = plan::DrawnKeys;
   using MetKeys = plan::MetKeys;
+  using HotKeys = plan::HotKeys;
   using Slices = plan::SampleSlices;
   static constexpr int32_t kPositions = plan::kSamplePositions;
   static constexpr int32_t kSlots = plan::kSampleSlots;
@@ -30,6 +32,11 @@ struct Rule {
   static constexpr uint32_t kSliceRows = plan::kSampleSliceRows;
   static constexpr uint32_t kTileSlices = plan::kSampleTileSlices;
   static constexpr uint32_t kHeavyDraws = plan::kHeavyDraws;
+  static constexpr int32_t kMostHotKeys = plan::kMostHotKeys;
+  static constexpr uint32_t kHotSlots = plan::kHotSlots;
+  __device__ static uint32_t hot_draws(int64_t build_rows) {
+    return static_cast<uint32_t>(plan::hot_draws(build_rows));
+  }
   __device__ static int32_t sample_positions(int64_t rows) { return plan::sample_positions(rows); }
   __device__ static int64_t sample_row(int32_t i, int64_t rows) {
     return plan::sample_row(i, rows);
@@ -74,6 +81,17 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
                            kShared, "counting sampled keys", build, plan::SampleSlices(build.rows),
                            sample);
   }
+  if (plan::may_count_hot_keys(build.rows, probe.rows)) {
+    auto const count = kernels::count_hot_kernel<Rule, Key>;
+    constexpr uint32_t kShared = kernels::count_hot_shared<Rule>();
+    uint32_t const resident = base::resident_blocks(context, count, kernels::kSampleHotThreads,
+                                                    kShared, kAskingForShared);
+    constexpr uint32_t kRows = kernels::kHotTile<Key>;
+    auto const rows = static_cast<uint32_t>(probe.rows);
+    base::launch_dependent(context, count, std::min(rows / kRows + 1, resident),
+                           kernels::kSampleHotThreads, kShared, "counting hot keys", probe, counts,
+                           sample);
+  }
   if (counts) {
     base::launch_dependent(context, kernels::sum_sample_kernel<Rule, Key>, 1,
                            kernels::kSampleSumThreads, 0, "summing up a key sample", sample);
@@ -88,6 +106,7 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
   } else {
     found.build = read.build;
     found.probe = read.probe;
+    found.hot = read.hot;
   }
   return found;
 }

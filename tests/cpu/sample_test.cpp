@@ -72,5 +72,31 @@ TEST(CpuSample, EqualsTheReference) {
   }
 }
 
+TEST(CpuSample, CountsHotKeysAsTheReference) {
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CPU;
+  options.cpu_threads = 3;
+  auto const context = base::create_context(options);
+  constexpr size_t kBuildRows = 400'000;
+  constexpr size_t kProbeRows = 700'000;
+  for (int32_t const width : {4, 8}) {
+    std::vector<uint64_t> build_keys = drawn(kBuildRows, kBuildRows, 1);
+    std::vector<uint64_t> probe_keys = drawn(kProbeRows, 2 * kBuildRows, 2);
+    for (size_t i = 0; i < kBuildRows; i += 4) build_keys[i] = i % 8;
+    for (size_t i = 0; i < 77; ++i) probe_keys[i * 9001] = i % 5;
+    TestColumn build_key = TestColumn::of_keys(width, build_keys);
+    TestColumn probe_key = TestColumn::of_keys(width, probe_keys);
+    probe_key.with_nulls(kProbeRows, 5, 11, 6);
+    columns::Relation const build = relation_of(context, build_key, kBuildRows);
+    columns::Relation const probe = relation_of(context, probe_key, kProbeRows);
+    plan::SampleFindings const expected =
+        plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
+    EXPECT_EQ(cpu::sample_keys(build, 0, probe, 0), expected);
+    EXPECT_EQ(expected.hot.keys, 2);
+    EXPECT_GT(expected.hot.rows, 10);
+    EXPECT_LT(expected.hot.rows, 45);
+  }
+}
+
 }  // namespace
 }  // namespace gpujoin::test

@@ -114,7 +114,17 @@ void expect_reference(base::Context& context, const Side& build, const Side& pro
   EXPECT_EQ(found.met_in_two_tiles, expected.met_in_two_tiles);
   expect_same(found.met_seldom, expected.met_seldom, "met seldom");
   expect_same(found.met_often, expected.met_often, "met often");
+  EXPECT_EQ(found.hot.keys, expected.hot.keys);
+  EXPECT_EQ(found.hot.rows, expected.hot.rows);
+  EXPECT_EQ(found.hot.met_rows, expected.hot.met_rows);
+  EXPECT_EQ(found.hot.drawn_rows, expected.hot.drawn_rows);
   EXPECT_EQ(found, expected);
+  plan::SampleFindings const positions =
+      sample_on_device(context, build, probe, plan::SampleEffort::kPositions);
+  EXPECT_EQ(positions, plan::sample_keys(build.rows, reader_of(build.column), probe.rows,
+                                         reader_of(probe.column), build.column.width,
+                                         plan::SampleEffort::kPositions));
+  if (found.hot.keys != 0) return;  // they are not among those met
   if (found.scanned_rows == build.rows) expect_counted(found, build, probe);
 }
 
@@ -168,6 +178,28 @@ TEST_F(SampleKeys, CountHeavyKeysExactly) {
     // Nothing matches.
     expect_reference(context(), make_side(std::vector<uint64_t>(5000, 9), width),
                      make_side(std::vector<uint64_t>(5000, 10), width));
+  }
+}
+
+// Of keys in many build rows all probe rows are counted, whether or not they were drawn.
+TEST_F(SampleKeys, CountTheProbeRowsOfHotKeys) {
+  for (int32_t width : {4, 8}) {
+    uint64_t const stride = stride_of(width);
+    // No hot key, one, some, and as many as there may be.
+    for (uint64_t hot : {0, 1, 7, plan::kMostHotKeys}) {
+      for (double nulls : {0.0, 0.3}) {
+        SCOPED_TRACE(std::to_string(hot) + " keys of " + std::to_string(width) + " bytes");
+        std::vector<uint64_t> build = random_keys(1200000, 900000, stride, 1);
+        std::vector<uint64_t> probe = random_keys(300011, 900000, stride, 2);
+        for (size_t i = 0; hot != 0 && i < build.size(); ++i) {
+          if (hot == plan::kMostHotKeys || i % 3 == 0) build[i] = i * hot / build.size() * stride;
+        }
+        for (size_t i = 0; hot != 0 && i < 90; ++i) probe[i * 3001 + 5] = i % hot * stride;
+        for (size_t i = 0; hot == 7 && i < probe.size(); i += 2) probe[i] = 3 * stride;
+        expect_reference(context(), make_side(build, width, nulls, 3),
+                         make_side(probe, width, nulls, 5));
+      }
+    }
   }
 }
 
