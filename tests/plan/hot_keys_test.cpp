@@ -1,0 +1,125 @@
+// hot_keys_test.cpp: build keys with so many rows that a few probe rows make most of the output, and what is planned for them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "src/plan/key_sample.hpp"
+#include "tests/plan/requests.hpp"
+
+namespace gpujoin::plan::testing {
+namespace {
+
+constexpr int64_t kRows = 10'000'000;
+constexpr SampleEffort kEfforts[] = {SampleEffort::kPositions, SampleEffort::kCounted};
+
+// Of `hot` build rows in ten thousand with key 0, and so many probe rows; the others have 9e6 keys.
+struct HotSides {
+  uint64_t build_share = 1000;
+  int64_t probe_rows = 100;
+
+  auto build() const {
+    return [*this](int64_t row, uint64_t* key) {
+      const uint64_t word = mix64(static_cast<uint64_t>(row) + 1);
+      *key = word % 10'000 < build_share ? 0 : 1 + mix64(word) % 9'000'000;
+      return true;
+    };
+  }
+  auto probe() const {
+    return [*this](int64_t row, uint64_t* key) {
+      const uint64_t word = mix64(static_cast<uint64_t>(row) + kRows);
+      const bool is_hot = row % (kRows / std::max<int64_t>(probe_rows, 1)) == 7 && probe_rows > 0;
+      *key = is_hot ? 0 : 1 + word % 9'000'000;
+      return true;
+    };
+  }
+  SampleFindings find(SampleEffort effort) const {
+    return sample_keys(kRows, build(), kRows, probe(), 4, effort);
+  }
+};
+
+TEST(HotKeys, AreCountedAmongAllProbeRows) {
+  for (const SampleEffort effort : kEfforts) {
+    for (const int64_t probe_rows : {1, 100, 10'000, 1'000'000}) {
+      SCOPED_TRACE(probe_rows);
+      HotSides sides;
+      sides.probe_rows = probe_rows;
+      const SampleFindings found = sides.find(effort);
+      EXPECT_EQ(found.hot.keys, 1);
+      EXPECT_EQ(found.hot.rows, probe_rows);
+      const SampleStatistics statistics = statistics_of(found, kRows, kRows);
+      const double hot = 0.1 * static_cast<double>(probe_rows);
+      const double others =
+          effort == SampleEffort::kCounted ? 1 : 1 - 1e-7 * static_cast<double>(probe_rows);
+      const double rows = statistics.match_ratio * statistics.rows_per_match;
+      EXPECT_NEAR(rows / (hot + others), 1, 4 * statistics.rows_error + 0.05);
+      EXPECT_LT(statistics.rows_error, 0.06);
+      EXPECT_EQ(statistics.hot_build_keys, 1);
+      EXPECT_EQ(statistics.hot_probe_rows, probe_rows);
+    }
+  }
+}
+
+TEST(HotKeys, AreNoneWhereNoBuildKeyHasManyRows) {
+  HotSides sides;
+  sides.build_share = 0;
+  EXPECT_EQ(sides.find(SampleEffort::kCounted).hot, HotKeys());
+  // Each draw of the probe side more or less is fewer output rows than it has.
+  const auto few = [](int64_t row, uint64_t* key) {
+    *key = static_cast<uint64_t>(row) / 4000;
+    return true;
+  };
+  EXPECT_EQ(sample_keys(40'000, few, kRows, sides.probe(), 4).hot, HotKeys());
+  // All rows are drawn.
+  EXPECT_EQ(sample_keys(kRows, HotSides().build(), 4096, sides.probe(), 4).hot, HotKeys());
+}
+
+TEST(HotKeys, AreAsManyAsThereMayBe) {
+  // Nearly every key is drawn sixteen times or seldom more, and each has a place.
+  const auto build = [](int64_t row, uint64_t* key) {
+    *key = mix64(static_cast<uint64_t>(row) * 256 / kRows);
+    return true;
+  };
+  const auto probe = [](int64_t row, uint64_t* key) {
+    *key = mix64(static_cast<uint64_t>(row) % 1000);
+    return row % 3 != 0;
+  };
+  const SampleFindings found = sample_keys(kRows, build, 300'000, probe, 8);
+  EXPECT_EQ(found.hot.keys, kMostHotKeys);
+  EXPECT_EQ(found.hot.rows, 51'200);
+  EXPECT_EQ(found.hot.most, 200);
+  EXPECT_EQ(found.met_seldom.keys + found.met_often.keys, 0);
+  const SampleStatistics statistics = statistics_of(found, kRows, 300'000);
+  EXPECT_NEAR(statistics.match_ratio, 51'200.0 / 300'000, 1e-9);
+  EXPECT_NEAR(statistics.rows_per_match * 256 / kRows, 1, 0.02);
+}
+
+TEST(HotKeys, DrawsThatMakeAKeyHot) {
+  EXPECT_EQ(hot_draws(kSamplePositions - 1), kSamplePositions + 1);
+  EXPECT_EQ(hot_draws(kSamplePositions), kSamplePositions);
+  EXPECT_EQ(hot_draws(1 << 16), 256);
+  EXPECT_EQ(hot_draws(1 << 20), kHotDraws);
+  EXPECT_EQ(hot_draws(int64_t{1} << 31), kHotDraws);
+}
+
+// What a few probe rows make of a heavy key is foreseen, so that it is joined once, and its partition is dealt.
+TEST(HotKeys, AreJoinedByTheMatchThatWritesColumns) {
+  const PlanRequest request = request_of(kRows, kRows, 1);
+  for (const SampleEffort effort : kEfforts) {
+    for (const int64_t probe_rows : {0, 100}) {
+      SCOPED_TRACE(probe_rows);
+      HotSides sides;
+      sides.probe_rows = probe_rows;
+      const PlanChoice choice =
+          choose_plan(request, statistics_of(sides.find(effort), kRows, kRows), h200(), 0);
+      EXPECT_EQ(algorithm_name(choice.plan), "PHJ-CARRIED") << explain(choice, request, h200());
+      if (probe_rows == 0) continue;
+      EXPECT_GT(choice.plan.expected_rows, 110'000'000);
+      EXPECT_LT(choice.plan.expected_rows, 140'000'000);
+      EXPECT_NE(explain(choice, request, h200()).find("hot build keys: 1, which 100 probe rows"),
+                std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpujoin::plan::testing
