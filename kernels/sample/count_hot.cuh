@@ -1,12 +1,12 @@
-// count_hot.cuh: the probe rows that have the hot keys of the build side
+// count_hot.cuh: the rows of both sides that have the hot keys of the build side
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
-// In       keys[rows] Key of the probe side, with validity bits; hot keys and table of sample_keys.cuh, rows of count_sample.cuh
+// In       keys[rows] Key of both sides, with validity bits; hot keys and table of sample_keys.cuh, rows of count_sample.cuh
 // Out      findings.hot; rows of sampled keys that are hot are 0 then
 // Needs    Rule: kMostHotKeys, sample_filter_bits(key), ... of src/plan/sample_rule.hpp
 // Launch   a grid that fills the device, kSampleHotThreads each, count_hot_shared<Rule>() dynamic shared, dependent
-// Moves    |Key| a probe row, + a bit of validity of those that pass the filter; nothing where no key is hot
-// Shared   a filter, a table of the keys, an atomic add a row that has one: each such row is thousands of output rows
+// Moves    |Key| a row of either side, + a bit of validity of those that pass the filter; nothing where no key is hot
+// Shared   a filter, a table of the keys, an atomic add a run of a thread's rows that have the same one
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr uint32_t count_hot_shared() {
 
 template <typename Key>
 constexpr int kHotItems = kSampleItemBytes / sizeof(Key);
-// Probe rows that a block takes at a time.
+// Rows that a block takes at a time.
 template <typename Key>
 constexpr uint32_t kHotTile = kSampleHotThreads* kHotItems<Key>;
 
@@ -78,10 +78,8 @@ struct AddHotKeys {
     sums.probe_keys += other.probe_keys;
     sums.rows += other.rows;
     sums.most = max(sums.most, other.most);
-    sums.met_rows += other.met_rows;
-    sums.drawn_rows += other.drawn_rows;
-    sums.most_met = max(sums.most_met, other.most_met);
-    sums.most_drawn = max(sums.most_drawn, other.most_drawn);
+    sums.pairs += other.pairs;
+    sums.most_build = max(sums.most_build, other.most_build);
     return sums;
   }
 };
@@ -93,6 +91,10 @@ __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>
                                                         SharedHotKeys<Rule, Key>& hot) {
   constexpr int kItems = kHotItems<Key>;
   constexpr int64_t kTile = kHotTile<Key>;
+  // The key that the thread met last, and its rows since: half a side may be one key's, and a counter takes one add at a time.
+  Key last_key = 0;
+  uint32_t last = kNoHotKey;
+  uint32_t run = 0;
 #pragma unroll 1
   for (int64_t tile = blockIdx.x * kTile; tile < column.rows; tile += gridDim.x * kTile) {
     int64_t const first = tile + threadIdx.x;
@@ -115,19 +117,39 @@ __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>
       Key key = keys[0];
 #pragma unroll
       for (int other = 1; other < kItems; ++other) key = item == other ? keys[other] : key;
-      uint32_t const number = hot.find(key);
+      bool const is_again = last != kNoHotKey && key == last_key;
+      uint32_t const number = is_again ? last : hot.find(key);
       if (number == kNoHotKey || !column.is_valid(first + item * kSampleHotThreads)) continue;
-      atomicAdd(&hot.rows[number], 1U);
+      if (!is_again) {
+        if (run != 0) atomicAdd(&hot.rows[last], run);
+        last_key = key;
+        last = number;
+        run = 0;
+      }
+      ++run;
     }
   }
+  if (run != 0) atomicAdd(&hot.rows[last], run);
 }
 
-// scanned: so was the build side.
+// Adds a side's rows to those of each key, and counts from 0 again. All threads.
+template <typename Rule, typename Key>
+__device__ __forceinline__ void count_hot_side(const SampledColumn<Key>& column,
+                                               const uint32_t* filter, uint32_t count,
+                                               SharedHotKeys<Rule, Key>& hot, uint32_t* rows) {
+  count_hot_rows_of_block<Rule>(column, filter, hot);
+  block_sync();
+  for (uint32_t i = threadIdx.x; i < count; i += kSampleHotThreads) {
+    if (hot.rows[i] != 0) atomicAdd(&rows[i], hot.rows[i]);
+    hot.rows[i] = 0;
+  }
+  block_sync();
+}
+
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
-    count_hot_kernel(SampledColumn<Key> column, bool scanned,
+    count_hot_kernel(SampledColumn<Key> build, SampledColumn<Key> probe,
                      SampleBuffers<Rule, Key>* __restrict__ sample) {
-  static_assert(Rule::kMostHotKeys <= kSampleHotThreads);
   static_assert(Rule::kFilterWords % (4 * kSampleHotThreads) == 0);
   using HotKeys = typename Rule::HotKeys;
   using Reduce = cub::BlockReduce<HotKeys, kSampleHotThreads>;
@@ -142,26 +164,22 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
   HotKeyTable<Rule, Key>& found = sample->hot;
   uint32_t const count = found.count;
   if (count == 0) return;
-  bool const has_key = threadIdx.x < count;
   auto* const vectors = reinterpret_cast<uint4*>(dynamic_shared);
   for (int i = threadIdx.x; i < Rule::kFilterWords / 4; i += kSampleHotThreads) vectors[i] = {};
   for (uint32_t i = threadIdx.x; i < Rule::kHotSlots; i += kSampleHotThreads) {
     hot.slots[i] = kNoHotKey;
   }
   __syncthreads();
-  if (has_key) {
-    Key const key = found.keys[threadIdx.x];
+  for (uint32_t i = threadIdx.x; i < count; i += kSampleHotThreads) {
+    Key const key = found.keys[i];
     auto const bits = Rule::sample_filter_bits(key);
     atomicOr(&filter[bits.word], bits.mask());
-    hot.insert(key, threadIdx.x);
+    hot.insert(key, i);
   }
   block_sync();
-  count_hot_rows_of_block<Rule>(column, filter, hot);
-  block_sync();
+  count_hot_side(build, filter, count, hot, found.build_rows);
+  count_hot_side(probe, filter, count, hot, found.probe_rows);
 
-  if (has_key && hot.rows[threadIdx.x] != 0) {
-    atomicAdd(&found.rows[threadIdx.x], hot.rows[threadIdx.x]);
-  }
   __threadfence();  // the last block sees what all added
   __syncthreads();
   if (threadIdx.x == 0) is_last = atomicAdd(&found.blocks_done, 1U) == gridDim.x - 1;
@@ -169,22 +187,22 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
   if (!is_last) return;
   __threadfence();
   HotKeys sums;
-  if (has_key) {
+  for (uint32_t i = threadIdx.x; i < count; i += kSampleHotThreads) {
     // Past the first-level cache, which may hold what was there before.
-    int64_t const rows = __ldcg(&found.rows[threadIdx.x]);
-    int32_t const position = drawn_position(sample->table, found.keys[threadIdx.x]);
-    sums.keys = 1;
-    sums.probe_draws = position >= 0 ? sample->table.draws[position] : 0;
-    sums.probe_keys = position >= 0 ? 1 : 0;
-    sums.rows = sums.most = rows;
-    sums.most_met = scanned && position >= 0 ? sample->rows[position] : 0;
-    sums.met_rows = sums.most_met * rows;
-    if (sums.most_met == 0) {
-      sums.drawn_rows = rows * found.draws[threadIdx.x];
-      sums.most_drawn = rows;
-    } else {
+    int64_t const build_rows = __ldcg(&found.build_rows[i]);
+    int64_t const probe_rows = __ldcg(&found.probe_rows[i]);
+    int32_t const position = drawn_position(sample->table, found.keys[i]);
+    HotKeys key;
+    key.keys = 1;
+    if (position >= 0) {
+      key.probe_draws = sample->table.draws[position];
+      key.probe_keys = 1;
       sample->rows[position] = 0;  // for the sums over the other keys
     }
+    key.rows = key.most = probe_rows;
+    key.pairs = build_rows * probe_rows;
+    key.most_build = build_rows;
+    sums = AddHotKeys<HotKeys>()(sums, key);
   }
   sums = Reduce(storage).Reduce(sums, AddHotKeys<HotKeys>());
   if (threadIdx.x == 0) sample->findings.hot = sums;

@@ -84,8 +84,9 @@ struct HotKeyTable {
   uint32_t count;
   uint32_t blocks_done;  // of the kernel that counts their rows
   Key keys[Rule::kMostHotKeys];
-  uint32_t draws[Rule::kMostHotKeys];  // of the build side
-  uint32_t rows[Rule::kMostHotKeys];   // of the probe side, which are fewer than 2^32
+  // Of each side, which are fewer than 2^32.
+  uint32_t build_rows[Rule::kMostHotKeys];
+  uint32_t probe_rows[Rule::kMostHotKeys];
 };
 
 template <typename Rule, typename Key>
@@ -133,8 +134,8 @@ __device__ __forceinline__ void add_hot_key(Key key, uint32_t draws, uint32_t le
   if (draws < least) return;
   uint32_t const i = atomicAdd(count, 1U);
   hot.keys[i] = key;
-  hot.draws[i] = draws;
-  hot.rows[i] = 0;
+  hot.build_rows[i] = 0;
+  hot.probe_rows[i] = 0;
 }
 
 // Of a thread's keys, once: the blocks of the scan copy it. Keys that were drawn twice do no harm, so it needs no table and has a block

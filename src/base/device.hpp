@@ -67,7 +67,7 @@ struct Device {
 
 constexpr uint64_t kReadbackBytes = 64 * 1024;
 constexpr uint64_t kZeroedBytes = 256;
-constexpr uint64_t kCounterBytes = 160 * 1024;  // a key sample's table, filter and counters
+constexpr uint64_t kCounterBytes = 176 * 1024;  // a key sample's table, filter and counters
 
 // Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
 const void* read_back(Context& context, const void* device_source, uint64_t bytes);

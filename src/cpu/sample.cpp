@@ -13,7 +13,7 @@ namespace gpujoin::cpu {
 namespace {
 
 constexpr int64_t kTilesOfTask = 64;
-constexpr int64_t kProbeRowsOfTask = kTilesOfTask * plan::kSampleTileRows;
+constexpr int64_t kRowsOfTask = kTilesOfTask * plan::kSampleTileRows;
 
 template <typename Key>
 struct KeyAt {
@@ -26,16 +26,16 @@ struct KeyAt {
 };
 
 template <typename Key>
-std::vector<int64_t> count_hot_rows(Workers& workers, const plan::HotTable& hot, int64_t probe_rows,
-                                    const KeyAt<Key>& probe_key_at) {
+std::vector<int64_t> count_hot_rows(Workers& workers, const plan::HotTable& hot, int64_t side_rows,
+                                    const KeyAt<Key>& key_at) {
   if (hot.is_empty()) return {};
   std::vector<int64_t> total;
   std::mutex adding;
-  int64_t const tasks = (probe_rows + kProbeRowsOfTask - 1) / kProbeRowsOfTask;
+  int64_t const tasks = (side_rows + kRowsOfTask - 1) / kRowsOfTask;
   workers.for_each("sample", tasks, [&](int64_t task, int32_t) {
-    int64_t const begin = task * kProbeRowsOfTask;
+    int64_t const begin = task * kRowsOfTask;
     std::vector<int64_t> rows;
-    hot.count(begin, std::min(begin + kProbeRowsOfTask, probe_rows), probe_key_at, &rows);
+    hot.count(begin, std::min(begin + kRowsOfTask, side_rows), key_at, &rows);
     std::lock_guard const lock(adding);
     total.resize(rows.size(), 0);
     for (size_t i = 0; i < rows.size(); ++i) total[i] += rows[i];
@@ -63,7 +63,8 @@ plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& bu
     total.add(counts);
   });
   plan::HotTable const hot(drawn, build.rows, table, probe.rows);
-  found.hot = hot.finish(count_hot_rows(workers, hot, probe.rows, probe_key_at), &total);
+  found.hot = hot.finish(count_hot_rows(workers, hot, build.rows, build_key_at),
+                         count_hot_rows(workers, hot, probe.rows, probe_key_at), &total);
   table.finish(total, build.rows, &found);
   return found;
 }

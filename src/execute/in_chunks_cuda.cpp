@@ -201,6 +201,9 @@ class ChunkedJoin {
             ? static_cast<double>(plan_.expected_rows) / static_cast<double>(probe_relation_.rows)
             : 1.05 * static_cast<double>(found_rows_) / static_cast<double>(next_row_);
     plan.expected_rows = static_cast<int64_t>(a_row * static_cast<double>(rows)) + 1;
+    plan.expected_hot_rows =
+        static_cast<int64_t>(static_cast<double>(plan_.expected_hot_rows) *
+                             static_cast<double>(rows) / static_cast<double>(probe_relation_.rows));
     return plan;
   }
 

@@ -180,6 +180,7 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
 
   for (JoinPlan plan : plans) {
     plan.expected_rows = expected_rows(request, sample);
+    plan.expected_hot_rows = std::min(sample.hot_rows, plan.expected_rows);
     choice.candidates.push_back(cost_of(plan, request, sample, facts));
   }
   std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

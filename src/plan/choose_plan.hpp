@@ -52,8 +52,9 @@ struct SampleStatistics {
   double heaviest_probe_key = 0.0;  // likewise of the probe side
   double heavy_build_share = 0.0;  // of the build rows, with a key that was drawn kHeavyDraws times
   double heavy_probe_share = 0.0;  // likewise of the probe side
-  int64_t hot_build_keys = 0;      // whose probe rows were all counted
+  int64_t hot_build_keys = 0;      // whose rows were all counted
   int64_t hot_probe_rows = 0;      // that have one of them
+  int64_t hot_rows = 0;            // output rows of hot keys
   double build_within = 1.0;       // share of the build rows, with a key in the probe range
   KeyRange build_range;
   KeyRange probe_range;          // of the rows drawn
@@ -107,8 +108,8 @@ Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, or
 // inputs that the executor cannot read without a copy over the host link. Counted: also one scan of
 // the build keys, when that costs at most a twentieth of the cheapest candidate. Positions: what is
-// between, on CUDA; heavy keys show, and they are what ruins a plan. With both the probe rows of hot
-// build keys are counted, where there are such keys: those cost any plan more than a scan.
+// between, on CUDA; heavy keys show, and they are what ruins a plan. With both the rows of hot build
+// keys are counted on both sides, where there are such keys: those cost any plan more than a scan.
 // why_not, when not null, gets the reason for None and for Positions.
 enum class SampleEffort { kNone, kPositions, kCounted };
 SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,

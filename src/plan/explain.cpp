@@ -83,9 +83,10 @@ std::string sample_text(const PlanChoice& choice, const PlanRequest& request,
   if (sample.varying_key_bits > 0) lines += text("; %d key bits vary", sample.varying_key_bits);
   lines += "\n";
   if (sample.hot_build_keys > 0) {
-    lines += text("  hot build keys: %lld, which %lld probe rows have, as a count of all says\n",
-                  static_cast<long long>(sample.hot_build_keys),
-                  static_cast<long long>(sample.hot_probe_rows));
+    lines += text(
+        "  hot build keys: %lld, which %lld probe rows have: %lld output rows, as a count says\n",
+        static_cast<long long>(sample.hot_build_keys),
+        static_cast<long long>(sample.hot_probe_rows), static_cast<long long>(sample.hot_rows));
   }
   const bool saw_a_key = sample.build_range.low <= sample.build_range.high ||
                          sample.probe_range.low <= sample.probe_range.high;

@@ -97,6 +97,8 @@ struct JoinPlan {
   int32_t page_pairs = 0;  // of kThreadPages and kBlockChunks; 0 = the library decides
   int64_t probe_chunk_rows = 0;  // of kProbeChunks; 0 = the library decides
   int64_t expected_rows = 0;     // the first output capacity; wrong is slower, never incorrect
+  int64_t expected_hot_rows =
+      0;  // of them, those of build keys with many rows (hot_draws of sample_rule.hpp)
   auto operator<=>(const JoinPlan&) const = default;
 };
 

@@ -1,8 +1,6 @@
 // key_sample.cpp: the table of sampled keys on the host, and the sums over it.
 #include "src/plan/key_sample.hpp"
 
-#include <utility>
-
 namespace gpujoin::plan {
 
 void TileCounts::add(const TileCounts& other) {
@@ -77,30 +75,26 @@ HotTable::HotTable(const SampleTable& build, int64_t build_rows, const SampleTab
   for (int32_t number = 0; number < build.distinct_keys(); ++number) {
     if (build.draws(number) < hot_draws(build_rows)) continue;
     keys_.draw(build.key(number));
-    build_draws_.push_back(build.draws(number));
     const int32_t at = probe.find(build.key(number));
     probe_numbers_.push_back(at);
     probe_draws_.push_back(at < 0 ? 0 : probe.draws(at));
   }
 }
 
-HotKeys HotTable::finish(const std::vector<int64_t>& rows, TileCounts* scan) const {
+HotKeys HotTable::finish(const std::vector<int64_t>& build_rows,
+                         const std::vector<int64_t>& probe_rows, TileCounts* scan) const {
   HotKeys hot;
   hot.keys = keys_.distinct_keys();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    int64_t met = 0;
+  for (size_t i = 0; i < build_rows.size(); ++i) {
     if (scan != nullptr && probe_numbers_[i] >= 0) {
-      std::swap(met, scan->rows[static_cast<size_t>(probe_numbers_[i])]);
+      scan->rows[static_cast<size_t>(probe_numbers_[i])] = 0;
     }
     hot.probe_draws += probe_draws_[i];
     hot.probe_keys += probe_draws_[i] != 0 ? 1 : 0;
-    hot.rows += rows[i];
-    hot.most = std::max(hot.most, rows[i]);
-    hot.met_rows += met * rows[i];
-    hot.most_met = std::max(hot.most_met, met);
-    if (met != 0) continue;
-    hot.drawn_rows += build_draws_[i] * rows[i];
-    hot.most_drawn = std::max(hot.most_drawn, rows[i]);
+    hot.rows += probe_rows[i];
+    hot.most = std::max(hot.most, probe_rows[i]);
+    hot.pairs += build_rows[i] * probe_rows[i];
+    hot.most_build = std::max(hot.most_build, build_rows[i]);
   }
   return hot;
 }

@@ -5,7 +5,7 @@
 //      (sample_rule.hpp).
 //   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to 2^23,
 //      and count for each drawn probe key the rows and the tiles that have it.
-//   3. Count: where a build key is hot, the probe rows that have it, all of them.
+//   3. Count: where a build key is hot, the rows of both sides that have it, all of them.
 //   NULL keys are left out; the positions count them. What is handed on are sums (sample_findings.hpp).
 //
 // Why a scan of one side: a sample of both sides by position never meets itself (4096 of 2^27 rows
@@ -20,10 +20,12 @@
 // Why a count: output goes with the product of both sides' rows. 3 of 4096 draws may be missed, and of
 // a key in 10^6 build rows each of them is as many output rows as a side of 10^7 has 250 times over. Where
 // many probe rows have the key the draws would do, but then the output takes so long that a look at all
-// probe keys is nothing.
+// probe keys is nothing. A build key that was drawn four times has as many rows as that says give or take half:
+// too little room is a join done twice, twice the room is gigabytes, and the keys of both sides are read in
+// a hundredth of either's time.
 //
 // On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them;
-// HotTable, and hot rows of slices of the probe side in parallel.
+// HotTable, and hot rows of slices of both sides in parallel.
 // On the GPU: four kernels and one wait (kernels/sample/).
 #pragma once
 
@@ -103,25 +105,24 @@ class HotTable {
 
   bool is_empty() const { return keys_.distinct_keys() == 0; }
 
-  // Step 3 on the host: adds the probe rows from begin to end - 1 to those of each key.
-  template <typename ProbeKeyAt>
-  void count(int64_t begin, int64_t end, const ProbeKeyAt& probe_key_at,
-             std::vector<int64_t>* rows) const {
+  // Step 3 on the host, of one side: adds the rows from begin to end - 1 to those of each key.
+  template <typename KeyAt>
+  void count(int64_t begin, int64_t end, const KeyAt& key_at, std::vector<int64_t>* rows) const {
     rows->resize(static_cast<size_t>(keys_.distinct_keys()), 0);
     uint64_t key = 0;
     for (int64_t row = begin; row < end; ++row) {
-      if (!probe_key_at(row, &key)) continue;
+      if (!key_at(row, &key)) continue;
       const int32_t number = keys_.find(key);
       if (number >= 0) ++(*rows)[static_cast<size_t>(number)];
     }
   }
-  // rows: of the probe side. scan: null when there was none; else the keys are taken out of it.
-  HotKeys finish(const std::vector<int64_t>& rows, TileCounts* scan) const;
+  // The rows of each key. scan: null when there was none; else the keys are taken out of it.
+  HotKeys finish(const std::vector<int64_t>& build_rows, const std::vector<int64_t>& probe_rows,
+                 TileCounts* scan) const;
 
  private:
   SampleTable keys_;
-  std::vector<int64_t> build_draws_;    // of each
-  std::vector<int32_t> probe_numbers_;  // in the probe side's table, or -1
+  std::vector<int32_t> probe_numbers_;  // of each in the probe side's table, or -1
   std::vector<int64_t> probe_draws_;
 };
 
@@ -185,14 +186,18 @@ SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, i
   const SampleTable table = draw_keys(probe_rows, probe_key_at, key_width);
   found.probe = table.drawn();
   const HotTable hot(build, build_rows, table, probe_rows);
-  std::vector<int64_t> hot_rows;
-  if (!hot.is_empty()) hot.count(0, probe_rows, probe_key_at, &hot_rows);
+  std::vector<int64_t> hot_build;
+  std::vector<int64_t> hot_probe;
+  if (!hot.is_empty()) {
+    hot.count(0, build_rows, build_key_at, &hot_build);
+    hot.count(0, probe_rows, probe_key_at, &hot_probe);
+  }
   if (effort != SampleEffort::kCounted) {
-    found.hot = hot.finish(hot_rows, nullptr);
+    found.hot = hot.finish(hot_build, hot_probe, nullptr);
     return found;
   }
   TileCounts scan = count_tiles(table, 0, sample_tiles(build_rows), build_rows, build_key_at);
-  found.hot = hot.finish(hot_rows, &scan);
+  found.hot = hot.finish(hot_build, hot_probe, &scan);
   table.finish(scan, build_rows, &found);
   return found;
 }

@@ -325,7 +325,7 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   // Units are counted and summed; the chunks' tails are sorted, summed and filled.
   constexpr int32_t kLaunches = 11;
   // The partition of a key with so many rows is left to another launch, for which units are counted again. How many rows it makes is known:
-  // the sample counts the probe rows of hot keys.
+  // the sample counts the rows of hot keys.
   constexpr int32_t kLeftLaunches = 6;
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);

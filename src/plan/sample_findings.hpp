@@ -63,19 +63,15 @@ struct MetKeys {
   bool operator==(const MetKeys&) const = default;
 };
 
-// Hot keys of the build side (sample_rule.hpp) and all probe rows that have them.
+// Hot keys of the build side (sample_rule.hpp) and all rows that have them.
 struct HotKeys {
-  int64_t keys = 0;         // 0: there are none, or their probe rows were not counted
+  int64_t keys = 0;         // 0: there are none, or their rows were not counted
   int64_t probe_draws = 0;  // sampled probe rows with one of them
   int64_t probe_keys = 0;   // those among them that such rows have
   int64_t rows = 0;         // probe rows with one of them
   int64_t most = 0;         // likewise of one
-  // Probe rows summed over build rows: of keys that the scan met over its rows, of the others over the
-  // draws of the build side.
-  int64_t met_rows = 0;
-  int64_t drawn_rows = 0;
-  int64_t most_met = 0;    // build rows of one key, in the scan
-  int64_t most_drawn = 0;  // probe rows of one key that the scan did not meet
+  int64_t pairs = 0;        // of build rows and probe rows
+  int64_t most_build = 0;   // build rows of one key
   bool operator==(const HotKeys&) const = default;
 };
 

@@ -35,13 +35,12 @@ inline constexpr int64_t kTilesOfSampleTile = 8;
 // keys some pair nearly always meets, of 2^16 some three do, four hardly ever.
 inline constexpr int32_t kHeavyDraws = 4;
 
-// Hot are build keys of which all probe rows are counted, if there are such keys: those drawn so often that their
-// build rows are known to a quarter or better, and that have so many rows that each draw of the probe
-// side more or less would be as many output rows as the probe side has rows. A key in a tenth of the
-// build rows and 100 of 10^7 probe rows makes more output than all others, and the draws do not see it.
-inline constexpr int32_t kHotDraws = 16;
-inline constexpr int32_t kMostHotKeys = kSamplePositions / kHotDraws;
-inline constexpr int32_t kHotSlots = 4 * kMostHotKeys;
+// Hot are build keys of which all rows of both sides are counted, if there are such keys: those that were
+// not drawn so often by chance, and that have so many rows that each draw of the probe side more or
+// less would be as many output rows as the probe side has rows. A key in a tenth of the build rows and
+// 100 of 10^7 probe rows makes more output than all others, and the draws do not see it.
+inline constexpr int32_t kMostHotKeys = kSamplePositions / kHeavyDraws;
+inline constexpr int32_t kHotSlots = 2 * kMostHotKeys;
 
 // The table of distinct sampled probe keys: open addressing, linear probing, load at most one half.
 inline constexpr int32_t kSampleSlots = 2 * kSamplePositions;
@@ -89,9 +88,9 @@ GPUJOIN_PLAN_RULE int64_t hot_draws(int64_t build_rows) {
   constexpr int64_t kPositions = kSamplePositions;
   if (build_rows < kPositions) return kPositions + 1;
   const int64_t draws = (kPositions * kPositions + build_rows - 1) / build_rows;
-  return draws > kHotDraws ? draws : kHotDraws;
+  return draws > kHeavyDraws ? draws : kHeavyDraws;
 }
-// Whether there may be probe rows to count. Of a side that is drawn whole the draws say all.
+// Whether there may be rows to count. Of a side that is drawn whole the draws say all.
 GPUJOIN_PLAN_RULE bool may_count_hot_keys(int64_t build_rows, int64_t probe_rows) {
   return build_rows >= kSamplePositions && probe_rows > kSamplePositions;
 }

@@ -14,7 +14,7 @@
 // met as one: c of them reach into a scanned slice of T rows with probability f (1 + (c-1)/T), which
 // then takes the place of f, and have c T / (T + c - 1) rows there, from which c is found.
 //
-// Hot keys of the build side are left out of all this: their probe rows are counted.
+// Hot keys of the build side are left out of all this: their rows are counted.
 //
 // Keys are counted once here, however often they were drawn: whether the one row of a hot probe key
 // is in the scanned share says little of how many rows match, and that key's draws would outweigh
@@ -116,25 +116,6 @@ double error_of_rows(const SampleFindings& found, double scanned_share, bool all
   return std::sqrt(all_probe_rows_read ? (1 - scanned_share) * of_draws : of_draws);
 }
 
-// Output rows of hot keys. Their probe rows are exact, and so are, or nearly, the build rows that a scan met. Of
-// others they are as good as their draws: the variance is the sum of draws times probe rows squared, for one key with d
-// draws a relative error of 1 / sqrt(d). No key's probe rows are more than the largest's.
-struct HotPairs {
-  double rows = 0;
-  double error = 0;  // standard, in rows
-};
-HotPairs pairs_of(const SampleFindings& found, int64_t build_rows) {
-  const HotKeys& hot = found.hot;
-  if (hot.rows == 0) return {};
-  const double each_draw = as_double(build_rows) / as_double(found.build.positions);
-  const double drawn = as_double(hot.drawn_rows);
-  double rows = each_draw * drawn;
-  if (hot.met_rows > 0) {
-    rows += as_double(hot.met_rows) * as_double(build_rows) / as_double(found.scanned_rows);
-  }
-  return {rows, each_draw * std::sqrt(as_double(hot.most_drawn) * drawn)};
-}
-
 KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
 
 }  // namespace
@@ -154,17 +135,21 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   const bool all_scanned = found.counted && found.scanned_rows == build_rows;
   statistics.build_range = range_of(build, all_scanned || found.build.positions == build_rows);
   statistics.probe_range = range_of(found.probe.bounds, found.probe.positions == probe_rows);
-  const HotPairs hot = pairs_of(found, build_rows);
+  const double hot_rows = as_double(found.hot.pairs);
+  statistics.hot_rows = found.hot.pairs;
   statistics.hot_build_keys = found.hot.keys;
   statistics.hot_probe_rows = found.hot.rows;
   statistics.heaviest_probe_key =
       std::max(statistics.heaviest_probe_key, share_of(found.hot.most, probe_rows));
+  // Counted: a share of the draws says no more.
+  if (found.hot.keys > 0) {
+    statistics.heaviest_build_key = share_of(found.hot.most_build, build_rows);
+  }
   if (!found.counted) {
-    if (hot.rows > 0) {
+    if (hot_rows > 0) {
       // The others are taken to match one row each, as where nobody looked.
-      const double rows = as_double(probe_rows - found.hot.rows) + hot.rows;
+      const double rows = as_double(probe_rows - found.hot.rows) + hot_rows;
       statistics.rows_per_match = rows / as_double(probe_rows);
-      statistics.rows_error = hot.error / rows;
     }
     return statistics;
   }
@@ -174,8 +159,8 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   const Matches matches = matches_of(found, statistics.scanned_share);
   // Of a probe row, on average: the share of matching rows, and the rows they meet.
   const double positions = std::max(1.0, as_double(found.probe.positions));
-  const double hot_share = hot.rows > 0 ? hot.rows / as_double(probe_rows) : 0;
-  const double rows = matches.rows / positions + hot_share;
+  const double of_others = matches.rows / positions;
+  const double rows = of_others + (hot_rows > 0 ? hot_rows / as_double(probe_rows) : 0);
   statistics.match_ratio =
       std::min(1.0, matches.draws / positions + share_of(found.hot.rows, probe_rows));
   // As far as was seen build keys are unique, and more rows than draws are the error of a share.
@@ -187,16 +172,12 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   }
   statistics.rows_error =
       error_of_rows(found, statistics.scanned_share, found.probe.positions == probe_rows);
-  if (hot.rows > 0) {
-    const double of_others = statistics.rows_error * matches.rows / positions;
-    statistics.rows_error = std::hypot(of_others, hot.error / as_double(probe_rows)) / rows;
-  }
+  if (hot_rows > 0) statistics.rows_error *= of_others / rows;
 
   // The scan counted sampled probe keys; a heavy build key that no sampled probe row has shows in the
   // sampled build rows. Keys in few tiles of a part of the rows are not heavy, they lie together.
-  const int64_t most_of_others =
+  const int64_t most =
       all_scanned ? std::max(found.met_seldom.most, found.met_often.most) : found.met_often.most;
-  const int64_t most = std::max(most_of_others, found.hot.most_met);
   statistics.heaviest_build_key =
       std::max(statistics.heaviest_build_key, share_of(most, found.scanned_rows));
 

@@ -86,10 +86,10 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
     constexpr uint32_t kShared = kernels::count_hot_shared<Rule>();
     uint32_t const resident = base::resident_blocks(context, count, kernels::kSampleHotThreads,
                                                     kShared, kAskingForShared);
-    constexpr uint32_t kRows = kernels::kHotTile<Key>;
-    auto const rows = static_cast<uint32_t>(probe.rows);
-    base::launch_dependent(context, count, std::min(rows / kRows + 1, resident),
-                           kernels::kSampleHotThreads, kShared, "counting hot keys", probe, counts,
+    auto const tiles_of_side =
+        static_cast<uint32_t>(std::max(build.rows, probe.rows) / kernels::kHotTile<Key>) + 1;
+    base::launch_dependent(context, count, std::min(tiles_of_side, resident),
+                           kernels::kSampleHotThreads, kShared, "counting hot keys", build, probe,
                            sample);
   }
   if (counts) {

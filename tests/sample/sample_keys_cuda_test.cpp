@@ -116,8 +116,8 @@ void expect_reference(base::Context& context, const Side& build, const Side& pro
   expect_same(found.met_often, expected.met_often, "met often");
   EXPECT_EQ(found.hot.keys, expected.hot.keys);
   EXPECT_EQ(found.hot.rows, expected.hot.rows);
-  EXPECT_EQ(found.hot.met_rows, expected.hot.met_rows);
-  EXPECT_EQ(found.hot.drawn_rows, expected.hot.drawn_rows);
+  EXPECT_EQ(found.hot.pairs, expected.hot.pairs);
+  EXPECT_EQ(found.hot.most_build, expected.hot.most_build);
   EXPECT_EQ(found, expected);
   plan::SampleFindings const positions =
       sample_on_device(context, build, probe, plan::SampleEffort::kPositions);
