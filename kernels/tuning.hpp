@@ -67,6 +67,11 @@ constexpr int kCarriedBuildRows = 4608;
 // Of one unit. Where each matches many build rows fewer, so that a heavy key keeps more blocks busy.
 constexpr uint32_t kCarriedProbeRows = 16384;
 constexpr uint32_t kCarriedDealtRows = 4096;
+// Partitions of more tables than these have a heavy key. Where all their units that are dealt are fewer than kCarriedHeavyUnits, eight for
+// each block of a large device, they have fewer probe rows, but so many: all blocks join them. A unit's table takes its block 10 us.
+constexpr uint32_t kCarriedLightTables = 2;
+constexpr uint32_t kCarriedHeavyUnits = 2048;
+constexpr uint32_t kCarriedFewestDealtRows = 256;
 constexpr uint32_t kCarriedChunk = 8192;  // places that a block takes at a time
 constexpr int kCarriedBucketBits = 12;
 constexpr int kCarriedRankBits = 17;

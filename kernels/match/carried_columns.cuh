@@ -7,7 +7,7 @@
 // Needs    unit_ends, the inclusive sums of CarriedUnits
 // Launch   as many blocks of the match's threads as are resident
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
-// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes kItems * 32 probe rows at a time, and
+// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes batch_rows probe rows at a time, and
 //          warps wait for each other only where a table is built
 //
 //   keys unique, and few possible in a partition   match_by_rank.cuh
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     Match::start(shared);
   }
   if (number < units && threadIdx.x < 32)
-    find_carried_unit<Match::kUnitRows>(join, number, shared.units[0]);
+    find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number, shared.units[0]);
   block_sync();
   // Units in turn: none is large, so nobody has to be asked which is next.
   for (uint32_t turn = 0; number < units; turn ^= 1) {
@@ -49,11 +49,12 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     bool const is_joined = Match::build(join, unit, shared);
     number += gridDim.x;
     if (number < units && threadIdx.x < 32) {
-      find_carried_unit<Match::kUnitRows>(join, number, shared.units[turn ^ 1]);
+      find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number,
+                                          shared.units[turn ^ 1]);
     }
     while (is_joined) {
       uint32_t first = 0;
-      if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, 32U * Match::kItems);
+      if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, Match::batch_rows(shared));
       first = __shfl_sync(0xffffffffU, first, 0);
       if (first >= unit.probe_rows) break;
       Match::join_batch(join, unit, shared, first);

@@ -17,17 +17,46 @@
 
 namespace gpujoin::kernels {
 
+// Tables of the build rows, and units of the probe rows, one at least of each.
+__device__ __forceinline__ unsigned long long units_of(uint64_t build_rows, uint64_t probe_rows,
+                                                       uint32_t unit_rows) {
+  return max((build_rows + kCarriedBuildRows - 1) / kCarriedBuildRows, uint64_t{1}) *
+         max((probe_rows + unit_rows - 1) / unit_rows, uint64_t{1});
+}
+__device__ __forceinline__ bool has_heavy_key(uint64_t build_rows) {
+  return build_rows > kCarriedLightTables * kCarriedBuildRows;
+}
+
+// Units of partitions with a heavy key, for count_units.cuh, with as many probe rows as may be.
+struct HeavyUnits {
+  const uint8_t* left;  // as in CarriedUnits
+
+  __device__ unsigned long long operator()(uint32_t partition, uint64_t build_rows,
+                                           uint64_t probe_rows) const {
+    if (!has_heavy_key(build_rows) || (left != nullptr && left[partition] == 0)) return 0;
+    return units_of(build_rows, probe_rows, kCarriedDealtRows);
+  }
+};
+
+// Probe rows of their units, when all are so many.
+__device__ __forceinline__ uint32_t heavy_unit_rows(unsigned long long units) {
+  auto const parts = static_cast<uint32_t>(kCarriedHeavyUnits / max(units, 1ULL));
+  return max(kCarriedDealtRows / max(parts, 1U) & ~31U, kCarriedFewestDealtRows);
+}
+
 // Units of a partition, for count_units.cuh: one at least, so that where none is cut unit and partition have the same number. left:
-// none of those that are not in it; null: all. unit_rows: of the probe side.
+// none of those that are not in it; null: all. unit_rows: of the probe side. heavy_units: what HeavyUnits found; null: no partition is
+// cut finer.
 struct CarriedUnits {
   const uint8_t* left;
   uint32_t unit_rows;
+  const unsigned long long* heavy_units;
 
   __device__ unsigned long long operator()(uint32_t partition, uint64_t build_rows,
                                            uint64_t probe_rows) const {
     if (left != nullptr && left[partition] == 0) return 0;
-    return max((build_rows + kCarriedBuildRows - 1) / kCarriedBuildRows, uint64_t{1}) *
-           max((probe_rows + unit_rows - 1) / unit_rows, uint64_t{1});
+    bool const is_finer = heavy_units != nullptr && has_heavy_key(build_rows);
+    return units_of(build_rows, probe_rows, is_finer ? heavy_unit_rows(*heavy_units) : unit_rows);
   }
 };
 
@@ -43,8 +72,9 @@ struct CarriedUnit {
 };
 
 // All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded is loaded at once.
+// kUnitRows: of the probe side; heavy_rows: likewise, of a partition with a heavy key.
 template <uint32_t kUnitRows, typename Key>
-__device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
+__device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, uint32_t heavy_rows,
                                                   unsigned long long number, CarriedUnit& unit) {
   uint32_t const lane = threadIdx.x % 32;
   bool const uncut = join.joins_all && join.unit_ends[join.partitions - 1] == join.partitions;
@@ -62,15 +92,16 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join,
     unsigned long long const within = number - before;
     uint32_t const chunks = parts_of(build_end - build, kCarriedBuildRows);
     uint32_t const divisor = max(chunks, 1U);
+    uint32_t const unit_rows = has_heavy_key(build_end - build) ? heavy_rows : kUnitRows;
     uint32_t const skipped_build = static_cast<uint32_t>(within % divisor) * kCarriedBuildRows;
-    uint32_t const skipped_probe = static_cast<uint32_t>(within / divisor) * kUnitRows;
+    uint32_t const skipped_probe = static_cast<uint32_t>(within / divisor) * unit_rows;
     unit.build_first = build + skipped_build;
     unit.build_rows = min(build_end - build - skipped_build, uint32_t{kCarriedBuildRows});
     unit.probe_first = probe + skipped_probe;
-    unit.probe_rows = chunks == 0 ? 0 : min(probe_end - probe - skipped_probe, kUnitRows);
+    unit.probe_rows = chunks == 0 ? 0 : min(probe_end - probe - skipped_probe, unit_rows);
     unit.partition = partition;
     unit.is_whole = chunks <= 1;
-    unit.is_only = chunks <= 1 && probe_end - probe <= kUnitRows;
+    unit.is_only = chunks <= 1 && probe_end - probe <= unit_rows;
   }
   __syncwarp();  // the warp comes back together: the caller's barrier counts it once
 }

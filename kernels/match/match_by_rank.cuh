@@ -77,6 +77,8 @@ struct MatchByRank {
     CarriedRanks ranks;
   };
 
+  __device__ static uint32_t heavy_rows(const CarriedJoin<Key>&) { return kUnitRows; }
+  __device__ static uint32_t batch_rows(const Shared&) { return 32 * kItems; }
   __device__ static void start(Shared& shared) { shared.has_repeated = false; }
 
   // All threads; false: the unit is left to a join that can do it.

@@ -154,13 +154,17 @@ __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_
   }
 }
 
+// Of a bucket with so many rows a probe row's matches keep a warp for a while. One that took four of them, where most probe rows match
+// none, would work on when the block's others are done: warps take few rows at a time.
+constexpr uint32_t kHugeBucket = 1024;
+constexpr uint32_t kHugeBatch = 8;
+
 template <typename KeyType, int kColumnWidth, typename Shape>
 struct MatchDealt {
   using Key = KeyType;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
-  static constexpr int kItems = 1;  // probe rows of a lane
   static constexpr uint32_t kUnitRows = kCarriedDealtRows;
   static constexpr int kPlaces = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kAll = 0xffffffffU;
@@ -168,21 +172,30 @@ struct MatchDealt {
   struct Shared : CarriedBlock {
     CarriedGroups<Key> groups;
     uint32_t mixed[kCarriedBuckets / 32];  // buckets of several keys
+    uint32_t batch_rows;                   // 32 or fewer
     DealtRows<Key> dealt[kThreads / 32];
   };
 
+  __device__ static uint32_t heavy_rows(const CarriedJoin<Key>& join) {
+    return heavy_unit_rows(*join.heavy_units);
+  }
+  __device__ static uint32_t batch_rows(const Shared& shared) { return shared.batch_rows; }
   __device__ static void start(Shared&) {}
 
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
     for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 32; i += kThreads) shared.mixed[i] = 0;
+    if (threadIdx.x == 0) shared.batch_rows = 32;
     build_groups<kThreads>(join, unit, shared.groups);
     CarriedGroups<Key>& groups = shared.groups;
     for (uint32_t at = threadIdx.x; at < unit.build_rows; at += kThreads) {
       Key const key = groups.keys[at];
       uint32_t const bucket = carried_bucket(key, join.radix_bits);
-      if (groups.keys[groups.start_of(bucket)] != key) {
+      uint32_t const start = groups.start_of(bucket);
+      if (groups.keys[start] != key) {
         atomicOr(&shared.mixed[bucket / 32], 1U << bucket % 32);
+      } else if (at == start && groups.start_of(bucket + 1) - start >= kHugeBucket) {
+        shared.batch_rows = kHugeBatch;  // whoever writes it writes the same
       }
     }
     block_sync();
@@ -202,7 +215,7 @@ struct MatchDealt {
     uint32_t const probe = unit.probe_first + first + lane;
     Key key = 0;
     Found found{};
-    if (first + lane < unit.probe_rows) {
+    if (lane < shared.batch_rows && first + lane < unit.probe_rows) {
       key = join.probe_keys[probe];
       found = find(shared.groups, key, carried_bucket(key, join.radix_bits));
     }

@@ -47,6 +47,8 @@ struct MatchInRounds {
     CarriedGroups<Key> groups;
   };
 
+  __device__ static uint32_t heavy_rows(const CarriedJoin<Key>&) { return kUnitRows; }
+  __device__ static uint32_t batch_rows(const Shared&) { return 32 * kItems; }
   __device__ static void start(Shared&) {}
 
   // All threads; false: the unit is left to a join that deals, and so is every other of its partition.

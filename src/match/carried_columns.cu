@@ -118,43 +118,58 @@ class PartitionJoin {
 
   Launch<Key> launch_of(How how) const {
     // All in one partition are the most.
-    uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows(how) + 1;
+    uint32_t const unit_rows =
+        how == How::kDealt ? kernels::kCarriedFewestDealtRows : kernels::kCarriedProbeRows;
+    uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows + 1;
     uint64_t const build_units = uint64_t{build_.rows} / kernels::kCarriedBuildRows + 1;
     return make_launch<Key, kWidth>(context_, how, outputs_,
                                     args_.partitions + probe_units * build_units);
   }
 
-  // Rows that find no room are counted. False: there are some.
-  bool run(How how, const Launch<Key>& first_launch, ChunkedColumns& columns) {
+  // Rows that find no room are counted. False: there are some. leaves: partitions are expected to be left, and nobody waits to know. It is
+  // what is expected of the next run, too.
+  bool run(How how, const Launch<Key>& first_launch, bool* leaves, ChunkedColumns& columns) {
     columns.start(&args_);
     left_ = base::Buffer();
+    rows_not_dealt_ = 0;
     for (Launch<Key> launch = first_launch;; launch = launch_of(how)) {
       context_.check_cancelled();
       base::Buffer const units = start_units(how);
       columns.add_launch(launch.blocks);
       launch(context_, args_);
-      bool const is_done = columns.collect();
-      if (!columns.any_left()) return is_done;
+      if (how == How::kDealt || !*leaves) {
+        bool const is_done = columns.collect();
+        if (how != How::kDealt) rows_not_dealt_ = columns.rows();
+        if (how == How::kDealt || !columns.any_left()) return is_done;
+      }
+      if (how == How::kInRounds) *leaves = true;
       how = how == How::kByRank ? How::kInRounds : How::kDealt;
     }
   }
+  // Of the last run, rows of partitions that were not dealt; 0 where nobody waited to know.
+  uint64_t rows_not_dealt() const { return rows_not_dealt_; }
 
  private:
-  static uint32_t unit_rows(How how) {
-    return how == How::kDealt ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
-  }
-
   // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
   base::Buffer start_units(How how) {
     args_.joins_all = !left_;
-    kernels::CarriedUnits const count = {left_.as<uint8_t>(), unit_rows(how)};
+    bool const is_dealt = how == How::kDealt;
+    kernels::CarriedUnits count = {
+        left_.as<uint8_t>(), is_dealt ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows,
+        nullptr};
     kernels::PartitionView build{};
     kernels::PartitionView probe{};
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
+    if (is_dealt) {
+      kernels::HeavyUnits const heavy = {count.left};
+      heavy_units_ = sum_units(context_, build, probe, args_.partitions, heavy);
+      count.heavy_units = heavy_units_.template as<unsigned long long>() + args_.partitions - 1;
+    }
+    args_.heavy_units = count.heavy_units;
     base::Buffer units = sum_units(context_, build, probe, args_.partitions, count);
     args_.unit_ends = units.template as<unsigned long long>();
-    if (how != How::kDealt) {
+    if (!is_dealt) {
       left_ = context_.device_pool->allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
                                                            "partitions that are left");
       check(cudaMemsetAsync(left_.data(), 0, left_.bytes(), stream_of(context_)),
@@ -170,6 +185,8 @@ class PartitionJoin {
   const std::vector<CarriedOutput>& outputs_;
   kernels::CarriedJoin<Key> args_{};
   base::Buffer left_;
+  base::Buffer heavy_units_;
+  uint64_t rows_not_dealt_ = 0;
 };
 
 template <typename Key, int kWidth>
@@ -180,15 +197,18 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   // matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8; 384M of 2^26 x 2^27 with three 3.1 in rounds.
   constexpr uint64_t kDealtMatches = 8;
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
+  // Those of a few keys say nothing of the others: their partitions are left.
+  auto const hot = static_cast<uint64_t>(std::max<int64_t>(plan.expected_hot_rows, 0));
   How how = has_ranks<Key>(plan.radix_bits) ? How::kByRank : How::kInRounds;
-  if (expected / kDealtMatches > probe.rows) how = How::kDealt;
+  if ((expected - std::min(hot, expected)) / kDealtMatches > probe.rows) how = How::kDealt;
+  bool leaves = hot != 0;
   Launch<Key> launch = partitions.launch_of(how);
   ChunkedColumns columns(context, outputs);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
   columns.expect(expected, 2 * uint64_t{launch.blocks});
-  while (!partitions.run(how, launch, columns)) {
-    // Rows that were not expected are most likely those of a few keys.
-    if (columns.rows() / 2 > probe.rows) {
+  while (!partitions.run(how, launch, &leaves, columns)) {
+    // Rows that were not expected are most likely those of a few keys. Partitions that are left are dealt all the same.
+    if (partitions.rows_not_dealt() / 2 > probe.rows) {
       how = How::kDealt;
       launch = partitions.launch_of(how);
     }

@@ -145,6 +145,35 @@ TEST_F(CarriedColumns, OfBucketsWithSomeKeysOfManyRows) {
   }
 }
 
+// Nobody waits to know whether partitions were left, and units are as fine as they may be.
+TEST_F(CarriedColumns, OfHotKeysThatWereExpected) {
+  constexpr int32_t kBits = 4;
+  constexpr size_t kFewest = kernels::kCarriedFewestDealtRows;
+  for (int32_t key_width : {4, 8}) {
+    // None, one that nobody asks for, and one whose partition's probe rows are about a unit and several.
+    for (size_t build : {0, 1200, 9300}) {
+      for (size_t probe : {size_t{0}, kFewest - 1, kFewest, kFewest + 1, 3 * kFewest}) {
+        KeyShape shape{"hot_" + std::to_string(build) + "_" + std::to_string(probe),
+                       unique_keys(20000, 1, 1), random_keys(30000, 25000, 1, 2)};
+        spread_out(&shape);
+        uint64_t const hot = key_in(kBits, 5, 99, 3);
+        shape.build.insert(shape.build.end(), build, hot);
+        shape.probe.insert(shape.probe.end(), probe, hot);
+        shuffle(&shape.build, build);
+        shuffle(&shape.probe, probe);
+        plan::JoinPlan plan = plan_of(kBits, rows_of(shape));
+        plan.expected_hot_rows = std::max<int64_t>(1, static_cast<int64_t>(build * probe));
+        EXPECT_LE(expect_rows(context(), plan, shape, key_width), 1);
+        if (probe == kFewest) {
+          plan.expected_rows = 1;
+          expect_rows(context(), plan, shape, key_width);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // Counts about a warp's lanes, of keys that have their bucket for themselves and of keys that share it.
 TEST_F(CarriedColumns, OfSoManyMatchesAsAWarpHasLanes) {
   constexpr int32_t kBits = 1;
