@@ -117,13 +117,14 @@ class PartitionJoin {
   }
 
   Launch<Key> launch_of(How how) const {
-    // All in one partition are the most.
-    uint32_t const unit_rows =
-        how == How::kDealt ? kernels::kCarriedFewestDealtRows : kernels::kCarriedProbeRows;
-    uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows + 1;
-    uint64_t const build_units = uint64_t{build_.rows} / kernels::kCarriedBuildRows + 1;
-    return make_launch<Key, kWidth>(context_, how, outputs_,
-                                    args_.partitions + probe_units * build_units);
+    return make_launch<Key, kWidth>(context_, how, outputs_, most_units(how));
+  }
+
+  // Blocks of a launch that deals what is left: asked before it is made, which takes the host as long as a launch.
+  uint64_t most_dealt_blocks() const {
+    constexpr int kBlocksPerSm = kernels::kThreadsPerSm / kernels::CarriedShapeWide::kThreads;
+    return std::min(most_units(How::kDealt),
+                    static_cast<uint64_t>(context_.facts.sm_count) * kBlocksPerSm);
   }
 
   // Rows that find no room are counted. False: there are some. leaves: partitions are expected to be left, and nobody waits to know. It is
@@ -150,6 +151,15 @@ class PartitionJoin {
   uint64_t rows_not_dealt() const { return rows_not_dealt_; }
 
  private:
+  // All in one partition are the most.
+  uint64_t most_units(How how) const {
+    uint32_t const unit_rows =
+        how == How::kDealt ? kernels::kCarriedFewestDealtRows : kernels::kCarriedProbeRows;
+    uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows + 1;
+    uint64_t const build_units = uint64_t{build_.rows} / kernels::kCarriedBuildRows + 1;
+    return args_.partitions + probe_units * build_units;
+  }
+
   // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
   base::Buffer start_units(How how) {
     args_.joins_all = !left_;
@@ -205,7 +215,8 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   Launch<Key> launch = partitions.launch_of(how);
   ChunkedColumns columns(context, outputs);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
-  columns.expect(expected, 2 * uint64_t{launch.blocks});
+  columns.expect(expected,
+                 launch.blocks + std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()));
   while (!partitions.run(how, launch, &leaves, columns)) {
     // Rows that were not expected are most likely those of a few keys. Partitions that are left are dealt all the same.
     if (partitions.rows_not_dealt() / 2 > probe.rows) {

@@ -534,7 +534,9 @@ TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
   EXPECT_EQ(sample_effort(request_of(1 << 20, (1 << 20) - 1, 2), h200(), &why_not),
             SampleEffort::kNone);
   EXPECT_EQ(why_not, "too few rows to be worth it");
-  EXPECT_EQ(sample_effort(request_of(1 << 20, 1 << 20, 1), h200(), &why_not),
+  EXPECT_EQ(sample_effort(request_of(1 << 20, 1 << 20, 1), h200(), &why_not), SampleEffort::kNone);
+  EXPECT_EQ(why_not, "the join is too short to be worth it");
+  EXPECT_EQ(sample_effort(request_of(10'000'000, 10'000'000, 1), h200(), &why_not),
             SampleEffort::kPositions);
   EXPECT_EQ(why_not, "counting matches would cost more than a twentieth of the join");
 
