@@ -173,6 +173,7 @@ __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& joi
   if (threadIdx.x != 0) return;
   __threadfence();
   if (atomicAdd(&join.state->finished, 1U) + 1 != gridDim.x) return;
+  __threadfence();  // what the other blocks wrote before they counted themselves
   volatile SmallTableState* const state = join.state;
   unsigned long long const rows = state->rows;
   unsigned long long const started = state->started;

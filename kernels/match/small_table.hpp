@@ -14,7 +14,7 @@ struct SmallTableState {
   unsigned long long high;
   unsigned long long inverted_low;
   unsigned long long rows;     // output
-  unsigned long long started;  // when the first block did, in nanoseconds
+  unsigned long long started;  // when block 0 did, in nanoseconds
   uint32_t repeats;            // a build key occurs twice
   uint32_t finished;           // blocks
   uint32_t scattered;          // blocks whose own keys are too far apart for places

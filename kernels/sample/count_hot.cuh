@@ -181,9 +181,9 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
   count_hot_side(probe, filter, count, hot, found.probe_rows);
 
   __threadfence();  // the last block sees what all added
-  __syncthreads();
+  block_sync();
   if (threadIdx.x == 0) is_last = atomicAdd(&found.blocks_done, 1U) == gridDim.x - 1;
-  __syncthreads();
+  block_sync();
   if (!is_last) return;
   __threadfence();
   HotKeys sums;
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(kSampleHotThreads, kSampleHotBlocksPerSm)
       sample->rows[position] = 0;  // for the sums over the other keys
     }
     key.rows = key.most = probe_rows;
-    key.pairs = build_rows * probe_rows;
+    key.pairs = Rule::hot_pairs(build_rows, probe_rows);
     key.most_build = build_rows;
     sums = AddHotKeys<HotKeys>()(sums, key);
   }

@@ -48,6 +48,13 @@ struct Stream {
 
 struct RangePark;  // mapped_range.hpp
 
+// As asked once: asking takes a microsecond.
+struct ResidentBlocks {
+  const void* kernel;
+  int threads;
+  uint32_t blocks;  // of all multiprocessors
+};
+
 struct Device {
   int id = 0;
   std::shared_ptr<Stream> stream;
@@ -56,8 +63,7 @@ struct Device {
   Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
   Buffer counters;          // device, kCounterBytes: the counters that kernels write
   Buffer zeroed;  // device, kZeroedBytes, all 0 between launches: who writes it leaves it so
-  // Blocks of a kernel that one multiprocessor runs, as asked once: asking takes a microsecond.
-  std::vector<std::pair<const void*, uint32_t>> resident;
+  std::vector<ResidentBlocks> resident;
   std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;  // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.

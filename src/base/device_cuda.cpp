@@ -326,6 +326,8 @@ unsigned long long await_answer(Context& context) {
       cudaGetLastError();
       continue;
     }
+    // Nobody may answer once the next join waits.
+    if (code != cudaSuccess) cudaStreamSynchronize(stream_of(context));
     check(code, "waiting for a kernel's answer");
     if (auto const given = answer.load(std::memory_order_acquire); given != 0) return given;
     fail(GPUJOIN_ERROR_INTERNAL, "a kernel ended without its answer");

@@ -39,16 +39,16 @@ uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int th
   return static_cast<uint32_t>(context.facts.sm_count * std::max(of_one, 1));
 }
 
-// The same without dynamic shared memory, of kernels that are launched with one number of threads: asked once.
+// The same without dynamic shared memory: asked once.
 template <typename... Args>
 uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
                          const char* asking) {
   auto const* const key = reinterpret_cast<const void*>(kernel);
-  for (auto const& [asked, blocks] : context.device->resident) {
-    if (asked == key) return blocks;
+  for (ResidentBlocks const& asked : context.device->resident) {
+    if (asked.kernel == key && asked.threads == threads) return asked.blocks;
   }
   uint32_t const blocks = resident_blocks(context, kernel, threads, 0, asking);
-  context.device->resident.emplace_back(key, blocks);
+  context.device->resident.push_back({key, threads, blocks});
   return blocks;
 }
 

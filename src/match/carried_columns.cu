@@ -122,7 +122,7 @@ class PartitionJoin {
 
   // Blocks of a launch that deals what is left: asked before it is made, which takes the host as long as a launch.
   uint64_t most_dealt_blocks() const {
-    constexpr int kBlocksPerSm = kernels::kThreadsPerSm / kernels::CarriedShapeWide::kThreads;
+    constexpr int kBlocksPerSm = kernels::CarriedShapeWide::kBlocksPerSm;
     return std::min(most_units(How::kDealt),
                     static_cast<uint64_t>(context_.facts.sm_count) * kBlocksPerSm);
   }

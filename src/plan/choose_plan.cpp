@@ -21,8 +21,8 @@ constexpr double kSampleShare = 0.05;
 // Draws alone take 60 us with their wait and the choice after it, however few they are. H200, 2M x 4M rows: 0.2 ms as assumed, 0.26
 // when sampled, and no plan takes less than 0.18.
 constexpr double kShortestSampled = 3.5e-4;
-// Draws, scan, sums, and the wait for them, which is as long as two short kernels.
-constexpr int32_t kSampleLaunches = 5;
+// Draws, scan, hot keys, sums, and the wait for them, which is as long as two short kernels.
+constexpr int32_t kSampleLaunches = 6;
 
 double rows_as_double(int64_t rows) { return static_cast<double>(rows); }
 
@@ -42,7 +42,7 @@ double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts
 }
 
 // The first output capacity: the estimate and three of its standard deviations, since a second launch
-// costs more than a little room.
+// costs more than a little room. Rows of hot keys were counted, and err by nothing.
 int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample) {
   const Side build = build_side_of(request);
   const int64_t probe_rows =
@@ -60,12 +60,17 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
   // No match drawn says fewer than 3, each of which is seen in a part of the build rows only.
   const double fewest =
       sample.scanned_share < 1 ? 3 / (sample.scanned_share * sample_positions(probe_rows)) : 0;
-  const bool repeats = sample.rows_per_match > 1.01;
-  const double estimate = rows * sample.match_ratio * sample.rows_per_match;
-  double room = rows * ratio * sample.rows_per_match * (repeats ? kMultiplicityMargin : 1);
+  const double hot = rows_as_double(sample.hot_rows);
+  const double matching = rows * sample.match_ratio;
+  const double estimate = std::max(0.0, matching * sample.rows_per_match - hot);
+  // Few probe rows have hot keys: that the others match some rows each is the estimate of them all.
+  const double per_match =
+      hot > 0 && matching > 0 ? std::max(1.0, estimate / matching) : sample.rows_per_match;
+  const bool repeats = per_match > 1.01;
+  double room = rows * ratio * per_match * (repeats ? kMultiplicityMargin : 1);
   room = std::max({room, estimate * (1 + 3 * sample.rows_error), rows * fewest});
-  if (!repeats) room = std::min(room, rows * sample.rows_per_match);
-  return static_cast<int64_t>(std::ceil(room));
+  if (!repeats) room = std::min(room, rows * per_match);
+  return static_cast<int64_t>(std::ceil(room + hot));
 }
 
 std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }

@@ -106,10 +106,11 @@ Side build_side_of(const PlanRequest& request);
 Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, a
-// join that the cheapest candidate does in less than 0.35 ms, or inputs that the executor cannot read without a copy over the host link. Counted: also one scan of
-// the build keys, when that costs at most a twentieth of the cheapest candidate. Positions: what is
-// between, on CUDA; heavy keys show, and they are what ruins a plan. With both the rows of hot build
-// keys are counted on both sides, where there are such keys: those cost any plan more than a scan.
+// join that the cheapest candidate does in less than 0.35 ms, or inputs that the executor cannot read
+// without a copy over the host link. Counted: also one scan of the build keys, when that costs at
+// most a twentieth of the cheapest candidate. Positions: what is between, on CUDA; heavy keys show,
+// and they are what ruins a plan. With both, the rows of hot build keys are counted on both sides,
+// where there are such keys: one read of all keys, which any join of them reads several times.
 // why_not, when not null, gets the reason for None and for Positions.
 enum class SampleEffort { kNone, kPositions, kCounted };
 SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,

@@ -83,10 +83,10 @@ std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& pla
   const SideStatistics& side = of_build ? shape.build : shape.probe;
   std::vector<int32_t> widths = side.payload_widths;
   if (!of_build) {
-    // Matching keys are equal, so either side's key column is gathered from the probe side.
-    for (const SideStatistics* with_key : {&shape.build, &shape.probe}) {
-      if (with_key->key_is_output) widths.push_back(with_key->key_width);
-    }
+    // Matching keys are equal, so either side's key column is gathered from the probe side; a match that writes columns writes it once.
+    const bool once = plan.gather == Gather::kCarried && shape.build.key_is_output;
+    if (shape.build.key_is_output) widths.push_back(shape.build.key_width);
+    if (shape.probe.key_is_output && !once) widths.push_back(shape.probe.key_width);
   }
   // Pairs of transformed relations are positions; the row ids asked for were moved like payloads.
   if (shape.want_pairs && side.row_numbers && plan.gather != Gather::kUntransformed) {

@@ -93,7 +93,7 @@ HotKeys HotTable::finish(const std::vector<int64_t>& build_rows,
     hot.probe_keys += probe_draws_[i] != 0 ? 1 : 0;
     hot.rows += probe_rows[i];
     hot.most = std::max(hot.most, probe_rows[i]);
-    hot.pairs += build_rows[i] * probe_rows[i];
+    hot.pairs += hot_pairs(build_rows[i], probe_rows[i]);
     hot.most_build = std::max(hot.most_build, build_rows[i]);
   }
   return hot;

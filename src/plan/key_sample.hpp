@@ -22,7 +22,7 @@
 // many probe rows have the key the draws would do, but then the output takes so long that a look at all
 // probe keys is nothing. A build key that was drawn four times has as many rows as that says give or take half:
 // too little room is a join done twice, twice the room is gigabytes, and the keys of both sides are read in
-// a hundredth of either's time.
+// a tenth of the time of any join of them at most.
 //
 // On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them;
 // HotTable, and hot rows of slices of both sides in parallel.

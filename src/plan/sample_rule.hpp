@@ -151,6 +151,12 @@ GPUJOIN_PLAN_RULE int64_t scanned_rows(int64_t rows) {
   return tiles * kSampleTileRows - (missing > 0 ? missing : 0);
 }
 
+// Output rows of a hot key, or as many as a sum of them over 1024 keys still holds.
+GPUJOIN_PLAN_RULE int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
+  constexpr int64_t kMost = INT64_MAX >> 11;
+  return probe_rows != 0 && build_rows > kMost / probe_rows ? kMost : build_rows * probe_rows;
+}
+
 // The table's first slot for a key.
 GPUJOIN_PLAN_RULE uint32_t sample_slot(uint64_t key) {
   return static_cast<uint32_t>(mix64(key)) & static_cast<uint32_t>(kSampleSlots - 1);

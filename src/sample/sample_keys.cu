@@ -42,6 +42,9 @@ struct Rule {
     return plan::sample_row(i, rows);
   }
   __device__ static uint32_t sample_slot(uint64_t key) { return plan::sample_slot(key); }
+  __device__ static int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
+    return plan::hot_pairs(build_rows, probe_rows);
+  }
   __device__ static plan::SampleFilterBits sample_filter_bits(uint64_t key) {
     return plan::sample_filter_bits(key);
   }

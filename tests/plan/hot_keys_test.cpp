@@ -62,6 +62,30 @@ TEST(HotKeys, AreCountedAmongAllProbeRows) {
   }
 }
 
+// What was counted needs no room for what a share of the draws may err by.
+TEST(HotKeys, OfWhichFewProbeRowsMatchBesidesNeedNoMoreRoomThanTheyMake) {
+  for (const uint64_t matching : {0, 10, 100, 1000, 10'000}) {  // of ten thousand
+    for (const SampleEffort effort : kEfforts) {
+      SCOPED_TRACE(matching);
+      const HotSides sides;
+      const auto probe = [&](int64_t row, uint64_t* key) {
+        sides.probe()(row, key);
+        const bool matches = *key == 0 || mix64(static_cast<uint64_t>(row)) % 10'000 < matching;
+        if (!matches) *key += 20'000'000;
+        return true;
+      };
+      const SampleFindings found = sample_keys(kRows, sides.build(), kRows, probe, 4, effort);
+      const PlanChoice choice =
+          choose_plan(request_of(kRows, kRows, 1), statistics_of(found, kRows, kRows), h200(), 0);
+      const double hot = static_cast<double>(found.hot.pairs);
+      EXPECT_EQ(choice.plan.expected_hot_rows, found.hot.pairs);
+      EXPECT_GE(static_cast<double>(choice.plan.expected_rows),
+                hot + 500.0 * static_cast<double>(matching));
+      EXPECT_LE(static_cast<double>(choice.plan.expected_rows), hot + 1.5 * kRows);
+    }
+  }
+}
+
 // In 0.2 % of the build rows: drawn eight times, which says little of how many rows they are.
 TEST(HotKeys, AreCountedOnBothSides) {
   const auto build = [](int64_t row, uint64_t* key) {
