@@ -29,7 +29,7 @@ constexpr int kSampleBlocksPerSm = 3;
 constexpr int kSampleItemBytes = 32;
 // Its count of hot keys has the filter alone, 32 KB, and rows of few keys.
 constexpr int kSampleHotThreads = 512;
-constexpr int kSampleHotBlocksPerSm = 4;
+constexpr int kSampleHotBlocksPerSm = kThreadsPerSm / kSampleHotThreads;
 
 // Emitters: pairs that one thread may stage in one round; threads * kEmitItems pairs lie in shared memory at a time.
 constexpr int kEmitItems = 4;
