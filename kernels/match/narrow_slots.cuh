@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "kernels/match/global_table.cuh"
+#include "kernels/match/slot_steps.cuh"
 #include "kernels/transform/mix_key.cuh"
 
 namespace gpujoin::kernels {
@@ -22,6 +23,9 @@ constexpr uint32_t kNarrowRows = (1U << kNarrowRowBits) - 1;
 
 template <typename Key>
 struct NarrowTable {
+  using Slot = uint32_t;
+  static constexpr Slot kFree = kFreeNarrowSlot;
+  static constexpr bool kVerifies = true;
   uint32_t* slots;  // [mask + 1], a multiple of four
   uint32_t mask;
   const Key* build_keys;
@@ -39,39 +43,9 @@ struct NarrowTable {
   __device__ static bool may_be(uint32_t slot, uint32_t tag) {
     return slot != kFreeNarrowSlot && (slot ^ tag) <= kNarrowRows;
   }
+  __device__ static uint32_t slot_with(Key mixed, uint32_t row) { return tag_at(mixed) | row; }
+  __device__ static uint32_t row_at(uint32_t slot) { return slot & kNarrowRows; }
 };
-
-// Whether a key was there already.
-template <int kItems, typename Key>
-__device__ __forceinline__ bool hash_rows(const NarrowTable<Key>& table, const Key (&keys)[kItems],
-                                          const uint32_t (&rows)[kItems], uint32_t are_rows) {
-  bool repeats = false;
-  uint32_t left = are_rows;
-#pragma unroll 1
-  for (uint32_t step = 0; left != 0; ++step) {
-    uint32_t there[kItems];
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if ((left >> item & 1) == 0) continue;
-      Key const mixed = mix_key(keys[item]);
-      there[item] = atomicCAS(table.slots + table.slot_at(table.home_of(mixed), step),
-                              kFreeNarrowSlot, table.tag_at(mixed) | rows[item]);
-    }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if ((left >> item & 1) == 0) continue;
-      bool same = false;
-      if (there[item] != kFreeNarrowSlot) {
-        same = table.may_be(there[item], table.tag_at(mix_key(keys[item]))) &&
-               table.build_keys[there[item] & kNarrowRows] == keys[item];
-        if (!same) continue;
-      }
-      repeats |= same;
-      left &= ~(1U << item);
-    }
-  }
-  return repeats;
-}
 
 template <typename KeyType>
 struct FindNarrowRows {
@@ -83,12 +57,7 @@ struct FindNarrowRows {
                                              const bool (&are_rows)[kItems], uint32_t,
                                              uint32_t (&build)[kItems],
                                              bool (&found)[kItems]) const {
-    uint32_t left = 0;
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      left |= are_rows[item] ? 1U << item : 0;
-      build[item] = kNoRow;
-    }
+    uint32_t left = start_finding(are_rows, build);
 #pragma unroll 1
     for (uint32_t step = 0; left != 0; step += 4) {
       uint4 quads[kItems];
@@ -130,8 +99,7 @@ struct FindNarrowRows {
         if (any_free || build[item] != kNoRow) left &= ~(1U << item);
       }
     }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) found[item] = build[item] != kNoRow;
+    end_finding(build, found);
   }
 
  private:

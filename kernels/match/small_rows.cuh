@@ -5,14 +5,14 @@
 // Needs    slots all kFreeSlot; places, which lie in the same memory, all kNoRow
 // Moves    as direct_table.cuh and global_table.cuh; two slots a lookup, which lie in one sector
 //
-// A key's slots are its home, the other slot of that pair, and those of the next pairs. What a warp waits for is its longest sequence:
-// a thread takes all its keys a step further at a time, and a lookup sees a pair at once.
+// A key's slots are its home, the other slot of that pair, and those of the next pairs: a lookup sees a pair at once.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/global_table.cuh"
+#include "kernels/match/slot_steps.cuh"
 #include "kernels/match/small_table.hpp"
 #include "kernels/transform/key_range.cuh"
 #include "kernels/transform/mix_key.cuh"
@@ -21,6 +21,9 @@ namespace gpujoin::kernels {
 
 template <typename Key>
 struct SmallTable {
+  using Slot = unsigned long long;
+  static constexpr Slot kFree = kFreeSlot;
+  static constexpr bool kVerifies = sizeof(Key) == 8;
   unsigned long long* slots;  // [mask + 1], at least two
   uint32_t mask;
   const Key* build_keys;
@@ -31,6 +34,14 @@ struct SmallTable {
   __device__ uint32_t slot_at(uint32_t home, uint32_t step) const {
     return ((home + (step & ~1U)) & mask) ^ (step & 1);
   }
+  __device__ static unsigned long long slot_with(Key mixed, uint32_t row) {
+    return static_cast<unsigned long long>(tag_of(mixed)) << 32 | row;
+  }
+  __device__ static uint32_t tag_at(Key mixed) { return tag_of(mixed); }
+  __device__ static bool may_be(unsigned long long slot, uint32_t tag) {
+    return tag_of_slot(slot) == tag;
+  }
+  __device__ static uint32_t row_at(unsigned long long slot) { return row_of_slot(slot); }
 };
 
 __device__ __forceinline__ unsigned long long nanoseconds() {
@@ -83,42 +94,6 @@ __device__ __forceinline__ bool place_rows(uint32_t* places, const DirectTable<K
   return repeats;
 }
 
-// Whether a key was there already.
-template <int kItems, typename Key>
-__device__ __forceinline__ bool hash_rows(const SmallTable<Key>& table, const Key (&keys)[kItems],
-                                          const uint32_t (&rows)[kItems], uint32_t are_rows) {
-  bool repeats = false;
-  uint32_t left = are_rows;
-#pragma unroll 1
-  for (uint32_t step = 0; left != 0; ++step) {
-    unsigned long long there[kItems];
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if ((left >> item & 1) == 0) continue;
-      Key const mixed = mix_key(keys[item]);
-      unsigned long long const wanted =
-          static_cast<unsigned long long>(tag_of(mixed)) << 32 | rows[item];
-      there[item] =
-          atomicCAS(table.slots + table.slot_at(table.home_of(mixed), step), kFreeSlot, wanted);
-    }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if ((left >> item & 1) == 0) continue;
-      bool same = false;
-      if (there[item] != kFreeSlot) {
-        same = tag_of_slot(there[item]) == tag_of(mix_key(keys[item]));
-        if constexpr (sizeof(Key) == 8) {
-          same = same && table.build_keys[row_of_slot(there[item])] == keys[item];
-        }
-        if (!same) continue;
-      }
-      repeats |= same;
-      left &= ~(1U << item);
-    }
-  }
-  return repeats;
-}
-
 template <typename KeyType>
 struct FindSmallPlaces {
   using Key = KeyType;
@@ -136,8 +111,7 @@ struct FindSmallPlaces {
       bool const within = are_rows[item] && place < table.places;
       build[item] = within ? rows[place] : kNoRow;
     }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) found[item] = build[item] != kNoRow;
+    end_finding(build, found);
   }
 };
 
@@ -171,12 +145,7 @@ struct FindSmallRows {
                                              const bool (&are_rows)[kItems], uint32_t,
                                              uint32_t (&build)[kItems],
                                              bool (&found)[kItems]) const {
-    uint32_t left = 0;
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      left |= are_rows[item] ? 1U << item : 0;
-      build[item] = kNoRow;
-    }
+    uint32_t left = start_finding(are_rows, build);
 #pragma unroll 1
     for (uint32_t step = 0; left != 0; step += 2) {
       ulonglong2 pairs[kItems];
@@ -210,8 +179,7 @@ struct FindSmallRows {
       }
       left &= ~ended;
     }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) found[item] = build[item] != kNoRow;
+    end_finding(build, found);
   }
 };
 

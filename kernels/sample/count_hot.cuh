@@ -58,18 +58,6 @@ struct SharedHotKeys {
   }
 };
 
-// Where a key is among those drawn from the probe side, or -1.
-template <typename Rule, typename Key>
-__device__ int32_t drawn_position(const SampleTable<Rule, Key>& table, Key key) {
-  uint32_t slot = Rule::sample_slot(key);
-  int32_t position = table.slots[slot];
-  while (position >= 0 && table.keys[position] != key) {
-    slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
-    position = table.slots[slot];
-  }
-  return position;
-}
-
 template <typename HotKeys>
 struct AddHotKeys {
   __device__ HotKeys operator()(HotKeys sums, const HotKeys& other) const {
@@ -114,9 +102,7 @@ __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>
     while (passed != 0) {
       int const item = __ffs(static_cast<int>(passed)) - 1;
       passed &= passed - 1;
-      Key key = keys[0];
-#pragma unroll
-      for (int other = 1; other < kItems; ++other) key = item == other ? keys[other] : key;
+      Key const key = key_of_item(keys, item);
       bool const is_again = last != kNoHotKey && key == last_key;
       uint32_t const number = is_again ? last : hot.find(key);
       if (number == kNoHotKey || !column.is_valid(first + item * kSampleHotThreads)) continue;

@@ -180,15 +180,8 @@ __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     while (passed != 0) {
       int const item = __ffs(static_cast<int>(passed)) - 1;
       passed &= passed - 1;
-      Key key = keys[0];
-#pragma unroll
-      for (int other = 1; other < kItems; ++other) key = item == other ? keys[other] : key;
-      uint32_t slot = Rule::sample_slot(key);
-      int32_t position = table.slots[slot];
-      while (position >= 0 && table.keys[position] != key) {
-        slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
-        position = table.slots[slot];
-      }
+      Key const key = key_of_item(keys, item);
+      int32_t const position = drawn_position(table, key);
       if (position < 0) continue;
       atomicAdd(&rows[position], 1U);
       add_tile(&tiles[position], tile_of(slice));

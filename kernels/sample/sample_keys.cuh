@@ -78,6 +78,27 @@ struct SampleTable {
       [Rule::kPositions];  // of the key at this position; 0: it is none, or it is at another one
 };
 
+// Where a key is among those drawn from the probe side, or -1.
+template <typename Rule, typename Key>
+__device__ int32_t drawn_position(const SampleTable<Rule, Key>& table, Key key) {
+  uint32_t slot = Rule::sample_slot(key);
+  int32_t position = table.slots[slot];
+  while (position >= 0 && table.keys[position] != key) {
+    slot = (slot + 1) & static_cast<uint32_t>(Rule::kSlots - 1);
+    position = table.slots[slot];
+  }
+  return position;
+}
+
+// One of some keys in registers, which have no index.
+template <int kItems, typename Key>
+__device__ __forceinline__ Key key_of_item(const Key (&keys)[kItems], int item) {
+  Key key = keys[0];
+#pragma unroll
+  for (int other = 1; other < kItems; ++other) key = item == other ? keys[other] : key;
+  return key;
+}
+
 // The build side's hot keys, in any order.
 template <typename Rule, typename Key>
 struct HotKeyTable {

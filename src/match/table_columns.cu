@@ -256,6 +256,10 @@ std::optional<TableRows> by_table(base::Context& context, const plan::JoinPlan& 
 
 }  // namespace
 
+bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
+  return build_rows != 0 && probe_rows != 0 && build_rows + probe_rows <= kernels::kSmallTableRows;
+}
+
 std::optional<TableRows> table_columns(base::Context& context, const plan::JoinPlan& plan,
                                        int32_t key_width, const TableSide& build,
                                        const TableSide& probe, const Outputs& outputs,

@@ -238,7 +238,8 @@ struct Unseen {
   PlanRequest request;
   base::DeviceFacts facts;
   uint64_t memory_limit_bytes = 0;
-  PlanChoice choice;
+  PlanChoice choice;                  // without its candidates
+  std::vector<Candidate> candidates;  // which take longer to copy than everything else
 
   bool is_of(const PlanRequest& other, const base::DeviceFacts& other_facts, uint64_t limit) const {
     return is_same(request, other) && facts == other_facts && memory_limit_bytes == limit;
@@ -252,15 +253,12 @@ PlanChoice choose_plan_unseen(const PlanRequest& request, const base::DeviceFact
   thread_local std::optional<Unseen> last;
   if (!last || !last->is_of(request, facts, memory_limit_bytes)) {
     PlanChoice choice = choose_plan(request, SampleStatistics(), facts, memory_limit_bytes);
-    last = Unseen{request, facts, memory_limit_bytes, std::move(choice)};
+    std::vector<Candidate> candidates = std::move(choice.candidates);
+    choice.candidates.clear();
+    last = Unseen{request, facts, memory_limit_bytes, std::move(choice), std::move(candidates)};
   }
-  if (with_candidates) return last->choice;
-  PlanChoice choice;
-  choice.plan = last->choice.plan;
-  choice.predicted = last->choice.predicted;
-  choice.memory_limit_bytes = last->choice.memory_limit_bytes;
-  choice.sample = last->choice.sample;
-  choice.reason = last->choice.reason;
+  PlanChoice choice = last->choice;
+  if (with_candidates) choice.candidates = last->candidates;
   return choice;
 }
 

@@ -43,6 +43,14 @@ auto reader_of(const columns::Relation& relation) {
   };
 }
 
+plan::SampleFindings expect_as_the_reference(const columns::Relation& build,
+                                             const columns::Relation& probe, int32_t width) {
+  plan::SampleFindings const expected =
+      plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
+  EXPECT_EQ(cpu::sample_keys(build, 0, probe, 0), expected);
+  return expected;
+}
+
 TEST(CpuSample, EqualsTheReference) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
@@ -61,12 +69,10 @@ TEST(CpuSample, EqualsTheReference) {
           build_key.with_nulls(rows, 3, 13, 5);
           probe_key.with_nulls(kProbeRows, 5, 11, 6);
         }
-        columns::Relation const build = relation_of(context, build_key, rows);
-        columns::Relation const probe = relation_of(context, probe_key, kProbeRows);
-        plan::SampleFindings const expected =
-            plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
-        EXPECT_EQ(cpu::sample_keys(build, 0, probe, 0), expected);
-        EXPECT_EQ(expected.scanned_rows == build.rows, rows != kLarge);
+        plan::SampleFindings const found =
+            expect_as_the_reference(relation_of(context, build_key, rows),
+                                    relation_of(context, probe_key, kProbeRows), width);
+        EXPECT_EQ(found.scanned_rows == static_cast<int64_t>(rows), rows != kLarge);
       }
     }
   }
@@ -87,14 +93,12 @@ TEST(CpuSample, CountsHotKeysAsTheReference) {
     TestColumn build_key = TestColumn::of_keys(width, build_keys);
     TestColumn probe_key = TestColumn::of_keys(width, probe_keys);
     probe_key.with_nulls(kProbeRows, 5, 11, 6);
-    columns::Relation const build = relation_of(context, build_key, kBuildRows);
-    columns::Relation const probe = relation_of(context, probe_key, kProbeRows);
-    plan::SampleFindings const expected =
-        plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
-    EXPECT_EQ(cpu::sample_keys(build, 0, probe, 0), expected);
-    EXPECT_EQ(expected.hot.keys, 2);
-    EXPECT_GT(expected.hot.rows, 10);
-    EXPECT_LT(expected.hot.rows, 45);
+    plan::SampleFindings const found =
+        expect_as_the_reference(relation_of(context, build_key, kBuildRows),
+                                relation_of(context, probe_key, kProbeRows), width);
+    EXPECT_EQ(found.hot.keys, 2);
+    EXPECT_GT(found.hot.rows, 10);
+    EXPECT_LT(found.hot.rows, 45);
   }
 }
 

@@ -1,0 +1,75 @@
+// slot_steps.cuh: what the hash tables of joins of few rows have in common
+//
+// Source   ours
+// In       some keys of a thread, and a table: its Slot, kFree, slots, home_of, slot_at; slot_with, what a row becomes; may_be, whether a
+//          slot has the part of the hash that is tag_at a key, and where kVerifies is true row_at, whose key is compared
+// Out      rows in slots; which rows are to be found, and which were
+// Needs    slots all kFree, of which some stay free
+// Moves    as the tables
+//
+// What a warp waits for is its longest sequence of slots: a thread takes all its keys a step further at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/global_table.cuh"
+#include "kernels/transform/mix_key.cuh"
+
+namespace gpujoin::kernels {
+
+// Whether a key was there already.
+template <int kItems, typename Table, typename Key>
+__device__ __forceinline__ bool hash_rows(const Table& table, const Key (&keys)[kItems],
+                                          const uint32_t (&rows)[kItems], uint32_t are_rows) {
+  bool repeats = false;
+  uint32_t left = are_rows;
+#pragma unroll 1
+  for (uint32_t step = 0; left != 0; ++step) {
+    typename Table::Slot there[kItems];
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if ((left >> item & 1) == 0) continue;
+      Key const mixed = mix_key(keys[item]);
+      typename Table::Slot const wanted = table.slot_with(mixed, rows[item]);
+      there[item] =
+          atomicCAS(table.slots + table.slot_at(table.home_of(mixed), step), Table::kFree, wanted);
+    }
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if ((left >> item & 1) == 0) continue;
+      bool same = false;
+      if (there[item] != Table::kFree) {
+        same = table.may_be(there[item], table.tag_at(mix_key(keys[item])));
+        if constexpr (Table::kVerifies) {
+          same = same && table.build_keys[table.row_at(there[item])] == keys[item];
+        }
+        if (!same) continue;
+      }
+      repeats |= same;
+      left &= ~(1U << item);
+    }
+  }
+  return repeats;
+}
+
+// The rows that are to be found, as bits; none is yet.
+template <int kItems>
+__device__ __forceinline__ uint32_t start_finding(const bool (&are_rows)[kItems],
+                                                  uint32_t (&build)[kItems]) {
+  uint32_t left = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    left |= are_rows[item] ? 1U << item : 0;
+    build[item] = kNoRow;
+  }
+  return left;
+}
+
+template <int kItems>
+__device__ __forceinline__ void end_finding(const uint32_t (&build)[kItems],
+                                            bool (&found)[kItems]) {
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) found[item] = build[item] != kNoRow;
+}
+
+}  // namespace gpujoin::kernels
