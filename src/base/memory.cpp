@@ -24,13 +24,19 @@ constexpr int kPoisonByte = 0xFE;
 constexpr uint64_t kGuard = 0;
 #endif
 
-// Few block sizes, so that the next join finds the blocks of the last one: powers of two up to 1 MiB, then eight steps
-// between powers of two, which wastes at most an eighth.
+// Powers of two up to 1 MiB, then 64 steps between powers of two, which waste at most a 64th: a join's large columns are most of its
+// memory, and of 64 classes one still holds what the next join of the same tables wants.
+constexpr uint64_t kClasses = 64;
+constexpr uint64_t kLargeBlock = uint64_t{1} << 20;
+// A cached block may be larger by such a part: the next join's output is seldom as large as the last one's. One that is smaller by as little
+// goes back to its source when a larger one is allocated in its place, or outputs that grow would leave one of each class behind.
+constexpr uint64_t kSpareShare = 8;
+
 uint64_t block_bytes(uint64_t bytes) {
   bytes += 2 * kGuard;
   if (bytes <= kAlignment) return kAlignment;
-  if (bytes <= uint64_t{1} << 20) return std::bit_ceil(bytes);
-  uint64_t const step = std::bit_floor(bytes) / 8;
+  if (bytes <= kLargeBlock) return std::bit_ceil(bytes);
+  uint64_t const step = std::bit_floor(bytes) / kClasses;
   return (bytes + step - 1) / step * step;
 }
 
@@ -108,7 +114,7 @@ uint64_t checked_bytes(uint64_t rows, uint64_t width) {
 }
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) pool_->release(memory_, data_, bytes_);
+  if (data_ != nullptr) pool_->release(memory_, data_, bytes_, block_bytes_);
 }
 
 Pool::Pool(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes)
@@ -116,22 +122,41 @@ Pool::Pool(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_
 
 Pool::~Pool() { trim(); }
 
-void* Pool::take_cached(Memory memory, uint64_t bytes) {
+void* Pool::take_cached(Memory memory, uint64_t* bytes) {
   auto& blocks = cache_[index_of(memory)];
-  auto const found = blocks.find(bytes);
-  if (found == blocks.end()) return nullptr;
+  // What fits a limit once shall fit it whatever was cached before.
+  bool const is_exact = is_limited(memory) && limit_ != 0;
+  uint64_t const most = is_exact ? *bytes : *bytes + *bytes / kSpareShare;
+  auto const found = blocks.lower_bound(*bytes);
+  if (found == blocks.end() || found->first > most) {
+    if (*bytes > kLargeBlock) drop_outgrown(memory, *bytes);
+    return nullptr;
+  }
   void* pointer = found->second;
+  *bytes = found->first;
   blocks.erase(found);
-  if (is_limited(memory)) cached_ -= bytes;
+  if (is_limited(memory)) cached_ -= *bytes;
   return pointer;
+}
+
+void Pool::drop_outgrown(Memory memory, uint64_t bytes) {
+  auto& blocks = cache_[index_of(memory)];
+  auto found = blocks.lower_bound(bytes);
+  if (found == blocks.begin()) return;
+  --found;
+  auto const [block, pointer] = *found;
+  if (bytes - block > block / kSpareShare) return;
+  blocks.erase(found);
+  source_->deallocate(memory, pointer, block);
+  if (is_limited(memory)) cached_ -= block;
 }
 
 Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   if (bytes == 0) return {};
-  uint64_t const block = block_bytes(bytes);
+  uint64_t block = block_bytes(bytes);
   std::lock_guard const lock(mutex_);
   if (passes_limit(memory, block)) return {};
-  void* pointer = take_cached(memory, block);
+  void* pointer = take_cached(memory, &block);
   if (pointer == nullptr) {
     if (is_limited(memory) && limit_ != 0 && in_use_ + cached_ > limit_ - block) trim_locked();
     pointer = source_->allocate(memory, block);
@@ -151,7 +176,7 @@ Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   source_->fill(memory, data, kPoisonByte, bytes);
   source_->fill(memory, data + bytes, kGuardByte, block - kGuard - bytes);
 #endif
-  return Buffer(shared_from_this(), memory, data, bytes);
+  return Buffer(shared_from_this(), memory, data, bytes, block);
 }
 
 bool Pool::is_limited(Memory memory) const {
@@ -177,8 +202,8 @@ Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
        static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_));
 }
 
-void Pool::release(Memory memory, void* data, uint64_t bytes) noexcept {
-  uint64_t const block = block_bytes(bytes);
+void Pool::release(Memory memory, void* data, [[maybe_unused]] uint64_t bytes,
+                   uint64_t block) noexcept {
   void* pointer = static_cast<unsigned char*>(data) - kGuard;
   std::lock_guard const lock(mutex_);
 #if GPUJOIN_CHECKED

@@ -57,8 +57,14 @@ class Pool;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(std::shared_ptr<Pool> pool, Memory memory, void* data, uint64_t bytes)
-      : pool_(std::move(pool)), memory_(memory), data_(data), bytes_(bytes) {}
+  // block_bytes: of the pool's block that it lies in.
+  Buffer(std::shared_ptr<Pool> pool, Memory memory, void* data, uint64_t bytes,
+         uint64_t block_bytes)
+      : pool_(std::move(pool)),
+        memory_(memory),
+        data_(data),
+        bytes_(bytes),
+        block_bytes_(block_bytes) {}
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer(std::move(other)).swap(*this);
@@ -81,6 +87,7 @@ class Buffer {
     std::swap(memory_, other.memory_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(block_bytes_, other.block_bytes_);
   }
 
  private:
@@ -88,6 +95,7 @@ class Buffer {
   Memory memory_ = Memory::kHost;
   void* data_ = nullptr;
   uint64_t bytes_ = 0;
+  uint64_t block_bytes_ = 0;
 };
 
 class Pool : public std::enable_shared_from_this<Pool> {
@@ -131,10 +139,12 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
  private:
   friend class Buffer;
-  void release(Memory memory, void* data, uint64_t bytes) noexcept;
+  void release(Memory memory, void* data, uint64_t bytes, uint64_t block) noexcept;
   bool is_limited(Memory memory) const;
   bool passes_limit(Memory memory, uint64_t bytes) const;
-  void* take_cached(Memory memory, uint64_t bytes);
+  // The smallest cached block that holds *bytes, and not much more; *bytes becomes its size. Null: there is none.
+  void* take_cached(Memory memory, uint64_t* bytes);
+  void drop_outgrown(Memory memory, uint64_t bytes);
   void trim_locked() noexcept;
 
   mutable std::recursive_mutex mutex_;  // recursive: the trim hook calls unreserve

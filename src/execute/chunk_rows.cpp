@@ -13,7 +13,7 @@ constexpr int64_t kFewestChunks = 8;
 // A chunk of 2^22 rows of 8 bytes is 0.6 ms on the link of an H200 and takes 0.3 ms of launches and waits.
 constexpr int64_t kUsefulChunkRows = int64_t{1} << 22;
 constexpr int64_t kMostChunkRows = int64_t{1} << 26;
-// Blocks come in classes an eighth apart, and sorters have storage of their own.
+// A cached block may be an eighth larger than what is wanted, and sorters have storage of their own.
 constexpr double kMargin = 1.25;
 
 }  // namespace

@@ -12,50 +12,10 @@
 #include <vector>
 
 #include "src/base/status.hpp"
+#include "tests/base/test_source.hpp"
 
 namespace gpujoin::base {
 namespace {
-
-constexpr uint64_t kKiB = 1024;
-constexpr uint64_t kMiB = 1024 * kKiB;
-
-struct Ledger {
-  int allocations = 0;
-  int deallocations = 0;
-  int fail_from = -1;  // the call, counted from 0, from which on there is no memory
-  int fail_until = 1 << 30;
-  uint64_t live_bytes = 0;
-  std::set<void*> live;
-};
-
-class TestSource final : public MemorySource {
- public:
-  explicit TestSource(Ledger* ledger) : ledger_(*ledger) {}
-  void* allocate(Memory, uint64_t bytes) override {
-    int const call = ledger_.allocations++;
-    if (ledger_.fail_from >= 0 && call >= ledger_.fail_from && call < ledger_.fail_until) {
-      return nullptr;
-    }
-    void* pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-    ledger_.live.insert(pointer);
-    ledger_.live_bytes += bytes;
-    return pointer;
-  }
-  void deallocate(Memory, void* pointer, uint64_t bytes) noexcept override {
-    ++ledger_.deallocations;
-    ledger_.live.erase(pointer);
-    ledger_.live_bytes -= bytes;
-    std::free(pointer);
-  }
-
- private:
-  Ledger& ledger_;
-};
-
-std::shared_ptr<Pool> make_pool(Ledger* ledger, uint64_t limit = 0,
-                                Memory limited = Memory::kHost) {
-  return std::make_shared<Pool>(std::make_unique<TestSource>(ledger), limited, limit);
-}
 
 gpujoin_status status_of_allocation(Pool& pool, uint64_t bytes, std::string* message = nullptr) {
   try {
@@ -90,17 +50,6 @@ TEST(Pool, BlocksOfOneKindOfMemoryDoNotServeAnother) {
   Buffer const pinned = pool->allocate(Memory::kPinned, 4 * kKiB, "pinned");
   EXPECT_EQ(pinned.memory(), Memory::kPinned);
   EXPECT_EQ(ledger.allocations, 2);
-}
-
-TEST(Pool, LargeBlocksWasteAtMostAnEighth) {
-  Ledger ledger;
-  auto const pool = make_pool(&ledger);
-  for (uint64_t bytes = kMiB + 1; bytes < 64 * kMiB; bytes += bytes / 7 + 12345) {
-    Buffer const buffer = pool->allocate(Memory::kHost, bytes, "a buffer");
-    constexpr uint64_t kGuards = 1024;
-    EXPECT_LE(pool->in_use_bytes(), bytes + bytes / 8 + kGuards) << bytes;
-    EXPECT_GE(pool->in_use_bytes(), bytes);
-  }
 }
 
 TEST(Pool, BuffersAreAlignedAndDisjoint) {
