@@ -52,6 +52,7 @@ struct RangePark;  // mapped_range.hpp
 struct ResidentBlocks {
   const void* kernel;
   int threads;
+  uint64_t shared_bytes;
   uint32_t blocks;  // of all multiprocessors
 };
 
@@ -64,6 +65,7 @@ struct Device {
   Buffer counters;          // device, kCounterBytes: the counters that kernels write
   Buffer zeroed;  // device, kZeroedBytes, all 0 between launches: who writes it leaves it so
   std::vector<ResidentBlocks> resident;
+  std::vector<const void*> large_shared;  // kernels that may have all shared memory there is
   std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;  // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
@@ -19,36 +20,37 @@ inline unsigned grid_of(uint64_t rows, uint64_t tile) {
   return static_cast<unsigned>(blocks);
 }
 
-// Lets a kernel have more dynamic shared memory than the 48 KB that need no asking.
+// Lets a kernel have more dynamic shared memory than the 48 KB that need no asking: all that its static has left. As much for every
+// launch, so that it need be asked once, and no launch is left with less than another was promised.
 template <typename... Args>
-void allow_shared(void (*kernel)(Args...), uint64_t bytes, const char* asking) {
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+void allow_shared(const Context& context, void (*kernel)(Args...), const char* asking) {
+  auto const* const key = reinterpret_cast<const void*>(kernel);
+  std::vector<const void*>& allowed = context.device->large_shared;
+  if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
+  cudaFuncAttributes attributes = {};
+  check(cudaFuncGetAttributes(&attributes, key), asking);
+  uint64_t const bytes = context.facts.shared_bytes_per_block - attributes.sharedSizeBytes;
+  check(cudaFuncSetAttribute(key, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
         asking);
+  allowed.push_back(key);
 }
 
 // How many blocks run at a time on all multiprocessors, with dynamic shared memory that is allowed here.
 template <typename... Args>
 uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
                          uint64_t shared_bytes, const char* asking) {
-  allow_shared(kernel, shared_bytes, asking);
-  int of_one = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &of_one, reinterpret_cast<const void*>(kernel), threads, shared_bytes),
-        asking);
-  return static_cast<uint32_t>(context.facts.sm_count * std::max(of_one, 1));
-}
-
-// The same without dynamic shared memory: asked once.
-template <typename... Args>
-uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
-                         const char* asking) {
   auto const* const key = reinterpret_cast<const void*>(kernel);
   for (ResidentBlocks const& asked : context.device->resident) {
-    if (asked.kernel == key && asked.threads == threads) return asked.blocks;
+    if (asked.kernel == key && asked.threads == threads && asked.shared_bytes == shared_bytes) {
+      return asked.blocks;
+    }
   }
-  uint32_t const blocks = resident_blocks(context, kernel, threads, 0, asking);
-  context.device->resident.push_back({key, threads, blocks});
+  if (shared_bytes != 0) allow_shared(context, kernel, asking);
+  int of_one = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, key, threads, shared_bytes), asking);
+  auto const blocks = static_cast<uint32_t>(context.facts.sm_count * std::max(of_one, 1));
+  context.device->resident.push_back({key, threads, shared_bytes, blocks});
   return blocks;
 }
 

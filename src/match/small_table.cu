@@ -24,13 +24,10 @@ template <typename Key, int kWidth>
 void launch_one_block(base::Context& context, const kernels::SmallTableJoin<Key>& args,
                       uint32_t most_rows) {
   constexpr uint64_t kAllowedAnyway = 48 * 1024;
-  // Of the most rows, so that no other launch is left with less than it was promised.
-  constexpr uint64_t kMostShared =
-      base::traffic::global_table_slots(kernels::kSmallTableBlockRows) * sizeof(uint64_t);
   auto const kernel = kernels::block_table_kernel<Key, kWidth>;
   uint64_t const shared = (args.mask + 1) * sizeof(uint64_t);
   if (shared > kAllowedAnyway) {
-    base::allow_shared(kernel, kMostShared, "asking for the shared memory of a small join");
+    base::allow_shared(context, kernel, "asking for the shared memory of a small join");
   }
   uint32_t const warps = base::grid_of(most_rows, 32 * kernels::kBlockTableRowsPerThread);
   unsigned const threads = std::min<unsigned>(32 * warps, kernels::kBlockTableThreads);
@@ -46,7 +43,7 @@ template <typename Key, int kWidth>
 void launch_all_blocks(base::Context& context, kernels::SmallTableJoin<Key>& args,
                        uint32_t most_rows) {
   auto const kernel = kernels::small_table_kernel<Key, kWidth>;
-  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kSmallTableThreads,
+  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kSmallTableThreads, 0,
                                                   "asking for blocks of a small join");
   unsigned const blocks = std::min(base::grid_of(most_rows, kernels::kSmallTableThreads), resident);
   void* kernel_args[] = {&args};

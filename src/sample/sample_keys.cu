@@ -69,7 +69,7 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
 
   auto const draw = kernels::draw_sample_kernel<Rule, Key>;
   constexpr uint32_t kTableBytes = sizeof(kernels::SampleTable<Rule, Key>);
-  base::allow_shared(draw, kTableBytes, kAskingForShared);
+  base::allow_shared(context, draw, kAskingForShared);
   draw<<<3, kernels::kSampleDrawThreads, kTableBytes, stream>>>(build, probe, sample);
   check(cudaGetLastError(), "drawing a key sample");
 

@@ -95,7 +95,7 @@ template <typename Key, int kDigits>
 void launch_append(base::Context& context, unsigned tiles, const kernels::BucketPass<Key>& pass) {
   auto const kernel = kernels::append_to_buckets_kernel<Key, kDigits>;
   constexpr size_t kShared = sizeof(kernels::BucketStage<Key, kDigits>);
-  base::allow_shared(kernel, kShared, "asking for shared memory of the bucket partitioning");
+  base::allow_shared(context, kernel, "asking for shared memory of the bucket partitioning");
   kernel<<<tiles, kernels::kBucketThreads, kShared, stream_of(context)>>>(pass);
   check(cudaGetLastError(), "appending rows to buckets");
 }

@@ -84,7 +84,7 @@ auto reordering_kernel(Transform technique) {
 template <typename Kernel, typename... Args>
 void launch(base::Context& context, const char* doing, Kernel* kernel, unsigned grid,
             unsigned threads, uint64_t shared_bytes, Args... args) {
-  base::allow_shared(kernel, shared_bytes, "asking for shared memory of a partitioning");
+  base::allow_shared(context, kernel, "asking for shared memory of a partitioning");
   kernel<<<grid, threads, shared_bytes, stream_of(context)>>>(args...);
   check(cudaGetLastError(), doing);
 }

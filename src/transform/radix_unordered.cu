@@ -41,7 +41,7 @@ void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, u
   context.check_cancelled();
   auto const kernel = kernels::radix_unordered_kernel<Key, Shape>;
   uint32_t const shared = kernels::unordered_shared_bytes<Shape>(pass.bits);
-  base::allow_shared(kernel, shared, kAskingForShared);
+  base::allow_shared(context, kernel, kAskingForShared);
   kernel<<<tiles, Shape::kThreads, shared, stream_of(context)>>>(pass);
   check(cudaGetLastError(), "moving rows to their partitions");
 }
