@@ -72,6 +72,25 @@ struct AddHotKeys {
   }
 };
 
+// Which of a thread's keys pass the filter, as bits. rows: of the tile, from the thread's first on.
+template <typename Rule, bool kWhole, int kItems, typename Key>
+__device__ __forceinline__ uint32_t hot_candidates(const Key* first, uint32_t rows,
+                                                   const uint32_t* filter, Key (&keys)[kItems]) {
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    bool const is_row = kWhole || item * kSampleHotThreads < rows;
+    keys[item] = is_row ? first[item * kSampleHotThreads] : 0;
+  }
+  uint32_t passed = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    if (!kWhole && item * kSampleHotThreads >= rows) continue;
+    auto const bits = Rule::sample_filter_bits(keys[item]);
+    passed += static_cast<uint32_t>(bits.held_by(filter[bits.word])) << item;
+  }
+  return passed;
+}
+
 // The keys' rows in the tiles of this block.
 template <typename Rule, typename Key>
 __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>& column,
@@ -86,18 +105,24 @@ __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>
 #pragma unroll 1
   for (int64_t tile = blockIdx.x * kTile; tile < column.rows; tile += gridDim.x * kTile) {
     int64_t const first = tile + threadIdx.x;
+    int64_t const rows = column.rows - tile;
     Key keys[kItems];
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      int64_t const row = first + item * kSampleHotThreads;
-      if (row < column.rows) keys[item] = column.keys[row];
-    }
     uint32_t passed = 0;
+    if (rows >= kTile) {
+      passed = hot_candidates<Rule, true>(column.keys + first, kTile, filter, keys);
+    } else if (threadIdx.x < rows) {
+      passed = hot_candidates<Rule, false>(column.keys + first,
+                                           static_cast<uint32_t>(rows) - threadIdx.x, filter, keys);
+    }
+    if (passed != 0 && last != kNoHotKey && column.validity == nullptr) {
+      uint32_t again = 0;
 #pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      if (first + item * kSampleHotThreads >= column.rows) continue;
-      auto const bits = Rule::sample_filter_bits(keys[item]);
-      passed |= static_cast<uint32_t>(bits.held_by(filter[bits.word])) << item;
+      for (int item = 0; item < kItems; ++item) {
+        again += static_cast<uint32_t>(keys[item] == last_key) << item;
+      }
+      again &= passed;  // those that are rows
+      run += __popc(again);
+      passed -= again;
     }
     while (passed != 0) {
       int const item = __ffs(static_cast<int>(passed)) - 1;
@@ -114,6 +139,7 @@ __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>
       }
       ++run;
     }
+    __syncwarp();  // lanes that found a key would go on by themselves, three times the instructions
   }
   if (run != 0) atomicAdd(&hot.rows[last], run);
 }
