@@ -4,10 +4,10 @@
 //          none is read again, and nothing is gathered (Wu et al. 2024 gather in section 4.3)
 // In       mixed keys of both sides, contiguous partitions; columns in the order of the keys
 // Out      target[] of each column, in chunks; rows in any order
-// Needs    unit_ends, the inclusive sums of CarriedUnits
+// Needs    unit_ends, the inclusive sums of CarriedUnits; counters->taken 0
 // Launch   as many blocks of the match's threads as are resident
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
-// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes batch_rows probe rows at a time, and
+// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes a batch of probe rows at a time, and
 //          warps wait for each other only where a table is built
 //
 //   keys unique, and few possible in a partition   match_by_rank.cuh
@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
@@ -41,26 +42,35 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
   if (number < units && threadIdx.x < 32)
     find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number, shared.units[0]);
   block_sync();
-  // Units in turn: none is large, so nobody has to be asked which is next.
   for (uint32_t turn = 0; number < units; turn ^= 1) {
     CarriedUnit const& unit = shared.units[turn];
-    if (threadIdx.x == 0) shared.batch = 0;
+    uint32_t batch = threadIdx.x / 32;
+    if (threadIdx.x == 0) shared.batch = Match::kThreads / 32;
     stage_columns<Match::kWidth, Match::kThreads>(join, unit);
+    typename Match::Batch ahead;
+    if constexpr (Match::kLoadsAhead) ahead.load_ahead(join, unit, Match::first_row(unit, batch));
     bool const is_joined = Match::build(join, unit, shared);
-    number += gridDim.x;
-    if (number < units && threadIdx.x < 32) {
-      find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number,
-                                          shared.units[turn ^ 1]);
+    CarriedUnit& next = shared.units[turn ^ 1];
+    if (threadIdx.x < 32) {
+      number = take_unit(join);
+      if (threadIdx.x == 0) next.number = number;
+      if (number < units) {
+        find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number, next);
+      }
     }
-    while (is_joined) {
-      uint32_t first = 0;
-      if (threadIdx.x % 32 == 0) first = atomicAdd(&shared.batch, Match::batch_rows(shared));
-      first = __shfl_sync(0xffffffffU, first, 0);
-      if (first >= unit.probe_rows) break;
-      Match::join_batch(join, unit, shared, first);
+    while (is_joined && Match::first_row(unit, batch) < unit.probe_rows) {
+      uint32_t const taken = batch;
+      if constexpr (!Match::kLoadsAhead) ahead.load(join, unit, Match::first_row(unit, taken));
+      typename Match::Batch const keys = ahead;
+      batch = take_batch(shared);
+      if constexpr (Match::kLoadsAhead) {
+        ahead.load_ahead(join, unit, Match::first_row(unit, batch));
+      }
+      Match::join_batch(join, unit, shared, taken, keys);
     }
     __pipeline_wait_prior(0);  // of a unit that is left
     block_sync();              // the table and the unit are read to the end
+    number = next.number;
   }
   if (threadIdx.x == 0) CarriedPlaces::finish(join, shared.places);
 }

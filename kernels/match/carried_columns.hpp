@@ -23,7 +23,9 @@ struct CarriedCounters {
   unsigned long long tails;   // chunks that their block left partly filled
   unsigned long long holes;   // places left empty in them
   unsigned long long missed;  // rows that were counted only, for want of places
-  unsigned long long left;    // not 0: partitions were left, and are told by left[]
+  // From here on: of one launch, 0 at its start.
+  unsigned long long taken;  // units beyond the first of each block
+  unsigned long long left;   // not 0: partitions were left, and are told by left[]
 };
 
 template <typename KeyType>
@@ -42,6 +44,7 @@ struct CarriedJoin {
   const unsigned long long* unit_ends;    // [partitions] inclusive sum of the work units of each
   const unsigned long long* heavy_units;  // as in CarriedUnits
   bool joins_all;                         // every partition has units
+  bool most_match;                        // of the probe rows
   uint8_t*
       left;  // [partitions] not 0: the match could not do it, or not well; a match that does all leaves it
   CarriedCounters* counters;

@@ -62,6 +62,25 @@ __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>&
   return found;
 }
 
+// The rank of a row in its bucket, which is counted one further. Rows of the bucket of the warp's first lane are counted at once: a
+// counter takes one add at a time, and a key may have all rows. lanes: of the warp that have a row.
+template <typename Key>
+__device__ __forceinline__ uint32_t rank_in_bucket(CarriedGroups<Key>& groups, uint32_t bucket,
+                                                   uint32_t lanes) {
+  uint32_t const below = (1U << threadIdx.x % 32) - 1;
+  uint32_t const shift = bucket % 2 * 16;
+  bool const is_first = bucket == __shfl_sync(lanes, bucket, 0);
+  uint32_t const together = __ballot_sync(lanes, is_first);
+  uint32_t const before = is_first ? __popc(together & below) : 0;
+  uint32_t rank = 0;
+  if (before == 0) {
+    uint32_t const rows = is_first ? __popc(together) : 1;
+    rank = atomicAdd(&groups.starts[bucket / 2], rows << shift) >> shift & 0xffffU;
+  }
+  uint32_t const first_rank = __shfl_sync(lanes, rank, 0);
+  return is_first ? first_rank + before : rank;
+}
+
 // Counts become starts: exclusive sums over the buckets, in place. All threads.
 template <int kThreads, typename Key>
 __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
@@ -92,12 +111,12 @@ __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const
   LoadedKeys<kThreads, Key> const keys{join, unit};
   for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 2; i += kThreads) groups.starts[i] = 0;
   block_sync();
-  uint16_t ranks[kChunkItems<kThreads>];
-  keys.each([&](int item, uint32_t, Key key) {
+  uint16_t ranks[kChunkItems<kThreads, Key>];
+  keys.each([&](int item, uint32_t row, Key key) {
     uint32_t const bucket = carried_bucket(key, join.radix_bits);
-    uint32_t const shift = bucket % 2 * 16;
-    ranks[item] =
-        static_cast<uint16_t>(atomicAdd(&groups.starts[bucket / 2], 1U << shift) >> shift);
+    uint32_t const rows = keys.rows - (row - threadIdx.x % 32);  // of the warp
+    ranks[item] = static_cast<uint16_t>(
+        rank_in_bucket(groups, bucket, rows < 32 ? (1U << rows) - 1 : 0xffffffffU));
   });
   block_sync();
   sum_buckets<kThreads>(groups);

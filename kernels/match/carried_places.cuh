@@ -1,6 +1,6 @@
 // carried_places.cuh: where the blocks of a join that writes columns write: chunks, a block's warps side by side
 //
-// Source   ours; chunks of blocks are Rui & Tu's (3.2.2), whose holes squeeze_pages.cuh fills
+// Source   ours; chunks of blocks are Rui & Tu's (3.2.2), whose holes close_chunks.cuh fills
 // In       counters and capacity of a CarriedJoin or a TableJoin
 // Out      places; tails[] and the number of holes, at the end
 // Moves    16 bytes a chunk of kCarriedChunk places

@@ -24,6 +24,12 @@ __device__ __forceinline__ uint32_t here(uint32_t number) {
   asm volatile("" : "+r"(number));
   return number;
 }
+// The same of an address: it would add a row's place to it before it scales both, four instructions for one.
+template <typename Value>
+__device__ __forceinline__ Value* here(Value* address) {
+  asm volatile("" : "+l"(address));
+  return address;
+}
 
 template <typename KeyType, int kRows>
 struct CarriedRows {
@@ -44,7 +50,7 @@ struct CarriedRows {
   __device__ bool is_written(int item) const { return slots[item] - first_slot < slot_count; }
   template <typename Value>
   __device__ __forceinline__ Value* first_place(Value* target) const {
-    return target + base;
+    return here(target + base);
   }
   template <typename Value>
   __device__ __forceinline__ Value* place(Value* first, int item) const {

@@ -30,17 +30,15 @@ __device__ __forceinline__ uint32_t first_staged(const CarriedUnit& unit) {
   return unit.build_first - unit.build_first % kStageAlign;
 }
 
-// Loads the keys of the lane's probe rows from `first` on. All lanes of a warp.
-template <typename Rows>
-__device__ __forceinline__ void load_batch(const CarriedJoin<typename Rows::Key>& join,
-                                           const CarriedUnit& unit, uint32_t first, Rows& rows) {
-  uint32_t const left = unit.probe_rows - first;
-  uint32_t const lane = threadIdx.x % 32;
+// The lane's probe rows from `first` on.
+template <typename Rows, typename Batch>
+__device__ __forceinline__ void start_batch(const CarriedUnit& unit, uint32_t first,
+                                            const Batch& batch, Rows& rows) {
   rows.build_first = first_staged(unit);
 #pragma unroll
   for (int item = 0; item < Rows::kItems; ++item) {
-    rows.probe[item] = unit.probe_first + first + 32 * item + lane;
-    if (item * 32 + lane < left) rows.keys[item] = join.probe_keys[rows.probe[item]];
+    rows.probe[item] = unit.probe_first + first + 32 * item + threadIdx.x % 32;
+    rows.keys[item] = batch.keys[item];
   }
 }
 

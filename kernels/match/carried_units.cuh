@@ -62,6 +62,8 @@ struct CarriedUnits {
 
 // Rows of a unit: a chunk of a partition's build rows with a chunk of its probe rows.
 struct CarriedUnit {
+  unsigned long long
+      number;  // of one that was taken; there may be none of that number, and nothing else is set
   uint32_t build_first;
   uint32_t build_rows;
   uint32_t probe_first;
@@ -69,7 +71,17 @@ struct CarriedUnit {
   uint32_t partition;
   bool is_whole;  // of the build side
   bool is_only;   // of its partition: no other block decides about it
+  bool is_heavy;  // its partition has a heavy key
 };
+
+// All lanes of one warp: the number of a unit that no block has, one of those beyond the first of each. Blocks that were given theirs in
+// turn would wait for the one with the largest: 2^27 x 2^27 rows 1.46 ms of match in the place of 1.53, 904M matches 5.32 in that of 5.51.
+template <typename Join>
+__device__ __forceinline__ unsigned long long take_unit(const Join& join) {
+  unsigned long long before = 0;
+  if (threadIdx.x % 32 == 0) before = atomicAdd(&join.counters->taken, 1ULL);
+  return gridDim.x + __shfl_sync(0xffffffffU, before, 0);
+}
 
 // All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded is loaded at once.
 // kUnitRows: of the probe side; heavy_rows: likewise, of a partition with a heavy key.
@@ -92,7 +104,8 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, 
     unsigned long long const within = number - before;
     uint32_t const chunks = parts_of(build_end - build, kCarriedBuildRows);
     uint32_t const divisor = max(chunks, 1U);
-    uint32_t const unit_rows = has_heavy_key(build_end - build) ? heavy_rows : kUnitRows;
+    unit.is_heavy = has_heavy_key(build_end - build);
+    uint32_t const unit_rows = unit.is_heavy ? heavy_rows : kUnitRows;
     uint32_t const skipped_build = static_cast<uint32_t>(within % divisor) * kCarriedBuildRows;
     uint32_t const skipped_probe = static_cast<uint32_t>(within / divisor) * unit_rows;
     unit.build_first = build + skipped_build;
@@ -120,7 +133,7 @@ __device__ __forceinline__ bool leave_unit(const CarriedJoin<Key>& join, const C
 struct CarriedBlock {
   CarriedUnit units[2];  // this one, and the next, which the first warp looks up meanwhile
   CarriedPlaces::Shared places;
-  uint32_t batch;  // probe rows of the unit that warps have taken
+  uint32_t batch;  // batches of the unit that warps have taken
   bool is_full;    // there is no room: what is found from now on is counted only
 };
 

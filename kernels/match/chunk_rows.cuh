@@ -14,35 +14,42 @@
 
 namespace gpujoin::kernels {
 
-constexpr int kChunkAtOnce = 4;
+// Loads at once. Keys of 4 bytes: a full chunk is 3 times as many for 256 threads, twice as many for 512.
+template <int kThreads, typename Key>
+constexpr int kChunkAtOnce = sizeof(Key) > 4   ? 4
+                             : kThreads <= 256 ? 6
+                                               : 5;
 // Rows of a thread, a multiple of as many as are loaded at once.
-template <int kThreads>
-constexpr int kChunkItems = (kCarriedBuildRows + kThreads * kChunkAtOnce - 1) /
-                            (kThreads * kChunkAtOnce) * kChunkAtOnce;
+template <int kThreads, typename Key>
+constexpr int kChunkItems = (kCarriedBuildRows + kThreads * kChunkAtOnce<kThreads, Key> - 1) /
+                            (kThreads * kChunkAtOnce<kThreads, Key>)*kChunkAtOnce<kThreads, Key>;
 
 // Calls function(item, row, key), item < kChunkItems, for the thread's rows of the unit. Keys are loaded whenever they are asked for, the
 // second time from a cache.
 template <int kThreads, typename Key>
 struct LoadedKeys {
-  const CarriedJoin<Key>& join;
-  const CarriedUnit& unit;
+  // Of the unit: what the function writes to shared memory might change it there.
+  const Key* keys;
+  uint32_t rows;
 
+  __device__ LoadedKeys(const CarriedJoin<Key>& join, const CarriedUnit& unit)
+      : keys(join.build_keys + unit.build_first), rows(unit.build_rows) {}
   template <typename Function>
   __device__ __forceinline__ void each(Function function) const {
-    const Key* const keys = join.build_keys + unit.build_first;
+    constexpr int kAtOnce = kChunkAtOnce<kThreads, Key>;
 #pragma unroll
-    for (int first = 0; first < kChunkItems<kThreads>; first += kChunkAtOnce) {
-      if (first * kThreads >= unit.build_rows) break;
-      Key loaded[kChunkAtOnce];
+    for (int first = 0; first < kChunkItems<kThreads, Key>; first += kAtOnce) {
+      if (first * kThreads >= rows) break;
+      Key loaded[kAtOnce];
 #pragma unroll
-      for (int i = 0; i < kChunkAtOnce; ++i) {
+      for (int i = 0; i < kAtOnce; ++i) {
         uint32_t const row = (first + i) * kThreads + threadIdx.x;
-        if (row < unit.build_rows) loaded[i] = keys[row];
+        if (row < rows) loaded[i] = keys[row];
       }
 #pragma unroll
-      for (int i = 0; i < kChunkAtOnce; ++i) {
+      for (int i = 0; i < kAtOnce; ++i) {
         uint32_t const row = (first + i) * kThreads + threadIdx.x;
-        if (row < unit.build_rows) function(first + i, row, loaded[i]);
+        if (row < rows) function(first + i, row, loaded[i]);
       }
     }
   }

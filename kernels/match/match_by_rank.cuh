@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
 #include "kernels/match/chunk_rows.cuh"
@@ -70,6 +71,8 @@ struct MatchByRank {
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
+  static constexpr bool kLoadsAhead = true;
+  using Batch = BatchKeys<MatchByRank>;
 
   struct Shared : CarriedBlock {
     bool repeats;       // a key does
@@ -78,7 +81,9 @@ struct MatchByRank {
   };
 
   __device__ static uint32_t heavy_rows(const CarriedJoin<Key>&) { return kUnitRows; }
-  __device__ static uint32_t batch_rows(const Shared&) { return 32 * kItems; }
+  __device__ static uint32_t first_row(const CarriedUnit&, uint32_t batch) {
+    return 32 * kItems * batch;
+  }
   __device__ static void start(Shared& shared) { shared.has_repeated = false; }
 
   // All threads; false: the unit is left to a join that can do it.
@@ -97,11 +102,13 @@ struct MatchByRank {
       vectors[i] = {0, 0, 0, 0};
     }
     block_sync();
+    bool repeats = false;
     keys.each([&](int, uint32_t, Key key) {
       uint32_t const rest = key >> join.radix_bits;
       uint32_t const bit = 1U << rest % 32;
-      if (atomicOr(&shared.ranks.bits[rest / 32], bit) & bit) shared.repeats = true;
+      repeats = repeats || (atomicOr(&shared.ranks.bits[rest / 32], bit) & bit) != 0;
     });
+    if (repeats) shared.repeats = true;
     block_sync();
     if (shared.repeats) {
       if (threadIdx.x == 0) shared.has_repeated = true;
@@ -120,14 +127,15 @@ struct MatchByRank {
     return true;
   }
 
-  // All lanes of a warp: the probe rows from `first` on.
+  // All lanes of a warp.
   __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                    Shared& shared, uint32_t first) {
+                                    Shared& shared, uint32_t number, const Batch& batch) {
+    uint32_t const first = first_row(unit, number);
     uint32_t const left = unit.probe_rows - first;
     uint32_t const lane = threadIdx.x % 32;
     uint32_t const below = (1U << lane) - 1;
     CarriedRows<Key, kItems> rows;
-    load_batch(join, unit, first, rows);
+    start_batch(unit, first, batch, rows);
     uint32_t slots = 0;
     uint32_t found = 0;
 #pragma unroll

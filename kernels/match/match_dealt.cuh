@@ -8,13 +8,16 @@
 //
 //   rows of a key are brought side by side in buckets that several keys share
 //   a lane finds the matches of one probe row
-//   all matches of the warp's rows are dealt to the lanes, some places side by side to each, from where a line of the output begins; which
+//   of a partition with a heavy key several warps look up the same rows, and each takes a part of every row's matches
+//   a part of very many is written by itself: nothing has to be looked up for each match
+//   all other matches of the warp's rows are dealt to the lanes, some places side by side to each, from where a line of the output begins; which
 //   row a lane's first place belongs to is looked up among the rows' first matches
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
@@ -154,38 +157,41 @@ __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_
   }
 }
 
-// Of a bucket with so many rows a probe row's matches keep a warp for a while. One that took four of them, where most probe rows match
-// none, would work on when the block's others are done: warps take few rows at a time.
-constexpr uint32_t kHugeBucket = 1024;
-constexpr uint32_t kHugeBatch = 8;
-
-template <typename KeyType, int kColumnWidth, typename Shape>
+// kLongRuns: a few keys have many rows, as in what another match left; the registers for it cost many keys with some rows each 3 %.
+template <typename KeyType, int kColumnWidth, typename Shape, bool kLongRuns>
 struct MatchDealt {
   using Key = KeyType;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr uint32_t kUnitRows = kCarriedDealtRows;
+  static constexpr int kItems = 1;
+  static constexpr bool kLoadsAhead = true;
+  using Batch = BatchKeys<MatchDealt>;
   static constexpr int kPlaces = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kAll = 0xffffffffU;
 
   struct Shared : CarriedBlock {
     CarriedGroups<Key> groups;
     uint32_t mixed[kCarriedBuckets / 32];  // buckets of several keys
-    uint32_t batch_rows;                   // 32 or fewer
     DealtRows<Key> dealt[kThreads / 32];
   };
 
   __device__ static uint32_t heavy_rows(const CarriedJoin<Key>& join) {
     return heavy_unit_rows(*join.heavy_units);
   }
-  __device__ static uint32_t batch_rows(const Shared& shared) { return shared.batch_rows; }
+  __device__ static uint32_t part_bits(const CarriedUnit& unit) {
+    return unit.is_heavy ? kCarriedPartBits : 0;
+  }
+  // Parts of the same rows have numbers one after the other.
+  __device__ static uint32_t first_row(const CarriedUnit& unit, uint32_t batch) {
+    return 32 * (batch >> part_bits(unit));
+  }
   __device__ static void start(Shared&) {}
 
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
     for (uint32_t i = threadIdx.x; i < kCarriedBuckets / 32; i += kThreads) shared.mixed[i] = 0;
-    if (threadIdx.x == 0) shared.batch_rows = 32;
     build_groups<kThreads>(join, unit, shared.groups);
     CarriedGroups<Key>& groups = shared.groups;
     for (uint32_t at = threadIdx.x; at < unit.build_rows; at += kThreads) {
@@ -194,8 +200,6 @@ struct MatchDealt {
       uint32_t const start = groups.start_of(bucket);
       if (groups.keys[start] != key) {
         atomicOr(&shared.mixed[bucket / 32], 1U << bucket % 32);
-      } else if (at == start && groups.start_of(bucket + 1) - start >= kHugeBucket) {
-        shared.batch_rows = kHugeBatch;  // whoever writes it writes the same
       }
     }
     block_sync();
@@ -208,17 +212,19 @@ struct MatchDealt {
     return true;
   }
 
-  // All lanes of a warp: the probe rows from `first` on.
+  // All lanes of a warp: a part of the batch's matches, if it has parts.
   __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                    Shared& shared, uint32_t first) {
-    uint32_t const lane = threadIdx.x % 32;
-    uint32_t const probe = unit.probe_first + first + lane;
+                                    Shared& shared, uint32_t number, const Batch& batch) {
+    uint32_t const row = first_row(unit, number) + threadIdx.x % 32;
+    uint32_t const probe = unit.probe_first + row;
     Key key = 0;
     Found found{};
-    if (lane < shared.batch_rows && first + lane < unit.probe_rows) {
-      key = join.probe_keys[probe];
+    if (row < unit.probe_rows) {
+      key = batch.keys[0];
       found = find(shared.groups, key, carried_bucket(key, join.radix_bits));
     }
+    uint32_t const bits = part_bits(unit);
+    if (bits != 0) found = part_of(found, number & ((1U << bits) - 1), bits);
     if (is_missed(join, shared, found.count)) return;
     uint32_t const build_first = first_staged(unit);
 #pragma unroll 1
@@ -228,7 +234,9 @@ struct MatchDealt {
       write_by_scan<kWidth>(join, shared, shared.groups, scanned, __shfl_sync(kAll, probe, owner),
                             build_first);
     }
-    deal(join, shared, key, probe, found.first, found.is_scattered ? 0 : found.count, build_first);
+    if (found.is_scattered) found.count = 0;
+    if constexpr (kLongRuns) write_long_runs(join, shared, key, probe, found, build_first);
+    deal(join, shared, key, probe, found.first, found.count, build_first);
   }
 
  private:
@@ -268,6 +276,73 @@ struct MatchDealt {
     return found;
   }
 
+  // What is scattered has no parts: the first has it all.
+  __device__ static Found part_of(const Found& found, uint32_t part, uint32_t part_bits) {
+    if (found.is_scattered) return part == 0 ? found : Found{};
+    uint32_t const before = found.count * part >> part_bits;
+    uint32_t const end = found.count * (part + 1) >> part_bits;
+    return {found.first + before, end - before, false};
+  }
+
+  // Those of rows with so many that a warp does well to write them by themselves; they have none afterwards.
+  __device__ static void write_long_runs(const CarriedJoin<Key>& join, Shared& shared, Key key,
+                                         uint32_t probe, Found& found, uint32_t build_first) {
+    bool const is_long = found.count >= kCarriedLongRun;
+#pragma unroll 1
+    for (uint32_t lanes = __ballot_sync(kAll, is_long); lanes != 0; lanes &= lanes - 1) {
+      int const owner = __ffs(static_cast<int>(lanes)) - 1;
+      write_long_run(join, shared, __shfl_sync(kAll, key, owner), __shfl_sync(kAll, probe, owner),
+                     __shfl_sync(kAll, found.first, owner), __shfl_sync(kAll, found.count, owner),
+                     build_first);
+    }
+    if (is_long) found.count = 0;
+  }
+
+  // All lanes of a warp: the matches of one probe row that lie side by side, from the position on.
+  __device__ static void write_long_run(const CarriedJoin<Key>& join, Shared& shared, Key key,
+                                        uint32_t probe, uint32_t position, uint32_t count,
+                                        uint32_t build_first) {
+    CarriedRun<Key, kPlaces> rows;
+    rows.build_first = build_first;
+#pragma unroll
+    for (int item = 0; item < kPlaces; ++item) {
+      rows.keys[item] = unmix_key(key);
+      rows.probe[item] = probe;
+    }
+    write_matches(join, shared, count, rows, [&](uint32_t match) {
+#pragma unroll
+      for (int item = 0; item < kPlaces; ++item) {
+        if (!rows.is_written(item)) continue;
+        rows.build[item] = shared.groups.rows[position + match + item];
+      }
+    });
+  }
+
+  // Writes matches: set(first) sets the lane's rows, of which the first is that match.
+  template <typename Set>
+  __device__ __forceinline__ static void write_matches(const CarriedJoin<Key>& join, Shared& shared,
+                                                       uint32_t count,
+                                                       CarriedRun<Key, kPlaces>& rows, Set set) {
+#pragma unroll 1
+    for (uint32_t written = 0; written != count; written += rows.slot_count) {
+      rows.base = CarriedPlaces::take(join, shared.places, min(count - written, kCarriedChunk),
+                                      &rows.slot_count);
+      if (rows.base >= join.capacity) {
+        shared.is_full = true;
+        continue;
+      }
+      // Slots count from where a line of the output begins.
+      rows.first_slot = static_cast<uint32_t>(rows.base % 32);
+      uint32_t const slots = rows.first_slot + rows.slot_count;
+#pragma unroll 1
+      for (rows.slot = kPlaces * (threadIdx.x % 32); rows.slot < slots; rows.slot += 32 * kPlaces) {
+        set(written + rows.slot - rows.first_slot);
+        write_carried_rows<kWidth>(join, rows);
+      }
+      __syncwarp();
+    }
+  }
+
   // count: of matches side by side, from the position on.
   __device__ static void deal(const CarriedJoin<Key>& join, Shared& shared, Key key, uint32_t probe,
                               uint32_t position, uint32_t count, uint32_t build_first) {
@@ -289,34 +364,19 @@ struct MatchDealt {
     __syncwarp();
     CarriedRun<Key, kPlaces> rows;
     rows.build_first = build_first;
-#pragma unroll 1
-    for (uint32_t written = 0; written != total; written += rows.slot_count) {
-      rows.base = CarriedPlaces::take(join, shared.places, min(total - written, kCarriedChunk),
-                                      &rows.slot_count);
-      if (rows.base >= join.capacity) {
-        shared.is_full = true;
-        continue;
-      }
-      // Slots count from where a line of the output begins.
-      rows.first_slot = static_cast<uint32_t>(rows.base % 32);
-      uint32_t const slots = rows.first_slot + rows.slot_count;
-#pragma unroll 1
-      for (rows.slot = kPlaces * lane; rows.slot < slots; rows.slot += 32 * kPlaces) {
-        // The matches of this lane's places; before the first one's the line belongs to others.
-        uint32_t const match = written + rows.slot - rows.first_slot;
-        uint32_t owner = dealt.owner_of(rows.slot < rows.first_slot ? written : match);
+    write_matches(join, shared, total, rows, [&](uint32_t match) {
+      // Before the first of them the line belongs to others.
+      bool const is_before = rows.slot < rows.first_slot;
+      uint32_t owner = dealt.owner_of(is_before ? match + rows.first_slot - rows.slot : match);
 #pragma unroll
-        for (int item = 0; item < kPlaces; ++item) {
-          if (!rows.is_written(item)) continue;
-          if (dealt.begin[owner + 1] <= match + item) ++owner;
-          rows.keys[item] = dealt.keys[owner];
-          rows.probe[item] = dealt.probe[owner];
-          rows.build[item] = shared.groups.rows[dealt.position[owner] + match + item];
-        }
-        write_carried_rows<kWidth>(join, rows);
+      for (int item = 0; item < kPlaces; ++item) {
+        if (!rows.is_written(item)) continue;
+        if (dealt.begin[owner + 1] <= match + item) ++owner;
+        rows.keys[item] = dealt.keys[owner];
+        rows.probe[item] = dealt.probe[owner];
+        rows.build[item] = shared.groups.rows[dealt.position[owner] + match + item];
       }
-      __syncwarp();
-    }
+    });
     __syncwarp();  // the next rows come where these were
   }
 };

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
@@ -41,6 +42,9 @@ struct MatchInRounds {
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
+  // Wide keys beside wide columns leave no registers.
+  static constexpr bool kLoadsAhead = sizeof(Key) <= 4 || kWidth == 4;
+  using Batch = BatchKeys<MatchInRounds>;
 
   struct Shared : CarriedBlock {
     bool is_heavy;  // a bucket
@@ -48,7 +52,9 @@ struct MatchInRounds {
   };
 
   __device__ static uint32_t heavy_rows(const CarriedJoin<Key>&) { return kUnitRows; }
-  __device__ static uint32_t batch_rows(const Shared&) { return 32 * kItems; }
+  __device__ static uint32_t first_row(const CarriedUnit&, uint32_t batch) {
+    return 32 * kItems * batch;
+  }
   __device__ static void start(Shared&) {}
 
   // All threads; false: the unit is left to a join that deals, and so is every other of its partition.
@@ -68,11 +74,11 @@ struct MatchInRounds {
     return shared.is_heavy ? leave_unit(join, unit) : true;
   }
 
-  // All lanes of a warp: the probe rows from `first` on.
+  // All lanes of a warp.
   __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                    Shared& shared, uint32_t first) {
+                                    Shared& shared, uint32_t number, const Batch& keys) {
     CarriedBatch<Key, kItems> batch;
-    find_batch(join, unit, shared.groups, first, batch);
+    find_batch(join, unit, shared.groups, first_row(unit, number), keys, batch);
     if (is_missed(join, shared, batch.count)) return;
     bool more = batch.count != 0;
 #pragma unroll 1
@@ -96,10 +102,10 @@ struct MatchInRounds {
  private:
   __device__ static void find_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                     const CarriedGroups<Key>& groups, uint32_t first,
-                                    CarriedBatch<Key, kItems>& batch) {
+                                    const Batch& keys, CarriedBatch<Key, kItems>& batch) {
     uint32_t const left = unit.probe_rows - first;
     uint32_t const lane = threadIdx.x % 32;
-    load_batch(join, unit, first, batch.rows);
+    start_batch(unit, first, keys, batch.rows);
     batch.count = 0;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {

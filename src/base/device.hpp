@@ -66,8 +66,8 @@ struct Device {
   Buffer zeroed;  // device, kZeroedBytes, all 0 between launches: who writes it leaves it so
   std::vector<ResidentBlocks> resident;
   std::vector<const void*> large_shared;  // kernels that may have all shared memory there is
-  std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
-  std::vector<cudaEvent_t> events;  // reused by stage timing
+  std::shared_ptr<RangePark> park;        // mapped ranges that nothing uses
+  std::vector<cudaEvent_t> events;        // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.
   std::array<std::shared_ptr<Stream>, 2> copy_streams;
   ~Device();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "src/base/status.hpp"
@@ -324,6 +325,7 @@ unsigned long long await_answer(Context& context) {
     cudaError_t const code = cudaStreamQuery(stream_of(context));
     if (code == cudaErrorNotReady) {
       cudaGetLastError();
+      std::this_thread::yield();  // the join may take long, and others may want the core
       continue;
     }
     // Nobody may answer once the next join waits.

@@ -60,8 +60,11 @@ Launch<typename Match::Key> make_launch(const base::Context& context,
           static_cast<uint32_t>(shared), std::move(stages)};
 }
 
-// Each leaves what it cannot do, or not well, to the next.
-enum class How { kByRank, kInRounds, kDealt };
+// By rank and in rounds leave what they cannot do, or not well, to the next. Dealt runs do what others left; dealt from the start leaves
+// nothing.
+enum class How { kByRank, kInRounds, kDealtRuns, kDealt };
+
+bool is_dealt(How how) { return how == How::kDealtRuns || how == How::kDealt; }
 
 template <typename Key, int kWidth, typename Shape>
 Launch<Key> make_launch(const base::Context& context, How how,
@@ -79,9 +82,13 @@ Launch<Key> make_launch(const base::Context& context, How how,
                         const std::vector<CarriedOutput>& outputs, uint64_t most_units) {
   using kernels::CarriedShape;
   using kernels::CarriedShapeWide;
+  if (how == How::kDealtRuns) {
+    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, true>>(context, outputs,
+                                                                                 most_units);
+  }
   if (how == How::kDealt) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide>>(context, outputs,
-                                                                           most_units);
+    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, false>>(context, outputs,
+                                                                                  most_units);
   }
   if constexpr (sizeof(Key) == 4) {
     int32_t build_width = 0;
@@ -114,6 +121,7 @@ class PartitionJoin {
     args_.probe_offsets = probe.offsets;
     args_.radix_bits = plan.radix_bits;
     args_.partitions = 1U << plan.radix_bits;
+    args_.most_match = plan.expected_rows >= probe.rows / 2;
   }
 
   Launch<Key> launch_of(How how) const {
@@ -123,7 +131,7 @@ class PartitionJoin {
   // Blocks of a launch that deals what is left: asked before it is made, which takes the host as long as a launch.
   uint64_t most_dealt_blocks() const {
     constexpr int kBlocksPerSm = kernels::CarriedShapeWide::kBlocksPerSm;
-    return std::min(most_units(How::kDealt),
+    return std::min(most_units(How::kDealtRuns),
                     static_cast<uint64_t>(context_.facts.sm_count) * kBlocksPerSm);
   }
 
@@ -138,13 +146,13 @@ class PartitionJoin {
       base::Buffer const units = start_units(how);
       columns.add_launch(launch.blocks);
       launch(context_, args_);
-      if (how == How::kDealt || !*leaves) {
+      if (is_dealt(how) || !*leaves) {
         bool const is_done = columns.collect();
-        if (how != How::kDealt) rows_not_dealt_ = columns.rows();
-        if (how == How::kDealt || !columns.any_left()) return is_done;
+        if (!is_dealt(how)) rows_not_dealt_ = columns.rows();
+        if (is_dealt(how) || !columns.any_left()) return is_done;
       }
       if (how == How::kInRounds) *leaves = true;
-      how = how == How::kByRank ? How::kInRounds : How::kDealt;
+      how = how == How::kByRank ? How::kInRounds : How::kDealtRuns;
     }
   }
   // Of the last run, rows of partitions that were not dealt; 0 where nobody waited to know.
@@ -154,7 +162,7 @@ class PartitionJoin {
   // All in one partition are the most.
   uint64_t most_units(How how) const {
     uint32_t const unit_rows =
-        how == How::kDealt ? kernels::kCarriedFewestDealtRows : kernels::kCarriedProbeRows;
+        is_dealt(how) ? kernels::kCarriedFewestDealtRows : kernels::kCarriedProbeRows;
     uint64_t const probe_units = uint64_t{probe_.rows} / unit_rows + 1;
     uint64_t const build_units = uint64_t{build_.rows} / kernels::kCarriedBuildRows + 1;
     return args_.partitions + probe_units * build_units;
@@ -163,15 +171,15 @@ class PartitionJoin {
   // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
   base::Buffer start_units(How how) {
     args_.joins_all = !left_;
-    bool const is_dealt = how == How::kDealt;
-    kernels::CarriedUnits count = {
-        left_.as<uint8_t>(), is_dealt ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows,
-        nullptr};
+    bool const deals = is_dealt(how);
+    kernels::CarriedUnits count = {left_.as<uint8_t>(),
+                                   deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows,
+                                   nullptr};
     kernels::PartitionView build{};
     kernels::PartitionView probe{};
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
-    if (is_dealt) {
+    if (deals) {
       kernels::HeavyUnits const heavy = {count.left};
       heavy_units_ = sum_units(context_, build, probe, args_.partitions, heavy);
       count.heavy_units = heavy_units_.template as<unsigned long long>() + args_.partitions - 1;
@@ -179,7 +187,7 @@ class PartitionJoin {
     args_.heavy_units = count.heavy_units;
     base::Buffer units = sum_units(context_, build, probe, args_.partitions, count);
     args_.unit_ends = units.template as<unsigned long long>();
-    if (!is_dealt) {
+    if (!deals) {
       left_ = context_.device_pool->allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
                                                            "partitions that are left");
       check(cudaMemsetAsync(left_.data(), 0, left_.bytes(), stream_of(context_)),

@@ -1,4 +1,4 @@
-// chunked_columns.hpp: output columns that a match writes itself, chunk by chunk: their room, and the holes that chunks leave.
+// chunked_columns.hpp: output columns that a match writes itself, chunk by chunk: their room, and what became of them.
 #pragma once
 
 #include <cstdint>
@@ -56,12 +56,12 @@ class ChunkedColumns {
   }
   // Before each launch, of which three may follow a start.
   void add_launch(uint32_t blocks);
-  // Waits for the stream. False: rows() of them were found, for which there is no room.
+  // Waits for the launches. False: rows() of them were found, for which there is no room. After the last one there are no holes.
   bool collect();
   uint64_t rows() const { return done_.rows; }
   // The last launch left partitions to another, which goes on where it ended.
   bool any_left() const { return found_.left != 0; }
-  // Leaves no holes, and hands the columns over.
+  // Hands the columns over.
   CarriedRows finish();
 
  private:

@@ -4,7 +4,7 @@
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
-#include "src/output/squeeze_pages.hpp"
+#include "src/output/close_chunks.hpp"
 
 namespace gpujoin::match {
 
@@ -101,33 +101,33 @@ void ChunkedColumns::start_counters() {
 }
 
 void ChunkedColumns::add_launch(uint32_t blocks) {
+  bool const is_first = blocks_ == 0;
   blocks_ += blocks;
-  if (found_.left == 0) return;
-  base::check(cudaMemsetAsync(&counters_.as<kernels::CarriedCounters>()->left, 0,
-                              sizeof(found_.left), base::stream_of(context_)),
-              "starting a counter of output chunks");
+  if (is_first) return;
+  // What a launch is told and tells about units; chunks go on.
+  using Counters = kernels::CarriedCounters;
+  constexpr size_t kFirst = offsetof(Counters, taken);
+  base::check(cudaMemsetAsync(&counters_.as<Counters>()->taken, 0, sizeof(Counters) - kFirst,
+                              base::stream_of(context_)),
+              "starting the counters of a launch");
 }
 
 bool ChunkedColumns::collect() {
-  found_ = base::read_back(context_, static_cast<const kernels::CarriedCounters*>(
-                                         counters_.as<kernels::CarriedCounters>()));
+  std::vector<kernels::SqueezedColumn> columns;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    columns.push_back({columns_[i].data(), outputs_[i].width});
+  }
+  found_ = output::close_chunks(
+      context_,
+      {counters_.as<kernels::CarriedCounters>(), tails_.as<unsigned long long>(),
+       static_cast<uint32_t>(tails_.bytes() / sizeof(unsigned long long)), room_},
+      columns);
   uint64_t const places = base::checked_bytes(found_.chunks, kernels::kCarriedChunk);
   done_.rows = places - found_.holes + found_.missed;
   return places <= room_;
 }
 
 CarriedRows ChunkedColumns::finish() {
-  // A lone chunk has its hole at the end.
-  if (found_.chunks > 1 && found_.tails != 0) {
-    std::vector<kernels::SqueezedColumn> squeezed;
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      squeezed.push_back({columns_[i].data(), outputs_[i].width});
-    }
-    output::squeeze_pages(context_,
-                          {tails_.as<unsigned long long>(), found_.tails, found_.holes,
-                           static_cast<uint32_t>(kernels::kCarriedChunk)},
-                          done_.rows, squeezed);
-  }
   for (size_t i = 0; i < outputs_.size() && done_.rows != 0; ++i) {
     *outputs_[i].target = columns::make_storage(std::move(columns_[i]));
   }

@@ -31,15 +31,18 @@ void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows
   base::Buffer const sorted =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, count, "sorted tails of pages");
   auto* const places = sorted.as<unsigned long long>();
+  // Each lies in a page of its own, which the upper bits tell.
+  int const first_bit =
+      std::has_single_bit(pages.page_rows) ? std::countr_zero(pages.page_rows) : 0;
   int const bits = std::bit_width(rows + pages.holes);
   size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, pages.tails, places, count, 0, bits,
+  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, pages.tails, places, count, first_bit, bits,
                                        stream_of(context)),
         "sizing the sort of pages");
   {
     base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "sort storage");
-    check(cub::DeviceRadixSort::SortKeys(storage.data(), bytes, pages.tails, places, count, 0, bits,
-                                         stream_of(context)),
+    check(cub::DeviceRadixSort::SortKeys(storage.data(), bytes, pages.tails, places, count,
+                                         first_bit, bits, stream_of(context)),
           "sorting pages");
   }
 

@@ -104,7 +104,7 @@ TEST_F(CarriedTables, DealMatchesWhereverALineOfTheOutputBegins) {
 }
 
 TEST_F(CarriedTables, DealMoreMatchesOfARowThanAChunkHasPlaces) {
-  // 32 rows of a warp match a whole table each: 18 chunks.
+  // 32 rows of a warp match a whole table each: 36 chunks.
   KeyShape shape{"one key", std::vector<uint64_t>(kernels::kCarriedBuildRows, 5),
                  std::vector<uint64_t>(64, 5)};
   shape.build.push_back(7);

@@ -1,0 +1,56 @@
+#include "src/output/close_chunks.hpp"
+
+#include <algorithm>
+
+#include "kernels/output/close_chunks.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/base/status.hpp"
+
+namespace gpujoin::output {
+
+using base::check;
+using base::Memory;
+using base::stream_of;
+
+kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chunks,
+                                      std::span<const kernels::SqueezedColumn> columns) {
+  kernels::SqueezedColumns moved{};
+  if (columns.size() > std::size(moved.columns)) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns of chunks", columns.size());
+  }
+  moved.count = static_cast<int32_t>(columns.size());
+  std::copy(columns.begin(), columns.end(), moved.columns);
+
+  base::Pool& pool = *context.device_pool;
+  uint64_t const most = uint64_t{chunks.most_tails} + 1;
+  // Of both kinds of parts what is before them, and their places.
+  base::Buffer const sums =
+      pool.allocate_rows<unsigned long long>(Memory::kDevice, 4 * (most + 1), "rows of chunks");
+  base::Buffer const counts =
+      pool.allocate_rows<uint32_t>(Memory::kDevice, 2, "numbers of parts of chunks");
+  auto const parts = [&](uint64_t number) {
+    auto* const first = sums.as<unsigned long long>() + 2 * number * (most + 1);
+    return kernels::ChunkParts{first, first + most + 1, counts.as<uint32_t>() + number};
+  };
+  kernels::ChunkMoves const moves = {parts(0), parts(1)};
+
+  auto const plan = kernels::plan_moves_kernel;
+  uint64_t const shared = most * sizeof(uint32_t);
+  base::allow_shared(context, plan, "asking for shared memory of chunks");
+  auto const move = kernels::move_rows_kernel;
+  uint32_t const blocks = base::resident_blocks(context, move, kernels::kStreamThreads, 0,
+                                                "asking for blocks that fill holes");
+  auto* const answer = reinterpret_cast<kernels::ChunkAnswer*>(base::start_answer(context));
+  plan<<<1, kernels::kCloseThreads, shared, stream_of(context)>>>(chunks.counters, chunks.tails,
+                                                                  chunks.capacity, moves, answer);
+  check(cudaGetLastError(), "looking for the holes of chunks");
+  move<<<blocks, kernels::kStreamThreads, 0, stream_of(context)>>>(moves, moved);
+  cudaError_t const launched = cudaGetLastError();
+  base::await_answer(
+      context);  // also after an error: the next join's answer comes to the same place
+  check(launched, "filling the holes of chunks");
+  return answer->counters;
+}
+
+}  // namespace gpujoin::output

@@ -1,0 +1,155 @@
+// close_chunks_cuda_test.cpp: columns whose chunks are partly filled become contiguous, all in the same way, and the host is told how many
+// rows there are.
+#include "src/output/close_chunks.hpp"
+
+#include <algorithm>
+
+#include "tests/gpu_fixture.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using CloseChunks = GpuTest;
+
+constexpr uint32_t kChunk = kernels::kCarriedChunk;
+constexpr uint32_t kHole = 0xffffffffU;
+
+struct Case {
+  std::vector<uint32_t> filled;  // rows of each chunk
+  uint32_t most_tails = 3000;
+  uint64_t missing_chunks = 0;  // of the room
+  uint64_t left = 0;
+};
+
+// Partitions of the first `count` numbers into chunks, of which a part is partly filled.
+std::vector<uint32_t> random_chunks(size_t count, double partly, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::bernoulli_distribution is_partly(partly);
+  std::vector<uint32_t> filled;
+  for (size_t chunk = 0; chunk < count; ++chunk) {
+    auto const some = static_cast<uint32_t>(1 + random() % (kChunk - 1));
+    filled.push_back(is_partly(random) ? some : kChunk);
+  }
+  return filled;
+}
+
+void expect_closed(base::Context& context, const Case& chunks) {
+  uint64_t const places = uint64_t{kChunk} * chunks.filled.size();
+  uint64_t const room = places - chunks.missing_chunks * kChunk;
+  std::vector<unsigned long long> tails;
+  std::vector<uint32_t> numbers(places, kHole);
+  uint64_t rows = 0;
+  for (size_t chunk = 0; chunk < chunks.filled.size(); ++chunk) {
+    uint64_t const first = chunk * kChunk;
+    for (uint64_t i = first; i < first + chunks.filled[chunk]; ++i) {
+      numbers[i] = static_cast<uint32_t>(i);
+    }
+    if (chunks.filled[chunk] != kChunk) tails.push_back(first + chunks.filled[chunk]);
+    rows += chunks.filled[chunk];
+  }
+  std::shuffle(tails.begin(), tails.end(), std::mt19937_64(tails.size()));  // as blocks note them
+  SCOPED_TRACE(::testing::Message() << chunks.filled.size() << " chunks, " << tails.size()
+                                    << " partly filled, " << rows << " rows");
+  kernels::CarriedCounters counters{};
+  counters.chunks = chunks.filled.size();
+  counters.tails = tails.size();
+  counters.holes = places - rows;
+  counters.missed = 17;
+  counters.left = chunks.left;
+  base::Buffer const device_counters =
+      upload(context, std::vector<kernels::CarriedCounters>{counters});
+  std::vector<unsigned long long> all_tails = tails;
+  all_tails.resize(chunks.most_tails, 12345);  // room for more, with anything in it
+  base::Buffer const device_tails = upload(context, all_tails);
+
+  base::Buffer const device_numbers = upload(context, numbers);
+  std::vector<kernels::SqueezedColumn> columns = {{device_numbers.data(), 4}};
+  std::vector<HostColumn> hosts;
+  std::vector<base::Buffer> buffers;
+  for (int32_t width : {1, 2, 4, 8, 16}) {
+    hosts.push_back(random_column(places, width, rows + static_cast<uint64_t>(width)));
+    buffers.push_back(upload(context, hosts.back().data));
+    columns.push_back({buffers.back().data(), width});
+  }
+  kernels::CarriedCounters const told =
+      output::close_chunks(context,
+                           {device_counters.as<kernels::CarriedCounters>(),
+                            device_tails.as<unsigned long long>(), chunks.most_tails, room},
+                           columns);
+  EXPECT_EQ(told.chunks, counters.chunks);
+  EXPECT_EQ(told.tails, counters.tails);
+  EXPECT_EQ(told.holes, counters.holes);
+  EXPECT_EQ(told.missed, counters.missed);
+  EXPECT_EQ(told.left, counters.left);
+
+  bool const stays = chunks.left != 0 || chunks.missing_chunks != 0;
+  std::vector<uint32_t> const found = download<uint32_t>(context, device_numbers.data(), places);
+  if (stays) {
+    EXPECT_TRUE(found == numbers);
+    return;
+  }
+  std::vector<uint32_t> expected;
+  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(expected),
+               [](uint32_t number) { return number != kHole; });
+  std::vector<uint32_t> sorted(found.begin(), found.begin() + static_cast<ptrdiff_t>(rows));
+  std::sort(sorted.begin(), sorted.end());
+  ASSERT_TRUE(sorted == expected) << "not every row once";
+  // Only as many rows move as there are holes below the last one.
+  for (uint64_t place = 0; place < rows; ++place) {
+    if (numbers[place] != kHole) {
+      ASSERT_EQ(found[place], place);
+    }
+  }
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    std::vector<unsigned char> const bytes =
+        download<unsigned char>(context, buffers[i].data(), hosts[i].data.size());
+    auto const width = static_cast<size_t>(hosts[i].width);
+    for (uint64_t place = 0; place < rows; ++place) {
+      ASSERT_TRUE(std::equal(bytes.begin() + static_cast<ptrdiff_t>(place * width),
+                             bytes.begin() + static_cast<ptrdiff_t>((place + 1) * width),
+                             hosts[i].data.begin() + static_cast<ptrdiff_t>(found[place] * width)))
+          << "width " << width << ", place " << place;
+    }
+  }
+}
+
+TEST_F(CloseChunks, HoldEveryRowOnceAndInTheSameOrder) {
+  expect_closed(context(), {random_chunks(50, 0.5, 1)});
+  expect_closed(context(), {random_chunks(300, 0.02, 2)});
+  expect_closed(context(), {random_chunks(300, 0.98, 3)});
+  expect_closed(context(), {random_chunks(1, 1, 4)});
+  expect_closed(context(), {random_chunks(2, 1, 5)});
+  expect_closed(context(), {random_chunks(7, 0, 6)});
+  expect_closed(context(), {{}});
+}
+
+TEST_F(CloseChunks, OfMoreTailsThanTheBlockHasThreads) {
+  expect_closed(context(), {random_chunks(2600, 0.999, 7)});
+  // Whose shared memory has to be asked for beside the static.
+  expect_closed(context(), {random_chunks(1500, 1, 8), 9000});
+  expect_closed(context(), {random_chunks(1500, 1, 9), 15000});
+}
+
+TEST_F(CloseChunks, OfLittleFilledAndNearlyFilledChunks) {
+  expect_closed(context(), {std::vector<uint32_t>(40, 1)});
+  expect_closed(context(), {std::vector<uint32_t>(40, kChunk - 1)});
+  // The last row ends a chunk; it lies in a full chunk; in one that is a tail, before and behind where that ends.
+  expect_closed(context(), {{kChunk / 2, kChunk / 2, kChunk, kChunk}});
+  expect_closed(context(), {{kChunk / 2, kChunk, kChunk, kChunk}});
+  expect_closed(context(), {{kChunk, 10, 20, kChunk / 2}});
+  expect_closed(context(), {{kChunk / 2, kChunk, 4000, 3000, 100}});
+  expect_closed(context(), {{1, kChunk}});
+  expect_closed(context(), {{kChunk, 1}});
+}
+
+TEST_F(CloseChunks, AreLeftAloneWithoutRoomAndForAnotherLaunch) {
+  Case no_room = {random_chunks(30, 0.5, 9)};
+  no_room.missing_chunks = 1;
+  expect_closed(context(), no_room);
+  Case left = {random_chunks(30, 0.5, 10)};
+  left.left = 1;
+  expect_closed(context(), left);
+}
+
+}  // namespace
+}  // namespace gpujoin::tests
