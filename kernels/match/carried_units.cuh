@@ -62,8 +62,8 @@ struct CarriedUnits {
 
 // Rows of a unit: a chunk of a partition's build rows with a chunk of its probe rows.
 struct CarriedUnit {
-  unsigned long long
-      number;  // of one that was taken; there may be none of that number, and nothing else is set
+  // Of one that was taken; there may be none of that number, and nothing else is set.
+  unsigned long long number;
   uint32_t build_first;
   uint32_t build_rows;
   uint32_t probe_first;

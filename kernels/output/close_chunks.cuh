@@ -16,9 +16,9 @@
 #include <cub/block/block_scan.cuh>
 
 #include "kernels/output/close_chunks.hpp"
-#include "kernels/output/squeeze_pages.hpp"
+#include "kernels/output/move_row.cuh"
+#include "kernels/transform/partition_sums.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
@@ -94,18 +94,8 @@ __global__ void __launch_bounds__(kCloseThreads)
 // The part that has the row with so many before it: the last with no more before it. after: one before it, or it.
 __device__ __forceinline__ uint32_t part_with(const ChunkParts& parts, uint32_t count,
                                               uint32_t after, unsigned long long row) {
-  uint32_t low = after;
-  if (parts.before[low + 1] > row) return low;
-  uint32_t high = count;
-  while (high - low > 1) {
-    uint32_t const middle = low + (high - low) / 2;
-    if (parts.before[middle] <= row) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  if (parts.before[after + 1] > row) return after;
+  return holder_of(parts.before, after, count, row);
 }
 
 __global__ void __launch_bounds__(kStreamThreads)
@@ -128,13 +118,7 @@ __global__ void __launch_bounds__(kStreamThreads)
       unsigned long long const to = moves.holes.places[hole] + (row - moves.holes.before[hole]);
       unsigned long long const from =
           moves.sources.places[source] + (row - moves.sources.before[source]);
-      for (int32_t i = 0; i < columns.count; ++i) {
-        SqueezedColumn const& column = columns.columns[i];
-        with_value_type(column.width, [&](auto zero) {
-          auto* const values = static_cast<decltype(zero)*>(column.data);
-          values[to] = values[from];
-        });
-      }
+      move_row(columns, to, from);
     }
   }
 }

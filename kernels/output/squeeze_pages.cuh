@@ -14,9 +14,8 @@
 
 #include <cstdint>
 
-#include "kernels/output/squeeze_pages.hpp"
+#include "kernels/output/move_row.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
@@ -60,13 +59,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint32_t const pages_before =
       first_beyond(count, [&](uint32_t i) { return tails[i] - holes_before[i] > rank; });
   unsigned long long const source = rank + holes_before[pages_before];
-  for (int32_t i = 0; i < columns.count; ++i) {
-    SqueezedColumn const& column = columns.columns[i];
-    with_value_type(column.width, [&](auto zero) {
-      auto* const values = static_cast<decltype(zero)*>(column.data);
-      values[target] = values[source];
-    });
-  }
+  move_row(columns, target, source);
 }
 
 }  // namespace gpujoin::kernels

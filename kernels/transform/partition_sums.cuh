@@ -40,10 +40,10 @@ __device__ unsigned long long partition_sums(uint32_t numbers, Load load, Store 
 }
 
 // Which of `numbers` holds the element with `element` elements before it: before[] are their exclusive sums, and one that is empty is
-// followed by one with the same sum, so it is the last with no more.
-__device__ inline uint32_t holder_of(const uint32_t* __restrict__ before, uint32_t numbers,
-                                     uint32_t element) {
-  uint32_t low = 0;
+// followed by one with the same sum, so it is the last with no more. low: it is none before that.
+template <typename Sum>
+__device__ __forceinline__ uint32_t holder_of(const Sum* __restrict__ before, uint32_t low,
+                                              uint32_t numbers, Sum element) {
   uint32_t high = numbers;
   while (high - low > 1) {
     uint32_t const middle = low + (high - low) / 2;

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     tiles[tile] = {0, 0, tile, 1};  // counters of its own, all zero
     return;
   }
-  uint32_t const partition = holder_of(tiles_before, partitions, tile);
+  uint32_t const partition = holder_of(tiles_before, 0, partitions, tile);
   uint32_t const first_tile = tiles_before[partition];
   uint32_t const first_row = offsets[partition] + (tile - first_tile) * tile_rows;
   tiles[tile] = {first_row, min(tile_rows, offsets[partition + 1] - first_row), first_tile,

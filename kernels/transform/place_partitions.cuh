@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     tiles[tile] = {0, 0, 0, 0};
     return;
   }
-  uint32_t const segment = holder_of(tiles_before, segments, tile);
+  uint32_t const segment = holder_of(tiles_before, 0, segments, tile);
   uint32_t const first = offsets[segment << segment_bits];
   uint32_t const begin =
       first / kUnorderedAlign * kUnorderedAlign + (tile - tiles_before[segment]) * tile_rows;

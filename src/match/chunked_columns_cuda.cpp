@@ -1,6 +1,7 @@
 #include "src/match/chunked_columns.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"

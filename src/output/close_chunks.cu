@@ -1,11 +1,9 @@
 #include "src/output/close_chunks.hpp"
 
-#include <algorithm>
-
 #include "kernels/output/close_chunks.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
-#include "src/base/status.hpp"
+#include "src/output/squeeze_pages.hpp"
 
 namespace gpujoin::output {
 
@@ -15,13 +13,7 @@ using base::stream_of;
 
 kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chunks,
                                       std::span<const kernels::SqueezedColumn> columns) {
-  kernels::SqueezedColumns moved{};
-  if (columns.size() > std::size(moved.columns)) {
-    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns of chunks", columns.size());
-  }
-  moved.count = static_cast<int32_t>(columns.size());
-  std::copy(columns.begin(), columns.end(), moved.columns);
-
+  kernels::SqueezedColumns const moved = squeezed_columns(columns);
   base::Pool& pool = *context.device_pool;
   uint64_t const most = uint64_t{chunks.most_tails} + 1;
   // Of both kinds of parts what is before them, and their places.
@@ -47,8 +39,8 @@ kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chun
   check(cudaGetLastError(), "looking for the holes of chunks");
   move<<<blocks, kernels::kStreamThreads, 0, stream_of(context)>>>(moves, moved);
   cudaError_t const launched = cudaGetLastError();
-  base::await_answer(
-      context);  // also after an error: the next join's answer comes to the same place
+  // Also after an error: the next join's answer comes to the same place.
+  base::await_answer(context);
   check(launched, "filling the holes of chunks");
   return answer->counters;
 }

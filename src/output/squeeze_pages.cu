@@ -17,15 +17,19 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows,
-                   std::span<const kernels::SqueezedColumn> columns) {
+kernels::SqueezedColumns squeezed_columns(std::span<const kernels::SqueezedColumn> columns) {
   kernels::SqueezedColumns squeezed{};
   if (columns.size() > std::size(squeezed.columns)) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to squeeze", columns.size());
   }
   squeezed.count = static_cast<int32_t>(columns.size());
   std::copy(columns.begin(), columns.end(), squeezed.columns);
+  return squeezed;
+}
 
+void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows,
+                   std::span<const kernels::SqueezedColumn> columns) {
+  kernels::SqueezedColumns const squeezed = squeezed_columns(columns);
   base::Pool& pool = *context.device_pool;
   auto const count = static_cast<uint32_t>(pages.count);
   base::Buffer const sorted =

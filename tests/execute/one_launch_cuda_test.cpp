@@ -48,6 +48,7 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
   if (context == nullptr) GTEST_SKIP() << "no CUDA device";
   columns::JoinSpec spec;
   spec.pairs = true;
+  double told_by_all = 0;
   for (int time = 0; time < 2; ++time) {
     for (Sides const& sides : all_sides()) {
       HostRelation const left = random_relation(sides.left, 31);
@@ -68,12 +69,14 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
           EXPECT_GE(stage.milliseconds, 0) << stage.stage;
           told += stage.milliseconds;
         }
-        EXPECT_GE(told, 0);
+        told_by_all += told;
         EXPECT_LT(told, result->statistics.milliseconds + 0.01) << "the device's clock is coarse";
       }
       if (HasFailure()) return;
     }
   }
+  EXPECT_GT(told_by_all, 0)
+      << "a join may be shorter than a tick of the device's clock, not all of them";
 }
 
 }  // namespace

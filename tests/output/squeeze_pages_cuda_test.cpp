@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
-#include "tests/gpu_fixture.hpp"
+#include "tests/output/numbered_columns.hpp"
 
 namespace gpujoin::tests {
 namespace {
 
 using SqueezePages = GpuTest;
-
-constexpr uint32_t kHole = 0xffffffffU;
 
 // Pages one behind the other, each with so many rows.
 struct Pages {
@@ -57,40 +55,13 @@ void expect_squeezed(base::Context& context, const Pages& pages) {
   SCOPED_TRACE(::testing::Message()
                << pages.filled.size() << " pages of " << pages.page_rows << ", " << tails.size()
                << " partly filled, " << rows << " rows");
-  std::vector<uint32_t> const numbers = pages.numbers();
   base::Buffer const device_tails = upload(context, tails);
-  base::Buffer const moved_numbers = upload(context, numbers);
-  std::vector<kernels::SqueezedColumn> columns = {{moved_numbers.data(), 4}};
-  std::vector<HostColumn> hosts;
-  std::vector<base::Buffer> buffers;
-  for (int32_t width : {1, 2, 4, 8, 16}) {
-    hosts.push_back(random_column(pages.places(), width, rows + static_cast<uint64_t>(width)));
-    buffers.push_back(upload(context, hosts.back().data));
-    columns.push_back({buffers.back().data(), width});
-  }
+  NumberedColumns const columns(context, pages.numbers(), rows);
   output::squeeze_pages(
       context,
       {device_tails.as<unsigned long long>(), tails.size(), pages.places() - rows, pages.page_rows},
-      rows, columns);
-
-  std::vector<uint32_t> const found = download<uint32_t>(context, moved_numbers.data(), rows);
-  std::vector<uint32_t> expected;
-  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(expected),
-               [](uint32_t number) { return number != kHole; });
-  std::vector<uint32_t> sorted = found;
-  std::sort(sorted.begin(), sorted.end());
-  ASSERT_TRUE(sorted == expected) << "not every row once";
-  // What lay below the end stays where it is: only as many rows move as there are holes below it.
-  for (uint64_t place = 0; place < rows; ++place) {
-    if (numbers[place] != kHole) {
-      ASSERT_EQ(found[place], place);
-    }
-  }
-  for (size_t i = 0; i < hosts.size(); ++i) {
-    std::vector<unsigned char> const bytes = download<unsigned char>(
-        context, buffers[i].data(), rows * static_cast<size_t>(hosts[i].width));
-    ASSERT_TRUE(bytes == bytes_of_rows(hosts[i], found)) << "a column of width " << hosts[i].width;
-  }
+      rows, columns.columns());
+  columns.expect_filled();
 }
 
 TEST_F(SqueezePages, OfEveryWidthHoldEveryRowOnceAndInTheSameOrder) {
