@@ -34,7 +34,7 @@ gpujoin_statistics statistics_of(const JoinResult& result) {
   gpujoin_statistics out = GPUJOIN_STATISTICS_INIT;
   out.device = from.device;
   std::snprintf(out.plan, sizeof(out.plan), "%s", from.plan.c_str());
-  std::snprintf(out.reason, sizeof(out.reason), "%s", from.reason.c_str());
+  if (from.reason) std::snprintf(out.reason, sizeof(out.reason), "%s", from.reason().c_str());
   out.left_rows = from.left_rows;
   out.right_rows = from.right_rows;
   out.output_rows = result.rows;

@@ -41,10 +41,10 @@ struct CarriedJoin {
   const uint32_t* probe_offsets;  // [partitions + 1]
   int32_t radix_bits;
   uint32_t partitions;
-  const unsigned long long* unit_ends;    // [partitions] inclusive sum of the work units of each
-  const unsigned long long* heavy_units;  // as in CarriedUnits
-  bool joins_all;                         // every partition has units
-  bool most_match;                        // of the probe rows
+  const unsigned long long* unit_ends;  // [partitions] inclusive sum of the work units of each
+  const uint32_t* heavy_rows;           // of a launch that deals: as in CarriedUnits
+  bool joins_all;                       // every partition has units
+  bool most_match;                      // of the probe rows
   uint8_t*
       left;  // [partitions] not 0: the match could not do it, or not well; a match that does all leaves it
   CarriedCounters* counters;

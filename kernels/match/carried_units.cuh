@@ -13,26 +13,27 @@
 #include "kernels/match/carried_places.cuh"
 #include "kernels/match/carried_rows.cuh"
 #include "kernels/match/scheduled_units.cuh"
+#include "kernels/match/work_units.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
 
 // Tables of the build rows, and units of the probe rows, one at least of each.
-__device__ __forceinline__ unsigned long long units_of(uint64_t build_rows, uint64_t probe_rows,
+__device__ __forceinline__ unsigned long long units_of(uint32_t build_rows, uint32_t probe_rows,
                                                        uint32_t unit_rows) {
-  return max((build_rows + kCarriedBuildRows - 1) / kCarriedBuildRows, uint64_t{1}) *
-         max((probe_rows + unit_rows - 1) / unit_rows, uint64_t{1});
+  return uint64_t{max(parts_of(build_rows, kCarriedBuildRows), 1U)} *
+         max(parts_of(probe_rows, unit_rows), 1U);
 }
-__device__ __forceinline__ bool has_heavy_key(uint64_t build_rows) {
+__device__ __forceinline__ bool has_heavy_key(uint32_t build_rows) {
   return build_rows > kCarriedLightTables * kCarriedBuildRows;
 }
 
-// Units of partitions with a heavy key, for count_units.cuh, with as many probe rows as may be.
+// Units of partitions with a heavy key, for carried_schedule.cuh, with as many probe rows as may be.
 struct HeavyUnits {
   const uint8_t* left;  // as in CarriedUnits
 
-  __device__ unsigned long long operator()(uint32_t partition, uint64_t build_rows,
-                                           uint64_t probe_rows) const {
+  __device__ unsigned long long operator()(uint32_t partition, uint32_t build_rows,
+                                           uint32_t probe_rows) const {
     if (!has_heavy_key(build_rows) || (left != nullptr && left[partition] == 0)) return 0;
     return units_of(build_rows, probe_rows, kCarriedDealtRows);
   }
@@ -44,19 +45,17 @@ __device__ __forceinline__ uint32_t heavy_unit_rows(unsigned long long units) {
   return max(kCarriedDealtRows / max(parts, 1U) & ~31U, kCarriedFewestDealtRows);
 }
 
-// Units of a partition, for count_units.cuh: one at least, so that where none is cut unit and partition have the same number. left:
-// none of those that are not in it; null: all. unit_rows: of the probe side. heavy_units: what HeavyUnits found; null: no partition is
-// cut finer.
+// Units of a partition, for carried_schedule.cuh: one at least, so that where none is cut unit and partition have the same number. left:
+// none of those that are not in it; null: all. Rows of a unit are of the probe side; heavy: where the partition has a heavy key.
 struct CarriedUnits {
   const uint8_t* left;
   uint32_t unit_rows;
-  const unsigned long long* heavy_units;
+  uint32_t heavy_rows;
 
-  __device__ unsigned long long operator()(uint32_t partition, uint64_t build_rows,
-                                           uint64_t probe_rows) const {
+  __device__ unsigned long long operator()(uint32_t partition, uint32_t build_rows,
+                                           uint32_t probe_rows) const {
     if (left != nullptr && left[partition] == 0) return 0;
-    bool const is_finer = heavy_units != nullptr && has_heavy_key(build_rows);
-    return units_of(build_rows, probe_rows, is_finer ? heavy_unit_rows(*heavy_units) : unit_rows);
+    return units_of(build_rows, probe_rows, has_heavy_key(build_rows) ? heavy_rows : unit_rows);
   }
 };
 

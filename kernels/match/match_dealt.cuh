@@ -177,9 +177,7 @@ struct MatchDealt {
     DealtRows<Key> dealt[kThreads / 32];
   };
 
-  __device__ static uint32_t heavy_rows(const CarriedJoin<Key>& join) {
-    return heavy_unit_rows(*join.heavy_units);
-  }
+  __device__ static uint32_t heavy_rows(const CarriedJoin<Key>& join) { return *join.heavy_rows; }
   __device__ static uint32_t part_bits(const CarriedUnit& unit) {
     return unit.is_heavy ? kCarriedPartBits : 0;
   }

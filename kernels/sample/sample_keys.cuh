@@ -2,7 +2,8 @@
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp; the table is the one of its SampleTable
 // In       draw: keys[rows] Key of both sides, with validity bits; sum: rows, tiles, bounds as count_sample.cuh leaves them
-// Out      draw: table, filter, findings.build, findings.probe, hot keys, everything else set to its start; sum: the other findings
+// Out      draw: table, filter, findings.build, findings.probe, hot keys, everything else set to its start; sum: the other findings, and all
+//          of them in page-locked host memory
 // Needs    Rule: sample_row(i, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
 // Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block of kSampleSumThreads, dependent
 // Moves    draw: a sector a position
@@ -121,6 +122,13 @@ struct SampleBuffers {
   // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
   uint32_t rows[Rule::kPositions];
   uint32_t tiles[Rule::kPositions];
+};
+
+// In page-locked host memory.
+template <typename Findings>
+struct SampleAnswer {
+  unsigned long long given;
+  Findings findings;
 };
 
 template <typename Key>
@@ -312,16 +320,15 @@ struct MetSums {
   }
 };
 
+// All threads.
 template <typename Rule, typename Key>
-__global__ void __launch_bounds__(kSampleSumThreads)
-    sum_sample_kernel(SampleBuffers<Rule, Key>* __restrict__ sample) {
+__device__ __forceinline__ void sum_met_keys(SampleBuffers<Rule, Key>* sample) {
   using MetKeys = typename Rule::MetKeys;
   using Sums = MetSums<MetKeys>;
   using Reduce = cub::BlockReduce<Sums, kSampleSumThreads>;
   __shared__ typename Reduce::TempStorage storage;
   constexpr int kItems = Rule::kPositions / kSampleSumThreads;
   static_assert(kItems * kSampleSumThreads == Rule::kPositions);
-  await_last_kernel();
   uint32_t all_rows[kItems];
   uint32_t all_draws[kItems];
   uint32_t all_tiles[kItems];
@@ -357,6 +364,28 @@ __global__ void __launch_bounds__(kSampleSumThreads)
   found.met_in_two_tiles = sums.in_two_tiles;
   found.met_seldom = sums.seldom;
   found.met_often = sums.often;
+}
+
+// counts: the build side was scanned.
+template <typename Rule, typename Key>
+__global__ void __launch_bounds__(kSampleSumThreads)
+    sum_sample_kernel(SampleBuffers<Rule, Key>* sample, bool counts,
+                      SampleAnswer<typename Rule::Findings>* answer) {
+  using Findings = typename Rule::Findings;
+  using Word = unsigned long long;
+  constexpr uint32_t kWords = sizeof(Findings) / sizeof(Word);
+  static_assert(sizeof(Findings) % sizeof(Word) == 0 && kWords <= kSampleSumThreads);
+  await_last_kernel();
+  if (counts) sum_met_keys(sample);
+  __syncthreads();
+  if (threadIdx.x < kWords) {
+    reinterpret_cast<Word*>(&answer->findings)[threadIdx.x] =
+        reinterpret_cast<const Word*>(&sample->findings)[threadIdx.x];
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  *static_cast<volatile Word*>(&answer->given) = 1;
 }
 
 }  // namespace gpujoin::kernels

@@ -2,7 +2,7 @@
 //
 // Source   ours; the counts are those of count_partitions_kernel
 // In       counts[2^radix_bits]
-// Out      offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors, tiles_before and tiles[]
+// Out      counts 0 again; offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors, tiles_before and tiles[]
 // Needs    arrays aligned to 16 bytes
 // Launch   place_partitions: one block of kPartitionSumThreads; place_unordered_tiles: a thread a tile
 // Moves    12 bytes a partition; 16 bytes a tile
@@ -22,9 +22,10 @@ namespace gpujoin::kernels {
 // vectors, of which it takes a quarter. H200, 2^15 partitions: 56 us by words.
 static_assert(kPartitionSumItems == 8);
 
-// By one block: exclusive sums of counts[partitions], a multiple of 8, to both targets. The function returns the sum of all.
-__device__ inline uint32_t place_by_vectors(const uint32_t* __restrict__ counts,
-                                            uint32_t partitions, uint32_t* __restrict__ offsets,
+// By one block: exclusive sums of counts[partitions], a multiple of 8, to both targets, and the counts cleared. The function returns the
+// sum of all.
+__device__ inline uint32_t place_by_vectors(uint32_t* __restrict__ counts, uint32_t partitions,
+                                            uint32_t* __restrict__ offsets,
                                             uint32_t* __restrict__ cursors) {
   using Scan = cub::BlockScan<uint32_t, kPartitionSumThreads>;
   __shared__ typename Scan::TempStorage storage;
@@ -34,8 +35,10 @@ __device__ inline uint32_t place_by_vectors(const uint32_t* __restrict__ counts,
     uint32_t const first = tile + threadIdx.x * kPartitionSumItems;
     uint4 halves[2] = {};
     if (first < partitions) {
-      halves[0] = reinterpret_cast<const uint4*>(counts + first)[0];
-      halves[1] = reinterpret_cast<const uint4*>(counts + first)[1];
+      auto* const counted = reinterpret_cast<uint4*>(counts + first);
+      halves[0] = counted[0];
+      halves[1] = counted[1];
+      counted[0] = counted[1] = {0, 0, 0, 0};
     }
     uint32_t sum = 0;
 #pragma unroll
@@ -66,9 +69,9 @@ __device__ inline uint32_t place_by_vectors(const uint32_t* __restrict__ counts,
 // 2^segment_bits; the second one's tiles begin at multiples of kUnorderedAlign rows, so that columns are loaded 16 bytes at a time.
 // tiles_before null: one pass, whose cursors are `cursors`.
 __global__ void __launch_bounds__(kPartitionSumThreads)
-    place_partitions_kernel(const uint32_t* __restrict__ counts, int32_t radix_bits,
-                            int32_t segment_bits, uint32_t tile_rows, uint32_t* offsets,
-                            uint32_t* __restrict__ cursors, uint32_t* __restrict__ segment_cursors,
+    place_partitions_kernel(uint32_t* __restrict__ counts, int32_t radix_bits, int32_t segment_bits,
+                            uint32_t tile_rows, uint32_t* offsets, uint32_t* __restrict__ cursors,
+                            uint32_t* __restrict__ segment_cursors,
                             uint32_t* __restrict__ tiles_before) {
   uint32_t const partitions = 1U << radix_bits;
   unsigned long long rows = 0;
@@ -79,6 +82,7 @@ __global__ void __launch_bounds__(kPartitionSumThreads)
     for (uint32_t i = 0; i < partitions && threadIdx.x == 0; ++i) {
       offsets[i] = cursors[i] = static_cast<uint32_t>(rows);
       rows += counts[i];
+      counts[i] = 0;
     }
   }
   if (threadIdx.x == 0) offsets[partitions] = static_cast<uint32_t>(rows);

@@ -74,8 +74,24 @@ struct Device {
 };
 
 constexpr uint64_t kReadbackBytes = 64 * 1024;
-constexpr uint64_t kZeroedBytes = 256;
+constexpr uint64_t kZeroedBytes = 256 * 1024;   // a count of each of 2^16 partitions
 constexpr uint64_t kCounterBytes = 176 * 1024;  // a key sample's table, filter and counters
+
+// The zeroed counters, for kernels of which the last leaves them 0 again: nobody waits for a clearing before the first. Where one was not
+// launched they are cleared.
+class ZeroedCounts {
+ public:
+  ZeroedCounts(Context& context, uint64_t count);
+  ~ZeroedCounts();
+  ZeroedCounts(const ZeroedCounts&) = delete;
+  ZeroedCounts& operator=(const ZeroedCounts&) = delete;
+  uint32_t* data() const;
+  void all_launched() { all_launched_ = true; }
+
+ private:
+  const Context& context_;
+  bool all_launched_ = false;
+};
 
 // Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
 const void* read_back(Context& context, const void* device_source, uint64_t bytes);

@@ -212,8 +212,8 @@ constexpr Traffic nested_loop(uint64_t build_rows, uint64_t probe_rows, uint64_t
   return co_partitions(build_rows, probe_rows, key_width, with_row_ids, pairs);
 }
 
-// Work units of partitions: both sides' offsets are read, a count written; counts are summed.
-constexpr Traffic count_units(uint64_t partitions) { return {partitions * (16 + 8 + 16), 0}; }
+// Work units of partitions: both sides' offsets are read, sums of units written.
+constexpr Traffic count_units(uint64_t partitions) { return {partitions * (16 + 8), 0}; }
 
 // Build rows that are read again: every unit reads those of its partition. units_each: of a partition,
 // those that join the same build rows.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ struct StageStatistics {
 struct Statistics {
   gpujoin_device device = 0;
   std::string plan;
-  std::string reason;
+  std::function<std::string()> reason;  // of the plan, made for who asks
   int64_t left_rows = 0;
   int64_t right_rows = 0;
   double milliseconds = 0;

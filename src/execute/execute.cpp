@@ -31,7 +31,9 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
   columns::Statistics& statistics = result->statistics;
   statistics.device = static_cast<gpujoin_device>(plan.device);
   statistics.plan = plan::to_text(plan);
-  statistics.reason = context.reason + "; " + join.choice.reason;
+  statistics.reason = [held = join.context, choice = join.choice] {
+    return held->reason + "; " + plan::reason_of(choice);
+  };
   statistics.left_rows = join.left->rows;
   statistics.right_rows = join.right->rows;
 

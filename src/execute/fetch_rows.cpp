@@ -19,7 +19,7 @@ void stage_on_cpu(const plan::StageCost& cost, std::vector<columns::StageStatist
   auto const begin = std::chrono::steady_clock::now();
   work();
   std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - begin;
-  stages.push_back({cost.stage, cost.technique, spent.count(), cost.bytes});
+  stages.push_back({cost.stage, cost.technique_text(), spent.count(), cost.bytes});
 }
 
 }  // namespace

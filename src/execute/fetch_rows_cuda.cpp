@@ -12,10 +12,10 @@ namespace gpujoin::execute {
 void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
                   std::vector<columns::StageStatistics>& stages,
                   const std::function<void()>& work) {
-  std::vector<plan::StageCost> const predicted = {cost};
+  plan::StageCosts const predicted = {cost};
   std::vector<columns::StageStatistics> own;
   StageClock clock(context, predicted, own);
-  clock.begin(cost.stage.c_str());
+  clock.begin(cost.stage);
   work();
   clock.finish();
   stages.push_back(std::move(own.front()));

@@ -52,7 +52,8 @@ plan::SideStatistics describe_side(const columns::Relation& relation,
 // The text is made for those who listen: it takes a microsecond of a small join's thirty.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice) {
   if (context.log_function == nullptr) return;
-  context.log(GPUJOIN_LOG_INFO, "plan: " + plan::to_text(choice.plan) + "; " + choice.reason);
+  context.log(GPUJOIN_LOG_INFO,
+              "plan: " + plan::to_text(choice.plan) + "; " + plan::reason_of(choice));
 }
 
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,

@@ -355,7 +355,7 @@ void Sequence::note_plan(const PlannedJoin& join, size_t step) {
     plan_repeats_ = 1;
   }
   all += text;
-  reasons_ += "; " + name_of_step(step) + ": " + join.choice.reason;
+  reasons_ += "; " + name_of_step(step) + ": " + plan::reason_of(join.choice);
 }
 
 std::unique_ptr<columns::JoinResult> Sequence::run() {
@@ -378,7 +378,7 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
   note_peak();
 
   statistics_.device = static_cast<gpujoin_device>(device_);
-  statistics_.reason = context_->reason + reasons_;
+  statistics_.reason = [text = context_->reason + reasons_] { return text; };
   statistics_.left_rows = fact_.relation().rows;
   for (SequenceStep const& step : spec_.steps) statistics_.right_rows += step.dimension->rows;
   statistics_.peak_memory_bytes = peak_bytes_ - held_before_;

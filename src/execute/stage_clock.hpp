@@ -20,7 +20,7 @@ class StageClock {
     int64_t total = 4;  // the stages of the path
   };
   // predicted: of the plan, stages with the names that begin is called with; their techniques and bytes are reported.
-  StageClock(base::Context& context, const std::vector<plan::StageCost>& predicted,
+  StageClock(base::Context& context, const plan::StageCosts& predicted,
              std::vector<columns::StageStatistics>& stages, Steps steps = {0, 4});
   // What is queued until listen() is called tells its own time, or there is nothing. Before the first begin. The events of a small
   // join, and the wait for the last, take as long as the join.
@@ -40,7 +40,7 @@ class StageClock {
   void record();
 
   base::Context& context_;
-  const std::vector<plan::StageCost>& predicted_;
+  const plan::StageCosts& predicted_;
   std::vector<columns::StageStatistics>& stages_;
   Steps steps_;
   size_t events_ = 0;

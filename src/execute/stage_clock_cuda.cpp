@@ -4,7 +4,7 @@
 
 namespace gpujoin::execute {
 
-StageClock::StageClock(base::Context& context, const std::vector<plan::StageCost>& predicted,
+StageClock::StageClock(base::Context& context, const plan::StageCosts& predicted,
                        std::vector<columns::StageStatistics>& stages, Steps steps)
     : context_(context), predicted_(predicted), stages_(stages), steps_(steps) {}
 
@@ -26,9 +26,9 @@ void StageClock::begin(const char* stage) {
   columns::StageStatistics statistics;
   statistics.stage = stage;
   for (plan::StageCost const& cost : predicted_) {
-    if (cost.stage != statistics.stage) continue;
+    if (statistics.stage != cost.stage) continue;
     if (!statistics.technique.empty()) statistics.technique += ", ";
-    statistics.technique += cost.technique;
+    statistics.technique += cost.technique_text();
     statistics.predicted_bytes += cost.bytes;
   }
   if (statistics.technique.empty())

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "kernels/match/carried_columns.cuh"
+#include "kernels/match/carried_schedule.cuh"
 #include "kernels/match/match_by_rank.cuh"
 #include "kernels/match/match_dealt.cuh"
 #include "kernels/match/match_in_rounds.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
-#include "src/match/unit_sums.cuh"
 
 namespace gpujoin::match {
 
@@ -170,29 +170,29 @@ class PartitionJoin {
 
   // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
   base::Buffer start_units(How how) {
-    args_.joins_all = !left_;
+    base::Pool& pool = *context_.device_pool;
+    base::Buffer const before = std::move(left_);
     bool const deals = is_dealt(how);
-    kernels::CarriedUnits count = {left_.as<uint8_t>(),
-                                   deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows,
-                                   nullptr};
+    if (!deals) {
+      left_ = pool.allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
+                                          "partitions that are left");
+    }
+    base::Buffer units = pool.allocate_rows<unsigned long long>(
+        Memory::kDevice, uint64_t{args_.partitions} + 1, "work units");
+    auto* const ends = units.as<unsigned long long>();
+    auto* const heavy_rows = reinterpret_cast<uint32_t*>(ends + args_.partitions);
     kernels::PartitionView build{};
     kernels::PartitionView probe{};
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
-    if (deals) {
-      kernels::HeavyUnits const heavy = {count.left};
-      heavy_units_ = sum_units(context_, build, probe, args_.partitions, heavy);
-      count.heavy_units = heavy_units_.template as<unsigned long long>() + args_.partitions - 1;
-    }
-    args_.heavy_units = count.heavy_units;
-    base::Buffer units = sum_units(context_, build, probe, args_.partitions, count);
-    args_.unit_ends = units.template as<unsigned long long>();
-    if (!deals) {
-      left_ = context_.device_pool->allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
-                                                           "partitions that are left");
-      check(cudaMemsetAsync(left_.data(), 0, left_.bytes(), stream_of(context_)),
-            "starting the partitions that are left");
-    }
+    uint32_t const unit_rows = deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
+    kernels::carried_units_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context_)>>>(
+        build, probe, args_.partitions, {before.as<uint8_t>(), unit_rows, unit_rows},
+        deals ? heavy_rows : nullptr, ends, left_.as<uint8_t>());
+    check(cudaGetLastError(), "counting work units");
+    args_.joins_all = !before;
+    args_.unit_ends = ends;
+    args_.heavy_rows = heavy_rows;
     args_.left = left_.as<uint8_t>();
     return units;
   }
@@ -203,7 +203,6 @@ class PartitionJoin {
   const std::vector<CarriedOutput>& outputs_;
   kernels::CarriedJoin<Key> args_{};
   base::Buffer left_;
-  base::Buffer heavy_units_;
   uint64_t rows_not_dealt_ = 0;
 };
 

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "kernels/match/count_units.cuh"
 #include "kernels/match/redistributed_blocks.cuh"
 #include "kernels/match/work_units.cuh"
 #include "src/base/device.hpp"
-#include "src/match/unit_sums.cuh"
+#include "src/base/launch.hpp"
 
 namespace gpujoin::match {
 
@@ -62,8 +63,12 @@ void UnitSchedule::cut_into_shares(base::Context& context, const JoinedPartition
 template <typename Count>
 void UnitSchedule::count_units(base::Context& context, const JoinedPartitions& joined,
                                Count count) {
-  unit_ends_ =
-      sum_units(context, joined.build_view, joined.probe_view, schedule_.partitions, count);
+  unit_ends_ = context.device_pool->allocate_rows<unsigned long long>(
+      Memory::kDevice, schedule_.partitions, "work units");
+  kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context)>>>(
+      joined.build_view, joined.probe_view, schedule_.partitions, count,
+      unit_ends_.as<unsigned long long>());
+  check(cudaGetLastError(), "counting work units");
   schedule_.unit_ends = unit_ends_.as<unsigned long long>();
 }
 

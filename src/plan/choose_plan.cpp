@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "src/base/status.hpp"
 #include "src/plan/candidates.hpp"
@@ -75,7 +76,7 @@ int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample
 
 std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }
 
-double seconds_of(const Candidate& candidate, const std::string& stage) {
+double seconds_of(const Candidate& candidate, std::string_view stage) {
   double seconds = 0;
   for (const StageCost& cost : candidate.stages) {
     if (cost.stage == stage) seconds += cost.seconds;
@@ -101,40 +102,6 @@ std::string largest_saving(const Candidate& winner, const Candidate& other) {
   return base::text(", most of it in %s (%s against %s)", best.c_str(),
                     own > 0 ? milliseconds(own).c_str() : "none",
                     milliseconds(seconds_of(other, best)).c_str());
-}
-
-std::string reason_of(const std::vector<Candidate>& candidates, size_t winner, bool fits,
-                      uint64_t limit) {
-  const Candidate& chosen = candidates[winner];
-  const std::string name = candidate_name(chosen.plan);
-  std::string reason;
-  if (!fits) {
-    reason = base::text("%s needs the least memory (%.3f GB), and no plan fits in %.3f GB",
-                        name.c_str(), static_cast<double>(chosen.memory_bytes) * 1e-9,
-                        static_cast<double>(limit) * 1e-9);
-  } else if (candidates.size() == 1) {
-    reason = name + " is the only plan with all that was named";
-  } else {
-    // The runner-up is the next that fits, if any does.
-    size_t next = winner + 1;
-    while (next < candidates.size() && limit != 0 && candidates[next].memory_bytes > limit) ++next;
-    if (next < candidates.size()) {
-      const Candidate& other = candidates[next];
-      reason =
-          base::text("%s saves %s against %s%s", name.c_str(),
-                     milliseconds(other.seconds - chosen.seconds).c_str(),
-                     candidate_name(other.plan).c_str(), largest_saving(chosen, other).c_str());
-    } else {
-      reason = name + " is the only plan that fits in memory";
-    }
-    if (winner > 0) {
-      reason += base::text("; %s would be faster but needs %.3f GB of %.3f GB",
-                           candidate_name(candidates[0].plan).c_str(),
-                           static_cast<double>(candidates[0].memory_bytes) * 1e-9,
-                           static_cast<double>(limit) * 1e-9);
-    }
-  }
-  return reason;
 }
 
 bool is_same(const PlanRequest& a, const PlanRequest& b) {
@@ -197,6 +164,12 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
   return last->effort.effort;
 }
 
+std::string StageCost::technique_text() const {
+  std::string name = technique;
+  if (radix_bits > 0) name.append("(").append(std::to_string(radix_bits)).append(")");
+  return name;
+}
+
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
                        const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
   PlanChoice choice;
@@ -208,9 +181,11 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
   if (memory_limit_bytes == 0 && of_the_context) choice.memory_limit_bytes = facts.memory_bytes;
   const uint64_t limit = choice.memory_limit_bytes;
 
+  const int64_t expected = expected_rows(request, sample);
+  choice.candidates.reserve(plans.size());
   for (JoinPlan plan : plans) {
-    plan.expected_rows = expected_rows(request, sample);
-    plan.expected_hot_rows = std::min(sample.hot_rows, plan.expected_rows);
+    plan.expected_rows = expected;
+    plan.expected_hot_rows = std::min(sample.hot_rows, expected);
     choice.candidates.push_back(cost_of(plan, request, sample, facts));
   }
   std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
@@ -227,9 +202,48 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
                                               });
   choice.plan = winner->plan;
   choice.predicted = winner->stages;
-  choice.reason = reason_of(choice.candidates,
-                            static_cast<size_t>(winner - choice.candidates.begin()), fits, limit);
   return choice;
+}
+
+std::string reason_of(const PlanChoice& choice) {
+  if (!choice.reason.empty()) return choice.reason;
+  const std::vector<Candidate>& candidates = choice.candidates;
+  const uint64_t limit = choice.memory_limit_bytes;
+  const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                  [&](const Candidate& c) { return c.plan == choice.plan; });
+  if (found == candidates.end()) return "";
+  const Candidate& chosen = *found;
+  const auto winner = static_cast<size_t>(found - candidates.begin());
+  const bool fits = limit == 0 || chosen.memory_bytes <= limit;
+  const std::string name = candidate_name(chosen.plan);
+  std::string reason;
+  if (!fits) {
+    reason = base::text("%s needs the least memory (%.3f GB), and no plan fits in %.3f GB",
+                        name.c_str(), static_cast<double>(chosen.memory_bytes) * 1e-9,
+                        static_cast<double>(limit) * 1e-9);
+  } else if (candidates.size() == 1) {
+    reason = name + " is the only plan with all that was named";
+  } else {
+    // The runner-up is the next that fits, if any does.
+    size_t next = winner + 1;
+    while (next < candidates.size() && limit != 0 && candidates[next].memory_bytes > limit) ++next;
+    if (next < candidates.size()) {
+      const Candidate& other = candidates[next];
+      reason =
+          base::text("%s saves %s against %s%s", name.c_str(),
+                     milliseconds(other.seconds - chosen.seconds).c_str(),
+                     candidate_name(other.plan).c_str(), largest_saving(chosen, other).c_str());
+    } else {
+      reason = name + " is the only plan that fits in memory";
+    }
+    if (winner > 0) {
+      reason += base::text("; %s would be faster but needs %.3f GB of %.3f GB",
+                           candidate_name(candidates[0].plan).c_str(),
+                           static_cast<double>(candidates[0].memory_bytes) * 1e-9,
+                           static_cast<double>(limit) * 1e-9);
+    }
+  }
+  return reason;
 }
 
 namespace {
@@ -253,6 +267,7 @@ PlanChoice choose_plan_unseen(const PlanRequest& request, const base::DeviceFact
   thread_local std::optional<Unseen> last;
   if (!last || !last->is_of(request, facts, memory_limit_bytes)) {
     PlanChoice choice = choose_plan(request, SampleStatistics(), facts, memory_limit_bytes);
+    choice.reason = reason_of(choice);
     std::vector<Candidate> candidates = std::move(choice.candidates);
     choice.candidates.clear();
     last = Unseen{request, facts, memory_limit_bytes, std::move(choice), std::move(candidates)};

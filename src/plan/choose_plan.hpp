@@ -2,7 +2,9 @@
 // with the reasons.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -71,17 +73,40 @@ struct PlanRequest {
 
 // A stage of the executors, in the order they run: "transfer" (only with copies), "transform" (not
 // of kNone), "match", "materialize" (not of plain pairs). Building a table is part of its match;
-// moving the second and further payload columns is part of materialize.
+// moving the second and further payload columns is part of materialize. Names are string literals: costs of all candidates are
+// worked out while a device waits for its join.
 struct StageCost {
-  std::string stage;
-  std::string technique;
+  const char* stage = "";
+  const char* technique = "";
   uint64_t bytes = 0;
   double seconds = 0;
+  int32_t radix_bits = 0;  // of a partitioning, after its technique; 0: none
+  std::string technique_text() const;
+};
+
+// Those of one plan, in their order. Copied as they are, without an allocation each.
+class StageCosts {
+ public:
+  StageCosts() = default;
+  StageCosts(std::initializer_list<StageCost> costs) {
+    for (const StageCost& cost : costs) push_back(cost);
+  }
+  void push_back(const StageCost& cost) { costs_.at(count_++) = cost; }
+  const StageCost* begin() const { return costs_.data(); }
+  const StageCost* end() const { return costs_.data() + count_; }
+  size_t size() const { return count_; }
+  const StageCost& front() const { return costs_[0]; }
+  const StageCost& back() const { return costs_[count_ - 1]; }
+
+ private:
+  static constexpr size_t kMost = 5;  // transfer, filter, transform, match, materialize
+  std::array<StageCost, kMost> costs_;
+  size_t count_ = 0;
 };
 
 struct Candidate {
   JoinPlan plan;
-  std::vector<StageCost> stages;
+  StageCosts stages;
   double seconds = 0;
   uint64_t bytes = 0;
   uint64_t memory_bytes = 0;  // device memory beyond the input, output included
@@ -89,12 +114,12 @@ struct Candidate {
 
 struct PlanChoice {
   JoinPlan plan;
-  std::vector<StageCost> predicted;  // of the plan chosen
+  StageCosts predicted;  // of the plan chosen
   // Cheapest first; all that are legal and fit what the caller named.
   std::vector<Candidate> candidates;
   uint64_t memory_limit_bytes = 0;  // what candidates were held against; 0 = nothing
   SampleStatistics sample;
-  std::string reason;  // one sentence
+  std::string reason;  // where it is not as reason_of finds it in the candidates; else empty
 };
 
 // The side to build on: the one that the caller named, or else the smaller (left when equal).
@@ -122,6 +147,9 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
 // where the request says that the inputs are.
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
                        const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
+
+// Why it is that plan, in one sentence. Made when asked for: its text takes as long as the choice.
+std::string reason_of(const PlanChoice& choice);
 
 // The same without a sample, as hosts ask for it again and again: a thread remembers its last choice, which takes 1 us instead of 10,
 // where a small join takes 15. Candidates are as long to copy as all the rest: with_candidates leaves them out where nobody asks.

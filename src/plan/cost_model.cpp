@@ -73,8 +73,8 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
   }
   if (plan.transfer != Transfer::kProbeChunks) return copies;
   const uint64_t width = (shape.want_pairs ? traffic::kPairBytes : 0) +
-                         sum_of(gathered_widths(shape, plan, true)) +
-                         sum_of(gathered_widths(shape, plan, false));
+                         gathered_columns(shape, plan, true).width +
+                         gathered_columns(shape, plan, false).width;
   const Traffic back = traffic::host_copy(shape.pairs, width);
   return copies += Cost{back,
                         per_second(static_cast<double>(back.streamed),
@@ -140,10 +140,10 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
 
 namespace {
 
-// As it runs on its device, nothing left out beforehand.
-Candidate unfiltered_cost(const JoinPlan& plan, const PlanRequest& request,
-                          const SampleStatistics& sample,
-                          const base::DeviceFacts& facts_of_context) {
+// As it runs on its device. filter: what comes before the transform, of a plan whose rows are left out; null: there is none.
+Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
+                           const SampleStatistics& sample,
+                           const base::DeviceFacts& facts_of_context, const Cost* filter) {
   const bool cpu = plan.device == Device::kCpu;
   // A CUDA context can run a plan on the CPU; its own rates are the GPU's then.
   const base::DeviceFacts facts = cpu && facts_of_context.is_cuda
@@ -152,9 +152,10 @@ Candidate unfiltered_cost(const JoinPlan& plan, const PlanRequest& request,
   const JoinShape shape = shape_of(plan, request, sample);
   Candidate candidate;
   candidate.plan = plan;
-  const auto add_stage = [&](const char* stage, const std::string& technique, const Cost& cost) {
+  const auto add_stage = [&](const char* stage, const char* technique, const Cost& cost,
+                             int32_t radix_bits = 0) {
     const double seconds = cost.seconds + cost.launches * facts.launch_seconds;
-    candidate.stages.push_back({stage, technique, cost.moved.bytes(), seconds});
+    candidate.stages.push_back({stage, technique, cost.moved.bytes(), seconds, radix_bits});
     candidate.seconds += seconds;
     candidate.bytes += cost.moved.bytes();
   };
@@ -162,12 +163,11 @@ Candidate unfiltered_cost(const JoinPlan& plan, const PlanRequest& request,
   if (plan.transfer != Transfer::kNone) {
     add_stage("transfer", to_text(plan.transfer), transfer_cost(plan, shape, facts));
   }
+  if (filter != nullptr) add_stage("filter", to_text(Filter::kKeyBits), *filter);
   if (plan.transform != Transform::kNone) {
     Cost both = transform_cost(plan, shape, shape.build, facts);
     both += transform_cost(plan, shape, shape.probe, facts);
-    std::string technique = to_text(plan.transform);
-    if (plan.radix_bits > 0) technique += base::text("(%d)", plan.radix_bits);
-    add_stage("transform", technique, both);
+    add_stage("transform", to_text(plan.transform), both, plan.radix_bits);
   }
   add_stage("match", to_text(plan.match), match_cost(plan, shape, facts));
   Cost columns;
@@ -188,15 +188,10 @@ Candidate unfiltered_cost(const JoinPlan& plan, const PlanRequest& request,
 
 Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const SampleStatistics& sample,
                   const base::DeviceFacts& facts) {
-  if (plan.filter == Filter::kNone) return unfiltered_cost(plan, request, sample, facts);
+  if (plan.filter == Filter::kNone) return cost_with_filter(plan, request, sample, facts, nullptr);
   const FilteredJoin left = filter_join(plan, request, sample, facts);
-  Candidate candidate = unfiltered_cost(left.plan, left.request, left.sample, facts);
-  const double seconds = left.cost.seconds + left.cost.launches * facts.launch_seconds;
+  Candidate candidate = cost_with_filter(left.plan, left.request, left.sample, facts, &left.cost);
   candidate.plan = plan;
-  candidate.stages.insert(candidate.stages.begin() + (plan.transfer != Transfer::kNone ? 1 : 0),
-                          {"filter", to_text(plan.filter), left.cost.moved.bytes(), seconds});
-  candidate.seconds += seconds;
-  candidate.bytes += left.cost.moved.bytes();
   // Keys and row numbers of the rows that are kept, for which there is room for all at first.
   for (const SideStatistics* side : {&request.left, &request.right}) {
     candidate.memory_bytes += static_cast<uint64_t>(side->rows) *

@@ -115,7 +115,7 @@ std::string candidates_text(const PlanChoice& choice) {
 std::string stages_text(const PlanChoice& choice) {
   std::string lines = "stages of " + candidate_name(choice.plan) + "\n";
   for (const StageCost& stage : choice.predicted) {
-    lines += text("  %-12s %-22s %9.3f ms %13s\n", stage.stage.c_str(), stage.technique.c_str(),
+    lines += text("  %-12s %-22s %9.3f ms %13s\n", stage.stage, stage.technique_text().c_str(),
                   stage.seconds * 1e3, bytes_text(stage.bytes).c_str());
   }
   return lines;
@@ -142,7 +142,7 @@ std::string explain(const PlanChoice& choice, const PlanRequest& request,
                     const base::DeviceFacts& facts) {
   return request_text(request, choice.plan, facts) + sample_text(choice, request, facts) +
          candidates_text(choice) + excluded_text(choice) + "plan\n  " + to_text(choice.plan) +
-         "\n" + stages_text(choice) + "why\n  " + choice.reason + "\n";
+         "\n" + stages_text(choice) + "why\n  " + reason_of(choice) + "\n";
 }
 
 }  // namespace gpujoin::plan

@@ -62,14 +62,19 @@ bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_
   return is_lone && !(want_pairs && side.row_numbers);
 }
 
+int32_t moved_row_width(const SideStatistics& side, bool want_pairs) {
+  const int32_t row_number = want_pairs && side.row_numbers ? kRowIdWidth : 0;
+  return std::accumulate(side.payload_widths.begin(), side.payload_widths.end(), row_number);
+}
+
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs) {
   if (plan.gather == Gather::kUntransformed) return {kRowIdWidth};
+  if (plan.device == Device::kCpu || plan.gather == Gather::kCarried) {
+    return {moved_row_width(side, want_pairs)};
+  }
   std::vector<int32_t> widths = side.payload_widths;
   if (want_pairs && side.row_numbers) widths.push_back(kRowIdWidth);
-  if (plan.device == Device::kCpu || plan.gather == Gather::kCarried) {
-    return {std::accumulate(widths.begin(), widths.end(), 0)};
-  }
   // Without a column to move, row ids go along.
   if (widths.empty()) widths.push_back(kRowIdWidth);
   return widths;
@@ -79,20 +84,40 @@ uint64_t sum_of(const std::vector<int32_t>& widths) {
   return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
 }
 
-std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build) {
+namespace {
+
+template <typename Function>
+void each_gathered_width(const JoinShape& shape, const JoinPlan& plan, bool of_build,
+                         Function function) {
   const SideStatistics& side = of_build ? shape.build : shape.probe;
-  std::vector<int32_t> widths = side.payload_widths;
+  for (const int32_t width : side.payload_widths) function(width);
   if (!of_build) {
     // Matching keys are equal, so either side's key column is gathered from the probe side; a match that writes columns writes it once.
     const bool once = plan.gather == Gather::kCarried && shape.build.key_is_output;
-    if (shape.build.key_is_output) widths.push_back(shape.build.key_width);
-    if (shape.probe.key_is_output && !once) widths.push_back(shape.probe.key_width);
+    if (shape.build.key_is_output) function(shape.build.key_width);
+    if (shape.probe.key_is_output && !once) function(shape.probe.key_width);
   }
   // Pairs of transformed relations are positions; the row ids asked for were moved like payloads.
   if (shape.want_pairs && side.row_numbers && plan.gather != Gather::kUntransformed) {
-    widths.push_back(kRowIdWidth);
+    function(kRowIdWidth);
   }
+}
+
+}  // namespace
+
+std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build) {
+  std::vector<int32_t> widths;
+  each_gathered_width(shape, plan, of_build, [&](int32_t width) { widths.push_back(width); });
   return widths;
+}
+
+GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, bool of_build) {
+  GatheredColumns columns;
+  each_gathered_width(shape, plan, of_build, [&](int32_t width) {
+    ++columns.count;
+    columns.width += static_cast<uint64_t>(width);
+  });
+  return columns;
 }
 
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {
@@ -112,7 +137,7 @@ namespace {
 uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
   if (probes_table(plan.match)) {
     // Places of dense keys with their columns, or slots: the larger of the two may be what it comes to.
-    const uint64_t row = sum_of(gathered_widths(shape, plan, true));
+    const uint64_t row = gathered_columns(shape, plan, true).width;
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
                                 : 0;
@@ -134,7 +159,7 @@ uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
 uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   if (plan.transfer == Transfer::kProbeChunks) return chunked_memory_need(plan, shape);
   const auto gathered_width = [&](bool of_build) {
-    return sum_of(gathered_widths(shape, plan, of_build));
+    return gathered_columns(shape, plan, of_build).width;
   };
   const uint64_t pairs =
       plan.gather == Gather::kCarried ? 0 : shape.pairs * base::traffic::kPairBytes;

@@ -30,11 +30,19 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 // carried, whole rows at once.
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs);
+// Their sum where whole rows are moved at once.
+int32_t moved_row_width(const SideStatistics& side, bool want_pairs);
 
 uint64_t sum_of(const std::vector<int32_t>& widths);
 
 // Widths of the output columns gathered from one side.
 std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build);
+// How many those are, and bytes of a row of them: what most costs want to know, without a list.
+struct GatheredColumns {
+  uint64_t count = 0;
+  uint64_t width = 0;
+};
+GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, bool of_build);
 
 // Of kRadixOnesweep: as the plan says, or the default where a plan leaves them 0.
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape);

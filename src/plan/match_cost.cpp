@@ -99,8 +99,8 @@ bool is_one_launch(const JoinShape& shape) {
 
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
                    uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts) {
-  const uint64_t of_probe = sum_of(gathered_widths(shape, plan, false));
-  const uint64_t of_build = sum_of(gathered_widths(shape, plan, true));
+  const uint64_t of_probe = gathered_columns(shape, plan, false).width;
+  const uint64_t of_build = gathered_columns(shape, plan, true).width;
   // A key that is put out is read once all the same, and a probe row knows its number.
   const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
   const Traffic moved = traffic::table_columns(shape.probe_rows, read, rounded(lookups),
@@ -118,11 +118,11 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   constexpr double kSliceSecondsPerRow = 2.6e-12;
   constexpr uint64_t kSliceBytes = uint64_t{32} << 20;
   const bool is_small = is_one_launch(shape);
-  const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
-  const bool is_packed = widths.size() > 1 && sum_of(widths) <= 16;
+  const GatheredColumns gathered = gathered_columns(shape, plan, true);
+  const bool is_packed = gathered.count > 1 && gathered.width <= 16;
   // A column each, or all of a row side by side; of few rows the row's number, and the columns where they are.
-  const uint64_t columns = is_packed || is_small ? 1 : widths.size();
-  const uint64_t width = is_small ? traffic::kRowIdBytes : sum_of(widths);
+  const uint64_t columns = is_packed || is_small ? 1 : gathered.count;
+  const uint64_t width = is_small ? traffic::kRowIdBytes : gathered.width;
   const double build = static_cast<double>(shape.build_rows);
   const Traffic moved =
       traffic::direct_table_build(shape.build_rows, shape.key_width, columns, width, places);
@@ -135,7 +135,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   const double pairs = static_cast<double>(shape.pairs);
   // Whether a place is taken is asked where not all are. The bits are few.
   const double asked = is_small || places > shape.build_rows + shape.build_rows / 64 ? probe : 0;
-  const double values = pairs * static_cast<double>(is_small ? widths.size() : columns);
+  const double values = pairs * static_cast<double>(is_small ? gathered.count : columns);
   cost += probe_columns(plan, shape, 0.3 * asked, values, slice, kDirectReads, facts);
   cost.seconds += static_cast<double>(slices - 1) * probe * kSliceSecondsPerRow;
   return cost;
@@ -144,29 +144,29 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
 // Of few rows: a lookup sees four slots, and reads the key of the row that it finds there.
 Cost small_hashed_columns(const JoinPlan& plan, const JoinShape& shape,
                           const base::DeviceFacts& facts) {
-  const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
+  const GatheredColumns gathered = gathered_columns(shape, plan, true);
   const uint64_t slots_bytes = traffic::global_table_bytes(shape.build_rows);
   const Traffic moved = traffic::small_hash_build(shape.build_rows, shape.key_width);
   const double swaps = kSmallSwap * static_cast<double>(shape.build_rows);
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(swaps, slots_bytes, facts),
                kSmallHashLaunches};
-  const uint64_t read = shape.build_rows * (shape.key_width + sum_of(widths));
+  const uint64_t read = shape.build_rows * (shape.key_width + gathered.width);
   return cost +=
          probe_columns(plan, shape, static_cast<double>(shape.probe_rows),
-                       static_cast<double>(shape.pairs) * (1 + static_cast<double>(widths.size())),
+                       static_cast<double>(shape.pairs) * (1 + static_cast<double>(gathered.count)),
                        slots_bytes + read, kHashedReads, facts);
 }
 
 Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   if (is_one_launch(shape)) return small_hashed_columns(plan, shape, facts);
-  const std::vector<int32_t> widths = gathered_widths(shape, plan, true);
+  const GatheredColumns gathered = gathered_columns(shape, plan, true);
   const uint64_t table_bytes =
-      traffic::global_table_bytes(shape.build_rows) + shape.build_rows * sum_of(widths);
+      traffic::global_table_bytes(shape.build_rows) + shape.build_rows * gathered.width;
   Cost cost = build_table(shape, facts);
   const double verified = shape.key_width > 4 ? 1 : 0;
   return cost += probe_columns(
              plan, shape, static_cast<double>(shape.probe_rows) * kReadsPerProbe,
-             static_cast<double>(shape.pairs) * (verified + static_cast<double>(widths.size())),
+             static_cast<double>(shape.pairs) * (verified + static_cast<double>(gathered.count)),
              table_bytes, kHashedReads, facts);
 }
 
@@ -301,9 +301,8 @@ Cost multiset_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
               2};
 }
 
-uint64_t row_width(const SideStatistics& side, const JoinPlan& plan, const JoinShape& shape) {
-  return shape.key_width +
-         static_cast<uint64_t>(moved_widths(side, plan, shape.want_pairs).front());
+uint64_t row_width(const SideStatistics& side, const JoinShape& shape) {
+  return shape.key_width + static_cast<uint64_t>(moved_row_width(side, shape.want_pairs));
 }
 
 // H200: 2^27 x 2^27 rows with 1, 2 and 4 payloads of 4 bytes a side 1.55, 2.1 and 3.5 ms, 2^22 x 2^27
@@ -312,11 +311,11 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   constexpr double kSlowdown = 1.35;
   constexpr double kRowsFaster = 5;  // beside a table whose pairs are found and then written
   const uint64_t output_width =
-      sum_of(gathered_widths(shape, plan, true)) + sum_of(gathered_widths(shape, plan, false));
+      gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
   const double reread = reread_rows(plan, shape);
   const Traffic moved = traffic::carried_columns(
-      shape.build_rows, row_width(shape.build, plan, shape), shape.probe_rows + rounded(reread),
-      row_width(shape.probe, plan, shape), shape.pairs, output_width);
+      shape.build_rows, row_width(shape.build, shape), shape.probe_rows + rounded(reread),
+      row_width(shape.probe, shape), shape.pairs, output_width);
   const double rows = static_cast<double>(shape.build_rows + shape.probe_rows) + reread;
   const uint64_t further = shape.pairs - std::min(shape.pairs, shape.matching_rows);
   double seconds = kSlowdown * stream_seconds(moved, facts) +

@@ -63,7 +63,6 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
                                kernels::SampledColumn<Key> probe, plan::SampleEffort effort) {
   using Buffers = kernels::SampleBuffers<Rule, Key>;
   static_assert(sizeof(Buffers) <= base::kCounterBytes);
-  static_assert(sizeof(plan::SampleFindings) <= base::kReadbackBytes);
   auto* const sample = context.device->counters.as<Buffers>();
   cudaStream_t const stream = stream_of(context);
 
@@ -95,12 +94,15 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
                            kernels::kSampleHotThreads, kShared, "counting hot keys", build, probe,
                            sample);
   }
-  if (counts) {
-    base::launch_dependent(context, kernels::sum_sample_kernel<Rule, Key>, 1,
-                           kernels::kSampleSumThreads, 0, "summing up a key sample", sample);
-  }
+  using Answer = kernels::SampleAnswer<plan::SampleFindings>;
+  static_assert(sizeof(Answer) <= base::kReadbackBytes);
+  auto* const answer = reinterpret_cast<Answer*>(base::start_answer(context));
+  base::launch_dependent(context, kernels::sum_sample_kernel<Rule, Key>, 1,
+                         kernels::kSampleSumThreads, 0, "summing up a key sample", sample, counts,
+                         answer);
+  base::await_answer(context);
 
-  plan::SampleFindings const read = base::read_back(context, &sample->findings);
+  plan::SampleFindings const& read = answer->findings;
   plan::SampleFindings found;
   if (counts) {
     found = read;

@@ -23,8 +23,6 @@ constexpr const char* kAskingForShared = "asking for shared memory of a partitio
 template <typename Key>
 void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t radix_bits,
                 uint32_t* counts) {
-  check(cudaMemsetAsync(counts, 0, sizeof(uint32_t) << radix_bits, stream_of(context)),
-        "starting the partitions' counts");
   auto const kernel = kernels::count_partitions_kernel<Key>;
   uint32_t const shared = std::max(4U << (radix_bits - 1), 4U);
   unsigned const resident = base::resident_blocks(context, kernel, kernels::kUnorderedCountThreads,
@@ -72,14 +70,13 @@ void partition(base::Context& context, const PreparedKeys& keys,
         pool.allocate_rows<uint32_t>(Memory::kDevice, segments + 1, "tiles of partitions");
   }
   {
-    base::Buffer const counts = pool.allocate_rows<uint32_t>(
-        Memory::kDevice, uint64_t{1} << radix_bits, "rows of partitions");
-    count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits,
-               counts.as<uint32_t>());
+    base::ZeroedCounts counts(context, uint64_t{1} << radix_bits);
+    count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits, counts.data());
     kernels::place_partitions_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context)>>>(
-        counts.as<uint32_t>(), radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
+        counts.data(), radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
         cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(), tiles_before.as<uint32_t>());
     check(cudaGetLastError(), "placing partitions");
+    counts.all_launched();
   }
 
   kernels::UnorderedPass<Key> pass{};

@@ -258,13 +258,13 @@ TEST(ChoosePlan, CandidatesAboveTheLimitArePassedOver) {
   const PlanChoice limited = choose_plan(request, sample_of(1), h200(), 5 * kGigabyte);
   EXPECT_EQ(algorithm_name(limited.plan), "NOP-CARRIED");
   EXPECT_EQ(algorithm_name(limited.candidates.front().plan), "PHJ-CARRIED");
-  EXPECT_NE(limited.reason.find("PHJ-CARRIED would be faster but needs"), std::string::npos)
-      << limited.reason;
+  EXPECT_NE(reason_of(limited).find("PHJ-CARRIED would be faster but needs"), std::string::npos)
+      << reason_of(limited);
   EXPECT_EQ(limited.predicted.size(), 1U);
   EXPECT_EQ(limited.memory_limit_bytes, 5 * kGigabyte);
 
   const PlanChoice none = choose_plan(request, sample_of(1), h200(), 1 * kGigabyte);
-  EXPECT_NE(none.reason.find("needs the least memory"), std::string::npos) << none.reason;
+  EXPECT_NE(reason_of(none).find("needs the least memory"), std::string::npos) << reason_of(none);
   EXPECT_EQ(algorithm_name(none.plan), "NOP");
   const Candidate least = cost_of(none.plan, request, sample_of(1), h200());
   for (const Candidate& candidate : none.candidates) {
@@ -462,8 +462,8 @@ TEST(ChoosePlan, HostInputsAreCopiedByCudaPlansOnly) {
   request.right.in_host_memory = true;
   const PlanChoice choice = choose_plan(request, {}, h200(), 0);
   EXPECT_EQ(choice.plan.transfer, Transfer::kOverlappedCopies);
-  ASSERT_FALSE(choice.predicted.empty());
-  EXPECT_EQ(choice.predicted.front().stage, "transfer");
+  ASSERT_NE(choice.predicted.size(), 0U);
+  EXPECT_STREQ(choice.predicted.front().stage, "transfer");
   EXPECT_EQ(choice.predicted.front().bytes, uint64_t{1 << 20} * 8);
   EXPECT_EQ(choose_plan(request, {}, base::cpu_facts(8), 0).plan.transfer, Transfer::kNone);
 }

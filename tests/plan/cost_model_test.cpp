@@ -127,7 +127,7 @@ TEST(CostOf, PairsOfTransformedRelationsMoveTheRowIds) {
 TEST(CostOf, PlainPairsHaveNothingToMaterialize) {
   const PlanRequest request = pairs_request(1000, 1000);
   EXPECT_EQ(cost_of(plan_named("NOP"), request, {}, h200()).stages.size(), 1U);
-  EXPECT_EQ(cost_of(plan_named("NOP"), request, {}, h200()).stages.back().stage, "match");
+  EXPECT_STREQ(cost_of(plan_named("NOP"), request, {}, h200()).stages.back().stage, "match");
 }
 
 TEST(CostOf, TurnsTheSampleRoundForTheOtherBuildSide) {

@@ -135,7 +135,7 @@ TEST(Explain, TheReasonFitsTheStatisticsOfAResult) {
   for (const uint64_t limit : {uint64_t{0}, uint64_t{5'000'000'000}, uint64_t{1'000'000}}) {
     const PlanChoice choice =
         choose_plan(request_of(kRows27, kRows27, 2), sample_of(1), h200(), limit);
-    EXPECT_LT(choice.reason.size(), sizeof(gpujoin_statistics::reason)) << choice.reason;
+    EXPECT_LT(reason_of(choice).size(), sizeof(gpujoin_statistics::reason)) << reason_of(choice);
   }
 }
 

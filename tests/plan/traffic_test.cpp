@@ -160,7 +160,7 @@ TEST(Traffic, ANestedLoopComparesMoreAndMovesTheSame) {
 }
 
 TEST(Traffic, UnitsReadOffsetsOnceAndBuildRowsOnceEach) {
-  EXPECT_EQ(count_units(1000).bytes(), 40000U);
+  EXPECT_EQ(count_units(1000).bytes(), 24000U);
   EXPECT_EQ(reread_build(500, 1, 4).bytes(), 0U);
   EXPECT_EQ(reread_build(500, 0, 4).bytes(), 0U);
   EXPECT_EQ(reread_build(500, 3, 8).bytes(), 8000U);
