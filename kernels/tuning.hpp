@@ -19,6 +19,7 @@ constexpr int kThreadsPerSm = 2048;
 constexpr int kStreamThreads = 256;
 constexpr int kStreamItems = 4;
 constexpr int kStreamTile = kStreamThreads * kStreamItems;
+constexpr int kRangeBlocksPerSm = 8;  // that look at the keys
 
 // Key sample. One block draws a side's keys. One sums, with few threads: each of its warps takes 160 shuffles. The scan has a filter and
 // two counters a key, 64 KB; its threads load so many bytes at a time.

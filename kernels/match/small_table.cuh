@@ -57,9 +57,8 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
 }
 
 // Whether the keys are too far apart for places as the block's own show, which all keys are then, too: all threads have the answer.
-// All 0 is the start: what is to be a minimum or an and is kept inverted.
 template <typename Key>
-__device__ __forceinline__ bool note_range(const SmallTableJoin<Key>& join) {
+__device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join) {
   TurnedRange<Key> range;
   each_build_batch(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
     range.add_keys(keys, are_rows);
@@ -71,11 +70,7 @@ __device__ __forceinline__ bool note_range(const SmallTableJoin<Key>& join) {
     if (is_scattered) {
       atomicAdd(&join.state->scattered, 1U);
     } else {
-      atomicOr(&join.state->any, static_cast<unsigned long long>(range.any));
-      atomicOr(&join.state->none, static_cast<unsigned long long>(static_cast<Key>(~range.all)));
-      atomicMax(&join.state->high, static_cast<unsigned long long>(range.high));
-      atomicMax(&join.state->inverted_low,
-                static_cast<unsigned long long>(static_cast<Key>(~range.low)));
+      note_range(range, &join.state->noted);
     }
   }
   return __syncthreads_or(static_cast<int>(is_scattered)) != 0;
@@ -84,13 +79,7 @@ __device__ __forceinline__ bool note_range(const SmallTableJoin<Key>& join) {
 // Of the range that all blocks found together, where none of them has scattered keys.
 template <typename Key>
 __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join) {
-  volatile const SmallTableState* const state = join.state;
-  TurnedRange<Key> range;
-  range.any = static_cast<Key>(state->any);
-  range.all = static_cast<Key>(~static_cast<Key>(state->none));
-  range.low = static_cast<Key>(~static_cast<Key>(state->inverted_low));
-  range.high = static_cast<Key>(state->high);
-  return small_direct_table(join, range);
+  return small_direct_table(join, noted_range<Key>(join.state->noted));
 }
 
 template <typename Key>
@@ -196,7 +185,7 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   free_slots(join.slots, 0, ahead);
   bool frees_all = false;
   if (join.most_places != 0) {
-    frees_all = blockIdx.x >= blocks_with_rows(join) || note_range(join);
+    frees_all = blockIdx.x >= blocks_with_rows(join) || note_build_keys(join);
     if (frees_all) free_slots(join.slots, ahead, all);
   }
   grid.sync();

@@ -4,15 +4,13 @@
 #include <cstdint>
 
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/transform/key_range.hpp"
 
 namespace gpujoin::kernels {
 
 // Of all blocks together, all 0 at the start, and again at the end.
 struct SmallTableState {
-  unsigned long long any;   // or of all build keys, their sign bit turned
-  unsigned long long none;  // of their complements
-  unsigned long long high;
-  unsigned long long inverted_low;
+  NotedRange noted;            // of all build keys
   unsigned long long rows;     // output
   unsigned long long started;  // when block 0 did, in nanoseconds
   uint32_t repeats;            // a build key occurs twice

@@ -2,9 +2,9 @@
 //
 // Source   ours; GQE's perfect join finds dense keys by the bits that vary (varying_bits.cuh), which misses ranges across a power of two
 // In       keys[rows]  Key
-// Out      range, of all keys; keys in the order of signed integers, their sign bit turned so that they compare unsigned
-// Needs    range as KeyRange{} starts it
-// Launch   a grid that fills the device, kStreamThreads each
+// Out      the answer: range, of all keys; keys in the order of signed integers, their sign bit turned so that they compare unsigned
+// Needs    state all 0, which it is again afterwards
+// Launch   kRangeBlocksPerSm blocks of kStreamThreads for each multiprocessor, or less
 // Moves    rows * |Key| read
 #pragma once
 
@@ -64,9 +64,29 @@ __device__ __forceinline__ void add_block(TurnedRange<Key>& range) {
   range.add_lanes();
 }
 
+// One thread. All 0 is the start: what is to be a minimum or an and is kept inverted.
+template <typename Key>
+__device__ __forceinline__ void note_range(const TurnedRange<Key>& range, NotedRange* noted) {
+  atomicOr(&noted->any, static_cast<unsigned long long>(range.any));
+  atomicOr(&noted->none, static_cast<unsigned long long>(static_cast<Key>(~range.all)));
+  atomicMax(&noted->high, static_cast<unsigned long long>(range.high));
+  atomicMax(&noted->inverted_low, static_cast<unsigned long long>(static_cast<Key>(~range.low)));
+}
+template <typename Key>
+__device__ __forceinline__ TurnedRange<Key> noted_range(const volatile NotedRange& noted) {
+  TurnedRange<Key> range;
+  range.any = static_cast<Key>(noted.any);
+  range.all = static_cast<Key>(~static_cast<Key>(noted.none));
+  range.low = static_cast<Key>(~static_cast<Key>(noted.inverted_low));
+  range.high = static_cast<Key>(noted.high);
+  return range;
+}
+
+// The last block to come tells the host, which needs no copy then.
 template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
-    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRange* __restrict__ range) {
+    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRangeState* state,
+                     KeyRangeAnswer* answer) {
   TurnedRange<Key> found;
   uint64_t const stride = uint64_t{gridDim.x} * kStreamTile;
   for (uint64_t tile = uint64_t{blockIdx.x} * kStreamTile; tile < rows; tile += stride) {
@@ -84,10 +104,15 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
   add_block<kStreamThreads>(found);
   if (threadIdx.x != 0) return;
-  atomicOr(&range->any, static_cast<unsigned long long>(found.any));
-  atomicAnd(&range->all, static_cast<unsigned long long>(found.all));
-  atomicMin(&range->low, static_cast<unsigned long long>(found.low));
-  atomicMax(&range->high, static_cast<unsigned long long>(found.high));
+  note_range(found, &state->noted);
+  __threadfence();
+  if (atomicAdd(&state->finished, 1U) + 1 != gridDim.x) return;
+  __threadfence();  // what the other blocks noted before they counted themselves
+  TurnedRange<Key> const all = noted_range<Key>(state->noted);
+  *state = {};
+  answer->range = {all.any, all.all, all.low, all.high};
+  __threadfence_system();
+  *static_cast<volatile unsigned long long*>(&answer->given) = 1;
 }
 
 }  // namespace gpujoin::kernels

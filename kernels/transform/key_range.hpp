@@ -13,6 +13,25 @@ struct KeyRange {
   unsigned long long high = 0;
 };
 
+// The same while blocks add theirs, 0 where none did.
+struct NotedRange {
+  unsigned long long any;
+  unsigned long long none;  // or of the complements
+  unsigned long long high;
+  unsigned long long inverted_low;
+};
+
+struct KeyRangeState {
+  NotedRange noted;
+  uint32_t finished;  // blocks
+};
+
+// In page-locked host memory.
+struct KeyRangeAnswer {
+  unsigned long long given;
+  KeyRange range;
+};
+
 template <typename Key>
 #ifdef __CUDACC__
 __host__ __device__

@@ -160,22 +160,39 @@ void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& 
                                         probe.carried_side(), carried.outputs()));
 }
 
-bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                      GpuSide& probe, bool build_left, bool keeps_probe,
-                      columns::JoinResult& result, double* milliseconds) {
+namespace {
+
+void note_table(const plan::JoinPlan& plan, plan::Match table, columns::JoinResult& result) {
+  if (table == plan.match) return;
+  result.statistics.stages.back().technique = base::text(
+      "%s: the keys are too far apart for %s", plan::to_text(table), plan::to_text(plan.match));
+}
+
+}  // namespace
+
+std::optional<match::NoTable> write_from_table(base::Context& context, const plan::JoinPlan& plan,
+                                               GpuSide& build, GpuSide& probe, bool build_left,
+                                               match::ScatteredKeys scattered,
+                                               columns::JoinResult& result, double* milliseconds) {
   CarriedResult carried(build, probe, build_left, result);
-  std::optional<match::TableRows> const written =
-      keeps_probe ? match::look_up_columns(context, plan, build.key_width(), build.table_side(),
-                                           probe.table_side(), carried.outputs())
-                  : match::table_columns(context, plan, build.key_width(), build.table_side(),
-                                         probe.table_side(), carried.outputs(), milliseconds);
+  match::TableResult const answer =
+      match::table_columns(context, plan, build.key_width(), build.table_side(), probe.table_side(),
+                           carried.outputs(), scattered, milliseconds);
+  auto const* const written = std::get_if<match::TableRows>(&answer);
+  if (written == nullptr) return std::get<match::NoTable>(answer);
+  carried.finish(context, *written);
+  note_table(plan, written->table, result);
+  return std::nullopt;
+}
+
+bool look_up_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                        GpuSide& probe, columns::JoinResult& result) {
+  CarriedResult carried(build, probe, false, result);
+  std::optional<match::TableRows> const written = match::look_up_columns(
+      context, plan, build.key_width(), build.table_side(), probe.table_side(), carried.outputs());
   if (!written) return false;
   carried.finish(context, *written);
-  if (written->table != plan.match) {
-    result.statistics.stages.back().technique =
-        base::text("%s: the keys are too far apart for %s", plan::to_text(written->table),
-                   plan::to_text(plan.match));
-  }
+  note_table(plan, written->table, result);
   return true;
 }
 

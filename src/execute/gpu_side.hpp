@@ -169,12 +169,14 @@ size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinRes
 void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                    GpuSide& probe, bool build_left, columns::JoinResult& result);
 
-// The same by a table of the build side. False, and nothing was done: its keys repeat.
-// keeps_probe: or when a probe row has no match; see JoinSpec::keep_left.
-// milliseconds: += the time of a launch that told it.
-bool write_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                      GpuSide& probe, bool build_left, bool keeps_probe,
-                      columns::JoinResult& result, double* milliseconds);
+// The same by a table of the build side; or nothing was done, and why. milliseconds: += the time of a launch that told it.
+std::optional<match::NoTable> write_from_table(base::Context& context, const plan::JoinPlan& plan,
+                                               GpuSide& build, GpuSide& probe, bool build_left,
+                                               match::ScatteredKeys scattered,
+                                               columns::JoinResult& result, double* milliseconds);
+// The same of the right side's columns, for each left row; see JoinSpec::keep_left. False: keys repeat, or a row has no match.
+bool look_up_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
+                        GpuSide& probe, columns::JoinResult& result);
 
 void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                        GpuSide& probe, output::GrowingPairs& pairs, bool build_left,

@@ -106,25 +106,32 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     probe.carry_in_place(probe_numbers);
     if (join.spec.keep_left) {
       // Rows with NULL keys have no match.
-      result.keeps_left =
-          !build_left && probe.prepared().rows == join.left->rows &&
-          write_from_table(context, plan, build, probe, false, true, result, nullptr);
+      result.keeps_left = !build_left && probe.prepared().rows == join.left->rows &&
+                          look_up_from_table(context, plan, build, probe, result);
       return clock.finish();
     }
     double milliseconds = 0;
-    bool const written =
-        write_from_table(context, plan, build, probe, build_left, false, result, &milliseconds);
+    uint64_t const limit = context.device_pool->limit_bytes();
+    bool const leaves = plan::leaves_scattered_keys(
+        plan, join.request, context.facts, limit != 0 ? limit : context.facts.memory_bytes);
+    std::optional<match::NoTable> const why_not =
+        write_from_table(context, plan, build, probe, build_left,
+                         leaves ? match::ScatteredKeys::kLeft : match::ScatteredKeys::kHashed,
+                         result, &milliseconds);
     if (clock.is_told()) clock.add(milliseconds);
-    if (written) return clock.finish();
+    if (!why_not) return clock.finish();
     clock.listen();
     // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many that pairs and gathers take several
     // times what columns take that the match writes.
     constexpr uint32_t kFewRows = 1U << 14;
-    if (std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {
+    bool const repeats = *why_not == match::NoTable::kKeysRepeat;
+    if (!repeats || std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {
       plan = plan::in_partitions(plan, build.prepared().rows, probe.prepared().rows,
                                  build.key_width(), context.facts);
       result.statistics.plan = plan::to_text(plan);
-      result.statistics.stages.back().technique = "partitions after a table: build keys repeat";
+      result.statistics.stages.back().technique =
+          repeats ? "partitions after a table: build keys repeat"
+                  : "partitions: the keys are too far apart for direct_table";
       build.carry(plan, build_numbers);
       probe.carry(plan, probe_numbers);
       write_carried(context, plan, build, probe, build_left, result);

@@ -233,9 +233,9 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
   }
 }
 
-std::optional<TableRows> by_table(base::Context& context, const plan::JoinPlan& plan,
-                                  int32_t key_width, const TableSide& build, const TableSide& probe,
-                                  const Outputs& outputs, bool keeps_rows) {
+TableResult by_table(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+                     const TableSide& build, const TableSide& probe, const Outputs& outputs,
+                     bool keeps_rows, ScatteredKeys scattered) {
   check_count(outputs);
   transform::KeyPlaces places;
   if (plan.match == plan::Match::kDirectTable) {
@@ -244,12 +244,15 @@ std::optional<TableRows> by_table(base::Context& context, const plan::JoinPlan& 
   }
   bool const direct =
       places.places != 0 && places.places <= base::traffic::most_direct_places(build.rows);
-  return base::with_key_type(key_width, [&](auto zero) -> std::optional<TableRows> {
+  if (plan.match == plan::Match::kDirectTable && !direct && scattered == ScatteredKeys::kLeft) {
+    return NoTable::kKeysScattered;
+  }
+  return base::with_key_type(key_width, [&](auto zero) -> TableResult {
     using Key = decltype(zero);
     std::optional<CarriedRows> const rows =
         direct ? by_place<Key>(context, plan, places, build, probe, outputs, keeps_rows)
                : by_hash<Key>(context, plan, build, probe, outputs, keeps_rows);
-    if (!rows) return std::nullopt;
+    if (!rows) return NoTable::kKeysRepeat;
     return TableRows{*rows, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
   });
 }
@@ -260,22 +263,27 @@ bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
   return build_rows != 0 && probe_rows != 0 && build_rows + probe_rows <= kernels::kSmallTableRows;
 }
 
-std::optional<TableRows> table_columns(base::Context& context, const plan::JoinPlan& plan,
-                                       int32_t key_width, const TableSide& build,
-                                       const TableSide& probe, const Outputs& outputs,
-                                       double* milliseconds) {
+TableResult table_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+                          const TableSide& build, const TableSide& probe, const Outputs& outputs,
+                          ScatteredKeys scattered, double* milliseconds) {
   if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
   if (joins_in_one_launch(build.rows, probe.rows)) {
-    return small_table(context, plan, key_width, build, probe, outputs, milliseconds);
+    std::optional<TableRows> const rows =
+        small_table(context, plan, key_width, build, probe, outputs, milliseconds);
+    if (!rows) return NoTable::kKeysRepeat;
+    return *rows;
   }
-  return by_table(context, plan, key_width, build, probe, outputs, false);
+  return by_table(context, plan, key_width, build, probe, outputs, false, scattered);
 }
 
 std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
                                          int32_t key_width, const TableSide& build,
                                          const TableSide& probe, const Outputs& outputs) {
   if (build.rows == 0 || probe.rows == 0) return std::nullopt;
-  return by_table(context, plan, key_width, build, probe, outputs, true);
+  TableResult const rows =
+      by_table(context, plan, key_width, build, probe, outputs, true, ScatteredKeys::kHashed);
+  auto const* const written = std::get_if<TableRows>(&rows);
+  return written != nullptr ? std::optional(*written) : std::nullopt;
 }
 
 }  // namespace gpujoin::match

@@ -131,7 +131,7 @@ Side build_side_of(const PlanRequest& request);
 Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, a
-// join that the cheapest candidate does in less than 0.35 ms, or inputs that the executor cannot read
+// join that the cheapest candidate does in less than 0.42 ms, or inputs that the executor cannot read
 // without a copy over the host link. Counted: also one scan of the build keys, when that costs at
 // most a twentieth of the cheapest candidate. Positions: what is between, on CUDA; heavy keys show,
 // and they are what ruins a plan. With both, the rows of hot build keys are counted on both sides,
@@ -178,6 +178,11 @@ bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts);
 // The carried join of partitions, in the place of a carried join by a table that the keys do not suit.
 JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
                        int32_t key_width, const base::DeviceFacts& facts);
+
+// Whether build keys that turn out to be too far apart for a direct table are better joined in partitions than by hash, and partitions
+// fit the memory. False where the table was named.
+bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
+                           const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 
 // How the executors sample keys, and statistics_of, which turns what they found into
 // SampleStatistics: see key_sample.hpp.

@@ -20,7 +20,7 @@ constexpr int64_t kCarriedRows = 4200;
 
 // Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
 // read at 61e9/s, which two thirds of hits at 107e9/s explain.
-constexpr double kUsableL2 = 0.7;
+constexpr double kUsableL2 = 0.55;
 
 }  // namespace
 
@@ -37,6 +37,11 @@ double random_seconds(double count, uint64_t table_bytes, double dram_rate, doub
 double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts) {
   return random_seconds(count, table_bytes, facts.random_reads_per_second,
                         facts.l2_random_reads_per_second, facts);
+}
+
+double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts) {
+  return random_seconds(rows, table_bytes, facts.random_inserts_per_second,
+                        facts.l2_random_inserts_per_second, facts);
 }
 
 double stream_seconds(const Traffic& moved, const base::DeviceFacts& facts) {
@@ -136,6 +141,24 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
   other.radix_bits = bits_of_rows(other, build_rows, probe_rows, key_width);
   while (!fits_counters(other.radix_bits, facts)) --other.radix_bits;
   return other;
+}
+
+bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
+                           const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
+  if (plan.match != Match::kDirectTable || plan.filter != Filter::kNone || names_table(request)) {
+    return false;
+  }
+  const bool left = plan.build_side == Side::kLeft;
+  const SideStatistics& build = left ? request.left : request.right;
+  const SideStatistics& probe = left ? request.right : request.left;
+  JoinPlan hashed = plan;
+  hashed.match = Match::kGlobalTable;
+  const Candidate by_hash = cost_of(hashed, request, SampleStatistics(), facts);
+  const Candidate in_parts =
+      cost_of(in_partitions(plan, build.rows, probe.rows, build.key_width, facts), request,
+              SampleStatistics(), facts);
+  return in_parts.seconds < kBetterParts * by_hash.seconds &&
+         in_parts.memory_bytes <= memory_limit_bytes;
 }
 
 namespace {

@@ -31,6 +31,11 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
 
 }  // namespace
 
+bool names_table(const PlanRequest& request) {
+  return request.options.algorithm != GPUJOIN_ALGORITHM_AUTOMATIC || request.options.match != 0 ||
+         request.options.transform != 0;
+}
+
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
                    const SampleStatistics& sample) {
   const bool left = plan.build_side == Side::kLeft;
@@ -51,7 +56,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           seen,
           rounded(matching),
           rounded(matching * seen.rows_per_match),
-          request.pairs};
+          request.pairs,
+          names_table(request)};
 }
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {

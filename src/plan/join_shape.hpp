@@ -20,7 +20,11 @@ struct JoinShape {
   uint64_t matching_rows;   // probe rows with a match
   uint64_t pairs;
   bool want_pairs;
+  bool names_table;  // the caller does
 };
+
+// Whether a table is all that the caller leaves to choose from, so that keys which do not suit it get no partitions.
+bool names_table(const PlanRequest& request);
 
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
                    const SampleStatistics& sample);

@@ -27,20 +27,20 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
 kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t key_width,
                             uint32_t rows) {
   if (rows == 0) return {};
-  auto* const range = context.device->counters.as<kernels::KeyRange>();
-  auto* const start = context.device->readback.as<kernels::KeyRange>();
-  *start = {};
-  check(cudaMemcpyAsync(range, start, sizeof(*start), cudaMemcpyHostToDevice, stream_of(context)),
-        "starting the keys' range");
-  unsigned const resident = static_cast<unsigned>(context.facts.sm_count) * 8;
+  base::ZeroedCounts zeroed(context, sizeof(kernels::KeyRangeState) / sizeof(uint32_t));
+  auto* const state = reinterpret_cast<kernels::KeyRangeState*>(zeroed.data());
+  auto* const answer = reinterpret_cast<kernels::KeyRangeAnswer*>(base::start_answer(context));
+  auto const resident = static_cast<unsigned>(context.facts.sm_count * kernels::kRangeBlocksPerSm);
   unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     kernels::key_range_kernel<Key><<<grid, kernels::kStreamThreads, 0, stream_of(context)>>>(
-        static_cast<const Key*>(keys), rows, range);
+        static_cast<const Key*>(keys), rows, state, answer);
   });
   check(cudaGetLastError(), "finding the keys' range");
-  return base::read_back(context, static_cast<const kernels::KeyRange*>(range));
+  zeroed.all_launched();
+  base::await_answer(context);
+  return answer->range;
 }
 
 }  // namespace gpujoin::transform

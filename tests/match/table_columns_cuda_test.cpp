@@ -103,6 +103,8 @@ struct Columns {
   std::vector<int32_t> probe;
   bool build_numbers = true;
   bool gives_numbers = false;  // as a column, as of rows of which some were left out
+  match::ScatteredKeys scattered = match::ScatteredKeys::kHashed;
+  match::NoTable why_not = match::NoTable::kKeysRepeat;  // when nothing is written
 };
 
 // random_column draws each byte for itself, which takes long for millions of rows.
@@ -208,11 +210,14 @@ std::optional<TableRows> expect_rows(base::Context& context, Match match, const 
   build.add_outputs(columns.build_numbers, &outputs);
   outputs.push_back({nullptr, keys.width, CarriedFrom::kKey, &key});
   probe.add_outputs(true, &outputs);
-  std::optional<TableRows> const written =
+  match::TableResult const answer =
       match::table_columns(context, plan_of(match, expected_rows.value_or(keys.matches)),
-                           keys.width, build.side(), probe.side(), outputs);
+                           keys.width, build.side(), probe.side(), outputs, columns.scattered);
+  auto const* const rows = std::get_if<TableRows>(&answer);
+  std::optional<TableRows> const written = rows != nullptr ? std::optional(*rows) : std::nullopt;
   if (!written) {
     EXPECT_TRUE(build.nothing_written() && probe.nothing_written() && key == nullptr);
+    EXPECT_EQ(std::get<match::NoTable>(answer), columns.why_not);
     return written;
   }
   EXPECT_EQ(written->rows, keys.matches);
@@ -563,6 +568,29 @@ TEST_F(TableColumns, AreLaunchedOnceMoreWhenMoreRowsCameThanExpected) {
   }
 }
 
+// What is left is left whole; few rows, and dense ones, are joined all the same.
+TEST_F(TableColumns, LeaveScatteredKeysToAnother) {
+  Columns columns = {{4}, {8}};
+  columns.scattered = match::ScatteredKeys::kLeft;
+  columns.why_not = match::NoTable::kKeysScattered;
+  for (int32_t const width : {4, 8}) {
+    KeyPair const far({"far", 5, 16, 600'000}, {1000, kSmall}, width, 0.5, 3);
+    EXPECT_FALSE(expect_rows(context(), Match::kDirectTable, far, columns).has_value());
+    auto const hashed = expect_rows(context(), Match::kGlobalTable, far, columns);
+    ASSERT_TRUE(hashed.has_value());
+    EXPECT_EQ(hashed->table, Match::kGlobalTable);
+    KeyPair const few({"few", 5, 16, 600'000}, {1000, 70'000}, width, 0.5, 3);
+    auto const in_one_launch = expect_rows(context(), Match::kDirectTable, few, columns);
+    ASSERT_TRUE(in_one_launch.has_value());
+    EXPECT_EQ(in_one_launch->table, Match::kGlobalTable);
+    KeyPair const dense({"dense", 5, 16, 1200}, {1000, kSmall}, width, 0.5, 3);
+    auto const placed = expect_rows(context(), Match::kDirectTable, dense, columns);
+    ASSERT_TRUE(placed.has_value());
+    EXPECT_EQ(placed->table, Match::kDirectTable);
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(TableColumns, AreNoMoreThanALaunchHasRoomFor) {
   KeyPair const keys({"full", 0, 1, 100}, {100, 100}, 4, 1, 1);
   columns::DeviceColumn const column = place(context(), key_column(keys.build, 4));
@@ -673,6 +701,35 @@ TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
     EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_DIRECT_CARRIED, probe_shape(rows, 4, 1, 0.1),
                           unique_shape(1'000'000, 4, 1, 0.1)),
               "global_table: the keys are too far apart for direct_table");
+  }
+}
+
+// Nobody named the table, and so many rows are not looked at beforehand.
+TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.build_side = GPUJOIN_SIDE_RIGHT;
+  columns::JoinSpec spec;
+  spec.materialize = true;
+  spec.left_columns = {0, 3};
+  spec.right_columns = {3};
+  constexpr size_t kRows = 2'400'000;
+  for (uint64_t const places : {kRows + kRows / 4, 6 * kRows}) {
+    RelationShape build = unique_shape(places, 4, 1, 0);
+    build.rows = kRows;
+    HostRelation const left = random_relation(probe_shape(kRows, 4, 1, 0), 21);
+    HostRelation const right = random_relation(build, 22);
+    auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
+    execute::PlannedJoin const join =
+        execute::make_plan(of_joins, register_relation(of_joins, left, true),
+                           register_relation(of_joins, right, true), spec, options);
+    ASSERT_FALSE(join.choice.sample.sampled);
+    if (join.choice.plan.match != Match::kDirectTable) GTEST_SKIP() << "no plan of this device's";
+    auto const result = execute::execute(join);
+    EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
+    EXPECT_EQ(result->statistics.stages.back().technique,
+              places < 2 * kRows ? "direct_table"
+                                 : "partitions: the keys are too far apart for direct_table");
+    if (HasFailure()) return;
   }
 }
 

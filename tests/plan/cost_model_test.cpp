@@ -243,7 +243,7 @@ TEST(CostOf, OfTablesWhoseProbeWritesColumnsToo) {
 }
 
 // A table of a power of two of slices is not one slice more.
-TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEach) {
+TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEachAndSlowerStores) {
   const auto milliseconds = [](int64_t build) {
     return milliseconds_of("DIRECT-CARRIED", request_of(build, kRows27, 1),
                            dense_sample(build, build));
@@ -251,7 +251,7 @@ TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEach) {
   // 32 MiB, a little more, and 64 MiB.
   const double one = milliseconds(1 << 23);
   const double more = milliseconds((1 << 23) + 64);
-  EXPECT_NEAR(more - one, 0.35, 0.02);
+  EXPECT_NEAR(more - one, 0.51, 0.02);
   EXPECT_LT(milliseconds(1 << 24) - more, 1);
 }
 
