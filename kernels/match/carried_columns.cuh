@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/dependent_launch.cuh"
 #include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_stages.cuh"
@@ -32,6 +33,8 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     carried_columns_kernel(const __grid_constant__ CarriedJoin<typename Match::Key> join) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<typename Match::Shared*>(dynamic_shared);
+  let_next_kernel_start();
+  await_last_kernel();
   unsigned long long const units = join.unit_ends[join.partitions - 1];
   unsigned long long number = blockIdx.x;
   if (threadIdx.x == 0) {

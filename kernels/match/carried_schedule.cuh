@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/match/carried_units.cuh"
 #include "kernels/match/count_units.cuh"
 #include "kernels/tuning.hpp"
@@ -21,6 +22,8 @@ __global__ void __launch_bounds__(kPartitionSumThreads)
     carried_units_kernel(PartitionView build, PartitionView probe, uint32_t partitions,
                          CarriedUnits count, uint32_t* __restrict__ heavy_rows,
                          unsigned long long* __restrict__ ends, uint8_t* __restrict__ left_now) {
+  let_next_kernel_start();
+  await_last_kernel();
   if (heavy_rows != nullptr) {
     unsigned long long const heavy =
         sum_units(build, probe, partitions, HeavyUnits{count.left}, nullptr);

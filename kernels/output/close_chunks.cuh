@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cub/block/block_scan.cuh>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/output/close_chunks.hpp"
 #include "kernels/output/move_row.cuh"
 #include "kernels/transform/partition_sums.cuh"
@@ -54,6 +55,7 @@ __global__ void __launch_bounds__(kCloseThreads)
     plan_moves_kernel(const CarriedCounters* counters, const unsigned long long* tails,
                       unsigned long long capacity, ChunkMoves moves, ChunkAnswer* answer) {
   extern __shared__ uint32_t filled[];  // rows of each chunk from that of the last row on
+  await_last_kernel();
   CarriedCounters const found = *counters;
   if (threadIdx.x == 0) {
     answer->counters = found;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
 
@@ -72,7 +73,9 @@ __global__ void __launch_bounds__(kUnorderedCountThreads)
   constexpr int kPerVector = sizeof(Vector) / sizeof(Key);
   extern __shared__ uint32_t pairs_of_counts[];
   uint32_t const words = 1U << (radix_bits - 1);
+  let_next_kernel_start();
   for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) pairs_of_counts[i] = 0;
+  await_last_kernel();
   __syncthreads();
   PartitionCounts partition_counts(pairs_of_counts, radix_bits, counts);
   uint32_t const tiles = reinterpret_cast<uintptr_t>(keys) % sizeof(Vector) == 0 ? rows / kTile : 0;

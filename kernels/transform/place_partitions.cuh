@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/transform/partition_sums.cuh"
 #include "kernels/transform/radix_unordered.cuh"
 #include "kernels/tuning.hpp"
@@ -73,6 +74,8 @@ __global__ void __launch_bounds__(kPartitionSumThreads)
                             uint32_t tile_rows, uint32_t* offsets, uint32_t* __restrict__ cursors,
                             uint32_t* __restrict__ segment_cursors,
                             uint32_t* __restrict__ tiles_before) {
+  let_next_kernel_start();
+  await_last_kernel();
   uint32_t const partitions = 1U << radix_bits;
   unsigned long long rows = 0;
   if (partitions % kPartitionSumItems == 0) {
@@ -109,6 +112,8 @@ __global__ void __launch_bounds__(kStreamThreads)
                                  const uint32_t* __restrict__ tiles_before, uint32_t segments,
                                  uint32_t tile_rows, uint32_t max_tiles,
                                  UnorderedTile* __restrict__ tiles) {
+  let_next_kernel_start();
+  await_last_kernel();
   uint32_t const tile = blockIdx.x * kStreamThreads + threadIdx.x;
   if (tile >= max_tiles) return;
   if (tile >= tiles_before[segments]) {

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/load_column.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
@@ -136,6 +137,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   // The place of a slot, less the slot, is the same for all of a digit; by sectors it is found in one step.
   auto* const places_of_sectors = reinterpret_cast<uint32_t*>(rows_of_slots + most_slots);
 
+  let_next_kernel_start();
+  await_last_kernel();
   UnorderedTile tile;
   if (pass.tiles != nullptr) {
     tile = pass.tiles[blockIdx.x];

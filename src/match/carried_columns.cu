@@ -30,8 +30,8 @@ struct Launch {
 
   void operator()(base::Context& context, kernels::CarriedJoin<Key> join) const {
     for (size_t i = 0; i < stages.size(); ++i) join.columns[i].stage = stages[i];
-    kernel<<<blocks, threads, shared_bytes, stream_of(context)>>>(join);
-    check(cudaGetLastError(), "joining partitions");
+    base::launch_dependent(context, kernel, blocks, threads, shared_bytes, "joining partitions",
+                           join);
   }
 };
 
@@ -186,10 +186,11 @@ class PartitionJoin {
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
     uint32_t const unit_rows = deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
-    kernels::carried_units_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context_)>>>(
-        build, probe, args_.partitions, {before.as<uint8_t>(), unit_rows, unit_rows},
-        deals ? heavy_rows : nullptr, ends, left_.as<uint8_t>());
-    check(cudaGetLastError(), "counting work units");
+    kernels::CarriedUnits const count = {before.as<uint8_t>(), unit_rows, unit_rows};
+    base::launch_dependent(context_, kernels::carried_units_kernel, 1,
+                           kernels::kPartitionSumThreads, 0, "counting work units", build, probe,
+                           args_.partitions, count, deals ? heavy_rows : nullptr, ends,
+                           left_.as<uint8_t>());
     args_.joins_all = !before;
     args_.unit_ends = ends;
     args_.heavy_rows = heavy_rows;

@@ -34,9 +34,9 @@ kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chun
   uint32_t const blocks = base::resident_blocks(context, move, kernels::kStreamThreads, 0,
                                                 "asking for blocks that fill holes");
   auto* const answer = reinterpret_cast<kernels::ChunkAnswer*>(base::start_answer(context));
-  plan<<<1, kernels::kCloseThreads, shared, stream_of(context)>>>(chunks.counters, chunks.tails,
-                                                                  chunks.capacity, moves, answer);
-  check(cudaGetLastError(), "looking for the holes of chunks");
+  base::launch_dependent(context, plan, 1, kernels::kCloseThreads, shared,
+                         "looking for the holes of chunks", chunks.counters, chunks.tails,
+                         chunks.capacity, moves, answer);
   move<<<blocks, kernels::kStreamThreads, 0, stream_of(context)>>>(moves, moved);
   cudaError_t const launched = cudaGetLastError();
   // Also after an error: the next join's answer comes to the same place.

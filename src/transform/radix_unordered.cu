@@ -29,9 +29,9 @@ void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t 
                                                   shared, kAskingForShared);
   unsigned const wanted =
       base::grid_of(rows, kernels::kUnorderedCountThreads * kernels::kCountItems);
-  kernel<<<std::min(resident, wanted), kernels::kUnorderedCountThreads, shared,
-           stream_of(context)>>>(keys, rows, radix_bits, counts);
-  check(cudaGetLastError(), "counting rows of partitions");
+  base::launch_dependent(context, kernel, std::min(resident, wanted),
+                         kernels::kUnorderedCountThreads, shared, "counting rows of partitions",
+                         keys, rows, radix_bits, counts);
 }
 
 template <typename Key, typename Shape>
@@ -40,8 +40,8 @@ void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, u
   auto const kernel = kernels::radix_unordered_kernel<Key, Shape>;
   uint32_t const shared = kernels::unordered_shared_bytes<Shape>(pass.bits);
   base::allow_shared(context, kernel, kAskingForShared);
-  kernel<<<tiles, Shape::kThreads, shared, stream_of(context)>>>(pass);
-  check(cudaGetLastError(), "moving rows to their partitions");
+  base::launch_dependent(context, kernel, tiles, Shape::kThreads, shared,
+                         "moving rows to their partitions", pass);
 }
 
 // First, Second: tiles of the first, or the one, and of the second pass.
@@ -72,10 +72,11 @@ void partition(base::Context& context, const PreparedKeys& keys,
   {
     base::ZeroedCounts counts(context, uint64_t{1} << radix_bits);
     count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits, counts.data());
-    kernels::place_partitions_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context)>>>(
-        counts.data(), radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
-        cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(), tiles_before.as<uint32_t>());
-    check(cudaGetLastError(), "placing partitions");
+    base::launch_dependent(context, kernels::place_partitions_kernel, 1,
+                           kernels::kPartitionSumThreads, 0, "placing partitions", counts.data(),
+                           radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
+                           cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(),
+                           tiles_before.as<uint32_t>());
     counts.all_launched();
   }
 
@@ -97,11 +98,11 @@ void partition(base::Context& context, const PreparedKeys& keys,
       uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
   base::Buffer const tiles =
       pool.allocate_rows<kernels::UnorderedTile>(Memory::kDevice, max_tiles, "tiles");
-  kernels::place_unordered_tiles_kernel<<<base::grid_of(max_tiles, kernels::kStreamThreads),
-                                          kernels::kStreamThreads, 0, stream_of(context)>>>(
-      moved->offsets.as<uint32_t>(), lower.bits, tiles_before.as<uint32_t>(), segments, kTile,
-      max_tiles, tiles.as<kernels::UnorderedTile>());
-  check(cudaGetLastError(), "placing tiles");
+  base::launch_dependent(context, kernels::place_unordered_tiles_kernel,
+                         base::grid_of(max_tiles, kernels::kStreamThreads), kernels::kStreamThreads,
+                         0, "placing tiles", moved->offsets.as<uint32_t>(), lower.bits,
+                         tiles_before.as<uint32_t>(), segments, kTile, max_tiles,
+                         tiles.as<kernels::UnorderedTile>());
 
   kernels::UnorderedPass<Key> second = pass;
   base::Buffer const keys_between =
