@@ -5,7 +5,7 @@
 // In       mixed keys of both sides, contiguous partitions; columns in the order of the keys
 // Out      target[] of each column, in chunks; rows in any order
 // Needs    unit_ends, the inclusive sums of CarriedUnits; counters->taken 0
-// Launch   as many blocks of the match's threads as are resident
+// Launch   as many blocks of the match's threads as are resident, dependent
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
 // Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes a batch of probe rows at a time, and
 //          warps wait for each other only where a table is built

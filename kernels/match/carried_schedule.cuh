@@ -3,7 +3,8 @@
 // Source   ours
 // In       offsets of both sides' partitions, aligned to 16 bytes; CarriedUnits
 // Out      ends[partitions], the inclusive sums of the units of each; *heavy_rows; left_now[], cleared
-// Launch   one block of kPartitionSumThreads, as count_units.cuh
+// Needs    as count_units.cuh
+// Launch   one block of kPartitionSumThreads, as count_units.cuh, dependent
 // Moves    24 bytes a partition, 16 more where heavy keys are cut finer, and one of each left[] (traffic::count_units)
 #pragma once
 

@@ -3,6 +3,7 @@
 // Source   ours
 // In       offsets of both sides' partitions, aligned to 16 bytes; Count: units of a partition of so many build and probe rows
 // Out      ends[partitions], the inclusive sums of the units of each
+// Needs    an even number of partitions; ends aligned to 16 bytes
 // Launch   one block of kPartitionSumThreads: a launch of many and the two of their scan take as long for 2^15 partitions, and twice as
 //          long for 2^12
 // Moves    24 bytes a partition (traffic::count_units)
@@ -11,7 +12,7 @@
 #include <cstdint>
 #include <cub/block/block_scan.cuh>
 
-#include "kernels/match/partition_rows.cuh"
+#include "kernels/match/partition_view.hpp"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {

@@ -6,7 +6,7 @@
 // In       counters, and tails[counters.tails], of a join that writes chunks of kCarriedChunk places
 // Out      the answer: the counters, in page-locked host memory; columns valid from 0 to the number of rows
 // Needs    plan_moves: shared memory of a uint32_t for each tail there may be, and one; move_rows: what plan_moves wrote
-// Launch   plan_moves: one block of kCloseThreads; move_rows: any grid of kStreamThreads
+// Launch   plan_moves: one block of kCloseThreads, dependent; move_rows: any grid of kStreamThreads
 // Moves    2 * the columns' widths for each hole below the last row, and two binary searches for kCloseItems of them
 //
 // Nothing is moved where rows found no room, or partitions are left to another launch, which goes on with the chunks.

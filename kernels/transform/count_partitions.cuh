@@ -4,7 +4,7 @@
 // In       keys
 // Out      counts[2^radix_bits] of mixed keys
 // Needs    counts zeroed
-// Launch   as many blocks as are resident, of kUnorderedCountThreads
+// Launch   as many blocks as are resident, of kUnorderedCountThreads, dependent
 // Moves    |key| a row (traffic::read_keys)
 // Shared   2 bytes a partition; one atomic add a row
 #pragma once

@@ -4,12 +4,13 @@
 // In       keys[rows]  Key
 // Out      the answer: range, of all keys; keys in the order of signed integers, their sign bit turned so that they compare unsigned
 // Needs    state all 0, which it is again afterwards
-// Launch   kRangeBlocksPerSm blocks of kStreamThreads for each multiprocessor, or less
+// Launch   kRangeBlocksPerSm blocks of kStreamThreads for each multiprocessor, or less, dependent
 // Moves    rows * |Key| read
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/transform/key_range.hpp"
 #include "kernels/tuning.hpp"
 
@@ -87,6 +88,7 @@ template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
     key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRangeState* state,
                      KeyRangeAnswer* answer) {
+  await_last_kernel();
   TurnedRange<Key> found;
   uint64_t const stride = uint64_t{gridDim.x} * kStreamTile;
   for (uint64_t tile = uint64_t{blockIdx.x} * kStreamTile; tile < rows; tile += stride) {

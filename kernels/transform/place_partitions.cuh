@@ -4,7 +4,7 @@
 // In       counts[2^radix_bits]
 // Out      counts 0 again; offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors, tiles_before and tiles[]
 // Needs    arrays aligned to 16 bytes
-// Launch   place_partitions: one block of kPartitionSumThreads; place_unordered_tiles: a thread a tile
+// Launch   place_partitions: one block of kPartitionSumThreads; place_unordered_tiles: a thread a tile; dependent
 // Moves    12 bytes a partition; 16 bytes a tile
 #pragma once
 

@@ -6,7 +6,7 @@
 // In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no order
 // Needs    cursors[p], the next free place of partition p
-// Launch   a block a tile, of the shape's threads
+// Launch   a block a tile, of the shape's threads, dependent
 // Moves    2 * (|key| + the columns' widths) a row (traffic::radix_unordered_pass)
 // Shared   two tiles of one column, 2.5 bytes a slot, 4 a digit; one atomic add a row
 //

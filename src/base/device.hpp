@@ -63,7 +63,8 @@ struct Device {
   uint64_t page_bytes = 0;  // granularity of mapped pages; 0: growing output is a list of blocks
   Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
   Buffer counters;          // device, kCounterBytes: the counters that kernels write
-  Buffer zeroed;  // device, kZeroedBytes, all 0 between launches: who writes it leaves it so
+  Buffer zeroed;            // device, kZeroedBytes, all 0 between launches: see ZeroedCounts
+  bool zeroed_is_dirty = false;
   std::vector<ResidentBlocks> resident;
   std::vector<const void*> large_shared;  // kernels that may have all shared memory there is
   std::shared_ptr<RangePark> park;        // mapped ranges that nothing uses
@@ -78,19 +79,18 @@ constexpr uint64_t kZeroedBytes = 256 * 1024;   // a count of each of 2^16 parti
 constexpr uint64_t kCounterBytes = 176 * 1024;  // a key sample's table, filter and counters
 
 // The zeroed counters, for kernels of which the last leaves them 0 again: nobody waits for a clearing before the first. Where one was not
-// launched they are cleared.
+// launched the next who asks for them clears them.
 class ZeroedCounts {
  public:
-  ZeroedCounts(Context& context, uint64_t count);
-  ~ZeroedCounts();
-  ZeroedCounts(const ZeroedCounts&) = delete;
-  ZeroedCounts& operator=(const ZeroedCounts&) = delete;
-  uint32_t* data() const;
-  void all_launched() { all_launched_ = true; }
+  ZeroedCounts(Context& context, uint64_t bytes);
+  template <typename T>
+  T* as() const {
+    return device_.zeroed.as<T>();
+  }
+  void all_launched() { device_.zeroed_is_dirty = false; }
 
  private:
-  const Context& context_;
-  bool all_launched_ = false;
+  Device& device_;
 };
 
 // Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
@@ -100,7 +100,7 @@ T read_back(Context& context, const T* device_source) {
   return *static_cast<const T*>(read_back(context, device_source, sizeof(T)));
 }
 
-// A kernel's answer of one word, not 0, which it writes after a fence of the system as its last: the host sees it some microseconds before
+// A kernel's answer, of which one word, not 0, is written after a fence of the system as its last: the host sees it some microseconds before
 // the stream would tell, and needs no copy. start_answer before the launch; nothing else may be read back between the two. The kernel
 // may still be on its way out, so that what follows belongs on the stream.
 unsigned long long* start_answer(Context& context);

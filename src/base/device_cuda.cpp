@@ -300,17 +300,17 @@ void await(Context& context, void* event) {
         "waiting for an imported array");
 }
 
-ZeroedCounts::ZeroedCounts(Context& context, uint64_t count) : context_(context) {
-  if (count <= kZeroedBytes / sizeof(uint32_t)) return;
-  fail(GPUJOIN_ERROR_INTERNAL, "%llu counters to keep at 0",
-       static_cast<unsigned long long>(count));
+ZeroedCounts::ZeroedCounts(Context& context, uint64_t bytes) : device_(*context.device) {
+  if (bytes > kZeroedBytes) {
+    fail(GPUJOIN_ERROR_INTERNAL, "%llu bytes of counters to keep at 0",
+         static_cast<unsigned long long>(bytes));
+  }
+  if (device_.zeroed_is_dirty) {
+    check(cudaMemsetAsync(device_.zeroed.data(), 0, kZeroedBytes, stream_of(context)),
+          "clearing the zeroed counters");
+  }
+  device_.zeroed_is_dirty = true;
 }
-
-ZeroedCounts::~ZeroedCounts() {
-  if (!all_launched_) cudaMemsetAsync(data(), 0, kZeroedBytes, stream_of(context_));
-}
-
-uint32_t* ZeroedCounts::data() const { return context_.device->zeroed.as<uint32_t>(); }
 
 const void* read_back(Context& context, const void* device_source, uint64_t bytes) {
   void* target = context.device->readback.data();

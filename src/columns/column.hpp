@@ -59,6 +59,8 @@ struct JoinSpec {
   // A join by a table of the right side, without left columns or rows, shall answer row i of the result for left row i. Where one has no
   // match, or several, it answers nothing: JoinResult::keeps_left says which.
   bool keep_left = false;
+  // A table whose keys turn out to be scattered hashes them: what follows is planned on left rows in order, which partitions would not leave.
+  bool in_order = false;
 
   bool left_rows() const { return pairs && pair_sides != PairSides::kRight; }
   bool right_rows() const { return pairs && pair_sides != PairSides::kLeft; }

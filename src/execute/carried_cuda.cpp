@@ -24,6 +24,7 @@ void GpuSide::choose_carried(bool row_numbers) {
 
 void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
   if (!is_prepared_) prepare(plan);
+  kept_in_place_.clear();  // of a table that was not made
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
   choose_carried(row_numbers);
   std::vector<transform::PreparedColumn> columns;

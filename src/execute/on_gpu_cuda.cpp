@@ -111,9 +111,10 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
       return clock.finish();
     }
     double milliseconds = 0;
-    uint64_t const limit = context.device_pool->limit_bytes();
-    bool const leaves = plan::leaves_scattered_keys(
-        plan, join.request, context.facts, limit != 0 ? limit : context.facts.memory_bytes);
+    bool const leaves = !join.spec.in_order &&
+                        !match::joins_in_one_launch(build.prepared().rows, probe.prepared().rows) &&
+                        plan::leaves_scattered_keys(plan, join.request, context.facts,
+                                                    join.choice.memory_limit_bytes);
     std::optional<match::NoTable> const why_not =
         write_from_table(context, plan, build, probe, build_left,
                          leaves ? match::ScatteredKeys::kLeft : match::ScatteredKeys::kHashed,

@@ -86,6 +86,7 @@ columns::JoinSpec SequenceLayout::join_spec(size_t step) const {
   spec.left_keys = {0};
   spec.right_keys = {spec_.steps[step].dimension_key};
   spec.materialize = true;
+  spec.in_order = true;
   std::vector<Travels> const before = step == 0 ? std::vector<Travels>() : after(step - 1);
   std::vector<Travels> const kept = after(step);
   for (size_t i = 0; i < before.size(); ++i) {

@@ -17,7 +17,6 @@ namespace {
 using base::check;
 using base::stream_of;
 
-static_assert(sizeof(kernels::SmallTableState) <= base::kZeroedBytes);
 static_assert(kernels::kSmallTableRows <= kernels::SmallTableAnswer::kMostRows);
 
 template <typename Key, int kWidth>
@@ -84,8 +83,10 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
     table = context.device_pool->allocate_rows<unsigned long long>(base::Memory::kDevice, slots,
                                                                    "the table");
     args.slots = table.as<unsigned long long>();
-    args.state = context.device->zeroed.as<kernels::SmallTableState>();
+    base::ZeroedCounts zeroed(context, sizeof(kernels::SmallTableState));
+    args.state = zeroed.as<kernels::SmallTableState>();
     launch_all_blocks<Key, kWidth>(context, args, most_rows);
+    zeroed.all_launched();
   }
   kernels::SmallTableAnswer const answer = {base::await_answer(context)};
   if (milliseconds != nullptr) *milliseconds += static_cast<double>(answer.nanoseconds()) * 1e-6;

@@ -22,7 +22,7 @@ constexpr double kSampleShare = 0.05;
 // Draws alone take 33 us with their wait and the choice after it, however few they are (H200, joins of 8 to 16 million rows). That is more
 // than kSampleShare of 0.66 ms, but a heavy key among 10^7 rows that nobody sees doubles the join.
 constexpr double kShortestSampled = 4.2e-4;
-// Draws, scan, hot keys, sums, and the wait for them, which is as long as two short kernels.
+// Draws, scan, hot keys, sums, the wait for them and the choice, which take as long as so many.
 constexpr int32_t kSampleLaunches = 6;
 
 double rows_as_double(int64_t rows) { return static_cast<double>(rows); }

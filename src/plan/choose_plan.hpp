@@ -119,7 +119,8 @@ struct PlanChoice {
   std::vector<Candidate> candidates;
   uint64_t memory_limit_bytes = 0;  // what candidates were held against; 0 = nothing
   SampleStatistics sample;
-  std::string reason;  // where it is not as reason_of finds it in the candidates; else empty
+  std::string
+      reason;  // where it was made already; reason_of finds it in the candidates where it is empty
 };
 
 // The side to build on: the one that the caller named, or else the smaller (left when equal).
@@ -180,7 +181,7 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
                        int32_t key_width, const base::DeviceFacts& facts);
 
 // Whether build keys that turn out to be too far apart for a direct table are better joined in partitions than by hash, and partitions
-// fit the memory. False where the table was named.
+// fit the memory (0: no limit). False where what the caller named stands against it.
 bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
                            const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 

@@ -18,8 +18,8 @@ constexpr int64_t kPartitionRows = 3072;
 // Of the match that writes columns, whose table has room for kCarriedRoom.
 constexpr int64_t kCarriedRows = 4200;
 
-// Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
-// read at 61e9/s, which two thirds of hits at 107e9/s explain.
+// Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is read at 61e9/s, which more than half of
+// hits at 107e9/s explain; with one of 40 MB 16 million rows are joined in 0.47 ms, where hits alone would take 0.42.
 constexpr double kUsableL2 = 0.55;
 
 }  // namespace
@@ -141,24 +141,6 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
   other.radix_bits = bits_of_rows(other, build_rows, probe_rows, key_width);
   while (!fits_counters(other.radix_bits, facts)) --other.radix_bits;
   return other;
-}
-
-bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
-                           const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
-  if (plan.match != Match::kDirectTable || plan.filter != Filter::kNone || names_table(request)) {
-    return false;
-  }
-  const bool left = plan.build_side == Side::kLeft;
-  const SideStatistics& build = left ? request.left : request.right;
-  const SideStatistics& probe = left ? request.right : request.left;
-  JoinPlan hashed = plan;
-  hashed.match = Match::kGlobalTable;
-  const Candidate by_hash = cost_of(hashed, request, SampleStatistics(), facts);
-  const Candidate in_parts =
-      cost_of(in_partitions(plan, build.rows, probe.rows, build.key_width, facts), request,
-              SampleStatistics(), facts);
-  return in_parts.seconds < kBetterParts * by_hash.seconds &&
-         in_parts.memory_bytes <= memory_limit_bytes;
 }
 
 namespace {

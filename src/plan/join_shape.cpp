@@ -33,7 +33,7 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
 
 bool names_table(const PlanRequest& request) {
   return request.options.algorithm != GPUJOIN_ALGORITHM_AUTOMATIC || request.options.match != 0 ||
-         request.options.transform != 0;
+         request.options.transform != 0 || request.options.skew != 0;
 }
 
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,

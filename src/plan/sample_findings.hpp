@@ -1,5 +1,5 @@
-// sample_findings.hpp: what a key sample found, as sums. The device writes it as it is and one copy
-// brings it to the host, which never sees the keys themselves.
+// sample_findings.hpp: what a key sample found, as sums. The device writes it to the host as it is, which never sees the keys
+// themselves.
 #pragma once
 
 #include <algorithm>

@@ -23,9 +23,6 @@ inline double missed_share(const SampleStatistics& sample) {
   return 1 - 0.9 * sample.heavy_probe_share;
 }
 
-// Partitions in the place of a table of scattered keys take so much of its time at most.
-inline constexpr double kBetterParts = 0.95;
-
 // Rows of both sides together that a table joins in one launch.
 inline constexpr uint64_t kSmallTableRows = uint64_t{1} << 21;
 

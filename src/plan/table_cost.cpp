@@ -1,6 +1,7 @@
 // table_cost.cpp: bytes and seconds of a table of the whole build side.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "src/plan/stage_costs.hpp"
 
@@ -160,19 +161,24 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
              table_bytes, kHashedReads, facts);
 }
 
-// Of keys that are no places, whose range is looked at in vain: hashed, or, of a direct table that nobody named, joined in partitions
-// where that takes less. Where a sample says so it is another plan that does either.
-Cost without_places(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+// What becomes of keys that are no places, whose range is looked at in vain.
+struct Scattered {
+  Cost cost;
+  std::optional<JoinPlan> in_parts;  // as it is then; else they are hashed
+};
+
+// Hashed, or, of a direct table that nobody named, joined in partitions where that takes less.
+Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
+                         const base::DeviceFacts& facts) {
   constexpr int32_t kRangeLaunches = 2;
   Cost hashed = hashed_columns(plan, shape, facts);
-  if (plan.match != Match::kDirectTable) return hashed;
-  const bool is_sampled = shape.sample.sampled;
+  if (plan.match != Match::kDirectTable) return {hashed, {}};
   if (is_one_launch(shape)) {
-    hashed.launches += is_sampled ? 1 : 0;  // a barrier
-    return hashed;
+    hashed.launches += shape.sample.sampled ? 1 : 0;  // a barrier
+    return {hashed, {}};
   }
   hashed.launches += kRangeLaunches;
-  if (is_sampled || shape.names_table || plan.filter != Filter::kNone) return hashed;
+  if (shape.names_table || plan.filter != Filter::kNone) return {hashed, {}};
   const JoinPlan other =
       in_partitions(plan, shape.build.rows, shape.probe.rows, shape.build.key_width, facts);
   Cost in_parts = transform_cost(other, shape, shape.build, facts);
@@ -182,10 +188,30 @@ Cost without_places(const JoinPlan& plan, const JoinShape& shape, const base::De
   const auto all_seconds = [&](const Cost& cost) {
     return cost.seconds + cost.launches * facts.launch_seconds;
   };
-  return all_seconds(in_parts) < kBetterParts * all_seconds(hashed) ? in_parts : hashed;
+  // Partitions in the place of a table take so much of its time at most.
+  constexpr double kBetterParts = 0.95;
+  if (all_seconds(in_parts) >= kBetterParts * all_seconds(hashed)) return {hashed, {}};
+  return {in_parts, other};
+}
+
+// The same where a sample says so is taken to be hashed: it is another plan that partitions at once.
+Cost without_places(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  if (!shape.sample.sampled) return scattered_keys(plan, shape, facts).cost;
+  JoinShape named = shape;
+  named.names_table = true;
+  return scattered_keys(plan, named, facts).cost;
 }
 
 }  // namespace
+
+bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
+                           const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
+  if (plan.match != Match::kDirectTable) return false;
+  const JoinShape shape = shape_of(plan, request, SampleStatistics());
+  const Scattered scattered = scattered_keys(plan, shape, facts);
+  if (!scattered.in_parts) return false;
+  return memory_limit_bytes == 0 || memory_need(*scattered.in_parts, shape) <= memory_limit_bytes;
+}
 
 bool has_duplicates(const JoinShape& shape) {
   return shape.sample.rows_per_match > 1.01 ||

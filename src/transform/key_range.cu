@@ -9,9 +9,6 @@
 
 namespace gpujoin::transform {
 
-using base::check;
-using base::stream_of;
-
 KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
   if (range.low > range.high) return {};
   uint64_t const varying = range.any & ~range.all;
@@ -27,17 +24,18 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
 kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t key_width,
                             uint32_t rows) {
   if (rows == 0) return {};
-  base::ZeroedCounts zeroed(context, sizeof(kernels::KeyRangeState) / sizeof(uint32_t));
-  auto* const state = reinterpret_cast<kernels::KeyRangeState*>(zeroed.data());
+  base::ZeroedCounts zeroed(context, sizeof(kernels::KeyRangeState));
+  auto* const state = zeroed.as<kernels::KeyRangeState>();
   auto* const answer = reinterpret_cast<kernels::KeyRangeAnswer*>(base::start_answer(context));
   auto const resident = static_cast<unsigned>(context.facts.sm_count * kernels::kRangeBlocksPerSm);
   unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    kernels::key_range_kernel<Key><<<grid, kernels::kStreamThreads, 0, stream_of(context)>>>(
-        static_cast<const Key*>(keys), rows, state, answer);
+    // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and answer the next join.
+    base::launch_dependent(context, kernels::key_range_kernel<Key>, grid, kernels::kStreamThreads,
+                           0, "finding the keys' range", static_cast<const Key*>(keys), rows, state,
+                           answer);
   });
-  check(cudaGetLastError(), "finding the keys' range");
   zeroed.all_launched();
   base::await_answer(context);
   return answer->range;

@@ -70,14 +70,14 @@ void partition(base::Context& context, const PreparedKeys& keys,
         pool.allocate_rows<uint32_t>(Memory::kDevice, segments + 1, "tiles of partitions");
   }
   {
-    base::ZeroedCounts counts(context, uint64_t{1} << radix_bits);
-    count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits, counts.data());
-    base::launch_dependent(context, kernels::place_partitions_kernel, 1,
-                           kernels::kPartitionSumThreads, 0, "placing partitions", counts.data(),
-                           radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
-                           cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(),
-                           tiles_before.as<uint32_t>());
-    counts.all_launched();
+    base::ZeroedCounts zeroed(context, sizeof(uint32_t) << radix_bits);
+    auto* const counts = zeroed.as<uint32_t>();
+    count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits, counts);
+    base::launch_dependent(
+        context, kernels::place_partitions_kernel, 1, kernels::kPartitionSumThreads, 0,
+        "placing partitions", counts, radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
+        cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(), tiles_before.as<uint32_t>());
+    zeroed.all_launched();
   }
 
   kernels::UnorderedPass<Key> pass{};

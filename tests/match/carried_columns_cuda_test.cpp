@@ -20,6 +20,24 @@ TEST_F(CarriedColumns, AnswerAsTheReferenceForAnyNumberOfPartitions) {
   }
 }
 
+// Units of more partitions than are summed at a time, of which some are cut, and some left.
+TEST_F(CarriedColumns, AnswerAsTheReferenceForManyPartitions) {
+  for (int32_t radix_bits : {14, 16}) {
+    KeyShape shape{"many partitions", unique_keys(60000, 1, 21), random_keys(90000, 80000, 1, 22)};
+    // Of the first and of the last partitions: a heavy key, and one with many probe rows.
+    for (uint64_t key : {shape.build.front(), shape.build.back()}) {
+      shape.build.insert(shape.build.end(), 12000, key);
+      shape.probe.insert(shape.probe.end(), 30, key);
+    }
+    shape.probe.insert(shape.probe.end(), 40000, shape.build[500]);
+    spread_out(&shape);
+    for (int32_t key_width : {4, 8}) {
+      expect_rows(context(), plan_of(radix_bits, rows_of(shape)), shape, key_width);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_F(CarriedColumns, AnswerAsTheReferenceForKeysThatWereNotSpread) {
   // Few partitions and few buckets have all the rows.
   for (int32_t key_width : {4, 8}) {

@@ -704,32 +704,57 @@ TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
   }
 }
 
-// Nobody named the table, and so many rows are not looked at beforehand.
+// Nobody named the table, and stores are slow.
 TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
-  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-  options.build_side = GPUJOIN_SIDE_RIGHT;
-  columns::JoinSpec spec;
-  spec.materialize = true;
-  spec.left_columns = {0, 3};
-  spec.right_columns = {3};
-  constexpr size_t kRows = 2'400'000;
-  for (uint64_t const places : {kRows + kRows / 4, 6 * kRows}) {
-    RelationShape build = unique_shape(places, 4, 1, 0);
-    build.rows = kRows;
-    HostRelation const left = random_relation(probe_shape(kRows, 4, 1, 0), 21);
-    HostRelation const right = random_relation(build, 22);
-    auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
-    execute::PlannedJoin const join =
-        execute::make_plan(of_joins, register_relation(of_joins, left, true),
-                           register_relation(of_joins, right, true), spec, options);
-    ASSERT_FALSE(join.choice.sample.sampled);
-    if (join.choice.plan.match != Match::kDirectTable) GTEST_SKIP() << "no plan of this device's";
-    auto const result = execute::execute(join);
-    EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
-    EXPECT_EQ(result->statistics.stages.back().technique,
-              places < 2 * kRows ? "direct_table"
-                                 : "partitions: the keys are too far apart for direct_table");
-    if (HasFailure()) return;
+  constexpr size_t kRows = 100'000;
+  struct Case {
+    int32_t key_width;
+    double nulls;
+    bool pairs;
+    bool builds_left;
+    uint64_t limit;
+  };
+  for (Case const& of :
+       {Case{4, 0, false, false, 0}, Case{8, 0.1, false, false, 0}, Case{4, 0.1, true, true, 0},
+        Case{8, 0, true, false, 0}, Case{4, 0, false, true, 1'000'000}}) {
+    SCOPED_TRACE(std::to_string(of.key_width) + " bytes, " + std::to_string(of.nulls) + " NULL, " +
+                 std::to_string(of.limit) + " at most");
+    gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+    options.algorithm = GPUJOIN_ALGORITHM_DIRECT_CARRIED;
+    options.build_side = of.builds_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
+    columns::JoinSpec spec;
+    spec.pairs = of.pairs;
+    spec.materialize = true;
+    spec.left_columns = {0, 1, 4};
+    spec.right_columns = {3, 2};
+    for (uint64_t const places : {2 * kRows, 20 * kRows}) {
+      RelationShape build = unique_shape(places, of.key_width, 1, of.nulls);
+      build.rows = kRows;
+      HostRelation const builds = random_relation(build, 21);
+      HostRelation const probes = random_relation(
+          {size_t{kSmall} + 9000, of.key_width, 2 * places, 1, of.nulls, of.nulls, 3}, 22);
+      HostRelation const& left = of.builds_left ? builds : probes;
+      HostRelation const& right = of.builds_left ? probes : builds;
+      auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
+      of_joins->facts.random_inserts_per_second = 1e8;
+      of_joins->facts.l2_random_inserts_per_second = 1e8;
+      execute::PlannedJoin join =
+          execute::make_plan(of_joins, register_relation(of_joins, left, true),
+                             register_relation(of_joins, right, true), spec, options);
+      join.request.options.algorithm = GPUJOIN_ALGORITHM_AUTOMATIC;
+      if (of.limit != 0) join.choice.memory_limit_bytes = of.limit;
+      auto const result = execute::execute(join);
+      EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
+      std::string technique;
+      for (columns::StageStatistics const& stage : result->statistics.stages) {
+        if (stage.stage == "match") technique = stage.technique;
+      }
+      std::string const scattered = of.limit != 0 ? "global_table: " : "partitions: ";
+      EXPECT_EQ(technique, places < 4 * kRows
+                               ? "direct_table"
+                               : scattered + "the keys are too far apart for direct_table");
+      if (HasFailure()) return;
+    }
   }
 }
 

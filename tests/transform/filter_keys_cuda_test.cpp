@@ -106,6 +106,25 @@ TEST_F(KeyRange, IsThatOfAllKeys) {
   EXPECT_EQ(transform::places_of(transform::key_range(context(), nullptr, 4, 0), 4).places, 0U);
 }
 
+// As if a launch had failed between those that write the counters and the one that leaves them 0.
+TEST_F(FilterKeys, OfCountersThatWereLeftDirty) {
+  {
+    base::ZeroedCounts const zeroed(context(), base::kZeroedBytes);
+    ASSERT_EQ(cudaMemset(zeroed.as<void>(), 0xff, base::kZeroedBytes), cudaSuccess);
+  }
+  std::vector<uint32_t> const keys = {5, 9, 7};
+  base::Buffer const there = upload(context(), keys);
+  for (int time = 0; time < 2; ++time) {
+    transform::KeyPlaces const places =
+        transform::places_of(transform::key_range(context(), there.data(), 4, 3), 4);
+    EXPECT_EQ(places.low, 5U);
+    EXPECT_EQ(places.shift, 1);
+    EXPECT_EQ(places.places, 3U);
+  }
+  EXPECT_EQ(status_of([&] { base::ZeroedCounts(context(), base::kZeroedBytes + 1); }),
+            GPUJOIN_ERROR_INTERNAL);
+}
+
 // A side's keys with or without NULLs.
 struct FilteredSide {
   HostColumn host;
