@@ -707,6 +707,8 @@ TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
 // Nobody named the table, and stores are slow.
 TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
   constexpr size_t kRows = 100'000;
+  constexpr size_t kProbeRows =
+      size_t{kSmall} / 4 * 5;  // more than one launch joins, also without NULL keys
   struct Case {
     int32_t key_width;
     double nulls;
@@ -731,8 +733,8 @@ TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
       RelationShape build = unique_shape(places, of.key_width, 1, of.nulls);
       build.rows = kRows;
       HostRelation const builds = random_relation(build, 21);
-      HostRelation const probes = random_relation(
-          {size_t{kSmall} + 9000, of.key_width, 2 * places, 1, of.nulls, of.nulls, 3}, 22);
+      HostRelation const probes =
+          random_relation({kProbeRows, of.key_width, 2 * places, 1, of.nulls, of.nulls, 3}, 22);
       HostRelation const& left = of.builds_left ? builds : probes;
       HostRelation const& right = of.builds_left ? probes : builds;
       auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
