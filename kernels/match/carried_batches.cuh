@@ -13,14 +13,13 @@
 #include <cstdint>
 
 #include "kernels/match/carried_units.cuh"
+#include "kernels/warp_take.cuh"
 
 namespace gpujoin::kernels {
 
 // Number of the next batch of the unit that no warp has. Each has that of its own number in the block first.
 __device__ __forceinline__ uint32_t take_batch(CarriedBlock& block) {
-  uint32_t batch = 0;
-  if (threadIdx.x % 32 == 0) batch = atomicAdd(&block.batch, 1U);
-  return __shfl_sync(0xffffffffU, batch, 0);
+  return warp_take(&block.batch);
 }
 
 // Queues rows of a column for L2, as far as they fill vectors. One thread.

@@ -28,6 +28,7 @@
 #include "kernels/match/key_columns.cuh"
 #include "kernels/output/warp_buffer.cuh"
 #include "kernels/tuning.hpp"
+#include "kernels/warp_take.cuh"
 
 namespace gpujoin::kernels {
 
@@ -247,13 +248,6 @@ __device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32
   return true;
 }
 
-// By whole warps: the next unit of a counter.
-__device__ inline unsigned long long take_unit(unsigned long long* taken) {
-  unsigned long long unit = 0;
-  if (threadIdx.x % 32 == 0) unit = atomicAdd(taken, 1ULL);
-  return __shfl_sync(kWarp, unit, 0);
-}
-
 struct MatchCount {
   unsigned long long pairs;
   unsigned long long taken;  // units
@@ -264,7 +258,7 @@ __global__ void __launch_bounds__(kMultisetThreads, multiset_blocks_per_sm(Keys:
     count_row_multiset_kernel(ProbeMultiset<Keys> args, MatchCount* count) {
   uint64_t const units = args.units();
   unsigned long long pairs = 0;
-  for (uint64_t unit = take_unit(&count->taken); unit < units; unit = take_unit(&count->taken)) {
+  for (uint64_t unit = warp_take(&count->taken); unit < units; unit = warp_take(&count->taken)) {
     walk_unit(args, unit, 0, [&](bool is_match, uint32_t, uint32_t, uint32_t, uint32_t) {
       pairs += is_match ? 1 : 0;
       return true;
@@ -296,7 +290,7 @@ __global__ void __launch_bounds__(kMultisetThreads, multiset_blocks_per_sm(Keys:
   uint32_t written_visits = resume.batch;
   for (;;) {
     if (batches == kNoUnit) {
-      batches = take_unit(args.sink.taken) * kMultisetUnitBatches;
+      batches = warp_take(args.sink.taken) * kMultisetUnitBatches;
       written_visits = 0;
     }
     uint64_t const unit = batches / kMultisetUnitBatches;

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "kernels/block_sync.cuh"
+#include "kernels/last_block.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_rows.cuh"
 #include "kernels/match/narrow_slots.cuh"
@@ -160,9 +161,7 @@ template <typename Key>
 __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& join, bool is_direct) {
   block_sync();
   if (threadIdx.x != 0) return;
-  __threadfence();
-  if (atomicAdd(&join.state->finished, 1U) + 1 != gridDim.x) return;
-  __threadfence();  // what the other blocks wrote before they counted themselves
+  if (!comes_last(&join.state->finished)) return;
   volatile SmallTableState* const state = join.state;
   unsigned long long const rows = state->rows;
   unsigned long long const started = state->started;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/host_answer.hpp"
 #include "kernels/match/carried_columns.hpp"
 
 namespace gpujoin::kernels {
@@ -20,10 +21,6 @@ struct ChunkMoves {
   ChunkParts sources;
 };
 
-// Behind a kernel's answer.
-struct ChunkAnswer {
-  unsigned long long given;
-  CarriedCounters counters;
-};
+using ChunkAnswer = HostAnswer<CarriedCounters>;
 
 }  // namespace gpujoin::kernels

@@ -16,6 +16,7 @@
 
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
+#include "kernels/host_answer.hpp"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -122,13 +123,6 @@ struct SampleBuffers {
   // Of keys[i], in the scanned rows, which are fewer than 2^32; tiles counts three for any more.
   uint32_t rows[Rule::kPositions];
   uint32_t tiles[Rule::kPositions];
-};
-
-// In page-locked host memory.
-template <typename Findings>
-struct SampleAnswer {
-  unsigned long long given;
-  Findings findings;
 };
 
 template <typename Key>
@@ -370,7 +364,7 @@ __device__ __forceinline__ void sum_met_keys(SampleBuffers<Rule, Key>* sample) {
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleSumThreads)
     sum_sample_kernel(SampleBuffers<Rule, Key>* sample, bool counts,
-                      SampleAnswer<typename Rule::Findings>* answer) {
+                      HostAnswer<typename Rule::Findings>* answer) {
   using Findings = typename Rule::Findings;
   using Word = unsigned long long;
   constexpr uint32_t kWords = sizeof(Findings) / sizeof(Word);
@@ -379,13 +373,11 @@ __global__ void __launch_bounds__(kSampleSumThreads)
   if (counts) sum_met_keys(sample);
   __syncthreads();
   if (threadIdx.x < kWords) {
-    reinterpret_cast<Word*>(&answer->findings)[threadIdx.x] =
+    reinterpret_cast<Word*>(&answer->content)[threadIdx.x] =
         reinterpret_cast<const Word*>(&sample->findings)[threadIdx.x];
   }
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  __threadfence_system();
-  *static_cast<volatile Word*>(&answer->given) = 1;
+  if (threadIdx.x == 0) give_answer(answer);
 }
 
 }  // namespace gpujoin::kernels

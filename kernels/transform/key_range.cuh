@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernels/dependent_launch.cuh"
+#include "kernels/last_block.cuh"
 #include "kernels/transform/key_range.hpp"
 #include "kernels/tuning.hpp"
 
@@ -107,14 +108,11 @@ __global__ void __launch_bounds__(kStreamThreads)
   add_block<kStreamThreads>(found);
   if (threadIdx.x != 0) return;
   note_range(found, &state->noted);
-  __threadfence();
-  if (atomicAdd(&state->finished, 1U) + 1 != gridDim.x) return;
-  __threadfence();  // what the other blocks noted before they counted themselves
+  if (!comes_last(&state->finished)) return;
   TurnedRange<Key> const all = noted_range<Key>(state->noted);
   *state = {};
-  answer->range = {all.any, all.all, all.low, all.high};
-  __threadfence_system();
-  *static_cast<volatile unsigned long long*>(&answer->given) = 1;
+  answer->content = {all.any, all.all, all.low, all.high};
+  give_answer(answer);
 }
 
 }  // namespace gpujoin::kernels

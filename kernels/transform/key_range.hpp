@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/host_answer.hpp"
+
 namespace gpujoin::kernels {
 
 // Keys with their sign bit turned, zero-extended. low > high: there is none.
@@ -26,11 +28,7 @@ struct KeyRangeState {
   uint32_t finished;  // blocks
 };
 
-// In page-locked host memory.
-struct KeyRangeAnswer {
-  unsigned long long given;
-  KeyRange range;
-};
+using KeyRangeAnswer = HostAnswer<KeyRange>;
 
 template <typename Key>
 #ifdef __CUDACC__

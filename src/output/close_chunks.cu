@@ -42,7 +42,7 @@ kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chun
   // Also after an error: the next join's answer comes to the same place.
   base::await_answer(context);
   check(launched, "filling the holes of chunks");
-  return answer->counters;
+  return answer->content;
 }
 
 }  // namespace gpujoin::output

@@ -167,7 +167,8 @@ struct Scattered {
   std::optional<JoinPlan> in_parts;  // as it is then; else they are hashed
 };
 
-// Hashed, or, of a direct table that nobody named, joined in partitions where that takes less.
+// Hashed, or, of a direct table that nobody named, joined in partitions where that takes less. Where a sample says so it is another plan that
+// partitions at once.
 Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
                          const base::DeviceFacts& facts) {
   constexpr int32_t kRangeLaunches = 2;
@@ -178,7 +179,8 @@ Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
     return {hashed, {}};
   }
   hashed.launches += kRangeLaunches;
-  if (shape.names_table || plan.filter != Filter::kNone) return {hashed, {}};
+  const bool may_partition = !shape.sample.sampled && !shape.names_table;
+  if (!may_partition || plan.filter != Filter::kNone) return {hashed, {}};
   const JoinPlan other =
       in_partitions(plan, shape.build.rows, shape.probe.rows, shape.build.key_width, facts);
   Cost in_parts = transform_cost(other, shape, shape.build, facts);
@@ -192,14 +194,6 @@ Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
   constexpr double kBetterParts = 0.95;
   if (all_seconds(in_parts) >= kBetterParts * all_seconds(hashed)) return {hashed, {}};
   return {in_parts, other};
-}
-
-// The same where a sample says so is taken to be hashed: it is another plan that partitions at once.
-Cost without_places(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
-  if (!shape.sample.sampled) return scattered_keys(plan, shape, facts).cost;
-  JoinShape named = shape;
-  named.names_table = true;
-  return scattered_keys(plan, named, facts).cost;
 }
 
 }  // namespace
@@ -228,12 +222,12 @@ Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts) {
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts) {
   const uint64_t places = plan.match == Match::kDirectTable ? direct_places(shape) : 0;
-  Cost cost =
-      places != 0 ? direct_columns(plan, shape, places, facts) : without_places(plan, shape, facts);
+  Cost cost = places != 0 ? direct_columns(plan, shape, places, facts)
+                          : scattered_keys(plan, shape, facts).cost;
   if (places != 0 && !shape.sample.sampled) {
     // Dense or not is nearly a toss; who tries in vain loses about what the others gain.
     constexpr double kLikelyDense = 0.4;
-    const Cost other = without_places(plan, shape, facts);
+    const Cost other = scattered_keys(plan, shape, facts).cost;
     const int32_t more = is_one_launch(shape) ? 0 : other.launches - cost.launches;
     cost.seconds = kLikelyDense * cost.seconds +
                    (1 - kLikelyDense) * (other.seconds + more * facts.launch_seconds);

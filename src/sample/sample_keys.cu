@@ -94,7 +94,7 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
                            kernels::kSampleHotThreads, kShared, "counting hot keys", build, probe,
                            sample);
   }
-  using Answer = kernels::SampleAnswer<plan::SampleFindings>;
+  using Answer = kernels::HostAnswer<plan::SampleFindings>;
   static_assert(sizeof(Answer) <= base::kReadbackBytes);
   auto* const answer = reinterpret_cast<Answer*>(base::start_answer(context));
   base::launch_dependent(context, kernels::sum_sample_kernel<Rule, Key>, 1,
@@ -102,7 +102,7 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
                          answer);
   base::await_answer(context);
 
-  plan::SampleFindings const& read = answer->findings;
+  plan::SampleFindings const& read = answer->content;
   plan::SampleFindings found;
   if (counts) {
     found = read;

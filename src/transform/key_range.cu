@@ -38,7 +38,7 @@ kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t ke
   });
   zeroed.all_launched();
   base::await_answer(context);
-  return answer->range;
+  return answer->content;
 }
 
 }  // namespace gpujoin::transform
