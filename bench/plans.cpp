@@ -31,7 +31,9 @@ const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},
                           {"managed_prefetch", GPUJOIN_TRANSFER_MANAGED_PREFETCH},
                           {"zero_copy", GPUJOIN_TRANSFER_ZERO_COPY},
                           {"probe_chunks", GPUJOIN_TRANSFER_PROBE_CHUNKS}};
-const Names kFilters = {{"none", GPUJOIN_FILTER_NONE}, {"key_bits", GPUJOIN_FILTER_KEY_BITS}};
+const Names kFilters = {{"none", GPUJOIN_FILTER_NONE},
+                        {"key_bits", GPUJOIN_FILTER_KEY_BITS},
+                        {"key_hashes", GPUJOIN_FILTER_KEY_HASHES}};
 const Names kTransforms = {{"none", GPUJOIN_TRANSFORM_NONE},
                            {"radix_onesweep", GPUJOIN_TRANSFORM_RADIX_ONESWEEP},
                            {"radix_sort", GPUJOIN_TRANSFORM_RADIX_SORT},
@@ -61,7 +63,8 @@ const Names kOutputs = {{"grown", GPUJOIN_OUTPUT_GROWN},
                         {"estimated_groups", GPUJOIN_OUTPUT_ESTIMATED_GROUPS}};
 const Names kGathers = {{"untransformed", GPUJOIN_GATHER_UNTRANSFORMED},
                         {"transformed", GPUJOIN_GATHER_TRANSFORMED},
-                        {"carried", GPUJOIN_GATHER_CARRIED}};
+                        {"carried", GPUJOIN_GATHER_CARRIED},
+                        {"carried_rows", GPUJOIN_GATHER_CARRIED_ROWS}};
 
 }  // namespace
 

@@ -503,12 +503,16 @@ typedef int32_t gpujoin_gather;
   2 /* payloads transformed with their keys, fetched by position (GFTR) */
 #define GPUJOIN_GATHER_CARRIED \
   3 /* payloads transformed with their keys, or where they are; output columns written by the match. since 0.1 */
+#define GPUJOIN_GATHER_CARRIED_ROWS \
+  4 /* row numbers transformed with their keys; the match writes them, and payloads are fetched by them. since 0.1 */
 
 /* Which rows are left out before they are moved, or before a table of them is made. */
 typedef int32_t gpujoin_filter;
 #define GPUJOIN_FILTER_NONE 1 /* those with NULL keys. since 0.1 */
 #define GPUJOIN_FILTER_KEY_BITS \
   2 /* and those that cannot match, by a bit for each key of a small range. since 0.1 */
+#define GPUJOIN_FILTER_KEY_HASHES \
+  3 /* and most of those that cannot match, by a bit for each hash of a key (Bloom filter). since 0.1 */
 
 typedef int32_t gpujoin_side;
 #define GPUJOIN_SIDE_LEFT 1

@@ -139,7 +139,7 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
               "options.algorithm");
   check_range(options.transform, 0, GPUJOIN_TRANSFORM_RADIX_UNORDERED, "options.transform");
   check_range(options.match, 0, GPUJOIN_MATCH_DIRECT_TABLE, "options.match");
-  check_range(options.gather, 0, GPUJOIN_GATHER_CARRIED, "options.gather");
+  check_range(options.gather, 0, GPUJOIN_GATHER_CARRIED_ROWS, "options.gather");
   check_range(options.build_side, 0, GPUJOIN_SIDE_RIGHT, "options.build_side");
   check_range(options.radix_bits, 0, 16, "options.radix_bits");
   check_range(options.transfer, 0, GPUJOIN_TRANSFER_PROBE_CHUNKS, "options.transfer");
@@ -147,7 +147,7 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
   check_range(options.output, 0, GPUJOIN_OUTPUT_ESTIMATED_GROUPS, "options.output");
   check_range(options.passes, 0, 2, "options.passes");
   check_range(options.page_pairs, 0, 1 << 20, "options.page_pairs");
-  check_range(options.filter, 0, GPUJOIN_FILTER_KEY_BITS, "options.filter");
+  check_range(options.filter, 0, GPUJOIN_FILTER_KEY_HASHES, "options.filter");
   check_range(options.probe_chunk_rows, 0, UINT32_MAX - 1, "options.probe_chunk_rows");
   if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
     fail(GPUJOIN_ERROR_NO_DEVICE, "options.device is CUDA and the context runs on the CPU: %s",

@@ -60,21 +60,26 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
 // Whether the keys are too far apart for places as the block's own show, which all keys are then, too: all threads have the answer.
 template <typename Key>
 __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join) {
-  TurnedRange<Key> range;
-  each_build_batch(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
-    range.add_keys(keys, are_rows);
-  });
-  add_block<kSmallTableThreads>(range);
-  bool is_scattered = false;
-  if (threadIdx.x == 0) {
-    is_scattered = small_direct_table(join, range).places == 0;
-    if (is_scattered) {
-      atomicAdd(&join.state->scattered, 1U);
-    } else {
-      note_range(range, &join.state->noted);
+  // Mostly the first 32 keys of a warp tell, before the others have come.
+  uint64_t const first_row = blockIdx.x * kSmallTableThreads + threadIdx.x;
+  TurnedRange<Key> first;
+  if (first_row < join.build_rows) first.add_key(join.build_keys[first_row]);
+  first.add_lanes();
+  bool is_scattered = small_direct_table(join, first).places == 0;
+  if (__syncthreads_or(static_cast<int>(is_scattered)) == 0) {
+    TurnedRange<Key> range;
+    each_build_batch(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
+      range.add_keys(keys, are_rows);
+    });
+    add_block<kSmallTableThreads>(range);
+    if (threadIdx.x == 0) {
+      is_scattered = small_direct_table(join, range).places == 0;
+      if (!is_scattered) note_range(range, &join.state->noted);
     }
+    if (__syncthreads_or(static_cast<int>(is_scattered)) == 0) return false;
   }
-  return __syncthreads_or(static_cast<int>(is_scattered)) != 0;
+  if (threadIdx.x == 0) atomicAdd(&join.state->scattered, 1U);
+  return true;
 }
 
 // Of the range that all blocks found together, where none of them has scattered keys.

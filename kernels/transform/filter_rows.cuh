@@ -1,10 +1,10 @@
 // filter_rows.cuh: rows whose key the other side cannot have, or has not, are left out before they are moved
 //
-// Source   ours: an exact semi-join filter, one bit a key, where keys lie close together; Bloom filters before a partitioning are known
-//          from CPU joins
-// In       keys[rows] Key; source_rows[rows], or null for the identity; the range that keys of both sides have in common
+// Source   ours: an exact semi-join filter, one bit a key, where keys lie close together; else one bit a hash, a Bloom filter (1970) of one
+//          function, as CPU joins have before their partitioning
+// In       keys[rows] Key; source_rows[rows], or null for the identity; the bits, and where a key's is
 // Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of the marking side the bit of each key
-//          in the range
+//          that has one
 // Needs    bits 0 before the first side; count 0
 // Launch   ceil(rows / kFilterTile) blocks of kFilterThreads
 // Moves    |Key| a row read, 4 more of source_rows; |Key| + 4 a kept row written; a sector of the bits for each key in the range
@@ -21,7 +21,7 @@ namespace gpujoin::kernels {
 
 constexpr int kFilterTile = kFilterThreads * kFilterItems;
 
-// kMark, kMarkOnce: this side's keys make the bits, and rows in the range are kept; once: a key may come very often, and its bit is
+// kMark, kMarkOnce: this side's keys make the bits, and rows that have one are kept; once: a key may come very often, and its bit is
 // looked at before it is set, since one address takes 0.6e9 atomics a second. kTest: rows are kept whose bit is there.
 enum class FilterMode { kMark, kMarkOnce, kTest };
 
@@ -31,12 +31,13 @@ __device__ __forceinline__ bool is_marked(const uint32_t* word, uint32_t bit) {
 }
 
 // kept_keys null: rows are not kept, only marked.
-template <typename Key, FilterMode kMode>
+template <typename Filter, FilterMode kMode>
 __global__ void __launch_bounds__(kFilterThreads)
-    filter_rows_kernel(KeyBitsFilter<Key> filter, const Key* __restrict__ keys,
+    filter_rows_kernel(Filter filter, const typename Filter::Key* __restrict__ keys,
                        const uint32_t* __restrict__ source_rows, uint32_t rows,
-                       Key* __restrict__ kept_keys, uint32_t* __restrict__ kept_rows,
-                       unsigned long long* __restrict__ count) {
+                       typename Filter::Key* __restrict__ kept_keys,
+                       uint32_t* __restrict__ kept_rows, unsigned long long* __restrict__ count) {
+  using Key = typename Filter::Key;
   constexpr int kWarps = kFilterThreads / 32;
   __shared__ uint32_t counts[kFilterItems][kWarps];
   __shared__ unsigned long long base;

@@ -43,10 +43,17 @@ struct TurnedRange {
   }
   // All lanes of a warp.
   __device__ void add_lanes() {
+    if constexpr (sizeof(Key) == 4) {
+      any = __reduce_or_sync(0xffffffffU, any);
+      all = __reduce_and_sync(0xffffffffU, all);
+      low = __reduce_min_sync(0xffffffffU, low);
+      high = __reduce_max_sync(0xffffffffU, high);
+    } else {
 #pragma unroll
-    for (int lane = 16; lane > 0; lane /= 2) {
-      add({__shfl_xor_sync(0xffffffffU, any, lane), __shfl_xor_sync(0xffffffffU, all, lane),
-           __shfl_xor_sync(0xffffffffU, low, lane), __shfl_xor_sync(0xffffffffU, high, lane)});
+      for (int lane = 16; lane > 0; lane /= 2) {
+        add({__shfl_xor_sync(0xffffffffU, any, lane), __shfl_xor_sync(0xffffffffU, all, lane),
+             __shfl_xor_sync(0xffffffffU, low, lane), __shfl_xor_sync(0xffffffffU, high, lane)});
+      }
     }
   }
 };

@@ -6,6 +6,8 @@
 // for at different rates.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace gpujoin::base::traffic {
@@ -185,13 +187,18 @@ constexpr Traffic table_columns(uint64_t probe_rows, uint64_t probe_width, uint6
   return {probe_rows * probe_width + pairs * output_width, (lookups + values) * kSectorBytes};
 }
 
-// Rows that cannot match left out before they are moved: both sides' keys are looked at for their ranges, and read again; a bit of each
-// in the common range; kept keys and row numbers are written, and each kept row's columns read and written side by side.
+// Rows that cannot match left out before they are moved: keys are read so often, for a filter by bits once for their ranges before; a bit
+// of each that has one; kept keys and row numbers are written, and each kept row's columns read and written side by side.
 inline constexpr uint64_t kMostFilterPlaces = uint64_t{1} << 29;  // 64 MiB of bits
-constexpr Traffic filter_rows(uint64_t rows, uint64_t key_width, uint64_t asked, uint64_t kept,
-                              uint64_t columns_width) {
-  return {rows * 2 * key_width + kept * (key_width + kRowIdBytes + 2 * columns_width),
+constexpr Traffic filter_rows(uint64_t rows, uint64_t key_width, uint64_t times_read,
+                              uint64_t asked, uint64_t kept, uint64_t columns_width) {
+  return {rows * times_read * key_width + kept * (key_width + kRowIdBytes + 2 * columns_width),
           asked * kSectorBytes};
+}
+// Bits of a filter by hashes: eight a row that may set one, in 16 MiB at most, which L2 holds beside what streams through it.
+constexpr uint64_t hash_filter_places(uint64_t marking_rows) {
+  constexpr uint64_t kMostRows = uint64_t{1} << 24;
+  return std::bit_ceil(8 * std::clamp<uint64_t>(marking_rows, 128, kMostRows));
 }
 
 // What a pair costs to write: two numbers, and two row ids looked up where pairs are not positions.

@@ -7,13 +7,14 @@
 
 namespace gpujoin::execute {
 
-void GpuSide::choose_carried(bool row_numbers) {
+void GpuSide::choose_carried(bool row_numbers, bool payloads) {
   carried_columns_.clear();
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
     // One place is kept for row numbers.
-    if (payloads_[i].validity != nullptr || carried_columns_.size() + 1 == kernels::kMovedColumns) {
+    bool const is_full = carried_columns_.size() + 1 == kernels::kMovedColumns;
+    if (!payloads || payloads_[i].validity != nullptr || is_full) {
       any_left = true;
       continue;
     }
@@ -26,7 +27,7 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
   if (!is_prepared_) prepare(plan);
   kept_in_place_.clear();  // of a table that was not made
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
-  choose_carried(row_numbers);
+  choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_);
   std::vector<transform::PreparedColumn> columns;
   for (size_t const i : carried_columns_) {
     if (i == kRowIds) {
@@ -42,7 +43,7 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
 }
 
 void GpuSide::carry_in_place(bool row_numbers) {
-  choose_carried(row_numbers);
+  choose_carried(row_numbers, true);
   kept_in_place_.clear();
   carried_data_.clear();
   for (size_t const i : carried_columns_) {
@@ -154,11 +155,14 @@ class CarriedResult {
 }  // namespace
 
 void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                   GpuSide& probe, bool build_left, columns::JoinResult& result) {
+                   GpuSide& probe, bool build_left, StageClock& clock,
+                   columns::JoinResult& result) {
   CarriedResult carried(build, probe, build_left, result);
-  carried.finish(context,
-                 match::carried_columns(context, plan, build.key_width(), build.carried_side(),
-                                        probe.carried_side(), carried.outputs()));
+  match::CarriedRows const written =
+      match::carried_columns(context, plan, build.key_width(), build.carried_side(),
+                             probe.carried_side(), carried.outputs());
+  if (plan.gather == plan::Gather::kCarriedRows) clock.begin("materialize");
+  carried.finish(context, written);
 }
 
 namespace {

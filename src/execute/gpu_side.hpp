@@ -9,6 +9,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/columns/result.hpp"
+#include "src/execute/stage_clock.hpp"
 #include "src/match/carried_columns.hpp"
 #include "src/match/match.hpp"
 #include "src/match/table_columns.hpp"
@@ -40,7 +41,8 @@ class GpuSide {
   void prepare(const plan::JoinPlan& plan);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
-  // Moves the keys and all payloads that a match can write itself, and row numbers where pairs are wanted or a payload is left.
+  // Moves the keys and all payloads that a match can write itself, or none of them (gather=carried_rows), and row numbers where pairs
+  // are wanted or a payload is left.
   // A payload with NULLs is left, and one more than a launch moves: these are gathered by row number afterwards.
   void carry(const plan::JoinPlan& plan, bool row_numbers);
   // The same columns where they are, for a table that knows its rows by their numbers.
@@ -56,7 +58,7 @@ class GpuSide {
                     std::vector<materialize::Request>* requests) const;
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
-  // Leaves out rows of both sides that cannot match. False: that took more than it could save, and all are there.
+  // Leaves out rows of both sides that cannot match. False: the plan's filter is not for such keys, and all are there.
   static bool filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe);
   // For a side that is joined more than once: each payload is moved now and kept (gather transformed), and so are row numbers when
   // pairs are to be written; the columns as they came are let go.
@@ -107,8 +109,8 @@ class GpuSide {
     transform::Transformed validity;
   };
 
-  // Columns that a match can write itself.
-  void choose_carried(bool row_numbers);
+  // Columns that a match can write itself. payloads false: row numbers in the place of them.
+  void choose_carried(bool row_numbers, bool payloads);
   const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;
   materialize::Request request_untransformed(size_t output_column,
@@ -165,9 +167,9 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
 // The result's columns, left ones first, without values. Returns how many are left ones.
 size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinResult& result);
 
-// The match and the materialization of a plan that carries its payloads.
+// The match and the materialization of a plan that carries its payloads, or row numbers in the place of them.
 void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                   GpuSide& probe, bool build_left, columns::JoinResult& result);
+                   GpuSide& probe, bool build_left, StageClock& clock, columns::JoinResult& result);
 
 // The same by a table of the build side; or nothing was done, and why. milliseconds: += the time of a launch that told it.
 std::optional<match::NoTable> write_from_table(base::Context& context, const plan::JoinPlan& plan,

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "src/base/device.hpp"
-#include "src/transform/filter_keys.hpp"
 
 namespace gpujoin::execute {
 
@@ -70,14 +69,6 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
   bool const mixed =
       plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
   prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
-}
-
-bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe) {
-  build.prepare(plan);
-  probe.prepare(plan);
-  auto const filtered =
-      plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
-  return transform::filter_keys(build.context_, filtered, &build.prepared_, &probe.prepared_);
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {

@@ -86,7 +86,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
       result.statistics.plan = plan::to_text(plan);
     }
   }
-  bool const carried = plan.gather == plan::Gather::kCarried;
+  bool const carried = plan::writes_columns(plan.gather);
   bool const build_numbers = build_left ? join.spec.left_rows() : join.spec.right_rows();
   bool const probe_numbers = build_left ? join.spec.right_rows() : join.spec.left_rows();
   clock.begin("transform");
@@ -94,7 +94,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     build.carry(plan, build_numbers);
     probe.carry(plan, probe_numbers);
     clock.begin("match");
-    write_carried(context, plan, build, probe, build_left, result);
+    write_carried(context, plan, build, probe, build_left, clock, result);
     return clock.finish();
   }
   transform_sides(context, plan, build, probe);
@@ -135,7 +135,7 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
                   : "partitions: the keys are too far apart for direct_table";
       build.carry(plan, build_numbers);
       probe.carry(plan, probe_numbers);
-      write_carried(context, plan, build, probe, build_left, result);
+      write_carried(context, plan, build, probe, build_left, clock, result);
       return clock.finish();
     }
     result.statistics.stages.back().technique = "global_table: build keys repeat";

@@ -60,12 +60,12 @@ void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
   check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_DIRECT_CARRIED);
   check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
-  check_number("filter", options.filter, GPUJOIN_FILTER_KEY_BITS);
+  check_number("filter", options.filter, GPUJOIN_FILTER_KEY_HASHES);
   check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_UNORDERED);
   check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
   check_number("match", options.match, GPUJOIN_MATCH_DIRECT_TABLE);
   check_number("output", options.output, GPUJOIN_OUTPUT_ESTIMATED_GROUPS);
-  check_number("gather", options.gather, GPUJOIN_GATHER_CARRIED);
+  check_number("gather", options.gather, GPUJOIN_GATHER_CARRIED_ROWS);
   check_number("build_side", options.build_side, GPUJOIN_SIDE_RIGHT);
 }
 
@@ -122,10 +122,11 @@ Choices considered(const Named& named, int32_t key_count, Device device, Side bu
   if (key_count > 1 && device == Device::kCuda) choices.matches = {Match::kRowMultiset};
   choices.outputs = {Output::kGrown, Output::kCounted, Output::kBlockChunks};
   // The first of two that cost the same is taken.
-  choices.gathers = {Gather::kCarried, Gather::kTransformed, Gather::kUntransformed};
+  choices.gathers = {Gather::kCarried, Gather::kCarriedRows, Gather::kTransformed,
+                     Gather::kUntransformed};
   choices.build_sides = {build_side};
   choices.passes = {passes};
-  choices.filters = {Filter::kNone, Filter::kKeyBits};
+  choices.filters = {Filter::kNone, Filter::kKeyBits, Filter::kKeyHashes};
   if (named.filter) choices.filters = {*named.filter};
   if (named.transform) choices.transforms = {*named.transform};
   if (named.skew) choices.skews = {*named.skew};
@@ -174,12 +175,16 @@ bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
 }
 
 // Work units are how partitions are joined unless something else is named, and chunks of blocks are how a match writes columns: for
-// pairs they need a sort of their tails and save less than that.
+// pairs they need a sort of their tails and save less than that. What a filter leaves matches, and is carried; scattered keys are hashed
+// for it, and need not be looked at for a table of places.
 void drop_unusual(const Named& named, std::vector<JoinPlan>* plans) {
   std::erase_if(*plans, [&](const JoinPlan& plan) {
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;
-    const bool chunks = plan.output == Output::kBlockChunks && plan.gather != Gather::kCarried;
-    return (unbalanced && !named.skew) || (chunks && !named.output);
+    const bool chunks = plan.output == Output::kBlockChunks && !writes_columns(plan.gather);
+    const bool fetched = plan.filter != Filter::kNone && plan.gather != Gather::kCarried;
+    const bool looked_at = plan.filter == Filter::kKeyHashes && plan.match == Match::kDirectTable;
+    return (unbalanced && !named.skew) || (chunks && !named.output) || (fetched && !named.gather) ||
+           (looked_at && !named.match);
   });
 }
 
@@ -302,6 +307,7 @@ std::string candidate_name(const JoinPlan& plan) {
     name += base::text("+%s+%s", to_text(plan.output), to_text(plan.skew));
   }
   if (plan.gather == Gather::kCarried) return name + " carried";
+  if (plan.gather == Gather::kCarriedRows) return name + " carried rows";
   return name + (plan.gather == Gather::kTransformed ? " OM" : " UM");
 }
 

@@ -119,7 +119,7 @@ int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_row
                      int32_t key_width) {
   const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
                                         : 2 * most_bits_per_pass(plan.transform);
-  const int32_t bits = plan.gather == Gather::kCarried
+  const int32_t bits = writes_columns(plan.gather)
                            ? carried_bits_for(build_rows, probe_rows, key_width)
                            : radix_bits_for(build_rows, key_width);
   return std::clamp(bits, std::max(plan.passes, 1), most);
@@ -168,7 +168,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   if (plan.transfer != Transfer::kNone) {
     add_stage("transfer", to_text(plan.transfer), transfer_cost(plan, shape, facts));
   }
-  if (filter != nullptr) add_stage("filter", to_text(Filter::kKeyBits), *filter);
+  if (filter != nullptr) add_stage("filter", to_text(plan.filter), *filter);
   if (plan.transform != Transform::kNone) {
     Cost both = transform_cost(plan, shape, shape.build, facts);
     both += transform_cost(plan, shape, shape.probe, facts);

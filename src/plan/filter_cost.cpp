@@ -1,4 +1,4 @@
-// filter_cost.cpp: what a filter by the bits of keys leaves of a join, and what it costs.
+// filter_cost.cpp: what a filter leaves of a join, and what it costs.
 #include <algorithm>
 #include <cmath>
 
@@ -39,12 +39,37 @@ int64_t keys_of_probe_rows(const SampleStatistics& sample, int64_t probe_rows) {
   return part_of(probe_rows, kKeys * std::pow(1 - sample.heavy_probe_share, kExponent));
 }
 
-Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, double rate,
+// A filter, as far as both sides' costs go by it.
+struct Bits {
+  uint64_t places;      // of as many bits
+  uint64_t times_read;  // keys
+  double rate;          // bits that are asked for or set in a second
+};
+
+Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marking_rows,
+             const base::DeviceFacts& facts) {
+  // A mark costs L2 what a read does: nobody waits for it. Bits are more often in the first-level cache than rows of a table are: H200,
+  // 2^27 probe rows asking 2^22, 2^25 and, after marks of 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
+  constexpr double kBitsFaster = 1.3;
+  const bool hashes = plan.filter == Filter::kKeyHashes;
+  const uint64_t places = hashes ? traffic::hash_filter_places(static_cast<uint64_t>(marking_rows))
+                                 : common_places(sample);
+  return {places, hashes ? uint64_t{1} : 2,
+          kBitsFaster * per_second(1, read_seconds(1, places / 8, facts))};
+}
+
+// The part of the bits that so many keys set, and so of keys without a match that find theirs set.
+double taken_share(const JoinPlan& plan, const Bits& bits, int64_t keys) {
+  if (plan.filter != Filter::kKeyHashes) return 0;
+  return 1 - std::exp(-static_cast<double>(keys) / static_cast<double>(bits.places));
+}
+
+Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, const Bits& bits,
                const base::DeviceFacts& facts) {
   const uint64_t width = sum_of(side.payload_widths);
   const bool keeps_all = kept == side.rows;
   const Traffic moved = traffic::filter_rows(
-      static_cast<uint64_t>(side.rows), static_cast<uint64_t>(side.key_width),
+      static_cast<uint64_t>(side.rows), static_cast<uint64_t>(side.key_width), bits.times_read,
       static_cast<uint64_t>(asked), keeps_all ? 0 : static_cast<uint64_t>(kept), width);
   // Of few rows kept the columns are read by sectors, of which most are touched.
   const uint64_t sectors =
@@ -54,7 +79,7 @@ Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, double r
   const double columns = keeps_all ? 0 : static_cast<double>(sectors);
   return {moved,
           stream_seconds(moved, facts) + per_second(columns, facts.copy_bytes_per_second) +
-              per_second(static_cast<double>(asked), rate),
+              per_second(static_cast<double>(asked), bits.rate),
           3 + static_cast<int32_t>(side.payload_widths.size())};
 }
 
@@ -68,34 +93,45 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.left : filtered.request.right;
   SideStatistics& probe =
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
-  const uint64_t places = common_places(sample);
-  const int64_t in_range = part_of(build.rows, sample.build_within);
-  // A mark costs L2 what a read does: nobody waits for it. Bits are more often in the first-level cache than rows of a table are: H200,
-  // 2^27 probe rows asking 2^22, 2^25 and, after marks of 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
-  constexpr double kBitsFaster = 1.3;
-  const double rate = kBitsFaster * per_second(1, read_seconds(1, places / 8, facts));
-  const bool filters = as_sampled && sample.counted && places <= traffic::kMostFilterPlaces;
-  if (filters && probes_table(plan.match)) {
-    const int64_t kept = std::min(in_range, keys_of_probe_rows(sample, probe.rows));
-    filtered.cost = side_cost(probe, probe.rows, probe.rows, rate / missed_share(sample), facts);
-    filtered.cost += side_cost(build, in_range, kept, rate, facts);
+  const bool of_build = probes_table(plan.match);
+  const bool hashes = plan.filter == Filter::kKeyHashes;
+  Bits bits = bits_of(plan, sample, of_build ? probe.rows : build.rows, facts);
+  const int64_t in_range = hashes ? build.rows : part_of(build.rows, sample.build_within);
+  const bool filters =
+      as_sampled && sample.counted && (hashes || bits.places <= traffic::kMostFilterPlaces);
+  if (filters && of_build) {
+    const int64_t keys = keys_of_probe_rows(sample, probe.rows);
+    const double taken = taken_share(plan, bits, keys);
+    const int64_t kept =
+        part_of(in_range, static_cast<double>(std::min(in_range, keys)) /
+                                  static_cast<double>(std::max<int64_t>(in_range, 1)) +
+                              taken);
+    Bits of_probe = bits;
+    of_probe.rate /= missed_share(sample);
+    filtered.cost = side_cost(probe, probe.rows, probe.rows, of_probe, facts);
+    filtered.cost += side_cost(build, in_range, kept, bits, facts);
     // Each probe row meets the build rows that it met before: all of those that are left.
     build.rows = kept;
     filtered.sample.build_range = {};
   } else if (filters) {
-    const int64_t matching = part_of(probe.rows, sample.match_ratio);
-    const int64_t asked = part_of(probe.rows, share_within(sample.probe_range, places));
-    filtered.cost = side_cost(build, in_range, in_range, rate, facts);
-    filtered.cost += side_cost(probe, asked, matching, rate, facts);
+    const double left =
+        sample.match_ratio + (1 - sample.match_ratio) * taken_share(plan, bits, build.rows);
+    const int64_t kept = part_of(probe.rows, left);
+    const int64_t asked =
+        hashes ? probe.rows : part_of(probe.rows, share_within(sample.probe_range, bits.places));
+    filtered.cost = side_cost(build, in_range, in_range, bits, facts);
+    filtered.cost += side_cost(probe, asked, kept, bits, facts);
     build.rows = in_range;
-    probe.rows = matching;
-    filtered.sample.match_ratio = 1;
-    const double left = std::max(sample.match_ratio, 1e-9);
-    filtered.sample.heaviest_probe_key = std::min(1.0, sample.heaviest_probe_key / left);
+    probe.rows = kept;
+    filtered.sample.match_ratio = sample.match_ratio / std::max(left, 1e-9);
+    filtered.sample.heaviest_probe_key =
+        std::min(1.0, sample.heaviest_probe_key / std::max(left, 1e-9));
   } else {
-    // The ranges are looked at in vain.
-    filtered.cost = side_cost(build, 0, build.rows, 1, facts);
-    filtered.cost += side_cost(probe, 0, probe.rows, 1, facts);
+    // Keys are looked at in vain: for their ranges, or by a filter of which nobody knows what it leaves out.
+    const int64_t asked_build = hashes ? build.rows : 0;
+    const int64_t asked_probe = hashes ? probe.rows : 0;
+    filtered.cost = side_cost(build, asked_build, build.rows, bits, facts);
+    filtered.cost += side_cost(probe, asked_probe, probe.rows, bits, facts);
   }
   if (partitions(plan.transform) && plan.radix_bits == 0) {
     filtered.plan.radix_bits = bits_of_rows(plan, build.rows, probe.rows, build.key_width);

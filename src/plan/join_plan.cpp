@@ -12,12 +12,12 @@ constexpr int32_t kMostRadixBitsCuda = 16;
 constexpr int32_t kMostRadixBitsCpu = 14;
 
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
-constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_BITS;
+constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_HASHES;
 constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
 constexpr int32_t kMatches = GPUJOIN_MATCH_DIRECT_TABLE;
 constexpr int32_t kOutputs = GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
-constexpr int32_t kGathers = GPUJOIN_GATHER_CARRIED;
+constexpr int32_t kGathers = GPUJOIN_GATHER_CARRIED_ROWS;
 
 bool known(const JoinPlan& plan) {
   const auto within = [](auto value, int32_t last) {
@@ -56,7 +56,9 @@ Reason why_cpu_illegal(const JoinPlan& plan) {
 Reason why_filter_illegal(const JoinPlan& plan) {
   if (plan.filter == Filter::kNone) return std::nullopt;
   if (plan.transfer == Transfer::kProbeChunks) {
-    return "filter=key_bits looks at all keys first: transfer=probe_chunks brings them by and by";
+    return base::text(
+        "filter=%s looks at all keys first: transfer=probe_chunks brings them by and by",
+        to_text(plan.filter));
   }
   const bool carried_table = probes_table(plan.match) && plan.gather == Gather::kCarried;
   if (plan.device == Device::kCuda &&
@@ -123,10 +125,18 @@ Reason why_skew_illegal(const JoinPlan& plan) {
 
 Reason why_carried_illegal(const JoinPlan& plan) {
   if (plan.device == Device::kCpu) {
-    return "gather=carried is of CUDA plans: the CPU's gather=transformed carries rows as well";
+    return base::text(
+        "gather=%s is of CUDA plans: the CPU's gather=transformed carries rows as well",
+        to_text(plan.gather));
   }
   const bool partitions =
       plan.transform == Transform::kRadixUnordered && plan.match == Match::kCoPartitions;
+  if (!partitions && plan.gather == Gather::kCarriedRows) {
+    return base::text(
+        "gather=carried_rows moves row numbers at once with their keys: it needs "
+        "transform=radix_unordered and match=co_partitions, not %s and %s",
+        to_text(plan.transform), to_text(plan.match));
+  }
   if (!partitions && !probes_table(plan.match)) {
     return base::text(
         "gather=carried needs a match that writes columns, which were moved all at once or lie "
@@ -136,13 +146,17 @@ Reason why_carried_illegal(const JoinPlan& plan) {
   }
   if (plan.output != Output::kBlockChunks || (partitions && plan.skew != Skew::kWorkUnits)) {
     return base::text(
-        "gather=carried writes chunks of blocks and cuts partitions into work units: "
+        "gather=%s writes chunks of blocks and cuts partitions into work units: "
         "output=block_chunks and skew=work_units, not %s and %s",
-        to_text(plan.output), to_text(plan.skew));
+        to_text(plan.gather), to_text(plan.output), to_text(plan.skew));
   }
-  if (plan.page_pairs != 0) return "gather=carried has chunks of one size: page_pairs must be 0";
+  if (plan.page_pairs != 0) {
+    return base::text("gather=%s has chunks of one size: page_pairs must be 0",
+                      to_text(plan.gather));
+  }
   if (plan.transfer == Transfer::kProbeChunks) {
-    return "gather=carried writes whole columns: transfer=probe_chunks needs another gather";
+    return base::text("gather=%s writes whole columns: transfer=probe_chunks needs another gather",
+                      to_text(plan.gather));
   }
   return std::nullopt;
 }
@@ -153,7 +167,7 @@ Reason why_gather_illegal(const JoinPlan& plan) {
                       to_text(plan.gather));
   }
   if (plan.gather == Gather::kUntransformed) return std::nullopt;
-  if (plan.gather == Gather::kCarried) return why_carried_illegal(plan);
+  if (writes_columns(plan.gather)) return why_carried_illegal(plan);
   switch (plan.transform) {
     case Transform::kNone:
       return "gather=transformed needs a transform that moves payloads with their keys, and "
@@ -267,6 +281,10 @@ bool probes_table(Match match) {
 bool merges(Match match) {
   return match == Match::kMergePath || match == Match::kMergeTwoBounds ||
          match == Match::kMergeOneBound;
+}
+
+bool writes_columns(Gather gather) {
+  return gather == Gather::kCarried || gather == Gather::kCarriedRows;
 }
 
 int32_t most_bits_per_pass(Transform transform) {

@@ -71,13 +71,15 @@ enum class Output : int32_t {
 enum class Gather : int32_t {
   kUntransformed = GPUJOIN_GATHER_UNTRANSFORMED,
   kTransformed = GPUJOIN_GATHER_TRANSFORMED,
-  kCarried = GPUJOIN_GATHER_CARRIED,  // nothing is gathered: the match writes columns
+  kCarried = GPUJOIN_GATHER_CARRIED,           // nothing is gathered: the match writes columns
+  kCarriedRows = GPUJOIN_GATHER_CARRIED_ROWS,  // the match writes row numbers, as it would columns
 };
 
 // Which rows are left out before they are moved, beside those with NULL keys.
 enum class Filter : int32_t {
   kNone = GPUJOIN_FILTER_NONE,
   kKeyBits = GPUJOIN_FILTER_KEY_BITS,
+  kKeyHashes = GPUJOIN_FILTER_KEY_HASHES,
 };
 
 enum class Side : int32_t { kLeft = GPUJOIN_SIDE_LEFT, kRight = GPUJOIN_SIDE_RIGHT };
@@ -109,6 +111,7 @@ bool sorts(Transform transform);
 bool joins_partitions(Match match);
 bool probes_table(Match match);  // of the whole build side, of one key column
 bool merges(Match match);
+bool writes_columns(Gather gather);  // the match does, of payloads or of row numbers
 // Of a partitioning in passes: partition bits that one pass can do. 16 for kRadixOnesweep, which
 // makes its own passes.
 int32_t most_bits_per_pass(Transform transform);

@@ -62,22 +62,26 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
   if (plan.device == Device::kCuda && plan.transform == Transform::kNone) return false;
-  if (plan.gather != Gather::kUntransformed) return true;
+  if (plan.gather != Gather::kUntransformed && plan.gather != Gather::kCarriedRows) return true;
   if (plan.device == Device::kCpu) return false;
   const bool is_lone = side.payload_widths == std::vector<int32_t>{kRowIdWidth};
   return is_lone && !(want_pairs && side.row_numbers);
 }
 
-int32_t moved_row_width(const SideStatistics& side, bool want_pairs) {
+int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
+  if (plan.gather == Gather::kUntransformed) return kRowIdWidth;
   const int32_t row_number = want_pairs && side.row_numbers ? kRowIdWidth : 0;
+  // Where nothing is to be fetched nothing is fetched by them.
+  if (plan.gather == Gather::kCarriedRows) {
+    return side.payload_widths.empty() ? row_number : kRowIdWidth;
+  }
   return std::accumulate(side.payload_widths.begin(), side.payload_widths.end(), row_number);
 }
 
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs) {
-  if (plan.gather == Gather::kUntransformed) return {kRowIdWidth};
-  if (plan.device == Device::kCpu || plan.gather == Gather::kCarried) {
-    return {moved_row_width(side, want_pairs)};
+  if (plan.device == Device::kCpu || plan.gather != Gather::kTransformed) {
+    return {moved_row_width(side, plan, want_pairs)};
   }
   std::vector<int32_t> widths = side.payload_widths;
   if (want_pairs && side.row_numbers) widths.push_back(kRowIdWidth);
@@ -99,7 +103,7 @@ void each_gathered_width(const JoinShape& shape, const JoinPlan& plan, bool of_b
   for (const int32_t width : side.payload_widths) function(width);
   if (!of_build) {
     // Matching keys are equal, so either side's key column is gathered from the probe side; a match that writes columns writes it once.
-    const bool once = plan.gather == Gather::kCarried && shape.build.key_is_output;
+    const bool once = writes_columns(plan.gather) && shape.build.key_is_output;
     if (shape.build.key_is_output) function(shape.build.key_width);
     if (shape.probe.key_is_output && !once) function(shape.probe.key_width);
   }
@@ -124,6 +128,14 @@ GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, b
     columns.width += static_cast<uint64_t>(width);
   });
   return columns;
+}
+
+uint64_t written_width(const JoinShape& shape, const JoinPlan& plan, bool of_build) {
+  if (plan.gather == Gather::kCarried) return gathered_columns(shape, plan, of_build).width;
+  const SideStatistics& side = of_build ? shape.build : shape.probe;
+  const bool writes_key = !of_build && (shape.build.key_is_output || shape.probe.key_is_output);
+  return (writes_key ? shape.key_width : 0) +
+         static_cast<uint64_t>(moved_row_width(side, plan, shape.want_pairs));
 }
 
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {

@@ -35,8 +35,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 // carried, whole rows at once.
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs);
-// Their sum where whole rows are moved at once.
-int32_t moved_row_width(const SideStatistics& side, bool want_pairs);
+// The first of them, which is all where whole rows are moved at once.
+int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
 
 uint64_t sum_of(const std::vector<int32_t>& widths);
 
@@ -48,6 +48,9 @@ struct GatheredColumns {
   uint64_t width = 0;
 };
 GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, bool of_build);
+
+// Bytes that a match which writes columns writes of one side for each output row.
+uint64_t written_width(const JoinShape& shape, const JoinPlan& plan, bool of_build);
 
 // Of kRadixOnesweep: as the plan says, or the default where a plan leaves them 0.
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape);

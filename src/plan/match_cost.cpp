@@ -24,7 +24,7 @@ double reread_rows(const JoinPlan& plan, const JoinShape& shape) {
   const double build = static_cast<double>(shape.build_rows);
   const double probe = static_cast<double>(shape.probe_rows);
   const double room =
-      static_cast<double>(plan.gather == Gather::kCarried ? kCarriedRoom : kPartitionRoom);
+      static_cast<double>(writes_columns(plan.gather) ? kCarriedRoom : kPartitionRoom);
   const double average = std::max(std::ceil(build / partitions / room) - 1, 0.0) * probe;
   const double heavy_build = shape.sample.heaviest_build_key * build;
   const double heavy_probe = probe * std::max(1 / partitions, shape.sample.heaviest_probe_key);
@@ -127,8 +127,8 @@ Cost multiset_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
               2};
 }
 
-uint64_t row_width(const SideStatistics& side, const JoinShape& shape) {
-  return shape.key_width + static_cast<uint64_t>(moved_row_width(side, shape.want_pairs));
+uint64_t row_width(const SideStatistics& side, const JoinPlan& plan, const JoinShape& shape) {
+  return shape.key_width + static_cast<uint64_t>(moved_row_width(side, plan, shape.want_pairs));
 }
 
 }  // namespace
@@ -139,11 +139,11 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   constexpr double kSlowdown = 1.35;
   constexpr double kRowsFaster = 5;  // beside a table whose pairs are found and then written
   const uint64_t output_width =
-      gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
+      written_width(shape, plan, true) + written_width(shape, plan, false);
   const double reread = reread_rows(plan, shape);
   const Traffic moved = traffic::carried_columns(
-      shape.build_rows, row_width(shape.build, shape), shape.probe_rows + rounded(reread),
-      row_width(shape.probe, shape), shape.pairs, output_width);
+      shape.build_rows, row_width(shape.build, plan, shape), shape.probe_rows + rounded(reread),
+      row_width(shape.probe, plan, shape), shape.pairs, output_width);
   const double rows = static_cast<double>(shape.build_rows + shape.probe_rows) + reread;
   const uint64_t further = shape.pairs - std::min(shape.pairs, shape.matching_rows);
   double seconds = kSlowdown * stream_seconds(moved, facts) +
@@ -197,7 +197,7 @@ Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::Device
     return global_table_cost(shape, facts);
   }
   if (plan.match == Match::kRowMultiset) return multiset_cost(plan, shape, facts);
-  if (plan.gather == Gather::kCarried) return carried_cost(plan, shape, facts);
+  if (writes_columns(plan.gather)) return carried_cost(plan, shape, facts);
   const bool row_ids = plan.gather == Gather::kUntransformed;
   if (merges(plan.match)) return merge_cost(plan, shape, row_ids, facts);
 

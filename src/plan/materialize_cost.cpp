@@ -32,6 +32,9 @@ Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
                          moves_payloads(shape.probe, plan, shape.want_pairs);
   const bool fetches_key = shape.pairs <= 2 * shape.probe_rows &&
                            (shape.build.key_is_output || shape.probe.key_is_output);
+  // A match that writes columns wrote the key, and what went along with it.
+  const bool written = writes_columns(plan.gather);
+  if (written && moved) return {};
   const bool by_position = plan.gather == Gather::kUntransformed &&
                            plan.transform != Transform::kNone && (any_moved || fetches_key);
   Cost cost;
@@ -45,6 +48,7 @@ Cost gather_cost(const JoinPlan& plan, const JoinShape& shape, bool is_build,
   for (size_t i = 0; i < widths.size(); ++i) {
     const uint64_t bytes = static_cast<uint64_t>(widths[i]);
     const bool is_key = i >= side.payload_widths.size();
+    if (is_key && written) break;
     const bool in_runs = clustered || (by_position && is_key);
     const Traffic bytes_moved =
         traffic::gather(shape.pairs, bytes, in_runs ? Locality::kClustered : Locality::kRandom);

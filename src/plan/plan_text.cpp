@@ -24,7 +24,7 @@ const char* to_text(Transfer value) {
 }
 
 const char* to_text(Filter value) {
-  static const char* const names[] = {"none", "key_bits"};
+  static const char* const names[] = {"none", "key_bits", "key_hashes"};
   return name_of(value, names);
 }
 
@@ -56,7 +56,7 @@ const char* to_text(Output value) {
 }
 
 const char* to_text(Gather value) {
-  static const char* const names[] = {"untransformed", "transformed", "carried"};
+  static const char* const names[] = {"untransformed", "transformed", "carried", "carried_rows"};
   return name_of(value, names);
 }
 
@@ -100,6 +100,7 @@ std::string algorithm_name(const JoinPlan& plan) {
     return transformed ? "SMJ-OM" : "SMJ-UM";
   }
   if (plan.match == Match::kDirectTable) return "DIRECT-CARRIED";
+  if (plan.gather == Gather::kCarriedRows) return "";
   if (plan.gather == Gather::kCarried) {
     return plan.match == Match::kGlobalTable ? "NOP-CARRIED" : "PHJ-CARRIED";
   }

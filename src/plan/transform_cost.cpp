@@ -150,9 +150,7 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
   Cost cost;
   const uint64_t rows = static_cast<uint64_t>(side.rows);
   if (plan.transform == Transform::kRadixUnordered) {
-    const int32_t width = plan.gather == Gather::kCarried
-                              ? moved_row_width(side, shape.want_pairs)
-                              : moved_widths(side, plan, shape.want_pairs).front();
+    const int32_t width = moved_row_width(side, plan, shape.want_pairs);
     return move_rows(plan, shape, rows, shape.key_width + static_cast<uint64_t>(width), facts);
   }
   const std::vector<int32_t> widths = moved_widths(side, plan, shape.want_pairs);
@@ -177,7 +175,7 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                           const base::DeviceFacts& facts) {
   Cost cost;
-  if (plan.gather == Gather::kCarried) return cost;
+  if (writes_columns(plan.gather)) return cost;
   const uint64_t rows = static_cast<uint64_t>(side.rows);
   const std::vector<int32_t> widths = moved_widths(side, plan, shape.want_pairs);
   for (size_t i = 1; i < widths.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "src/transform/filter_keys.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "kernels/transform/filter_rows.cuh"
 #include "src/base/device.hpp"
@@ -22,16 +23,17 @@ struct Kept {
   base::Buffer rows;
 };
 
-template <typename Key, kernels::FilterMode kMode>
-Kept filter_side(base::Context& context, const kernels::KeyBitsFilter<Key>& filter,
-                 const PreparedKeys& side, bool keeps, unsigned long long* count) {
+template <kernels::FilterMode kMode, typename Filter>
+Kept filter_side(base::Context& context, const Filter& filter, const PreparedKeys& side, bool keeps,
+                 unsigned long long* count) {
+  using Key = typename Filter::Key;
   Kept kept;
   if (keeps) {
     kept.keys = context.device_pool->allocate_rows<Key>(Memory::kDevice, side.rows, "kept keys");
     kept.rows =
         context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, side.rows, "kept rows");
   }
-  kernels::filter_rows_kernel<Key, kMode>
+  kernels::filter_rows_kernel<Filter, kMode>
       <<<base::grid_of(side.rows, kernels::kFilterTile), kernels::kFilterThreads, 0,
          stream_of(context)>>>(filter, static_cast<const Key*>(side.keys), side.source_rows,
                                side.rows, kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
@@ -47,10 +49,42 @@ void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
   side->source_rows_copy = std::move(kept.rows);
 }
 
+// One side sets bits, the other is asked for them. keeps_all: a build row that sets its bit may match, all of them have one.
+template <typename Filter>
+void leave_out(base::Context& context, Filtered filtered, bool keeps_all, const Filter& filter,
+               PreparedKeys* build, PreparedKeys* probe) {
+  using Mode = kernels::FilterMode;
+  auto* const counts = context.device->counters.as<unsigned long long>();
+  check(cudaMemsetAsync(filter.bits, 0, (filter.places / 32 + 1) * sizeof(uint32_t),
+                        stream_of(context)),
+        "clearing bits of keys");
+  check(cudaMemsetAsync(counts, 0, 2 * sizeof(*counts), stream_of(context)), "clearing counts");
+  if (filtered == Filtered::kBuild) {
+    filter_side<Mode::kMarkOnce>(context, filter, *probe, false, &counts[1]);
+    Kept kept = filter_side<Mode::kTest>(context, filter, *build, true, &counts[0]);
+    uint64_t const rows =
+        base::read_back(context, static_cast<const unsigned long long*>(&counts[0]));
+    if (rows != build->rows) take_over(std::move(kept), rows, build);
+    return;
+  }
+  Kept of_build = filter_side<Mode::kMark>(context, filter, *build, !keeps_all, &counts[0]);
+  Kept of_probe = filter_side<Mode::kTest>(context, filter, *probe, true, &counts[1]);
+  auto const* const found =
+      static_cast<const unsigned long long*>(base::read_back(context, counts, 2 * sizeof(*counts)));
+  uint64_t const kept[] = {found[0], found[1]};
+  if (!keeps_all) take_over(std::move(of_build), kept[0], build);
+  if (kept[1] != probe->rows) take_over(std::move(of_probe), kept[1], probe);
+}
+
+base::Buffer allocate_bits(base::Context& context, uint64_t places) {
+  return context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, places / 32 + 1,
+                                                      "bits of keys");
+}
+
 }  // namespace
 
-bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
-                 PreparedKeys* probe) {
+bool filter_by_bits(base::Context& context, Filtered filtered, PreparedKeys* build,
+                    PreparedKeys* probe) {
   if (build->rows == 0 || probe->rows == 0) return true;
   kernels::KeyRange const of_build = key_range(context, build->keys, build->key_width, build->rows);
   kernels::KeyRange const of_probe = key_range(context, probe->keys, probe->key_width, probe->rows);
@@ -73,35 +107,30 @@ bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
   places.places = any ? last + 1 : 0;
   places.low += skipped * step;
 
-  base::Buffer const bits = context.device_pool->allocate_rows<uint32_t>(
-      Memory::kDevice, places.places / 32 + 1, "bits of keys");
-  auto* const counts = context.device->counters.as<unsigned long long>();
-  check(cudaMemsetAsync(bits.data(), 0, bits.bytes(), stream_of(context)), "clearing bits of keys");
-  check(cudaMemsetAsync(counts, 0, 2 * sizeof(*counts), stream_of(context)), "clearing counts");
+  base::Buffer const bits = allocate_bits(context, places.places);
   bool const all_in_range = common.low == of_build.low && common.high == of_build.high;
   base::with_key_type(build->key_width, [&](auto zero) {
     using Key = decltype(zero);
     kernels::KeyBitsFilter<Key> const filter = {
         {static_cast<Key>(places.low), places.shift}, places.places, bits.as<uint32_t>()};
-    using Mode = kernels::FilterMode;
-    if (filtered == Filtered::kBuild) {
-      filter_side<Key, Mode::kMarkOnce>(context, filter, *probe, false, &counts[1]);
-      Kept kept = filter_side<Key, Mode::kTest>(context, filter, *build, true, &counts[0]);
-      uint64_t const rows =
-          base::read_back(context, static_cast<const unsigned long long*>(&counts[0]));
-      if (rows != build->rows) take_over(std::move(kept), rows, build);
-      return;
-    }
-    Kept of_build_side =
-        filter_side<Key, Mode::kMark>(context, filter, *build, !all_in_range, &counts[0]);
-    Kept of_probe_side = filter_side<Key, Mode::kTest>(context, filter, *probe, true, &counts[1]);
-    auto const* const found = static_cast<const unsigned long long*>(
-        base::read_back(context, counts, 2 * sizeof(*counts)));
-    uint64_t const kept[] = {found[0], found[1]};
-    if (!all_in_range) take_over(std::move(of_build_side), kept[0], build);
-    if (kept[1] != probe->rows) take_over(std::move(of_probe_side), kept[1], probe);
+    leave_out(context, filtered, all_in_range, filter, build, probe);
   });
   return true;
+}
+
+void filter_by_hashes(base::Context& context, Filtered filtered, PreparedKeys* build,
+                      PreparedKeys* probe) {
+  if (build->rows == 0 || probe->rows == 0) return;
+  uint64_t const places =
+      base::traffic::hash_filter_places(filtered == Filtered::kBuild ? probe->rows : build->rows);
+  base::Buffer const bits = allocate_bits(context, places);
+  base::with_key_type(build->key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    kernels::KeyHashesFilter<Key> const filter = {
+        8 * static_cast<int32_t>(sizeof(Key)) - std::countr_zero(places), places,
+        bits.as<uint32_t>()};
+    leave_out(context, filtered, true, filter, build, probe);
+  });
 }
 
 }  // namespace gpujoin::transform

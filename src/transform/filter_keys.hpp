@@ -9,15 +9,20 @@
 namespace gpujoin::transform {
 
 enum class Filtered {
-  // Build rows whose key lies beyond the probe side's range, and probe rows whose key no build row has.
+  // Probe rows whose key no build row has, and build rows whose key is known to lie beyond the probe side's range.
   kBoth,
   // Build rows whose key no probe row has: the probe side stays where it is.
   kBuild,
 };
 
-// Leaves out rows. False, and nothing was done: the keys that both sides may have are too far apart for a bit each. Keys must not be
-// mixed. Waits for the stream.
-bool filter_keys(base::Context& context, Filtered filtered, PreparedKeys* build,
-                 PreparedKeys* probe);
+// Both leave out rows, and wait for the stream. Keys must not be mixed.
+
+// By a bit for each key that both sides may have: exactly. False, and nothing was done: those are too far apart for a bit each.
+bool filter_by_bits(base::Context& context, Filtered filtered, PreparedKeys* build,
+                    PreparedKeys* probe);
+
+// By a bit for each hash, of traffic::hash_filter_places: some rows without a match stay.
+void filter_by_hashes(base::Context& context, Filtered filtered, PreparedKeys* build,
+                      PreparedKeys* probe);
 
 }  // namespace gpujoin::transform

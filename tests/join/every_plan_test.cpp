@@ -197,7 +197,7 @@ std::vector<plan::JoinPlan> plans_on(plan::Device device) {
   for (plan::JoinPlan& plan : plans) {
     bool const pages = plan.output == plan::Output::kThreadPages;
     bool const chunks = plan.output == plan::Output::kBlockChunks;
-    if ((pages || chunks) && plan.gather != plan::Gather::kCarried)
+    if ((pages || chunks) && !plan::writes_columns(plan.gather))
       plan.page_pairs = kPagePairs[paged++ % std::size(kPagePairs)];
   }
   return plans;

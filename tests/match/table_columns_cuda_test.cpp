@@ -778,8 +778,10 @@ TEST_F(TablePlans, FilterTheBuildSide) {
       for (gpujoin_algorithm const algorithm :
            {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
         SCOPED_TRACE(std::to_string(rows) + " probe rows, " + std::to_string(nulls) + " NULL");
-        expect_join(algorithm, probe_shape(rows, 4, 16, nulls), unique_shape(3000, 4, 4, nulls),
-                    false, GPUJOIN_FILTER_KEY_BITS);
+        for (gpujoin_filter const filter : {GPUJOIN_FILTER_KEY_BITS, GPUJOIN_FILTER_KEY_HASHES}) {
+          expect_join(algorithm, probe_shape(rows, 4, 16, nulls), unique_shape(3000, 4, 4, nulls),
+                      false, filter);
+        }
         // One key in common at most, and keys that repeat.
         RelationShape repeated = unique_shape(1000, 4, 1, nulls);
         repeated.unique_keys = false;

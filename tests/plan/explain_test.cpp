@@ -35,7 +35,9 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
         "  NOP-CARRIED ", "  DIRECT-CARRIED ",
         "  radix_unordered+co_partitions+grown+work_units UM ",
         "  key_bits+radix_unordered+co_partitions+block_chunks+work_units carried ",
-        "  key_bits+radix_unordered+co_partitions+grown+work_units UM "}) {
+        "  key_hashes+radix_unordered+co_partitions+block_chunks+work_units carried ",
+        "  key_hashes+none+global_table carried ",
+        "  radix_unordered+co_partitions+block_chunks+work_units carried rows "}) {
     expect_line(text, other);
   }
   expect_line(text,
@@ -80,7 +82,7 @@ TEST(Explain, CandidatesStandCheapestFirst) {
   for (size_t i = 1; i < choice.candidates.size(); ++i) {
     EXPECT_LE(choice.candidates[i - 1].seconds, choice.candidates[i].seconds);
   }
-  EXPECT_EQ(choice.candidates.size(), 14U);
+  EXPECT_EQ(choice.candidates.size(), 16U);
 }
 
 TEST(Explain, SaysWhyNothingWasSampled) {

@@ -142,7 +142,7 @@ TEST(WhyIllegal, NumbersThatNameNothing) {
   JoinPlan plan = kPhjOm;
   plan.match = static_cast<Match>(GPUJOIN_MATCH_DIRECT_TABLE + 1);
   expect_illegal(plan, "a number that names no technique");
-  for (const int32_t number : {0, GPUJOIN_FILTER_KEY_BITS + 1}) {
+  for (const int32_t number : {0, GPUJOIN_FILTER_KEY_HASHES + 1}) {
     plan = kPhjCarried;
     plan.filter = static_cast<Filter>(number);
     expect_illegal(plan, "a number that names no technique");
@@ -289,6 +289,10 @@ TEST(WhyIllegal, AFilterComesBeforeRowsAreMovedUnorderedOrATableThatWritesColumn
   bits.radix_bits = 9;
   bits.passes = 1;
   EXPECT_EQ(why_illegal(bits), std::nullopt);
+  bits.filter = Filter::kKeyHashes;
+  EXPECT_EQ(why_illegal(bits), std::nullopt);
+  bits.transfer = Transfer::kProbeChunks;
+  expect_illegal(bits, "filter=key_hashes looks at all keys first");
   for (JoinPlan plan : {kPhjOm, kNop, kSmjUm}) {
     plan.filter = Filter::kKeyBits;
     expect_illegal(plan,
@@ -323,6 +327,34 @@ TEST(WhyIllegal, CarriedPayloadsHaveChunksOfOneSizeAndWholeColumns) {
   plan.device = Device::kCpu;
   plan.gather = Gather::kCarried;
   expect_illegal(plan, "gather=carried is of CUDA plans");
+}
+
+TEST(WhyIllegal, CarriedRowNumbersAreOfPartitionsOnly) {
+  JoinPlan plan = kPhjCarried;
+  plan.gather = Gather::kCarriedRows;
+  EXPECT_EQ(why_illegal(plan), std::nullopt);
+  EXPECT_EQ(algorithm_name(plan), "");
+  EXPECT_TRUE(writes_columns(plan.gather));
+  JoinPlan table = kNopCarried;
+  table.gather = Gather::kCarriedRows;
+  expect_illegal(table,
+                 "gather=carried_rows moves row numbers at once with their keys: it needs "
+                 "transform=radix_unordered and match=co_partitions, not none and global_table");
+  table = kDirectCarried;
+  table.gather = Gather::kCarriedRows;
+  expect_illegal(table, "match=direct_table writes columns: it needs gather=carried");
+  plan.output = Output::kGrown;
+  expect_illegal(plan, "gather=carried_rows writes chunks of blocks");
+  plan.output = Output::kBlockChunks;
+  plan.page_pairs = 64;
+  expect_illegal(plan, "gather=carried_rows has chunks of one size: page_pairs must be 0");
+  plan.page_pairs = 0;
+  plan.transfer = Transfer::kProbeChunks;
+  expect_illegal(plan, "gather=carried_rows writes whole columns");
+  plan = kPhjOm;
+  plan.device = Device::kCpu;
+  plan.gather = Gather::kCarriedRows;
+  expect_illegal(plan, "gather=carried_rows is of CUDA plans");
 }
 
 TEST(WhyIllegal, CarriedPayloadsFollowOneKeyColumn) {
@@ -381,8 +413,7 @@ TEST(WhyIllegal, TransfersAreLegalInEveryCudaPlan) {
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {
       plan.transfer = static_cast<Transfer>(transfer);
       const bool chunks = plan.transfer == Transfer::kProbeChunks;
-      const bool refused =
-          chunks && (plan.gather == Gather::kCarried || plan.filter != Filter::kNone);
+      const bool refused = chunks && (writes_columns(plan.gather) || plan.filter != Filter::kNone);
       EXPECT_EQ(why_illegal(plan).has_value(), refused) << to_text(plan);
     }
   }
@@ -410,6 +441,11 @@ TEST(ToText, NamesEachTechnique) {
   EXPECT_EQ(to_text(plan),
             "cuda build=left filter=key_bits transform=radix_unordered(15,2) skew=work_units "
             "match=co_partitions output=block_chunks gather=carried");
+  plan.filter = Filter::kKeyHashes;
+  plan.gather = Gather::kCarriedRows;
+  EXPECT_EQ(to_text(plan),
+            "cuda build=left filter=key_hashes transform=radix_unordered(15,2) skew=work_units "
+            "match=co_partitions output=block_chunks gather=carried_rows");
   EXPECT_EQ(to_text(kDirectCarried),
             "cuda build=left transform=none match=direct_table output=block_chunks gather=carried");
 }

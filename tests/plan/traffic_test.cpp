@@ -142,8 +142,8 @@ TEST(Traffic, ProbeRowsThatWriteColumnsReadNoPairs) {
 }
 
 TEST(Traffic, AFilterReadsKeysTwiceAndWritesWhatItKeeps) {
-  EXPECT_EQ(filter_rows(kProbe, 4, 0, 0, 8), (Traffic{kProbe * 8, 0}));
-  EXPECT_EQ(filter_rows(kProbe, 4, kProbe, 1000, 8),
+  EXPECT_EQ(filter_rows(kProbe, 4, 2, 0, 0, 8), (Traffic{kProbe * 8, 0}));
+  EXPECT_EQ(filter_rows(kProbe, 4, 2, kProbe, 1000, 8),
             (Traffic{kProbe * 8 + 1000 * (4 + 4 + 16), kProbe * 32}));
 }
 

@@ -1,7 +1,8 @@
-// filter_keys_cuda_test.cpp: the range of keys, the places it has, and rows that cannot match left out by a bit a key.
+// filter_keys_cuda_test.cpp: the range of keys, the places it has, and rows that cannot match left out by a bit a key or a hash.
 #include "src/transform/filter_keys.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "src/base/traffic.hpp"
@@ -193,7 +194,7 @@ void expect_filtered(base::Context& context, Filtered filtered, const FilterCase
   auto const& [name, build_keys, probe_keys] = filter_case;
   FilteredSide build(context, build_keys, width, nulls);
   FilteredSide probe(context, probe_keys, width, nulls);
-  ASSERT_TRUE(transform::filter_keys(context, filtered, &build.prepared, &probe.prepared));
+  ASSERT_TRUE(transform::filter_by_bits(context, filtered, &build.prepared, &probe.prepared));
 
   std::set<uint64_t> const of_build = valid_keys(build_keys, build.host);
   std::set<uint64_t> const of_probe = valid_keys(probe_keys, probe.host);
@@ -308,12 +309,96 @@ TEST_F(FilterKeys, AtTheEdgesOfWarpsAndTiles) {
   }
 }
 
+// By multiplication with the golden ratio's fraction, of which the highest bits are taken.
+uint64_t hash_of(uint64_t key, int32_t width, uint64_t places) {
+  uint64_t const product = width == 4 ? (key * 0x9e3779b9U) & UINT32_MAX : key * 0x9e3779b97f4a7c15;
+  return product >> (8 * width - std::countr_zero(places));
+}
+
+// Rows of the side that is asked stay if a row of the other one has their hash; that one stays as it is.
+void expect_filtered_by_hashes(base::Context& context, Filtered filtered,
+                               const FilterCase& filter_case, int32_t width, double nulls) {
+  SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
+               std::to_string(nulls) + " NULL" +
+               (filtered == Filtered::kBuild ? ", the build side is asked" : ""));
+  FilteredSide build(context, filter_case.build, width, nulls);
+  FilteredSide probe(context, filter_case.probe, width, nulls);
+  bool const asks_build = filtered == Filtered::kBuild;
+  FilteredSide& marking = asks_build ? probe : build;
+  FilteredSide& asked = asks_build ? build : probe;
+  Keys const& marking_keys = asks_build ? filter_case.probe : filter_case.build;
+  Keys const& asked_keys = asks_build ? filter_case.build : filter_case.probe;
+  bool const joins = marking.prepared.rows != 0 && asked.prepared.rows != 0;
+  uint64_t const places = base::traffic::hash_filter_places(marking.prepared.rows);
+  transform::filter_by_hashes(context, filtered, &build.prepared, &probe.prepared);
+
+  std::set<uint64_t> marks;
+  for (uint64_t const key : valid_keys(marking_keys, marking.host)) {
+    marks.insert(hash_of(key, width, places));
+  }
+  std::vector<uint32_t> all;
+  for (uint32_t row = 0; row < marking_keys.size(); ++row) {
+    if (marking.host.is_valid(row)) all.push_back(row);
+  }
+  std::vector<uint32_t> kept;
+  for (uint32_t row = 0; row < asked_keys.size(); ++row) {
+    bool const is_marked = marks.contains(hash_of(asked_keys[row], width, places));
+    if (asked.host.is_valid(row) && (is_marked || !joins)) kept.push_back(row);
+  }
+  expect_kept(context, marking.prepared, marking_keys, width, all);
+  expect_kept(context, asked.prepared, asked_keys, width, kept);
+}
+
+TEST_F(FilterKeys, ByHashesLeaveOutTheRowsWithoutAMark) {
+  for (int32_t const width : {4, 8}) {
+    for (FilterCase const& filter_case : filter_cases(width)) {
+      for (double const nulls : {0.0, 0.2}) {
+        for (Filtered const filtered : {Filtered::kBoth, Filtered::kBuild}) {
+          expect_filtered_by_hashes(context(), filtered, filter_case, width, nulls);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Which of scattered keys match is what a filter is for: few others stay.
+TEST_F(FilterKeys, ByHashesKeepFewScatteredKeysWithoutAMatch) {
+  for (int32_t const width : {4, 8}) {
+    for (size_t const rows : {size_t{100}, size_t{2048}, size_t{50'000}, size_t{300'000}}) {
+      Keys const build = series(17, 0x9e3779b97f4a7c15, rows, width);
+      Keys probe = series(17 - 0x9e3779b97f4a7c15 * 4 * rows, 0x9e3779b97f4a7c15, 5 * rows, width);
+      FilterCase const scattered = {"scattered " + std::to_string(rows), build, probe};
+      expect_filtered_by_hashes(context(), Filtered::kBoth, scattered, width, 0);
+      FilteredSide of_build(context(), build, width, 0);
+      FilteredSide of_probe(context(), probe, width, 0);
+      transform::filter_by_hashes(context(), Filtered::kBoth, &of_build.prepared,
+                                  &of_probe.prepared);
+      EXPECT_GE(of_probe.prepared.rows, rows);
+      // An eighth of the bits at most is set; keys in steps do not spread as well as any.
+      EXPECT_LT(of_probe.prepared.rows, 2 * rows);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Host code: without a device too.
+TEST(HashFilterPlaces, AreEightARowAndFitL2) {
+  using base::traffic::hash_filter_places;
+  EXPECT_EQ(hash_filter_places(1), 1024U);
+  EXPECT_EQ(hash_filter_places(128), 1024U);
+  EXPECT_EQ(hash_filter_places(129), 2048U);
+  EXPECT_EQ(hash_filter_places(1'000'000), uint64_t{1} << 23);
+  EXPECT_EQ(hash_filter_places(1 << 24), uint64_t{1} << 27);
+  EXPECT_EQ(hash_filter_places(UINT64_MAX), uint64_t{1} << 27);
+}
+
 TEST_F(FilterKeys, OfOnlyNullsDoNothing) {
   for (auto const& [build_nulls, probe_nulls] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}}) {
     FilteredSide build(context(), series(0, 1, 1000, 4), 4, build_nulls);
     FilteredSide probe(context(), series(0, 1, 900, 4), 4, probe_nulls);
     EXPECT_TRUE(
-        transform::filter_keys(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
+        transform::filter_by_bits(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
     EXPECT_EQ(build.prepared.rows, build_nulls > 0 ? 0U : 1000U);
     EXPECT_EQ(probe.prepared.rows, probe_nulls > 0 ? 0U : 900U);
   }
@@ -341,8 +426,9 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
     FilteredSide build(context(), wide.ends, wide.width, 0);
     FilteredSide probe(context(), probe_keys, wide.width, 0);
     const void* const keys_before = probe.prepared.keys;
-    EXPECT_EQ(transform::filter_keys(context(), Filtered::kBoth, &build.prepared, &probe.prepared),
-              wide.is_filtered);
+    EXPECT_EQ(
+        transform::filter_by_bits(context(), Filtered::kBoth, &build.prepared, &probe.prepared),
+        wide.is_filtered);
     EXPECT_EQ(build.prepared.rows, 3U);
     EXPECT_EQ(build.prepared.source_rows, nullptr);
     EXPECT_EQ(probe.prepared.rows, wide.is_filtered ? 3U : 4U);
@@ -350,8 +436,9 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
       EXPECT_EQ(probe.prepared.keys, keys_before);
     }
     FilteredSide same(context(), wide.ends, wide.width, 0);
-    EXPECT_EQ(transform::filter_keys(context(), Filtered::kBuild, &same.prepared, &probe.prepared),
-              wide.is_filtered);
+    EXPECT_EQ(
+        transform::filter_by_bits(context(), Filtered::kBuild, &same.prepared, &probe.prepared),
+        wide.is_filtered);
     EXPECT_EQ(same.prepared.keys, same.column.data);
     expect_kept(context(), build.prepared, wide.ends, wide.width, {0, 1, 2});
     expect_kept(
@@ -366,7 +453,8 @@ TEST_F(FilterKeys, KeptRowsTellWhereTheirColumnsAre) {
   Keys const probe_keys = series(3000, 1, 20000, 4);
   FilteredSide build(context(), build_keys, 4, 0.1);
   FilteredSide probe(context(), probe_keys, 4, 0.1);
-  ASSERT_TRUE(transform::filter_keys(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
+  ASSERT_TRUE(
+      transform::filter_by_bits(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
   for (FilteredSide const* side : {&build, &probe}) {
     ASSERT_NE(side->prepared.source_rows, nullptr);
     HostColumn const payload = random_column(side->host.data.size() / 4, 8, 1);

@@ -83,8 +83,8 @@ MATCHES = _numbered(
 OUTPUTS = _numbered(
     "grown", "counted", "thread_pages", "block_chunks", "two_passes", "estimated_groups"
 )
-GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2, "carried": 3}
-FILTERS = {"auto": 0, "none": 1, "key_bits": 2}
+GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2, "carried": 3, "carried_rows": 4}
+FILTERS = {"auto": 0, "none": 1, "key_bits": 2, "key_hashes": 3}
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
 MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}

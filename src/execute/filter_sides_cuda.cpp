@@ -1,0 +1,19 @@
+// filter_sides_cuda.cpp: rows of both sides left out before they are moved, or before a table is made of them.
+#include "src/execute/gpu_side.hpp"
+#include "src/transform/filter_keys.hpp"
+
+namespace gpujoin::execute {
+
+bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe) {
+  build.prepare(plan);
+  probe.prepare(plan);
+  auto const filtered =
+      plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
+  if (plan.filter == plan::Filter::kKeyHashes) {
+    transform::filter_by_hashes(build.context_, filtered, &build.prepared_, &probe.prepared_);
+    return true;
+  }
+  return transform::filter_by_bits(build.context_, filtered, &build.prepared_, &probe.prepared_);
+}
+
+}  // namespace gpujoin::execute
