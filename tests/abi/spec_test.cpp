@@ -179,8 +179,8 @@ TEST_F(SpecTest, OptionsHaveRanges) {
   EXPECT_NAMES(with_options([](auto& o) { o.algorithm = -1; }), kInvalid, "options.algorithm");
   EXPECT_NAMES(with_options([](auto& o) { o.transform = 10; }), kInvalid, "options.transform");
   EXPECT_NAMES(with_options([](auto& o) { o.match = 9; }), kInvalid, "options.match");
-  EXPECT_NAMES(with_options([](auto& o) { o.gather = 4; }), kInvalid, "options.gather");
-  EXPECT_NAMES(with_options([](auto& o) { o.filter = 3; }), kInvalid, "options.filter");
+  EXPECT_NAMES(with_options([](auto& o) { o.gather = 5; }), kInvalid, "options.gather");
+  EXPECT_NAMES(with_options([](auto& o) { o.filter = 4; }), kInvalid, "options.filter");
   EXPECT_NAMES(with_options([](auto& o) { o.filter = -1; }), kInvalid, "options.filter");
   EXPECT_NAMES(with_options([](auto& o) { o.build_side = 3; }), kInvalid, "options.build_side");
   EXPECT_NAMES(with_options([](auto& o) { o.radix_bits = 17; }), kInvalid, "options.radix_bits");
