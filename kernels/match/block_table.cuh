@@ -14,6 +14,7 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_rows.cuh"
+#include "kernels/match/pair_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
 #include "kernels/transform/key_range.cuh"
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(kBlockTableThreads, 1)
     __syncthreads();
   }
   auto* const places = reinterpret_cast<uint32_t*>(slots);
-  SmallTable<Key> const table = {slots, static_cast<uint32_t>(join.mask), join.build_keys};
+  PairTable<Key> const table = {slots, static_cast<uint32_t>(join.mask), join.build_keys};
   bool const repeated = direct.places != 0 ? place_rows(places, direct, keys, build_rows, are_rows)
                                            : hash_rows(table, keys, build_rows, are_rows);
   if (repeated) repeats = 1;
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(kBlockTableThreads, 1)
       if (direct.places != 0) {
         find_probe_rows(join.output, FindSmallPlaces<Key>{direct, places}, rows, &written);
       } else {
-        find_probe_rows(join.output, FindSmallRows<Key>{table}, rows, &written);
+        find_probe_rows(join.output, FindPairRows<Key>{table}, rows, &written);
       }
       write_carried_rows<kWidth>(join.output, rows);
       tile += kItems * blockDim.x;

@@ -17,48 +17,9 @@
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
 #include "kernels/match/carried_rows.cuh"
-#include "kernels/match/global_table.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
-
-// Build rows of keys in a hash table.
-template <typename KeyType>
-struct FindRows {
-  using Key = KeyType;
-  GlobalTable<Key> table;
-
-  uint32_t slices = 1;
-
-  // The first slots are read all at once: most keys are found there.
-  template <int kItems>
-  __device__ void operator()(const Key (&keys)[kItems], const bool (&are_rows)[kItems], uint32_t,
-                             uint32_t (&build)[kItems], bool (&found)[kItems]) const {
-    unsigned long long slots[kItems];
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      slots[item] = kFreeSlot;
-      if (are_rows[item]) slots[item] = table.slots[slot_of(mix_key(keys[item]), table.mask)];
-    }
-#pragma unroll
-    for (int item = 0; item < kItems; ++item) {
-      Key const mixed = mix_key(keys[item]);
-      uint64_t slot = slot_of(mixed, table.mask);
-#pragma unroll 1
-      while (row_of_slot(slots[item]) != kNoRow) {
-        bool same = tag_of_slot(slots[item]) == tag_of(mixed);
-        if constexpr (sizeof(Key) == 8) {
-          same = same && table.build_keys[row_of_slot(slots[item])] == keys[item];
-        }
-        if (same) break;
-        slot = (slot + 1) & table.mask;
-        slots[item] = table.slots[slot];
-      }
-      build[item] = row_of_slot(slots[item]);
-      found[item] = build[item] != kNoRow;
-    }
-  }
-};
 
 // All lanes of a warp: kItems * 32 probe rows from `first`, their slots 0 to *count side by side.
 template <int kItems, typename Finder>

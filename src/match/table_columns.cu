@@ -2,9 +2,11 @@
 #include "src/match/table_columns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/look_up.cuh"
+#include "kernels/match/pair_slots.cuh"
 #include "kernels/match/table_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
@@ -133,22 +135,46 @@ std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPl
                  : probe_in_chunks<0, false, Row>(context, plan, finder, probe, outputs);
 }
 
+// The only build column, of 4 bytes: slots name its values in the place of rows, and the probe writes what they name. Else null.
+const uint32_t* take_lone_value(Outputs* outputs) {
+  CarriedOutput* lone = nullptr;
+  for (CarriedOutput& output : *outputs) {
+    if (output.from != kernels::CarriedFrom::kBuild) continue;
+    if (lone != nullptr || output.width != sizeof(uint32_t)) return nullptr;
+    lone = &output;
+  }
+  if (lone == nullptr) return nullptr;
+  return static_cast<const uint32_t*>(std::exchange(lone->source, nullptr));
+}
+
+// Bytes of a build row that are read at random beside its slot.
+template <typename Key>
+uint64_t read_bytes(const Outputs& outputs) {
+  uint64_t bytes = sizeof(Key) > sizeof(uint32_t) ? sizeof(Key) : 0;
+  for (CarriedOutput const& output : outputs) {
+    bool const is_read = output.from == kernels::CarriedFrom::kBuild && output.source != nullptr;
+    bytes += is_read ? static_cast<uint64_t>(output.width) : 0;
+  }
+  return bytes;
+}
+
 template <typename Key>
 std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan& plan,
-                                   const TableSide& build, const TableSide& probe,
-                                   const Outputs& outputs, bool keeps_rows) {
-  uint64_t const slots = base::traffic::global_table_slots(build.rows);
+                                   const TableSide& build, const TableSide& probe, Outputs outputs,
+                                   bool keeps_rows) {
+  const uint32_t* const values = sizeof(Key) == 4 ? take_lone_value(&outputs) : nullptr;
+  uint64_t const slots = base::traffic::pair_table_slots(build.rows, read_bytes<Key>(outputs));
   base::Buffer const table = context.device_pool->allocate_rows<unsigned long long>(
       Memory::kDevice, slots, "the hash table");
   base::Buffer const has_duplicates = duplicates_flag(context);
   check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
         "clearing the hash table");
-  kernels::FindRows<Key> const finder = {{table.as<unsigned long long>(), slots - 1,
-                                          has_duplicates.as<uint32_t>(),
-                                          static_cast<const Key*>(build.keys)}};
-  kernels::build_global_table_kernel<Key>
+  kernels::FindPairRows<Key> const finder = {{table.as<unsigned long long>(),
+                                              static_cast<uint32_t>(slots - 1),
+                                              static_cast<const Key*>(build.keys)}};
+  kernels::build_pair_table_kernel<Key>
       <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
-          finder.table, build.rows);
+          finder.table, values, build.rows, has_duplicates.as<uint32_t>());
   check(cudaGetLastError(), "building the hash table");
   return probe_rows<kernels::NoRow>(
       context, plan, finder, {probe, has_duplicates.as<uint32_t>(), nullptr, keeps_rows}, outputs);
@@ -244,9 +270,10 @@ TableResult by_table(base::Context& context, const plan::JoinPlan& plan, int32_t
   }
   bool const direct =
       places.places != 0 && places.places <= base::traffic::most_direct_places(build.rows);
-  if (plan.match == plan::Match::kDirectTable && !direct && scattered == ScatteredKeys::kLeft) {
-    return NoTable::kKeysScattered;
-  }
+  // Slots are told by numbers of 32 bits: there are twice as many as rows.
+  constexpr uint32_t kMostHashedRows = 1U << 31;
+  bool const leaves = plan.match == plan::Match::kDirectTable && scattered == ScatteredKeys::kLeft;
+  if (!direct && (leaves || build.rows > kMostHashedRows)) return NoTable::kKeysScattered;
   return base::with_key_type(key_width, [&](auto zero) -> TableResult {
     using Key = decltype(zero);
     std::optional<CarriedRows> const rows =

@@ -159,7 +159,11 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
                                 : 0;
-    return std::max(base::traffic::global_table_bytes(shape.build_rows), direct);
+    const uint64_t slots =
+        plan.gather == Gather::kCarried
+            ? base::traffic::pair_table_slots(shape.build_rows, 0) * base::traffic::kTableSlotBytes
+            : base::traffic::global_table_bytes(shape.build_rows);
+    return std::max(slots, direct);
   }
   if (plan.match == Match::kRowMultiset) {
     return base::traffic::row_multiset_bytes(shape.build_rows);

@@ -70,13 +70,19 @@ constexpr double kDirectReads = 0.55;
 constexpr double kDirectStore = 0.43;
 constexpr double kFurtherSlice = 0.7;
 constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
-constexpr double kHashedReads = 0.6;
+// H200, 2^27 probe rows with 2^16, 2^20, 2^21, 2^22 build rows: 4 + 4 bytes 1.22, 1.53, 1.90, 2.75 ms, with two payloads 2.9, 3.4, 4.6, 7.4,
+// keys and payloads of 8 bytes 3.1, 4.1, 6.9, 9.4.
+constexpr double kHashedReads = 0.5;
+// Of the longest sequence of a warp.
+constexpr double kReadsOfSparseTable = 1.2;
+constexpr double kReadsOfFullTable = 2;
 
 // Tables of few rows are of 4 bytes a place or a slot, stored by an exchange or a compare-and-swap of as many: of the time that 8 bytes
 // take. H200, pairs of 10^6 x 10^6 rows: dense keys 44 us, hashed ones 62 (8 bytes 66), of 1000 x 1000 rows 13 and 18: which is the host
 // and the launch, and a barrier for each step of all blocks.
 constexpr double kSmallExchange = 0.45;
 constexpr double kSmallSwap = 0.65;
+constexpr double kSmallHashedReads = 0.6;
 constexpr int32_t kSmallBuildLaunches = 2;
 constexpr int32_t kSmallHashLaunches = 3;
 
@@ -145,20 +151,29 @@ Cost small_hashed_columns(const JoinPlan& plan, const JoinShape& shape,
   return cost +=
          probe_columns(plan, shape, static_cast<double>(shape.probe_rows),
                        static_cast<double>(shape.pairs) * (1 + static_cast<double>(gathered.count)),
-                       slots_bytes + read, kHashedReads, facts);
+                       slots_bytes + read, kSmallHashedReads, facts);
 }
 
 Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   if (is_one_launch(shape)) return small_hashed_columns(plan, shape, facts);
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
-  const uint64_t table_bytes =
-      traffic::global_table_bytes(shape.build_rows) + shape.build_rows * gathered.width;
+  // Read at random beside the slot: a key of 8 bytes, to be compared, and columns; a lone value of 4 bytes is in the slot, as a row's
+  // number is.
+  const bool in_slot = shape.key_width == 4 && gathered.count == 1 && gathered.width == 4;
+  GatheredColumns read = in_slot ? GatheredColumns{} : gathered;
+  if (shape.key_width > 4) {
+    ++read.count;
+    read.width += shape.key_width;
+  }
+  const bool is_sparse = traffic::is_sparse_pair_table(shape.build_rows, read.width);
+  const uint64_t slots = traffic::pair_table_slots(shape.build_rows, read.width);
   Cost cost = build_table(shape, facts);
-  const double verified = shape.key_width > 4 ? 1 : 0;
-  return cost += probe_columns(
-             plan, shape, static_cast<double>(shape.probe_rows) * kReadsPerProbe,
-             static_cast<double>(shape.pairs) * (verified + static_cast<double>(gathered.count)),
-             table_bytes, kHashedReads, facts);
+  return cost += probe_columns(plan, shape,
+                               static_cast<double>(shape.probe_rows) *
+                                   (is_sparse ? kReadsOfSparseTable : kReadsOfFullTable),
+                               static_cast<double>(shape.pairs) * static_cast<double>(read.count),
+                               slots * traffic::kTableSlotBytes + shape.build_rows * read.width,
+                               kHashedReads, facts);
 }
 
 // What becomes of keys that are no places, whose range is looked at in vain.

@@ -107,7 +107,9 @@ Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint
   constexpr uint64_t kLargeRow = 12;
   const double slowdown = row_width >= kLargeRow ? 1.27 : 1.37;
   constexpr double kCountSlowdown = 1.15;
-  constexpr double kScatter = 1.5;
+  // Wider rows have longer runs. 9 bits, rows of 8, 12, 16 bytes: 1.5, 1.22, 1.12 times as long as 8 bits.
+  const double narrow = 8 / static_cast<double>(row_width);
+  const double more = 1 + 0.5 * narrow * narrow;
   const int32_t bits = partition_bits(plan, shape);
   JoinPlan with_bits = plan;
   with_bits.radix_bits = bits;
@@ -115,7 +117,7 @@ Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint
   const int32_t pass_bits = (bits + passes - 1) / passes;
   const Traffic keys = traffic::read_keys(rows, shape.key_width);
   const Traffic pass = traffic::radix_unordered_pass(rows, row_width);
-  const double scatter = std::pow(kScatter, std::max(pass_bits - 8, 0));
+  const double scatter = std::pow(more, std::max(pass_bits - 8, 0));
   Cost cost = {keys, kCountSlowdown * stream_seconds(keys, facts), 3 + passes / 2};
   for (int32_t i = 0; i < passes; ++i) {
     cost += Cost{pass, slowdown * scatter * stream_seconds(pass, facts), 1};

@@ -308,6 +308,65 @@ TEST_F(TableColumns, OfDenseKeysAreFoundByTheirPlace) {
   }
 }
 
+// The only build column, of 4 bytes, is in the slots of hashed keys of 4 bytes.
+TEST_F(TableColumns, OfALoneValueAreThoseOfTheBuildRow) {
+  Sizes const sizes = {30000, kSmall};
+  for (int32_t const key_width : {4, 8}) {
+    uint64_t const scatter = key_width == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15;
+    KeySeries const series = {"scattered", 5, scatter, 3 * sizes.build};
+    for (double const match : {0.0, 0.3, 1.0}) {
+      SCOPED_TRACE(trace_of(series, sizes, key_width));
+      KeyPair const keys(series, sizes, key_width, match, 4);
+      for (Columns const& columns :
+           {Columns{{4}, {4}, false}, Columns{{8}, {4}, false}, Columns{{4, 4}, {}, false},
+            Columns{{}, {8}, false}, Columns{{}, {4}, true}, Columns{{}, {4}, true, true}}) {
+        expect_table(expect_rows(context(), Match::kGlobalTable, keys, columns),
+                     Match::kGlobalTable);
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Of one key a slot looks like a free one if its value is the highest, too: nothing is written then.
+TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
+  constexpr uint32_t kMost = UINT32_MAX;
+  constexpr uint32_t kAllOnesMixed = [] {
+    uint32_t key = kMost;
+    key ^= key >> 16;
+    key *= 0x7ed1b41d;  // undoes the second factor of mix_key
+    key ^= key >> 16;
+    key *= 0xa5cb9243;
+    return key ^ key >> 16;
+  }();
+  uint32_t const probe_rows = kSmall;
+  std::vector<uint32_t> const probe(probe_rows, kAllOnesMixed);
+  base::Buffer const probe_keys = upload(context(), probe);
+  struct Lone {
+    std::vector<uint32_t> keys;
+    std::vector<uint32_t> values;
+    bool is_written;
+    uint32_t value;  // of every row
+  };
+  for (Lone const& lone : {Lone{{7, kAllOnesMixed, 99}, {1, kMost, 2}, false, 0},
+                           Lone{{7, kAllOnesMixed, 99}, {kMost, 5, kMost}, true, 5},
+                           Lone{{kAllOnesMixed}, {kMost - 1}, true, kMost - 1}}) {
+    base::Buffer const keys = upload(context(), lone.keys);
+    base::Buffer const values = upload(context(), lone.values);
+    columns::Storage written;
+    std::vector<CarriedOutput> const outputs = {{values.data(), 4, CarriedFrom::kBuild, &written}};
+    match::TableResult const answer =
+        match::table_columns(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
+                             {keys.data(), static_cast<uint32_t>(lone.keys.size())},
+                             {probe_keys.data(), probe_rows}, outputs);
+    ASSERT_EQ(std::holds_alternative<TableRows>(answer), lone.is_written);
+    if (!lone.is_written) continue;
+    EXPECT_EQ(std::get<TableRows>(answer).rows, probe_rows);
+    EXPECT_TRUE(download<uint32_t>(context(), written.get(), probe_rows) ==
+                std::vector<uint32_t>(probe_rows, lone.value));
+  }
+}
+
 TEST_F(TableColumns, OfKeysTooFarApartAreHashed) {
   for (Sizes const& sizes : paths()) {
     uint64_t const most = most_places(sizes);

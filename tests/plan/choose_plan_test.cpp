@@ -77,12 +77,15 @@ TEST(ChoosePlan, SmallJoinsTakeTheFewestLaunches) {
 TEST(ChoosePlan, ATableThatStaysInL2IsNotPartitioned) {
   const PlanRequest narrow = request_of(1 << 20, kRows27, 1);
   EXPECT_EQ(chosen(by_row_number(narrow), sample_of(1)), "NOP");
-  EXPECT_EQ(chosen(pairs_request(1 << 20, kRows27), sample_of(1)), "NOP");
+  EXPECT_EQ(chosen(pairs_request(1 << 20, kRows27), sample_of(1)), "NOP-CARRIED");
   EXPECT_NE(chosen(by_row_number(request_of(kRows27, kRows27, 1)), sample_of(1)), "NOP");
-  // Sparse keys are moved or hashed for about the same.
-  EXPECT_NEAR(milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)) /
-                  milliseconds_of("PHJ-CARRIED", narrow, sparse_sample(1)),
-              1, 0.1);
+  // Sparse keys are hashed, 1.53 ms on an H200, where they are with a value of 4 bytes in a slot; moved 2.34, and of twice as many rows 2.52
+  // against 1.90, of four times 2.58 against 2.75. Keys and payloads of 8 bytes are moved, 3.53 against 4.09.
+  EXPECT_LT(milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)),
+            0.75 * milliseconds_of("PHJ-CARRIED", narrow, sparse_sample(1)));
+  EXPECT_EQ(chosen(request_of(1 << 21, kRows27, 1), sparse_sample(1)), "NOP-CARRIED");
+  EXPECT_EQ(chosen(request_of(1 << 22, kRows27, 1), sparse_sample(1)), "PHJ-CARRIED");
+  EXPECT_EQ(chosen(request_of(1 << 20, kRows27, 1, 8, 8), sparse_sample(1)), "PHJ-CARRIED");
   PlanRequest partitioned = narrow;
   partitioned.options.transform = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
   const PlanChoice carried = choose_plan(partitioned, sparse_sample(1), h200(), 0);
@@ -572,14 +575,21 @@ TEST(ChoosePlan, ExpectedRowsHaveRoomForTheErrorOfAPartialScan) {
 
 // Nobody looks at the keys of so few rows, and a table that finds them scattered costs little more than partitions at once.
 TEST(ChoosePlan, ATableOfAddressesIsTriedWhereFewRowsAreNotSampled) {
-  for (const auto& [build, probe] :
-       {std::pair{2'000'000, 4'000'000}, std::pair{5'000'000, 5'000'000},
-        std::pair{2'000'000, 16'000'000}}) {
+  struct Unseen {
+    int64_t build;
+    int64_t probe;
+    bool leaves_scattered;  // or hashes them, where a table stays in L2
+  };
+  for (const auto& [build, probe, leaves_scattered] :
+       {Unseen{2'000'000, 4'000'000, false}, Unseen{5'000'000, 5'000'000, true},
+        Unseen{2'000'000, 16'000'000, false}}) {
     const PlanRequest request = request_of(build, probe, 1);
     ASSERT_EQ(sample_effort(request, h200()), SampleEffort::kNone);
     const PlanChoice choice = choose_plan(request, {}, h200(), 0);
     EXPECT_EQ(algorithm_name(choice.plan), "DIRECT-CARRIED") << build << " x " << probe;
-    EXPECT_TRUE(leaves_scattered_keys(choice.plan, request, h200(), uint64_t{1} << 40));
+    EXPECT_EQ(leaves_scattered_keys(choice.plan, request, h200(), uint64_t{1} << 40),
+              leaves_scattered)
+        << build << " x " << probe;
   }
 }
 

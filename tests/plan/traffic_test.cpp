@@ -104,6 +104,13 @@ TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(4), 8U);
   EXPECT_EQ(global_table_slots(5), 16U);
   EXPECT_EQ(global_table_bytes(kBuild), uint64_t{1} << 31);
+  // Four slots a row where they and what is read beside them stay in L2.
+  EXPECT_EQ(pair_table_slots(1, 0), 4U);
+  EXPECT_EQ(pair_table_slots(1 << 20, 0), uint64_t{1} << 22);
+  EXPECT_EQ(pair_table_slots(1 << 20, 4), uint64_t{1} << 21);
+  EXPECT_EQ(pair_table_slots(1 << 18, 24), uint64_t{1} << 20);
+  EXPECT_EQ(pair_table_slots((1 << 20) + 1, 0), uint64_t{1} << 22);
+  EXPECT_EQ(pair_table_slots(1 << 21, 0), uint64_t{1} << 22);
 }
 
 TEST(Traffic, AnInsertMovesASectorThereAndBack) {
