@@ -20,7 +20,7 @@ template <int kWidth, typename Row, typename Finder>
 __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
     look_up_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,
                    const __grid_constant__ Finder finder) {
-  constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
+  constexpr int kItems = kItemsOf<kWidth, Finder>;
   constexpr uint32_t kBatch = 32 * kItems;
   if (*join.has_duplicates != 0) return;
   unsigned long long found = 0;

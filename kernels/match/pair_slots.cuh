@@ -76,6 +76,7 @@ __global__ void __launch_bounds__(kStreamThreads)
 template <typename KeyType>
 struct FindPairRows {
   using Key = KeyType;
+  static constexpr bool kFewAtOnce = false;
   PairTable<Key> table;
   static constexpr uint32_t slices = 1;
 

@@ -21,6 +21,10 @@
 
 namespace gpujoin::kernels {
 
+// Probe rows of a lane at a time.
+template <int kWidth, typename Finder>
+constexpr int kItemsOf = kWidth == 4 && !Finder::kFewAtOnce ? kTableItems : kTableItemsWide;
+
 // All lanes of a warp: kItems * 32 probe rows from `first`, their slots 0 to *count side by side.
 template <int kItems, typename Finder>
 __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder::Key>& join,
@@ -182,7 +186,7 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
     table_columns_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,
                          const __grid_constant__ Finder finder) {
   using Key = typename Finder::Key;
-  constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
+  constexpr int kItems = kItemsOf<kWidth, Finder>;
   constexpr uint32_t kBatch = 32 * kItems;
   __shared__ CarriedPlaces::Shared places;
   __shared__ std::conditional_t<kBuffers, TableBuffer<Key, kItems>, NoRow>

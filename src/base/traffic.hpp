@@ -161,6 +161,20 @@ constexpr uint64_t pair_table_slots(uint64_t build_rows, uint64_t row_bytes) {
   return global_table_slots(build_rows) * (is_sparse_pair_table(build_rows, row_bytes) ? 2 : 1);
 }
 
+// Slots of 16 bytes that hold a row's key and columns, for rows of which L2 holds twice as many; of four times as many, where it does.
+constexpr uint64_t kRowSlotBytes = 16;
+constexpr uint64_t kMostRowSlots = (uint64_t{32} << 20) / kRowSlotBytes;
+constexpr bool fits_row_slots(uint64_t build_rows) {
+  return global_table_slots(build_rows) <= kMostRowSlots;
+}
+constexpr uint64_t row_slots(uint64_t build_rows) {
+  return std::min(2 * global_table_slots(build_rows), kMostRowSlots);
+}
+constexpr Traffic row_slots_build(uint64_t rows, uint64_t key_width, uint64_t columns_width) {
+  return {row_slots(rows) * kRowSlotBytes + rows * (key_width + columns_width),
+          rows * 2 * kSectorBytes};
+}
+
 // The table is cleared, the keys are read, and each insert reads and writes back a sector. A key of
 // 8 bytes does not fit its slot, so whoever meets the slot reads the key column at random.
 constexpr Traffic global_table_build(uint64_t rows, uint64_t key_width) {

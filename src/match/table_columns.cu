@@ -7,6 +7,8 @@
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/look_up.cuh"
 #include "kernels/match/pair_slots.cuh"
+#include "kernels/match/place_columns.cuh"
+#include "kernels/match/row_slots.cuh"
 #include "kernels/match/table_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
@@ -36,33 +38,54 @@ base::Buffer duplicates_flag(base::Context& context) {
   return flag;
 }
 
+// Build columns of a row side by side.
+struct PackedRow {
+  int32_t width = 0;  // of the row, 8 or 16; 0: columns stay apart
+  int32_t columns = 0;
+  uint8_t words[kernels::kCarriedColumns] = {};  // the first of each output that is a build column
+};
+
+// After so many bytes that the row begins with. Columns stay apart where words do not hold them.
+PackedRow packed_row(const Outputs& outputs, int32_t first_byte) {
+  PackedRow row;
+  int32_t end = first_byte;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
+    int32_t const width = outputs[i].width;
+    if (width != 4 && width != 8) return {};
+    end = (end + width - 1) / width * width;  // a value of 8 bytes is stored at once
+    row.words[i] = static_cast<uint8_t>(end / 4);
+    ++row.columns;
+    end += width;
+  }
+  if (end > 16) return {};
+  row.width = end <= 8 ? 8 : 16;
+  return row;
+}
+
 // What a probe reads beside the table itself.
 struct ProbeSide {
   TableSide rows;
   const uint32_t* has_duplicates = nullptr;
   const void* packed_rows = nullptr;  // null: columns apart
-  bool keeps_rows = false;            // every row shall have its match in its place
+  PackedRow packed;
+  bool keeps_rows = false;  // every row shall have its match in its place
 };
 
 template <typename Key>
-kernels::TableJoin<Key> table_join(const ProbeSide& probe, const Outputs& outputs) {
+kernels::TableJoin<Key> table_join(const ProbeSide& probe) {
   kernels::TableJoin<Key> args{};
   args.probe_keys = static_cast<const Key*>(probe.rows.keys);
   args.probe_rows = probe.rows.rows;
   args.has_duplicates = probe.has_duplicates;
   args.packed_rows = probe.packed_rows;
-  int32_t words = 0;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
-    args.packed_words[i] = static_cast<uint8_t>(words);
-    words += outputs[i].width / 4;
-  }
+  std::copy(std::begin(probe.packed.words), std::end(probe.packed.words), args.packed_words);
   return args;
 }
 
-template <int kWidth>
-constexpr uint64_t kRowsOfBlock = uint64_t{kernels::kTableThreads} *
-                                  (kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide);
+template <int kWidth, typename Finder>
+constexpr uint64_t kRowsOfBlock =
+    uint64_t{kernels::kTableThreads} * kernels::kItemsOf<kWidth, Finder>;
 
 // Nullopt when a row has no match, or build keys repeat.
 template <int kWidth, typename Row, typename Finder>
@@ -72,7 +95,7 @@ std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
   auto const kernel = kernels::look_up_kernel<kWidth, Row, Finder>;
   uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of lookups");
-  auto args = table_join<typename Finder::Key>(probe, outputs);
+  auto args = table_join<typename Finder::Key>(probe);
   base::Buffer const found =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, 1, "the count of rows found");
   check(cudaMemsetAsync(found.data(), 0, found.bytes(), stream_of(context)),
@@ -80,7 +103,7 @@ std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
   args.found = found.as<unsigned long long>();
   std::vector<base::Buffer> columns = start_columns(context, probe.rows.rows, outputs, &args);
   context.check_cancelled();
-  kernel<<<std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth>), resident),
+  kernel<<<std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident),
            kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
   check(cudaGetLastError(), "looking rows up");
   // Where keys repeat nothing was looked up.
@@ -98,8 +121,9 @@ std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::J
   auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
   uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of the probe of a table");
-  uint32_t const blocks = std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth>), resident);
-  auto args = table_join<typename Finder::Key>(probe, outputs);
+  uint32_t const blocks =
+      std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident);
+  auto args = table_join<typename Finder::Key>(probe);
   ChunkedColumns columns(context, outputs);
   columns.expect(static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)), blocks);
   for (;;) {
@@ -176,24 +200,47 @@ std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan&
       <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
           finder.table, values, build.rows, has_duplicates.as<uint32_t>());
   check(cudaGetLastError(), "building the hash table");
-  return probe_rows<kernels::NoRow>(
-      context, plan, finder, {probe, has_duplicates.as<uint32_t>(), nullptr, keeps_rows}, outputs);
+  return probe_rows<kernels::NoRow>(context, plan, finder,
+                                    {probe, has_duplicates.as<uint32_t>(), nullptr, {}, keeps_rows},
+                                    outputs);
 }
 
-// Bytes of a row of all build columns side by side, or 0 when they stay apart: there is one, or words do not hold them.
-int32_t packed_width(const Outputs& outputs) {
-  int32_t count = 0;
-  int32_t width = 0;
-  for (CarriedOutput const& output : outputs) {
-    if (output.from != kernels::CarriedFrom::kBuild) continue;
-    if (output.width != 4 && output.width != 8) return 0;
-    // A value of 8 bytes is stored at once.
-    if (width % output.width != 0) return 0;
-    ++count;
-    width += output.width;
+template <typename Table>
+void place_columns(base::Context& context, const Table& table, uint32_t slice,
+                   const TableSide& build, const kernels::PlacedColumns& placed,
+                   const base::Buffer& has_duplicates) {
+  kernels::place_columns_kernel<Table>
+      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+          table, slice, static_cast<const typename Table::Key*>(build.keys), build.rows, placed,
+          has_duplicates.as<uint32_t>());
+  check(cudaGetLastError(), "placing build rows");
+}
+
+// The columns of a row beside its key.
+template <typename Key>
+std::optional<CarriedRows> by_row_slots(base::Context& context, const plan::JoinPlan& plan,
+                                        const TableSide& build, const TableSide& probe,
+                                        const Outputs& outputs, const PackedRow& packed,
+                                        bool keeps_rows) {
+  uint64_t const slots = base::traffic::row_slots(build.rows);
+  base::Buffer const table = context.device_pool->allocate(
+      Memory::kDevice, base::checked_bytes(slots, kernels::kRowSlotBytes), "the hash table");
+  base::Buffer const has_duplicates = duplicates_flag(context);
+  check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
+        "clearing the hash table");
+  kernels::PlacedColumns placed{};
+  placed.row_width = kernels::kRowSlotBytes;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
+    placed.columns[placed.count++] = {
+        outputs[i].source, table.as<unsigned char>() + 4 * packed.words[i], outputs[i].width};
   }
-  if (count < 2 || width > 16) return 0;
-  return width <= 8 ? 8 : 16;
+  kernels::FindRowSlots<Key> const finder = {
+      {table.as<unsigned char>(), static_cast<uint32_t>(slots - 1)}};
+  place_columns(context, finder.table, 0, build, placed, has_duplicates);
+  return probe_rows<uint4>(context, plan, finder,
+                           {probe, has_duplicates.as<uint32_t>(), table.data(), packed, keeps_rows},
+                           outputs);
 }
 
 template <typename Key>
@@ -206,8 +253,10 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
   base::Buffer const has_duplicates = duplicates_flag(context);
   check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(context)),
         "clearing the bits of keys");
-  kernels::DirectColumns placed{};
-  placed.row_width = packed_width(outputs);
+  PackedRow packed_columns = packed_row(outputs, 0);
+  if (packed_columns.columns < 2) packed_columns = {};
+  kernels::PlacedColumns placed{};
+  placed.row_width = packed_columns.width;
   std::vector<base::Buffer> columns;
   auto const place_column = [&](int32_t width) {
     columns.push_back(pool.allocate(
@@ -215,19 +264,16 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
         "build columns in the order of dense keys"));
     return columns.back().as<unsigned char>();
   };
-  unsigned char* packed = placed.row_width != 0 ? place_column(placed.row_width) : nullptr;
-  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed, keeps_rows};
-  for (CarriedOutput& output : outputs) {
+  unsigned char* const packed = placed.row_width != 0 ? place_column(placed.row_width) : nullptr;
+  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed, packed_columns, keeps_rows};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    CarriedOutput& output = outputs[i];
     if (output.from != kernels::CarriedFrom::kBuild) continue;
     if (static_cast<size_t>(placed.count) == std::size(placed.columns)) {
       base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to place at once", outputs.size());
     }
-    unsigned char* target = packed;
-    if (packed != nullptr) {
-      packed += output.width;
-    } else {
-      target = place_column(output.width);
-    }
+    unsigned char* const target =
+        packed != nullptr ? packed + 4 * packed_columns.words[i] : place_column(output.width);
     placed.columns[placed.count++] = {output.source, target, output.width};
     output.source = target;
   }
@@ -243,11 +289,7 @@ std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan
   kernels::FindPlaces<Key> const finder = {
       table, static_cast<uint32_t>((places.places + slice_places - 1) / slice_places)};
   for (uint32_t slice = 0; slice < finder.slices; ++slice) {
-    kernels::build_direct_table_kernel<Key>
-        <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
-            table, slice, static_cast<const Key*>(build.keys), build.rows, placed,
-            has_duplicates.as<uint32_t>());
-    check(cudaGetLastError(), "placing dense keys");
+    place_columns(context, table, slice, build, placed, has_duplicates);
   }
   switch (placed.row_width) {
     case 0:
@@ -276,9 +318,16 @@ TableResult by_table(base::Context& context, const plan::JoinPlan& plan, int32_t
   if (!direct && (leaves || build.rows > kMostHashedRows)) return NoTable::kKeysScattered;
   return base::with_key_type(key_width, [&](auto zero) -> TableResult {
     using Key = decltype(zero);
-    std::optional<CarriedRows> const rows =
-        direct ? by_place<Key>(context, plan, places, build, probe, outputs, keeps_rows)
-               : by_hash<Key>(context, plan, build, probe, outputs, keeps_rows);
+    PackedRow const packed = packed_row(outputs, sizeof(Key));
+    std::optional<CarriedRows> rows;
+    if (direct) {
+      rows = by_place<Key>(context, plan, places, build, probe, outputs, keeps_rows);
+    } else if (packed.width == kernels::kRowSlotBytes &&
+               base::traffic::fits_row_slots(build.rows)) {
+      rows = by_row_slots<Key>(context, plan, build, probe, outputs, packed, keeps_rows);
+    } else {
+      rows = by_hash<Key>(context, plan, build, probe, outputs, keeps_rows);
+    }
     if (!rows) return NoTable::kKeysRepeat;
     return TableRows{*rows, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
   });

@@ -163,7 +163,11 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
         plan.gather == Gather::kCarried
             ? base::traffic::pair_table_slots(shape.build_rows, 0) * base::traffic::kTableSlotBytes
             : base::traffic::global_table_bytes(shape.build_rows);
-    return std::max(slots, direct);
+    const uint64_t row_slots =
+        base::traffic::fits_row_slots(shape.build_rows)
+            ? base::traffic::row_slots(shape.build_rows) * base::traffic::kRowSlotBytes
+            : 0;
+    return std::max({slots, row_slots, direct});
   }
   if (plan.match == Match::kRowMultiset) {
     return base::traffic::row_multiset_bytes(shape.build_rows);

@@ -365,6 +365,22 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
     EXPECT_TRUE(download<uint32_t>(context(), written.get(), probe_rows) ==
                 std::vector<uint32_t>(probe_rows, lone.value));
   }
+  // With two values the key itself looks like a free slot: nothing is written where a build row has it, and no probe row finds it else.
+  for (std::vector<uint32_t> const& build :
+       {std::vector<uint32_t>{7, kAllOnesMixed}, std::vector<uint32_t>{7, 99, 5}}) {
+    base::Buffer const keys = upload(context(), build);
+    columns::Storage written[2];
+    std::vector<CarriedOutput> const outputs = {{keys.data(), 4, CarriedFrom::kBuild, &written[0]},
+                                                {keys.data(), 4, CarriedFrom::kBuild, &written[1]}};
+    match::TableResult const answer =
+        match::table_columns(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
+                             {keys.data(), static_cast<uint32_t>(build.size())},
+                             {probe_keys.data(), probe_rows}, outputs);
+    ASSERT_EQ(std::holds_alternative<TableRows>(answer), build.size() == 3);
+    if (build.size() == 3) {
+      EXPECT_EQ(std::get<TableRows>(answer).rows, 0U);
+    }
+  }
 }
 
 TEST_F(TableColumns, OfKeysTooFarApartAreHashed) {

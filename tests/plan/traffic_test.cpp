@@ -104,6 +104,11 @@ TEST(Traffic, TheGlobalTableIsHalfEmptyOrMore) {
   EXPECT_EQ(global_table_slots(4), 8U);
   EXPECT_EQ(global_table_slots(5), 16U);
   EXPECT_EQ(global_table_bytes(kBuild), uint64_t{1} << 31);
+  EXPECT_EQ(row_slots(1), 4U);
+  EXPECT_EQ(row_slots(1 << 19), uint64_t{1} << 21);
+  EXPECT_EQ(row_slots(1 << 20), uint64_t{1} << 21);
+  EXPECT_TRUE(fits_row_slots(1 << 20));
+  EXPECT_FALSE(fits_row_slots((1 << 20) + 1));
   // Four slots a row where they and what is read beside them stay in L2.
   EXPECT_EQ(pair_table_slots(1, 0), 4U);
   EXPECT_EQ(pair_table_slots(1 << 20, 0), uint64_t{1} << 22);

@@ -1,0 +1,74 @@
+// place_columns.cuh: build rows go to their places in a table, with their columns
+//
+// Source   ours
+// In       keys[rows] Key; columns in the order of the keys' rows; a table, which says where a key's place is (direct_table.cuh,
+//          row_slots.cuh)
+// Out      targets[places] of each column, apart or side by side; has_duplicates, when a key comes twice
+// Needs    has_duplicates 0 before, and the table empty
+// Launch   ceil(rows / kStreamTile) blocks of kStreamThreads, for each slice of the table
+// Moves    |Key| and the columns' widths a row read; a sector a row and column written, and what the table does
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/match/carried_columns.hpp"
+#include "kernels/tuning.hpp"
+#include "kernels/value_type.cuh"
+
+namespace gpujoin::kernels {
+
+struct PlacedColumn {
+  const void* source;  // null: the row number
+  void* target;
+  int32_t width;
+};
+struct PlacedColumns {
+  int32_t count;
+  PlacedColumn columns[kMovedColumns + 1];
+  // Of rows that are packed, each column's target within the first row: their width; 0: columns apart.
+  int32_t row_width;
+};
+
+template <typename Table>
+__global__ void __launch_bounds__(kStreamThreads)
+    place_columns_kernel(const __grid_constant__ Table table, uint32_t slice,
+                         const typename Table::Key* __restrict__ keys, uint32_t rows,
+                         const __grid_constant__ PlacedColumns columns, uint32_t* has_duplicates) {
+  uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
+  typename Table::Key own[kStreamItems];
+  uint32_t places[kStreamItems];
+  bool is_placed[kStreamItems];
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+    is_placed[item] = row < rows;
+    if (is_placed[item]) own[item] = keys[row];
+  }
+  // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.
+  if constexpr (Table::kSwaps) {
+    if (*static_cast<volatile uint32_t*>(has_duplicates) != 0) return;
+  }
+  bool const repeats = table.take(own, slice, places, is_placed);
+  if (repeats) *has_duplicates = 1;
+#pragma unroll 1
+  for (int32_t i = 0; i < columns.count; ++i) {
+    PlacedColumn const& column = columns.columns[i];
+    with_value_type(column.width, [&](auto zero) {
+      using Value = decltype(zero);
+      uint64_t const step = columns.row_width == 0 ? sizeof(Value) : columns.row_width;
+#pragma unroll
+      for (int item = 0; item < kStreamItems; ++item) {
+        uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+        if (!is_placed[item]) continue;
+        auto* const target = static_cast<unsigned char*>(column.target) + step * places[item];
+        if (column.source == nullptr) {
+          *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
+        } else {
+          *reinterpret_cast<Value*>(target) = static_cast<const Value*>(column.source)[row];
+        }
+      }
+    });
+  }
+}
+
+}  // namespace gpujoin::kernels
