@@ -504,7 +504,7 @@ typedef int32_t gpujoin_gather;
 #define GPUJOIN_GATHER_CARRIED \
   3 /* payloads transformed with their keys, or where they are; output columns written by the match. since 0.1 */
 #define GPUJOIN_GATHER_CARRIED_ROWS \
-  4 /* row numbers transformed with their keys; the match writes them, and payloads are fetched by them. since 0.1 */
+  4 /* row numbers transformed with their keys, of RADIX_UNORDERED and CO_PARTITIONS; the match writes them, and payloads are fetched by them, but for a lone one of 4 bytes, which travels itself. since 0.1 */
 
 /* Which rows are left out before they are moved, or before a table of them is made. */
 typedef int32_t gpujoin_filter;
@@ -535,7 +535,7 @@ typedef struct gpujoin_plan_options {
   gpujoin_output output; /* since 0.1 */
   int32_t passes;        /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
   int32_t page_pairs;    /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
-  gpujoin_filter filter; /* KEY_BITS needs RADIX_UNORDERED, or a table with CARRIED. since 0.1 */
+  gpujoin_filter filter; /* KEY_BITS and KEY_HASHES need RADIX_UNORDERED, or a table with CARRIED. since 0.1 */
   int64_t probe_chunk_rows; /* of PROBE_CHUNKS: rows of a chunk. since 0.1 */
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \

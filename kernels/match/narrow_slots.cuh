@@ -3,7 +3,7 @@
 // Source   ours: of 2^21 rows a number takes 21 bits, and a part of the hash fits beside it
 // In       some keys of a thread, and the build rows that have them or shall be found
 // Needs    slots all kFreeNarrowSlot, of which some stay free; rows below 2^21 - 1
-// Moves    16 bytes a lookup and the build key that is found there; twice as many slots in the memory of those of small_rows.cuh, so that
+// Moves    16 bytes a lookup and the build key that is found there; twice as many slots in the memory of those of pair_slots.cuh, so that
 //          hardly a sequence goes beyond its four
 //
 //   slot (4 bytes):  | part of the hash 11 | row 21 |

@@ -1,4 +1,4 @@
-// slot_steps.cuh: what the hash tables of joins of few rows have in common
+// slot_steps.cuh: what the hash tables that a thread makes or asks for several keys at a time have in common
 //
 // Source   ours
 // In       some keys of a thread, and a table: its Slot, kFree, slots, home_of, slot_at; slot_with, what a row becomes; may_be, whether a

@@ -1,6 +1,6 @@
 // table_columns.cuh: probe rows look their keys up in a table of the whole build side and write the output columns
 //
-// Source   ours: the probe of the non-partitioned join (global_table.cuh), or of dense keys (direct_table.cuh), whose rows are written
+// Source   ours: the probe of the non-partitioned join (pair_slots.cuh, row_slots.cuh), or of dense keys (direct_table.cuh), whose rows are written
 //          at once instead of a pair by which they are gathered later
 // In       probe_keys[probe_rows]; a finder: for each key its build row or place, and whether there is one; columns of both sides
 // Out      target[] of each column, in chunks; rows nearly in the order of the probe side

@@ -127,12 +127,14 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     constexpr uint32_t kFewRows = 1U << 14;
     bool const repeats = *why_not == match::NoTable::kKeysRepeat;
     if (!repeats || std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {
+      bool const for_places = plan.match == plan::Match::kDirectTable;
       plan = plan::in_partitions(plan, build.prepared().rows, probe.prepared().rows,
                                  build.key_width(), context.facts);
       result.statistics.plan = plan::to_text(plan);
       result.statistics.stages.back().technique =
-          repeats ? "partitions after a table: build keys repeat"
-                  : "partitions: the keys are too far apart for direct_table";
+          repeats      ? "partitions after a table: build keys repeat"
+          : for_places ? "partitions: the keys are too far apart for direct_table"
+                       : "partitions: too many rows for global_table";
       build.carry(plan, build_numbers);
       probe.carry(plan, probe_numbers);
       write_carried(context, plan, build, probe, build_left, clock, result);

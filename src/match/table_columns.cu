@@ -47,19 +47,30 @@ struct PackedRow {
 
 // After so many bytes that the row begins with. Columns stay apart where words do not hold them.
 PackedRow packed_row(const Outputs& outputs, int32_t first_byte) {
+  uint64_t fours = 0;
+  uint64_t eights = 0;
+  for (CarriedOutput const& output : outputs) {
+    if (output.from != kernels::CarriedFrom::kBuild) continue;
+    if (output.width != 4 && output.width != 8) return {};
+    ++(output.width == 8 ? eights : fours);
+  }
   PackedRow row;
-  int32_t end = first_byte;
+  row.width = static_cast<int32_t>(
+      base::traffic::packed_row_bytes(static_cast<uint64_t>(first_byte), fours, eights));
+  row.columns = static_cast<int32_t>(fours + eights);
+  if (row.width == 0) return {};
+  // A value of 8 bytes is stored at once.
+  int32_t const aligned = (first_byte + 7) / 8 * 8;
+  int32_t next_eight = aligned;
+  int32_t const behind = aligned + 8 * static_cast<int32_t>(eights);
+  int32_t next_four = eights != 0 && aligned == first_byte ? behind : first_byte;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
-    int32_t const width = outputs[i].width;
-    if (width != 4 && width != 8) return {};
-    end = (end + width - 1) / width * width;  // a value of 8 bytes is stored at once
-    row.words[i] = static_cast<uint8_t>(end / 4);
-    ++row.columns;
-    end += width;
+    int32_t& next = outputs[i].width == 8 ? next_eight : next_four;
+    row.words[i] = static_cast<uint8_t>(next / 4);
+    next += outputs[i].width;
+    if (eights != 0 && next_four == aligned) next_four = behind;
   }
-  if (end > 16) return {};
-  row.width = end <= 8 ? 8 : 16;
   return row;
 }
 

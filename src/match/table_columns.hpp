@@ -26,7 +26,7 @@ struct TableRows : CarriedRows {
 // Whether table_columns has so few rows that it launches once.
 bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows);
 
-// Why nothing was written.
+// Why nothing was written. Of keys told as repeated one may only look like a free slot. Of more than 2^31 build rows scattered keys are left.
 enum class NoTable { kKeysRepeat, kKeysScattered };
 using TableResult = std::variant<TableRows, NoTable>;
 

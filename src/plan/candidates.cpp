@@ -181,9 +181,10 @@ void drop_unusual(const Named& named, std::vector<JoinPlan>* plans) {
   std::erase_if(*plans, [&](const JoinPlan& plan) {
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;
     const bool chunks = plan.output == Output::kBlockChunks && !writes_columns(plan.gather);
+    const bool any_gather = !named.gather && !named.output && !named.skew && !named.match;
     const bool fetched = plan.filter != Filter::kNone && plan.gather != Gather::kCarried;
     const bool looked_at = plan.filter == Filter::kKeyHashes && plan.match == Match::kDirectTable;
-    return (unbalanced && !named.skew) || (chunks && !named.output) || (fetched && !named.gather) ||
+    return (unbalanced && !named.skew) || (chunks && !named.output) || (fetched && any_gather) ||
            (looked_at && !named.match);
   });
 }

@@ -126,6 +126,8 @@ GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, b
   each_gathered_width(shape, plan, of_build, [&](int32_t width) {
     ++columns.count;
     columns.width += static_cast<uint64_t>(width);
+    columns.fours += width == 4 ? 1 : 0;
+    columns.eights += width == 8 ? 1 : 0;
   });
   return columns;
 }
@@ -155,14 +157,17 @@ namespace {
 uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
   if (probes_table(plan.match)) {
     // Places of dense keys with their columns, or slots: the larger of the two may be what it comes to.
-    const uint64_t row = gathered_columns(shape, plan, true).width;
+    const GatheredColumns gathered = gathered_columns(shape, plan, true);
+    const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
+    const uint64_t row = std::max(gathered.width, packed);
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
                                 : 0;
+    if (plan.gather != Gather::kCarried) {
+      return base::traffic::global_table_bytes(shape.build_rows);
+    }
     const uint64_t slots =
-        plan.gather == Gather::kCarried
-            ? base::traffic::pair_table_slots(shape.build_rows, 0) * base::traffic::kTableSlotBytes
-            : base::traffic::global_table_bytes(shape.build_rows);
+        base::traffic::pair_table_slots(shape.build_rows, 0) * base::traffic::kTableSlotBytes;
     const uint64_t row_slots =
         base::traffic::fits_row_slots(shape.build_rows)
             ? base::traffic::row_slots(shape.build_rows) * base::traffic::kRowSlotBytes

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/base/traffic.hpp"
 #include "src/plan/choose_plan.hpp"
 
 namespace gpujoin::plan {
@@ -46,6 +47,13 @@ std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& pla
 struct GatheredColumns {
   uint64_t count = 0;
   uint64_t width = 0;
+  uint64_t fours = 0;  // of 4 bytes
+  uint64_t eights = 0;
+  // Bytes of a row of them side by side behind so many others, or 0.
+  uint64_t packed_bytes(uint64_t first_bytes) const {
+    return fours + eights == count ? base::traffic::packed_row_bytes(first_bytes, fours, eights)
+                                   : 0;
+  }
 };
 GatheredColumns gathered_columns(const JoinShape& shape, const JoinPlan& plan, bool of_build);
 

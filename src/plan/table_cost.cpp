@@ -74,8 +74,8 @@ constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
 // keys and payloads of 8 bytes 2.1, 2.9, 6.9, 9.4.
 constexpr double kHashedReads = 0.5;
 // Of the longest sequence of a warp.
-constexpr double kReadsOfSparseTable = 1.2;
-constexpr double kReadsOfFullTable = 2;
+constexpr double kStepsOfSparseTable = 1.2;
+constexpr double kStepsOfFullTable = 2;
 
 // Tables of few rows are of 4 bytes a place or a slot, stored by an exchange or a compare-and-swap of as many: of the time that 8 bytes
 // take. H200, pairs of 10^6 x 10^6 rows: dense keys 44 us, hashed ones 62 (8 bytes 66), of 1000 x 1000 rows 13 and 18: which is the host
@@ -90,8 +90,10 @@ bool is_one_launch(const JoinShape& shape) {
   return shape.build_rows + shape.probe_rows <= kSmallTableRows;
 }
 
+// steps: of a lookup, which a warp waits for.
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
-                   uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts) {
+                   uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts,
+                   double steps = 1) {
   const uint64_t of_probe = gathered_columns(shape, plan, false).width;
   const uint64_t of_build = gathered_columns(shape, plan, true).width;
   // A key that is put out is read once all the same, and a probe row knows its number.
@@ -100,8 +102,8 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
                                                rounded(reads), of_build + of_probe, shape.pairs);
   // Rows are written in chunks, whose holes are filled; few rows in one launch.
   const int32_t launches = is_one_launch(shape) ? 1 : 4;
-  const double seconds =
-      overlapped * read_seconds(lookups + reads, table_bytes, facts) * missed_share(shape.sample);
+  const double seconds = overlapped * read_seconds(steps * lookups + reads, table_bytes, facts) *
+                         missed_share(shape.sample);
   return {moved, stream_seconds(moved, facts) + seconds, launches};
 }
 
@@ -112,10 +114,11 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   constexpr uint64_t kSliceBytes = uint64_t{32} << 20;
   const bool is_small = is_one_launch(shape);
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
-  const bool is_packed = gathered.count > 1 && gathered.width <= 16;
+  const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
+  const bool is_packed = packed != 0;
   // A column each, or all of a row side by side; of few rows the row's number, and the columns where they are.
   const uint64_t columns = is_packed || is_small ? 1 : gathered.count;
-  const uint64_t width = is_small ? traffic::kRowIdBytes : gathered.width;
+  const uint64_t width = is_small ? traffic::kRowIdBytes : std::max(gathered.width, packed);
   const double build = static_cast<double>(shape.build_rows);
   const Traffic moved =
       traffic::direct_table_build(shape.build_rows, shape.key_width, columns, width, places);
@@ -157,17 +160,16 @@ Cost small_hashed_columns(const JoinPlan& plan, const JoinShape& shape,
 // All columns of a row are in its slot, which is read again where the key is found.
 Cost row_slot_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t columns_width,
                       const base::DeviceFacts& facts) {
-  constexpr double kReadsOfSparseSlots = 1.6;
-  constexpr double kReadsOfFullSlots = 2.6;
+  constexpr double kStepsOfSparseSlots = 1.6;
+  constexpr double kStepsOfFullSlots = 2.6;
   const uint64_t bytes = traffic::row_slots(shape.build_rows) * traffic::kRowSlotBytes;
   const bool is_sparse = traffic::row_slots(shape.build_rows) >= 4 * shape.build_rows;
   const Traffic moved = traffic::row_slots_build(shape.build_rows, shape.key_width, columns_width);
   const double build = static_cast<double>(shape.build_rows);
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(build, bytes, facts), 3};
-  return cost += probe_columns(plan, shape,
-                               static_cast<double>(shape.probe_rows) *
-                                   (is_sparse ? kReadsOfSparseSlots : kReadsOfFullSlots),
-                               0, bytes, kHashedReads, facts);
+  return cost += probe_columns(plan, shape, static_cast<double>(shape.probe_rows), 0, bytes,
+                               kHashedReads, facts,
+                               is_sparse ? kStepsOfSparseSlots : kStepsOfFullSlots);
 }
 
 Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
@@ -176,8 +178,7 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
   // Read at random beside the slot: a key of 8 bytes, to be compared, and columns; a lone value of 4 bytes is in the slot, as a row's
   // number is.
   const bool in_slot = shape.key_width == 4 && gathered.count == 1 && gathered.width == 4;
-  const bool fits_slot =
-      gathered.count > 0 && shape.key_width + gathered.width <= traffic::kRowSlotBytes;
+  const bool fits_slot = gathered.count > 0 && gathered.packed_bytes(shape.key_width) != 0;
   if (!in_slot && fits_slot && traffic::fits_row_slots(shape.build_rows)) {
     return row_slot_columns(plan, shape, gathered.width, facts);
   }
@@ -188,13 +189,15 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
   }
   const bool is_sparse = traffic::is_sparse_pair_table(shape.build_rows, read.width);
   const uint64_t slots = traffic::pair_table_slots(shape.build_rows, read.width);
+  const uint64_t bytes = slots * traffic::kTableSlotBytes;
   Cost cost = build_table(shape, facts);
-  return cost += probe_columns(plan, shape,
-                               static_cast<double>(shape.probe_rows) *
-                                   (is_sparse ? kReadsOfSparseTable : kReadsOfFullTable),
+  const uint64_t more_slots = bytes - traffic::global_table_bytes(shape.build_rows);
+  const uint64_t values = in_slot ? shape.build_rows * gathered.width : 0;
+  cost += streamed({more_slots + values, 0}, 0, facts);
+  return cost += probe_columns(plan, shape, static_cast<double>(shape.probe_rows),
                                static_cast<double>(shape.pairs) * static_cast<double>(read.count),
-                               slots * traffic::kTableSlotBytes + shape.build_rows * read.width,
-                               kHashedReads, facts);
+                               bytes + shape.build_rows * read.width, kHashedReads, facts,
+                               is_sparse ? kStepsOfSparseTable : kStepsOfFullTable);
 }
 
 // What becomes of keys that are no places, whose range is looked at in vain.

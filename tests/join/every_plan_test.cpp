@@ -87,6 +87,7 @@ const std::vector<Selection>& selections() {
       {"both", true, {3}, {0, 4, 1, 4}},
       {"right_only", false, {}, {2, 0}},
       {"eight_bytes", false, {4}, {4, 0}},
+      {"lone_values", false, {3}, {3}},
   };
   return all;
 }
@@ -203,12 +204,12 @@ std::vector<plan::JoinPlan> plans_on(plan::Device device) {
   return plans;
 }
 
-// Every way to the device, with every filter, transform and match once.
+// Every way to the device, with every filter, transform, match and gather once.
 std::vector<plan::JoinPlan> plans_from_host_memory() {
-  std::set<std::tuple<plan::Filter, plan::Transform, plan::Match>> seen;
+  std::set<std::tuple<plan::Filter, plan::Transform, plan::Match, plan::Gather>> seen;
   std::vector<plan::JoinPlan> plans;
   for (plan::JoinPlan plan : plan::legal_plans(plan::Device::kCuda)) {
-    bool const is_first = seen.insert({plan.filter, plan.transform, plan.match}).second;
+    bool const is_first = seen.insert({plan.filter, plan.transform, plan.match, plan.gather}).second;
     if (!is_first && plan::algorithm_name(plan).empty()) continue;
     for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {

@@ -381,6 +381,23 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
       EXPECT_EQ(std::get<TableRows>(answer).rows, 0U);
     }
   }
+  // The same of 8 bytes.
+  std::vector<uint64_t> const wide = {7, 0x9462ee862b60c63f};
+  base::Buffer const wide_keys = upload(context(), wide);
+  base::Buffer const wide_probe =
+      upload(context(), std::vector<uint64_t>(probe_rows, wide.back()));
+  for (uint32_t const rows : {1U, 2U}) {
+    columns::Storage written;
+    std::vector<CarriedOutput> const outputs = {
+        {wide_keys.data(), 8, CarriedFrom::kBuild, &written}};
+    match::TableResult const answer =
+        match::table_columns(context(), plan_of(Match::kGlobalTable, probe_rows), 8,
+                             {wide_keys.data(), rows}, {wide_probe.data(), probe_rows}, outputs);
+    ASSERT_EQ(std::holds_alternative<TableRows>(answer), rows == 1);
+    if (rows == 1) {
+      EXPECT_EQ(std::get<TableRows>(answer).rows, 0U);
+    }
+  }
 }
 
 TEST_F(TableColumns, OfKeysTooFarApartAreHashed) {
@@ -451,8 +468,11 @@ TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
           KeyPair keys(series, sizes, key_width, match_ratio, 4);
           // One key twice, far from each other.
           keys.build.back() = keys.build.front();
-          for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-            EXPECT_FALSE(expect_rows(context(), match, keys, {{4}, {8}}).has_value());
+          // Rows in slots, a lone value, and rows that are named.
+          for (std::vector<int32_t> const& widths : {std::vector{4}, std::vector<int32_t>{}, std::vector{16}}) {
+            for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
+              EXPECT_FALSE(expect_rows(context(), match, keys, {widths, {8}}).has_value());
+            }
           }
           std::fill(keys.build.begin(), keys.build.end(), keys.build.front());
           for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
@@ -460,6 +480,41 @@ TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
           }
           if (HasFailure()) return;
         }
+      }
+    }
+  }
+}
+
+// The most rows that have slots of 16 bytes, half of which are taken, and one row more, whose rows are named.
+TEST_F(TableColumns, OfTheMostRowsInSlotsAndOfMore) {
+  constexpr uint32_t kMost = 1U << 20;
+  for (uint32_t const rows : {kMost, kMost + 1}) {
+    ASSERT_EQ(base::traffic::fits_row_slots(rows), rows == kMost);
+    Sizes const sizes = {rows, kSmall};
+    for (int32_t const key_width : {4, 8}) {
+      uint64_t const scatter = key_width == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15;
+      KeySeries const series = {"scattered", 5, scatter, 3 * uint64_t{rows}};
+      SCOPED_TRACE(trace_of(series, sizes, key_width));
+      KeyPair const keys(series, sizes, key_width, 0.7, 5);
+      expect_table(expect_rows(context(), Match::kGlobalTable, keys, {{4}, {4}}),
+                   Match::kGlobalTable);
+    }
+  }
+}
+
+// Values of 4 and 8 bytes in any order: a slot has room for a key of 4 bytes and these in both.
+TEST_F(TableColumns, OfMixedWidthsLieInSlotsInAnyOrder) {
+  Sizes const sizes = {20000, kSmall};
+  for (int32_t const key_width : {4, 8}) {
+    uint64_t const scatter = key_width == 4 ? 0x9e3779b1 : 0x9e3779b97f4a7c15;
+    KeyPair const keys({"scattered", 5, scatter, 60000}, sizes, key_width, 0.8, 6);
+    for (std::vector<int32_t> const& widths :
+         {std::vector{8, 4}, std::vector{4, 8}, std::vector{4, 4, 4}, std::vector{8, 8},
+          std::vector{4, 2}, std::vector{8}}) {
+      for (bool const numbers : {false, true}) {
+        SCOPED_TRACE(std::to_string(key_width) + ": " + ::testing::PrintToString(widths));
+        expect_table(expect_rows(context(), Match::kGlobalTable, keys, {widths, {4}, numbers}),
+                     Match::kGlobalTable);
       }
     }
   }

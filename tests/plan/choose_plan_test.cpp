@@ -255,6 +255,23 @@ TEST(ChoosePlan, RowsThatCannotMatchAreLeftOutWhereTheyAreManyAndKeysAreDense) {
   }
 }
 
+TEST(ChoosePlan, AFilterIsLegalWithWhateverElseIsNamed) {
+  for (const int32_t filter : {GPUJOIN_FILTER_KEY_BITS, GPUJOIN_FILTER_KEY_HASHES}) {
+    PlanRequest request = request_of(1 << 20, 1 << 20, 2);
+    request.options.filter = filter;
+    request.options.output = GPUJOIN_OUTPUT_GROWN;
+    EXPECT_EQ(plan_of(request, sample_of(1)).output, Output::kGrown);
+    request.options.output = 0;
+    request.options.match = GPUJOIN_MATCH_NESTED_LOOP;
+    EXPECT_EQ(plan_of(request, sample_of(1)).match, Match::kNestedLoop);
+    request.options.match = GPUJOIN_MATCH_DIRECT_TABLE;
+    EXPECT_EQ(plan_of(request, sample_of(1)).match, Match::kDirectTable);
+    request.options.match = 0;
+    request.options.skew = GPUJOIN_SKEW_CHILD_KERNELS;
+    EXPECT_EQ(plan_of(request, sample_of(1)).skew, Skew::kChildKernels);
+  }
+}
+
 TEST(ChoosePlan, AFilterLeavesItsBitsToTheRowsThatAreLeft) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.filter = GPUJOIN_FILTER_KEY_BITS;
