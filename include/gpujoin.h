@@ -535,7 +535,8 @@ typedef struct gpujoin_plan_options {
   gpujoin_output output; /* since 0.1 */
   int32_t passes;        /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
   int32_t page_pairs;    /* of THREAD_PAGES and BLOCK_CHUNKS: 1 to 2^20. since 0.1 */
-  gpujoin_filter filter; /* KEY_BITS and KEY_HASHES need RADIX_UNORDERED, or a table with CARRIED. since 0.1 */
+  gpujoin_filter
+      filter; /* KEY_BITS and KEY_HASHES need RADIX_UNORDERED, or a table with CARRIED. since 0.1 */
   int64_t probe_chunk_rows; /* of PROBE_CHUNKS: rows of a chunk. since 0.1 */
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \

@@ -167,9 +167,9 @@ Cost row_slot_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t col
   const Traffic moved = traffic::row_slots_build(shape.build_rows, shape.key_width, columns_width);
   const double build = static_cast<double>(shape.build_rows);
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(build, bytes, facts), 3};
-  return cost += probe_columns(plan, shape, static_cast<double>(shape.probe_rows), 0, bytes,
-                               kHashedReads, facts,
-                               is_sparse ? kStepsOfSparseSlots : kStepsOfFullSlots);
+  return cost +=
+         probe_columns(plan, shape, static_cast<double>(shape.probe_rows), 0, bytes, kHashedReads,
+                       facts, is_sparse ? kStepsOfSparseSlots : kStepsOfFullSlots);
 }
 
 Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {

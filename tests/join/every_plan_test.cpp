@@ -209,7 +209,8 @@ std::vector<plan::JoinPlan> plans_from_host_memory() {
   std::set<std::tuple<plan::Filter, plan::Transform, plan::Match, plan::Gather>> seen;
   std::vector<plan::JoinPlan> plans;
   for (plan::JoinPlan plan : plan::legal_plans(plan::Device::kCuda)) {
-    bool const is_first = seen.insert({plan.filter, plan.transform, plan.match, plan.gather}).second;
+    bool const is_first =
+        seen.insert({plan.filter, plan.transform, plan.match, plan.gather}).second;
     if (!is_first && plan::algorithm_name(plan).empty()) continue;
     for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {

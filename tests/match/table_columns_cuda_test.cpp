@@ -384,8 +384,7 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
   // The same of 8 bytes.
   std::vector<uint64_t> const wide = {7, 0x9462ee862b60c63f};
   base::Buffer const wide_keys = upload(context(), wide);
-  base::Buffer const wide_probe =
-      upload(context(), std::vector<uint64_t>(probe_rows, wide.back()));
+  base::Buffer const wide_probe = upload(context(), std::vector<uint64_t>(probe_rows, wide.back()));
   for (uint32_t const rows : {1U, 2U}) {
     columns::Storage written;
     std::vector<CarriedOutput> const outputs = {
@@ -469,7 +468,8 @@ TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
           // One key twice, far from each other.
           keys.build.back() = keys.build.front();
           // Rows in slots, a lone value, and rows that are named.
-          for (std::vector<int32_t> const& widths : {std::vector{4}, std::vector<int32_t>{}, std::vector{16}}) {
+          for (std::vector<int32_t> const& widths :
+               {std::vector{4}, std::vector<int32_t>{}, std::vector{16}}) {
             for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
               EXPECT_FALSE(expect_rows(context(), match, keys, {widths, {8}}).has_value());
             }
