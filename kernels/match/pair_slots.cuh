@@ -32,14 +32,15 @@ struct PairTable {
     return static_cast<uint32_t>(slot_of(mixed, mask));
   }
   __device__ uint32_t slot_at(uint32_t home, uint32_t step) const {
-    return ((home + (step & ~1U)) & mask) ^ (step & 1);
+    return slot_in_pairs(home, step, mask);
   }
   __device__ static unsigned long long slot_with(Key mixed, uint32_t row) {
     return static_cast<unsigned long long>(tag_of(mixed)) << 32 | row;
   }
   __device__ static uint32_t tag_at(Key mixed) { return tag_of(mixed); }
+  // Of keys of 4 bytes it is.
   __device__ static bool may_be(unsigned long long slot, uint32_t tag) {
-    return tag_of_slot(slot) == tag;
+    return tag_of_slot(slot) == tag && slot != kFree;
   }
   __device__ static uint32_t row_at(unsigned long long slot) { return row_of_slot(slot); }
 };
@@ -80,10 +81,6 @@ struct FindPairRows {
   PairTable<Key> table;
   static constexpr uint32_t slices = 1;
 
-  // Whether a slot may have the key: of 4 bytes it has it.
-  __device__ static bool may_be(unsigned long long slot, uint32_t tag) {
-    return tag_of_slot(slot) == tag && slot != kFreeSlot;
-  }
   // Of keys that are wider than their tags. alike: whose slot may have them, as bits, and then whose slot has them.
   template <int kItems>
   __device__ __forceinline__ void verify(const Key (&keys)[kItems], const uint32_t (&build)[kItems],
@@ -123,8 +120,8 @@ struct FindPairRows {
 #pragma unroll
       for (int item = 0; item < kItems; ++item) {
         if ((left >> item & 1) == 0) continue;
-        bool const is_first = may_be(pairs[item].x, tags[item]);
-        bool const is_second = may_be(pairs[item].y, tags[item]);
+        bool const is_first = table.may_be(pairs[item].x, tags[item]);
+        bool const is_second = table.may_be(pairs[item].y, tags[item]);
         build[item] = row_of_slot(is_first ? pairs[item].x : pairs[item].y);
         if constexpr (sizeof(Key) == 8) {
           // So rare that it may be asked here.

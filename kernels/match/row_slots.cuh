@@ -36,9 +36,8 @@ struct RowSlots {
   __device__ uint32_t home_of(Key mixed) const {
     return static_cast<uint32_t>(mixed >> (8 * sizeof(Key) - 32)) & mask;
   }
-  // The home, the other slot of that pair, and those of the next pairs.
   __device__ uint32_t slot_at(uint32_t home, uint32_t step) const {
-    return ((home + (step & ~1U)) & mask) ^ (step & 1);
+    return slot_in_pairs(home, step, mask);
   }
 
   // The slots of build rows. are_placed: which are rows, and then which have a slot. Whether a key was there.

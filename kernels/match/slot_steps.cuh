@@ -17,6 +17,11 @@
 
 namespace gpujoin::kernels {
 
+// Slots that are looked at in pairs: the home, the other slot of its pair, and those of the next pairs.
+__device__ __forceinline__ uint32_t slot_in_pairs(uint32_t home, uint32_t step, uint32_t mask) {
+  return ((home + (step & ~1U)) & mask) ^ (step & 1);
+}
+
 // Whether a key was there already.
 template <int kItems, typename Table, typename Key>
 __device__ __forceinline__ bool hash_rows(const Table& table, const Key (&keys)[kItems],

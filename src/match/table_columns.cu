@@ -227,6 +227,8 @@ void place_columns(base::Context& context, const Table& table, uint32_t slice,
   check(cudaGetLastError(), "placing build rows");
 }
 
+static_assert(kernels::kRowSlotBytes == base::traffic::kRowSlotBytes);
+
 // The columns of a row beside its key.
 template <typename Key>
 std::optional<CarriedRows> by_row_slots(base::Context& context, const plan::JoinPlan& plan,

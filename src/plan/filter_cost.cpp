@@ -95,7 +95,7 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
   const bool of_build = probes_table(plan.match);
   const bool hashes = plan.filter == Filter::kKeyHashes;
-  Bits bits = bits_of(plan, sample, of_build ? probe.rows : build.rows, facts);
+  const Bits bits = bits_of(plan, sample, of_build ? probe.rows : build.rows, facts);
   const int64_t in_range = hashes ? build.rows : part_of(build.rows, sample.build_within);
   const bool filters =
       as_sampled && sample.counted && (hashes || bits.places <= traffic::kMostFilterPlaces);

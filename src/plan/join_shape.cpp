@@ -156,6 +156,9 @@ namespace {
 // Of a match that hashes the whole build side.
 uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
   if (probes_table(plan.match)) {
+    if (plan.gather != Gather::kCarried) {
+      return base::traffic::global_table_bytes(shape.build_rows);
+    }
     // Places of dense keys with their columns, or slots: the larger of the two may be what it comes to.
     const GatheredColumns gathered = gathered_columns(shape, plan, true);
     const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
@@ -163,9 +166,6 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
     const uint64_t direct = plan.match == Match::kDirectTable
                                 ? base::traffic::most_direct_places(shape.build_rows) * (row + 1)
                                 : 0;
-    if (plan.gather != Gather::kCarried) {
-      return base::traffic::global_table_bytes(shape.build_rows);
-    }
     const uint64_t slots =
         base::traffic::pair_table_slots(shape.build_rows, 0) * base::traffic::kTableSlotBytes;
     const uint64_t row_slots =
