@@ -1,7 +1,8 @@
 // kernel_trace.hpp: the kernels that a call launches, with what each takes of a multiprocessor
 //
-// By CUPTI's activity records: they name every kernel that the driver starts, those of CUB too, as it
-// was started. A process that traces is slower to launch, so runs with a trace are not for their times.
+// By CUPTI's activity records: they name every kernel that the driver starts, those of CUB too, as
+// it was started. A process that traces is slower to launch, so runs with a trace are not for their
+// times.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ std::unique_ptr<KernelTrace> make_kernel_trace(std::string& why_not);
 // Of each benchmark, by its name.
 using TracedKernels = std::vector<std::pair<std::string, std::vector<KernelFigures>>>;
 
-// Adds them as "kernels" to the JSON that Google Benchmark has written, whose format has no place for them.
+// Adds them as "kernels" to the JSON that Google Benchmark has written, whose format has no place
+// for them.
 void append_kernels(const std::string& json_file, const TracedKernels& kernels);
 
 // The kernel of a demangled name without namespace, return type, template and call arguments.

@@ -1,5 +1,5 @@
-// kernel_trace_cupti.cpp: CUPTI's activity records of kernels. The library is loaded when a trace is
-// asked for, so that a benchmark without one starts without it.
+// kernel_trace_cupti.cpp: CUPTI's activity records of kernels. The library is loaded when a trace
+// is asked for, so that a benchmark without one starts without it.
 #include <cuda_occupancy.h>
 #include <cuda_runtime_api.h>
 #include <cupti.h>

@@ -2,7 +2,8 @@
 //
 // Timed    one gpujoin_join (or what the query calls), planning and execution, from data where the
 //          query has it to a result in the machine's memory, or in the host's where it is fetched;
-//          by two events on the context's stream, so that work of the host counts as idle device time.
+//          by two events on the context's stream, so that work of the host counts as idle device
+//          time.
 // Not      the two or more calls that warm up and grow the pool (the first is reported apart), the
 //          check of the first result, the destruction of results.
 // Reported the median of the timed calls as real_time; bytes as the library's traffic functions
@@ -24,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kFlushBytes = uint64_t{256} << 20;  // several times the largest L2 cache
 // Milliseconds: one call of so many says enough, where calls are counted by time.
 constexpr double kLongCall = 300;
-// Of a call's time: a shorter stage's rate says nothing. (The CPU fetches columns in its match, and the
-// bytes that are predicted for materialize are not moved there.)
+// Of a call's time: a shorter stage's rate says nothing. (The CPU fetches columns in its match, and
+// the bytes that are predicted for materialize are not moved there.)
 constexpr double kShownShare = 0.01;
 
 double milliseconds_since(Clock::time_point start) {

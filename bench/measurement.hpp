@@ -21,8 +21,8 @@ struct Repetition {
   bool is_pool_emptied = false;  // before every call, so that each one allocates anew
 };
 
-// Runs the benchmark of that name: make() gives the query, whose data may take long to make. Failures become
-// skips of the state; a refusal of the library is no failure of the run.
+// Runs the benchmark of that name: make() gives the query, whose data may take long to make.
+// Failures become skips of the state; a refusal of the library is no failure of the run.
 void measure(benchmark::State& state, const std::string& name, Session& session,
              const Repetition& repetition, const std::function<std::unique_ptr<Query>()>& make);
 

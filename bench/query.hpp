@@ -26,8 +26,8 @@ class Query {
   virtual int64_t largest_input() const = 0;
   virtual uint64_t expected_rows() const = 0;
 
-  // Of a row of the result, where the memory whose peak the statistics give holds the whole result and
-  // nothing of the inputs; nothing where it does not.
+  // Of a row of the result, where the memory whose peak the statistics give holds the whole result
+  // and nothing of the inputs; nothing where it does not.
   virtual std::optional<uint64_t> output_row_bytes() const = 0;
 };
 

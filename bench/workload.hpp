@@ -1,7 +1,7 @@
 // workload.hpp: which key and which payload each row has, as pure functions of the row's number
 //
-// A key is numbered first (its index, 0 .. distinct - 1 for keys that S may have, more for keys of R
-// replaced so that they match nothing) and then spread over its width.
+// A key is numbered first (its index, 0 .. distinct - 1 for keys that S may have, more for keys of
+// R replaced so that they match nothing) and then spread over its width.
 #pragma once
 
 #include <cmath>

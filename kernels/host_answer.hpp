@@ -1,4 +1,5 @@
-// host_answer.hpp: what a kernel answers in page-locked host memory, where the host looks for it (base::start_answer)
+// host_answer.hpp: what a kernel answers in page-locked host memory, where the host looks for it
+// (base::start_answer)
 #pragma once
 
 namespace gpujoin::kernels {

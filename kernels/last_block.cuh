@@ -5,7 +5,8 @@
 
 namespace gpujoin::kernels {
 
-// One thread a block, after what its block wrote; `finished` 0 at first. The block that has the answer true sees what the others wrote.
+// One thread a block, after what its block wrote; `finished` 0 at first. The block that has the
+// answer true sees what the others wrote.
 __device__ __forceinline__ bool comes_last(uint32_t* finished) {
   __threadfence();
   if (atomicAdd(finished, 1U) + 1 != gridDim.x) return false;

@@ -2,7 +2,8 @@
 //
 // Source   ours
 // In       values [0, count) of a column
-// Out      the same in shared memory, once the caller has waited for the pipeline and come to a barrier
+// Out      the same in shared memory, once the caller has waited for the pipeline and come to a
+//          barrier
 // Needs    a stage aligned to 16 bytes; all threads of the block
 // Moves    the width of a value a row
 #pragma once
@@ -15,8 +16,8 @@
 
 namespace gpujoin::kernels {
 
-// Queues the copy of values [0, count) of a column to shared memory, kVectors vectors a thread at most; values of 1 and 2 bytes are
-// there at once.
+// Queues the copy of values [0, count) of a column to shared memory, kVectors vectors a thread at
+// most; values of 1 and 2 bytes are there at once.
 template <int kThreads, int kVectors, typename Value>
 __device__ __forceinline__ void load_column(Value* stage, const Value* __restrict__ in,
                                             uint32_t count) {

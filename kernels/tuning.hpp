@@ -1,5 +1,6 @@
-// tuning.hpp: every number that depends on the architecture or was found by measuring. Policies never change what a kernel
-// computes. Launch code and kernels read the same constants, so they cannot disagree.
+// tuning.hpp: every number that depends on the architecture or was found by measuring. Policies
+// never change what a kernel computes. Launch code and kernels read the same constants, so they
+// cannot disagree.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,16 @@ constexpr int kThreadsPerSm = 1536;
 constexpr int kThreadsPerSm = 2048;
 #endif
 
-// Rows that a streaming kernel gives to each thread: enough loads in flight to fill the memory system.
+// Rows that a streaming kernel gives to each thread: enough loads in flight to fill the memory
+// system.
 constexpr int kStreamThreads = 256;
 constexpr int kStreamItems = 4;
 constexpr int kStreamTile = kStreamThreads * kStreamItems;
 constexpr int kRangeBlocksPerSm = 8;  // that look at the keys
 
-// Key sample. One block draws a side's keys. One sums, with few threads: each of its warps takes 160 shuffles. The scan has a filter and
-// two counters a key, 64 KB; its threads load so many bytes at a time.
+// Key sample. One block draws a side's keys. One sums, with few threads: each of its warps takes
+// 160 shuffles. The scan has a filter and two counters a key, 64 KB; its threads load so many bytes
+// at a time.
 constexpr int kSampleDrawThreads = 1024;
 constexpr int kSampleSumThreads = 256;
 constexpr int kSampleThreads = 512;
@@ -32,64 +35,75 @@ constexpr int kSampleItemBytes = 32;
 constexpr int kSampleHotThreads = 512;
 constexpr int kSampleHotBlocksPerSm = kThreadsPerSm / kSampleHotThreads;
 
-// Emitters: pairs that one thread may stage in one round; threads * kEmitItems pairs lie in shared memory at a time.
+// Emitters: pairs that one thread may stage in one round; threads * kEmitItems pairs lie in shared
+// memory at a time.
 constexpr int kEmitItems = 4;
 
-// Direct output: places of a thread's page and of a block's chunk. An H200 writes 2^27 pairs of a match without work in 3.7, 2.2,
-// 1.6, 2.4, 2.9 ms with pages of 1, 2, 4, 8, 16 places, and in 0.64, 0.44, 0.29, 0.27 ms with chunks of 512, 1024, 4096, 16384.
+// Direct output: places of a thread's page and of a block's chunk. An H200 writes 2^27 pairs of a
+// match without work in 3.7, 2.2, 1.6, 2.4, 2.9 ms with pages of 1, 2, 4, 8, 16 places, and in
+// 0.64, 0.44, 0.29, 0.27 ms with chunks of 512, 1024, 4096, 16384.
 constexpr int kThreadPagePairs = 4;
 constexpr int kBlockChunkPairs = 4096;
-// Groups by estimate: a group's buffer is one part of so many of the expected output, at least kGroupLeastPairs; an overflow is
-// foreseen after one part of kGroupWatchedShare of the units; an estimate is taken as so much more than it was found to be, and
-// corrected by no more than a factor at a time.
+// Groups by estimate: a group's buffer is one part of so many of the expected output, at least
+// kGroupLeastPairs; an overflow is foreseen after one part of kGroupWatchedShare of the units; an
+// estimate is taken as so much more than it was found to be, and corrected by no more than a factor
+// at a time.
 constexpr int kGroupShares = 8;
 constexpr int kGroupLeastPairs = 1 << 22;
 constexpr int kGroupWatchedShare = 4;
 constexpr double kGroupMargin = 1.1;
 constexpr double kGroupMostCorrection = 16;
 
-// Chunks closed by the device itself: the block that plans it, and rows that a lane moves one after the other.
+// Chunks closed by the device itself: the block that plans it, and rows that a lane moves one after
+// the other.
 constexpr int kCloseThreads = 1024;
 constexpr int kCloseItems = 4;
 
-// Co-partitions: a table of kCoPartitionBuildRows keys in 2^kCoPartitionBucketBits chains. Three blocks a multiprocessor leave each
-// thread 40 registers; with four the compiler spills.
+// Co-partitions: a table of kCoPartitionBuildRows keys in 2^kCoPartitionBucketBits chains. Three
+// blocks a multiprocessor leave each thread 40 registers; with four the compiler spills.
 constexpr int kCoPartitionThreads = 512;
 constexpr int kCoPartitionBuildRows = 4096;
 constexpr int kCoPartitionBucketBits = 11;
-// Probe rows that one work unit takes through one table. More: the table is built less often; fewer: skewed partitions spread
-// over more blocks.
+// Probe rows that one work unit takes through one table. More: the table is built less often;
+// fewer: skewed partitions spread over more blocks.
 constexpr int kCoPartitionProbeRows = 16384;
 constexpr int kCoPartitionBlocksPerSm = 3;
 // Probe rows of a block that are compared at once.
 constexpr int kCoPartitionBatch = kCoPartitionThreads * kEmitItems;
-// Redistributed blocks: so many for each block that runs at a time, so that the last ones to end are short.
+// Redistributed blocks: so many for each block that runs at a time, so that the last ones to end
+// are short.
 constexpr int kRedistributedWaves = 4;
-// The join of partitions that writes the output columns: threads, probe rows of a lane at a time, the table.
+// The join of partitions that writes the output columns: threads, probe rows of a lane at a time,
+// the table.
 constexpr int kCarriedItems = 4;
 constexpr int kCarriedItemsWide = 2;  // where columns have any width
 constexpr int kCarriedBuildRows = 4608;
-// Of one unit. Where each matches many build rows fewer, so that a heavy key keeps more blocks busy.
+// Of one unit. Where each matches many build rows fewer, so that a heavy key keeps more blocks
+// busy.
 constexpr uint32_t kCarriedProbeRows = 16384;
 constexpr uint32_t kCarriedDealtRows = 4096;
-// Partitions of more tables than these have a heavy key. Where all their units that are dealt are fewer than kCarriedHeavyUnits, eight for
-// each block of a large device, they have fewer probe rows, but so many: all blocks join them. A unit's table takes its block 10 us.
+// Partitions of more tables than these have a heavy key. Where all their units that are dealt are
+// fewer than kCarriedHeavyUnits, eight for each block of a large device, they have fewer probe
+// rows, but so many: all blocks join them. A unit's table takes its block 10 us.
 constexpr uint32_t kCarriedLightTables = 2;
 constexpr uint32_t kCarriedHeavyUnits = 2048;
 constexpr uint32_t kCarriedFewestDealtRows = 256;
-// Where a heavy key is, the matches of a probe row keep a warp for a while, and most probe rows match none: a warp that met two of them
-// would work on when the block's others are done. So many warps (2^3) look up the same rows, and each takes a part of the matches. H200,
-// 110M matches of 100 probe rows: 0.407 ms, with parts of a quarter 0.420, of a half 0.431.
+// Where a heavy key is, the matches of a probe row keep a warp for a while, and most probe rows
+// match none: a warp that met two of them would work on when the block's others are done. So many
+// warps (2^3) look up the same rows, and each takes a part of the matches. H200, 110M matches of
+// 100 probe rows: 0.407 ms, with parts of a quarter 0.420, of a half 0.431.
 constexpr uint32_t kCarriedPartBits = 3;
 // Matches of a probe row from which on a warp writes them by themselves.
 constexpr uint32_t kCarriedLongRun = 256;
-// Places that a block takes at a time. Fewer: fewer holes, of up to three launches; H200, 110M matches 1.15 ms, with 8192 places 1.22; of
-// 2^27 rows with one match each the match takes 1.46 ms, with 2048 places 1.49.
+// Places that a block takes at a time. Fewer: fewer holes, of up to three launches; H200, 110M
+// matches 1.15 ms, with 8192 places 1.22; of 2^27 rows with one match each the match takes 1.46 ms,
+// with 2048 places 1.49.
 constexpr uint32_t kCarriedChunk = 4096;
 constexpr int kCarriedBucketBits = 12;
 constexpr int kCarriedRankBits = 17;
-// Blocks of two sizes: small ones overlap better, large ones have shared memory for stages of more build columns. Keys of 8 bytes need
-// more registers, and their table as much shared memory as stages would.
+// Blocks of two sizes: small ones overlap better, large ones have shared memory for stages of more
+// build columns. Keys of 8 bytes need more registers, and their table as much shared memory as
+// stages would.
 template <size_t kKeyBytes>
 struct CarriedShape {
   static constexpr int kThreads = 256;
@@ -99,12 +113,14 @@ struct CarriedShapeWide {
   static constexpr int kThreads = 512;
   static constexpr int kBlocksPerSm = 2;
 };
-// Child kernels: a partition of more work units than this gets one. A unit takes a block 12 us on an H200 (2^27 x 2^27, 2048 rows of
-// both sides), so no block is kept by one partition for much longer than that.
+// Child kernels: a partition of more work units than this gets one. A unit takes a block 12 us on
+// an H200 (2^27 x 2^27, 2048 rows of both sides), so no block is kept by one partition for much
+// longer than that.
 constexpr int kChildKernelUnits = 4;
 
-// Histogram partitionings. A histogram a thread: its counters leave room for kThreadHistogramThreads * 3 threads a multiprocessor
-// with 256 partitions. A thread takes from kThreadHistogramLeastRows rows, where the input is small, to kThreadHistogramMostRows.
+// Histogram partitionings. A histogram a thread: its counters leave room for
+// kThreadHistogramThreads * 3 threads a multiprocessor with 256 partitions. A thread takes from
+// kThreadHistogramLeastRows rows, where the input is small, to kThreadHistogramMostRows.
 constexpr int kThreadHistogramThreads = 64;
 constexpr int kThreadHistogramItems = 8;
 constexpr int kThreadHistogramLeastRows = 32;
@@ -118,7 +134,8 @@ constexpr int kBlockHistogramThreads = 512;
 constexpr int kBlockHistogramItems = 16;
 constexpr int kBlockHistogramTile = kBlockHistogramThreads * kBlockHistogramItems;
 
-// Bucket chains: a tile is staged in shared memory, and is also the bucket of the first of two passes.
+// Bucket chains: a tile is staged in shared memory, and is also the bucket of the first of two
+// passes.
 constexpr int kBucketThreads = 512;
 constexpr int kBucketItems = 16;
 constexpr int kBucketTileBits = 13;
@@ -126,15 +143,17 @@ constexpr int kBucketTile = kBucketThreads * kBucketItems;
 constexpr int kBucketBlocksPerSm = 2;      // with keys of 4 bytes
 constexpr int kBucketBlocksPerSmWide = 2;  // with keys of 8 bytes
 static_assert(kBucketTile == 1 << kBucketTileBits);
-// Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these bounds.
+// Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these
+// bounds.
 constexpr int kBucketLeastBits = 5;
 constexpr int kBucketMostBits = 12;
 
 // Partition pass that moves all columns with one rank.
-// Tiles of two sizes: a larger one has longer runs, of which fewer end within a sector; two smaller ones overlap. A first pass writes far
-// apart and gains more by long runs. H200, transform of 2^27 x 2^27 rows with 8 and 7 bits: of 8 bytes small and small 3.20 ms (with 7
-// and 8 bits 3.10), large and small 3.17, both large 3.40; of 12 bytes 4.79 (7 and 8 bits 4.79), 4.16 (4.74), 4.40; 20 and 24 bytes
-// took 8.5 and 10.2 with small ones, 7.8 and 8.2 with large ones, in an earlier form.
+// Tiles of two sizes: a larger one has longer runs, of which fewer end within a sector; two smaller
+// ones overlap. A first pass writes far apart and gains more by long runs. H200, transform of 2^27
+// x 2^27 rows with 8 and 7 bits: of 8 bytes small and small 3.20 ms (with 7 and 8 bits 3.10), large
+// and small 3.17, both large 3.40; of 12 bytes 4.79 (7 and 8 bits 4.79), 4.16 (4.74), 4.40; 20 and
+// 24 bytes took 8.5 and 10.2 with small ones, 7.8 and 8.2 with large ones, in an earlier form.
 constexpr int kUnorderedThreads = 512;
 constexpr int kUnorderedItems = 16;  // rows a thread where no column is wider than 4 bytes
 constexpr int kUnorderedBlocks = 2;  // of a multiprocessor
@@ -155,18 +174,21 @@ constexpr int kPartitionSumItems = 8;
 constexpr int kProbeThreads = 256;
 constexpr int kProbeBlocksPerSm = 6;
 
-// A table of the whole build side whose probe rows write columns: threads, blocks, probe rows of a lane at a time.
+// A table of the whole build side whose probe rows write columns: threads, blocks, probe rows of a
+// lane at a time.
 constexpr int kTableThreads = 256;
 constexpr int kTableBlocksPerSm = 4;
 constexpr int kTableItems = 4;
 constexpr int kTableItemsWide = 2;  // where columns have any width
-// Of a table of dense keys that is asked at a time. H200, 2^27 probe rows, 64 MiB of 8 bytes a build row: 3.8 ms with slices of 16 MiB,
-// 3.4 of 24, 3.2 of 32, 4.4 at one go.
-// Rows looked up where they are, in two such tables of 128 MiB: 10.6 ms at one go, 10.3 with slices of 64 MiB, 10.0 of 32.
+// Of a table of dense keys that is asked at a time. H200, 2^27 probe rows, 64 MiB of 8 bytes a
+// build row: 3.8 ms with slices of 16 MiB, 3.4 of 24, 3.2 of 32, 4.4 at one go.
+// Rows looked up where they are, in two such tables of 128 MiB: 10.6 ms at one go, 10.3 with slices
+// of 64 MiB, 10.0 of 32.
 constexpr uint64_t kDirectSliceBytes = uint64_t{32} << 20;
 
-// The same of few rows, in one launch: all blocks together have as many rows at most. One block by itself has as many of either side, of
-// columns of any width half as many of the build side, and as few threads as take so many rows each.
+// The same of few rows, in one launch: all blocks together have as many rows at most. One block by
+// itself has as many of either side, of columns of any width half as many of the build side, and as
+// few threads as take so many rows each.
 constexpr int kSmallTableThreads = 512;
 constexpr uint32_t kSmallTableRows = 1U << 21;
 constexpr int kBlockTableThreads = 1024;
@@ -177,15 +199,17 @@ constexpr uint32_t kBlockTableRowsPerThread = 2;
 constexpr int kFilterThreads = 256;
 constexpr int kFilterItems = 8;
 
-// Row multiset: a tile of lanes reads a window of as many slots, 8 bytes each: one sector of 32 bytes, the least that a random
-// access costs.
+// Row multiset: a tile of lanes reads a window of as many slots, 8 bytes each: one sector of 32
+// bytes, the least that a random access costs.
 constexpr int kMultisetTile = 4;
 constexpr int kMultisetThreads = 256;
-// H200, 2^27 x 2^27 keys of 4 bytes, retrieve: 7.0 ms with six blocks, 7.5 with five; verified in their column 9.1 and 8.5.
+// H200, 2^27 x 2^27 keys of 4 bytes, retrieve: 7.0 ms with six blocks, 7.5 with five; verified in
+// their column 9.1 and 8.5.
 constexpr int multiset_blocks_per_sm(bool verifies) { return verifies ? 5 : 6; }
 // Probe rows that a warp takes at once.
 constexpr int kMultisetUnitRows = 256;
-// Windows of a walk by a tile: then an insertion asks how far its sequence is full, and a lookup goes on with the whole warp.
+// Windows of a walk by a tile: then an insertion asks how far its sequence is full, and a lookup
+// goes on with the whole warp.
 constexpr uint32_t kMultisetLongWalk = 8;
 // Pairs that a warp gathers before it writes them.
 constexpr uint32_t kWarpBufferPairs = 256;
@@ -197,28 +221,32 @@ constexpr int kMergeTile = kMergeThreads * kMergeItems;
 // Resident blocks of a bounds kernel that may have nothing to do.
 constexpr int kMergeBlocksPerSm = 6;
 
-// Merge sort: rows that a thread sorts in its registers and merges in a round (the paper's VT), and rows of a tile. Both powers of
-// two. A tile twice as large saves a round of merging and costs as much in shared memory.
+// Merge sort: rows that a thread sorts in its registers and merges in a round (the paper's VT), and
+// rows of a tile. Both powers of two. A tile twice as large saves a round of merging and costs as
+// much in shared memory.
 constexpr int kSortItems = 8;
 constexpr int kSortThreads = 512;
 constexpr int kSortTile = kSortThreads * kSortItems;
-// Resident blocks, by which the compiler limits registers. Full multiprocessors where registers suffice for it: (4 B, 4 B) rows, 2^27
-// on an H200, 10.37 ms against 10.71 ms with three blocks of 512; (8 B, 8 B) rows 20.5 ms against 19.8 ms.
+// Resident blocks, by which the compiler limits registers. Full multiprocessors where registers
+// suffice for it: (4 B, 4 B) rows, 2^27 on an H200, 10.37 ms against 10.71 ms with three blocks of
+// 512; (8 B, 8 B) rows 20.5 ms against 19.8 ms.
 constexpr int sort_blocks_per_sm(int key_bytes) {
   return key_bytes <= 4 ? kThreadsPerSm / kSortThreads : 3;
 }
 
-// Host link: pageable memory goes through page-locked pieces that so many threads fill, each with so many pieces in turn. One
-// thread copies at about 8 GB/s, the link takes 55.
+// Host link: pageable memory goes through page-locked pieces that so many threads fill, each with
+// so many pieces in turn. One thread copies at about 8 GB/s, the link takes 55.
 constexpr uint64_t kStagingPieceBytes = uint64_t{4} << 20;
 constexpr int kStagingThreads = 8;
 constexpr int kStagingSlots = 2;
 // Of a result on its way to host memory, one at a time: 150 us on the link.
 constexpr uint64_t kResultPieceBytes = uint64_t{8} << 20;
-// Threads that write them to pageable memory: of memory that is new they zero the pages, 22 GB/s where eight do 8.
+// Threads that write them to pageable memory: of memory that is new they zero the pages, 22 GB/s
+// where eight do 8.
 constexpr int kResultThreads = 12;
-// Zero-copy: smaller columns are copied to page-locked memory. It costs less than page-locking theirs, and below the C library's
-// largest mmap threshold they share pages with whatever else is allocated, which CUDA then refuses to copy whole.
+// Zero-copy: smaller columns are copied to page-locked memory. It costs less than page-locking
+// theirs, and below the C library's largest mmap threshold they share pages with whatever else is
+// allocated, which CUDA then refuses to copy whole.
 constexpr uint64_t kLeastRegisteredBytes = uint64_t{32} << 20;
 
 }  // namespace gpujoin::kernels

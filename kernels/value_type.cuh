@@ -11,7 +11,8 @@ struct Wide {
   uint64_t high;
 };
 
-// Calls a function of a value of the type: 1, 2, 4, 8 or 16 bytes. The function says whether that is on the host or on the device.
+// Calls a function of a value of the type: 1, 2, 4, 8 or 16 bytes. The function says whether that
+// is on the host or on the device.
 #pragma nv_exec_check_disable
 template <typename Function>
 __host__ __device__ __forceinline__ auto with_value_type(int32_t width, Function function) {

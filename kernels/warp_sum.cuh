@@ -18,7 +18,8 @@ __device__ __forceinline__ uint32_t warp_inclusive_sum(uint32_t number) {
   return number;
 }
 
-// Of the threads before this one. All threads of the block; warp_sums: 32 words of shared memory that nobody reads meanwhile.
+// Of the threads before this one. All threads of the block; warp_sums: 32 words of shared memory
+// that nobody reads meanwhile.
 template <int kThreads>
 __device__ __forceinline__ uint32_t block_exclusive_sum(uint32_t number, uint32_t* warp_sums) {
   uint32_t const warp = threadIdx.x / 32;

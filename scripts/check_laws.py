@@ -12,6 +12,7 @@ CODE = {".h", ".hpp", ".cuh", ".c", ".cpp", ".cu"}
 LIBRARY = ["src/*", "kernels/*", "bindings/c/*", "include/*"]
 LAUNCHES = [f"src/{stage}/*.cu*" for stage in ("calibrate", "sample", "transform", "match", "output", "materialize")]
 MOST_LINES = 400
+MOST_COLUMNS = 100
 
 # (what, pattern in code without its comments, where it counts, where it is allowed)
 LAWS = [
@@ -53,6 +54,8 @@ def complaints(path, text):
                     if re.search(pattern, line):
                         yield f"{path}:{number}: {what}: {line.strip()}"
         for number, line in enumerate(text.splitlines(), 1):
+            if len(line) > MOST_COLUMNS and path != "include/gpujoin.h":
+                yield f"{path}:{number}: {len(line)} columns, {MOST_COLUMNS} at most"
             if TODO.search(line):
                 yield f"{path}:{number}: a TODO names its issue, TODO(#12): {line.strip()}"
         if is_in(path, ["src/*", "kernels/*"]) and len(code) > MOST_LINES:

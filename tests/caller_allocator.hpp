@@ -1,4 +1,5 @@
-// caller_allocator.hpp: a host's allocator over cudaMalloc that knows what it gave out; with it growing output is a list of blocks.
+// caller_allocator.hpp: a host's allocator over cudaMalloc that knows what it gave out; with it
+// growing output is a list of blocks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// gpu_fixture.hpp: what the tests of the GPU stages have in common: a context that skips where there is no CUDA device, columns
-// that travel to the device and back, sizes at the edges of warps and tiles.
+// gpu_fixture.hpp: what the tests of the GPU stages have in common: a context that skips where
+// there is no CUDA device, columns that travel to the device and back, sizes at the edges of warps
+// and tiles.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +21,8 @@
 
 namespace gpujoin::tests {
 
-// Nothing, the edges of a warp, of a streaming tile (1024), of a merge tile (2048), and several blocks.
+// Nothing, the edges of a warp, of a streaming tile (1024), of a merge tile (2048), and several
+// blocks.
 inline const std::vector<size_t>& edge_sizes() {
   static const std::vector<size_t> sizes = {0,    1,    31,   32,   33,   1023, 1024,
                                             1025, 2047, 2048, 2049, 9999, 40000};

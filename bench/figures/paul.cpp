@@ -1,10 +1,10 @@
 // paul.cpp: figures of Paul, He, Lu, Lau, "Revisiting Hash Join on Graphics Processors: A Decade
 // Later", 2020, section V
 //
-// Tuples are a 4-byte key and a 4-byte id, |R| = |S|; sizes are of both together. Panel `host`: both
-// columns in pinned memory, as in the paper, the result left on the device. Panel `device`: keys on
-// the device, and the ids are row numbers, which is what the paper's kernels write. Table II
-// (occupancy) shows the rate of figure 4's partitioning, of which occupancy is the cause.
+// Tuples are a 4-byte key and a 4-byte id, |R| = |S|; sizes are of both together. Panel `host`:
+// both columns in pinned memory, as in the paper, the result left on the device. Panel `device`:
+// keys on the device, and the ids are row numbers, which is what the paper's kernels write. Table
+// II (occupancy) shows the rate of figure 4's partitioning, of which occupancy is the cause.
 #include "bench/figures/figure.hpp"
 
 namespace gpujoin::bench {

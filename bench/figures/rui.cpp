@@ -1,12 +1,12 @@
-// rui.cpp: figures of Rui, Tu, "Fast Equi-Join Algorithms on GPUs: Design and Implementation", 2017,
-// section 4
+// rui.cpp: figures of Rui, Tu, "Fast Equi-Join Algorithms on GPUs: Design and Implementation",
+// 2017, section 4
 //
 // Tuples are a 4-byte key and a 4-byte payload, which is the tuple's id; |R| = |S| and unique keys
 // unless the figure says otherwise. Panel `host`: tables in pinned memory and the result fetched
 // into it, as in the paper. Panels on the device: ids are row numbers. Table 3's and table 2's
 // kernels show as stages of figure 9; figure 7 and figure 8 (old GPU code, CPU code) show runs of
-// figures 11 and 10. The old sort-merge join (bitonic sort, tree index) is of He et al. 2008 and not
-// built.
+// figures 11 and 10. The old sort-merge join (bitonic sort, tree index) is of He et al. 2008 and
+// not built.
 #include "bench/figures/figure.hpp"
 
 namespace gpujoin::bench {

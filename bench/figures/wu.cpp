@@ -2,8 +2,8 @@
 // GPUs", 2024, section 5
 //
 // R has primary keys, S foreign keys; columns and result on the device. Figure 7 (the cost of a
-// gather) shows stages of figure 12's runs, table 5 the memory of figure 15's. Table 4 and figure 18
-// are a profiler's counters and decision trees: no runs.
+// gather) shows stages of figure 12's runs, table 5 the memory of figure 15's. Table 4 and figure
+// 18 are a profiler's counters and decision trees: no runs.
 #include "bench/figures/figure.hpp"
 #include "bench/tasks.hpp"
 
@@ -93,7 +93,8 @@ Figure data_types() {
              point("8B key 8B payload", 2, wide + ",kw=8,pw=8")}}}};
 }
 
-// Each join materializes a payload of its dimension, which the next ones carry on. Beside the paper's dimensions small ones.
+// Each join materializes a payload of its dimension, which the next ones carry on. Beside the
+// paper's dimensions small ones.
 Figure sequences() {
   const auto of_dimensions = [](int log2_rows) {
     std::vector<Point> points;

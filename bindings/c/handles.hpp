@@ -1,5 +1,5 @@
-// handles.hpp: what the incomplete types of gpujoin.h are. Each holds a share of what it needs, so that
-// handles may be destroyed in any order.
+// handles.hpp: what the incomplete types of gpujoin.h are. Each holds a share of what it needs, so
+// that handles may be destroyed in any order.
 #pragma once
 
 #include <memory>

@@ -1,10 +1,13 @@
-// random_inserts.cuh: rows into a table of 8-byte slots by compare-and-swap: what the cost model calls a random insert
+// random_inserts.cuh: rows into a table of 8-byte slots by compare-and-swap: what the cost model
+// calls a random insert
 //
 // Source   ours; as the global table does it, without its keys
 // In       slots[mask + 1] uint64, all kEmptySlot
-// Out      slots: each of count rows in one, the next free one after where its hash begins; so rows meet as hashed keys do
+// Out      slots: each of count rows in one, the next free one after where its hash begins; so rows
+//          meet as hashed keys do
 // Launch   ceil(count / kStreamThreads) blocks of kStreamThreads
-// Moves    a sector of 32 bytes read and written back a row, and as much for each slot that was taken
+// Moves    a sector of 32 bytes read and written back a row, and as much for each slot that was
+//          taken
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,12 @@
-// random_reads.cuh: target[i] = table[rows[i] & mask], 4 bytes each: what the cost model calls a random read
+// random_reads.cuh: target[i] = table[rows[i] & mask], 4 bytes each: what the cost model calls a
+// random read
 //
 // Source   ours; the simplest gather, so that its time is the memory's and not a technique's
 // In       table[mask + 1] and rows[count] uint32, rows in an order without pattern
 // Out      target[count]
 // Launch   ceil(count / kStreamTile) blocks of kStreamThreads
-// Moves    8 a read in runs + a sector of 32 bytes of the table, from DRAM or from L2 as the table is large or small
+// Moves    8 a read in runs + a sector of 32 bytes of the table, from DRAM or from L2 as the table
+//          is large or small
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,16 @@
 // block_table.cuh: a join of few rows by one block, whose table is in its shared memory
 //
-// Source   ours: small_table.cuh, whose steps are a way to L2 and back each where one block has all rows
+// Source   ours: small_table.cuh, whose steps are a way to L2 and back each where one block has all
+//          rows
 // In       keys of both sides, columns of both sides in the order of the keys
-// Out      target[] of each column, without holes; the answer; with repeated build keys nothing is written
-// Needs    kItems * blockDim.x build rows at most; room for as many output rows as there are probe rows
+// Out      target[] of each column, without holes; the answer; with repeated build keys nothing is
+//          written
+// Needs    kItems * blockDim.x build rows at most; room for as many output rows as there are probe
+//          rows
 // Launch   one block of 32 to kBlockTableThreads threads, dynamic shared memory of mask + 1 slots
 // Moves    keys and columns, once
-// Shared   the table: dense keys: 4 bytes a place, the build row; others: 8 bytes a slot, twice as many as rows
+// Shared   the table: dense keys: 4 bytes a place, the build row; others: 8 bytes a slot, twice as
+//          many as rows
 #pragma once
 
 #include <cstdint>

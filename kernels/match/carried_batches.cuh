@@ -6,8 +6,9 @@
 // Needs    all lanes of a warp
 // Moves    |key| a probe row; the probe columns' widths, which the match would move later
 //
-// A warp waits for keys of one batch while it writes another, and for those of its first while the table is made. Of 2^27 x 2^27 rows the
-// match takes 1.33 ms, and 1.46 where it loads keys when it wants them.
+// A warp waits for keys of one batch while it writes another, and for those of its first while the
+// table is made. Of 2^27 x 2^27 rows the match takes 1.33 ms, and 1.46 where it loads keys when it
+// wants them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace gpujoin::kernels {
 
-// Number of the next batch of the unit that no warp has. Each has that of its own number in the block first.
+// Number of the next batch of the unit that no warp has. Each has that of its own number in the
+// block first.
 __device__ __forceinline__ uint32_t take_batch(CarriedBlock& block) {
   return warp_take(&block.batch);
 }

@@ -1,14 +1,15 @@
 // carried_columns.cuh: the join of partitions writes the output columns itself
 //
-// Source   ours. Payloads moved with their keys (radix_unordered.cuh), so that a match finds them where its key is: no pair is written,
-//          none is read again, and nothing is gathered (Wu et al. 2024 gather in section 4.3)
+// Source   ours. Payloads moved with their keys (radix_unordered.cuh), so that a match finds them
+//          where its key is: no pair is written, none is read again, and nothing is gathered (Wu et
+//          al. 2024 gather in section 4.3)
 // In       mixed keys of both sides, contiguous partitions; columns in the order of the keys
 // Out      target[] of each column, in chunks; rows in any order
 // Needs    unit_ends, the inclusive sums of CarriedUnits; counters->taken 0
 // Launch   as many blocks of the match's threads as are resident, dependent
 // Moves    the widths of a row of either side, and of an output row (traffic::carried_columns)
-// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes a batch of probe rows at a time, and
-//          warps wait for each other only where a table is built
+// Shared   the match's table of a unit's build rows, and stages of build columns; a warp takes a
+//          batch of probe rows at a time, and warps wait for each other only where a table is built
 //
 //   keys unique, and few possible in a partition   match_by_rank.cuh
 //   few matches a row                              match_in_rounds.cuh

@@ -46,7 +46,8 @@ struct CarriedJoin {
   bool joins_all;                       // every partition has units
   bool most_match;                      // of the probe rows
   uint8_t*
-      left;  // [partitions] not 0: the match could not do it, or not well; a match that does all leaves it
+      // [partitions] not 0: the match could not do it, or not well; a match that does all leaves it
+      left;
   CarriedCounters* counters;
   unsigned long long* tails;  // [gridDim.x] first empty place of each block's last chunk
   uint64_t

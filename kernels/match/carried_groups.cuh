@@ -1,10 +1,11 @@
 // carried_groups.cuh: a chunk of a build partition in shared memory, grouped by bucket
 //
 // Source   ours; the counting sort is that of a histogram partitioning, within a block
-// Differs  from the chains of co_partitions.cuh: rows of a bucket lie side by side, so that the matches of a key that has many can be
-//          given to as many lanes
+// Differs  from the chains of co_partitions.cuh: rows of a bucket lie side by side, so that the
+//          matches of a key that has many can be given to as many lanes
 // In       mixed keys of one partition, whose low radix_bits bits are equal
-// Out      the range of positions of a bucket; of each position the key and the row, counted from where the stages begin
+// Out      the range of positions of a bucket; of each position the key and the row, counted from
+//          where the stages begin
 // Needs    kCarriedBuildRows < 2^16
 // Moves    |key| a build row
 // Shared   one atomic add a build row
@@ -29,7 +30,8 @@ template <typename Key>
 struct CarriedGroups {
   Key keys[kCarriedBuildRows];
   uint16_t rows[kCarriedBuildRows];
-  // Of two buckets in a word: rows while they are counted, then the first position. The end of the last one after them.
+  // Of two buckets in a word: rows while they are counted, then the first position. The end of the
+  // last one after them.
   uint32_t starts[kCarriedBuckets / 2 + 1];
   uint32_t warp_sums[32];
 
@@ -62,8 +64,9 @@ __device__ __forceinline__ CarriedMatches find_matches(const CarriedGroups<Key>&
   return found;
 }
 
-// The rank of a row in its bucket, which is counted one further. Rows of the bucket of the warp's first lane are counted at once: a
-// counter takes one add at a time, and a key may have all rows. lanes: of the warp that have a row.
+// The rank of a row in its bucket, which is counted one further. Rows of the bucket of the warp's
+// first lane are counted at once: a counter takes one add at a time, and a key may have all rows.
+// lanes: of the warp that have a row.
 template <typename Key>
 __device__ __forceinline__ uint32_t rank_in_bucket(CarriedGroups<Key>& groups, uint32_t bucket,
                                                    uint32_t lanes) {
@@ -103,8 +106,8 @@ __device__ __forceinline__ void sum_buckets(CarriedGroups<Key>& groups) {
   if (threadIdx.x == kThreads - 1) groups.starts[kCarriedBuckets / 2] = start;
 }
 
-// All threads; the groups, and what was queued for shared memory, are there when it returns. Whoever read the groups before must have
-// come to a barrier since.
+// All threads; the groups, and what was queued for shared memory, are there when it returns.
+// Whoever read the groups before must have come to a barrier since.
 template <int kThreads, typename Key>
 __device__ __forceinline__ void build_groups(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                              CarriedGroups<Key>& groups) {

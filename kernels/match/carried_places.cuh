@@ -1,4 +1,5 @@
-// carried_places.cuh: where the blocks of a join that writes columns write: chunks, a block's warps side by side
+// carried_places.cuh: where the blocks of a join that writes columns write: chunks, a block's warps
+// side by side
 //
 // Source   ours; chunks of blocks are Rui & Tu's (3.2.2), whose holes close_chunks.cuh fills
 // In       counters and capacity of a CarriedJoin or a TableJoin
@@ -13,9 +14,10 @@
 
 namespace gpujoin::kernels {
 
-// A block's places: a chunk of which its warps take what they write. One atomic add in shared memory tells a warp both the chunk and
-// the place in it, so warps wait for each other only while one of them fetches the next chunk. One global counter for every batch
-// would be asked more often than an H200 answers, 0.6e9 times a second.
+// A block's places: a chunk of which its warps take what they write. One atomic add in shared
+// memory tells a warp both the chunk and the place in it, so warps wait for each other only while
+// one of them fetches the next chunk. One global counter for every batch would be asked more often
+// than an H200 answers, 0.6e9 times a second.
 class CarriedPlaces {
  public:
   using Shared = unsigned long long;  // number of the chunk << 32 | places taken of it, or more
@@ -23,8 +25,8 @@ class CarriedPlaces {
   // One thread, before the others take any.
   __device__ static void start(Shared& shared) { shared = kCarriedChunk; }
 
-  // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and the others are to be asked for. rows:
-  // 1 to kCarriedChunk.
+  // All lanes of a warp: the first of *count places, of which there are `rows`, or at least one and
+  // the others are to be asked for. rows: 1 to kCarriedChunk.
   template <typename Join>
   __device__ static unsigned long long take(const Join& join, Shared& shared, uint32_t rows,
                                             uint32_t* count) {

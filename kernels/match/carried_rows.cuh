@@ -3,7 +3,8 @@
 // Source   ours
 // In       for kItems rows of each lane: the key, the rows of both sides, and the place
 // Out      target[] of each column
-// Moves    the columns' widths a row, read and written; of build columns without a stage rows lie within a chunk
+// Moves    the columns' widths a row, read and written; of build columns without a stage rows lie
+//          within a chunk
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,14 @@ namespace gpujoin::kernels {
 
 constexpr uint32_t kNoSlot = 0xffffffffU;
 
-// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for which there are no registers.
+// Keeps the compiler from working out addresses for every width ahead of the columns' loop, for
+// which there are no registers.
 __device__ __forceinline__ uint32_t here(uint32_t number) {
   asm volatile("" : "+r"(number));
   return number;
 }
-// The same of an address: it would add a row's place to it before it scales both, four instructions for one.
+// The same of an address: it would add a row's place to it before it scales both, four instructions
+// for one.
 template <typename Value>
 __device__ __forceinline__ Value* here(Value* address) {
   asm volatile("" : "+l"(address));
@@ -85,7 +88,8 @@ struct CarriedRun {
   }
 };
 
-// Writes the values of a run as vectors. target: of the first, a multiple of as many bytes as a vector has.
+// Writes the values of a run as vectors. target: of the first, a multiple of as many bytes as a
+// vector has.
 template <typename Value, int kItems>
 __device__ __forceinline__ void write_run(Value* target, const Value (&values)[kItems]) {
   constexpr int kBytes = sizeof(Value) * kItems;
@@ -190,7 +194,8 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
     });
     return;
   }
-  // The switch over widths is for what is not of one: its branches cost registers in a loop that has few.
+  // The switch over widths is for what is not of one: its branches cost registers in a loop that
+  // has few.
   with_width<kWidth>(column.width,
                      [&](auto zero) { write_carried<Join, decltype(zero)>(column, rows); });
 }

@@ -2,10 +2,12 @@
 //
 // Source   ours
 // In       offsets of both sides' partitions, aligned to 16 bytes; CarriedUnits
-// Out      ends[partitions], the inclusive sums of the units of each; *heavy_rows; left_now[], cleared
+// Out      ends[partitions], the inclusive sums of the units of each; *heavy_rows; left_now[],
+//          cleared
 // Needs    as count_units.cuh
 // Launch   one block of kPartitionSumThreads, as count_units.cuh, dependent
-// Moves    24 bytes a partition, 16 more where heavy keys are cut finer, and one of each left[] (traffic::count_units)
+// Moves    24 bytes a partition, 16 more where heavy keys are cut finer, and one of each left[]
+//          (traffic::count_units)
 #pragma once
 
 #include <cstdint>
@@ -17,8 +19,8 @@
 
 namespace gpujoin::kernels {
 
-// heavy_rows: probe rows of a unit of a partition with a heavy key, where those are cut finer. left_now: null, or the partitions that this
-// launch leaves.
+// heavy_rows: probe rows of a unit of a partition with a heavy key, where those are cut finer.
+// left_now: null, or the partitions that this launch leaves.
 __global__ void __launch_bounds__(kPartitionSumThreads)
     carried_units_kernel(PartitionView build, PartitionView probe, uint32_t partitions,
                          CarriedUnits count, uint32_t* __restrict__ heavy_rows,

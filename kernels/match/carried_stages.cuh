@@ -1,9 +1,10 @@
 // carried_stages.cuh: the build columns of a unit in shared memory
 //
-// Source   ours. A lane that gathers from global memory costs the first-level cache a look at a line of its own, so that a warp takes it
-//          32 cycles; from shared memory it takes 3 or 4
+// Source   ours. A lane that gathers from global memory costs the first-level cache a look at a
+//          line of its own, so that a warp takes it 32 cycles; from shared memory it takes 3 or 4
 // In       build columns that have a stage
-// Out      the unit's rows of each, in their order, once the caller has waited for the pipeline and come to a barrier
+// Out      the unit's rows of each, in their order, once the caller has waited for the pipeline and
+//          come to a barrier
 // Needs    all threads of the block; those who read the stages before have come to a barrier
 // Moves    the columns' widths a build row
 #pragma once
@@ -18,7 +19,8 @@
 
 namespace gpujoin::kernels {
 
-// Stages begin with a row whose number is a multiple, so that even values of one byte are loaded as vectors.
+// Stages begin with a row whose number is a multiple, so that even values of one byte are loaded as
+// vectors.
 constexpr uint32_t kStageAlign = 16;
 // Shared memory of a stage.
 __host__ __device__ constexpr uint32_t stage_bytes(int32_t width) {

@@ -1,4 +1,5 @@
-// carried_units.cuh: what a block of a join that writes columns joins next, and where its warps write
+// carried_units.cuh: what a block of a join that writes columns joins next, and where its warps
+// write
 //
 // Source   ours
 // In       unit_ends, the inclusive sums of CarriedUnits; offsets of both sides' partitions
@@ -29,7 +30,8 @@ __device__ __forceinline__ bool has_heavy_key(uint32_t build_rows) {
   return build_rows > kCarriedLightTables * kCarriedBuildRows;
 }
 
-// Units of partitions with a heavy key, for carried_schedule.cuh, with as many probe rows as may be.
+// Units of partitions with a heavy key, for carried_schedule.cuh, with as many probe rows as may
+// be.
 struct HeavyUnits {
   const uint8_t* left;  // as in CarriedUnits
 
@@ -46,8 +48,9 @@ __device__ __forceinline__ uint32_t heavy_unit_rows(unsigned long long units) {
   return max(kCarriedDealtRows / max(parts, 1U) & ~31U, kCarriedFewestDealtRows);
 }
 
-// Units of a partition, for carried_schedule.cuh: one at least, so that where none is cut unit and partition have the same number. left:
-// none of those that are not in it; null: all. Rows of a unit are of the probe side; heavy: where the partition has a heavy key.
+// Units of a partition, for carried_schedule.cuh: one at least, so that where none is cut unit and
+// partition have the same number. left: none of those that are not in it; null: all. Rows of a unit
+// are of the probe side; heavy: where the partition has a heavy key.
 struct CarriedUnits {
   const uint8_t* left;
   uint32_t unit_rows;
@@ -74,15 +77,17 @@ struct CarriedUnit {
   bool is_heavy;  // its partition has a heavy key
 };
 
-// All lanes of one warp: the number of a unit that no block has, one of those beyond the first of each. Blocks that were given theirs in
-// turn would wait for the one with the largest: 2^27 x 2^27 rows 1.46 ms of match in the place of 1.53, 904M matches 5.32 in that of 5.51.
+// All lanes of one warp: the number of a unit that no block has, one of those beyond the first of
+// each. Blocks that were given theirs in turn would wait for the one with the largest: 2^27 x 2^27
+// rows 1.46 ms of match in the place of 1.53, 904M matches 5.32 in that of 5.51.
 template <typename Join>
 __device__ __forceinline__ unsigned long long take_unit(const Join& join) {
   return gridDim.x + warp_take(&join.counters->taken);
 }
 
-// All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded is loaded at once.
-// kUnitRows: of the probe side; heavy_rows: likewise, of a partition with a heavy key.
+// All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded
+// is loaded at once. kUnitRows: of the probe side; heavy_rows: likewise, of a partition with a
+// heavy key.
 template <uint32_t kUnitRows, typename Key>
 __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, uint32_t heavy_rows,
                                                   unsigned long long number, CarriedUnit& unit) {
@@ -151,7 +156,8 @@ __device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key
   }
 }
 
-// Of rows that are counted only. True where there is no room; another warp may find so between the reads of two lanes.
+// Of rows that are counted only. True where there is no room; another warp may find so between the
+// reads of two lanes.
 template <typename Key>
 __device__ __forceinline__ bool is_missed(const CarriedJoin<Key>& join, const CarriedBlock& block,
                                           uint32_t lane_matches) {

@@ -14,7 +14,8 @@
 
 namespace gpujoin::kernels {
 
-// Loads at once. Keys of 4 bytes: a full chunk is 3 times as many for 256 threads, twice as many for 512.
+// Loads at once. Keys of 4 bytes: a full chunk is 3 times as many for 256 threads, twice as many
+// for 512.
 template <int kThreads, typename Key>
 constexpr int kChunkAtOnce = sizeof(Key) > 4   ? 4
                              : kThreads <= 256 ? 6
@@ -24,8 +25,8 @@ template <int kThreads, typename Key>
 constexpr int kChunkItems = (kCarriedBuildRows + kThreads * kChunkAtOnce<kThreads, Key> - 1) /
                             (kThreads * kChunkAtOnce<kThreads, Key>)*kChunkAtOnce<kThreads, Key>;
 
-// Calls function(item, row, key), item < kChunkItems, for the thread's rows of the unit. Keys are loaded whenever they are asked for, the
-// second time from a cache.
+// Calls function(item, row, key), item < kChunkItems, for the thread's rows of the unit. Keys are
+// loaded whenever they are asked for, the second time from a cache.
 template <int kThreads, typename Key>
 struct LoadedKeys {
   // Of the unit: what the function writes to shared memory might change it there.

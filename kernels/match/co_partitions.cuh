@@ -9,7 +9,8 @@
 // Moves    |Key| a build row; probing stays in shared memory (traffic::co_partitions)
 // Shared   one atomic exchange a build row; a probe row walks a chain of 2 on average
 //
-//   table:  heads[2^bucket_bits] -> position in the chunk, or kNoLink     links[i] -> next position with the same bucket
+//   table:  heads[2^bucket_bits] -> position in the chunk, or kNoLink     links[i] -> next position
+//   with the same bucket
 #pragma once
 
 #include <cstdint>

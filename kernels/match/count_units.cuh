@@ -1,11 +1,12 @@
 // count_units.cuh: work units of partitions, counted and summed, for the blocks of the match
 //
 // Source   ours
-// In       offsets of both sides' partitions, aligned to 16 bytes; Count: units of a partition of so many build and probe rows
+// In       offsets of both sides' partitions, aligned to 16 bytes; Count: units of a partition of
+//          so many build and probe rows
 // Out      ends[partitions], the inclusive sums of the units of each
 // Needs    an even number of partitions; ends aligned to 16 bytes
-// Launch   one block of kPartitionSumThreads: a launch of many and the two of their scan take as long for 2^15 partitions, and twice as
-//          long for 2^12
+// Launch   one block of kPartitionSumThreads: a launch of many and the two of their scan take as
+//          long for 2^15 partitions, and twice as long for 2^12
 // Moves    24 bytes a partition (traffic::count_units)
 #pragma once
 
@@ -17,8 +18,8 @@
 
 namespace gpujoin::kernels {
 
-// Rows of neighbouring partitions from `first` on, a multiple of as many; 0 of those that there are not. By vectors: see
-// place_partitions.cuh.
+// Rows of neighbouring partitions from `first` on, a multiple of as many; 0 of those that there are
+// not. By vectors: see place_partitions.cuh.
 template <int kItems>
 __device__ __forceinline__ void rows_of_partitions(const uint32_t* __restrict__ offsets,
                                                    uint32_t first, uint32_t partitions,
@@ -40,7 +41,8 @@ __device__ __forceinline__ void rows_of_partitions(const uint32_t* __restrict__ 
   for (int i = 0; i < kItems; ++i) rows[i] = bounds[i + 1] - bounds[i];
 }
 
-// All threads of a block of kPartitionSumThreads; the units of all partitions. ends null: they are summed only.
+// All threads of a block of kPartitionSumThreads; the units of all partitions. ends null: they are
+// summed only.
 template <typename Count>
 __device__ __forceinline__ unsigned long long sum_units(const PartitionView& build,
                                                         const PartitionView& probe,

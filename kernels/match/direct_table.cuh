@@ -1,11 +1,15 @@
-// direct_table.cuh: dense unique keys as addresses: the build side's columns in the order of the keys
+// direct_table.cuh: dense unique keys as addresses: the build side's columns in the order of the
+// keys
 //
-// Source   ours; the bits that vary are found as in GQE's perfect join. No hash, no comparison: a key's place is its distance from the
-//          lowest key, and the place alone says that it is there
+// Source   ours; the bits that vary are found as in GQE's perfect join. No hash, no comparison: a
+//          key's place is its distance from the lowest key, and the place alone says that it is
+//          there
 // In       keys, all within [low, low + (places << shift)), their low `shift` bits equal
-// Out      present, one bit a place; the place of each key, which place_columns.cuh fills and table_columns.cuh reads
+// Out      present, one bit a place; the place of each key, which place_columns.cuh fills and
+//          table_columns.cuh reads
 // Needs    present 0 before the first is taken
-// Moves    a sector of the bits a key                                        (traffic::direct_table_build, _probe)
+// Moves    a sector of the bits a key
+//          (traffic::direct_table_build, _probe)
 #pragma once
 
 #include <cstdint>
@@ -20,14 +24,16 @@ struct DirectTable : KeySteps<KeyType> {
   uint32_t places;
   uint32_t* present;  // [(places + 31) / 32]
   bool is_full;       // every place has its key: the bits need not be asked
-  // A table larger than L2 is made and asked slice by slice: rows of other slices are passed over, and come again.
+  // A table larger than L2 is made and asked slice by slice: rows of other slices are passed over,
+  // and come again.
   uint32_t slice_places;
 
   __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
     uint64_t const first = uint64_t{slice} * slice_places;
     return place - first < min(slice_places, places - static_cast<uint32_t>(first));
   }
-  // The places of build rows that are of the slice. are_placed: which are rows, and then which have a place. Whether a key was there.
+  // The places of build rows that are of the slice. are_placed: which are rows, and then which have
+  // a place. Whether a key was there.
   template <int kItems>
   __device__ bool take(const KeyType (&keys)[kItems], uint32_t slice, uint32_t (&taken)[kItems],
                        bool (&are_placed)[kItems]) const {

@@ -1,14 +1,18 @@
-// expand_ranges.cuh: from a range of build positions for each probe row to pairs, the same work for every block
+// expand_ranges.cuh: from a range of build positions for each probe row to pairs, the same work for
+// every block
 //
-// Source   load-balancing search, as in moderngpu's inner join (kernel_join.hxx): a merge path over rows and pairs
+// Source   load-balancing search, as in moderngpu's inner join (kernel_join.hxx): a merge path over
+//          rows and pairs
 // In       lower[rows]       first build position of each probe row
 //          offsets[rows]     pairs before those of the row: exclusive sum of the counts, 64 bits
 //          pairs             their total
 // Out      pairs at their offsets, through the sink (positions, or row ids)
-// Launch   splits: one thread a tile boundary; expand: a block a tile of kMergeTile rows and pairs together
+// Launch   splits: one thread a tile boundary; expand: a block a tile of kMergeTile rows and pairs
+//          together
 // Moves    12 bytes a probe row read, 8 bytes a pair written      (traffic::merge_path)
 //
-//   A row with a million pairs spans five hundred tiles, a run of rows without pairs costs its rows: no block has more to do.
+//   A row with a million pairs spans five hundred tiles, a run of rows without pairs costs its
+//   rows: no block has more to do.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +79,8 @@ __global__ void __launch_bounds__(kMergeThreads) expand_ranges_kernel(ExpandRang
   uint32_t const rows = split_end - row_begin;
   for (uint32_t i = threadIdx.x; i < rows; i += kMergeThreads) {
     auto const begin = static_cast<int64_t>(args.offsets[row_begin + i] - pair_begin);
-    // The row before may begin far back: then its lower bound moves forward instead, to keep 32 bits.
+    // The row before may begin far back: then its lower bound moves forward instead, to keep 32
+    // bits.
     begins[i] = begin < 0 ? 0 : static_cast<int32_t>(begin);
     lowers[i] = args.lower[row_begin + i] + (begin < 0 ? static_cast<uint32_t>(-begin) : 0);
   }

@@ -1,18 +1,23 @@
 // global_table.cuh: one hash table in device memory, built and probed where the keys lie (NOP)
 //
-// Paper    the non-partitioned hash join of Wu et al. 2024, section 5.2.2, and Lin & Liao 2025, section 3.1.2
-// Differs  a slot names one row of its key, its *representative*; further rows with the key do not enter the table, so they
-//          cannot lengthen a probe sequence. No key value is reserved: a slot is free when it names no row
+// Paper    the non-partitioned hash join of Wu et al. 2024, section 5.2.2, and Lin & Liao 2025,
+//          section 3.1.2
+// Differs  a slot names one row of its key, its *representative*; further rows with the key do not
+//          enter the table, so they cannot lengthen a probe sequence. No key value is reserved: a
+//          slot is free when it names no row
 //
 //   slot (8 bytes):  | tag 32 | representative 32 |
 //
-//          tag = the mixed key when the key has 4 bytes: exact. Of 8-byte keys the tag is half the mixed key, and a hit is
-//          verified against the representative's key.
+//          tag = the mixed key when the key has 4 bytes: exact. Of 8-byte keys the tag is half the
+//          mixed key, and a hit is verified against the representative's key.
 // In       build_keys[build_rows], probe_keys[probe_rows]   Key, any order
-// Out      without duplicates: pairs (representative, probe row) through the sink; with: nothing, see group_rows.cuh
-// Launch   build: ceil(rows / kStreamTile) blocks; probe: a grid that fills the device and takes tiles in order
+// Out      without duplicates: pairs (representative, probe row) through the sink; with: nothing,
+//          see group_rows.cuh
+// Launch   build: ceil(rows / kStreamTile) blocks; probe: a grid that fills the device and takes
+//          tiles in order
 // Moves    build: |Key| read + one random read-modify-write of a sector a row;
-//          probe: |Key| read + one random sector a row + 8 bytes a pair    (traffic::global_table_build, _probe)
+//          probe: |Key| read + one random sector a row + 8 bytes a pair
+//          (traffic::global_table_build, _probe)
 #pragma once
 
 #include <cstdint>
@@ -40,7 +45,8 @@ __device__ uint32_t tag_of(Key mixed) {
 }
 template <typename Key>
 __device__ uint64_t slot_of(Key mixed, uint64_t mask) {
-  // For 8-byte keys the high half, independent of the tag; tables beyond 2^32 slots use bits of both.
+  // For 8-byte keys the high half, independent of the tag; tables beyond 2^32 slots use bits of
+  // both.
   if constexpr (sizeof(Key) == 8) return ((mixed >> 32) | (mixed << 32)) & mask;
   return mixed & mask;
 }
@@ -55,8 +61,8 @@ template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
     build_global_table_kernel(GlobalTable<Key> table, uint32_t rows) {
   uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
-  // Once a duplicate was seen, looking comes before swapping: a heavy key's swaps would queue up on its slot. Unique keys, which
-  // looking would cost a turn, never come here.
+  // Once a duplicate was seen, looking comes before swapping: a heavy key's swaps would queue up on
+  // its slot. Unique keys, which looking would cost a turn, never come here.
   bool const look = *static_cast<volatile uint32_t*>(table.has_duplicates) != 0;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
@@ -116,7 +122,8 @@ __global__ void __launch_bounds__(kProbeThreads)
   using Emitter = BlockEmitter<kProbeThreads>;
   __shared__ typename Emitter::Shared shared;
   __shared__ unsigned long long shared_unit;
-  // Rows of a key are not in the table: the host reads this flag with the counters and takes the other path.
+  // Rows of a key are not in the table: the host reads this flag with the counters and takes the
+  // other path.
   if (*args.table.has_duplicates != 0) return;
 
   Emitter emitter(args.sink, shared);

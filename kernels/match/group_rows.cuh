@@ -1,14 +1,19 @@
-// group_rows.cuh: build rows of equal keys side by side, and the range of them that each probe row meets
+// group_rows.cuh: build rows of equal keys side by side, and the range of them that each probe row
+// meets
 //
-// Source   ours: a compressed sparse row layout over the global table, so that a key with a million rows costs a range, not a
-//          walk
+// Source   ours: a compressed sparse row layout over the global table, so that a key with a million
+//          rows costs a range, not a walk
 // In       a built GlobalTable with duplicates
-// Out      counts[r]             rows with the key of representative r, 0 for other rows; the host sums them to offsets
+// Out      counts[r]             rows with the key of representative r, 0 for other rows; the host
+//          sums them to offsets
 //          grouped[offsets[r] + i]   the i-th of them
-//          lower, counts         of each probe row, as merge_bounds.cuh leaves them for expand_ranges.cuh
+//          lower, counts         of each probe row, as merge_bounds.cuh leaves them for
+//          expand_ranges.cuh
 // Launch   ceil(rows / kStreamTile) blocks of kStreamThreads, each kernel
-// Moves    group: |Key| + 8 bytes + a random sector and a random atomic a build row; place: 12 bytes + two random sectors;
-//          ranges: |Key| + 8 bytes + two random sectors a probe row     (traffic::global_table_group)
+// Moves    group: |Key| + 8 bytes + a random sector and a random atomic a build row; place: 12
+//          bytes + two random sectors;
+//          ranges: |Key| + 8 bytes + two random sectors a probe row
+//          (traffic::global_table_group)
 #pragma once
 
 #include <cstdint>
@@ -17,7 +22,8 @@
 
 namespace gpujoin::kernels {
 
-// ranks[row]: the row's number among those of its key. representatives[row]: that key's representative.
+// ranks[row]: the row's number among those of its key. representatives[row]: that key's
+// representative.
 template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
     group_rows_kernel(GlobalTable<Key> table, uint32_t rows, uint32_t* __restrict__ counts,

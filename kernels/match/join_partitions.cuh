@@ -1,13 +1,18 @@
-// join_partitions.cuh: joins partitions that have the same number, by any finder, layout, schedule and emitter
+// join_partitions.cuh: joins partitions that have the same number, by any finder, layout, schedule
+// and emitter
 //
-// Paper    Rui & Tu 2017, section 3.2.2, Algorithm 3; Wu et al. 2024, sections 3.2 and 4.3. The finders name theirs
-//          (co_partitions.cuh, nested_loop.cuh), as do the schedules (scheduled_units.cuh) and the emitters (kernels/output/)
-// Differs  a partition that does not fit is joined chunk by chunk of its build rows; pairs are positions, not rows
-// In       keys of both sides, ordered by partition; where the rows of the partitions lie; a schedule
+// Paper    Rui & Tu 2017, section 3.2.2, Algorithm 3; Wu et al. 2024, sections 3.2 and 4.3. The
+//          finders name theirs (co_partitions.cuh, nested_loop.cuh), as do the schedules
+//          (scheduled_units.cuh) and the emitters (kernels/output/)
+// Differs  a partition that does not fit is joined chunk by chunk of its build rows; pairs are
+//          positions, not rows
+// In       keys of both sides, ordered by partition; where the rows of the partitions lie; a
+//          schedule
 // Out      pairs of positions (or row ids, by the sink)
-// Launch   kCoPartitionBlocksPerSm blocks a multiprocessor, or as the schedule says; kCoPartitionThreads each; dynamic shared memory
-//          sizeof(PartitionJoinShared)
-// Moves    the finder's bytes and the emitter's; the build rows of a unit once more for each further unit that joins them
+// Launch   kCoPartitionBlocksPerSm blocks a multiprocessor, or as the schedule says;
+//          kCoPartitionThreads each; dynamic shared memory sizeof(PartitionJoinShared)
+// Moves    the finder's bytes and the emitter's; the build rows of a unit once more for each
+//          further unit that joins them
 //
 //   unit:   build rows   | chunk 0 | chunk 1 | ...     in shared memory, one at a time
 //           probe rows   | batch 0 | batch 1 | ...     in registers, each batch with each chunk

@@ -1,13 +1,16 @@
 // key_columns.cuh: keys of one to five columns, hashed and compared where they lie
 //
-// Paper    Lin & Liao 2025, sections 4.1, 4.3 and 5.2, listing 4: the columns' hashes are combined in the kernel that inserts or
-//          looks up, so no column of hashes is written and read again
-// Differs  listing 4 combines 32-bit hashes by shifts and adds; here each column goes through a bijection of 64 bits, so that
-//          related columns (l % 1000, l % 100) do not cancel out. An element still holds 32 bits of it, the *tag*; the other 32
-//          choose where it lies
-// In       data[c][rows]     the caller's columns, 4 or 8 bytes a value, in any mix; no value is NULL in a row that is asked for
-// Out      hash(row): tag in the low half, place in the high half; equals(): whether two rows have the same key
-// Moves    hash: |key| a row, streamed; equals: a random sector a column of the build row    (traffic::row_multiset_count)
+// Paper    Lin & Liao 2025, sections 4.1, 4.3 and 5.2, listing 4: the columns' hashes are combined
+//          in the kernel that inserts or looks up, so no column of hashes is written and read again
+// Differs  listing 4 combines 32-bit hashes by shifts and adds; here each column goes through a
+//          bijection of 64 bits, so that related columns (l % 1000, l % 100) do not cancel out. An
+//          element still holds 32 bits of it, the *tag*; the other 32 choose where it lies
+// In       data[c][rows]     the caller's columns, 4 or 8 bytes a value, in any mix; no value is
+//          NULL in a row that is asked for
+// Out      hash(row): tag in the low half, place in the high half; equals(): whether two rows have
+//          the same key
+// Moves    hash: |key| a row, streamed; equals: a random sector a column of the build row
+//          (traffic::row_multiset_count)
 #pragma once
 
 #include <cstdint>
@@ -65,7 +68,8 @@ struct KeyColumns {
   }
 };
 
-// One column of 4 bytes: the tag is the mixed key itself, so equal tags are equal keys and nothing is looked up.
+// One column of 4 bytes: the tag is the mixed key itself, so equal tags are equal keys and nothing
+// is looked up.
 struct WordKey {
   static constexpr bool kVerified = false;
   const uint32_t* data;

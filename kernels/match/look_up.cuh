@@ -1,11 +1,14 @@
 // look_up.cuh: build columns in the order of the probe rows, each of which has one match
 //
-// Source   ours; foreign keys of a star keep their rows where they are, so that one join moves the columns of its dimension and no others
+// Source   ours; foreign keys of a star keep their rows where they are, so that one join moves the
+//          columns of its dimension and no others
 // In       probe_keys[probe_rows]; a finder (table_columns.cuh)
-// Out      target[probe_rows] of each build column; *found, the probe rows with a match: places of others are not written
+// Out      target[probe_rows] of each build column; *found, the probe rows with a match: places of
+//          others are not written
 // Needs    unique build keys: with duplicates nothing is written
 // Launch   as many blocks of kTableThreads as are resident
-// Moves    |Key| a row and the columns' widths, streamed; a random sector a lookup, and a build column    (traffic::direct_table_probe)
+// Moves    |Key| a row and the columns' widths, streamed; a random sector a lookup, and a build
+//          column    (traffic::direct_table_probe)
 #pragma once
 
 #include <cstdint>

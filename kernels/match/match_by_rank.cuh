@@ -1,9 +1,11 @@
 // match_by_rank.cuh: a unit whose build keys are unique, in shared memory as one bit a possible key
 //
-// Source   ours, with the rank of a bit as in succinct dictionaries (Jacobson, FOCS 1989): what is left of a mixed key of 4 bytes when
-//          its partition is known has so few values that a bit for each fits shared memory
-// Differs  from carried_groups.cuh: a lookup compares no key and has no loop, so that lanes do not wait for each other: a bit says
-//          whether the key is there, and the bits before it which row it is
+// Source   ours, with the rank of a bit as in succinct dictionaries (Jacobson, FOCS 1989): what is
+//          left of a mixed key of 4 bytes when its partition is known has so few values that a bit
+//          for each fits shared memory
+// Differs  from carried_groups.cuh: a lookup compares no key and has no loop, so that lanes do not
+//          wait for each other: a bit says whether the key is there, and the bits before it which
+//          row it is
 // In       mixed keys of one partition, whose low radix_bits bits are equal
 // Out      rows of the output columns; left[] of a partition whose keys repeat or are too many
 // Needs    32 - radix_bits <= kCarriedRankBits
@@ -34,7 +36,8 @@ struct alignas(16) CarriedRanks {
   uint16_t rows[kCarriedBuildRows];    // in the order of the bits
   uint32_t warp_sums[32];
 
-  // Whether there is the key, and its place among rows[]. rest: what the partition does not tell of it.
+  // Whether there is the key, and its place among rows[]. rest: what the partition does not tell of
+  // it.
   __device__ __forceinline__ bool find(uint32_t rest, uint32_t* place) const {
     uint32_t const word = bits[rest / 32];
     uint32_t const bit = 1U << rest % 32;

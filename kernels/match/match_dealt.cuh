@@ -1,17 +1,20 @@
 // match_dealt.cuh: a unit whose probe rows match many build rows each
 //
-// Source   ours; that each thread writes as many rows however unequal the matches are is load-balanced search (Baxter, moderngpu)
+// Source   ours; that each thread writes as many rows however unequal the matches are is
+//          load-balanced search (Baxter, moderngpu)
 // In       a unit's groups (carried_groups.cuh)
 // Out      rows of the output columns
 // Moves    as carried_columns.cuh
-// Shared   a bit a bucket; a row's key, number and first match, for each of a warp's probe rows; 5 reads a lane to look up a row
+// Shared   a bit a bucket; a row's key, number and first match, for each of a warp's probe rows; 5
+//          reads a lane to look up a row
 //
 //   rows of a key are brought side by side in buckets that several keys share
 //   a lane finds the matches of one probe row
-//   of a partition with a heavy key several warps look up the same rows, and each takes a part of every row's matches
-//   a part of very many is written by itself: nothing has to be looked up for each match
-//   all other matches of the warp's rows are dealt to the lanes, some places side by side to each, from where a line of the output begins; which
-//   row a lane's first place belongs to is looked up among the rows' first matches
+//   of a partition with a heavy key several warps look up the same rows, and each takes a part of
+//   every row's matches a part of very many is written by itself: nothing has to be looked up for
+//   each match all other matches of the warp's rows are dealt to the lanes, some places side by
+//   side to each, from where a line of the output begins; which row a lane's first place belongs to
+//   is looked up among the rows' first matches
 #pragma once
 
 #include <cstdint>
@@ -45,11 +48,12 @@ struct DealtRows {
   }
 };
 
-// Keys of a bucket with more rows than a warp has lanes that are brought side by side one after the other. Keys are mixed, so a bucket has
-// a few at most, unless somebody made them for it.
+// Keys of a bucket with more rows than a warp has lanes that are brought side by side one after the
+// other. Keys are mixed, so a bucket has a few at most, unless somebody made them for it.
 constexpr uint32_t kOrderedKeys = 16;
 
-// All lanes of a warp: brings the rows of the first row's key to the front of those from `first` to `end`; where the others begin.
+// All lanes of a warp: brings the rows of the first row's key to the front of those from `first` to
+// `end`; where the others begin.
 template <typename Key>
 __device__ __forceinline__ uint32_t bring_to_front(CarriedGroups<Key>& groups, uint32_t first,
                                                    uint32_t end) {
@@ -122,8 +126,8 @@ __device__ __forceinline__ uint32_t run_end(const CarriedGroups<Key>& groups, ui
   return end;
 }
 
-// All lanes of a warp, of a bucket with several keys: rows of a key come side by side. Of a bucket with more than kOrderedKeys keys the
-// rest stays as it is, if it is more than 32 rows.
+// All lanes of a warp, of a bucket with several keys: rows of a key come side by side. Of a bucket
+// with more than kOrderedKeys keys the rest stays as it is, if it is more than 32 rows.
 template <typename Key>
 __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_t bucket) {
   constexpr uint32_t kAll = 0xffffffffU;
@@ -157,7 +161,8 @@ __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_
   }
 }
 
-// kLongRuns: a few keys have many rows, as in what another match left; the registers for it cost many keys with some rows each 3 %.
+// kLongRuns: a few keys have many rows, as in what another match left; the registers for it cost
+// many keys with some rows each 3 %.
 template <typename KeyType, int kColumnWidth, typename Shape, bool kLongRuns>
 struct MatchDealt {
   using Key = KeyType;
@@ -282,7 +287,8 @@ struct MatchDealt {
     return {found.first + before, end - before, false};
   }
 
-  // Those of rows with so many that a warp does well to write them by themselves; they have none afterwards.
+  // Those of rows with so many that a warp does well to write them by themselves; they have none
+  // afterwards.
   __device__ static void write_long_runs(const CarriedJoin<Key>& join, Shared& shared, Key key,
                                          uint32_t probe, Found& found, uint32_t build_first) {
     bool const is_long = found.count >= kCarriedLongRun;

@@ -2,7 +2,8 @@
 //
 // Source   ours
 // In       a unit's groups (carried_groups.cuh)
-// Out      rows of the output columns; left[] of a partition whose build rows are more than a table holds, or many in one bucket
+// Out      rows of the output columns; left[] of a partition whose build rows are more than a table
+//          holds, or many in one bucket
 // Moves    as carried_columns.cuh
 //
 //   in each round the lanes write one match of each of their rows; most often there is no second
@@ -23,7 +24,8 @@ namespace gpujoin::kernels {
 template <typename Key, int kItems>
 struct CarriedBatch {
   CarriedRows<Key, kItems> rows;
-  // Of each of a lane's rows, the matches not yet written << 16 | the position of the first of them.
+  // Of each of a lane's rows, the matches not yet written << 16 | the position of the first of
+  // them.
   uint32_t matches[kItems];
   uint32_t count;  // of all the lane's rows
 
@@ -57,7 +59,8 @@ struct MatchInRounds {
   }
   __device__ static void start(Shared&) {}
 
-  // All threads; false: the unit is left to a join that deals, and so is every other of its partition.
+  // All threads; false: the unit is left to a join that deals, and so is every other of its
+  // partition.
   __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
                                Shared& shared) {
     if (!unit.is_whole) return leave_unit(join, unit);

@@ -1,18 +1,22 @@
-// merge_bounds.cuh: for each sorted probe key its lower bound in the sorted build keys, and how many equal it
+// merge_bounds.cuh: for each sorted probe key its lower bound in the sorted build keys, and how
+// many equal it
 //
-// Paper    merge path: Green, McColl, Bader 2012; Rui & Tu 2017, section 3.3.2; Wu et al. 2024, section 3.1
-// Differs  one merge path finds the lower bounds. The upper bound is looked for from there, in keys that are in cache: most keys
-//          have one or no match, and a second merge path would read both sides again
+// Paper    merge path: Green, McColl, Bader 2012; Rui & Tu 2017, section 3.3.2; Wu et al. 2024,
+//          section 3.1
+// Differs  one merge path finds the lower bounds. The upper bound is looked for from there, in keys
+//          that are in cache: most keys have one or no match, and a second merge path would read
+//          both sides again
 // In       build_keys[build_rows], probe_keys[probe_rows]   ascending
 // Out      lower[probe_rows]    first build position not below the key
 //          counts[probe_rows]   build keys equal to it
-// Launch   splits: one thread a tile boundary; bounds: a block a tile of kMergeTile keys of both sides together
+// Launch   splits: one thread a tile boundary; bounds: a block a tile of kMergeTile keys of both
+//          sides together
 // Moves    |Key| a row of both sides, 8 bytes a probe row   (traffic::merge_path)
 //
 // The tile's walk is shared with merge_two_bounds.cuh and merge_one_bound.cuh.
 //
-//   tile t owns the diagonal range [t * kMergeTile, (t + 1) * kMergeTile) of the merge; splits[t] = build keys before it.
-//   Every tile has the same number of keys, however they are distributed.
+//   tile t owns the diagonal range [t * kMergeTile, (t + 1) * kMergeTile) of the merge; splits[t] =
+//   build keys before it. Every tile has the same number of keys, however they are distributed.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +35,8 @@ struct MergeSides {
   uint32_t probe_rows;
 };
 
-// Which bound of a probe key in the build keys a merge finds: the lower one when probe keys come before the build keys that equal
-// them, the upper one when they come after.
+// Which bound of a probe key in the build keys a merge finds: the lower one when probe keys come
+// before the build keys that equal them, the upper one when they come after.
 enum class Bound { kLower, kUpper };
 
 // Build keys among the first `diagonal` keys of the merge.
@@ -63,8 +67,8 @@ __global__ void __launch_bounds__(kMergeThreads)
   split_merge<kBound>(sides, tiles, splits);
 }
 
-// A tile of the merge in shared memory: its build keys, then its probe keys, and the bound of each probe key, staged to be written
-// out coalesced.
+// A tile of the merge in shared memory: its build keys, then its probe keys, and the bound of each
+// probe key, staged to be written out coalesced.
 template <typename Key>
 struct MergeTile {
   Key keys[kMergeTile];
@@ -123,7 +127,8 @@ __device__ TileRows find_tile_bounds(const MergeSides<Key>& sides, const uint32_
   return rows;
 }
 
-// Keys equal to `key` from its lower bound on: by doubling steps, then by halves, so that a heavy key costs its logarithm.
+// Keys equal to `key` from its lower bound on: by doubling steps, then by halves, so that a heavy
+// key costs its logarithm.
 template <typename Key>
 __device__ uint32_t count_equal(const Key* __restrict__ keys, uint32_t rows, uint32_t lower,
                                 Key key) {

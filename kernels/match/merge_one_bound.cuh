@@ -1,14 +1,16 @@
-// merge_one_bound.cuh: the only bound that a probe key needs when sorted build keys are unique, and whether they are
+// merge_one_bound.cuh: the only bound that a probe key needs when sorted build keys are unique, and
+// whether they are
 //
 // Paper    Wu et al. 2024, section 3.1: "we only need to apply the Merge Path algorithm once"
-// Differs  the paper knows the build side for a primary key. Here neighbouring build keys are compared while they are in shared memory;
-//          where two are equal, merge_upper (merge_two_bounds.cuh) finds the counts again. The device decides, nobody waits
+// Differs  the paper knows the build side for a primary key. Here neighbouring build keys are
+//          compared while they are in shared memory; where two are equal, merge_upper
+//          (merge_two_bounds.cuh) finds the counts again. The device decides, nobody waits
 // In       sides   ascending keys; *duplicates 0
 // Out      lower[probe_rows]    first build position not below the key
 //          counts[probe_rows]   1 where the build key there equals it, otherwise 0
 //          *duplicates          1 when two build keys are equal: counts are then too small
-// Launch   the splits of the lower bound, one thread a tile boundary; merge_one_bound: a block a tile of kMergeTile keys of both sides
-//          together
+// Launch   the splits of the lower bound, one thread a tile boundary; merge_one_bound: a block a
+//          tile of kMergeTile keys of both sides together
 // Moves    |Key| a row of both sides, 8 bytes a probe row   (traffic::merge_one_bound)
 #pragma once
 

@@ -1,12 +1,15 @@
-// merge_two_bounds.cuh: lower and upper bounds of each sorted probe key in the sorted build keys, each by a merge path
+// merge_two_bounds.cuh: lower and upper bounds of each sorted probe key in the sorted build keys,
+// each by a merge path
 //
 // Paper    Rui & Tu 2017, section 3.3.2; Wu et al. 2024, section 3.1: "Merge Path twice"
 // Differs  the difference is taken where the upper bounds are found, so these are never stored
 // In       sides   ascending keys
-// Out      merge_lower: lower[probe_rows]; merge_upper: counts[probe_rows] = upper bound - lower bound
-// Launch   for each bound its splits, one thread a tile boundary. merge_lower: a block a tile of kMergeTile keys of both sides
-//          together. merge_upper: as many blocks as are resident, which stride over the tiles, since they may have nothing to do:
-//          with `wanted` its two kernels return at once where *wanted is 0
+// Out      merge_lower: lower[probe_rows]; merge_upper: counts[probe_rows] = upper bound - lower
+//          bound
+// Launch   for each bound its splits, one thread a tile boundary. merge_lower: a block a tile of
+//          kMergeTile keys of both sides together. merge_upper: as many blocks as are resident,
+//          which stride over the tiles, since they may have nothing to do: with `wanted` its two
+//          kernels return at once where *wanted is 0
 // Moves    |Key| a row of both sides, twice, and 12 bytes a probe row   (traffic::merge_two_bounds)
 #pragma once
 

@@ -1,10 +1,11 @@
-// narrow_slots.cuh: the hash table of a join of few rows with slots of 4 bytes, four of which are looked at at once
+// narrow_slots.cuh: the hash table of a join of few rows with slots of 4 bytes, four of which are
+// looked at at once
 //
 // Source   ours: of 2^21 rows a number takes 21 bits, and a part of the hash fits beside it
 // In       some keys of a thread, and the build rows that have them or shall be found
 // Needs    slots all kFreeNarrowSlot, of which some stay free; rows below 2^21 - 1
-// Moves    16 bytes a lookup and the build key that is found there; twice as many slots in the memory of those of pair_slots.cuh, so that
-//          hardly a sequence goes beyond its four
+// Moves    16 bytes a lookup and the build key that is found there; twice as many slots in the
+//          memory of those of pair_slots.cuh, so that hardly a sequence goes beyond its four
 //
 //   slot (4 bytes):  | part of the hash 11 | row 21 |
 #pragma once

@@ -1,13 +1,17 @@
-// nested_loop.cuh: a chunk of a build partition in shared memory, compared with every probe row in registers
+// nested_loop.cuh: a chunk of a build partition in shared memory, compared with every probe row in
+// registers
 //
 // Paper    Paul et al. 2020, section IV.A.2; Rui & Tu 2017, section 3.2.2 and Algorithm 3
-// Differs  keys are compared kStep at a time with one branch, and a thread has several probe rows to a key that it reads
+// Differs  keys are compared kStep at a time with one branch, and a thread has several probe rows
+//          to a key that it reads
 // In       keys of one partition
 // Out      which rows of the chunk match a thread's probe keys
 // Needs    kCoPartitionBuildRows <= 2^15: first match and number of matches share a register
 // Launch   inside join_partitions.cuh
-// Moves    |Key| a build row (traffic::nested_loop); build rows * probe rows comparisons of a partition
-// Shared   all threads read the same 16 bytes at a time: no bank conflicts; 16 / |Key| * rows of a thread comparisons a read
+// Moves    |Key| a build row (traffic::nested_loop); build rows * probe rows comparisons of a
+//          partition
+// Shared   all threads read the same 16 bytes at a time: no bank conflicts; 16 / |Key| * rows of a
+//          thread comparisons a read
 #pragma once
 
 #include <cstdint>
@@ -23,7 +27,8 @@ class NestedLoop {
   static constexpr uint32_t kStep =
       32 / sizeof(Key);  // keys that a thread holds to compare at once
   static_assert(kCoPartitionBuildRows % kStep == 0 && kCoPartitionBuildRows <= 1 << 15);
-  // What a thread found for each of its probe rows: the number of matches in the upper half, the first one in the lower.
+  // What a thread found for each of its probe rows: the number of matches in the upper half, the
+  // first one in the lower.
   static constexpr uint32_t kNoRow = ~0U;
   static constexpr uint32_t kRow = 0;
   struct alignas(16) Shared {

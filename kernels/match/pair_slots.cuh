@@ -2,12 +2,15 @@
 //
 // Source   ours; slots as in global_table.cuh
 // In       keys[rows] Key; or some keys of a thread whose build rows shall be found
-// Out      slots; has_duplicates, when a key comes twice; the build row of a key, or a value in its place
+// Out      slots; has_duplicates, when a key comes twice; the build row of a key, or a value in its
+//          place
 // Needs    slots all kFreeSlot, at least twice as many as rows; has_duplicates 0
 // Launch   build: ceil(rows / kStreamTile) blocks of kStreamThreads
-// Moves    as global_table.cuh; a lookup one sector, in which two slots lie         (traffic::global_table_build, table_columns)
+// Moves    as global_table.cuh; a lookup one sector, in which two slots lie
+//          (traffic::global_table_build, table_columns)
 //
-// A key's slots are its home, the other slot of that pair, and those of the next pairs: a lookup sees a pair at once.
+// A key's slots are its home, the other slot of that pair, and those of the next pairs: a lookup
+// sees a pair at once.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +48,9 @@ struct PairTable {
   __device__ static uint32_t row_at(unsigned long long slot) { return row_of_slot(slot); }
 };
 
-// values: what slots name in the place of build rows, of 4-byte keys, which are not compared in their column; null: the rows. A key and a
-// value that look like a free slot together count as a key that repeats.
+// values: what slots name in the place of build rows, of 4-byte keys, which are not compared in
+// their column; null: the rows. A key and a value that look like a free slot together count as a
+// key that repeats.
 template <typename Key>
 __global__ void __launch_bounds__(kStreamThreads)
     build_pair_table_kernel(PairTable<Key> table, const uint32_t* __restrict__ values,
@@ -81,7 +85,8 @@ struct FindPairRows {
   PairTable<Key> table;
   static constexpr uint32_t slices = 1;
 
-  // Of keys that are wider than their tags. alike: whose slot may have them, as bits, and then whose slot has them.
+  // Of keys that are wider than their tags. alike: whose slot may have them, as bits, and then
+  // whose slot has them.
   template <int kItems>
   __device__ __forceinline__ void verify(const Key (&keys)[kItems], const uint32_t (&build)[kItems],
                                          uint32_t* alike) const {

@@ -4,7 +4,8 @@
 // In       a PartitionView
 // Out      the position of any row of a partition
 // Needs    the same layout on both sides
-// Moves    nothing where rows lie side by side; 4 bytes a row in chains, the same for neighbouring rows, so from L1
+// Moves    nothing where rows lie side by side; 4 bytes a row in chains, the same for neighbouring
+//          rows, so from L1
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,9 @@ __device__ inline PartitionRows some_rows(const PartitionView& view, uint32_t pa
   return {first, view.bucket_offsets[partition], rows};
 }
 
-// Positions of rows `first + i` of neighbouring ones, by layout. One type for both with a branch, which all threads would take alike,
-// costs 0.27 ms of 2.3 (2^27 x 2^27 on an H200): loads wait for it.
+// Positions of rows `first + i` of neighbouring ones, by layout. One type for both with a branch,
+// which all threads would take alike, costs 0.27 ms of 2.3 (2^27 x 2^27 on an H200): loads wait for
+// it.
 struct SideBySide {
   __device__ static uint32_t position_of(const PartitionView&, uint32_t, uint32_t row) {
     return row;

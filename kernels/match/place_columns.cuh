@@ -1,12 +1,14 @@
 // place_columns.cuh: build rows go to their places in a table, with their columns
 //
 // Source   ours
-// In       keys[rows] Key; columns in the order of the keys' rows; a table, which says where a key's place is (direct_table.cuh,
-//          row_slots.cuh)
-// Out      targets[places] of each column, apart or side by side; has_duplicates, when a key comes twice
+// In       keys[rows] Key; columns in the order of the keys' rows; a table, which says where a
+//          key's place is (direct_table.cuh, row_slots.cuh)
+// Out      targets[places] of each column, apart or side by side; has_duplicates, when a key comes
+//          twice
 // Needs    has_duplicates 0 before, and the table empty
 // Launch   ceil(rows / kStreamTile) blocks of kStreamThreads, for each slice of the table
-// Moves    |Key| and the columns' widths a row read; a sector a row and column written, and what the table does
+// Moves    |Key| and the columns' widths a row read; a sector a row and column written, and what
+//          the table does
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,8 @@ struct PlacedColumn {
 struct PlacedColumns {
   int32_t count;
   PlacedColumn columns[kMovedColumns + 1];
-  // Of rows that are packed, each column's target within the first row: their width; 0: columns apart.
+  // Of rows that are packed, each column's target within the first row: their width; 0: columns
+  // apart.
   int32_t row_width;
 };
 

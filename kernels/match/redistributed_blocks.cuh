@@ -1,14 +1,18 @@
-// redistributed_blocks.cuh: thread blocks mapped to partitions in proportion to their rows, before the match begins
+// redistributed_blocks.cuh: thread blocks mapped to partitions in proportion to their rows, before
+// the match begins
 //
 // Paper    Paul et al. 2020, section IV.B.1
 // Differs  a partition's blocks share its longer side; the paper does not say which one they share
 // In       rows of each partition on both sides, from the histogram or the bucket headers
-// Out      blocks of a partition: at least one, at most one a batch, none where a side is empty; the rows of each
-// Launch   counted by count_units.cuh, cut by scheduled_units.cuh; the match has a block for each block mapped, and no queue
+// Out      blocks of a partition: at least one, at most one a batch, none where a side is empty;
+//          the rows of each
+// Launch   counted by count_units.cuh, cut by scheduled_units.cuh; the match has a block for each
+//          block mapped, and no queue
 // Moves    nothing: 16 bytes of offsets a block
 //
-// Blocks are handed out for `rows` rows each; a partition of n rows gets ceil(n / rows) of them, so the sum is at most all rows /
-// `rows` + partitions: the host knows a grid that suffices without asking the device.
+// Blocks are handed out for `rows` rows each; a partition of n rows gets ceil(n / rows) of them, so
+// the sum is at most all rows / `rows` + partitions: the host knows a grid that suffices without
+// asking the device.
 #pragma once
 
 #include <cstdint>

@@ -1,25 +1,35 @@
-// row_multiset.cuh: a multiset of (hash, row number), open addressing, probed by tiles of lanes; the hash is computed in the kernels
+// row_multiset.cuh: a multiset of (hash, row number), open addressing, probed by tiles of lanes;
+// the hash is computed in the kernels
 //
-// Paper    Lin & Liao 2025, sections 3.1, 3.1.2 and 4.3: cuCollections' static_multiset over hash and row number; build (insert),
-//          count, retrieve. Equal hashes are candidates, and the key columns decide
-// Differs  a slot is free when it names no row, so no key and no hash is reserved. A tile's window is one aligned sector. The
-//          windows of a hash are an arithmetic progression with an odd step (double hashing, cuCollections' default for
-//          multisets; the paper's figure 3 goes to the next slot), so that the rows of a heavy key do not crowd its neighbours.
-//          An insertion that meets many full windows asks a directory how far its sequence is full: n equal keys take n steps,
-//          not n * n / 8
+// Paper    Lin & Liao 2025, sections 3.1, 3.1.2 and 4.3: cuCollections' static_multiset over hash
+//          and row number; build (insert), count, retrieve. Equal hashes are candidates, and the
+//          key columns decide
+// Differs  a slot is free when it names no row, so no key and no hash is reserved. A tile's window
+//          is one aligned sector. The windows of a hash are an arithmetic progression with an odd
+//          step (double hashing, cuCollections' default for multisets; the paper's figure 3 goes to
+//          the next slot), so that the rows of a heavy key do not crowd its neighbours. An
+//          insertion that meets many full windows asks a directory how far its sequence is full: n
+//          equal keys take n steps, not n * n / 8
 //
-//   slot (8 bytes):  | tag 32 | row 32 |      window: kMultisetTile slots      hash: | place 32 | tag 32 |
+//   slot (8 bytes):  | tag 32 | row 32 |      window: kMultisetTile slots      hash: | place 32 |
+//   tag 32 |
 //
-//          the windows of a hash: place, place + step, place + 2 step ... modulo their number. Slots are never given back, so a
-//          key's rows lie in the windows up to the first that has a free slot.
-// In       keys of both sides (WordKey or KeyColumns), and the rows that take part: all, or a list of those without NULL
-// Out      build: the slots; count: a total; retrieve: pairs of row numbers through the sink, from each warp's buffer
-// Needs    at least twice as many slots as rows, so that every sequence ends; a power of two of windows
-// Launch   build: ceil(rows / kStreamTile) blocks of kStreamThreads; count and retrieve: a grid that fills the device, blocks of
-//          kMultisetThreads, warps take units of kMultisetUnitRows rows in order
-// Moves    build: |key| + one random read-modify-write of a sector a row; count, retrieve: |key| + a random sector a row and for
-//          each four further pairs + a random sector a pair and key column to verify; retrieve: + 8 bytes a pair
-//          (traffic::row_multiset_build, _count, _retrieve)
+//          the windows of a hash: place, place + step, place + 2 step ... modulo their number.
+//          Slots are never given back, so a key's rows lie in the windows up to the first that has
+//          a free slot.
+// In       keys of both sides (WordKey or KeyColumns), and the rows that take part: all, or a list
+//          of those without NULL
+// Out      build: the slots; count: a total; retrieve: pairs of row numbers through the sink, from
+//          each warp's buffer
+// Needs    at least twice as many slots as rows, so that every sequence ends; a power of two of
+//          windows
+// Launch   build: ceil(rows / kStreamTile) blocks of kStreamThreads; count and retrieve: a grid
+//          that fills the device, blocks of kMultisetThreads, warps take units of kMultisetUnitRows
+//          rows in order
+// Moves    build: |key| + one random read-modify-write of a sector a row; count, retrieve: |key| +
+//          a random sector a row and for each four further pairs + a random sector a pair and key
+//          column to verify; retrieve: + 8 bytes a pair (traffic::row_multiset_build, _count,
+//          _retrieve)
 #pragma once
 
 #include <cstdint>
@@ -36,8 +46,9 @@ constexpr unsigned kWarp = 0xffffffffU;
 constexpr unsigned kWholeTile = (1U << kMultisetTile) - 1;
 constexpr unsigned long long kNobody = ~0ULL;
 
-// How far the sequence of a hash is full: kMultisetLongWalk windows, and `taken` + 1 slots beyond them (all ones: none). Whoever
-// takes a slot fills it, or finds it filled and takes another, so the count has no holes when the build has ended.
+// How far the sequence of a hash is full: kMultisetLongWalk windows, and `taken` + 1 slots beyond
+// them (all ones: none). Whoever takes a slot fills it, or finds it filled and takes another, so
+// the count has no holes when the build has ended.
 struct LongSequence {
   unsigned long long hash;  // kNobody: free
   unsigned long long taken;
@@ -96,7 +107,8 @@ __device__ inline bool insert_far(const RowMultiset& table, uint64_t hash,
   }
 }
 
-// By whole warps: each tile inserts one row, where `pending`. Lanes of a tile agree on hash, row and pending.
+// By whole warps: each tile inserts one row, where `pending`. Lanes of a tile agree on hash, row
+// and pending.
 __device__ inline void insert_rows(const RowMultiset& table, uint64_t hash, uint32_t row,
                                    bool pending) {
   uint32_t const tile_lane = threadIdx.x % kMultisetTile;
@@ -166,8 +178,9 @@ struct TileProbe {
   unsigned long long found;  // the lane's slot of the window at hand
 };
 
-// By whole warps: the windows of each tile's row, up to the first that has a free slot, kMultisetLongWalk at most. Calls
-// visit(is_match, build_row, probe_row) for each, which answers whether to go on.
+// By whole warps: the windows of each tile's row, up to the first that has a free slot,
+// kMultisetLongWalk at most. Calls visit(is_match, build_row, probe_row) for each, which answers
+// whether to go on.
 template <typename Keys, typename Visit>
 __device__ bool walk_by_tiles(const ProbeMultiset<Keys>& args, TileProbe& probe,
                               const Visit& visit) {
@@ -183,7 +196,8 @@ __device__ bool walk_by_tiles(const ProbeMultiset<Keys>& args, TileProbe& probe,
   }
 }
 
-// By whole warps: the windows of one row after those, a window a tile at a time. All lanes agree on hash and row.
+// By whole warps: the windows of one row after those, a window a tile at a time. All lanes agree on
+// hash and row.
 template <typename Keys, typename Visit>
 __device__ bool walk_by_warp(const ProbeMultiset<Keys>& args, uint64_t hash, uint32_t row,
                              const Visit& visit) {
@@ -204,8 +218,9 @@ __device__ bool walk_by_warp(const ProbeMultiset<Keys>& args, uint64_t hash, uin
 // A warp takes a unit in batches of 32 rows.
 constexpr uint32_t kMultisetUnitBatches = kMultisetUnitRows / 32;
 
-// By whole warps: the unit's batches from first_batch on. Calls visit(is_match, build_row, probe_row, batch, visits) with the
-// number of earlier visits in the batch; it answers whether to go on. The order of the visits is always the same.
+// By whole warps: the unit's batches from first_batch on. Calls visit(is_match, build_row,
+// probe_row, batch, visits) with the number of earlier visits in the batch; it answers whether to
+// go on. The order of the visits is always the same.
 template <typename Keys, typename Visit>
 __device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32_t first_batch,
                           const Visit& visit) {
@@ -220,7 +235,8 @@ __device__ bool walk_unit(const ProbeMultiset<Keys>& args, uint64_t unit, uint32
     auto const visit_window = [&](bool is_match, uint32_t build_row, uint32_t probe_row) {
       return visit(is_match, build_row, probe_row, batch, visits++);
     };
-    // Each lane read a row of its own. The first windows of all the tile's rows are asked for before the first is looked at.
+    // Each lane read a row of its own. The first windows of all the tile's rows are asked for
+    // before the first is looked at.
     unsigned long long first_slots[kMultisetTile];
 #pragma unroll
     for (int i = 0; i < kMultisetTile; ++i) {
@@ -272,8 +288,8 @@ template <typename Keys>
 struct RetrieveRows {
   ProbeMultiset<Keys> matches;
   PairSink sink;
-  // [warps of the grid] unit: batches before the one to go on with, those of earlier units counted; batch: visits of that batch
-  // whose pairs are written.
+  // [warps of the grid] unit: batches before the one to go on with, those of earlier units counted;
+  // batch: visits of that batch whose pairs are written.
   ResumePoint* resume;
 };
 

@@ -4,7 +4,8 @@
 // In       keys of either side
 // Out      the slot of each key, which place_columns.cuh fills and table_columns.cuh reads
 // Needs    slots all ones before the first is taken, of which half stay free at least
-// Moves    a sector a key, hardly ever two: two slots and their columns are in it          (traffic::row_slots_build, table_columns)
+// Moves    a sector a key, hardly ever two: two slots and their columns are in it
+//          (traffic::row_slots_build, table_columns)
 //
 //   slot (16 bytes):  | mixed key 4 or 8 | columns |
 //
@@ -40,7 +41,8 @@ struct RowSlots {
     return slot_in_pairs(home, step, mask);
   }
 
-  // The slots of build rows. are_placed: which are rows, and then which have a slot. Whether a key was there.
+  // The slots of build rows. are_placed: which are rows, and then which have a slot. Whether a key
+  // was there.
   template <int kItems>
   __device__ bool take(const Key (&keys)[kItems], uint32_t, uint32_t (&taken)[kItems],
                        bool (&are_placed)[kItems]) const {

@@ -1,4 +1,5 @@
-// schedule.hpp: what host and device share about how partitions are spread over the blocks of a match.
+// schedule.hpp: what host and device share about how partitions are spread over the blocks of a
+// match.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct ChildCounts {
 
 // Units are numbered by partition and within a partition. Which block does which:
 //   taken_in_order         the next one, by a counter
-//   children               block b does partitions b, b + blocks, ...; those of many units in a grid of their own
+//   children               block b does partitions b, b + blocks, ...; those of many units in a
+//   grid of their own
 //   neither                block b does units b, b + blocks, ...
 struct Schedule {
   Cut cut;
@@ -29,7 +31,8 @@ struct Schedule {
   uint32_t partitions;
   unsigned long long first_unit;  // of the first partition
   const unsigned long long*
-      unit_ends;  // [partitions] inclusive sum of the units of each, on top of first_unit; null: one each
+      // [partitions] inclusive sum of the units of each, on top of first_unit; null: one each
+      unit_ends;
 };
 
 }  // namespace gpujoin::kernels

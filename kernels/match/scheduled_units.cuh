@@ -1,6 +1,7 @@
 // scheduled_units.cuh: which rows a block joins next
 //
-// Paper    one block a partition, pid += number of blocks: Rui & Tu 2017, Algorithm 3; the other schedules name theirs
+// Paper    one block a partition, pid += number of blocks: Rui & Tu 2017, Algorithm 3; the other
+//          schedules name theirs
 // In       a Schedule, by value among the kernel's arguments
 // Out      a Unit in shared memory
 // Needs    the block's first warp, all lanes
@@ -75,7 +76,8 @@ __device__ inline void set_unit(const Schedule& schedule, const PartitionView& b
       unit.probe_batches == 0 ? 0 : parts_of(unit.build.rows, kCoPartitionBuildRows);
 }
 
-// Units in the schedule's order. unit.number is the unit done before, kNoUnit at first; unit.from says which one to take up again.
+// Units in the schedule's order. unit.number is the unit done before, kNoUnit at first; unit.from
+// says which one to take up again.
 struct ScheduledUnits {
   template <typename Join>
   __device__ static void next(const Join& join, Unit& unit) {

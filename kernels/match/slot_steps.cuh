@@ -1,13 +1,16 @@
-// slot_steps.cuh: what the hash tables that a thread makes or asks for several keys at a time have in common
+// slot_steps.cuh: what the hash tables that a thread makes or asks for several keys at a time have
+// in common
 //
 // Source   ours
-// In       some keys of a thread, and a table: its Slot, kFree, slots, home_of, slot_at; slot_with, what a row becomes; may_be, whether a
-//          slot has the part of the hash that is tag_at a key, and where kVerifies is true row_at, whose key is compared
+// In       some keys of a thread, and a table: its Slot, kFree, slots, home_of, slot_at; slot_with,
+//          what a row becomes; may_be, whether a slot has the part of the hash that is tag_at a
+//          key, and where kVerifies is true row_at, whose key is compared
 // Out      rows in slots; which rows are to be found, and which were
 // Needs    slots all kFree, of which some stay free
 // Moves    as the tables
 //
-// What a warp waits for is its longest sequence of slots: a thread takes all its keys a step further at a time.
+// What a warp waits for is its longest sequence of slots: a thread takes all its keys a step
+// further at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +20,8 @@
 
 namespace gpujoin::kernels {
 
-// Slots that are looked at in pairs: the home, the other slot of its pair, and those of the next pairs.
+// Slots that are looked at in pairs: the home, the other slot of its pair, and those of the next
+// pairs.
 __device__ __forceinline__ uint32_t slot_in_pairs(uint32_t home, uint32_t step, uint32_t mask) {
   return ((home + (step & ~1U)) & mask) ^ (step & 1);
 }

@@ -1,4 +1,5 @@
-// small_rows.cuh: the dense keys of joins of few rows, whose launch makes a table, asks it and tells of itself
+// small_rows.cuh: the dense keys of joins of few rows, whose launch makes a table, asks it and
+// tells of itself
 //
 // Source   ours; as in direct_table.cuh
 // In       some keys of a thread, and the build rows that have them or shall be found

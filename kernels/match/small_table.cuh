@@ -1,15 +1,18 @@
-// small_table.cuh: a join of few rows in one launch: look at the keys, make a table, probe it and write the output columns
+// small_table.cuh: a join of few rows in one launch: look at the keys, make a table, probe it and
+// write the output columns
 //
-// Source   ours: what direct_table.cuh, global_table.cuh and table_columns.cuh do one launch after the other, and the wait between them,
-//          take longer than the work where there are few rows
+// Source   ours: what direct_table.cuh, global_table.cuh and table_columns.cuh do one launch after
+//          the other, and the wait between them, take longer than the work where there are few rows
 // In       keys of both sides, columns of both sides in the order of the keys
-// Out      target[] of each column, without holes; the answer; with repeated build keys what is written has no meaning
-// Needs    unique build keys; state all 0, which it is again afterwards; room for as many output rows as there are probe rows; slots
-//          for both kinds of table
+// Out      target[] of each column, without holes; the answer; with repeated build keys what is
+//          written has no meaning
+// Needs    unique build keys; state all 0, which it is again afterwards; room for as many output
+//          rows as there are probe rows; slots for both kinds of table
 // Launch   cooperative
 // Moves    as the tables, the columns of the build side read where they are
 //
-//   slots: dense keys: 4 bytes a place, the build row; others: 4 bytes a slot of narrow_slots.cuh, four times as many as rows
+//   slots: dense keys: 4 bytes a place, the build row; others: 4 bytes a slot of narrow_slots.cuh,
+//   four times as many as rows
 #pragma once
 
 #include <cooperative_groups.h>
@@ -29,7 +32,8 @@
 
 namespace gpujoin::kernels {
 
-// Some keys are loaded before the first of them is used: the loads are what such a loop waits for. function(keys, rows, which are rows).
+// Some keys are loaded before the first of them is used: the loads are what such a loop waits for.
+// function(keys, rows, which are rows).
 template <typename Key, typename Function>
 __device__ __forceinline__ void each_build_batch(const SmallTableJoin<Key>& join,
                                                  Function function) {
@@ -57,7 +61,8 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
   return min(gridDim.x, (join.build_rows - 1) / kSmallTableThreads + 1);
 }
 
-// Whether the keys are too far apart for places as the block's own show, which all keys are then, too: all threads have the answer.
+// Whether the keys are too far apart for places as the block's own show, which all keys are then,
+// too: all threads have the answer.
 template <typename Key>
 __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join) {
   // Mostly the first 32 keys of a warp tell, before the others have come.
@@ -91,8 +96,8 @@ __device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJ
 template <typename Key>
 __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join,
                                                  const DirectTable<Key>& table) {
-  // An exchange tells at once that the place is taken. To store, and to read all rows again afterwards, was slower: 10^6 x 10^6 rows on
-  // an H200 75 us instead of 70.
+  // An exchange tells at once that the place is taken. To store, and to read all rows again
+  // afterwards, was slower: 10^6 x 10^6 rows on an H200 75 us instead of 70.
   auto* const places = reinterpret_cast<uint32_t*>(join.slots);
   bool repeats = false;
   each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
@@ -160,8 +165,8 @@ __device__ __forceinline__ void free_slots(unsigned long long* slots, uint64_t f
   for (uint64_t i = first / 2 + thread; i < end / 2; i += stride) pairs[i] = {kFreeSlot, kFreeSlot};
 }
 
-// All threads of all blocks, at the end. The last block to come tells the host, which then needs no copy of the state, and lets go of
-// the rows where keys repeat.
+// All threads of all blocks, at the end. The last block to come tells the host, which then needs no
+// copy of the state, and lets go of the rows where keys repeat.
 template <typename Key>
 __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& join, bool is_direct) {
   block_sync();
@@ -182,8 +187,9 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   auto const grid = cooperative_groups::this_grid();
   if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
   uint64_t const all = join.mask + 1;
-  // What the densest keys want is cleared while the range is looked for, which saves them a barrier. The rest is what scattered keys want,
-  // and by then each block knows of them by itself, or has no rows.
+  // What the densest keys want is cleared while the range is looked for, which saves them a
+  // barrier. The rest is what scattered keys want, and by then each block knows of them by itself,
+  // or has no rows.
   uint64_t const ahead =
       join.most_places == 0 ? all : min(all, (uint64_t{join.build_rows} + 3) / 4 * 2);
   free_slots(join.slots, 0, ahead);

@@ -1,4 +1,5 @@
-// small_table.hpp: what the join of few rows is given and what it tells, as host and device both see it.
+// small_table.hpp: what the join of few rows is given and what it tells, as host and device both
+// see it.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,18 @@
-// table_columns.cuh: probe rows look their keys up in a table of the whole build side and write the output columns
+// table_columns.cuh: probe rows look their keys up in a table of the whole build side and write the
+// output columns
 //
-// Source   ours: the probe of the non-partitioned join (pair_slots.cuh, row_slots.cuh), or of dense keys (direct_table.cuh), whose rows are written
-//          at once instead of a pair by which they are gathered later
-// In       probe_keys[probe_rows]; a finder: for each key its build row or place, and whether there is one; columns of both sides
+// Source   ours: the probe of the non-partitioned join (pair_slots.cuh, row_slots.cuh), or of dense
+//          keys (direct_table.cuh), whose rows are written at once instead of a pair by which they
+//          are gathered later
+// In       probe_keys[probe_rows]; a finder: for each key its build row or place, and whether there
+//          is one; columns of both sides
 // Out      target[] of each column, in chunks; rows nearly in the order of the probe side
 // Needs    unique build keys: with duplicates nothing is written, and the host takes another way
 // Launch   as many blocks of kTableThreads as are resident
-// Moves    |Key| and the probe side's columns a row, streamed; a random sector a lookup, and a build column;
-//          the widths of an output row                                       (traffic::table_columns)
+// Moves    |Key| and the probe side's columns a row, streamed; a random sector a lookup, and a
+//          build column;
+//          the widths of an output row
+//          (traffic::table_columns)
 #pragma once
 
 #include <cstdint>
@@ -54,7 +59,8 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
   *count = slots;
 }
 
-// A build row's columns side by side: one random access instead of one for each. Row: uint2 or uint4, or NoRow.
+// A build row's columns side by side: one random access instead of one for each. Row: uint2 or
+// uint4, or NoRow.
 struct NoRow {};
 
 template <typename Row>
@@ -99,7 +105,8 @@ __device__ __forceinline__ void write_packed_rows(const Join& join, const Rows& 
   }
 }
 
-// Found rows of a warp, until a batch is full. Then every write is of whole sectors, and rows that match nothing cost their lookup only.
+// Found rows of a warp, until a batch is full. Then every write is of whole sectors, and rows that
+// match nothing cost their lookup only.
 template <typename Key, int kItems>
 struct TableBuffer {
   static constexpr uint32_t kPlaces = 2 * 32 * kItems;
@@ -158,8 +165,9 @@ __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::
   }
 }
 
-// Finds the warp's batches of the probe rows, slice by slice, and calls function(first row, rows found) for each. Blocks go through the
-// slices side by side, nearly: each is in L2 while it is asked.
+// Finds the warp's batches of the probe rows, slice by slice, and calls function(first row, rows
+// found) for each. Blocks go through the slices side by side, nearly: each is in L2 while it is
+// asked.
 template <int kItems, typename Finder, typename Function>
 __device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder::Key>& join,
                                                  const Finder& finder,
@@ -179,8 +187,9 @@ __device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder
   }
 }
 
-// kBuffers: few rows of a batch are found, because few match or because the table is asked slice by slice. Where nearly all are, it
-// costs more than it saves: 2^27 rows of a table of 2^16 on an H200 1.2 ms with and 0.94 without.
+// kBuffers: few rows of a batch are found, because few match or because the table is asked slice by
+// slice. Where nearly all are, it costs more than it saves: 2^27 rows of a table of 2^16 on an H200
+// 1.2 ms with and 0.94 without.
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
 __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
     table_columns_kernel(const __grid_constant__ TableJoin<typename Finder::Key> join,

@@ -1,8 +1,11 @@
-// work_units.cuh: partitions cut into chunks of both sides, so that skew on either side spreads over blocks
+// work_units.cuh: partitions cut into chunks of both sides, so that skew on either side spreads
+// over blocks
 //
-// Source   ours; takes the place of Rui & Tu 3.2.3, Paul et al. IV.B.1 and the re-partitioning of Wu et al. 4.3
+// Source   ours; takes the place of Rui & Tu 3.2.3, Paul et al. IV.B.1 and the re-partitioning of
+//          Wu et al. 4.3
 // In       rows of each partition on both sides
-// Out      work units of a partition: one where both sides fit a chunk, none where one is empty; the rows of each
+// Out      work units of a partition: one where both sides fit a chunk, none where one is empty;
+//          the rows of each
 // Launch   counted by count_units.cuh, cut by scheduled_units.cuh
 // Moves    nothing: 16 bytes of offsets a unit
 #pragma once

@@ -1,12 +1,15 @@
-// gather_columns.cuh: output columns from pairs: target[i] = source[rows[i]], several columns for one reading of the row numbers
+// gather_columns.cuh: output columns from pairs: target[i] = source[rows[i]], several columns for
+// one reading of the row numbers
 //
-// Paper    GATHER of Wu et al. 2024, section 2.3. Differs: one launch for all columns of a side, which reads the row numbers once
+// Paper    GATHER of Wu et al. 2024, section 2.3. Differs: one launch for all columns of a side,
+//          which reads the row numbers once
 // In       rows[pairs]                 uint32, row numbers or positions; null: the identity
-//          columns[].source            any of 1, 2, 4, 8, 16 bytes; validity as bits, or as bytes of a transformed column
+//          columns[].source            any of 1, 2, 4, 8, 16 bytes; validity as bits, or as bytes
+//          of a transformed column
 // Out      columns[].target[pairs], columns[].target_validity (32-bit words), columns[].null_count
 // Launch   ceil(pairs / kStreamTile) blocks of kStreamThreads
-// Moves    4 a pair + for each column width written + width read (clustered) or a 32-byte sector (unclustered)
-//          (traffic::gather)
+// Moves    4 a pair + for each column width written + width read (clustered) or a 32-byte sector
+//          (unclustered) (traffic::gather)
 #pragma once
 
 #include <cstdint>

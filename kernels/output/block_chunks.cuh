@@ -1,14 +1,15 @@
-// block_chunks.cuh: direct output: a chunk of the output for each block, its next place in shared memory
+// block_chunks.cuh: direct output: a chunk of the output for each block, its next place in shared
+// memory
 //
 // Paper    Rui & Tu 2017, section 3.2.2, last paragraph, and section 4.2.5 with figure 12
-// Differs  a full chunk is followed by another one, which one thread takes from a global counter; the last one, partly filled, is
-//          noted, for squeeze_pages.cuh
+// Differs  a full chunk is followed by another one, which one thread takes from a global counter;
+//          the last one, partly filled, is noted, for squeeze_pages.cuh
 // In       for each thread, how many pairs it has and a function that gives the next one
 // Out      build_out[], probe_out[]     full chunks, and at most one chunk a block that is not
 //          tails[]                      first empty place of each chunk left partly filled
 // Needs    all threads of the block call together
-// Moves    8 bytes a pair, neighbours mostly side by side; one shared atomic a pair, one global atomic a chunk
-//          (traffic::paged_pairs)
+// Moves    8 bytes a pair, neighbours mostly side by side; one shared atomic a pair, one global
+//          atomic a chunk (traffic::paged_pairs)
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,22 @@
-// close_chunks.cuh: the holes of the chunks that blocks left partly filled are filled with the last rows, without asking the host
+// close_chunks.cuh: the holes of the chunks that blocks left partly filled are filled with the last
+// rows, without asking the host
 //
-// Source   ours. squeeze_pages.cuh does it for any number of pages, which it sorts; here are as many as blocks, and their order does not
-//          matter: where the holes are is told by the sums of their lengths in the order in which blocks left them, and where rows lie
-//          beyond the last one is told chunk by chunk
-// In       counters, and tails[counters.tails], of a join that writes chunks of kCarriedChunk places
-// Out      the answer: the counters, in page-locked host memory; columns valid from 0 to the number of rows
-// Needs    plan_moves: shared memory of a uint32_t for each tail there may be, and one; move_rows: what plan_moves wrote
+// Source   ours. squeeze_pages.cuh does it for any number of pages, which it sorts; here are as
+//          many as blocks, and their order does not matter: where the holes are is told by the sums
+//          of their lengths in the order in which blocks left them, and where rows lie beyond the
+//          last one is told chunk by chunk
+// In       counters, and tails[counters.tails], of a join that writes chunks of kCarriedChunk
+//          places
+// Out      the answer: the counters, in page-locked host memory; columns valid from 0 to the number
+//          of rows
+// Needs    plan_moves: shared memory of a uint32_t for each tail there may be, and one; move_rows:
+//          what plan_moves wrote
 // Launch   plan_moves: one block of kCloseThreads, dependent; move_rows: any grid of kStreamThreads
-// Moves    2 * the columns' widths for each hole below the last row, and two binary searches for kCloseItems of them
+// Moves    2 * the columns' widths for each hole below the last row, and two binary searches for
+//          kCloseItems of them
 //
-// Nothing is moved where rows found no room, or partitions are left to another launch, which goes on with the chunks.
+// Nothing is moved where rows found no room, or partitions are left to another launch, which goes
+// on with the chunks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +30,8 @@
 
 namespace gpujoin::kernels {
 
-// All threads: sums of lengths, tile by tile. part(i, &place): the length of the i-th part and where it begins.
+// All threads: sums of lengths, tile by tile. part(i, &place): the length of the i-th part and
+// where it begins.
 template <typename Part>
 __device__ __forceinline__ void sum_chunk_parts(const ChunkParts& parts, uint32_t count,
                                                 Part part) {
@@ -92,7 +100,8 @@ __global__ void __launch_bounds__(kCloseThreads)
   });
 }
 
-// The part that has the row with so many before it: the last with no more before it. after: one before it, or it.
+// The part that has the row with so many before it: the last with no more before it. after: one
+// before it, or it.
 __device__ __forceinline__ uint32_t part_with(const ChunkParts& parts, uint32_t count,
                                               uint32_t after, unsigned long long row) {
   if (parts.before[after + 1] > row) return after;

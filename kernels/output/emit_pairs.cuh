@@ -1,16 +1,20 @@
-// emit_pairs.cuh: where a match puts its pairs: blocks reserve exactly what they write, then write it coalesced
+// emit_pairs.cuh: where a match puts its pairs: blocks reserve exactly what they write, then write
+// it coalesced
 //
 // Source   ours; replaces the two passes and the page holes of Rui & Tu 3.2.2
 // In       for each thread, how many pairs it has and a function that gives the next one
-// Out      build_out[], probe_out[]     uint32 row numbers or positions: 8 bytes a pair, nothing between them
+// Out      build_out[], probe_out[]     uint32 row numbers or positions: 8 bytes a pair, nothing
+//          between them
 // Needs    all threads of the block call together; kThreads * kEmitItems * 8 bytes of shared memory
 //
 //   reserved:  0 ......... base .......... capacity .........
-//              |  written  | this block's pairs |  a reservation that ends beyond capacity is refused
+//              |  written  | this block's pairs |  a reservation that ends beyond capacity is
+//              refused
 //
-// Reservations are given out in order and never taken back, so everything below the lowest refused base is written and
-// nothing above it is. The block that was refused writes nothing of its batch and says so; the host makes room, sets
-// `reserved` back to that base, and the block does the batch again.
+// Reservations are given out in order and never taken back, so everything below the lowest refused
+// base is written and nothing above it is. The block that was refused writes nothing of its batch
+// and says so; the host makes room, sets `reserved` back to that base, and the block does the batch
+// again.
 #pragma once
 
 #include <cstdint>

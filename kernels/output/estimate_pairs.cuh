@@ -1,15 +1,17 @@
 // estimate_pairs.cuh: how many pairs each partition is expected to give
 //
-// Paper    Paul et al. 2020, section IV.B.2: "based on the size of the co-partitions, the overall input size and the error in previous
-//          estimations", without a formula; and the worst case of V.D, figure 7
+// Paper    Paul et al. 2020, section IV.B.2: "based on the size of the co-partitions, the overall
+//          input size and the error in previous estimations", without a formula; and the worst case
+//          of V.D, figure 7
 // Differs  the formula is ours; the error of earlier groups is a factor that the host keeps
 // In       offsets of the partitions of both sides
 // Out      estimates[]     |Rp| * |Sp| / d; one more, 0, for their sum
 // Launch   ceil((partitions + 1) / kStreamThreads) blocks of kStreamThreads
 // Moves    16 bytes a partition (traffic::estimated_groups)
 //
-// d, the distinct keys of a partition, is guessed from the overall sizes as min(|R|, |S|) / partitions: each row of the larger side is
-// expected to have one match. With d = 1 the estimate is the worst case: every row with every row.
+// d, the distinct keys of a partition, is guessed from the overall sizes as min(|R|, |S|) /
+// partitions: each row of the larger side is expected to have one match. With d = 1 the estimate is
+// the worst case: every row with every row.
 #pragma once
 
 #include <cstdint>

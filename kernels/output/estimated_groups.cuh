@@ -1,15 +1,19 @@
-// estimated_groups.cuh: the output of a group of partitions in a buffer of bounded size; blocks stop when they foresee an overflow
+// estimated_groups.cuh: the output of a group of partitions in a buffer of bounded size; blocks
+// stop when they foresee an overflow
 //
 // Paper    Paul et al. 2020, section IV.B.2, and V.D with figure 7
-// Differs  a block that stops notes its batch and takes it up again in the next launch, so nothing that was written is lost or done
-//          twice
-// In       for each thread, how many pairs it has and a function that gives the next one; work units of a group, by estimate_pairs.cuh
-// Out      build_out[], probe_out[]     uint32 row numbers or positions: 8 bytes a pair, nothing between them
+// Differs  a block that stops notes its batch and takes it up again in the next launch, so nothing
+//          that was written is lost or done twice
+// In       for each thread, how many pairs it has and a function that gives the next one; work
+//          units of a group, by estimate_pairs.cuh
+// Out      build_out[], probe_out[]     uint32 row numbers or positions: 8 bytes a pair, nothing
+//          between them
 // Needs    all threads of the block call together; kThreads * kEmitItems * 8 bytes of shared memory
 //
-// Blocks know the space that is left (the reservation's base) and the rate at which it fills (pairs reserved and work units done in
-// this launch). When a quarter of the launch's units is done and the rate leads beyond the buffer's end, or when a reservation does,
-// `stopped` is raised, and every block stops at its next batch.
+// Blocks know the space that is left (the reservation's base) and the rate at which it fills (pairs
+// reserved and work units done in this launch). When a quarter of the launch's units is done and
+// the rate leads beyond the buffer's end, or when a reservation does, `stopped` is raised, and
+// every block stops at its next batch.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +66,8 @@ class GroupEmitter {
     return base;
   }
 
-  // Whether the launch, going on as it did so far, will pass the buffer's end. Units that other blocks are in the middle of count as
-  // done: their pairs are counted too.
+  // Whether the launch, going on as it did so far, will pass the buffer's end. Units that other
+  // blocks are in the middle of count as done: their pairs are counted too.
   __device__ bool overflows(unsigned long long reserved, unsigned long long done) const {
     unsigned long long const units = sink_.end_unit - sink_.done_before;
     unsigned long long const begun = done + gridDim.x;

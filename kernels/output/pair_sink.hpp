@@ -1,14 +1,18 @@
-// pair_sink.hpp: what host and device share about the output of a match: where pairs go, how far they got, where blocks stopped.
+// pair_sink.hpp: what host and device share about the output of a match: where pairs go, how far
+// they got, where blocks stopped.
 //
-// Each technique of the output stage has a sink, passed to the kernel by value, and an emitter, which writes through it:
+// Each technique of the output stage has a sink, passed to the kernel by value, and an emitter,
+// which writes through it:
 //
 //   template <int kThreads> class Emitter {
 //     struct Shared;                             its part of the block's shared memory
 //     static constexpr bool kResumes;            whether emit can refuse
 //     Emitter(const Sink&, Shared&);             all threads of the block, as everything below
 //     void begin(unsigned long long unit);       pairs that follow belong to this work unit
-//     bool emit(uint32_t count, Next next);      next(&build, &probe) gives the thread's next pair; false: refused, nothing of the
-//                                                batch was written; the block notes its ResumePoint and stops
+//     bool emit(uint32_t count, Next next);      next(&build, &probe) gives the thread's next pair;
+//     false: refused, nothing of the
+//                                                batch was written; the block notes its ResumePoint
+//                                                and stops
 //     void finish();                             once, when the block stops, refused or not
 //   };
 #pragma once
@@ -27,7 +31,8 @@ struct PairTarget {
   const uint32_t* build_row_ids;
   const uint32_t* probe_row_ids;
   unsigned long long* taken;  // work units given out
-  // The launch does the units below this one. A block that holds a later one notes it in its ResumePoint and stops.
+  // The launch does the units below this one. A block that holds a later one notes it in its
+  // ResumePoint and stops.
   unsigned long long end_unit = kNoUnit;
 };
 
@@ -50,7 +55,8 @@ struct PageCounters {
   unsigned long long taken;  // work units given out
 };
 
-// Of ThreadPageEmitter and BlockChunkEmitter: page i is the places [i * page_pairs, (i + 1) * page_pairs).
+// Of ThreadPageEmitter and BlockChunkEmitter: page i is the places [i * page_pairs, (i + 1) *
+// page_pairs).
 struct PageSink : PairTarget {
   uint64_t capacity;  // places, a multiple of page_pairs; pages beyond are counted and not written
   uint32_t page_pairs;

@@ -1,15 +1,20 @@
-// squeeze_pages.cuh: the holes of partly filled pages are filled with the last pairs, so that the output is contiguous
+// squeeze_pages.cuh: the holes of partly filled pages are filled with the last pairs, so that the
+// output is contiguous
 //
 // Paper    the empty holes of Rui & Tu 2017, section 4.2.5; what becomes of them is ours
 // In       tails[], ascending: first empty place of each page that is partly filled; pairs in all
-// Out      columns                          valid from 0 to pairs; the pairs that lay beyond are in the holes below
-// Launch   lengths: ceil((tails + 1) / kStreamThreads) blocks; fill: ceil(holes / kStreamThreads) blocks; of kStreamThreads
-// Moves    2 * the columns' widths for each hole below `pairs`, and two binary searches in the tails (traffic::squeeze_pages)
+// Out      columns                          valid from 0 to pairs; the pairs that lay beyond are in
+//          the holes below
+// Launch   lengths: ceil((tails + 1) / kStreamThreads) blocks; fill: ceil(holes / kStreamThreads)
+//          blocks; of kStreamThreads
+// Moves    2 * the columns' widths for each hole below `pairs`, and two binary searches in the
+//          tails (traffic::squeeze_pages)
 //
 //   pages    |aaaa|bb__|cccc|d___|eeee|      pairs = 15
 //   after    |aaaa|bbee|cccc|dee         hole k takes the k-th pair from the end
 //
-// As many pairs lie beyond `pairs` as places below it are empty, so no pair is moved over another one.
+// As many pairs lie beyond `pairs` as places below it are empty, so no pair is moved over another
+// one.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +59,8 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint32_t const page = first_beyond(count, [&](uint32_t i) { return holes_before[i] > hole; }) - 1;
   unsigned long long const target = tails[page] + (hole - holes_before[page]);
   if (target >= pairs) return;
-  // Where the pair with `rank` pairs before it lies: behind the holes with no more pairs before them.
+  // Where the pair with `rank` pairs before it lies: behind the holes with no more pairs before
+  // them.
   unsigned long long const rank = pairs - 1 - hole;
   uint32_t const pages_before =
       first_beyond(count, [&](uint32_t i) { return tails[i] - holes_before[i] > rank; });

@@ -1,7 +1,8 @@
 // staged_pairs.cuh: a block's pairs, written coalesced whatever the counts of its threads
 //
 // Source   ours
-// In       for each thread, how many pairs it has and a function that gives the next one; a function that reserves places for them
+// In       for each thread, how many pairs it has and a function that gives the next one; a
+//          function that reserves places for them
 // Out      build_out[], probe_out[]     uint32 row numbers or positions: 8 bytes a pair
 // Needs    all threads of the block call together; kThreads * kEmitItems * 8 bytes of shared memory
 //
@@ -42,7 +43,8 @@ class StagedPairs {
   __device__ StagedPairs(const PairTarget& target, Shared& shared)
       : target_(target), shared_(shared) {}
 
-  // Writes the next `count` pairs of each thread to the places from reserve(total) on, which one thread calls unless the total is
+  // Writes the next `count` pairs of each thread to the places from reserve(total) on, which one
+  // thread calls unless the total is
   // 0. False: it answered kRefused, and nothing was written.
   template <typename Next, typename Reserve>
   __device__ bool write(uint32_t count, Next next, Reserve reserve) {

@@ -1,14 +1,16 @@
-// thread_pages.cuh: direct output: each thread fills pages of its own and takes the next one from a global counter
+// thread_pages.cuh: direct output: each thread fills pages of its own and takes the next one from a
+// global counter
 //
 // Paper    Rui & Tu 2017, section 3.2.2 with figure 4, section 4.2.5 with figure 11
-// Differs  a thread takes its first page with its first pair, so that a thread without pairs leaves no hole; pages partly filled are
-//          noted, for squeeze_pages.cuh; threads keep their page across work units, because blocks are persistent
+// Differs  a thread takes its first page with its first pair, so that a thread without pairs leaves
+//          no hole; pages partly filled are noted, for squeeze_pages.cuh; threads keep their page
+//          across work units, because blocks are persistent
 // In       for each thread, how many pairs it has and a function that gives the next one
 // Out      build_out[], probe_out[]     full pages, and at most one page a thread that is not
 //          tails[]                      first empty place of each page left partly filled
 // Needs    nothing of the block: no shared memory, no barrier; finish with whole warps
-// Moves    8 bytes a pair, in 4-byte writes that lie page_pairs * 4 bytes apart within a warp; one atomic a page
-//          (traffic::paged_pairs)
+// Moves    8 bytes a pair, in 4-byte writes that lie page_pairs * 4 bytes apart within a warp; one
+//          atomic a page (traffic::paged_pairs)
 #pragma once
 
 #include <cstdint>

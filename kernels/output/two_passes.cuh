@@ -1,10 +1,15 @@
-// two_passes.cuh: the match is made twice: the first time pairs are counted, the second time they are written
+// two_passes.cuh: the match is made twice: the first time pairs are counted, the second time they
+// are written
 //
-// Paper    Rui & Tu 2017, section 3.2.2 ("the traditional wisdom"); Paul et al. 2020, IV.B.2 ("an additional pass"). Between the
-//          passes a scan of the counts gives each work unit its first place
-// Differs  a unit's places are given out by an atomic counter of the unit, so that several blocks may share one
-// In       for each thread, how many pairs it has; second pass: and a function that gives the next one
-// Out      first pass   units[]                      pairs of each work unit, added to what is there
+// Paper    Rui & Tu 2017, section 3.2.2 ("the traditional wisdom"); Paul et al. 2020, IV.B.2 ("an
+//          additional pass"). Between the passes a scan of the counts gives each work unit its
+//          first place
+// Differs  a unit's places are given out by an atomic counter of the unit, so that several blocks
+//          may share one
+// In       for each thread, how many pairs it has; second pass: and a function that gives the next
+//          one
+// Out      first pass   units[]                      pairs of each work unit, added to what is
+//          there
 //          second pass  build_out[], probe_out[]     from units[unit] on, which is moved on
 // Needs    all threads of the block call together; `next` is not called in the first pass
 // Moves    first pass nothing but counts; second pass 8 bytes a pair (traffic::two_passes)

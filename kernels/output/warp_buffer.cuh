@@ -1,9 +1,10 @@
 // warp_buffer.cuh: pairs of a warp, gathered in shared memory and spilled when the buffer is full
 //
-// Paper    Lin & Liao 2025, section 3.1, optimizations 1 and 2 of cuCollections' retrieve: results go to a buffer in shared
-//          memory, which is written out when it is full; lanes find their places by ballot and count
-// Differs  places are reserved exactly and may be refused, as in emit_pairs.cuh, so that the output may grow. A warp spills by
-//          itself: no lane waits for another warp's walk
+// Paper    Lin & Liao 2025, section 3.1, optimizations 1 and 2 of cuCollections' retrieve: results
+//          go to a buffer in shared memory, which is written out when it is full; lanes find their
+//          places by ballot and count
+// Differs  places are reserved exactly and may be refused, as in emit_pairs.cuh, so that the output
+//          may grow. A warp spills by itself: no lane waits for another warp's walk
 // In       from each lane at most one pair a call, row numbers as they are to be written
 // Out      build_out[], probe_out[] of the sink      uint32, nothing between them
 // Needs    whole warps; kWarpBufferPairs * 8 bytes of shared memory a warp
@@ -39,7 +40,8 @@ class WarpBuffer {
 
   __device__ bool has_room() const { return pairs_ + 32 <= kWarpBufferPairs; }
 
-  // Writes what was pushed since the last spill. False: there was no room, and nothing of it was written.
+  // Writes what was pushed since the last spill. False: there was no room, and nothing of it was
+  // written.
   __device__ bool spill() {
     if (pairs_ == 0) return true;
     unsigned long long base = 0;

@@ -1,12 +1,16 @@
 // count_hot.cuh: the rows of both sides that have the hot keys of the build side
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
-// In       keys[rows] Key of both sides, with validity bits; hot keys and table of sample_keys.cuh, rows of count_sample.cuh
+// In       keys[rows] Key of both sides, with validity bits; hot keys and table of sample_keys.cuh,
+//          rows of count_sample.cuh
 // Out      findings.hot; rows of sampled keys that are hot are 0 then
 // Needs    Rule: kMostHotKeys, sample_filter_bits(key), ... of src/plan/sample_rule.hpp
-// Launch   a grid that fills the device, kSampleHotThreads each, count_hot_shared<Rule>() dynamic shared, dependent
-// Moves    |Key| a row of either side, + a bit of validity of those that pass the filter; nothing where no key is hot
-// Shared   a filter, a table of the keys, an atomic add a run of a thread's rows that have the same one
+// Launch   a grid that fills the device, kSampleHotThreads each, count_hot_shared<Rule>() dynamic
+//          shared, dependent
+// Moves    |Key| a row of either side, + a bit of validity of those that pass the filter; nothing
+//          where no key is hot
+// Shared   a filter, a table of the keys, an atomic add a run of a thread's rows that have the same
+//          one
 #pragma once
 
 #include <cstdint>
@@ -98,7 +102,8 @@ __device__ __forceinline__ void count_hot_rows_of_block(const SampledColumn<Key>
                                                         SharedHotKeys<Rule, Key>& hot) {
   constexpr int kItems = kHotItems<Key>;
   constexpr int64_t kTile = kHotTile<Key>;
-  // The key that the thread met last, and its rows since: half a side may be one key's, and a counter takes one add at a time.
+  // The key that the thread met last, and its rows since: half a side may be one key's, and a
+  // counter takes one add at a time.
   Key last_key = 0;
   uint32_t last = kNoHotKey;
   uint32_t run = 0;

@@ -1,12 +1,16 @@
 // count_sample.cuh: the build rows that have the sampled keys of the probe side
 //
 // Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp
-// In       keys[rows] Key of the build side, with validity bits; table and filter of sample_keys.cuh
+// In       keys[rows] Key of the build side, with validity bits; table and filter of
+//          sample_keys.cuh
 // Out      rows, tiles, bounds, within += those of a part of the build side
 // Needs    Rule: Slices, sample_slot(key), ... of src/plan/sample_rule.hpp
-// Launch   a grid that fills the device, kSampleThreads each, count_sample_shared<Rule>() dynamic shared, dependent
-// Moves    |Key| a build row of scanned tiles, + a bit of validity; the filter and the table from L2
-// Shared   the filter, two counters a sampled key: a key that fills the build side would queue up on a global one
+// Launch   a grid that fills the device, kSampleThreads each, count_sample_shared<Rule>() dynamic
+//          shared, dependent
+// Moves    |Key| a build row of scanned tiles, + a bit of validity; the filter and the table from
+//          L2
+// Shared   the filter, two counters a sampled key: a key that fills the build side would queue up
+//          on a global one
 #pragma once
 
 #include <cstdint>
@@ -24,12 +28,14 @@ constexpr uint32_t count_sample_shared() {
   return (Rule::kFilterWords + 2 * Rule::kPositions) * sizeof(uint32_t);
 }
 
-// Resident blocks, by which the compiler limits registers: with as many for keys of 8 bytes it spills.
+// Resident blocks, by which the compiler limits registers: with as many for keys of 8 bytes it
+// spills.
 template <typename Key>
 constexpr int kCountSampleBlocks = sizeof(Key) <= 4 ? kSampleBlocksPerSm : kSampleBlocksPerSm - 1;
 
-// Of a key, the first two tiles that had it, each plus one, in a half of a word; all bits set: more had it. Tiles may come in any order,
-// so that the warps of a block need not wait for each other after each.
+// Of a key, the first two tiles that had it, each plus one, in a half of a word; all bits set: more
+// had it. Tiles may come in any order, so that the warps of a block need not wait for each other
+// after each.
 constexpr uint32_t kManyTiles = ~0U;
 __device__ inline void add_tile(uint32_t* tiles, uint32_t tile) {
   uint32_t const number = tile + 1;
@@ -83,7 +89,8 @@ __device__ uint32_t look_at_keys(const Key (&keys)[kItems], uint32_t valid, cons
   return passed;
 }
 
-// Each warp reads slices of its own in each tile of its block, and the next ones before it looks at those it has.
+// Each warp reads slices of its own in each tile of its block, and the next ones before it looks at
+// those it has.
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleThreads, kCountSampleBlocks<Key>)
     count_sample_kernel(SampledColumn<Key> column, typename Rule::Slices tiling,

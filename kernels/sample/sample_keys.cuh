@@ -1,11 +1,16 @@
-// sample_keys.cuh: the keys at both sides' sample rows, and the sums over the build rows that have those of the probe side
+// sample_keys.cuh: the keys at both sides' sample rows, and the sums over the build rows that have
+// those of the probe side
 //
-// Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp; the table is the one of its SampleTable
-// In       draw: keys[rows] Key of both sides, with validity bits; sum: rows, tiles, bounds as count_sample.cuh leaves them
-// Out      draw: table, filter, findings.build, findings.probe, hot keys, everything else set to its start; sum: the other findings, and all
-//          of them in page-locked host memory
-// Needs    Rule: sample_row(i, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the findings' types
-// Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block of kSampleSumThreads, dependent
+// Source   ours; the rule and the reason for it are in src/plan/key_sample.hpp; the table is the
+//          one of its SampleTable
+// In       draw: keys[rows] Key of both sides, with validity bits; sum: rows, tiles, bounds as
+//          count_sample.cuh leaves them
+// Out      draw: table, filter, findings.build, findings.probe, hot keys, everything else set to
+//          its start; sum: the other findings, and all of them in page-locked host memory
+// Needs    Rule: sample_row(i, rows), sample_slot(key), ... of src/plan/sample_rule.hpp, and the
+//          findings' types
+// Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block
+//          of kSampleSumThreads, dependent
 // Moves    draw: a sector a position
 // Shared   draw: the table or the filter
 #pragma once
@@ -71,7 +76,8 @@ struct WideBounds {
   long long high = INT64_MIN;
 };
 
-// The keys drawn from a side, by position. A key that was drawn more than once is at one of its positions.
+// The keys drawn from a side, by position. A key that was drawn more than once is at one of its
+// positions.
 template <typename Rule, typename Key>
 struct SampleTable {
   Key keys[Rule::kPositions];
@@ -150,7 +156,8 @@ struct AddSums {
   }
 };
 
-// The drawn keys of the build side that have rows enough. Of each the thread that holds it calls. All threads; count: of the block, 0.
+// The drawn keys of the build side that have rows enough. Of each the thread that holds it calls.
+// All threads; count: of the block, 0.
 template <typename Rule, typename Key>
 __device__ __forceinline__ void add_hot_key(Key key, uint32_t draws, uint32_t least,
                                             uint32_t* count, HotKeyTable<Rule, Key>& hot) {
@@ -161,8 +168,8 @@ __device__ __forceinline__ void add_hot_key(Key key, uint32_t draws, uint32_t le
   hot.probe_rows[i] = 0;
 }
 
-// Of a thread's keys, once: the blocks of the scan copy it. Keys that were drawn twice do no harm, so it needs no table and has a block
-// of its own beside the one that makes it.
+// Of a thread's keys, once: the blocks of the scan copy it. Keys that were drawn twice do no harm,
+// so it needs no table and has a block of its own beside the one that makes it.
 template <typename Rule, typename Key, int kItems>
 __device__ void make_sample_filter(const Key (&keys)[kItems], const bool (&valid)[kItems],
                                    uint32_t* filter, uint32_t* made) {

@@ -1,17 +1,22 @@
-// bucket_chains.cuh: radix partition into chains of fixed-size buckets, without a histogram in global memory (PRBC, PHJ-UM)
+// bucket_chains.cuh: radix partition into chains of fixed-size buckets, without a histogram in
+// global memory (PRBC, PHJ-UM)
 //
-// Paper    Sioulas et al. 2019, as described in Wu et al. 2024, section 3.2 and figure 3, and in Paul et al. 2020, section IV.A.3
-// Differs  a block's rows of a partition take their places by one atomic add on the partition's number of rows, so chains are not
-//          advanced by one block at a time: whoever is given a bucket's first place takes the bucket from the pool, and publishes
-//          it in a hash table of open buckets before it waits for one itself. A bucket knows its number in its partition in the
-//          place of its successor, so that chains become lists without being walked. Tiles are ordered in shared memory before
-//          they are written
+// Paper    Sioulas et al. 2019, as described in Wu et al. 2024, section 3.2 and figure 3, and in
+//          Paul et al. 2020, section IV.A.3
+// Differs  a block's rows of a partition take their places by one atomic add on the partition's
+//          number of rows, so chains are not advanced by one block at a time: whoever is given a
+//          bucket's first place takes the bucket from the pool, and publishes it in a hash table of
+//          open buckets before it waits for one itself. A bucket knows its number in its partition
+//          in the place of its successor, so that chains become lists without being walked. Tiles
+//          are ordered in shared memory before they are written
 // In       keys[rows], values[rows]         keys mixed; null values: the number of the row
-//          source                           of a second pass: the chains of the first, a tile a bucket
+//          source                           of a second pass: the chains of the first, a tile a
+//          bucket
 // Out      keys_out[places], values_out[places]
-//          pool                             rows of each partition, and of each bucket its partition and number
-// Needs    buckets of 2^kBucketTileBits places at most in a source; places < 2^32, buckets < 2^24; pool.fills, taken zero,
-//          pool.open all ones; every bucket that the rows can need
+//          pool                             rows of each partition, and of each bucket its
+//          partition and number
+// Needs    buckets of 2^kBucketTileBits places at most in a source; places < 2^32, buckets < 2^24;
+//          pool.fills, taken zero, pool.open all ones; every bucket that the rows can need
 // Launch   a block a tile, of kBucketThreads, dynamic shared memory sizeof(BucketStage)
 // Moves    2 * (|Key| + |Value|) a row (traffic::bucket_chain_pass)
 // Shared   an atomic add a row; four words a row to order the tile
@@ -33,7 +38,8 @@ struct BucketHeader {
   uint32_t number;  // of the bucket in its partition
 };
 
-// Buckets and who owns them. A bucket that is not full is open: whoever appends to its partition next goes on there.
+// Buckets and who owns them. A bucket that is not full is open: whoever appends to its partition
+// next goes on there.
 struct BucketPool {
   uint32_t* fills;           // [partitions] rows so far
   uint32_t* taken;           // [1] buckets so far
@@ -60,7 +66,8 @@ struct BucketPool {
     while (atomicCAS(&open[at], kNone, wanted << 24 | bucket) != kNone) at = next(at);
   }
 
-  // Waits until the bucket is published: the block that was given its first place does so before it waits for anything.
+  // Waits until the bucket is published: the block that was given its first place does so before it
+  // waits for anything.
   __device__ uint32_t find(uint32_t partition, uint32_t number) const {
     unsigned long long const wanted = name(partition, number);
     uint32_t at = slot(wanted);
@@ -102,12 +109,14 @@ struct BucketPass {
   }
 };
 
-// A tile in the order of its digits, and for each digit where its rows go: row i of the tile to place i + first[digit] before
-// splits[digit], to place i + second[digit] from there on. Buckets taken together are neighbours, so two places are enough.
+// A tile in the order of its digits, and for each digit where its rows go: row i of the tile to
+// place i + first[digit] before splits[digit], to place i + second[digit] from there on. Buckets
+// taken together are neighbours, so two places are enough.
 template <typename Key, int kDigits>
 struct BucketStage {
   static constexpr int kMostDigits = kDigits * kBucketThreads;
-  // Warps scan: raking would hold a segment of the counts in registers beside the keys, which does not fit.
+  // Warps scan: raking would hold a segment of the counts in registers beside the keys, which does
+  // not fit.
   using Scan = cub::BlockScan<uint32_t, kBucketThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   typename Scan::TempStorage scan;
   Key keys[kBucketTile];
@@ -207,7 +216,8 @@ __global__ void __launch_bounds__(kBucketThreads,
   }
   __syncthreads();
 
-  // The places are asked for before the scan, and looked at after the tile is staged: the atomics take that long.
+  // The places are asked for before the scan, and looked at after the tile is staged: the atomics
+  // take that long.
   BucketRun runs[kDigits];
   uint32_t counts[kDigits];
   uint32_t begins[kDigits];
@@ -295,7 +305,8 @@ __global__ void __launch_bounds__(kPartitionSumThreads)
   }
 }
 
-// The buckets of each partition in their order. A thread a bucket of the pool, in blocks of kStreamThreads.
+// The buckets of each partition in their order. A thread a bucket of the pool, in blocks of
+// kStreamThreads.
 __global__ void __launch_bounds__(kStreamThreads)
     list_buckets_kernel(BucketPool pool, const uint32_t* __restrict__ bucket_offsets,
                         uint32_t* __restrict__ buckets) {

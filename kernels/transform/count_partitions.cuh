@@ -24,9 +24,10 @@ struct alignas(16) KeyVector {
   Key keys[16 / sizeof(Key)];
 };
 
-// Rows of partitions. Counters of 16 bits lie two in a word, so that 2^16 fit shared memory: the upper half of the partitions in the
-// upper halves. Whoever finds a counter's highest bit set hands what it stands for to the global counter. A thread looks before it
-// counts its next keys, so that no counter reaches its neighbour.
+// Rows of partitions. Counters of 16 bits lie two in a word, so that 2^16 fit shared memory: the
+// upper half of the partitions in the upper halves. Whoever finds a counter's highest bit set hands
+// what it stands for to the global counter. A thread looks before it counts its next keys, so that
+// no counter reaches its neighbour.
 class PartitionCounts {
  public:
   __device__ PartitionCounts(uint32_t* words, int32_t radix_bits, uint32_t* counts)
@@ -63,7 +64,8 @@ class PartitionCounts {
   uint32_t* counts_;
 };
 
-// Rows of each of 2^radix_bits partitions. Keys at an address that vectors cannot be loaded from are counted one by one.
+// Rows of each of 2^radix_bits partitions. Keys at an address that vectors cannot be loaded from
+// are counted one by one.
 template <typename Key>
 __global__ void __launch_bounds__(kUnorderedCountThreads)
     count_partitions_kernel(const Key* __restrict__ keys, uint32_t rows, int32_t radix_bits,

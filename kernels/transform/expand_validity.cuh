@@ -1,4 +1,5 @@
-// expand_validity.cuh: validity bits as a column of bytes, so that a transform moves them as it moves any payload
+// expand_validity.cuh: validity bits as a column of bytes, so that a transform moves them as it
+// moves any payload
 //
 // In       bits                 one a row of the input, least significant first
 //          source_rows[rows]    original row of each prepared row; null: the identity

@@ -1,13 +1,17 @@
-// filter_rows.cuh: rows whose key the other side cannot have, or has not, are left out before they are moved
+// filter_rows.cuh: rows whose key the other side cannot have, or has not, are left out before they
+// are moved
 //
-// Source   ours: an exact semi-join filter, one bit a key, where keys lie close together; else one bit a hash, a Bloom filter (1970) of one
-//          function, as CPU joins have before their partitioning
-// In       keys[rows] Key; source_rows[rows], or null for the identity; the bits, and where a key's is
-// Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of the marking side the bit of each key
-//          that has one
+// Source   ours: an exact semi-join filter, one bit a key, where keys lie close together; else one
+//          bit a hash, a Bloom filter (1970) of one function, as CPU joins have before their
+//          partitioning
+// In       keys[rows] Key; source_rows[rows], or null for the identity; the bits, and where a key's
+//          is
+// Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of
+//          the marking side the bit of each key that has one
 // Needs    bits 0 before the first side; count 0
 // Launch   ceil(rows / kFilterTile) blocks of kFilterThreads
-// Moves    |Key| a row read, 4 more of source_rows; |Key| + 4 a kept row written; a sector of the bits for each key in the range
+// Moves    |Key| a row read, 4 more of source_rows; |Key| + 4 a kept row written; a sector of the
+//          bits for each key in the range
 //                                                                            (traffic::filter_rows)
 #pragma once
 
@@ -21,8 +25,9 @@ namespace gpujoin::kernels {
 
 constexpr int kFilterTile = kFilterThreads * kFilterItems;
 
-// kMark, kMarkOnce: this side's keys make the bits, and rows that have one are kept; once: a key may come very often, and its bit is
-// looked at before it is set, since one address takes 0.6e9 atomics a second. kTest: rows are kept whose bit is there.
+// kMark, kMarkOnce: this side's keys make the bits, and rows that have one are kept; once: a key
+// may come very often, and its bit is looked at before it is set, since one address takes 0.6e9
+// atomics a second. kTest: rows are kept whose bit is there.
 enum class FilterMode { kMark, kMarkOnce, kTest };
 
 // What L1 holds of the bits may be old, but only bits that were set since are missing from it.

@@ -23,8 +23,8 @@ struct KeyHashesFilter {
   uint32_t* bits;  // likewise
 
 #ifdef __CUDACC__
-  // Multiplicative hashing by the golden ratio (Knuth). Not mix_key, by which partitions and tables are made: keys that are taken for
-  // each other here would fall upon each other there.
+  // Multiplicative hashing by the golden ratio (Knuth). Not mix_key, by which partitions and tables
+  // are made: keys that are taken for each other here would fall upon each other there.
   __device__ Key place_of(Key key) const {
     constexpr auto kGoldenRatio = static_cast<Key>(0x9e3779b97f4a7c15ULL >> (64 - 8 * sizeof(Key)));
     return static_cast<Key>(key * (kGoldenRatio | 1)) >> shift;

@@ -1,14 +1,17 @@
 // histogram_block.cuh: radix partition with a histogram for each block (BSH)
 //
-// Paper    Rui & Tu 2017, section 3.2.1, algorithms 1 and 2, figure 2; Paul et al. 2020, section IV.A.2
+// Paper    Rui & Tu 2017, section 3.2.1, algorithms 1 and 2, figure 2; Paul et al. 2020, section
+//          IV.A.2
 // Differs  keys and values are columns, and a block writes one after the other
 // In       keys[rows], values[rows]         keys mixed
-// Out      counts                           one counter a digit and block, see partition_tiles.cuh; positions after a scan
-//          keys_out[rows], values_out[rows] ascending by digit within a partition of the pass before
+// Out      counts                           one counter a digit and block, see partition_tiles.cuh;
+//          positions after a scan keys_out[rows], values_out[rows] ascending by digit within a
+//          partition of the pass before
 // Needs    digits * 4 bytes of dynamic shared memory
 // Launch   a block a tile, of kBlockHistogramThreads; the paper's VT is kBlockHistogramItems
-// Moves    counting |Key| a row + 4 bytes a counter, reordering 2 * (|Key| + |Value|) a row + 4 bytes a counter; each row is written
-//          where it belongs at once, and the L2 cache joins the neighbours (traffic::histogram_pass)
+// Moves    counting |Key| a row + 4 bytes a counter, reordering 2 * (|Key| + |Value|) a row + 4
+//          bytes a counter; each row is written where it belongs at once, and the L2 cache joins
+//          the neighbours (traffic::histogram_pass)
 // Shared   one atomic add a row, in counting and in reordering
 // Order    of the atomics: another one each time
 #pragma once

@@ -1,16 +1,20 @@
 // histogram_thread.cuh: radix partition with a histogram for each thread (PTH)
 //
-// Paper    He et al. 2008, as described in Paul et al. 2020, section IV.A.2 and table I, and in Rui & Tu 2017, section 3.2.1
-// Differs  a thread loads kThreadHistogramItems keys before it counts them: with so few threads on a multiprocessor, one load at a
-//          time leaves the memory idle
+// Paper    He et al. 2008, as described in Paul et al. 2020, section IV.A.2 and table I, and in Rui
+//          & Tu 2017, section 3.2.1
+// Differs  a thread loads kThreadHistogramItems keys before it counts them: with so few threads on
+//          a multiprocessor, one load at a time leaves the memory idle
 // In       keys[rows], values[rows]         keys mixed
-// Out      counts                           one counter a digit and thread, see partition_tiles.cuh; positions after a scan
-//          keys_out[rows], values_out[rows] ascending by digit within a partition of the pass before
-// Needs    digits * kThreadHistogramThreads * 4 bytes of dynamic shared memory: 64 KiB with 256 digits
+// Out      counts                           one counter a digit and thread, see
+//          partition_tiles.cuh; positions after a scan keys_out[rows], values_out[rows] ascending
+//          by digit within a partition of the pass before
+// Needs    digits * kThreadHistogramThreads * 4 bytes of dynamic shared memory: 64 KiB with 256
+//          digits
 // Launch   a block a tile, of kThreadHistogramThreads
-// Moves    counting |Key| a row + 4 bytes a counter, reordering 2 * (|Key| + |Value|) a row + 4 bytes a counter
-//          (traffic::histogram_pass)
-// Order    of tile, thread, and round of the thread: not the order of the input, but the same for any column
+// Moves    counting |Key| a row + 4 bytes a counter, reordering 2 * (|Key| + |Value|) a row + 4
+//          bytes a counter (traffic::histogram_pass)
+// Order    of tile, thread, and round of the thread: not the order of the input, but the same for
+//          any column
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,18 @@
 // histogram_warp.cuh: radix partition with a histogram for each warp (WSH)
 //
-// Paper    Paul et al. 2020, section IV.A.2 and table I: the histogram is shared within a warp by shuffle instructions
-// Differs  lanes with the same digit find each other by a match, which the paper's P100 does not have: one instruction in the place
-//          of a shuffle a lane; the lowest of them alone updates the histogram
+// Paper    Paul et al. 2020, section IV.A.2 and table I: the histogram is shared within a warp by
+//          shuffle instructions
+// Differs  lanes with the same digit find each other by a match, which the paper's P100 does not
+//          have: one instruction in the place of a shuffle a lane; the lowest of them alone updates
+//          the histogram
 // In       keys[rows], values[rows]         keys mixed
-// Out      counts                           one counter a digit and warp, see partition_tiles.cuh; positions after a scan
-//          keys_out[rows], values_out[rows] ascending by digit within a partition of the pass before
+// Out      counts                           one counter a digit and warp, see partition_tiles.cuh;
+//          positions after a scan keys_out[rows], values_out[rows] ascending by digit within a
+//          partition of the pass before
 // Needs    digits * kWarpHistogramWarps * 4 bytes of dynamic shared memory: 32 KiB with 1024 digits
 // Launch   a block a tile, of kWarpHistogramWarps warps, each with kWarpHistogramRows rows of it
-// Moves    counting |Key| a row + 4 bytes a counter, reordering 2 * (|Key| + |Value|) a row + 4 bytes a counter
-//          (traffic::histogram_pass)
+// Moves    counting |Key| a row + 4 bytes a counter, reordering 2 * (|Key| + |Value|) a row + 4
+//          bytes a counter (traffic::histogram_pass)
 // Order    that of the input: warps take neighbouring rows, and a row is placed by its lane
 #pragma once
 
@@ -32,8 +35,8 @@ struct WarpRows {
         end(min(tile.rows, first + kWarpHistogramRows)) {}
 };
 
-// One step of a warp, in which every lane has a digit, or `digits`, which is none: the lanes of a digit, and what its histogram
-// entry was before their number was added to it.
+// One step of a warp, in which every lane has a digit, or `digits`, which is none: the lanes of a
+// digit, and what its histogram entry was before their number was added to it.
 struct WarpStep {
   unsigned peers;
   int leader;       // the lowest of the peers, which alone knows:

@@ -1,8 +1,10 @@
 // key_range.cuh: the lowest and the highest key, and which bits differ between
 //
-// Source   ours; GQE's perfect join finds dense keys by the bits that vary (varying_bits.cuh), which misses ranges across a power of two
+// Source   ours; GQE's perfect join finds dense keys by the bits that vary (varying_bits.cuh),
+//          which misses ranges across a power of two
 // In       keys[rows]  Key
-// Out      the answer: range, of all keys; keys in the order of signed integers, their sign bit turned so that they compare unsigned
+// Out      the answer: range, of all keys; keys in the order of signed integers, their sign bit
+//          turned so that they compare unsigned
 // Needs    state all 0, which it is again afterwards
 // Launch   kRangeBlocksPerSm blocks of kStreamThreads for each multiprocessor, or less, dependent
 // Moves    rows * |Key| read
@@ -58,8 +60,8 @@ struct TurnedRange {
   }
 };
 
-// All threads; thread 0 has that of the block. One address takes 0.6e9 atomics a second: with one a warp instead of one a block, an H200
-// spends 17 us on them for 10^6 keys.
+// All threads; thread 0 has that of the block. One address takes 0.6e9 atomics a second: with one a
+// warp instead of one a block, an H200 spends 17 us on them for 10^6 keys.
 template <int kThreads, typename Key>
 __device__ __forceinline__ void add_block(TurnedRange<Key>& range) {
   constexpr int kWarps = kThreads / 32;

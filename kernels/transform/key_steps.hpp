@@ -1,4 +1,5 @@
-// key_steps.hpp: keys low, low + 2^shift, low + 2 * 2^shift, ... by their places, as host and device both see them
+// key_steps.hpp: keys low, low + 2^shift, low + 2 * 2^shift, ... by their places, as host and
+// device both see them
 #pragma once
 
 #include <cstdint>

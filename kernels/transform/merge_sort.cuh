@@ -1,14 +1,18 @@
-// merge_sort.cuh: keys with a column of values, sorted by comparing: tiles in shared memory, then runs merged in pairs
+// merge_sort.cuh: keys with a column of values, sorted by comparing: tiles in shared memory, then
+// runs merged in pairs
 //
 // Paper    Rui & Tu 2017, section 3.3.1, algorithms 4 (sort_tiles) and 5 (merge_runs)
-// Differs  what moves through shared memory with a key is its place in the tile, 2 bytes, and not its value, so a value of any
-//          width moves once a launch; and a merged tile is stored as places, through which keys and values are then read: its rows
-//          come from two runs, in order, so these reads are nearly coalesced
+// Differs  what moves through shared memory with a key is its place in the tile, 2 bytes, and not
+//          its value, so a value of any width moves once a launch; and a merged tile is stored as
+//          places, through which keys and values are then read: its rows come from two runs, in
+//          order, so these reads are nearly coalesced
 // In       rows.keys[n], rows.values[n]
-// Out      rows.keys_out[n], rows.values_out[n]   ascending as unsigned bit patterns; equal keys keep their order
-// Launch   sort_tiles: a block a tile of kSortTile rows. Then for run = kSortTile, doubled while it is less than n:
-//          merge_run_splits: a thread a tile; merge_runs: a block a tile
-// Moves    sort_tiles and each merge_runs read and write keys and values once   (traffic::merge_sort)
+// Out      rows.keys_out[n], rows.values_out[n]   ascending as unsigned bit patterns; equal keys
+//          keep their order
+// Launch   sort_tiles: a block a tile of kSortTile rows. Then for run = kSortTile, doubled while it
+//          is less than n: merge_run_splits: a thread a tile; merge_runs: a block a tile
+// Moves    sort_tiles and each merge_runs read and write keys and values once
+//          (traffic::merge_sort)
 #pragma once
 
 #include <cstdint>
@@ -33,8 +37,9 @@ struct alignas(16) SortItems {
   T item[kSortItems];
 };
 
-// Keys in shared memory with a gap after each 32: neighbouring threads work 4, 8 or 16 keys apart, and so meet different banks
-// (sorting tiles of 2^27 (4 B, 4 B) rows on an H200: 2.45 ms without gaps, 2.09 ms with).
+// Keys in shared memory with a gap after each 32: neighbouring threads work 4, 8 or 16 keys apart,
+// and so meet different banks (sorting tiles of 2^27 (4 B, 4 B) rows on an H200: 2.45 ms without
+// gaps, 2.09 ms with).
 template <typename Key>
 struct SpacedKeys {
   Key* keys;
@@ -44,8 +49,9 @@ struct SpacedKeys {
 };
 constexpr int kSpacedTile = kSortTile + kSortTile / 32 + 1;
 
-// The next kSortItems keys of the merge of keys[first] to keys[first_end - 1] with keys[second] to keys[second_end - 1], and their
-// places. One key beyond what is merged is looked at; what is merged beyond both ends has no meaning.
+// The next kSortItems keys of the merge of keys[first] to keys[first_end - 1] with keys[second] to
+// keys[second_end - 1], and their places. One key beyond what is merged is looked at; what is
+// merged beyond both ends has no meaning.
 template <typename Keys, typename Key>
 __device__ void merge_items(Keys keys, uint32_t first, uint32_t first_end, uint32_t second,
                             uint32_t second_end, SortItems<Key>* merged,
@@ -89,7 +95,8 @@ __device__ void sort_items(SortItems<Key>* keys, SortItems<uint16_t>* places) {
   }
 }
 
-// out[row] = value_at(places[row]) for the rows of a tile. 32 bytes a thread are under way together.
+// out[row] = value_at(places[row]) for the rows of a tile. 32 bytes a thread are under way
+// together.
 template <typename Value, typename ValueAt>
 __device__ void move_values(const uint16_t* places, uint32_t count, Value* out, ValueAt value_at) {
   constexpr int kBatch = sizeof(Value) <= 4 ? kSortItems : 32 / static_cast<int>(sizeof(Value));
@@ -160,7 +167,8 @@ __global__ void __launch_bounds__(kSortThreads, sort_blocks_per_sm(sizeof(Key)))
     uint32_t const row = i * kSortThreads + threadIdx.x;
     if (row < count) rows.keys_out[tile_begin + row] = keys[row];
   }
-  // The tile's values are picked in any order: from the keys' place where they fit it, otherwise from the cache.
+  // The tile's values are picked in any order: from the keys' place where they fit it, otherwise
+  // from the cache.
   const Value* values = rows.values + tile_begin;
   if constexpr (sizeof(Value) <= sizeof(Key)) {
     __syncthreads();
@@ -233,7 +241,8 @@ __global__ void __launch_bounds__(kSortThreads, sort_blocks_per_sm(sizeof(Key)))
     if (place < count) loaded[i] = rows.keys[source(place)];
   }
   if constexpr (sizeof(Value) <= 4) {
-    // Narrow values are on their way while keys are merged. Wider ones would only queue before other blocks' keys.
+    // Narrow values are on their way while keys are merged. Wider ones would only queue before
+    // other blocks' keys.
     constexpr uint32_t kLineValues = 128 / sizeof(Value);
     for (uint32_t place = threadIdx.x * kLineValues; place < count;
          place += kSortThreads * kLineValues) {

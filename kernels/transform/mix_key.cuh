@@ -1,15 +1,18 @@
 // mix_key.cuh: a bijection on keys that spreads any key set over all bits
 //
-// Source   multiply-xorshift finalizers (Murmur3, Stafford); the constants are odd, so each step has an inverse
-// Why      radix partitions take digits of the mixed key: strided or clustered keys fill all partitions alike. A bijection
-//          needs no verification afterwards: mixed keys are equal exactly when the keys are, and the output recovers the key.
+// Source   multiply-xorshift finalizers (Murmur3, Stafford); the constants are odd, so each step
+//          has an inverse
+// Why      radix partitions take digits of the mixed key: strided or clustered keys fill all
+//          partitions alike. A bijection needs no verification afterwards: mixed keys are equal
+//          exactly when the keys are, and the output recovers the key.
 #pragma once
 
 #include <cstdint>
 
 namespace gpujoin::kernels {
 
-// The inverse of an odd number modulo 2^bits, by Newton's iteration: each step doubles the correct bits.
+// The inverse of an odd number modulo 2^bits, by Newton's iteration: each step doubles the correct
+// bits.
 template <typename Key>
 __host__ __device__ constexpr Key inverse_of(Key odd) {
   Key inverse = odd;

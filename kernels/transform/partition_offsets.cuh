@@ -1,7 +1,7 @@
 // partition_offsets.cuh: where each partition begins in keys that are ordered by their low bits
 //
-// Paper    Wu, Koutsoukos, Alonso 2024, section 4.3. Differs: boundaries by binary search instead of a second histogram pass,
-//          which would read all keys again
+// Paper    Wu, Koutsoukos, Alonso 2024, section 4.3. Differs: boundaries by binary search instead
+//          of a second histogram pass, which would read all keys again
 // In       keys[rows]                       Key, ascending by digit = key & (partitions - 1)
 // Out      offsets[partitions + 1]          first position of each partition; the last is rows
 // Launch   ceil((partitions + 1) / kStreamThreads) blocks of kStreamThreads

@@ -1,7 +1,9 @@
 // partition_sums.cuh: exclusive sums of as many numbers as there are partitions, by one block
 //
-// In       load(i)                          the i-th number, 64 bits; two of 32 bits each may be packed in it
-// Out      store(i, sum)                    the sum of the numbers before it; the function returns the sum of all
+// In       load(i)                          the i-th number, 64 bits; two of 32 bits each may be
+//          packed in it
+// Out      store(i, sum)                    the sum of the numbers before it; the function returns
+//          the sum of all
 // Needs    every thread of a block of kPartitionSumThreads
 // Moves    what load and store move: there are 2^16 numbers at most, 8192 at a time
 #pragma once
@@ -39,8 +41,9 @@ __device__ unsigned long long partition_sums(uint32_t numbers, Load load, Store 
   return before;
 }
 
-// Which of `numbers` holds the element with `element` elements before it: before[] are their exclusive sums, and one that is empty is
-// followed by one with the same sum, so it is the last with no more. low: it is none before that.
+// Which of `numbers` holds the element with `element` elements before it: before[] are their
+// exclusive sums, and one that is empty is followed by one with the same sum, so it is the last
+// with no more. low: it is none before that.
 template <typename Sum>
 __device__ __forceinline__ uint32_t holder_of(const Sum* __restrict__ before, uint32_t low,
                                               uint32_t numbers, Sum element) {

@@ -1,16 +1,20 @@
-// partition_tiles.cuh: what a pass of a histogram partitioning works on: tiles that do not cross the partitions of the pass before
+// partition_tiles.cuh: what a pass of a histogram partitioning works on: tiles that do not cross
+// the partitions of the pass before
 //
-// Paper    Rui & Tu 2017, section 3.2.1 and figure 2: a matrix of counters, one exclusive scan over it; the second pass divides the
-//          partitions of the first
+// Paper    Rui & Tu 2017, section 3.2.1 and figure 2: a matrix of counters, one exclusive scan over
+//          it; the second pass divides the partitions of the first
 // In       positions                        the first pass's counters after the scan
-// Out      tiles[max_tiles]                 rows of each tile, and where its counters are; tiles beyond the last have no rows
-// Launch   cut_partitions_kernel: one block of kPartitionSumThreads; place_tiles_kernel: ceil(max_tiles / kStreamThreads) blocks of
-//          kStreamThreads
+// Out      tiles[max_tiles]                 rows of each tile, and where its counters are; tiles
+//          beyond the last have no rows
+// Launch   cut_partitions_kernel: one block of kPartitionSumThreads; place_tiles_kernel:
+//          ceil(max_tiles / kStreamThreads) blocks of kStreamThreads
 // Moves    a sector a partition, 16 bytes a tile
 //
-//   counters, and after the scan positions:  partition before > digit > tile > histogram of the tile
+//   counters, and after the scan positions:  partition before > digit > tile > histogram of the
+//   tile
 //
-// So the scan alone brings the rows of a partition together, in the order of tiles, and ascending by digit.
+// So the scan alone brings the rows of a partition together, in the order of tiles, and ascending
+// by digit.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,13 @@
-// place_partitions.cuh: where the partitions of an unordered partitioning begin, and which rows the tiles of its second pass have
+// place_partitions.cuh: where the partitions of an unordered partitioning begin, and which rows the
+// tiles of its second pass have
 //
 // Source   ours; the counts are those of count_partitions_kernel
 // In       counts[2^radix_bits]
-// Out      counts 0 again; offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors, tiles_before and tiles[]
+// Out      counts 0 again; offsets[2^radix_bits + 1], cursors; of two passes also segment_cursors,
+//          tiles_before and tiles[]
 // Needs    arrays aligned to 16 bytes
-// Launch   place_partitions: one block of kPartitionSumThreads; place_unordered_tiles: a thread a tile; dependent
+// Launch   place_partitions: one block of kPartitionSumThreads; place_unordered_tiles: a thread a
+//          tile; dependent
 // Moves    12 bytes a partition; 16 bytes a tile
 #pragma once
 
@@ -19,12 +22,13 @@
 
 namespace gpujoin::kernels {
 
-// Eight partitions of a thread as two vectors: an access of a warp to single words so far apart touches as many sectors as one to
-// vectors, of which it takes a quarter. H200, 2^15 partitions: 56 us by words.
+// Eight partitions of a thread as two vectors: an access of a warp to single words so far apart
+// touches as many sectors as one to vectors, of which it takes a quarter. H200, 2^15 partitions: 56
+// us by words.
 static_assert(kPartitionSumItems == 8);
 
-// By one block: exclusive sums of counts[partitions], a multiple of 8, to both targets, and the counts cleared. The function returns the
-// sum of all.
+// By one block: exclusive sums of counts[partitions], a multiple of 8, to both targets, and the
+// counts cleared. The function returns the sum of all.
 __device__ inline uint32_t place_by_vectors(uint32_t* __restrict__ counts, uint32_t partitions,
                                             uint32_t* __restrict__ offsets,
                                             uint32_t* __restrict__ cursors) {
@@ -66,9 +70,10 @@ __device__ inline uint32_t place_by_vectors(uint32_t* __restrict__ counts, uint3
   return before;
 }
 
-// By one block: the first place of each partition, and what the passes go by. In two passes the first one's partitions are segments of
-// 2^segment_bits; the second one's tiles begin at multiples of kUnorderedAlign rows, so that columns are loaded 16 bytes at a time.
-// tiles_before null: one pass, whose cursors are `cursors`.
+// By one block: the first place of each partition, and what the passes go by. In two passes the
+// first one's partitions are segments of 2^segment_bits; the second one's tiles begin at multiples
+// of kUnorderedAlign rows, so that columns are loaded 16 bytes at a time. tiles_before null: one
+// pass, whose cursors are `cursors`.
 __global__ void __launch_bounds__(kPartitionSumThreads)
     place_partitions_kernel(uint32_t* __restrict__ counts, int32_t radix_bits, int32_t segment_bits,
                             uint32_t tile_rows, uint32_t* offsets, uint32_t* __restrict__ cursors,

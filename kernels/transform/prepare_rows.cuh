@@ -1,4 +1,5 @@
-// prepare_rows.cuh: a column as the transform wants it: rows with NULL keys left out, keys mixed when a radix partition follows
+// prepare_rows.cuh: a column as the transform wants it: rows with NULL keys left out, keys mixed
+// when a radix partition follows
 //
 // In       column[n]             Value: the caller's keys or payloads
 //          source_rows[rows]     rows with a valid key, ascending; null: all of them, in order
@@ -6,7 +7,8 @@
 //          row_ids[rows]         original row of each prepared row; null: not wanted
 // Needs    rows < 2^32 - 1
 // Launch   ceil(rows / kStreamTile) blocks of kStreamThreads
-// Moves    rows * (2 * |Value|), + 4 for row_ids, + 4 for source_rows    (traffic::mix_keys, write_row_ids)
+// Moves    rows * (2 * |Value|), + 4 for row_ids, + 4 for source_rows    (traffic::mix_keys,
+//          write_row_ids)
 #pragma once
 
 #include <cstdint>

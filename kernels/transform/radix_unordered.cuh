@@ -1,10 +1,13 @@
-// radix_unordered.cuh: one pass of a radix partition that moves the key and every column with one rank
+// radix_unordered.cuh: one pass of a radix partition that moves the key and every column with one
+// rank
 //
-// Source   ours; the block's rank by shared atomics is Rui & Tu's 3.2.1, the offsets from one histogram are Wu et al.'s. Differs from
-//          one-sweep: rows of a partition come in any order, so no tile waits for another; from one sort a column (Wu et al. 2024,
-//          Algorithm 1): ranks and places are found once for all columns
+// Source   ours; the block's rank by shared atomics is Rui & Tu's 3.2.1, the offsets from one
+//          histogram are Wu et al.'s. Differs from one-sweep: rows of a partition come in any
+//          order, so no tile waits for another; from one sort a column (Wu et al. 2024, Algorithm
+//          1): ranks and places are found once for all columns
 // In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys
-// Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no order
+// Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no
+//          order
 // Needs    cursors[p], the next free place of partition p
 // Launch   a block a tile, of the shape's threads, dependent
 // Moves    2 * (|key| + the columns' widths) a row (traffic::radix_unordered_pass)
@@ -12,7 +15,8 @@
 //
 //   count digits in shared memory: a row's rank is what its atomic add answers
 //   one global atomic add a digit reserves the tile's places
-//   write each column in the order of slots, neighbours to neighbours, while the next column is on its way to shared memory
+//   write each column in the order of slots, neighbours to neighbours, while the next column is on
+//   its way to shared memory
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -55,9 +59,9 @@ struct UnorderedPass {
   MovedColumn columns[kMovedColumns];
 };
 
-// One more row of each of a lane's digits; all lanes of a warp. Where many of them have the digit that a lane has first, they add theirs
-// at once: skew would make them wait for each other. A digit of a share s is found at once with probability s, and without skew it is
-// one look for kRows rows.
+// One more row of each of a lane's digits; all lanes of a warp. Where many of them have the digit
+// that a lane has first, they add theirs at once: skew would make them wait for each other. A digit
+// of a share s is found at once with probability s, and without skew it is one look for kRows rows.
 template <int kRows>
 __device__ __forceinline__ void rank_rows(uint32_t* counts, const uint32_t (&digits)[kRows],
                                           int asked_lane, uint32_t (&ranks)[kRows]) {
@@ -84,7 +88,8 @@ __device__ __forceinline__ void rank_rows(uint32_t* counts, const uint32_t (&dig
   }
 }
 
-// Threads of a block, rows of each, vectors of each that its rows of the widest column are, and blocks of a multiprocessor.
+// Threads of a block, rows of each, vectors of each that its rows of the widest column are, and
+// blocks of a multiprocessor.
 template <int kBlockThreads, int kThreadItems, int kThreadVectors, int kResidentBlocks>
 struct UnorderedShape {
   static constexpr int kThreads = kBlockThreads;
@@ -97,8 +102,9 @@ struct UnorderedShape {
   static constexpr uint32_t kStageBytes = kThreads * kVectors * 16;
 };
 
-// Slots of a tile, in whole batches. Those of a digit begin where its places do within a sector, so that a warp's write ends where a sector of the
-// output ends: L2 takes parts of sectors at 50e9 a second on an H200, which is what a pass without this is bound by.
+// Slots of a tile, in whole batches. Those of a digit begin where its places do within a sector, so
+// that a warp's write ends where a sector of the output ends: L2 takes parts of sectors at 50e9 a
+// second on an H200, which is what a pass without this is bound by.
 constexpr uint32_t kSectorRows = 8;  // of 4 bytes
 template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
@@ -109,7 +115,8 @@ __host__ __device__ constexpr uint32_t unordered_slots(int32_t bits) {
 __host__ __device__ constexpr uint32_t unordered_counts(int32_t bits) {
   return ((1U << bits) + 4) / 4 * 4;
 }
-// Shared memory of a pass: two stages, the counts, a row for each slot, and a place for each sector.
+// Shared memory of a pass: two stages, the counts, a row for each slot, and a place for each
+// sector.
 template <typename Shape>
 __host__ __device__ constexpr uint32_t unordered_shared_bytes(int32_t bits) {
   uint32_t const slots = unordered_slots<Shape>(bits);
@@ -134,7 +141,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   };
   auto* const counts = reinterpret_cast<uint32_t*>(dynamic_shared + 2 * Shape::kStageBytes);
   auto* const rows_of_slots = reinterpret_cast<uint16_t*>(counts + unordered_counts(pass.bits));
-  // The place of a slot, less the slot, is the same for all of a digit; by sectors it is found in one step.
+  // The place of a slot, less the slot, is the same for all of a digit; by sectors it is found in
+  // one step.
   auto* const places_of_sectors = reinterpret_cast<uint32_t*>(rows_of_slots + most_slots);
 
   let_next_kernel_start();
@@ -172,7 +180,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   __syncthreads();
 
   uint32_t const mask = digits - 1;
-  // digit << 16 | rank; by permutes, as the compiler would keep what shifts put together in two registers, and spill.
+  // digit << 16 | rank; by permutes, as the compiler would keep what shifts put together in two
+  // registers, and spill.
   uint32_t ranks[kItems];
   static_assert(kUnorderedAlign <= kThreads);  // only a thread's first row can be skipped
   int const rows_left = static_cast<int>(tile.end) - static_cast<int>(threadIdx.x);
@@ -240,8 +249,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   if (pass.column_count == 1) __pipeline_wait_prior(0);
   __syncthreads();
 
-  // Calls each of writes(row of the tile, place) for the thread's slots, which are looked up kBatch at a time: a batch's reads do not
-  // wait for each other.
+  // Calls each of writes(row of the tile, place) for the thread's slots, which are looked up kBatch
+  // at a time: a batch's reads do not wait for each other.
   auto const each_slot = [&](auto... writes) {
 #pragma unroll 1
     for (uint32_t first = threadIdx.x; first < slots; first += kBatch * kThreads) {

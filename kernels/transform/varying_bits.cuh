@@ -2,7 +2,8 @@
 //
 // Source   bit extraction of keys as in GQE's perfect join, reduced here to or and and
 // In       keys[rows]  Key
-// Out      bits[0] |= every key, bits[1] &= every key   (uint64, zero-extended; the caller starts them at 0 and ~0)
+// Out      bits[0] |= every key, bits[1] &= every key   (uint64, zero-extended; the caller starts
+//          them at 0 and ~0)
 // Launch   a grid that fills the device, kStreamThreads each
 // Moves    rows * |Key| read
 #pragma once

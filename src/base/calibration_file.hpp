@@ -9,8 +9,8 @@
 //   ...                          one line for each rate that the device has, any order
 //   end
 //
-// A file is used whole or not at all: rates are comparable among each other only when they are of one
-// device, number of units and version of what was measured.
+// A file is used whole or not at all: rates are comparable among each other only when they are of
+// one device, number of units and version of what was measured.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// context.hpp: what a gpujoin_context holds. Shared by plans and results, so that handles may be destroyed in any order.
+// context.hpp: what a gpujoin_context holds. Shared by plans and results, so that handles may be
+// destroyed in any order.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +15,8 @@
 
 namespace gpujoin::base {
 
-// The CUDA half of a context (stream, events, scratch): defined in src/base/device.hpp, absent on a CPU context.
+// The CUDA half of a context (stream, events, scratch): defined in src/base/device.hpp, absent on a
+// CPU context.
 struct Device;
 
 struct Context {
@@ -47,7 +49,8 @@ struct Context {
   void log(int32_t level, const std::string& message) const;
 };
 
-// Makes the context's CUDA device current for a scope and puts the caller's back. Nothing on a CPU context.
+// Makes the context's CUDA device current for a scope and puts the caller's back. Nothing on a CPU
+// context.
 class CurrentDevice {
  public:
   explicit CurrentDevice(const Context& context);
@@ -63,7 +66,8 @@ class CurrentDevice {
 std::shared_ptr<Context> create_context(const gpujoin_context_options& options);
 
 #if GPUJOIN_WITH_CUDA
-// In device_cuda.cpp. Fills context.device, device_pool and facts; answers false with the reason when CUDA cannot be used.
+// In device_cuda.cpp. Fills context.device, device_pool and facts; answers false with the reason
+// when CUDA cannot be used.
 bool open_device(Context& context, const gpujoin_context_options& options, std::string* why_not);
 #endif
 

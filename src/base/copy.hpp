@@ -1,4 +1,5 @@
-// copy.hpp: bytes from anywhere to anywhere. On a context without CUDA every pointer is host memory.
+// copy.hpp: bytes from anywhere to anywhere. On a context without CUDA every pointer is host
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +9,16 @@
 
 namespace gpujoin::base {
 
-// Queues the copy on the context's stream when either end is device memory; a host-to-host copy happens at once.
+// Queues the copy on the context's stream when either end is device memory; a host-to-host copy
+// happens at once.
 void copy(Context& context, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes);
 
 // Waits for everything queued on the context's stream.
 void finish(Context& context);
 
-// Resolves GPUJOIN_MEMORY_AUTOMATIC; throws INVALID_ARGUMENT (naming `what`) for device memory of another device than the
-// context's, and UNSUPPORTED for device memory with a CPU context.
+// Resolves GPUJOIN_MEMORY_AUTOMATIC; throws INVALID_ARGUMENT (naming `what`) for device memory of
+// another device than the context's, and UNSUPPORTED for device memory with a CPU context.
 Memory memory_of(Context& context, const void* pointer, gpujoin_memory declared, const char* what);
 
 }  // namespace gpujoin::base

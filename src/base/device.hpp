@@ -15,11 +15,13 @@
 
 namespace gpujoin::base {
 
-// Throws Error with the status that the code means; `doing` completes "while ...". Clears the thread's last error.
+// Throws Error with the status that the code means; `doing` completes "while ...". Clears the
+// thread's last error.
 void check(cudaError_t code, const char* doing);
 void check(CUresult code, const char* doing);
 
-// Driver functions, looked up through cudart, so that nothing links libcuda. Null members: virtual memory management is missing.
+// Driver functions, looked up through cudart, so that nothing links libcuda. Null members: virtual
+// memory management is missing.
 struct DriverFunctions {
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
   CUresult (*mem_address_reserve)(CUdeviceptr*, size_t, size_t, CUdeviceptr,
@@ -38,7 +40,8 @@ struct DriverFunctions {
   bool can_map_pages() const;
 };
 
-// A stream, owned or the caller's. Shared with the memory source, which frees device memory in stream order.
+// A stream, owned or the caller's. Shared with the memory source, which frees device memory in
+// stream order.
 struct Stream {
   cudaStream_t handle = nullptr;
   bool owned = false;
@@ -78,8 +81,8 @@ constexpr uint64_t kReadbackBytes = 64 * 1024;
 constexpr uint64_t kZeroedBytes = 256 * 1024;   // a count of each of 2^16 partitions
 constexpr uint64_t kCounterBytes = 176 * 1024;  // a key sample's table, filter and counters
 
-// The zeroed counters, for kernels of which the last leaves them 0 again: nobody waits for a clearing before the first. Where one was not
-// launched the next who asks for them clears them.
+// The zeroed counters, for kernels of which the last leaves them 0 again: nobody waits for a
+// clearing before the first. Where one was not launched the next who asks for them clears them.
 class ZeroedCounts {
  public:
   ZeroedCounts(Context& context, uint64_t bytes);
@@ -100,20 +103,23 @@ T read_back(Context& context, const T* device_source) {
   return *static_cast<const T*>(read_back(context, device_source, sizeof(T)));
 }
 
-// A kernel's answer, of which one word, not 0, is written after a fence of the system as its last: the host sees it some microseconds before
-// the stream would tell, and needs no copy. start_answer before the launch; nothing else may be read back between the two. The kernel
-// may still be on its way out, so that what follows belongs on the stream.
+// A kernel's answer, of which one word, not 0, is written after a fence of the system as its last:
+// the host sees it some microseconds before the stream would tell, and needs no copy. start_answer
+// before the launch; nothing else may be read back between the two. The kernel may still be on its
+// way out, so that what follows belongs on the stream.
 unsigned long long* start_answer(Context& context);
 unsigned long long await_answer(Context& context);
 
-// Lets the context's stream wait for a cudaEvent_t*, as Arrow's sync_event is; null: nothing to wait for.
+// Lets the context's stream wait for a cudaEvent_t*, as Arrow's sync_event is; null: nothing to
+// wait for.
 void await(Context& context, void* event);
 
 inline cudaStream_t stream_of(const Context& context) { return context.device->stream->handle; }
 
-// Copies that run beside the context's stream have a stream for each direction of the host link. Blocks of the pool are reused in
-// the order of the context's stream, so each side waits for the other by events: a copy for the earlier users of its block, the
-// context's stream for the copy. See docs/decisions/0018-copies-on-streams-of-their-own.md.
+// Copies that run beside the context's stream have a stream for each direction of the host link.
+// Blocks of the pool are reused in the order of the context's stream, so each side waits for the
+// other by events: a copy for the earlier users of its block, the context's stream for the copy.
+// See docs/decisions/0018-copies-on-streams-of-their-own.md.
 enum class Direction { kToDevice, kFromDevice };
 cudaStream_t copy_stream(Context& context, Direction direction);
 

@@ -258,7 +258,8 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
     context.device_pool =
         std::make_shared<Pool>(std::move(source), Memory::kDevice, options.memory_limit_bytes);
     device.park = std::make_shared<RangePark>();
-    // The park holds ranges, which hold the pool: a weak pointer, or none of them would ever be freed.
+    // The park holds ranges, which hold the pool: a weak pointer, or none of them would ever be
+    // freed.
     context.device_pool->set_trim_hook([weak = std::weak_ptr(device.park)] {
       if (auto const park = weak.lock()) unmap_parked(*park);
     });

@@ -31,7 +31,8 @@ cudaMemoryType type_at(uintptr_t address) {
   return attributes.type;
 }
 
-// The first and the last byte may be pinned with a hole between: the driver says where the range ends.
+// The first and the last byte may be pinned with a hole between: the driver says where the range
+// ends.
 bool is_one_pinned_range(const DriverFunctions& driver, const Range& range) {
   if (type_at(range.begin) != cudaMemoryTypeHost || type_at(range.end - 1) != cudaMemoryTypeHost ||
       driver.pointer_get_attribute == nullptr) {
@@ -46,8 +47,8 @@ bool is_one_pinned_range(const DriverFunctions& driver, const Range& range) {
          start <= range.begin && range.end <= start + size;
 }
 
-// Pages registered by this process, whichever context asked: CUDA knows one registration of a page, and two joins may read
-// neighbouring columns.
+// Pages registered by this process, whichever context asked: CUDA knows one registration of a page,
+// and two joins may read neighbouring columns.
 class RegisteredPages {
  public:
   static RegisteredPages& of_the_process() {

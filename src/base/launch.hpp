@@ -20,8 +20,9 @@ inline unsigned grid_of(uint64_t rows, uint64_t tile) {
   return static_cast<unsigned>(blocks);
 }
 
-// Lets a kernel have more dynamic shared memory than the 48 KB that need no asking: all that its static has left. As much for every
-// launch, so that it need be asked once, and no launch is left with less than another was promised.
+// Lets a kernel have more dynamic shared memory than the 48 KB that need no asking: all that its
+// static has left. As much for every launch, so that it need be asked once, and no launch is left
+// with less than another was promised.
 template <typename... Args>
 void allow_shared(const Context& context, void (*kernel)(Args...), const char* asking) {
   auto const* const key = reinterpret_cast<const void*>(kernel);
@@ -36,7 +37,8 @@ void allow_shared(const Context& context, void (*kernel)(Args...), const char* a
   allowed.push_back(key);
 }
 
-// How many blocks run at a time on all multiprocessors, with dynamic shared memory that is allowed here.
+// How many blocks run at a time on all multiprocessors, with dynamic shared memory that is allowed
+// here.
 template <typename... Args>
 uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
                          uint64_t shared_bytes, const char* asking) {
@@ -54,8 +56,9 @@ uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int th
   return blocks;
 }
 
-// Launches a kernel that may come to the device while the one before still runs, which saves the 2 us between them. It has to call
-// await_last_kernel() of kernels/dependent_launch.cuh before it touches what that one writes, and the one before has to let it start.
+// Launches a kernel that may come to the device while the one before still runs, which saves the 2
+// us between them. It has to call await_last_kernel() of kernels/dependent_launch.cuh before it
+// touches what that one writes, and the one before has to let it start.
 template <typename... Parameters, typename... Args>
 void launch_dependent(const Context& context, void (*kernel)(Parameters...), uint32_t blocks,
                       int threads, uint64_t shared_bytes, const char* launching, Args... args) {

@@ -1,7 +1,9 @@
-// mapped_range.hpp: device memory that grows in place: a reserved address range, and pages mapped to its front on demand.
+// mapped_range.hpp: device memory that grows in place: a reserved address range, and pages mapped
+// to its front on demand.
 //
-// Mapping 1 GiB more costs 0.12 ms on an H200 and moves nothing, where a larger allocation would copy what is there. Ranges that
-// nobody uses are parked with their pages for the next join; trimming the pool unmaps them.
+// Mapping 1 GiB more costs 0.12 ms on an H200 and moves nothing, where a larger allocation would
+// copy what is there. Ranges that nobody uses are parked with their pages for the next join;
+// trimming the pool unmaps them.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +24,11 @@ class MappedRange {
 
   void* data() const;
   uint64_t mapped_bytes() const { return mapped_; }
-  // Maps pages until `bytes` are there. False when the limit, the device or the address range has no more; then nothing changed.
+  // Maps pages until `bytes` are there. False when the limit, the device or the address range has
+  // no more; then nothing changed.
   bool try_grow(uint64_t bytes);
-  // Takes back the newest pages until no more than `bytes`, rounded up to mappings, are there. Nothing queued may use them.
+  // Takes back the newest pages until no more than `bytes`, rounded up to mappings, are there.
+  // Nothing queued may use them.
   void shrink(uint64_t bytes);
 
  private:

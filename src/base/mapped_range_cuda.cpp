@@ -27,7 +27,8 @@ MappedRange::MappedRange(const Device& device, std::shared_ptr<Pool> pool, uint6
 }
 
 MappedRange::~MappedRange() {
-  // Kernels that use these pages may still be queued. Failures mean a lost device, which the next checked call reports.
+  // Kernels that use these pages may still be queued. Failures mean a lost device, which the next
+  // checked call reports.
   if (mapped_ != 0) cudaStreamSynchronize(stream_->handle);
   shrink(0);
   if (base_ != 0) driver_.mem_address_free(base_, reserved_);
@@ -102,7 +103,8 @@ std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
   std::unique_ptr<MappedRange> range;
   {
     std::lock_guard const lock(park->mutex);
-    // The smallest that is large enough, but not one so large that a small result would hold it; else the largest smaller one.
+    // The smallest that is large enough, but not one so large that a small result would hold it;
+    // else the largest smaller one.
     constexpr uint64_t kSmall = uint64_t{64} << 20;
     auto best = park->ranges.end();
     for (auto at = park->ranges.begin(); at != park->ranges.end(); ++at) {

@@ -24,12 +24,14 @@ constexpr int kPoisonByte = 0xFE;
 constexpr uint64_t kGuard = 0;
 #endif
 
-// Powers of two up to 1 MiB, then 64 steps between powers of two, which waste at most a 64th: a join's large columns are most of its
-// memory, and of 64 classes one still holds what the next join of the same tables wants.
+// Powers of two up to 1 MiB, then 64 steps between powers of two, which waste at most a 64th: a
+// join's large columns are most of its memory, and of 64 classes one still holds what the next join
+// of the same tables wants.
 constexpr uint64_t kClasses = 64;
 constexpr uint64_t kLargeBlock = uint64_t{1} << 20;
-// A cached block may be larger by such a part: the next join's output is seldom as large as the last one's. One that is smaller by as little
-// goes back to its source when a larger one is allocated in its place, or outputs that grow would leave one of each class behind.
+// A cached block may be larger by such a part: the next join's output is seldom as large as the
+// last one's. One that is smaller by as little goes back to its source when a larger one is
+// allocated in its place, or outputs that grow would leave one of each class behind.
 constexpr uint64_t kSpareShare = 8;
 
 uint64_t block_bytes(uint64_t bytes) {

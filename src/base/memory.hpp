@@ -1,8 +1,9 @@
 // memory.hpp: one pool per context, and the buffers that come from it.
 //
-// The pool hands out blocks of host, device and pinned memory, keeps freed blocks for the next join, and enforces the context's
-// limit. Blocks are reused in stream order: everything that a context does runs on its one stream, so a block may be handed out
-// again while earlier work that used it is still queued. Thread-safe, because exported Arrow arrays may be released anywhere.
+// The pool hands out blocks of host, device and pinned memory, keeps freed blocks for the next
+// join, and enforces the context's limit. Blocks are reused in stream order: everything that a
+// context does runs on its one stream, so a block may be handed out again while earlier work that
+// used it is still queued. Thread-safe, because exported Arrow arrays may be released anywhere.
 #pragma once
 
 #include <array>
@@ -25,7 +26,8 @@ enum class Memory : int32_t {
   kDevice = GPUJOIN_MEMORY_DEVICE,
   kPinned = GPUJOIN_MEMORY_PINNED,
   kManaged =
-      4  // of our own only: pages that migrate; counted as device memory, which is where they end up
+      // of our own only: pages that migrate; counted as device memory, which is where they end up
+  4
 };
 
 // Where a pool's blocks come from: the system, CUDA, or the caller's allocator.
@@ -38,7 +40,8 @@ class MemorySource {
   // Checked builds: fill with a byte, and compare against it. These serve host memory.
   virtual void fill(Memory memory, void* pointer, int value, uint64_t bytes);
   virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes);
-  // Whether growing output may map pages into a reserved address range; otherwise it is a list of blocks.
+  // Whether growing output may map pages into a reserved address range; otherwise it is a list of
+  // blocks.
   virtual bool maps_pages() const { return false; }
   // Whether it may be asked for kManaged.
   virtual bool gives_managed_memory() const { return false; }
@@ -46,7 +49,8 @@ class MemorySource {
 
 std::unique_ptr<MemorySource> make_host_source();
 
-// The caller's callbacks. Device memory is filled and compared by `device_bytes` (a CUDA source), which may be null without CUDA.
+// The caller's callbacks. Device memory is filled and compared by `device_bytes` (a CUDA source),
+// which may be null without CUDA.
 std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator,
                                                  void* cuda_stream,
                                                  std::unique_ptr<MemorySource> device_bytes);
@@ -116,8 +120,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   template <typename T>
   Buffer allocate_rows(Memory memory, uint64_t rows, const char* what);
 
-  // Growing ranges map their own pages; these keep the account. False when the limit would be passed, even with nothing cached.
-  // A parked range waits for the next join: its bytes count as cached.
+  // Growing ranges map their own pages; these keep the account. False when the limit would be
+  // passed, even with nothing cached. A parked range waits for the next join: its bytes count as
+  // cached.
   bool try_reserve(uint64_t bytes);
   void unreserve(uint64_t bytes) noexcept;
   void park(uint64_t bytes) noexcept;
@@ -142,7 +147,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void release(Memory memory, void* data, uint64_t bytes, uint64_t block) noexcept;
   bool is_limited(Memory memory) const;
   bool passes_limit(Memory memory, uint64_t bytes) const;
-  // The smallest cached block that holds *bytes, and not much more; *bytes becomes its size. Null: there is none.
+  // The smallest cached block that holds *bytes, and not much more; *bytes becomes its size. Null:
+  // there is none.
   void* take_cached(Memory memory, uint64_t* bytes);
   void drop_outgrown(Memory memory, uint64_t bytes);
   void trim_locked() noexcept;
@@ -161,7 +167,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::array<std::multimap<uint64_t, void*>, 5> cache_;
 };
 
-// rows * width, or GPUJOIN_ERROR_OUT_OF_MEMORY when the product does not fit 63 bits: no machine has that much.
+// rows * width, or GPUJOIN_ERROR_OUT_OF_MEMORY when the product does not fit 63 bits: no machine
+// has that much.
 uint64_t checked_bytes(uint64_t rows, uint64_t width);
 
 template <typename T>

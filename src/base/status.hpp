@@ -1,4 +1,5 @@
-// status.hpp: the one exception type inside the library. It carries the status that the shim answers with.
+// status.hpp: the one exception type inside the library. It carries the status that the shim
+// answers with.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,8 @@ constexpr uint64_t radix_passes(int32_t bits) {
 // Over the host link: the bytes are those on the link.
 constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * width, 0}; }
 
-// Of pageable memory through page-locked pieces, on the host's memory bus: read, written to a piece,
-// and read from it by the link. On the link the bytes are those of host_copy.
+// Of pageable memory through page-locked pieces, on the host's memory bus: read, written to a
+// piece, and read from it by the link. On the link the bytes are those of host_copy.
 constexpr Traffic staged_copy(uint64_t rows, uint64_t width) { return {rows * 3 * width, 0}; }
 
 // Managed memory migrates in pages of this size at least; prefetched or faulted, whole pages cross
@@ -100,8 +100,8 @@ constexpr Traffic radix_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
   return total;
 }
 
-// Rows of a tile, which a merge sort sorts in shared memory; and the rounds of merging after it, each
-// of which doubles the runs.
+// Rows of a tile, which a merge sort sorts in shared memory; and the rounds of merging after it,
+// each of which doubles the runs.
 inline constexpr uint64_t kSortTileRows = 4096;
 constexpr uint64_t merge_rounds(uint64_t rows) {
   uint64_t rounds = 0;
@@ -114,9 +114,9 @@ constexpr Traffic merge_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
   return {(1 + merge_rounds(rows)) * rows * 2 * (key_width + value_width), 0};
 }
 
-// One pass of a partitioning that counts first. Keys are counted, then read again with the values and
-// written where they belong. A counter of 4 bytes for each partition and histogram is written, read
-// and written by the scan, and read.
+// One pass of a partitioning that counts first. Keys are counted, then read again with the values
+// and written where they belong. A counter of 4 bytes for each partition and histogram is written,
+// read and written by the scan, and read.
 constexpr Traffic histogram_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
                                  uint64_t partitions, uint64_t histograms) {
   return {rows * (3 * key_width + 2 * value_width) + partitions * histograms * 16, 0};
@@ -129,7 +129,8 @@ constexpr Traffic bucket_chain_pass(uint64_t rows, uint64_t key_width, uint64_t 
   return {rows * (2 * key_width + value_width + value_bytes_read), 0};
 }
 
-// One pass of the partitioning that moves whole rows: read and written once. Before the first, keys are counted.
+// One pass of the partitioning that moves whole rows: read and written once. Before the first, keys
+// are counted.
 constexpr Traffic radix_unordered_pass(uint64_t rows, uint64_t row_width) {
   return {rows * 2 * row_width, 0};
 }
@@ -150,9 +151,10 @@ constexpr uint64_t global_table_bytes(uint64_t build_rows) {
   return global_table_slots(build_rows) * kTableSlotBytes;
 }
 
-// Of a table whose slots are looked at in pairs: a warp waits for the longest of its sequences, which is short where four times as many
-// slots as rows stay in L2, beside so many bytes of each build row. H200, 2^27 probe rows of 4 + 4 bytes, 2^16, 2^18, 2^20 build rows, with
-// twice and four times as many: 1.78 and 1.22, 1.79 and 1.26, 1.78 and 1.53 ms; eight times as many are no better.
+// Of a table whose slots are looked at in pairs: a warp waits for the longest of its sequences,
+// which is short where four times as many slots as rows stay in L2, beside so many bytes of each
+// build row. H200, 2^27 probe rows of 4 + 4 bytes, 2^16, 2^18, 2^20 build rows, with twice and four
+// times as many: 1.78 and 1.22, 1.79 and 1.26, 1.78 and 1.53 ms; eight times as many are no better.
 constexpr bool is_sparse_pair_table(uint64_t build_rows, uint64_t row_bytes) {
   constexpr uint64_t kInL2 = uint64_t{32} << 20;
   return 2 * global_table_bytes(build_rows) + build_rows * row_bytes <= kInL2;
@@ -161,14 +163,15 @@ constexpr uint64_t pair_table_slots(uint64_t build_rows, uint64_t row_bytes) {
   return global_table_slots(build_rows) * (is_sparse_pair_table(build_rows, row_bytes) ? 2 : 1);
 }
 
-// Bytes of a row of so many values of 4 and 8 bytes side by side, which begins with so many others; 8 or 16, or 0 where they do not fit. Those
-// of 8 are at multiples of it, one of 4 fills the gap.
+// Bytes of a row of so many values of 4 and 8 bytes side by side, which begins with so many others;
+// 8 or 16, or 0 where they do not fit. Those of 8 are at multiples of it, one of 4 fills the gap.
 constexpr uint64_t packed_row_bytes(uint64_t first_bytes, uint64_t fours, uint64_t eights) {
   const uint64_t gap = first_bytes % 8 != 0 && eights != 0 && fours == 0 ? 4 : 0;
   const uint64_t row = first_bytes + gap + 4 * fours + 8 * eights;
   return row <= 8 ? 8 : row <= 16 ? 16 : 0;
 }
-// Slots of 16 bytes that hold a row's key and columns, for rows of which L2 holds twice as many; of four times as many, where it does.
+// Slots of 16 bytes that hold a row's key and columns, for rows of which L2 holds twice as many; of
+// four times as many, where it does.
 constexpr uint64_t kRowSlotBytes = 16;
 constexpr uint64_t kMostRowSlots = (uint64_t{32} << 20) / kRowSlotBytes;
 constexpr bool fits_row_slots(uint64_t build_rows) {
@@ -188,7 +191,8 @@ constexpr Traffic global_table_build(uint64_t rows, uint64_t key_width) {
   const uint64_t key_reads = key_width > 4 ? rows * sector_bytes(key_width) : 0;
   return {global_table_bytes(rows) + rows * key_width, rows * 2 * kSectorBytes + key_reads};
 }
-// The same of few rows: a slot has the row and a part of the hash, and what is there already is hardly ever looked at.
+// The same of few rows: a slot has the row and a part of the hash, and what is there already is
+// hardly ever looked at.
 constexpr Traffic small_hash_build(uint64_t rows, uint64_t key_width) {
   return {global_table_bytes(rows) + rows * key_width, rows * 2 * kSectorBytes};
 }
@@ -205,29 +209,31 @@ constexpr Traffic global_table_probe(uint64_t probe_rows, uint64_t key_width, ui
 // Dense keys as addresses: places for so many times the build rows at most.
 constexpr uint64_t most_direct_places(uint64_t build_rows) { return 4 * build_rows + 1024; }
 
-// Their range is looked for, then keys and columns are read, and each goes to its place: a bit, which is read and written back,
-// and a sector for each column.
+// Their range is looked for, then keys and columns are read, and each goes to its place: a bit,
+// which is read and written back, and a sector for each column.
 constexpr Traffic direct_table_build(uint64_t rows, uint64_t key_width, uint64_t columns,
                                      uint64_t columns_width, uint64_t places) {
   return {rows * (2 * key_width + columns_width) + places / 8, rows * (2 + columns) * kSectorBytes};
 }
 
-// Probe rows that write columns: keys and the probe side's columns are read in order; lookups, and so many values of the build side,
-// at random; output rows are written.
+// Probe rows that write columns: keys and the probe side's columns are read in order; lookups, and
+// so many values of the build side, at random; output rows are written.
 constexpr Traffic table_columns(uint64_t probe_rows, uint64_t probe_width, uint64_t lookups,
                                 uint64_t values, uint64_t output_width, uint64_t pairs) {
   return {probe_rows * probe_width + pairs * output_width, (lookups + values) * kSectorBytes};
 }
 
-// Rows that cannot match left out before they are moved: keys are read so often, for a filter by bits once for their ranges before; a bit
-// of each that has one; kept keys and row numbers are written, and each kept row's columns read and written side by side.
+// Rows that cannot match left out before they are moved: keys are read so often, for a filter by
+// bits once for their ranges before; a bit of each that has one; kept keys and row numbers are
+// written, and each kept row's columns read and written side by side.
 inline constexpr uint64_t kMostFilterPlaces = uint64_t{1} << 29;  // 64 MiB of bits
 constexpr Traffic filter_rows(uint64_t rows, uint64_t key_width, uint64_t times_read,
                               uint64_t asked, uint64_t kept, uint64_t columns_width) {
   return {rows * times_read * key_width + kept * (key_width + kRowIdBytes + 2 * columns_width),
           asked * kSectorBytes};
 }
-// Bits of a filter by hashes: eight a row that may set one, in 16 MiB at most, which L2 holds beside what streams through it.
+// Bits of a filter by hashes: eight a row that may set one, in 16 MiB at most, which L2 holds
+// beside what streams through it.
 constexpr uint64_t hash_filter_places(uint64_t marking_rows) {
   constexpr uint64_t kMostRows = uint64_t{1} << 24;
   return std::bit_ceil(8 * std::clamp<uint64_t>(marking_rows, 128, kMostRows));
@@ -244,8 +250,8 @@ constexpr Traffic co_partitions(uint64_t build_rows, uint64_t probe_rows, uint64
   return {(build_rows + probe_rows) * key_width + pairs * pair_bytes(with_row_ids), 0};
 }
 
-// The same bytes: what a nested loop does more is to compare each row with each of the other side's in
-// its partition, in registers and shared memory.
+// The same bytes: what a nested loop does more is to compare each row with each of the other side's
+// in its partition, in registers and shared memory.
 constexpr Traffic nested_loop(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                               bool with_row_ids, uint64_t pairs) {
   return co_partitions(build_rows, probe_rows, key_width, with_row_ids, pairs);
@@ -254,15 +260,16 @@ constexpr Traffic nested_loop(uint64_t build_rows, uint64_t probe_rows, uint64_t
 // Work units of partitions: both sides' offsets are read, sums of units written.
 constexpr Traffic count_units(uint64_t partitions) { return {partitions * (16 + 8), 0}; }
 
-// Build rows that are read again: every unit reads those of its partition. units_each: of a partition,
-// those that join the same build rows.
+// Build rows that are read again: every unit reads those of its partition. units_each: of a
+// partition, those that join the same build rows.
 constexpr Traffic reread_build(uint64_t build_rows, uint64_t units_each, uint64_t key_width) {
   return {build_rows * (units_each > 1 ? units_each - 1 : 0) * key_width, 0};
 }
 
 // Direct output into pages: each pair is written once. Of each page that its writer leaves partly
 // filled, half is empty: its first empty place is noted, the places are sorted and summed, and each
-// empty one takes a pair from the end, unless the pages end there. A page of one place has no holes.
+// empty one takes a pair from the end, unless the pages end there. A page of one place has no
+// holes.
 constexpr Traffic paged_pairs(uint64_t pairs, bool with_row_ids, uint64_t writers,
                               uint64_t page_pairs) {
   Traffic total = {pairs * pair_bytes(with_row_ids), 0};
@@ -276,8 +283,8 @@ constexpr Traffic paged_pairs(uint64_t pairs, bool with_row_ids, uint64_t writer
   return total;
 }
 
-// Two passes: the match reads its inputs once more; counts of work units are cleared, added to, summed
-// and moved on.
+// Two passes: the match reads its inputs once more; counts of work units are cleared, added to,
+// summed and moved on.
 constexpr Traffic two_passes(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                              bool with_row_ids, uint64_t units, uint64_t pairs) {
   return co_partitions(build_rows, probe_rows, key_width, with_row_ids, 0) +
@@ -285,15 +292,15 @@ constexpr Traffic two_passes(uint64_t build_rows, uint64_t probe_rows, uint64_t 
          Traffic{units * 7 * 8, 0};
 }
 
-// Groups by estimate, beside the match itself: both offsets of each partition are read, its estimate
-// written, summed and read back with the end of its work units.
+// Groups by estimate, beside the match itself: both offsets of each partition are read, its
+// estimate written, summed and read back with the end of its work units.
 constexpr Traffic estimated_groups(uint64_t partitions) {
   return {partitions * (2 * 4 + 8 + 16 + 16), 0};
 }
 
-// Duplicates on the build side of a global table: rows of equal keys are brought together, so that a
-// probe row meets a range. Each build row looks its key up, counts it and is placed; each probe row
-// looks its range up; counts are summed on both sides and ranges expanded.
+// Duplicates on the build side of a global table: rows of equal keys are brought together, so that
+// a probe row meets a range. Each build row looks its key up, counts it and is placed; each probe
+// row looks its range up; counts are summed on both sides and ranges expanded.
 constexpr Traffic global_table_group(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                                      uint64_t pairs) {
   const uint64_t group_and_place = build_rows * (key_width + 8 + 12);
@@ -304,7 +311,8 @@ constexpr Traffic global_table_group(uint64_t build_rows, uint64_t probe_rows, u
           build_rows * 6 * kSectorBytes + probe_rows * 2 * kSectorBytes};
 }
 
-// Slots of the row multiset: windows of four, load at most one half, and a directory of long sequences.
+// Slots of the row multiset: windows of four, load at most one half, and a directory of long
+// sequences.
 constexpr uint64_t row_multiset_slots(uint64_t build_rows) {
   const uint64_t slots = global_table_slots(build_rows);
   return slots < 4 ? 4 : slots;
@@ -323,9 +331,9 @@ constexpr Traffic row_multiset_build(uint64_t rows, uint64_t key_bytes) {
   return {row_multiset_bytes(rows) + rows * key_bytes, rows * 2 * kSectorBytes};
 }
 
-// Each probe row reads its key columns and one window of four slots, each four pairs after a row's first another. A pair is
-// verified in the key columns of both rows, at random on the build side. verified_columns: 0 for one key of 4 bytes, which the
-// slot holds.
+// Each probe row reads its key columns and one window of four slots, each four pairs after a row's
+// first another. A pair is verified in the key columns of both rows, at random on the build side.
+// verified_columns: 0 for one key of 4 bytes, which the slot holds.
 constexpr Traffic row_multiset_count(uint64_t probe_rows, uint64_t key_bytes,
                                      uint64_t verified_columns, uint64_t pairs) {
   const uint64_t more = pairs > probe_rows ? (pairs - probe_rows) / 4 : 0;
@@ -351,8 +359,8 @@ constexpr Traffic merge_path(uint64_t build_rows, uint64_t probe_rows, uint64_t 
   return {bounds + sum + expand, 0};
 }
 
-// The same with the upper bounds from a second merge path: both sides' keys are read again, with the
-// lower bounds, instead of a search in the cache.
+// The same with the upper bounds from a second merge path: both sides' keys are read again, with
+// the lower bounds, instead of a search in the cache.
 constexpr Traffic merge_two_bounds(uint64_t build_rows, uint64_t probe_rows, uint64_t key_width,
                                    bool with_row_ids, uint64_t pairs) {
   const Traffic second = {(build_rows + probe_rows) * key_width + probe_rows * 4, 0};

@@ -6,8 +6,8 @@
 
 namespace gpujoin::calibrate {
 
-// Sets the rates of copies, random reads, random inserts, the host link and launches; the others stay.
-// The fastest of a few runs counts: what else the device does can only slow them down.
+// Sets the rates of copies, random reads, random inserts, the host link and launches; the others
+// stay. The fastest of a few runs counts: what else the device does can only slow them down.
 void measure_memory(base::Context& context, base::DeviceFacts* facts);
 
 }  // namespace gpujoin::calibrate

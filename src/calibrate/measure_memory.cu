@@ -20,7 +20,8 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-// The sizes at which the built-in figures were measured, or half of them: at least eight times any L2.
+// The sizes at which the built-in figures were measured, or half of them: at least eight times any
+// L2.
 constexpr int32_t kRowBits = 27;
 constexpr uint64_t kRows = uint64_t{1} << kRowBits;  // of the table of random reads: 512 MiB
 constexpr uint64_t kReads = kRows / 2;
@@ -82,7 +83,8 @@ class Measurement {
     upload_rows();
   }
 
-  // Launches first: what is timed after it is without its one launch, which the cost model counts apart.
+  // Launches first: what is timed after it is without its one launch, which the cost model counts
+  // apart.
   void run(base::DeviceFacts* facts) {
     measure_launch(facts);
     launch_seconds_ = facts->launch_seconds;

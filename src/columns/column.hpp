@@ -1,4 +1,5 @@
-// column.hpp: views of the caller's columns. Views never own; a Relation may hold an owner that keeps Arrow memory alive.
+// column.hpp: views of the caller's columns. Views never own; a Relation may hold an owner that
+// keeps Arrow memory alive.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ struct Relation {
   std::vector<ColumnView> columns;
   std::shared_ptr<void> owner;  // releases Arrow memory; null for plain columns
   void* ready_event =
-      nullptr;  // a cudaEvent_t* of an imported device array, awaited by the stream before first use
+      // a cudaEvent_t* of an imported device array, awaited by the stream before first use
+      nullptr;
 };
 
 // Most columns that a key may have.
@@ -56,10 +58,12 @@ struct JoinSpec {
   bool materialize = false;
   std::vector<int32_t> left_columns;
   std::vector<int32_t> right_columns;
-  // A join by a table of the right side, without left columns or rows, shall answer row i of the result for left row i. Where one has no
-  // match, or several, it answers nothing: JoinResult::keeps_left says which.
+  // A join by a table of the right side, without left columns or rows, shall answer row i of the
+  // result for left row i. Where one has no match, or several, it answers nothing:
+  // JoinResult::keeps_left says which.
   bool keep_left = false;
-  // A table whose keys turn out to be scattered hashes them: what follows is planned on left rows in order, which partitions would not leave.
+  // A table whose keys turn out to be scattered hashes them: what follows is planned on left rows
+  // in order, which partitions would not leave.
   bool in_order = false;
 
   bool left_rows() const { return pairs && pair_sides != PairSides::kRight; }

@@ -1,4 +1,5 @@
-// result.hpp: what a join answers with. Contiguous columns in one kind of memory; buffers are shared with exported arrays.
+// result.hpp: what a join answers with. Contiguous columns in one kind of memory; buffers are
+// shared with exported arrays.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace gpujoin::columns {
 
-// Memory that a result column lies in: a pool buffer, or a growing range; whatever it is, the pointer holds it.
+// Memory that a result column lies in: a pool buffer, or a growing range; whatever it is, the
+// pointer holds it.
 using Storage = std::shared_ptr<const void>;  // get() is the first byte
 
 struct ResultColumn {

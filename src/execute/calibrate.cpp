@@ -1,7 +1,7 @@
 // calibrate.cpp: memory and launches by plain kernels, and the rates of techniques by joins.
 //
-// Each join isolates one rate: without a match there is no pair to write, with one match a row pairs
-// come to what is known by then, and with several those beyond the first.
+// Each join isolates one rate: without a match there is no pair to write, with one match a row
+// pairs come to what is known by then, and with several those beyond the first.
 #include "src/execute/calibrate.hpp"
 
 #include <algorithm>
@@ -32,7 +32,8 @@ using plan::SampleStatistics;
 constexpr int kTries = 5;
 constexpr uint32_t kCopies = 8;  // rows of a key, where there are several
 
-// 2^27 rows of the built-in figures take more memory than a small GPU has; fewer than these are launches more than rows.
+// 2^27 rows of the built-in figures take more memory than a small GPU has; fewer than these are
+// launches more than rows.
 int32_t row_bits(const base::Context& context) { return context.is_cuda() ? 25 : 22; }
 
 // One join in full: what its tables are, and so what a sample of them must say.

@@ -8,8 +8,8 @@
 
 namespace gpujoin::execute {
 
-// Measures, writes the file, and gives the context the rates that the file has. Throws; then neither
-// the context nor a file of that name has changed.
+// Measures, writes the file, and gives the context the rates that the file has. Throws; then
+// neither the context nor a file of that name has changed.
 void calibrate(const std::shared_ptr<base::Context>& context, const std::string& path);
 
 }  // namespace gpujoin::execute

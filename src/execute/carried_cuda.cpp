@@ -146,7 +146,8 @@ class CarriedResult {
   size_t left_columns_;
   columns::Storage left_rows_;
   columns::Storage right_rows_;
-  // Both sides' keys are the same in a row of the result: they are written once, however often they are put out.
+  // Both sides' keys are the same in a row of the result: they are written once, however often they
+  // are put out.
   columns::Storage keys_;
   std::vector<columns::Storage*> key_targets_;
   std::vector<CarriedOutput> outputs_;

@@ -1,4 +1,5 @@
-// chunk_inputs.hpp: the chunks of a relation, one being worked on and the next on its way to the device.
+// chunk_inputs.hpp: the chunks of a relation, one being worked on and the next on its way to the
+// device.
 #pragma once
 
 #include <array>
@@ -15,18 +16,20 @@ namespace gpujoin::execute {
 
 class ChunkInputs {
  public:
-  // used: the columns that are read, by number. Of columns that are on the device a chunk is a view.
+  // used: the columns that are read, by number. Of columns that are on the device a chunk is a
+  // view.
   ChunkInputs(base::Context& context, const columns::Relation& relation, std::vector<int32_t> used,
               int64_t chunk_rows);
 
   // The next chunk is put on its way. The context's stream is done with the chunk before the last.
   void send(int64_t first_row, int64_t rows);
-  // The chunk sent first of those not received, as a relation on the device that the context's stream may read.
+  // The chunk sent first of those not received, as a relation on the device that the context's
+  // stream may read.
   const columns::Relation& receive();
 
  private:
-  // Of a column in host memory: its part of a chunk on the device. Values begin at the first row; validity at the byte that has
-  // the first row's bit.
+  // Of a column in host memory: its part of a chunk on the device. Values begin at the first row;
+  // validity at the byte that has the first row's bit.
   struct Copy {
     base::Buffer data;
     base::Buffer validity;

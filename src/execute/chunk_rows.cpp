@@ -8,12 +8,15 @@ namespace gpujoin::execute {
 
 namespace {
 
-// Chunks that a large probe side has at least: an eighth of a way in and of a way out are not covered.
+// Chunks that a large probe side has at least: an eighth of a way in and of a way out are not
+// covered.
 constexpr int64_t kFewestChunks = 8;
-// A chunk of 2^22 rows of 8 bytes is 0.6 ms on the link of an H200 and takes 0.3 ms of launches and waits.
+// A chunk of 2^22 rows of 8 bytes is 0.6 ms on the link of an H200 and takes 0.3 ms of launches and
+// waits.
 constexpr int64_t kUsefulChunkRows = int64_t{1} << 22;
 constexpr int64_t kMostChunkRows = int64_t{1} << 26;
-// A cached block may be an eighth larger than what is wanted, and sorters have storage of their own.
+// A cached block may be an eighth larger than what is wanted, and sorters have storage of their
+// own.
 constexpr double kMargin = 1.25;
 
 }  // namespace
@@ -33,7 +36,8 @@ uint64_t chunk_row_bytes(const plan::JoinPlan& plan, const plan::PlanRequest& re
     if (side->key_is_output) output += key;
     for (int32_t const width : side->payload_widths) output += static_cast<uint64_t>(width);
   }
-  // Keys mixed or without NULLs, their order with the first moved column, the sorter's copies of both, row numbers.
+  // Keys mixed or without NULLs, their order with the first moved column, the sorter's copies of
+  // both, row numbers.
   uint64_t const transformed = plan.transform == plan::Transform::kNone
                                    ? key + base::traffic::kRowIdBytes
                                    : 3 * key + 2 * widest + 2 * base::traffic::kRowIdBytes;

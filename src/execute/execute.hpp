@@ -1,4 +1,5 @@
-// execute.hpp: the door to both executors. on_gpu_cuda.cpp and on_cpu.cpp are the path, one call a stage.
+// execute.hpp: the door to both executors. on_gpu_cuda.cpp and on_cpu.cpp are the path, one call a
+// stage.
 #pragma once
 
 #include <memory>
@@ -37,7 +38,8 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);
 
-// Executes the plan on the executor that it names, with statistics. Throws; then nothing is left behind.
+// Executes the plan on the executor that it names, with statistics. Throws; then nothing is left
+// behind.
 std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
@@ -46,8 +48,8 @@ void on_gpu(const PlannedJoin& join,
             columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
 
 // Key sampling where the keys are, by the rule in src/plan/key_sample.hpp. make_plan calls it when
-// plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the findings
-// to plan::statistics_of.
+// plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the
+// findings to plan::statistics_of.
 // effort: kPositions leaves step 2 of the rule out.
 plan::SampleFindings sample_on_gpu(base::Context& context, const columns::Relation& build,
                                    int32_t build_key, const columns::Relation& probe,

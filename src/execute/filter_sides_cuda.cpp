@@ -1,4 +1,5 @@
-// filter_sides_cuda.cpp: rows of both sides left out before they are moved, or before a table is made of them.
+// filter_sides_cuda.cpp: rows of both sides left out before they are moved, or before a table is
+// made of them.
 #include "src/execute/gpu_side.hpp"
 #include "src/transform/filter_keys.hpp"
 

@@ -32,18 +32,22 @@ class GpuSide {
           const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
           bool moves_payloads);
 
-  // Brings the columns; the order of calls is the order on the link. The transport stays until the join is over, and ends before
-  // the side. First what the transform reads: the keys, and the payload that moves with them.
+  // Brings the columns; the order of calls is the order on the link. The transport stays until the
+  // join is over, and ends before the side. First what the transform reads: the keys, and the
+  // payload that moves with them.
   void bring_transformed(transfer::Transport& transport);
   void bring_payloads(transfer::Transport& transport);
 
-  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition. The row multiset's stay in their columns.
+  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition. The row
+  // multiset's stay in their columns.
   void prepare(const plan::JoinPlan& plan);
-  // Orders the keys with the first column that the plan moves along: row numbers, or the first payload.
+  // Orders the keys with the first column that the plan moves along: row numbers, or the first
+  // payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
-  // Moves the keys and all payloads that a match can write itself, or none of them (gather=carried_rows), and row numbers where pairs
-  // are wanted or a payload is left.
-  // A payload with NULLs is left, and one more than a launch moves: these are gathered by row number afterwards.
+  // Moves the keys and all payloads that a match can write itself, or none of them
+  // (gather=carried_rows), and row numbers where pairs are wanted or a payload is left.
+  // A payload with NULLs is left, and one more than a launch moves: these are gathered by row
+  // number afterwards.
   void carry(const plan::JoinPlan& plan, bool row_numbers);
   // The same columns where they are, for a table that knows its rows by their numbers.
   void carry_in_place(bool row_numbers);
@@ -58,10 +62,12 @@ class GpuSide {
                     std::vector<materialize::Request>* requests) const;
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
-  // Leaves out rows of both sides that cannot match. False: the plan's filter is not for such keys, and all are there.
+  // Leaves out rows of both sides that cannot match. False: the plan's filter is not for such keys,
+  // and all are there.
   static bool filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe);
-  // For a side that is joined more than once: each payload is moved now and kept (gather transformed), and so are row numbers when
-  // pairs are to be written; the columns as they came are let go.
+  // For a side that is joined more than once: each payload is moved now and kept (gather
+  // transformed), and so are row numbers when pairs are to be written; the columns as they came are
+  // let go.
   void keep_moved(bool row_numbers);
 
   int32_t key_width() const { return keys_.front().width; }
@@ -85,8 +91,9 @@ class GpuSide {
   // Gathers of the payloads by row number in the input.
   void request_untransformed(columns::ResultColumn* targets,
                              std::vector<materialize::Request>* requests) const;
-  // Gathers the payloads by transformed position. Each further payload is moved by the same keys just before its gather, and let
-  // go after it (Wu et al. 2024, Algorithm 1). requests: what to gather along with the first.
+  // Gathers the payloads by transformed position. Each further payload is moved by the same keys
+  // just before its gather, and let go after it (Wu et al. 2024, Algorithm 1). requests: what to
+  // gather along with the first.
   void gather_transformed(const uint32_t* positions, uint64_t pairs,
                           materialize::NullCounts& null_counts, columns::ResultColumn* targets,
                           std::vector<materialize::Request> requests);
@@ -95,7 +102,8 @@ class GpuSide {
   // Where a key output column comes from: the transformed keys, or the input column.
   materialize::Source key_source(bool by_position, size_t key_number) const;
   bool has_key_output() const { return count_key_outputs() != 0; }
-  // Payloads travel with the keys and are fetched by transformed position; see plan::moves_payloads.
+  // Payloads travel with the keys and are fetched by transformed position; see
+  // plan::moves_payloads.
   bool moves_payloads() const { return moves_payloads_; }
   bool has_payloads() const { return count_key_outputs() != output_columns_.size(); }
 
@@ -142,13 +150,15 @@ class GpuSide {
   transform::Transformed kept_row_ids_;
 };
 
-// Whether the match writes transformed positions. Gather-transformed needs them. Gather-untransformed fetches a key output column
-// by them, clustered, and turns them into row numbers afterwards: two clustered reads for an unclustered one.
+// Whether the match writes transformed positions. Gather-transformed needs them.
+// Gather-untransformed fetches a key output column by them, clustered, and turns them into row
+// numbers afterwards: two clustered reads for an unclustered one.
 bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe);
 
 // A side's keys as the match wants them. bits: of a sort.
 void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side);
-// Every bit of a key: what both sides are sorted by when only one is there, or when looking is dear.
+// Every bit of a key: what both sides are sorted by when only one is there, or when looking is
+// dear.
 transform::KeyBits all_bits(const GpuSide& side);
 
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
@@ -167,16 +177,19 @@ void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSi
 // The result's columns, left ones first, without values. Returns how many are left ones.
 size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinResult& result);
 
-// The match and the materialization of a plan that carries its payloads, or row numbers in the place of them.
+// The match and the materialization of a plan that carries its payloads, or row numbers in the
+// place of them.
 void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                    GpuSide& probe, bool build_left, StageClock& clock, columns::JoinResult& result);
 
-// The same by a table of the build side; or nothing was done, and why. milliseconds: += the time of a launch that told it.
+// The same by a table of the build side; or nothing was done, and why. milliseconds: += the time of
+// a launch that told it.
 std::optional<match::NoTable> write_from_table(base::Context& context, const plan::JoinPlan& plan,
                                                GpuSide& build, GpuSide& probe, bool build_left,
                                                match::ScatteredKeys scattered,
                                                columns::JoinResult& result, double* milliseconds);
-// The same of the right side's columns, for each left row; see JoinSpec::keep_left. False: keys repeat, or a row has no match.
+// The same of the right side's columns, for each left row; see JoinSpec::keep_left. False: keys
+// repeat, or a row has no match.
 bool look_up_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                         GpuSide& probe, columns::JoinResult& result);
 

@@ -244,8 +244,8 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
 bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe) {
   if (plan.transform == plan::Transform::kNone) return false;
   if (build.moves_payloads() || probe.moves_payloads()) return true;
-  // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs more than it saves
-  // (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
+  // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs
+  // more than it saves (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
   bool const few_pairs = plan.expected_rows <= 2 * int64_t{probe.prepared().rows};
   return few_pairs && (build.has_key_output() || probe.has_key_output());
 }
@@ -265,8 +265,9 @@ transform::KeyBits all_bits(const GpuSide& side) { return {0, 8 * side.key_width
 void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
                      GpuSide& probe) {
   transform::KeyBits bits = all_bits(build);
-  // Looking which bits vary would hold the build side's sort until the probe side's keys are here, or read both over the link: a
-  // pass too many costs less. A sort that compares has no use for them.
+  // Looking which bits vary would hold the build side's sort until the probe side's keys are here,
+  // or read both over the link: a pass too many costs less. A sort that compares has no use for
+  // them.
   bool const looks = plan.transform != plan::Transform::kMergeSort &&
                      plan.transfer != plan::Transfer::kOverlappedCopies &&
                      plan.transfer != plan::Transfer::kZeroCopy;
@@ -340,7 +341,8 @@ void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSi
   columns::ResultColumn* build_targets = build_left ? left_targets : right_targets;
   columns::ResultColumn* probe_targets = build_left ? right_targets : left_targets;
 
-  // Matching keys are equal, so every key column of the output comes from the probe side, whose rows lie closer together.
+  // Matching keys are equal, so every key column of the output comes from the probe side, whose
+  // rows lie closer together.
   bool const by_position = matches_by_position(plan, build, probe);
   std::vector<materialize::Request> key_requests;
   for (size_t i = 0; i < result.columns.size(); ++i) {

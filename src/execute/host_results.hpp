@@ -1,4 +1,5 @@
-// host_results.hpp: rows of results that come from the device chunk by chunk, and end up in host memory.
+// host_results.hpp: rows of results that come from the device chunk by chunk, and end up in host
+// memory.
 #pragma once
 
 #include <condition_variable>
@@ -18,8 +19,9 @@
 
 namespace gpujoin::execute {
 
-// Threads bring pieces of rows through page-locked memory, each by copies on the stream from the device, and write them where the
-// CPU executor writes its output. The order of the pieces is that in which they arrive.
+// Threads bring pieces of rows through page-locked memory, each by copies on the stream from the
+// device, and write them where the CPU executor writes its output. The order of the pieces is that
+// in which they arrive.
 class HostResults {
  public:
   struct Column {
@@ -34,8 +36,8 @@ class HostResults {
   HostResults(const HostResults&) = delete;
   HostResults& operator=(const HostResults&) = delete;
 
-  // Takes a chunk's result, which is complete on the device. Waits until the one before is in host memory and lets go of it.
-  // Throws what went wrong in the threads, and CANCELLED.
+  // Takes a chunk's result, which is complete on the device. Waits until the one before is in host
+  // memory and lets go of it. Throws what went wrong in the threads, and CANCELLED.
   void add(std::unique_ptr<columns::JoinResult> chunk, int64_t first_probe_row);
   // All of it is in host memory: fills the pairs and the columns' values.
   void finish(columns::JoinResult& result);
@@ -83,8 +85,8 @@ class HostResults {
   uint64_t unwritten_ = 0;
   std::exception_ptr failure_;
 
-  // One piece on the link at a time: behind a stream that never runs dry, the small reads by which a match learns its counts
-  // would wait for milliseconds.
+  // One piece on the link at a time: behind a stream that never runs dry, the small reads by which
+  // a match learns its counts would wait for milliseconds.
   std::mutex link_;
 
   std::deque<Worker> workers_;

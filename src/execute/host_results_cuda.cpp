@@ -22,8 +22,8 @@ uint64_t aligned(uint64_t bytes) {
   return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
 }
 
-// A generous estimate is free, for memory that is never written to is never there; where even the address space is refused, a
-// small start grows.
+// A generous estimate is free, for memory that is never written to is never there; where even the
+// address space is refused, a small start grows.
 std::unique_ptr<cpu::OutputRows> make_output(base::Context& context,
                                              const std::vector<cpu::OutputShape>& shapes,
                                              uint64_t expected_rows) {

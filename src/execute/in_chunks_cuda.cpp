@@ -19,10 +19,12 @@ namespace gpujoin::execute {
 
 namespace {
 
-// Rows that another estimate would allow; less than all, for a device is shared and blocks have classes.
+// Rows that another estimate would allow; less than all, for a device is shared and blocks have
+// classes.
 constexpr double kShareOfRoom = 0.9;
 
-// What a chunk may take: of the context's limit what is not in use, of the device what is free or cached by the pool.
+// What a chunk may take: of the context's limit what is not in use, of the device what is free or
+// cached by the pool.
 uint64_t room_for_chunks(base::Context& context) {
   base::Pool const& pool = *context.device_pool;
   uint64_t room = base::free_device_bytes() + pool.held_bytes() - pool.in_use_bytes();
@@ -129,7 +131,8 @@ class ChunkedJoin {
     return {before, std::max<int64_t>(2 + 4 * chunks, before + 4)};
   }
 
-  // Chunks of so many rows from next_row_ on. False when there was no room for one of them, which then is still to be joined.
+  // Chunks of so many rows from next_row_ on. False when there was no room for one of them, which
+  // then is still to be joined.
   bool join_chunks_of(int64_t chunk_rows) {
     chunk_rows_ = chunk_rows;
     int64_t const rows = probe_relation_.rows;

@@ -16,7 +16,8 @@ namespace gpujoin::execute {
 
 namespace {
 
-// Nothing of a side is brought, waited for or prepared, and nothing is fetched after a match that writes columns.
+// Nothing of a side is brought, waited for or prepared, and nothing is fetched after a match that
+// writes columns.
 bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& keys,
                  const std::vector<int32_t>& output_columns) {
   if (relation.ready_event != nullptr || output_columns.size() >= kernels::kMovedColumns) {
@@ -122,8 +123,8 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     if (clock.is_told()) clock.add(milliseconds);
     if (!why_not) return clock.finish();
     clock.listen();
-    // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many that pairs and gathers take several
-    // times what columns take that the match writes.
+    // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many
+    // that pairs and gathers take several times what columns take that the match writes.
     constexpr uint32_t kFewRows = 1U << 14;
     bool const repeats = *why_not == match::NoTable::kKeysRepeat;
     if (!repeats || std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {

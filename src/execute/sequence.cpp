@@ -170,8 +170,8 @@ void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
   log_choice(*context_, choice);
 }
 
-// A foreign key that matches one row each time needs no fact row moved, nor what travels: the dimension's columns are fetched where
-// the fact rows are. False: it does not, or that cannot be told without the join.
+// A foreign key that matches one row each time needs no fact row moved, nor what travels: columns
+// are fetched where the fact rows are. False: it does not, or only the join can tell.
 bool Sequence::look_up(size_t step) {
   int32_t const key = spec_.steps[step].fact_key;
   // What comes over the link is not looked at beforehand.

@@ -1,9 +1,10 @@
 // sequence.hpp: a fact relation joined with one dimension after the other, as one call.
 //
-// Paper    Wu et al. 2024, section 5.2.7: row ids of the fact relation are kept, and each next foreign
-//          key is fetched by them just before its join, so that no foreign key travels through a join
-//          that does not need it. Differs: what travels for a dimension is its columns or its row
-//          numbers (plan::carries_columns), and fact columns are fetched at the end.
+// Paper    Wu et al. 2024, section 5.2.7: row ids of the fact relation are kept, and each next
+//          foreign key is fetched by them just before its join, so that no foreign key travels
+//          through a join that does not need it. Differs: what travels for a dimension is its
+//          columns or its row numbers (plan::carries_columns), and fact columns are fetched at the
+//          end.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// sequence_layout.hpp: what travels from join to join of a sequence, and what each join is asked for.
-// Known before the first join runs, but for the numbers of rows.
+// sequence_layout.hpp: what travels from join to join of a sequence, and what each join is asked
+// for. Known before the first join runs, but for the numbers of rows.
 #pragma once
 
 #include <cstdint>

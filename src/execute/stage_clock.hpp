@@ -1,4 +1,5 @@
-// stage_clock.hpp: device time of each stage by events on the context's stream, or by a launch's own clock, and the steps between stages.
+// stage_clock.hpp: device time of each stage by events on the context's stream, or by a launch's
+// own clock, and the steps between stages.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,11 +20,12 @@ class StageClock {
     int64_t before = 0;
     int64_t total = 4;  // the stages of the path
   };
-  // predicted: of the plan, stages with the names that begin is called with; their techniques and bytes are reported.
+  // predicted: of the plan, stages with the names that begin is called with; their techniques and
+  // bytes are reported.
   StageClock(base::Context& context, const plan::StageCosts& predicted,
              std::vector<columns::StageStatistics>& stages, Steps steps = {0, 4});
-  // What is queued until listen() is called tells its own time, or there is nothing. Before the first begin. The events of a small
-  // join, and the wait for the last, take as long as the join.
+  // What is queued until listen() is called tells its own time, or there is nothing. Before the
+  // first begin. The events of a small join, and the wait for the last, take as long as the join.
   void be_told() { first_heard_ = kNone; }
   bool is_told() const { return first_heard_ == kNone; }
   // The last stage goes on with work that only events see the end of.

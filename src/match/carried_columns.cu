@@ -60,8 +60,8 @@ Launch<typename Match::Key> make_launch(const base::Context& context,
           static_cast<uint32_t>(shared), std::move(stages)};
 }
 
-// By rank and in rounds leave what they cannot do, or not well, to the next. Dealt runs do what others left; dealt from the start leaves
-// nothing.
+// By rank and in rounds leave what they cannot do, or not well, to the next. Dealt runs do what
+// others left; dealt from the start leaves nothing.
 enum class How { kByRank, kInRounds, kDealtRuns, kDealt };
 
 bool is_dealt(How how) { return how == How::kDealtRuns || how == How::kDealt; }
@@ -128,15 +128,16 @@ class PartitionJoin {
     return make_launch<Key, kWidth>(context_, how, outputs_, most_units(how));
   }
 
-  // Blocks of a launch that deals what is left: asked before it is made, which takes the host as long as a launch.
+  // Blocks of a launch that deals what is left: asked before it is made, which takes the host as
+  // long as a launch.
   uint64_t most_dealt_blocks() const {
     constexpr int kBlocksPerSm = kernels::CarriedShapeWide::kBlocksPerSm;
     return std::min(most_units(How::kDealtRuns),
                     static_cast<uint64_t>(context_.facts.sm_count) * kBlocksPerSm);
   }
 
-  // Rows that find no room are counted. False: there are some. leaves: partitions are expected to be left, and nobody waits to know. It is
-  // what is expected of the next run, too.
+  // Rows that find no room are counted. False: there are some. leaves: partitions are expected to
+  // be left, and nobody waits to know. It is what is expected of the next run, too.
   bool run(How how, const Launch<Key>& first_launch, bool* leaves, ChunkedColumns& columns) {
     columns.start(&args_);
     left_ = base::Buffer();
@@ -168,7 +169,8 @@ class PartitionJoin {
     return args_.partitions + probe_units * build_units;
   }
 
-  // Sums the units of the partitions that were left, at first of all, and makes a list of those that are left now.
+  // Sums the units of the partitions that were left, at first of all, and makes a list of those
+  // that are left now.
   base::Buffer start_units(How how) {
     base::Pool& pool = *context_.device_pool;
     base::Buffer const before = std::move(left_);
@@ -211,8 +213,9 @@ template <typename Key, int kWidth>
 CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
   PartitionJoin<Key, kWidth> partitions(context, plan, build, probe, outputs);
-  // With as many matches a row lanes that have written theirs wait too long for the others. H200, 512M rows of 2^25 x 2^27 with four
-  // matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8; 384M of 2^26 x 2^27 with three 3.1 in rounds.
+  // With as many matches a row lanes that have written theirs wait too long for the others. H200,
+  // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
+  // 384M of 2^26 x 2^27 with three 3.1 in rounds.
   constexpr uint64_t kDealtMatches = 8;
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
   // Those of a few keys say nothing of the others: their partitions are left.
@@ -226,7 +229,8 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   columns.expect(expected,
                  launch.blocks + std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()));
   while (!partitions.run(how, launch, &leaves, columns)) {
-    // Rows that were not expected are most likely those of a few keys. Partitions that are left are dealt all the same.
+    // Rows that were not expected are most likely those of a few keys. Partitions that are left are
+    // dealt all the same.
     if (partitions.rows_not_dealt() / 2 > probe.rows) {
       how = How::kDealt;
       launch = partitions.launch_of(how);

@@ -1,4 +1,5 @@
-// carried_columns.hpp: the match that writes output columns, of partitions whose payloads moved with their keys.
+// carried_columns.hpp: the match that writes output columns, of partitions whose payloads moved
+// with their keys.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct CarriedSide {
   uint32_t rows = 0;
 };
 
-// Writes every column of the join. Waits for the match; holes of the columns may still be filled, so that who reads them belongs on the
-// stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+// Writes every column of the join. Waits for the match; holes of the columns may still be filled,
+// so that who reads them belongs on the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
 CarriedRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs);

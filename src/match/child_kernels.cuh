@@ -1,16 +1,20 @@
-// child_kernels.cuh: a partition that is too large for one block gets a kernel of its own, launched by the block that met it
+// child_kernels.cuh: a partition that is too large for one block gets a kernel of its own, launched
+// by the block that met it
 //
 // Paper    Rui & Tu 2017, section 3.2.3
-// Differs  what a child's block does is a work unit of work_units.cuh, so that heavy build partitions are shared as well; children are
-//          launched to be forgotten: a parent's thread cannot wait for one, and the parent grid ends when they have
+// Differs  what a child's block does is a work unit of work_units.cuh, so that heavy build
+//          partitions are shared as well; children are launched to be forgotten: a parent's thread
+//          cannot wait for one, and the parent grid ends when they have
 // In       as join_partitions.cuh, with a schedule of chunks
 // Out      as join_partitions.cuh
 // Needs    relocatable device code and the device runtime; an emitter that never refuses
-// Launch   the parent: kCoPartitionBlocksPerSm blocks a multiprocessor; block b does partitions b, b + blocks, ... (Algorithm 3)
-//          a child: a block for each work unit of its partition, of which there are more than kChildKernelUnits
+// Launch   the parent: kCoPartitionBlocksPerSm blocks a multiprocessor; block b does partitions b,
+//          b + blocks, ... (Algorithm 3) a child: a block for each work unit of its partition, of
+//          which there are more than kChildKernelUnits
 //
-// Launches that are pending are limited by cudaLimitDevRuntimePendingLaunchCount (2048 unless the application says otherwise, and
-// the limit is the device's, so it is not ours to change). A launch that fails is not tried again: the parent does the partition.
+// Launches that are pending are limited by cudaLimitDevRuntimePendingLaunchCount (2048 unless the
+// application says otherwise, and the limit is the device's, so it is not ours to change). A launch
+// that fails is not tried again: the parent does the partition.
 #pragma once
 
 #include "src/match/partition_launch.cuh"

@@ -1,4 +1,5 @@
-// child_kernels_block_chunks.cu: the join of partitions with child kernels, relocatable device code.
+// child_kernels_block_chunks.cu: the join of partitions with child kernels, relocatable device
+// code.
 #include "kernels/output/block_chunks.cuh"
 #include "src/match/child_kernels.cuh"
 

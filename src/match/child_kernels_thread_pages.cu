@@ -1,4 +1,5 @@
-// child_kernels_thread_pages.cu: the join of partitions with child kernels, relocatable device code.
+// child_kernels_thread_pages.cu: the join of partitions with child kernels, relocatable device
+// code.
 #include "kernels/output/thread_pages.cuh"
 #include "src/match/child_kernels.cuh"
 

@@ -1,4 +1,5 @@
-// chunked_columns.hpp: output columns that a match writes itself, chunk by chunk: their room, and what became of them.
+// chunked_columns.hpp: output columns that a match writes itself, chunk by chunk: their room, and
+// what became of them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct CarriedOutput {
 // Throws INTERNAL when there are more than a launch writes.
 void check_count(const std::vector<CarriedOutput>& outputs);
 
-// Of every column but the keys, 4 or 8; 0: they are of other widths, or of several. Without such a column 4.
+// Of every column but the keys, 4 or 8; 0: they are of other widths, or of several. Without such a
+// column 4.
 int32_t common_width(const std::vector<CarriedOutput>& outputs);
 
 struct CarriedRows {
@@ -29,16 +31,18 @@ struct CarriedRows {
   int32_t launches = 0;  // more than one: the output was larger than expected
 };
 
-// expect, then start, a launch and collect, and others that go on where it ended; until all is collected, require and start anew. Then
-// finish.
+// expect, then start, a launch and collect, and others that go on where it ended; until all is
+// collected, require and start anew. Then finish.
 class ChunkedColumns {
  public:
   // outputs: outlives this.
   ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs);
 
-  // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a chunk partly empty.
+  // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a
+  // chunk partly empty.
   void expect(uint64_t rows, uint64_t blocks);
-  // Room for the rows that launches found, in launches of as many blocks or of so many. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  // Room for the rows that launches found, in launches of as many blocks or of so many. Throws
+  // OUT_OF_MEMORY or MEMORY_LIMIT.
   void require(uint32_t blocks);
 
   // Join: kernels::CarriedJoin or TableJoin.
@@ -56,7 +60,8 @@ class ChunkedColumns {
   }
   // Before each launch, of which three may follow a start.
   void add_launch(uint32_t blocks);
-  // Waits for the launches. False: rows() of them were found, for which there is no room. After the last one there are no holes.
+  // Waits for the launches. False: rows() of them were found, for which there is no room. After the
+  // last one there are no holes.
   bool collect();
   uint64_t rows() const { return done_.rows; }
   // The last launch left partitions to another, which goes on where it ended.

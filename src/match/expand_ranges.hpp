@@ -1,4 +1,5 @@
-// expand_ranges.hpp: the end that every match with known counts shares: sum, one exact allocation, expansion.
+// expand_ranges.hpp: the end that every match with known counts shares: sum, one exact allocation,
+// expansion.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,9 @@
 
 namespace gpujoin::match {
 
-// The build positions lower[row] to lower[row] + counts[row] - 1 match probe row `row`. counts has rows + 1 entries, of which the
-// last is written here. Row ids: as in MatchSide. Waits for the stream once, to learn the total.
+// The build positions lower[row] to lower[row] + counts[row] - 1 match probe row `row`. counts has
+// rows + 1 entries, of which the last is written here. Row ids: as in MatchSide. Waits for the
+// stream once, to learn the total.
 void expand_ranges(base::Context& context, const uint32_t* lower, uint32_t* counts, uint32_t rows,
                    const uint32_t* build_row_ids, const uint32_t* probe_row_ids,
                    output::GrowingPairs& pairs);

@@ -21,7 +21,8 @@ using base::stream_of;
 using kernels::kStreamThreads;
 using kernels::kStreamTile;
 
-// Keys are unique: each probe row has at most one pair, written as it is found. False, and nothing written, when they are not.
+// Keys are unique: each probe row has at most one pair, written as it is found. False, and nothing
+// written, when they are not.
 template <typename Key>
 bool probe_unique(base::Context& context, const kernels::GlobalTable<Key>& table,
                   const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs) {
@@ -43,7 +44,8 @@ bool probe_unique(base::Context& context, const kernels::GlobalTable<Key>& table
         <<<grid, kernels::kProbeThreads, 0, stream_of(context)>>>(args);
     check(cudaGetLastError(), "probing the hash table");
   } while (!pairs.collect(tiles));
-  // Without a duplicate some block took the last tile; with one, none took any. One read-back serves both questions.
+  // Without a duplicate some block took the last tile; with one, none took any. One read-back
+  // serves both questions.
   return pairs.units_taken() != 0;
 }
 

@@ -13,14 +13,16 @@
 
 namespace gpujoin::match {
 
-// One side's keys as a family wants them: prepared for the global table, partitioned for co-partitions, sorted for merge path.
+// One side's keys as a family wants them: prepared for the global table, partitioned for
+// co-partitions, sorted for merge path.
 struct MatchSide {
   const void* keys = nullptr;  // [rows]
   uint32_t rows = 0;
   const uint32_t* row_ids = nullptr;  // [rows] what to write for a position; null: the position
 };
 
-// Non-partitioned: one hash table in device memory, built once and probed any number of times. The build side's memory stays.
+// Non-partitioned: one hash table in device memory, built once and probed any number of times. The
+// build side's memory stays.
 class GlobalTable {
  public:
   GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build);
@@ -36,8 +38,8 @@ class GlobalTable {
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs);
 
-// Co-partitions, by hash table or nested loop, with the plan's skew and output: keys are mixed, both
-// sides have 2^plan.radix_bits partitions.
+// Co-partitions, by hash table or nested loop, with the plan's skew and output: keys are mixed,
+// both sides have 2^plan.radix_bits partitions.
 void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
                    const MatchSide& build, const kernels::PartitionView& build_partitions,
                    const MatchSide& probe, const kernels::PartitionView& probe_partitions,
@@ -54,14 +56,14 @@ struct KeyRows {
   const uint32_t* row_numbers = nullptr;  // [rows] those without a NULL in any key; null: all
 };
 
-// A multiset of hash and row number over 1 to 5 key columns, built once and probed any number of times. The build side's memory
-// stays.
+// A multiset of hash and row number over 1 to 5 key columns, built once and probed any number of
+// times. The build side's memory stays.
 class RowMultiset {
  public:
   RowMultiset(base::Context& context, const KeyRows& build);
   ~RowMultiset();
-  // probe: as many keys, pairwise of the same widths. Pairs are row numbers. With output two_passes matches are counted before they
-  // are written.
+  // probe: as many keys, pairwise of the same widths. Pairs are row numbers. With output two_passes
+  // matches are counted before they are written.
   void probe(plan::Output output, const KeyRows& probe, output::GrowingPairs& pairs);
 
  private:

@@ -1,4 +1,5 @@
-// partition_launch.cuh: makes the launch of a join of partitions by any emitter; included by one file for each output.
+// partition_launch.cuh: makes the launch of a join of partitions by any emitter; included by one
+// file for each output.
 #pragma once
 
 #include <algorithm>

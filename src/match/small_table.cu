@@ -30,7 +30,8 @@ void launch_one_block(base::Context& context, const kernels::SmallTableJoin<Key>
   }
   uint32_t const warps = base::grid_of(most_rows, 32 * kernels::kBlockTableRowsPerThread);
   unsigned const threads = std::min<unsigned>(32 * warps, kernels::kBlockTableThreads);
-  // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and answer the next join.
+  // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
+  // answer the next join.
   auto join = args;
   void* kernel_args[] = {&join};
   check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(threads), kernel_args,

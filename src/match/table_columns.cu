@@ -170,7 +170,8 @@ std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPl
                  : probe_in_chunks<0, false, Row>(context, plan, finder, probe, outputs);
 }
 
-// The only build column, of 4 bytes: slots name its values in the place of rows, and the probe writes what they name. Else null.
+// The only build column, of 4 bytes: slots name its values in the place of rows, and the probe
+// writes what they name. Else null.
 const uint32_t* take_lone_value(Outputs* outputs) {
   CarriedOutput* lone = nullptr;
   for (CarriedOutput& output : *outputs) {

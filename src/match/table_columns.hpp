@@ -26,24 +26,26 @@ struct TableRows : CarriedRows {
 // Whether table_columns has so few rows that it launches once.
 bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows);
 
-// Why nothing was written. Of keys told as repeated one may only look like a free slot. Of more than 2^31 build rows scattered keys are left.
+// Why nothing was written. Of keys told as repeated one may only look like a free slot. Of more
+// than 2^31 build rows scattered keys are left.
 enum class NoTable { kKeysRepeat, kKeysScattered };
 using TableResult = std::variant<TableRows, NoTable>;
 
 // What becomes of build keys that are too far apart for plan.match=direct_table.
 enum class ScatteredKeys { kHashed, kLeft };
 
-// Writes every column of the join, or nothing when build keys repeat, or are scattered and left. A join of one launch hashes them
-// always. Waits for the stream, or for the one launch, which then tells its time: milliseconds, which may be null, += it. Throws
-// OUT_OF_MEMORY or MEMORY_LIMIT.
+// Writes every column of the join, or nothing when build keys repeat, or are scattered and left. A
+// join of one launch hashes them always. Waits for the stream, or for the one launch, which then
+// tells its time: milliseconds, which may be null, += it. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
 TableResult table_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
                           const TableSide& build, const TableSide& probe,
                           const std::vector<CarriedOutput>& outputs,
                           ScatteredKeys scattered = ScatteredKeys::kHashed,
                           double* milliseconds = nullptr);
 
-// The same of joins whose probe rows have one match each and stay where they are: row i of every column is of probe row i. The outputs
-// are of the build side. Nullopt, and nothing is written, when a probe row has no match, or build keys repeat. Scattered keys are hashed.
+// The same of joins whose probe rows have one match each and stay where they are: row i of every
+// column is of probe row i. The outputs are of the build side. Nullopt, and nothing is written,
+// when a probe row has no match, or build keys repeat. Scattered keys are hashed.
 std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
                                          int32_t key_width, const TableSide& build,
                                          const TableSide& probe,

@@ -43,8 +43,8 @@ UnitSchedule::UnitSchedule(base::Context& context, plan::Skew skew, const Joined
 
 void UnitSchedule::cut_into_chunks(base::Context& context, const JoinedPartitions& joined) {
   schedule_.cut = kernels::Cut::kChunks;
-  // Units are not known here: about one a chunk of either side, and rarely more than one a partition beyond that. For foresight
-  // and the size of the grid.
+  // Units are not known here: about one a chunk of either side, and rarely more than one a
+  // partition beyond that. For foresight and the size of the grid.
   likely_units_ += uint64_t{joined.probe.rows} / kernels::kCoPartitionProbeRows +
                    uint64_t{joined.build.rows} / kernels::kCoPartitionBuildRows;
   count_units(context, joined, kernels::WorkUnits{});

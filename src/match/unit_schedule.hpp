@@ -1,4 +1,5 @@
-// unit_schedule.hpp: how the partitions of a join are spread over thread blocks: a plan's skew technique as a kernels::Schedule.
+// unit_schedule.hpp: how the partitions of a join are spread over thread blocks: a plan's skew
+// technique as a kernels::Schedule.
 #pragma once
 
 #include <cstdint>

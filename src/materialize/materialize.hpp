@@ -19,14 +19,16 @@ struct Source {
   bool unmix = false;                       // a transformed key column that holds mixed keys
 };
 
-// One gather to queue: target's data, validity and null count are filled. Targets must outlive the call of finish_null_counts.
+// One gather to queue: target's data, validity and null count are filled. Targets must outlive the
+// call of finish_null_counts.
 struct Request {
   Source source;
   columns::ResultColumn* target = nullptr;
 };
 
-// Queues target[i] = source[rows[i]] for every request; rows null = the identity. Sizes the targets exactly.
-// null_counts: device counters, one a request with validity, in the order of the requests; see NullCounts.
+// Queues target[i] = source[rows[i]] for every request; rows null = the identity. Sizes the targets
+// exactly. null_counts: device counters, one a request with validity, in the order of the requests;
+// see NullCounts.
 class NullCounts {
  public:
   NullCounts(base::Context& context, size_t columns);

@@ -18,8 +18,9 @@ struct Chunks {
   uint64_t capacity;  // places of the columns
 };
 
-// Queued on the stream: where all rows are there, and no partition was left, holes are filled with what lies behind the last row. Waits for
-// the counters, which come before that is done: what reads the columns belongs on the stream.
+// Queued on the stream: where all rows are there, and no partition was left, holes are filled with
+// what lies behind the last row. Waits for the counters, which come before that is done: what reads
+// the columns belongs on the stream.
 kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chunks,
                                       std::span<const kernels::SqueezedColumn> columns);
 

@@ -10,7 +10,8 @@
 
 namespace gpujoin::output {
 
-// Launch with counting_sink() and a CountingEmitter, then with placing_sink() and a PlacingEmitter; nothing is collected.
+// Launch with counting_sink() and a CountingEmitter, then with placing_sink() and a PlacingEmitter;
+// nothing is collected.
 class CountedUnits {
  public:
   // units: a number that no work unit reaches.
@@ -18,7 +19,8 @@ class CountedUnits {
 
   // The row ids of a sink are the caller's to set.
   kernels::UnitSink counting_sink();
-  // Waits for the counts, sums them, makes exactly the room they need and sets pairs.rows(). Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  // Waits for the counts, sums them, makes exactly the room they need and sets pairs.rows(). Throws
+  // OUT_OF_MEMORY or MEMORY_LIMIT.
   kernels::UnitSink placing_sink();
 
  private:
@@ -28,7 +30,8 @@ class CountedUnits {
   GrowingPairs& pairs_;
   uint64_t units_;
   base::Buffer
-      counts_;  // [units + 2]: their sum follows the counts, and the number of units taken follows that
+      // [units + 2]: their sum follows the counts, and the number of units taken follows that
+      counts_;
 };
 
 }  // namespace gpujoin::output

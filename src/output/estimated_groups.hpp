@@ -1,4 +1,5 @@
-// estimated_groups.hpp: groups of partitions whose estimated output fits a buffer, one after the other (Paul et al. IV.B.2).
+// estimated_groups.hpp: groups of partitions whose estimated output fits a buffer, one after the
+// other (Paul et al. IV.B.2).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace gpujoin::output {
 
-// What a partition is expected to give. kWorstCase is the baseline of the paper's figure 7: every row with every row.
+// What a partition is expected to give. kWorstCase is the baseline of the paper's figure 7: every
+// row with every row.
 enum class Estimate { kMatchRate, kWorstCase };
 
 // Sizes and work units of all partitions, in device memory.
@@ -24,22 +26,25 @@ struct PartitionSizes {
   uint32_t probe_rows;
 };
 
-// A group is the work units below sink().end_unit that are not done. Its buffer lies in the GrowingPairs behind what earlier groups
-// wrote, so finished groups stay where they are.
+// A group is the work units below sink().end_unit that are not done. Its buffer lies in the
+// GrowingPairs behind what earlier groups wrote, so finished groups stay where they are.
 //   do { launch with sink() } while (!collect());
-// Blocks take units in ascending order. A block whose unit is not below end_unit notes it in its ResumePoint and stops, so that the
-// next launch, of the same grid, has it.
+// Blocks take units in ascending order. A block whose unit is not below end_unit notes it in its
+// ResumePoint and stops, so that the next launch, of the same grid, has it.
 class EstimatedGroups {
  public:
-  // expected_pairs: 0 = unknown. buffer_pairs: what a group may write; 0 = a share of what is expected.
+  // expected_pairs: 0 = unknown. buffer_pairs: what a group may write; 0 = a share of what is
+  // expected.
   EstimatedGroups(base::Context& context, const PartitionSizes& sizes, uint64_t expected_pairs,
                   GrowingPairs& pairs, uint64_t buffer_pairs = 0,
                   Estimate estimate = Estimate::kMatchRate);
 
-  // The next group: room for it, and what a kernel writes it through; the row ids are the caller's to set.
+  // The next group: room for it, and what a kernel writes it through; the row ids are the caller's
+  // to set.
   kernels::GroupSink sink();
 
-  // Waits for the launch, keeps what it wrote and corrects the estimate. True when all units are done.
+  // Waits for the launch, keeps what it wrote and corrects the estimate. True when all units are
+  // done.
   bool collect();
 
   int32_t groups() const { return groups_; }        // launches so far

@@ -7,7 +7,8 @@
 
 namespace gpujoin::output {
 
-// Each of `count` numbers in device memory becomes the sum of those before it. Queued on the stream.
+// Each of `count` numbers in device memory becomes the sum of those before it. Queued on the
+// stream.
 void exclusive_sum(base::Context& context, unsigned long long* numbers, uint64_t count);
 
 }  // namespace gpujoin::output

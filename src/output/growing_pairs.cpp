@@ -52,7 +52,8 @@ bool GrowingPairs::try_map(uint64_t bytes) {
   uint64_t const build_before = build_range_->mapped_bytes();
   if (!build_range_->try_grow(bytes)) return false;
   if (!probe_range_->try_grow(bytes)) {
-    // Half a pair is no room: what the build rows took may be what a smaller request needs. Nothing was written there yet.
+    // Half a pair is no room: what the build rows took may be what a smaller request needs. Nothing
+    // was written there yet.
     build_range_->shrink(build_before);
     return false;
   }

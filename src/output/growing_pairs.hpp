@@ -1,4 +1,5 @@
-// growing_pairs.hpp: the output stage: memory for the pairs of a match, which grows while the match waits.
+// growing_pairs.hpp: the output stage: memory for the pairs of a match, which grows while the match
+// waits.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,32 @@
 
 namespace gpujoin::output {
 
-// Two columns of uint32: build and probe row numbers (or positions) of each pair. In a reserved address range with pages mapped on
-// demand; with a caller's allocator, a list of blocks that are joined at the end.
+// Two columns of uint32: build and probe row numbers (or positions) of each pair. In a reserved
+// address range with pages mapped on demand; with a caller's allocator, a list of blocks that are
+// joined at the end.
 class GrowingPairs {
  public:
-  // first_capacity: pairs to make room for at once; less when memory does not allow it, as long as one pair fits.
+  // first_capacity: pairs to make room for at once; less when memory does not allow it, as long as
+  // one pair fits.
   GrowingPairs(base::Context& context, uint64_t first_capacity);
 
-  // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the first call.
+  // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the
+  // first call.
   kernels::PairSink sink();
   // Resume points of a persistent grid, all "take a new unit".
   kernels::ResumePoint* resume_points(uint32_t blocks);
 
-  // Waits for the launch that used the sink. True when every pair is written; otherwise room was made and the same launch must be
-  // made again. units: work units of the match, to foresee the need; 0 = unknown. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  // Waits for the launch that used the sink. True when every pair is written; otherwise room was
+  // made and the same launch must be made again. units: work units of the match, to foresee the
+  // need; 0 = unknown. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
   bool collect(uint64_t units);
 
   // For matches that know their total: room for exactly that many, no collect needed.
   void make_room(uint64_t pairs);
 
-  // For outputs that count for themselves: room for so many pairs behind rows(), side by side. What is written there is lost unless it
-  // is kept before more room is made. False when memory does not allow it; then there may be less room than before.
+  // For outputs that count for themselves: room for so many pairs behind rows(), side by side. What
+  // is written there is lost unless it is kept before more room is made. False when memory does not
+  // allow it; then there may be less room than before.
   bool try_room(uint64_t pairs);
   kernels::PairTarget room() const;   // its first place is 0
   uint64_t room_pairs() const;        // how many pairs it holds

@@ -22,7 +22,8 @@ PagedPairs::PagedPairs(base::Context& context, const plan::JoinPlan& plan, uint3
   writers_ = of_threads ? uint64_t{blocks} * threads : blocks;
   counters_ = context.device_pool->allocate_rows<kernels::PageCounters>(Memory::kDevice, 1,
                                                                         "counters of pages");
-  // What is expected, and what the writers leave empty. Less is a start as well: then pages are counted and made.
+  // What is expected, and what the writers leave empty. Less is a start as well: then pages are
+  // counted and made.
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
   uint64_t const most = std::max<uint64_t>(context.facts.memory_bytes, 1);
   uint64_t room = std::min(expected, most) + std::min(writers_ * page_pairs_, most);
@@ -80,7 +81,8 @@ bool PagedPairs::collect() {
 void PagedPairs::make_room(const kernels::PageCounters& wanted) {
   // Threads that nobody announced may be as many again next time.
   if (wanted.tails > writers_) writers_ = 2 * wanted.tails;
-  // Work units go to other blocks in another launch. However they go, each writer leaves no more than one page partly filled.
+  // Work units go to other blocks in another launch. However they go, each writer leaves no more
+  // than one page partly filled.
   uint64_t const used = base::checked_bytes(wanted.pages, page_pairs_);
   uint64_t const full = (used - wanted.holes) / page_pairs_;
   uint64_t const any_launch = base::checked_bytes(full + writers_, page_pairs_);

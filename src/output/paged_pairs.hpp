@@ -1,4 +1,5 @@
-// paged_pairs.hpp: direct output (Rui & Tu 3.2.2): pages of threads, or chunks of blocks, squeezed into contiguous columns.
+// paged_pairs.hpp: direct output (Rui & Tu 3.2.2): pages of threads, or chunks of blocks, squeezed
+// into contiguous columns.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,18 @@ namespace gpujoin::output {
 //   do { launch with sink() } while (!collect());
 class PagedPairs {
  public:
-  // Output::kThreadPages or kBlockChunks, pages of plan.page_pairs. The launch has `blocks` blocks of `threads`; more blocks than said,
-  // as child kernels may be, cost a second launch at most.
+  // Output::kThreadPages or kBlockChunks, pages of plan.page_pairs. The launch has `blocks` blocks
+  // of `threads`; more blocks than said, as child kernels may be, cost a second launch at most.
   PagedPairs(base::Context& context, const plan::JoinPlan& plan, uint32_t blocks, uint32_t threads,
              GrowingPairs& pairs);
 
-  // What a kernel writes through, from the first work unit on; the row ids are the caller's to set. Once for each launch.
+  // What a kernel writes through, from the first work unit on; the row ids are the caller's to set.
+  // Once for each launch.
   kernels::PageSink sink();
 
-  // Waits for the launch. True when every pair is written: the holes are squeezed out and pairs.rows() is set. False when pages were
-  // missing: room for all of them was made, and everything must be launched again. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  // Waits for the launch. True when every pair is written: the holes are squeezed out and
+  // pairs.rows() is set. False when pages were missing: room for all of them was made, and
+  // everything must be launched again. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
   bool collect();
 
   uint32_t page_pairs() const { return page_pairs_; }

@@ -20,7 +20,8 @@ struct PageTails {
 // The columns as kernels see them. Throws INTERNAL when there are more than a launch fills.
 kernels::SqueezedColumns squeezed_columns(std::span<const kernels::SqueezedColumn> columns);
 
-// Fills the holes below `rows`, all rows that there are, with what lies beyond. Queued on the stream.
+// Fills the holes below `rows`, all rows that there are, with what lies beyond. Queued on the
+// stream.
 void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows,
                    std::span<const kernels::SqueezedColumn> columns);
 

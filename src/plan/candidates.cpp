@@ -146,7 +146,8 @@ Choices conceivable(Choices choices, const Named& named) {
   return choices;
 }
 
-// plans_of, remembered: it tries every combination, 20 us where a small join takes 60, and is asked for the same few choices.
+// plans_of, remembered: it tries every combination, 20 us where a small join takes 60, and is asked
+// for the same few choices.
 const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choices) {
   static std::mutex mutex;
   static std::map<std::pair<Device, Choices>, std::vector<JoinPlan>> plans;
@@ -163,7 +164,8 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
   return rows + (kBucketRows << plan.radix_bits) < int64_t{UINT32_MAX};
 }
 
-// Bits that wait for a filter are those of all rows at most, or one more: a probe side that outweighs what is left of the build side has smaller partitions.
+// Bits that wait for a filter are those of all rows at most, or one more: a probe side that
+// outweighs what is left of the build side has smaller partitions.
 bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
                         const SideStatistics& build, const SideStatistics& probe) {
   constexpr int32_t kMostBits = 16;
@@ -174,9 +176,10 @@ bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
   return fits_counters(bits, facts);
 }
 
-// Work units are how partitions are joined unless something else is named, and chunks of blocks are how a match writes columns: for
-// pairs they need a sort of their tails and save less than that. What a filter leaves matches, and is carried; scattered keys are hashed
-// for it, and need not be looked at for a table of places.
+// Work units are how partitions are joined unless something else is named, and chunks of blocks are
+// how a match writes columns: for pairs they need a sort of their tails and save less than that.
+// What a filter leaves matches, and is carried; scattered keys are hashed for it, and need not be
+// looked at for a table of places.
 void drop_unusual(const Named& named, std::vector<JoinPlan>* plans) {
   std::erase_if(*plans, [&](const JoinPlan& plan) {
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;

@@ -19,8 +19,9 @@ constexpr int64_t kFewestRowsToSample = int64_t{1} << 21;
 // A sample may cost this share of the cheapest candidate. A wrong guess costs a factor of two, and
 // an unseen heavy key far more.
 constexpr double kSampleShare = 0.05;
-// Draws alone take 33 us with their wait and the choice after it, however few they are (H200, joins of 8 to 16 million rows). That is more
-// than kSampleShare of 0.66 ms, but a heavy key among 10^7 rows that nobody sees doubles the join.
+// Draws alone take 33 us with their wait and the choice after it, however few they are (H200, joins
+// of 8 to 16 million rows). That is more than kSampleShare of 0.66 ms, but a heavy key among 10^7
+// rows that nobody sees doubles the join.
 constexpr double kShortestSampled = 4.2e-4;
 // Draws, scan, hot keys, sums, the wait for them and the choice, which take as long as so many.
 constexpr int32_t kSampleLaunches = 6;
@@ -42,8 +43,8 @@ double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts
   return kSampleLaunches * facts.launch_seconds + scan;
 }
 
-// The first output capacity: the estimate and three of its standard deviations, since a second launch
-// costs more than a little room. Rows of hot keys were counted, and err by nothing.
+// The first output capacity: the estimate and three of its standard deviations, since a second
+// launch costs more than a little room. Rows of hot keys were counted, and err by nothing.
 int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample) {
   const Side build = build_side_of(request);
   const int64_t probe_rows =

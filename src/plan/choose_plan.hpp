@@ -73,8 +73,8 @@ struct PlanRequest {
 
 // A stage of the executors, in the order they run: "transfer" (only with copies), "transform" (not
 // of kNone), "match", "materialize" (not of plain pairs). Building a table is part of its match;
-// moving the second and further payload columns is part of materialize. Names are string literals: costs of all candidates are
-// worked out while a device waits for its join.
+// moving the second and further payload columns is part of materialize. Names are string literals:
+// costs of all candidates are worked out while a device waits for its join.
 struct StageCost {
   const char* stage = "";
   const char* technique = "";
@@ -132,12 +132,12 @@ Side build_side_of(const PlanRequest& request);
 Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, a
-// join that the cheapest candidate does in less than 0.42 ms, or inputs that the executor cannot read
-// without a copy over the host link. Counted: also one scan of the build keys, when that costs at
-// most a twentieth of the cheapest candidate. Positions: what is between, on CUDA; heavy keys show,
-// and they are what ruins a plan. With both, the rows of hot build keys are counted on both sides,
-// where there are such keys: one read of all keys, which any join of them reads several times.
-// why_not, when not null, gets the reason for None and for Positions.
+// join that the cheapest candidate does in less than 0.42 ms, or inputs that the executor cannot
+// read without a copy over the host link. Counted: also one scan of the build keys, when that costs
+// at most a twentieth of the cheapest candidate. Positions: what is between, on CUDA; heavy keys
+// show, and they are what ruins a plan. With both, the rows of hot build keys are counted on both
+// sides, where there are such keys: one read of all keys, which any join of them reads several
+// times. why_not, when not null, gets the reason for None and for Positions.
 enum class SampleEffort { kNone, kPositions, kCounted };
 SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,
                            std::string* why_not = nullptr);
@@ -152,8 +152,9 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
 // Why it is that plan, in one sentence. Made when asked for: its text takes as long as the choice.
 std::string reason_of(const PlanChoice& choice);
 
-// The same without a sample, as hosts ask for it again and again: a thread remembers its last choice, which takes 1 us instead of 10,
-// where a small join takes 15. Candidates are as long to copy as all the rest: with_candidates leaves them out where nobody asks.
+// The same without a sample, as hosts ask for it again and again: a thread remembers its last
+// choice, which takes 1 us instead of 10, where a small join takes 15. Candidates are as long to
+// copy as all the rest: with_candidates leaves them out where nobody asks.
 PlanChoice choose_plan_unseen(const PlanRequest& request, const base::DeviceFacts& facts,
                               uint64_t memory_limit_bytes, bool with_candidates = true);
 
@@ -176,12 +177,14 @@ int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_row
 // The unordered partitioning counts all its partitions in a block's shared memory, 2 bytes each.
 bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts);
 
-// The carried join of partitions, in the place of a carried join by a table that the keys do not suit.
+// The carried join of partitions, in the place of a carried join by a table that the keys do not
+// suit.
 JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
                        int32_t key_width, const base::DeviceFacts& facts);
 
-// Whether build keys that turn out to be too far apart for a direct table are better joined in partitions than by hash, and partitions
-// fit the memory (0: no limit). False where what the caller named stands against it.
+// Whether build keys that turn out to be too far apart for a direct table are better joined in
+// partitions than by hash, and partitions fit the memory (0: no limit). False where what the caller
+// named stands against it.
 bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
                            const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 

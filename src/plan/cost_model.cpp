@@ -12,14 +12,15 @@ namespace {
 namespace traffic = base::traffic;
 using traffic::Traffic;
 
-// Average rows of a build partition, at most: hashed partitions scatter about their average, and the
-// shared-memory table has room for kPartitionRoom.
+// Average rows of a build partition, at most: hashed partitions scatter about their average, and
+// the shared-memory table has room for kPartitionRoom.
 constexpr int64_t kPartitionRows = 3072;
 // Of the match that writes columns, whose table has room for kCarriedRoom.
 constexpr int64_t kCarriedRows = 4200;
 
-// Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is read at 61e9/s, which more than half of
-// hits at 107e9/s explain; with one of 40 MB 16 million rows are joined in 0.47 ms, where hits alone would take 0.42.
+// Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
+// read at 61e9/s, which more than half of hits at 107e9/s explain; with one of 40 MB 16 million
+// rows are joined in 0.47 ms, where hits alone would take 0.42.
 constexpr double kUsableL2 = 0.55;
 
 }  // namespace
@@ -53,9 +54,9 @@ Cost streamed(const Traffic& moved, int32_t launches, const base::DeviceFacts& f
 }
 
 Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
-  // Beside copies of pageable memory as they are. H200, 2^27 x 2^27 rows of 8 bytes: copies on their
-  // own stream 45 ms, pinned or pageable, plain ones of pageable memory 220, zero-copy 48 (pinned),
-  // managed memory 370, prefetched 230.
+  // Beside copies of pageable memory as they are. H200, 2^27 x 2^27 rows of 8 bytes: copies on
+  // their own stream 45 ms, pinned or pageable, plain ones of pageable memory 220, zero-copy 48
+  // (pinned), managed memory 370, prefetched 230.
   const auto speedup = [&] {
     switch (plan.transfer) {
       case Transfer::kOverlappedCopies:
@@ -106,9 +107,10 @@ int32_t radix_bits_for(int64_t build_rows, [[maybe_unused]] int32_t key_width) {
   return bits_for(build_rows, kPartitionRows);
 }
 
-// Few partitions cost less to make, small ones have fewer keys in a bucket, which each probe row looks through. H200, 2^27 x 2^27
-// rows: 5.4 ms with 15 bits, 5.8 with 16; 2^25 x 2^27: 3.9 with 13, 3.5 with 14. Groups of keys of 8 bytes leave room for fewer
-// blocks: two payloads of 8 bytes, 17.1 ms with 15 bits, 16.2 with 16.
+// Few partitions cost less to make, small ones have fewer keys in a bucket, which each probe row
+// looks through. H200, 2^27 x 2^27 rows: 5.4 ms with 15 bits, 5.8 with 16; 2^25 x 2^27: 3.9 with
+// 13, 3.5 with 14. Groups of keys of 8 bytes leave room for fewer blocks: two payloads of 8 bytes,
+// 17.1 ms with 15 bits, 16.2 with 16.
 int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_width) {
   if (key_width > 4) return bits_for(build_rows, kPartitionRows);
   const bool probes_outweigh = probe_rows / 2 > build_rows;
@@ -145,7 +147,8 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
 
 namespace {
 
-// As it runs on its device. filter: what comes before the transform, of a plan whose rows are left out; null: there is none.
+// As it runs on its device. filter: what comes before the transform, of a plan whose rows are left
+// out; null: there is none.
 Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
                            const SampleStatistics& sample,
                            const base::DeviceFacts& facts_of_context, const Cost* filter) {

@@ -42,7 +42,8 @@ std::string request_text(const PlanRequest& request, const JoinPlan& plan,
   const bool on_cpu = plan.device == Device::kCpu;
   std::string lines = "inner join on ";
   lines += on_cpu ? text("the CPU, %d threads\n", facts.cpu_threads) : facts.name + "\n";
-  // A plan for the CPU in a context on a GPU is weighed by the built-in figures: the context's are the GPU's.
+  // A plan for the CPU in a context on a GPU is weighed by the built-in figures: the context's are
+  // the GPU's.
   const bool calibrated = facts.calibrated && on_cpu != facts.is_cuda;
   lines += calibrated ? "  rates  measured on this machine\n" : "  rates  built in\n";
   lines += row_text("left", request.left, request.key_count, plan.build_side == Side::kLeft);

@@ -10,7 +10,8 @@ namespace {
 namespace traffic = base::traffic;
 using traffic::Traffic;
 
-// Keys that both sides may have; the build side's steps between keys are not known, which makes places of dense keys too many at most.
+// Keys that both sides may have; the build side's steps between keys are not known, which makes
+// places of dense keys too many at most.
 uint64_t common_places(const SampleStatistics& sample) {
   const int64_t low = std::max(sample.build_range.low, sample.probe_range.low);
   const int64_t high = std::min(sample.build_range.high, sample.probe_range.high);
@@ -30,9 +31,10 @@ int64_t part_of(int64_t rows, double share) {
                     std::min<int64_t>(rows, 1), rows);
 }
 
-// Distinct keys of the probe side, from the share of its rows whose key was not drawn often. 2^27 rows of as many keys, Zipf 1.5, 1.25, 1
-// and none: 0.4e6, 4.2e6, 0.5e8 and 0.85e8 keys, where 0.12, 0.3, 0.76 and all of the rows have seldom keys. Few keys that are all
-// equally frequent are taken for many.
+// Distinct keys of the probe side, from the share of its rows whose key was not drawn often. 2^27
+// rows of as many keys, Zipf 1.5, 1.25, 1 and none: 0.4e6, 4.2e6, 0.5e8 and 0.85e8 keys, where
+// 0.12, 0.3, 0.76 and all of the rows have seldom keys. Few keys that are all equally frequent are
+// taken for many.
 int64_t keys_of_probe_rows(const SampleStatistics& sample, int64_t probe_rows) {
   constexpr double kKeys = 0.7;
   constexpr double kExponent = 2.6;
@@ -48,8 +50,9 @@ struct Bits {
 
 Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marking_rows,
              const base::DeviceFacts& facts) {
-  // A mark costs L2 what a read does: nobody waits for it. Bits are more often in the first-level cache than rows of a table are: H200,
-  // 2^27 probe rows asking 2^22, 2^25 and, after marks of 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
+  // A mark costs L2 what a read does: nobody waits for it. Bits are more often in the first-level
+  // cache than rows of a table are: H200, 2^27 probe rows asking 2^22, 2^25 and, after marks of
+  // 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
   constexpr double kBitsFaster = 1.3;
   const bool hashes = plan.filter == Filter::kKeyHashes;
   const uint64_t places = hashes ? traffic::hash_filter_places(static_cast<uint64_t>(marking_rows))
@@ -127,7 +130,8 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     filtered.sample.heaviest_probe_key =
         std::min(1.0, sample.heaviest_probe_key / std::max(left, 1e-9));
   } else {
-    // Keys are looked at in vain: for their ranges, or by a filter of which nobody knows what it leaves out.
+    // Keys are looked at in vain: for their ranges, or by a filter of which nobody knows what it
+    // leaves out.
     const int64_t asked_build = hashes ? build.rows : 0;
     const int64_t asked_probe = hashes ? probe.rows : 0;
     filtered.cost = side_cost(build, asked_build, build.rows, bits, facts);

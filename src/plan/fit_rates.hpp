@@ -1,8 +1,8 @@
 // fit_rates.hpp: rates that no kernel shows by itself, from stages of joins that were timed.
 //
-// What co-partitions do with a row, say, is one rate of the cost model beside others. It is found by
-// asking the model backwards: at which rate does it predict the time that the stage took? So a rate
-// means what the formulas of cost_of make of it, and no formula is written twice.
+// What co-partitions do with a row, say, is one rate of the cost model beside others. It is found
+// by asking the model backwards: at which rate does it predict the time that the stage took? So a
+// rate means what the formulas of cost_of make of it, and no formula is written twice.
 #pragma once
 
 #include <string>

@@ -102,7 +102,8 @@ void each_gathered_width(const JoinShape& shape, const JoinPlan& plan, bool of_b
   const SideStatistics& side = of_build ? shape.build : shape.probe;
   for (const int32_t width : side.payload_widths) function(width);
   if (!of_build) {
-    // Matching keys are equal, so either side's key column is gathered from the probe side; a match that writes columns writes it once.
+    // Matching keys are equal, so either side's key column is gathered from the probe side; a match
+    // that writes columns writes it once.
     const bool once = writes_columns(plan.gather) && shape.build.key_is_output;
     if (shape.build.key_is_output) function(shape.build.key_width);
     if (shape.probe.key_is_output && !once) function(shape.probe.key_width);
@@ -159,7 +160,8 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
     if (plan.gather != Gather::kCarried) {
       return base::traffic::global_table_bytes(shape.build_rows);
     }
-    // Places of dense keys with their columns, or slots: the larger of the two may be what it comes to.
+    // Places of dense keys with their columns, or slots: the larger of the two may be what it comes
+    // to.
     const GatheredColumns gathered = gathered_columns(shape, plan, true);
     const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
     const uint64_t row = std::max(gathered.width, packed);
@@ -180,7 +182,8 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
   return 0;
 }
 
-// The build side that stays, as it came and as it was moved; chunks are cut to the room that is left.
+// The build side that stays, as it came and as it was moved; chunks are cut to the room that is
+// left.
 uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
   return 2 * input_bytes(shape.build) + table_bytes(plan, shape);
 }
@@ -203,7 +206,8 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     }
   }
   if (const uint64_t table = table_bytes(plan, shape); table != 0) {
-    // Duplicates in the global table: counts, representatives, ranks and offsets of the build side, ranges of the probe side.
+    // Duplicates in the global table: counts, representatives, ranks and offsets of the build side,
+    // ranges of the probe side.
     const bool groups = probes_table(plan.match) && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
     if (plan.gather == Gather::kCarried) return copies + table + grouped + columns;

@@ -24,8 +24,8 @@ struct JoinShape {
   bool names_table;  // the caller does
 };
 
-// Whether the caller named an algorithm or one of the techniques by which tables and partitions differ: keys that do not suit a table get
-// no partitions then.
+// Whether the caller named an algorithm or one of the techniques by which tables and partitions
+// differ: keys that do not suit a table get no partitions then.
 bool names_table(const PlanRequest& request);
 
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,

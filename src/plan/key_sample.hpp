@@ -1,31 +1,37 @@
 // key_sample.hpp: what the executors find out about the keys for the planner, and how.
 //
 // The rule. The build side is build_side_of(request), the probe side the other one.
-//   1. Draw: read the keys of both sides at the rows sample_row(0..P-1, rows), P = sample_positions(rows)
+//   1. Draw: read the keys of both sides at the rows sample_row(0..P-1, rows), P =
+//   sample_positions(rows)
 //      (sample_rule.hpp).
-//   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to 2^23,
+//   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to
+//   2^23,
 //      and count for each drawn probe key the rows and the tiles that have it.
 //   3. Count: where a build key is hot, the rows of both sides that have it, all of them.
-//   NULL keys are left out; the positions count them. What is handed on are sums (sample_findings.hpp).
+//   NULL keys are left out; the positions count them. What is handed on are sums
+//   (sample_findings.hpp).
 //
 // Why a scan of one side: a sample of both sides by position never meets itself (4096 of 2^27 rows
-// on each side share a key once in ten tries), and a sample of both by a hash of the key has to read
-// all of both. A part of the build side is enough where the side is large: of a key in one row, an
-// eighth of the rows has that row once in eight times, and of 4096 draws 512 are left to count.
+// on each side share a key once in ten tries), and a sample of both by a hash of the key has to
+// read all of both. A part of the build side is enough where the side is large: of a key in one
+// row, an eighth of the rows has that row once in eight times, and of 4096 draws 512 are left to
+// count.
 //
-// Why tiles: rows of a key lie together in a sorted side, and then a scan has all of them or none. So
-// a key was met as often as there are tiles that have it, not rows: the slices of a tile come from all
-// over the relation, and rows side by side are one meeting. statistics.cpp has the estimates.
+// Why tiles: rows of a key lie together in a sorted side, and then a scan has all of them or none.
+// So a key was met as often as there are tiles that have it, not rows: the slices of a tile come
+// from all over the relation, and rows side by side are one meeting. statistics.cpp has the
+// estimates.
 //
-// Why a count: output goes with the product of both sides' rows. 3 of 4096 draws may be missed, and of
-// a key in 10^6 build rows each of them is as many output rows as a side of 10^7 has 250 times over. Where
-// many probe rows have the key the draws would do, but then the output takes so long that a look at all
-// probe keys is nothing. A build key that was drawn four times has as many rows as that says give or take half:
-// too little room is a join done twice, twice the room is gigabytes, and the keys of both sides are read in
-// a tenth of the time of any join of them at most.
+// Why a count: output goes with the product of both sides' rows. 3 of 4096 draws may be missed, and
+// of a key in 10^6 build rows each of them is as many output rows as a side of 10^7 has 250 times
+// over. Where many probe rows have the key the draws would do, but then the output takes so long
+// that a look at all probe keys is nothing. A build key that was drawn four times has as many rows
+// as that says give or take half: too little room is a join done twice, twice the room is
+// gigabytes, and the keys of both sides are read in a tenth of the time of any join of them at
+// most.
 //
-// On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add() them;
-// HotTable, and hot rows of slices of both sides in parallel.
+// On the CPU: SampleTable for each side, count_tiles on slices of the tiles in parallel, add()
+// them; HotTable, and hot rows of slices of both sides in parallel.
 // On the GPU: four kernels and one wait (kernels/sample/).
 #pragma once
 
@@ -75,7 +81,8 @@ class SampleTable {
   uint64_t key(int32_t number) const { return keys_[static_cast<size_t>(number)]; }
   int64_t draws(int32_t number) const { return draws_[static_cast<size_t>(number)]; }
 
-  // Adds what the scan of a build side of so many rows found. expected: this is the probe side's table.
+  // Adds what the scan of a build side of so many rows found. expected: this is the probe side's
+  // table.
   void finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const;
 
  private:

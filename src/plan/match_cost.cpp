@@ -14,8 +14,9 @@ using traffic::Traffic;
 
 uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
-// Of the co-partitions match, a round in which each thread of a block writes up to four pairs. H200,
-// 10^7 rows of which 10^6 have one key, met by 100 probe rows: 4096 rounds in a row take 10 ms.
+// Of the co-partitions match, a round in which each thread of a block writes up to four pairs.
+// H200, 10^7 rows of which 10^6 have one key, met by 100 probe rows: 4096 rounds in a row take 10
+// ms.
 constexpr double kRoundSeconds = 2.4e-6;
 
 // Probe rows read again because a build partition takes several tables.
@@ -133,8 +134,8 @@ uint64_t row_width(const SideStatistics& side, const JoinPlan& plan, const JoinS
 
 }  // namespace
 
-// H200: 2^27 x 2^27 rows with 1, 2 and 4 payloads of 4 bytes a side 1.55, 2.1 and 3.5 ms, 2^22 x 2^27
-// with one 1.1 ms, where their bytes take 0.88, 1.38, 2.38 and 0.63.
+// H200: 2^27 x 2^27 rows with 1, 2 and 4 payloads of 4 bytes a side 1.55, 2.1 and 3.5 ms, 2^22 x
+// 2^27 with one 1.1 ms, where their bytes take 0.88, 1.38, 2.38 and 0.63.
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   constexpr double kSlowdown = 1.35;
   constexpr double kRowsFaster = 5;  // beside a table whose pairs are found and then written
@@ -151,8 +152,8 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
                    per_second(static_cast<double>(further), 3 * facts.further_pairs_per_second);
   // Units are counted, counters cleared, the chunks' holes filled; and the host's wait for its end.
   constexpr int32_t kLaunches = 8;
-  // The partition of a key with so many rows is left to another launch, for which units are counted again. How many rows it makes is known:
-  // the sample counts the rows of hot keys.
+  // The partition of a key with so many rows is left to another launch, for which units are counted
+  // again. How many rows it makes is known: the sample counts the rows of hot keys.
   constexpr int32_t kLeftLaunches = 3;
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);

@@ -64,7 +64,8 @@ bool keeps_left_order(const JoinPlan& plan) {
 }
 
 const Candidate* best_lookup(const PlanChoice& choice) {
-  // A part of the build rows says so with an error; one that is wrong costs the lookups, which the join then follows.
+  // A part of the build rows says so with an error; one that is wrong costs the lookups, which the
+  // join then follows.
   constexpr double kNearlyAll = 0.9;
   constexpr double kNearlyOne = 1.1;
   const SampleStatistics& sample = choice.sample;

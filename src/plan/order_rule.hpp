@@ -31,8 +31,9 @@ bool keeps_left_order(const JoinPlan& plan);
 const Candidate& best_in_sequence(const PlanChoice& choice, const SequenceOutlook& outlook,
                                   const base::DeviceFacts& facts, double* seconds_saved);
 
-// The cheapest candidate by which each row of the left side can look its match up and stay where it is; null when the sample does not
-// say that nearly all of them have one match each, or when none fits the memory.
+// The cheapest candidate by which each row of the left side can look its match up and stay where it
+// is; null when the sample does not say that nearly all of them have one match each, or when none
+// fits the memory.
 const Candidate* best_lookup(const PlanChoice& choice);
 
 }  // namespace gpujoin::plan

@@ -1,5 +1,5 @@
-// sample_findings.hpp: what a key sample found, as sums. The device writes it to the host as it is, which never sees the keys
-// themselves.
+// sample_findings.hpp: what a key sample found, as sums. The device writes it to the host as it is,
+// which never sees the keys themselves.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace gpujoin::plan {
 struct KeyBounds {
   uint64_t key_or = 0;
   uint64_t key_and = ~uint64_t{0};
-  // In the order of signed integers of the key's width, since keys come without a type: unsigned keys
-  // on both sides of the sign bit look like a wide range. low > high: no valid key.
+  // In the order of signed integers of the key's width, since keys come without a type: unsigned
+  // keys on both sides of the sign bit look like a wide range. low > high: no valid key.
   int64_t low = INT64_MAX;
   int64_t high = INT64_MIN;
 

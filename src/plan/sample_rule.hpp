@@ -21,9 +21,10 @@ inline constexpr int32_t kSamplePositions = 4096;
 // between 2^23 and 2^24 rows. An eighth of 2^27 unique rows leaves 512 of 4096 matching draws, a
 // standard error of 4.4 %.
 //
-// It is read in slices of neighbouring rows, one from each of equal strata: long enough to be read in
-// whole lines, short enough that what lies together in the relation, the hot keys of a dimension at
-// its front, is not scanned all or not at all. A tile is so many slices from all over the relation.
+// It is read in slices of neighbouring rows, one from each of equal strata: long enough to be read
+// in whole lines, short enough that what lies together in the relation, the hot keys of a dimension
+// at its front, is not scanned all or not at all. A tile is so many slices from all over the
+// relation.
 inline constexpr int64_t kSampleSliceRows = 64;
 inline constexpr int64_t kSampleTileSlices = 64;
 inline constexpr int64_t kSampleTileRows = kSampleTileSlices * kSampleSliceRows;
@@ -31,14 +32,15 @@ inline constexpr int64_t kFewestSampleTiles = 2048;
 inline constexpr int64_t kMostSampleTiles = 4096;
 inline constexpr int64_t kTilesOfSampleTile = 8;
 
-// Draws of one key from which its frequency is not chance: among 4096 draws of 2^20 equally frequent
-// keys some pair nearly always meets, of 2^16 some three do, four hardly ever.
+// Draws of one key from which its frequency is not chance: among 4096 draws of 2^20 equally
+// frequent keys some pair nearly always meets, of 2^16 some three do, four hardly ever.
 inline constexpr int32_t kHeavyDraws = 4;
 
-// Hot are build keys of which all rows of both sides are counted, if there are such keys: those that were
-// not drawn so often by chance, and that have so many rows that each draw of the probe side more or
-// less would be as many output rows as the probe side has rows. A key in a tenth of the build rows and
-// 100 of 10^7 probe rows makes more output than all others, and the draws do not see it.
+// Hot are build keys of which all rows of both sides are counted, if there are such keys: those
+// that were not drawn so often by chance, and that have so many rows that each draw of the probe
+// side more or less would be as many output rows as the probe side has rows. A key in a tenth of
+// the build rows and 100 of 10^7 probe rows makes more output than all others, and the draws do not
+// see it.
 inline constexpr int32_t kMostHotKeys = kSamplePositions / kHeavyDraws;
 inline constexpr int32_t kHotSlots = 2 * kMostHotKeys;
 
@@ -70,7 +72,8 @@ struct SampleStrata {
   GPUJOIN_PLAN_RULE SampleStrata(uint64_t strata, uint64_t count)
       : width(((count << 31) + strata - 1) / strata) {}
   // One of stratum number i, by a hash of i: evenly spread (sorted and clustered input is
-  // represented), never in step with a period of the data, nothing twice, and the same on every run.
+  // represented), never in step with a period of the data, nothing twice, and the same on every
+  // run.
   GPUJOIN_PLAN_RULE int64_t one_of(uint64_t i, uint64_t seed) const {
     const uint64_t first = i * width >> 31;
     const uint64_t things = ((i + 1) * width >> 31) - first;
@@ -127,9 +130,9 @@ class SampleSlices {
 
   GPUJOIN_PLAN_RULE int64_t tiles() const { return tiles_; }
   // The first row of a slice, 0 <= slice < kSampleTileSlices, of scanned tile number i, 0 <= i <
-  // tiles(); of a side scanned whole it may lie beyond the rows. The seed is not that of sample_row:
-  // with both sides in the order of the key the sampled probe rows would find their matches in scanned
-  // slices every time, not as often as a slice is scanned.
+  // tiles(); of a side scanned whole it may lie beyond the rows. The seed is not that of
+  // sample_row: with both sides in the order of the key the sampled probe rows would find their
+  // matches in scanned slices every time, not as often as a slice is scanned.
   GPUJOIN_PLAN_RULE int64_t first_row(int64_t i, int64_t slice) const {
     if (all_) return i * kSampleTileRows + slice * kSampleSliceRows;
     constexpr uint64_t kSeed = uint64_t{1} << 32;

@@ -17,8 +17,9 @@ namespace gpujoin::plan {
 inline constexpr int64_t kPartitionRoom = 4096;
 inline constexpr int64_t kCarriedRoom = 4608;  // where the match writes columns
 
-// Of the probe rows' random accesses, those that are not to what has just been accessed: keys that come often are in the nearest cache.
-// H200, 2^27 x 2^27 rows, Zipf 1.5, the match of a table of 0.4e6 keys: 1.5 ms, of which 1.0 are streams.
+// Of the probe rows' random accesses, those that are not to what has just been accessed: keys that
+// come often are in the nearest cache. H200, 2^27 x 2^27 rows, Zipf 1.5, the match of a table of
+// 0.4e6 keys: 1.5 ms, of which 1.0 are streams.
 inline double missed_share(const SampleStatistics& sample) {
   return 1 - 0.9 * sample.heavy_probe_share;
 }

@@ -1,18 +1,19 @@
 // statistics.cpp: from the findings of a key sample to the figures that the planner works with.
 //
 // A scan of all build rows makes them plain shares: rows met and draws that met any. A scan of a
-// share f of the rows, in slices, misses keys. How many is estimated as species are that a survey of
-// plots missed (Chao 1987, for plots drawn without replacement): a key that lies in k slices is met in
-// none of the scanned ones with probability (1-f)^k, in one with k f (1-f)^(k-1), in two with
-// k(k-1)/2 f^2 (1-f)^(k-2), so of Q1 keys met in one tile and Q2 in two
+// share f of the rows, in slices, misses keys. How many is estimated as species are that a survey
+// of plots missed (Chao 1987, for plots drawn without replacement): a key that lies in k slices is
+// met in none of the scanned ones with probability (1-f)^k, in one with k f (1-f)^(k-1), in two
+// with k(k-1)/2 f^2 (1-f)^(k-2), so of Q1 keys met in one tile and Q2 in two
 //
 //   missed = Q1 (1-f) / (f + 2 (Q2/Q1) (1-f))
 //
 // exactly in expectation where all keys lie in equally many slices, and too few where they do not:
-// with Zipf 1.0 on both sides 7 % of the matching draws stay unnoticed, with two rows a key on average,
-// at random, 16 %. Unique build keys, Q2 = 0, give Q1 / f keys in all. Rows of a key side by side are
-// met as one: c of them reach into a scanned slice of T rows with probability f (1 + (c-1)/T), which
-// then takes the place of f, and have c T / (T + c - 1) rows there, from which c is found.
+// with Zipf 1.0 on both sides 7 % of the matching draws stay unnoticed, with two rows a key on
+// average, at random, 16 %. Unique build keys, Q2 = 0, give Q1 / f keys in all. Rows of a key side
+// by side are met as one: c of them reach into a scanned slice of T rows with probability f (1 +
+// (c-1)/T), which then takes the place of f, and have c T / (T + c - 1) rows there, from which c is
+// found.
 //
 // Hot keys of the build side are left out of all this: their rows are counted.
 //
@@ -50,7 +51,8 @@ int32_t varying_bits(const KeyBounds& bounds) {
   return static_cast<int32_t>(std::bit_width(varying)) - std::countr_zero(varying);
 }
 
-// How often rows of a key that lie side by side are met, as the keys met in a tile or two show them.
+// How often rows of a key that lie side by side are met, as the keys met in a tile or two show
+// them.
 double meeting_share(const SampleFindings& found, double scanned_share) {
   constexpr double kSlice = kSampleSliceRows;
   const double rows = as_double(found.met_seldom.rows) /
@@ -87,8 +89,8 @@ Matches matches_of(const SampleFindings& found, double scanned_share) {
   const int64_t unmet_keys = found.probe.distinct - seldom.keys - often.keys - found.hot.probe_keys;
   const double unmet_draws = as_double(found.probe.valid - met - found.hot.probe_draws);
   const double missed_draws = unmet_keys > 0 ? unmet_draws * missed / as_double(unmet_keys) : 0;
-  // Keys met in one or two tiles say how many rows such keys have on average, those missed included;
-  // one of them alone says little. Keys met more often speak for themselves.
+  // Keys met in one or two tiles say how many rows such keys have on average, those missed
+  // included; one of them alone says little. Keys met more often speak for themselves.
   const double seldom_keys = as_double(seldom.keys) + missed;
   const double rows_each =
       seldom_keys > 0 ? std::max(1.0, as_double(seldom.rows) / scanned_share / seldom_keys) : 1;
@@ -96,9 +98,10 @@ Matches matches_of(const SampleFindings& found, double scanned_share) {
                                              rows_each * (as_double(seldom.draws) + missed_draws)};
 }
 
-// Relative standard error of the build rows met by a draw. Of n independent draws that met c rows each
-// it is sqrt(sum of c^2 / (sum of c)^2 - 1/n), which of unique keys is sqrt(1/hits - 1/n). Draws of one
-// key that a partial scan met in a tile or two, or not at all, are one draw: they hit or miss together.
+// Relative standard error of the build rows met by a draw. Of n independent draws that met c rows
+// each it is sqrt(sum of c^2 / (sum of c)^2 - 1/n), which of unique keys is sqrt(1/hits - 1/n).
+// Draws of one key that a partial scan met in a tile or two, or not at all, are one draw: they hit
+// or miss together.
 double error_of_rows(const SampleFindings& found, double scanned_share, bool all_probe_rows_read) {
   const MetKeys& seldom = found.met_seldom;
   const MetKeys& often = found.met_often;
@@ -174,8 +177,9 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
       error_of_rows(found, statistics.scanned_share, found.probe.positions == probe_rows);
   if (hot_rows > 0) statistics.rows_error *= of_others / rows;
 
-  // The scan counted sampled probe keys; a heavy build key that no sampled probe row has shows in the
-  // sampled build rows. Keys in few tiles of a part of the rows are not heavy, they lie together.
+  // The scan counted sampled probe keys; a heavy build key that no sampled probe row has shows in
+  // the sampled build rows. Keys in few tiles of a part of the rows are not heavy, they lie
+  // together.
   const int64_t most =
       all_scanned ? std::max(found.met_seldom.most, found.met_often.most) : found.met_often.most;
   statistics.heaviest_build_key =

@@ -35,7 +35,8 @@ Cost probe_table(const JoinShape& shape, const base::DeviceFacts& facts) {
         traffic::global_table_probe(shape.probe_rows, shape.key_width, shape.pairs);
     const double reads = read_seconds(probe * kReadsPerProbe, table, facts) +
                          read_seconds(pairs * verified, table, facts);
-    // Pairs are counted by the host before they are gathered: 7*10^5 x 2*10^6 pairs 0.100 ms, 0.086 by columns.
+    // Pairs are counted by the host before they are gathered: 7*10^5 x 2*10^6 pairs 0.100 ms, 0.086
+    // by columns.
     return {moved, std::max({stream_seconds(moved, facts), reads, emitted}), 4};
   }
   const Traffic moved =
@@ -49,7 +50,8 @@ Cost probe_table(const JoinShape& shape, const base::DeviceFacts& facts) {
           11};
 }
 
-// Places of dense build keys as far as was looked, build_rows where nobody looked; 0: they are too far apart.
+// Places of dense build keys as far as was looked, build_rows where nobody looked; 0: they are too
+// far apart.
 uint64_t direct_places(const JoinShape& shape) {
   const SampleStatistics& sample = shape.sample;
   if (!sample.sampled) return shape.build_rows;
@@ -61,26 +63,28 @@ uint64_t direct_places(const JoinShape& shape) {
   return steps < traffic::most_direct_places(shape.build_rows) ? steps + 1 : 0;
 }
 
-// Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read after a slot. H200, 2^27 probe rows
-// of 4 + 4 bytes with tables of 4, 16 and 32 MiB: 1.36, 1.38 and 1.93 ms, two payloads a side 1.6, keys and payloads of 8 bytes 1.9;
-// hashed keys 2.5.
+// Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read
+// after a slot. H200, 2^27 probe rows of 4 + 4 bytes with tables of 4, 16 and 32 MiB: 1.36, 1.38
+// and 1.93 ms, two payloads a side 1.6, keys and payloads of 8 bytes 1.9; hashed keys 2.5.
 constexpr double kDirectReads = 0.55;
-// Beside a compare-and-swap of 8 bytes, the store of a word of a row, or of its bit. H200, all of dense joins of 3, 5 and 8 million rows on
-// both sides 0.175, 0.25 and 0.40 ms, of which 35 ps a build row are stores; rows of 8 bytes 59 ps. Of 16 and 40 million rows, in two and
-// five slices, 0.91 and 3.96 ms; of 2^25 x 2^27, in four, 4.65.
+// Beside a compare-and-swap of 8 bytes, the store of a word of a row, or of its bit. H200, all of
+// dense joins of 3, 5 and 8 million rows on both sides 0.175, 0.25 and 0.40 ms, of which 35 ps a
+// build row are stores; rows of 8 bytes 59 ps. Of 16 and 40 million rows, in two and five slices,
+// 0.91 and 3.96 ms; of 2^25 x 2^27, in four, 4.65.
 constexpr double kDirectStore = 0.43;
 constexpr double kFurtherSlice = 0.7;
 constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
-// H200, 2^27 probe rows with 2^16, 2^20, 2^21, 2^22 build rows: 4 + 4 bytes 1.22, 1.53, 1.90, 2.75 ms, with two payloads 2.1, 2.7, 4.6, 7.4,
-// keys and payloads of 8 bytes 2.1, 2.9, 6.9, 9.4.
+// H200, 2^27 probe rows with 2^16, 2^20, 2^21, 2^22 build rows: 4 + 4 bytes 1.22, 1.53, 1.90, 2.75
+// ms, with two payloads 2.1, 2.7, 4.6, 7.4, keys and payloads of 8 bytes 2.1, 2.9, 6.9, 9.4.
 constexpr double kHashedReads = 0.5;
 // Of the longest sequence of a warp.
 constexpr double kStepsOfSparseTable = 1.2;
 constexpr double kStepsOfFullTable = 2;
 
-// Tables of few rows are of 4 bytes a place or a slot, stored by an exchange or a compare-and-swap of as many: of the time that 8 bytes
-// take. H200, pairs of 10^6 x 10^6 rows: dense keys 44 us, hashed ones 62 (8 bytes 66), of 1000 x 1000 rows 13 and 18: which is the host
-// and the launch, and a barrier for each step of all blocks.
+// Tables of few rows are of 4 bytes a place or a slot, stored by an exchange or a compare-and-swap
+// of as many: of the time that 8 bytes take. H200, pairs of 10^6 x 10^6 rows: dense keys 44 us,
+// hashed ones 62 (8 bytes 66), of 1000 x 1000 rows 13 and 18: which is the host and the launch, and
+// a barrier for each step of all blocks.
 constexpr double kSmallExchange = 0.45;
 constexpr double kSmallSwap = 0.65;
 constexpr double kSmallHashedReads = 0.6;
@@ -117,7 +121,8 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
   const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
   const bool is_packed = packed != 0;
-  // A column each, or all of a row side by side; of few rows the row's number, and the columns where they are.
+  // A column each, or all of a row side by side; of few rows the row's number, and the columns
+  // where they are.
   const uint64_t columns = is_packed || is_small ? 1 : gathered.count;
   const uint64_t width = is_small ? traffic::kRowIdBytes : std::max(gathered.width, packed);
   const double build = static_cast<double>(shape.build_rows);
@@ -161,7 +166,8 @@ Cost small_hashed_columns(const JoinPlan& plan, const JoinShape& shape,
 // All columns of a row are in its slot, which is read again where the key is found.
 Cost row_slot_columns(const JoinPlan& plan, const JoinShape& shape, const GatheredColumns& gathered,
                       const base::DeviceFacts& facts) {
-  // Of a column, beside the compare-and-swap of the key. H200: 28 ps a row and column, of 7*10^5 x 2*10^6 rows and of 10^6 x 1.6*10^7.
+  // Of a column, beside the compare-and-swap of the key. H200: 28 ps a row and column, of 7*10^5 x
+  // 2*10^6 rows and of 10^6 x 1.6*10^7.
   constexpr double kSlotStore = 0.7;
   constexpr double kStepsOfSparseSlots = 1.6;
   constexpr double kStepsOfFullSlots = 2.6;
@@ -179,8 +185,8 @@ Cost row_slot_columns(const JoinPlan& plan, const JoinShape& shape, const Gather
 Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   if (is_one_launch(shape)) return small_hashed_columns(plan, shape, facts);
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
-  // Read at random beside the slot: a key of 8 bytes, to be compared, and columns; a lone value of 4 bytes is in the slot, as a row's
-  // number is.
+  // Read at random beside the slot: a key of 8 bytes, to be compared, and columns; a lone value of
+  // 4 bytes is in the slot, as a row's number is.
   const bool in_slot = shape.key_width == 4 && gathered.count == 1 && gathered.width == 4;
   const bool fits_slot = gathered.count > 0 && gathered.packed_bytes(shape.key_width) != 0;
   if (!in_slot && fits_slot && traffic::fits_row_slots(shape.build_rows)) {
@@ -210,8 +216,8 @@ struct Scattered {
   std::optional<JoinPlan> in_parts;  // as it is then; else they are hashed
 };
 
-// Hashed, or, of a direct table that nobody named, joined in partitions where that takes less. Where a sample says so it is another plan that
-// partitions at once.
+// Hashed, or, of a direct table that nobody named, joined in partitions where that takes less.
+// Where a sample says so it is another plan that partitions at once.
 Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
                          const base::DeviceFacts& facts) {
   constexpr int32_t kRangeLaunches = 2;
@@ -260,16 +266,17 @@ Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts) {
   return cost += probe_table(shape, facts);
 }
 
-// A table whose probe rows write the output columns. With repeated keys it is in vain: another join follows, which is taken
-// for one by pairs.
+// A table whose probe rows write the output columns. With repeated keys it is in vain: another join
+// follows, which is taken for one by pairs.
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts) {
   const uint64_t places = plan.match == Match::kDirectTable ? direct_places(shape) : 0;
   Cost cost = places != 0 ? direct_columns(plan, shape, places, facts)
                           : scattered_keys(plan, shape, facts).cost;
   if (places != 0 && !shape.sample.sampled) {
-    // Keys are dense more often than not, and who tries in vain loses less than the others gain: H200, 10^6 x 3*10^7 rows of dense keys 0.34 ms,
-    // hashed 0.41, of scattered ones 0.42 and 0.41; 10^5 x 10^7 with two payloads 0.18, 0.21, 0.23 and 0.22.
+    // Keys are dense more often than not, and who tries in vain loses less than the others gain:
+    // H200, 10^6 x 3*10^7 rows of dense keys 0.34 ms, hashed 0.41, of scattered ones 0.42 and 0.41;
+    // 10^5 x 10^7 with two payloads 0.18, 0.21, 0.23 and 0.22.
     constexpr double kLikelyDense = 0.75;
     const Cost other = scattered_keys(plan, shape, facts).cost;
     const int32_t more = is_one_launch(shape) ? 0 : other.launches - cost.launches;

@@ -99,15 +99,17 @@ Cost partition_in_passes(const JoinPlan& plan, const JoinShape& shape, uint64_t 
   return cost;
 }
 
-// Whole rows in unordered passes. H200, 2^27 x 2^27 rows of 8, 12, 20 and 24 bytes, counted and moved in two passes: 3.1, 4.2, 6.8 and
-// 8.0 ms, where a copy of what is moved takes 2.0, 3.0, 5.0 and 6.0; rows of 12 bytes and more have larger tiles. With 9, 10, 11 bits
-// in a pass 1.07, 1.6, 2.2 ms at 8 bytes, where 8 bits took 0.82, since runs of a tile get shorter than sectors.
+// Whole rows in unordered passes. H200, 2^27 x 2^27 rows of 8, 12, 20 and 24 bytes, counted and
+// moved in two passes: 3.1, 4.2, 6.8 and 8.0 ms, where a copy of what is moved takes 2.0, 3.0, 5.0
+// and 6.0; rows of 12 bytes and more have larger tiles. With 9, 10, 11 bits in a pass 1.07, 1.6,
+// 2.2 ms at 8 bytes, where 8 bits took 0.82, since runs of a tile get shorter than sectors.
 Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint64_t row_width,
                const base::DeviceFacts& facts) {
   constexpr uint64_t kLargeRow = 12;
   const double slowdown = row_width >= kLargeRow ? 1.27 : 1.37;
   constexpr double kCountSlowdown = 1.15;
-  // Wider rows have longer runs. 9 bits, rows of 8, 12, 16 bytes: 1.5, 1.22, 1.12 times as long as 8 bits.
+  // Wider rows have longer runs. 9 bits, rows of 8, 12, 16 bytes: 1.5, 1.22, 1.12 times as long as
+  // 8 bits.
   const double narrow = 8 / static_cast<double>(row_width);
   const double more = 1 + 0.5 * narrow * narrow;
   const int32_t bits = partition_bits(plan, shape);

@@ -1,6 +1,7 @@
 // explicit_copies.cpp: host columns are copied whole before the first kernel
 //
-// Paper    the baseline that Rui & Tu 2017, section 3.4, and Paul et al. 2020 overlap with computation
+// Paper    the baseline that Rui & Tu 2017, section 3.4, and Paul et al. 2020 overlap with
+//          computation
 // Moves    |column| + |validity| over the host link     (traffic::host_copy)
 #include "src/base/copy.hpp"
 #include "src/base/device.hpp"
@@ -22,8 +23,8 @@ class ExplicitCopies final : public Transport {
  public:
   explicit ExplicitCopies(base::Context& context) : context_(context) {}
   ~ExplicitCopies() override {
-    // Of a join that failed, copies from page-locked memory may still be on the link. A failure here is a lost device, which the
-    // next checked call reports.
+    // Of a join that failed, copies from page-locked memory may still be on the link. A failure
+    // here is a lost device, which the next checked call reports.
     if (copied_) cudaStreamSynchronize(base::stream_of(context_));
     cudaGetLastError();
   }

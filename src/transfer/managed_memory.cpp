@@ -1,7 +1,8 @@
 // managed_memory.cpp: host columns in memory that migrates
 //
-// Paper    UMJ and UMJ-PF, Paul et al. 2020, IV.A.4 and V.C.3. Differs: a caller's column that is no managed memory is first copied
-//          to some by the CPU; prefetches run on the copy stream, a column at a time, under the transform of what has arrived
+// Paper    UMJ and UMJ-PF, Paul et al. 2020, IV.A.4 and V.C.3. Differs: a caller's column that is
+//          no managed memory is first copied to some by the CPU; prefetches run on the copy stream,
+//          a column at a time, under the transform of what has arrived
 // Moves    |column| + |validity| in whole pages over the host link     (traffic::page_migration)
 #include <algorithm>
 #include <map>
@@ -24,8 +25,8 @@ class ManagedMemory final : public Transport {
     if (prefetched) stream_ = base::copy_stream(context, base::Direction::kToDevice);
   }
   ~ManagedMemory() override {
-    // Kernels that fault on the caller's own managed memory, and prefetches of it. A failure here is a lost device, which the
-    // next checked call reports.
+    // Kernels that fault on the caller's own managed memory, and prefetches of it. A failure here
+    // is a lost device, which the next checked call reports.
     cudaStreamSynchronize(base::stream_of(context_));
     if (prefetched_) cudaStreamSynchronize(stream_);
     cudaGetLastError();
@@ -77,7 +78,8 @@ class ManagedMemory final : public Transport {
     return copy;
   }
 
-  // A block of an earlier join is still on the device; each page that the CPU met there would be a fault of its own.
+  // A block of an earlier join is still on the device; each page that the CPU met there would be a
+  // fault of its own.
   base::Buffer allocate(uint64_t bytes, const std::string& what) {
     make_room(bytes, what);
     base::Buffer block =

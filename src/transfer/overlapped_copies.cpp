@@ -1,8 +1,10 @@
 // overlapped_copies.cpp: host columns on their way while what has arrived is worked on
 //
-// Paper    Rui & Tu 2017, section 3.4; Paul et al. 2020, IV.A.2, figure 2: one relation is partitioned while the other one is in
-//          flight. Differs: every column has an arrival of its own, so that payloads travel under partitions and match as well
-// Moves    |column| + |validity| over the host link     (traffic::host_copy; of pageable memory traffic::staged_copy)
+// Paper    Rui & Tu 2017, section 3.4; Paul et al. 2020, IV.A.2, figure 2: one relation is
+//          partitioned while the other one is in flight. Differs: every column has an arrival of
+//          its own, so that payloads travel under partitions and match as well
+// Moves    |column| + |validity| over the host link     (traffic::host_copy; of pageable memory
+//          traffic::staged_copy)
 #include "src/base/host_memory.hpp"
 #include "src/transfer/transfer.hpp"
 #include "src/transfer/uploads.hpp"

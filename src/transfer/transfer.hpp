@@ -11,20 +11,20 @@
 
 namespace gpujoin::transfer {
 
-// How the host columns of one join reach the device. Destroyed before the columns that it brought: then nothing that it queued
-// reads the caller's memory any more, and nothing writes the columns'.
+// How the host columns of one join reach the device. Destroyed before the columns that it brought:
+// then nothing that it queued reads the caller's memory any more, and nothing writes the columns'.
 class Transport {
  public:
   virtual ~Transport() = default;
-  // The column where kernels read it, once it is awaited; the order of calls is the order on the link. Device columns and columns
-  // without rows pass through as they are.
+  // The column where kernels read it, once it is awaited; the order of calls is the order on the
+  // link. Device columns and columns without rows pass through as they are.
   virtual columns::DeviceColumn bring(const columns::ColumnView& column, int64_t rows) = 0;
   // What is queued on the context's stream from here on may read the column.
   virtual void await(const columns::DeviceColumn&) {}
 };
 
-// Of every technique but kProbeChunks, whose executor moves the probe side by itself. Throws UNSUPPORTED where the device or the
-// platform lacks what the technique needs.
+// Of every technique but kProbeChunks, whose executor moves the probe side by itself. Throws
+// UNSUPPORTED where the device or the platform lacks what the technique needs.
 std::unique_ptr<Transport> make_transport(base::Context& context, plan::Transfer technique);
 
 // Explicit copies: queued on the context's stream for host columns, nothing for device columns.

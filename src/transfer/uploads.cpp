@@ -1,8 +1,10 @@
 // uploads.cpp: copies on a stream of their own, pageable memory through page-locked pieces
 //
-// Paper    the second stream of Rui & Tu 2017, section 3.4, figure 6, and of Paul et al. 2020, IV.A.2, figure 2; pieces of pinned
-//          memory: Lin & Liao 2025, section 4.2. Differs: several threads fill the pieces, and the pool keeps them between joins
-// Moves    |source| over the host link; of pageable memory also twice over the host's memory bus  (traffic::staged_copy)
+// Paper    the second stream of Rui & Tu 2017, section 3.4, figure 6, and of Paul et al. 2020,
+//          IV.A.2, figure 2; pieces of pinned memory: Lin & Liao 2025, section 4.2. Differs:
+//          several threads fill the pieces, and the pool keeps them between joins
+// Moves    |source| over the host link; of pageable memory also twice over the host's memory bus
+//          (traffic::staged_copy)
 #include "src/transfer/uploads.hpp"
 
 #include <algorithm>

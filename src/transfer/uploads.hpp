@@ -22,12 +22,14 @@ namespace gpujoin::transfer {
 using kernels::kResultPieceBytes;
 using kernels::kResultThreads;
 
-// Page-locked memory is copied by the link's engine alone. Pageable memory is brought to page-locked pieces by threads while
-// earlier pieces are on the link; they are started when the first such copy is asked for.
+// Page-locked memory is copied by the link's engine alone. Pageable memory is brought to
+// page-locked pieces by threads while earlier pieces are on the link; they are started when the
+// first such copy is asked for.
 class Uploads {
  public:
   explicit Uploads(base::Context& context);
-  // Abandons what has not begun and waits for what has: afterwards nothing reads the sources or writes the targets.
+  // Abandons what has not begun and waits for what has: afterwards nothing reads the sources or
+  // writes the targets.
   ~Uploads();
   Uploads(const Uploads&) = delete;
   Uploads& operator=(const Uploads&) = delete;
@@ -40,8 +42,9 @@ class Uploads {
   // A number for await, of all segments together.
   uint64_t copy(const std::vector<Segment>& segments);
 
-  // The context's stream waits for the copy. The calling thread waits until the last piece is queued, and no longer. Throws what
-  // went wrong in the threads, and CANCELLED. A number that was awaited before costs nothing.
+  // The context's stream waits for the copy. The calling thread waits until the last piece is
+  // queued, and no longer. Throws what went wrong in the threads, and CANCELLED. A number that was
+  // awaited before costs nothing.
   void await(uint64_t number);
 
  private:

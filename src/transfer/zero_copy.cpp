@@ -1,9 +1,11 @@
 // zero_copy.cpp: kernels read host columns where they are, over the link
 //
-// Paper    beside the copies of Rui & Tu 2017, 3.4, and Paul et al. 2020, IV.A; Lin & Liao 2025, 4.2, on what pinning costs
-// Needs    page-locked memory. Large pageable columns are page-locked for the time of the join; where the system refuses, and small
-//          ones, are copied to page-locked memory of the pool
-// Moves    what the kernels read, as often as they read it; at random, a sector for each value     (traffic::zero_copy)
+// Paper    beside the copies of Rui & Tu 2017, 3.4, and Paul et al. 2020, IV.A; Lin & Liao 2025,
+//          4.2, on what pinning costs
+// Needs    page-locked memory. Large pageable columns are page-locked for the time of the join;
+//          where the system refuses, and small ones, are copied to page-locked memory of the pool
+// Moves    what the kernels read, as often as they read it; at random, a sector for each value
+//          (traffic::zero_copy)
 #include "kernels/tuning.hpp"
 #include "src/base/copy.hpp"
 #include "src/base/host_memory.hpp"
@@ -18,7 +20,8 @@ class ZeroCopy final : public Transport {
  public:
   explicit ZeroCopy(base::Context& context) : context_(context) {}
   ~ZeroCopy() override {
-    // Kernels may still read the caller's memory. A failure here is a lost device, which the next checked call reports.
+    // Kernels may still read the caller's memory. A failure here is a lost device, which the next
+    // checked call reports.
     cudaStreamSynchronize(base::stream_of(context_));
     cudaGetLastError();
   }

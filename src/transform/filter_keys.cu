@@ -49,7 +49,8 @@ void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
   side->source_rows_copy = std::move(kept.rows);
 }
 
-// One side sets bits, the other is asked for them. keeps_all: a build row that sets its bit may match, all of them have one.
+// One side sets bits, the other is asked for them. keeps_all: a build row that sets its bit may
+// match, all of them have one.
 template <typename Filter>
 void leave_out(base::Context& context, Filtered filtered, bool keeps_all, const Filter& filter,
                PreparedKeys* build, PreparedKeys* probe) {
@@ -100,7 +101,8 @@ bool filter_by_bits(base::Context& context, Filtered filtered, PreparedKeys* bui
   uint64_t const step = uint64_t{1} << places.shift;
   uint64_t const skipped = (common.low - of_build.low + step - 1) / step;
   uint64_t const first = of_build.low + skipped * step;
-  // No key of the build side's steps may lie in the range. Steps are compared: of all keys of 8 bytes there is one more than a number.
+  // No key of the build side's steps may lie in the range. Steps are compared: of all keys of 8
+  // bytes there is one more than a number.
   bool const any = first <= common.high;
   uint64_t const last = any ? (common.high - first) >> places.shift : 0;
   if (last >= base::traffic::kMostFilterPlaces) return false;

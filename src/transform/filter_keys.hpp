@@ -9,7 +9,8 @@
 namespace gpujoin::transform {
 
 enum class Filtered {
-  // Probe rows whose key no build row has, and build rows whose key is known to lie beyond the probe side's range.
+  // Probe rows whose key no build row has, and build rows whose key is known to lie beyond the
+  // probe side's range.
   kBoth,
   // Build rows whose key no probe row has: the probe side stays where it is.
   kBuild,
@@ -17,7 +18,8 @@ enum class Filtered {
 
 // Both leave out rows, and wait for the stream. Keys must not be mixed.
 
-// By a bit for each key that both sides may have: exactly. False, and nothing was done: those are too far apart for a bit each.
+// By a bit for each key that both sides may have: exactly. False, and nothing was done: those are
+// too far apart for a bit each.
 bool filter_by_bits(base::Context& context, Filtered filtered, PreparedKeys* build,
                     PreparedKeys* probe);
 

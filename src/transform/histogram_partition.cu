@@ -1,4 +1,5 @@
-// histogram_partition.cu: host side of the partitionings that count first: a histogram for each thread, warp or block.
+// histogram_partition.cu: host side of the partitionings that count first: a histogram for each
+// thread, warp or block.
 #include <cub/device/device_scan.cuh>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct BlockShape {
   uint32_t tile_rows;
 };
 
-// Threads with a histogram of their own take more rows of a large input: as many as leave each multiprocessor some blocks.
+// Threads with a histogram of their own take more rows of a large input: as many as leave each
+// multiprocessor some blocks.
 uint32_t rows_of_thread(const base::Context& context, uint32_t rows) {
   constexpr uint32_t kBlocksPerSm = 12;
   uint64_t const threads = static_cast<uint64_t>(context.facts.sm_count) * kBlocksPerSm *

@@ -31,7 +31,8 @@ kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t ke
   unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and answer the next join.
+    // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
+    // answer the next join.
     base::launch_dependent(context, kernels::key_range_kernel<Key>, grid, kernels::kStreamThreads,
                            0, "finding the keys' range", static_cast<const Key*>(keys), rows, state,
                            answer);

@@ -8,8 +8,8 @@
 
 namespace gpujoin::transform {
 
-// Keys low, low + 2^shift, ... : `places` of them, of which not every one need occur. places == 0: more than 2^32 - 1, of which low
-// and shift are still told, or no key.
+// Keys low, low + 2^shift, ... : `places` of them, of which not every one need occur. places == 0:
+// more than 2^32 - 1, of which low and shift are still told, or no key.
 struct KeyPlaces {
   uint64_t low = 0;  // bit pattern
   int32_t shift = 0;

@@ -5,8 +5,8 @@
 
 namespace gpujoin::transform {
 
-// Keys as unsigned bit patterns, ascending, with the column; rows of equal keys keep their order. Needs as much memory again as it
-// answers, until it is done.
+// Keys as unsigned bit patterns, ascending, with the column; rows of equal keys keep their order.
+// Needs as much memory again as it answers, until it is done.
 Transformed merge_sorted(base::Context& context, const PreparedKeys& keys,
                          const PreparedColumn& column);
 

@@ -5,8 +5,8 @@
 
 namespace gpujoin::transform {
 
-// The digit of a pass: the first of two takes the upper half of the bits, so that the second divides what the first made and
-// partitions ascend in the end.
+// The digit of a pass: the first of two takes the upper half of the bits, so that the second
+// divides what the first made and partitions ascend in the end.
 struct PassBits {
   int32_t shift = 0;
   int32_t bits = 0;

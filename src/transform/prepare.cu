@@ -1,4 +1,5 @@
-// prepare.cu: host side of key preparation: NULL keys out, keys mixed, columns brought to prepared order.
+// prepare.cu: host side of key preparation: NULL keys out, keys mixed, columns brought to prepared
+// order.
 #include <thrust/iterator/counting_iterator.h>
 #include <cub/device/device_select.cuh>
 

@@ -1,8 +1,11 @@
 // radix.cuh: stable radix order by a range of key bits, with CUB's one-sweep radix sort
 //
-// Paper    RADIX-PARTITION and SORT-PAIRS of Wu et al. 2024, sections 2.3, 4.2 and 4.3; Adinets & Merrill 2022 (one-sweep)
-// Moves    one read of the keys, then each pass of 8 bits reads and writes keys and values     (traffic::radix_sort)
-// Stable   yes: the same keys give the same order with any value column, which gather-transformed needs
+// Paper    RADIX-PARTITION and SORT-PAIRS of Wu et al. 2024, sections 2.3, 4.2 and 4.3; Adinets &
+//          Merrill 2022 (one-sweep)
+// Moves    one read of the keys, then each pass of 8 bits reads and writes keys and values
+//          (traffic::radix_sort)
+// Stable   yes: the same keys give the same order with any value column, which gather-transformed
+//          needs
 //
 // Included by one file per key width: each (key, value) type is a set of kernels of its own.
 #pragma once

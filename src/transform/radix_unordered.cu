@@ -52,8 +52,8 @@ void partition(base::Context& context, const PreparedKeys& keys,
   constexpr uint32_t kTile = Second::kRows;
   int32_t const radix_bits = order.bits.end;
   bool const twice = order.passes == 2;
-  // The bit that is left over goes to the pass of longer runs: to the first where its tiles are larger, to the second, which writes
-  // close together, where they are not.
+  // The bit that is left over goes to the pass of longer runs: to the first where its tiles are
+  // larger, to the second, which writes close together, where they are not.
   bool const splits_low = twice && First::kRows == Second::kRows;
   PassBits const lower = splits_low ? PassBits{0, (radix_bits + 1) / 2} : second_pass(order);
   PassBits const upper = {lower.bits, radix_bits - lower.bits};
@@ -142,7 +142,8 @@ void with_items(int32_t widest, Function function) {
   return function(typename Size::template Shape<16>{});
 }
 
-// Whether blocks of the size have their shared memory; what CUB's scan takes is little beside a stage's.
+// Whether blocks of the size have their shared memory; what CUB's scan takes is little beside a
+// stage's.
 template <typename Size>
 bool fits(const base::Context& context, int32_t pass_bits) {
   constexpr uint32_t kScanBytes = 6144;

@@ -15,7 +15,9 @@ struct UnorderedRows {
   base::Buffer offsets;               // [2^bits + 1] uint32: rows before each partition
 };
 
-// passes of the order: one becomes two where a block's shared memory has no room for it. keys: not mixed. columns: kernels::kMovedColumns at most; one without data stands for row numbers. Queued on the stream.
+// passes of the order: one becomes two where a block's shared memory has no room for it. keys: not
+// mixed. columns: kernels::kMovedColumns at most; one without data stands for row numbers. Queued
+// on the stream.
 UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
                               std::span<const PreparedColumn> columns, const Order& order);
 

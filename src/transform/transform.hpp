@@ -1,7 +1,8 @@
-// transform.hpp: the transform stage: keys, and payloads where the plan says so, in the order that the match wants.
+// transform.hpp: the transform stage: keys, and payloads where the plan says so, in the order that
+// the match wants.
 //
-// Three index spaces: *original* rows are the caller's; *prepared* rows leave NULL keys out; *transformed* positions are what
-// partitioning or sorting made of them.
+// Three index spaces: *original* rows are the caller's; *prepared* rows leave NULL keys out;
+// *transformed* positions are what partitioning or sorting made of them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace gpujoin::transform {
 
-// The key bits that order the transformed side: the low bits of mixed keys for a partition, the varying bits for a sort.
+// The key bits that order the transformed side: the low bits of mixed keys for a partition, the
+// varying bits for a sort.
 struct KeyBits {
   int32_t begin = 0;
   int32_t end = 0;
@@ -32,12 +34,13 @@ struct PreparedKeys {
   base::Buffer source_rows_copy;
 };
 
-// Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when `mixed`.
+// Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when
+// `mixed`.
 PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& key, int64_t rows,
                           bool mixed);
 
-// The rows of which no key is NULL (waits for the stream once when a key has validity). Keys stay in their columns: only rows and
-// source_rows are set.
+// The rows of which no key is NULL (waits for the stream once when a key has validity). Keys stay
+// in their columns: only rows and source_rows are set.
 PreparedKeys prepare_key_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,
                               int64_t rows);
 
@@ -81,7 +84,8 @@ struct Transformed {
 Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
                          const PreparedColumn& column, const Order& order);
 // The original row numbers as the column that order_by_key moves. Bucket chains and the unordered
-// partitioning number rows that were all kept as they read them: nothing is written, and data stays null.
+// partitioning number rows that were all kept as they read them: nothing is written, and data stays
+// null.
 PreparedColumn row_ids_to_order(base::Context& context, const PreparedKeys& keys,
                                 const Order& order);
 

@@ -1,4 +1,5 @@
-// device_memory.hpp: device memory for tests of the C ABI, by the driver alone: the tests link no CUDA.
+// device_memory.hpp: device memory for tests of the C ABI, by the driver alone: the tests link no
+// CUDA.
 #pragma once
 
 #include <cstdint>

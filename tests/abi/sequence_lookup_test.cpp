@@ -1,5 +1,5 @@
-// sequence_lookup_test.cpp: sequences whose fact rows have one match each, so many that they stay where they are, and what happens
-// where one has none, or two.
+// sequence_lookup_test.cpp: sequences whose fact rows have one match each, so many that they stay
+// where they are, and what happens where one has none, or two.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ class SequenceLookup : public SequenceTest {
   }
 
  private:
-  // So few rows are not looked at beforehand on a fast device, and then none is looked up: the context has the rates of a slow one.
+  // So few rows are not looked at beforehand on a fast device, and then none is looked up: the
+  // context has the rates of a slow one.
   void slow_down() {
     std::string folder = (std::filesystem::temp_directory_path() / "gpujoin_rates.XXXXXX").string();
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -54,7 +55,8 @@ class SequenceLookup : public SequenceTest {
 };
 ON_EVERY_DEVICE(SequenceLookup);
 
-// Three dimensions: dense keys, keys far apart of 8 bytes, few keys. Their columns are told by the key.
+// Three dimensions: dense keys, keys far apart of 8 bytes, few keys. Their columns are told by the
+// key.
 struct LookupStar {
   static constexpr std::array<int64_t, 3> kRows = {70000, 50000, 300};
   Numbers fact;
@@ -65,7 +67,8 @@ struct LookupStar {
     return step == 1 ? number * 1000003 + 17 : number + 5;
   }
 
-  // lost: a fact row whose second key is in no dimension row. twice: a key of the second dimension that is there once more.
+  // lost: a fact row whose second key is in no dimension row. twice: a key of the second dimension
+  // that is there once more.
   LookupStar(bool lost, bool twice, bool null_payloads, bool null_keys) {
     for (size_t step = 0; step < 3; ++step) {
       Values keys;
@@ -99,8 +102,8 @@ struct LookupStar {
   LookupStar& operator=(const LookupStar&) = delete;
 };
 
-// f, then p and q of each dimension, then, where they are asked for, the row numbers. q comes first in the result: a value of 8 bytes
-// and one of 4 are packed side by side.
+// f, then p and q of each dimension, then, where they are asked for, the row numbers. q comes first
+// in the result: a value of 8 bytes and one of 4 are packed side by side.
 using Line = std::array<int64_t, 11>;
 
 std::vector<Line> expected_lines(const LookupStar& star) {

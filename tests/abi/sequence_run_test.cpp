@@ -1,5 +1,5 @@
-// sequence_run_test.cpp: results of sequences in pages and as Arrow, their statistics, cancellation,
-// memory, and how many rows a step may leave.
+// sequence_run_test.cpp: results of sequences in pages and as Arrow, their statistics,
+// cancellation, memory, and how many rows a step may leave.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
-// sequence_tables.hpp: star schemas for the tests of sequences of joins, and a reference that follows
-// each fact row through all dimensions.
+// sequence_tables.hpp: star schemas for the tests of sequences of joins, and a reference that
+// follows each fact row through all dimensions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// mapped_range_cuda_test.cpp: device memory that grows in place, is parked and is unmapped; all on the pool's account.
+// mapped_range_cuda_test.cpp: device memory that grows in place, is parked and is unmapped; all on
+// the pool's account.
 #include "src/base/mapped_range.hpp"
 
 #include "tests/gpu_fixture.hpp"

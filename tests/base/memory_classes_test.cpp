@@ -1,4 +1,5 @@
-// memory_classes_test.cpp: how much larger than what was asked for the pool's blocks are, and which of them serve what.
+// memory_classes_test.cpp: how much larger than what was asked for the pool's blocks are, and which
+// of them serve what.
 #include <gtest/gtest.h>
 
 #include <vector>

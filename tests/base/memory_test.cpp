@@ -1,4 +1,5 @@
-// memory_test.cpp: what the pool reuses, counts, refuses and gives back, over a source that the test can see into.
+// memory_test.cpp: what the pool reuses, counts, refuses and gives back, over a source that the
+// test can see into.
 #include "src/base/memory.hpp"
 
 #include <gtest/gtest.h>

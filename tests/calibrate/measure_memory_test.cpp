@@ -1,5 +1,5 @@
-// What is measured of a GPU's memory lies between what the slowest and the fastest of today could do,
-// and in the order that caches make.
+// What is measured of a GPU's memory lies between what the slowest and the fastest of today could
+// do, and in the order that caches make.
 #include "src/calibrate/calibrate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// one_launch_cuda_test.cpp: joins of few rows, again and again on one context: what a launch leaves behind, and what it tells of its time.
+// one_launch_cuda_test.cpp: joins of few rows, again and again on one context: what a launch leaves
+// behind, and what it tells of its time.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,5 @@
-// every_plan_test.cpp: every legal plan of every usable executor against the reference, on relations that have everything.
+// every_plan_test.cpp: every legal plan of every usable executor against the reference, on
+// relations that have everything.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,13 +26,15 @@ RelationShape shape(size_t rows, uint64_t distinct, int32_t key_width = 4, uint6
   return {rows, key_width, distinct, stride, null_keys, null_payloads, bit_offset};
 }
 
-// Every key once, of so many values from 0 on in steps: what a table whose probe rows write columns wants of its build side.
+// Every key once, of so many values from 0 on in steps: what a table whose probe rows write columns
+// wants of its build side.
 RelationShape unique_shape(RelationShape relation) {
   relation.unique_keys = true;
   return relation;
 }
 
-// Sizes at the edges of a warp, of the tiles (1024, 2048) and of a table (4096 rows), and beyond them.
+// Sizes at the edges of a warp, of the tiles (1024, 2048) and of a table (4096 rows), and beyond
+// them.
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"nothing", shape(0, 1), shape(0, 1)},
@@ -60,7 +63,8 @@ const std::vector<Case>& cases() {
        shape(7000, 3000, 8, uint64_t{1} << 44)},
       {"wide_nulls", shape(2500, 900, 8, 7, 0.3, 0.2, 1), shape(2500, 900, 8, 7, 0.3, 0.2, 9)},
       {"many_partitions", shape(20000, 15000), shape(20000, 15000), 12},
-      // Each side dense and unique once, built on or not; the other repeats, or is unique too; the ranges lie one in the other.
+      // Each side dense and unique once, built on or not; the other repeats, or is unique too; the
+      // ranges lie one in the other.
       {"dense_small", unique_shape(shape(40, 40, 4, 1, 0.1, 0.2, 5)), shape(40, 55, 4, 1, 0.1)},
       {"dense_left", unique_shape(shape(5000, 5000)), shape(9000, 7000)},
       {"dense_right_nulls", shape(9000, 4000, 8, 8, 0.1, 0.2, 3),
@@ -78,8 +82,9 @@ struct Selection {
   std::vector<int32_t> right;
 };
 
-// What the host asks for: pairs alone, columns alone, both; keys on either side, none; a column twice; columns of one width, of which
-// matches that write columns have kernels of their own: 4 bytes as pairs are, and 8.
+// What the host asks for: pairs alone, columns alone, both; keys on either side, none; a column
+// twice; columns of one width, of which matches that write columns have kernels of their own: 4
+// bytes as pairs are, and 8.
 const std::vector<Selection>& selections() {
   static const std::vector<Selection> all = {
       {"pairs", true, {}, {}},
@@ -107,8 +112,8 @@ struct Expected {
   RowFingerprint fingerprint;
 };
 
-// "" when the result has the rows of the reference: sorted and compared one by one for the plans with a name, by their
-// fingerprint for the many others.
+// "" when the result has the rows of the reference: sorted and compared one by one for the plans
+// with a name, by their fingerprint for the many others.
 std::string difference(const execute::PlannedJoin& join, const Expected& expected) {
   auto const result = execute::execute(join);
   if (result->rows != static_cast<int64_t>(expected.rows.size())) {
@@ -229,7 +234,8 @@ TEST(EveryPlan, OnTheCpuAnswersAsTheReference) {
 TEST(EveryPlan, OnTheGpuAnswersAsTheReference) {
   run_plans(GPUJOIN_DEVICE_CUDA, plans_on(plan::Device::kCuda), {.on_device = true});
 }
-// Few and small enough for the slow tools, a transform at a time. They do not see what child kernels write.
+// Few and small enough for the slow tools, a transform at a time. They do not see what child
+// kernels write.
 class SmallPlans : public ::testing::TestWithParam<plan::Transform> {};
 TEST_P(SmallPlans, AnswerAsTheReference) {
   std::vector<plan::JoinPlan> plans = plans_on(plan::Device::kCuda);

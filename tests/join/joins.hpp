@@ -1,4 +1,5 @@
-// joins.hpp: what the tests of whole joins have in common: a context or none, what is asked for, how it is named.
+// joins.hpp: what the tests of whole joins have in common: a context or none, what is asked for,
+// how it is named.
 #pragma once
 
 #include <memory>
@@ -44,7 +45,8 @@ inline gpujoin_plan_options options_of(const plan::JoinPlan& plan) {
   return options;
 }
 
-// Of a selection with `pairs` and output columns `left` and `right`; columns are materialized when there are any.
+// Of a selection with `pairs` and output columns `left` and `right`; columns are materialized when
+// there are any.
 template <typename Selection>
 columns::JoinSpec spec_of(const Selection& selection) {
   columns::JoinSpec spec;

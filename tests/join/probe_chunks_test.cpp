@@ -1,5 +1,5 @@
-// probe_chunks_test.cpp: joins whose probe side goes through in chunks, of every family, at every border of a chunk; and what the
-// other transfers must answer alike.
+// probe_chunks_test.cpp: joins whose probe side goes through in chunks, of every family, at every
+// border of a chunk; and what the other transfers must answer alike.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -54,8 +54,8 @@ const std::vector<Selection>& selections() {
   return all;
 }
 
-// One plan of each family with each gather and build side: how skew and output are dealt with does not change with the transfer,
-// and every_plan_test has it all.
+// One plan of each family with each gather and build side: how skew and output are dealt with does
+// not change with the transfer, and every_plan_test has it all.
 std::vector<plan::JoinPlan> plans_of_each_family() {
   std::vector<plan::JoinPlan> plans;
   std::set<std::tuple<plan::Transform, plan::Match, plan::Gather, plan::Side>> seen;
@@ -119,7 +119,8 @@ TEST_F(ProbeChunks, AnswerAsTheReferenceWhateverTheirSize) {
     for (bool on_device : {false, true}) {
       auto const left_relation = register_relation(context_, left, on_device);
       auto const right_relation = register_relation(context_, right, on_device);
-      // Every selection meets small and large, with NULLs and without, on the host and on the device.
+      // Every selection meets small and large, with NULLs and without, on the host and on the
+      // device.
       for (size_t s = on_device ? 1 : 0; s < selections().size(); s += 2) {
         columns::JoinSpec const spec = spec_of(selections()[(seed / 2 + s) % selections().size()]);
         std::vector<Row> const expected = reference_join(left, right, spec);
@@ -171,7 +172,8 @@ TEST_F(ProbeChunks, SayHowManyThereWere) {
   EXPECT_EQ(names, (std::vector<std::string>{"transfer", "transform", "match", "materialize"}));
 }
 
-// A limit far below the probe side; one below a single chunk; one that the caller's chunk size does not fit.
+// A limit far below the probe side; one below a single chunk; one that the caller's chunk size does
+// not fit.
 TEST_F(ProbeChunks, StayBelowTheLimit) {
   constexpr size_t kProbeRows = 2'000'000;  // 34 MB of keys, numbers and payloads
   HostRelation build;

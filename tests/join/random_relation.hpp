@@ -1,4 +1,5 @@
-// random_relation.hpp: small relations with every key width, payload width, NULLs and duplicates, on the host or on the device.
+// random_relation.hpp: small relations with every key width, payload width, NULLs and duplicates,
+// on the host or on the device.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +105,8 @@ inline HostRelation random_relation(const RelationShape& shape, uint64_t seed) {
   return relation;
 }
 
-// The relation as the library sees it. On a CUDA context its columns are copied to the device when `on_device`.
+// The relation as the library sees it. On a CUDA context its columns are copied to the device when
+// `on_device`.
 inline std::shared_ptr<columns::Relation> register_relation(
     const std::shared_ptr<base::Context>& context, const HostRelation& host, bool on_device) {
   auto relation = std::make_shared<columns::Relation>();

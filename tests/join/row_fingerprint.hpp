@@ -1,5 +1,6 @@
-// row_fingerprint.hpp: a sum over rows that does not depend on their order, for tests that compare so many results that sorting them
-// all would take most of the time. Two sets of rows with one sum differ with a chance of 2^-64.
+// row_fingerprint.hpp: a sum over rows that does not depend on their order, for tests that compare
+// so many results that sorting them all would take most of the time. Two sets of rows with one sum
+// differ with a chance of 2^-64.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -21,7 +22,8 @@ struct RowFingerprint {
   bool operator==(const RowFingerprint&) const = default;
 };
 
-// Cells one after the other; the row's last step spreads it over all bits, so that sums do not cancel.
+// Cells one after the other; the row's last step spreads it over all bits, so that sums do not
+// cancel.
 inline uint64_t add_cell(uint64_t row, std::string_view cell) {
   return (row ^ std::hash<std::string_view>()(cell)) * 0x9e3779b97f4a7c15 + 1;
 }

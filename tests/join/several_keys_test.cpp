@@ -1,4 +1,5 @@
-// several_keys_test.cpp: joins on one to five key columns by every executor and every plan that can, against the reference.
+// several_keys_test.cpp: joins on one to five key columns by every executor and every plan that
+// can, against the reference.
 #include <gtest/gtest.h>
 
 #include "tests/join/joins.hpp"
@@ -9,8 +10,8 @@ namespace {
 
 using Numbers = std::vector<int32_t>;
 
-// Columns 0 to 5 as random_relation makes them, then key columns of 4, 8, 4 and 8 bytes with few values each; nulls: of every
-// second one of them.
+// Columns 0 to 5 as random_relation makes them, then key columns of 4, 8, 4 and 8 bytes with few
+// values each; nulls: of every second one of them.
 HostRelation relation_of(size_t rows, uint64_t distinct, double nulls, uint64_t seed) {
   RelationShape shape;
   shape.rows = rows;

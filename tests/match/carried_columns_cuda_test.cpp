@@ -1,4 +1,5 @@
-// carried_columns_cuda_test.cpp: the join of partitions that writes output columns, over rows that the host partitioned.
+// carried_columns_cuda_test.cpp: the join of partitions that writes output columns, over rows that
+// the host partitioned.
 #include "tests/match/carried_relation.hpp"
 
 namespace gpujoin::tests {
@@ -132,7 +133,8 @@ TEST_F(CarriedColumns, OfABuildKeyThousandsOfTimesAmongOthersOfItsBucket) {
   }
 }
 
-// Buckets that take more than a warp's lanes and have some keys, of many rows or few: brought side by side one key after the other.
+// Buckets that take more than a warp's lanes and have some keys, of many rows or few: brought side
+// by side one key after the other.
 TEST_F(CarriedColumns, OfBucketsWithSomeKeysOfManyRows) {
   constexpr int32_t kBits = 2;
   for (int32_t key_width : {4, 8}) {
@@ -168,7 +170,8 @@ TEST_F(CarriedColumns, OfHotKeysThatWereExpected) {
   constexpr int32_t kBits = 4;
   constexpr size_t kFewest = kernels::kCarriedFewestDealtRows;
   for (int32_t key_width : {4, 8}) {
-    // None, one that nobody asks for, and one whose partition's probe rows are about a unit and several.
+    // None, one that nobody asks for, and one whose partition's probe rows are about a unit and
+    // several.
     for (size_t build : {0, 1200, 9300}) {
       for (size_t probe : {size_t{0}, kFewest - 1, kFewest, kFewest + 1, 3 * kFewest}) {
         KeyShape shape{"hot_" + std::to_string(build) + "_" + std::to_string(probe),
@@ -192,7 +195,8 @@ TEST_F(CarriedColumns, OfHotKeysThatWereExpected) {
   }
 }
 
-// Counts about a warp's lanes, of keys that have their bucket for themselves and of keys that share it.
+// Counts about a warp's lanes, of keys that have their bucket for themselves and of keys that share
+// it.
 TEST_F(CarriedColumns, OfSoManyMatchesAsAWarpHasLanes) {
   constexpr int32_t kBits = 1;
   constexpr int kCounts[] = {1, 2, 31, 32, 33, 40, 63, 64, 65};
@@ -258,7 +262,8 @@ TEST_F(CarriedColumns, OfAnEmptySideAreNone) {
   }
 }
 
-// With less and less memory: done, or MEMORY_LIMIT with nothing left in use and a context that is good for a join that fits.
+// With less and less memory: done, or MEMORY_LIMIT with nothing left in use and a context that is
+// good for a join that fits.
 TEST_F(CarriedColumns, EndWithMemoryLimitAndReturnEverything) {
   KeyShape const large{"large", std::vector<uint64_t>(2000, 3), std::vector<uint64_t>(2000, 3)};
   KeyShape const small{"small", {1, 2, 3, 3}, {3, 3, 4}};

@@ -1,4 +1,5 @@
-// carried_relation.hpp: relations whose rows the host partitioned, for the join of partitions that writes output columns.
+// carried_relation.hpp: relations whose rows the host partitioned, for the join of partitions that
+// writes output columns.
 #pragma once
 
 #include <cuda_runtime_api.h>  // what mix_key.cuh is marked with
@@ -76,7 +77,8 @@ struct Payloads {
   std::vector<int32_t> probe;
 };
 
-// Joins; every pair of rows must come once, and in its place both keys and all payloads. Answers the launches.
+// Joins; every pair of rows must come once, and in its place both keys and all payloads. Answers
+// the launches.
 inline int32_t expect_rows(base::Context& context, const plan::JoinPlan& plan,
                            const KeyShape& shape, int32_t key_width, const Payloads& widths = {}) {
   SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes, " +

@@ -1,4 +1,5 @@
-// carried_runs_cuda_test.cpp: matches of keys with many rows, in parts and by themselves, of rows that other matches left.
+// carried_runs_cuda_test.cpp: matches of keys with many rows, in parts and by themselves, of rows
+// that other matches left.
 #include "tests/match/carried_relation.hpp"
 
 namespace gpujoin::tests {
@@ -6,7 +7,8 @@ namespace {
 
 class CarriedRuns : public GpuTest {
  protected:
-  // Dealt after two matches that leave what they cannot do, waiting for them and not, dealt from the start, and with too little room.
+  // Dealt after two matches that leave what they cannot do, waiting for them and not, dealt from
+  // the start, and with too little room.
   void expect_everywhere(const KeyShape& shape, int32_t radix_bits) {
     uint64_t const rows = rows_of(shape);
     Payloads const widths[] = {{{4}, {4}}, {{8}, {8}}, {{2, 16}, {1}}};
@@ -32,7 +34,8 @@ class CarriedRuns : public GpuTest {
   }
 };
 
-// About as many as are written by themselves, and as a batch, a block and a table have, in buckets that share a word.
+// About as many as are written by themselves, and as a batch, a block and a table have, in buckets
+// that share a word.
 TEST_F(CarriedRuns, OfOneKeyAPartition) {
   constexpr int32_t kBits = 4;
   constexpr uint32_t kRun = kernels::kCarriedLongRun;
@@ -55,7 +58,8 @@ TEST_F(CarriedRuns, OfOneKeyAPartition) {
   }
 }
 
-// A heavy partition: its parts are more than a long run, and less, and some of its buckets have more keys than are put in order.
+// A heavy partition: its parts are more than a long run, and less, and some of its buckets have
+// more keys than are put in order.
 TEST_F(CarriedRuns, OfAHeavyKeyBesideOthers) {
   constexpr int32_t kBits = 2;
   struct {

@@ -1,4 +1,5 @@
-// carried_tables_cuda_test.cpp: the tables of the join that writes output columns: ranks of unique keys, and matches that are dealt.
+// carried_tables_cuda_test.cpp: the tables of the join that writes output columns: ranks of unique
+// keys, and matches that are dealt.
 #include "tests/match/carried_relation.hpp"
 
 namespace gpujoin::tests {
@@ -31,7 +32,8 @@ TEST_F(CarriedTables, RankUniqueKeysOfAnyNumberOfBits) {
 }
 
 TEST_F(CarriedTables, RankPartitionsUpToTheirLastRow) {
-  // As many rows as the table has, one fewer, one more, and none; keys that are not there lie beside those that are.
+  // As many rows as the table has, one fewer, one more, and none; keys that are not there lie
+  // beside those that are.
   constexpr size_t kRoom = kernels::kCarriedBuildRows;
   KeyShape shape{"full", {}, {}};
   size_t const counts[] = {kRoom, kRoom - 1, kRoom + 1, 1, 2, 31, 32, 33, 2 * kRoom + 5, 0};
@@ -66,7 +68,8 @@ TEST_F(CarriedTables, LeavePartitionsWhoseKeysRepeat) {
 }
 
 TEST_F(CarriedTables, JoinAllUnitsOfAPartitionTheSameWay) {
-  // Blocks that met a repeated key come to partitions of many units that have none, and others join some of these units.
+  // Blocks that met a repeated key come to partitions of many units that have none, and others join
+  // some of these units.
   KeyShape shape{"repeated, and many probe rows of a unique key", unique_keys(100000, 1, 5),
                  random_keys(200000, 150000, 1, 6)};
   for (size_t i = 0; i < 100000; i += 100) shape.build.push_back(shape.build[i]);
@@ -80,7 +83,8 @@ TEST_F(CarriedTables, JoinAllUnitsOfAPartitionTheSameWay) {
 }
 
 TEST_F(CarriedTables, DealMatchesWhereverALineOfTheOutputBegins) {
-  // Counts that move the first place of what a warp writes through a line, and rows without a match between.
+  // Counts that move the first place of what a warp writes through a line, and rows without a match
+  // between.
   for (int32_t key_width : {4, 8}) {
     for (size_t count : {5, 7, 31, 33, 64, 100}) {
       KeyShape shape{std::to_string(count) + " of a key", {}, {}};

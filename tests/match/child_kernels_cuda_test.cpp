@@ -1,4 +1,5 @@
-// child_kernels_cuda_test.cpp: whether large partitions get child kernels, and what becomes of them when a launch is refused.
+// child_kernels_cuda_test.cpp: whether large partitions get child kernels, and what becomes of them
+// when a launch is refused.
 #include "kernels/tuning.hpp"
 #include "src/match/partition_launch.hpp"
 #include "src/output/counted_units.hpp"
@@ -10,7 +11,8 @@ namespace {
 
 constexpr int32_t kRadixBits = 6;
 
-// Each of 64 partitions has build rows of five work units, each key twice, and a few probe rows; or the other way round.
+// Each of 64 partitions has build rows of five work units, each key twice, and a few probe rows; or
+// the other way round.
 KeyShape large_partitions(bool of_build) {
   constexpr size_t kProbeRows = 4 * kernels::kCoPartitionProbeRows + 1;
   constexpr size_t kBuildRows = 4 * kernels::kCoPartitionBuildRows + 1;

@@ -151,7 +151,8 @@ TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
   }
 }
 
-// A chain of 4096 links, 400,000 pairs, 3.2 MB; the output grows while batches of a unit are under way.
+// A chain of 4096 links, 400,000 pairs, 3.2 MB; the output grows while batches of a unit are under
+// way.
 TEST_F(CoPartitions, WalkAChainOfEqualKeysToItsEnd) {
   CallerAllocator allocator;
   auto const list = allocator.open_context();
@@ -199,8 +200,8 @@ TEST_F(CoPartitions, JoinAKeyThatMostRowsHave) {
   }
 }
 
-// Every block begins a unit before the first buffer is full, and is stopped in the middle of it; the correction that follows must
-// not make it begin again.
+// Every block begins a unit before the first buffer is full, and is stopped in the middle of it;
+// the correction that follows must not make it begin again.
 TEST_F(CoPartitions, AreNotBegunAgainWhenGroupsAreCorrected) {
   constexpr int32_t kBits = 8;
   constexpr uint32_t kPartitions = 1U << kBits;

@@ -1,4 +1,5 @@
-// key_shapes.hpp: pairs of key columns that have found mistakes in joins, the pairs they must give, and a run of a family.
+// key_shapes.hpp: pairs of key columns that have found mistakes in joins, the pairs they must give,
+// and a run of a family.
 #pragma once
 
 #include <algorithm>

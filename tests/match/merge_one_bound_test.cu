@@ -1,4 +1,5 @@
-// merge_one_bound_test.cu: whether the kernel with one bound sees that build keys are unique, and what it counts when they are.
+// merge_one_bound_test.cu: whether the kernel with one bound sees that build keys are unique, and
+// what it counts when they are.
 #include <algorithm>
 #include <numeric>
 

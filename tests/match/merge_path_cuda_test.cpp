@@ -1,4 +1,5 @@
-// merge_path_cuda_test.cpp: the sort-merge join over keys that the host sorted, with each way to find bounds.
+// merge_path_cuda_test.cpp: the sort-merge join over keys that the host sorted, with each way to
+// find bounds.
 #include "tests/match/key_shapes.hpp"
 
 namespace gpujoin::tests {
@@ -90,7 +91,8 @@ TEST_P(MergePath, ExpandsRowsWithoutPairsBesideRowsWithMany) {
 }
 
 TEST_P(MergePath, SeesOnePairOfEqualBuildKeysWhereverItIs) {
-  // Unique keys but for two neighbours: with one bound these must be found, at the edges of tiles and of the side too.
+  // Unique keys but for two neighbours: with one bound these must be found, at the edges of tiles
+  // and of the side too.
   for (uint64_t rows : {2, 1024, 2048, 2049, 5000}) {
     for (uint64_t place : {uint64_t{0}, uint64_t{1022}, uint64_t{1023}, uint64_t{1024},
                            uint64_t{2046}, uint64_t{2047}, uint64_t{2048}, rows - 2}) {

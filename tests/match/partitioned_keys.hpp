@@ -1,4 +1,5 @@
-// partitioned_keys.hpp: keys that the host partitioned, side by side or in chains of buckets, for the join of partitions.
+// partitioned_keys.hpp: keys that the host partitioned, side by side or in chains of buckets, for
+// the join of partitions.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,8 @@ struct LaidOut {
   int32_t bucket_bits = 0;
 };
 
-// keys: ordered by partition. Buckets are in no order, and places without a row hold a key that would match.
+// keys: ordered by partition. Buckets are in no order, and places without a row hold a key that
+// would match.
 inline LaidOut lay_out(const std::vector<uint64_t>& keys, int32_t radix_bits, Layout layout,
                        int32_t bucket_bits) {
   LaidOut side;
@@ -115,7 +117,8 @@ class PlacedSide {
   base::Buffer ids_;
 };
 
-// Joins partitions as the plan says, over sides laid out as it is told; answers how often the output had to be given room.
+// Joins partitions as the plan says, over sides laid out as it is told; answers how often the
+// output had to be given room.
 inline int32_t expect_partition_join(base::Context& context, const plan::JoinPlan& plan,
                                      Layout layout, KeyShape shape, int32_t key_width, bool row_ids,
                                      uint64_t first_capacity) {

@@ -1,5 +1,5 @@
-// table_columns_cuda_test.cpp: tables whose probe rows write the output columns: dense keys as addresses, hashed keys, few rows in one
-// launch.
+// table_columns_cuda_test.cpp: tables whose probe rows write the output columns: dense keys as
+// addresses, hashed keys, few rows in one launch.
 #include "src/match/table_columns.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using plan::Match;
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint32_t kSmall = kernels::kSmallTableRows;
 
-// Keys first, first + stride, ... in the arithmetic of their width, so that an odd stride scatters them all over it.
+// Keys first, first + stride, ... in the arithmetic of their width, so that an odd stride scatters
+// them all over it.
 struct KeySeries {
   std::string name;
   uint64_t first = 0;
@@ -328,7 +329,8 @@ TEST_F(TableColumns, OfALoneValueAreThoseOfTheBuildRow) {
   }
 }
 
-// Of one key a slot looks like a free one if its value is the highest, too: nothing is written then.
+// Of one key a slot looks like a free one if its value is the highest, too: nothing is written
+// then.
 TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
   constexpr uint32_t kMost = UINT32_MAX;
   constexpr uint32_t kAllOnesMixed = [] {
@@ -365,7 +367,8 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
     EXPECT_TRUE(download<uint32_t>(context(), written.get(), probe_rows) ==
                 std::vector<uint32_t>(probe_rows, lone.value));
   }
-  // With two values the key itself looks like a free slot: nothing is written where a build row has it, and no probe row finds it else.
+  // With two values the key itself looks like a free slot: nothing is written where a build row has
+  // it, and no probe row finds it else.
   for (std::vector<uint32_t> const& build :
        {std::vector<uint32_t>{7, kAllOnesMixed}, std::vector<uint32_t>{7, 99, 5}}) {
     base::Buffer const keys = upload(context(), build);
@@ -485,7 +488,8 @@ TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
   }
 }
 
-// The most rows that have slots of 16 bytes, half of which are taken, and one row more, whose rows are named.
+// The most rows that have slots of 16 bytes, half of which are taken, and one row more, whose rows
+// are named.
 TEST_F(TableColumns, OfTheMostRowsInSlotsAndOfMore) {
   constexpr uint32_t kMost = 1U << 20;
   for (uint32_t const rows : {kMost, kMost + 1}) {
@@ -625,8 +629,8 @@ TEST_F(TableColumns, OfAnEmptySideAreNone) {
   }
 }
 
-// Where few rows are expected, what is found waits in a buffer of its warp for a whole batch, and the rest of it is written at the end.
-// Else it is written as it is found, be it much or little.
+// Where few rows are expected, what is found waits in a buffer of its warp for a whole batch, and
+// the rest of it is written at the end. Else it is written as it is found, be it much or little.
 TEST_F(TableColumns, OfFewMatchesAndOfMany) {
   Sizes const sizes{30000, 2 * kSmall + 77};
   for (double const ratio : {0.0, 0.0001, 0.01, 0.3, 0.5, 0.99, 1.0}) {
@@ -761,7 +765,8 @@ TEST_F(TableColumns, EndWithMemoryLimitAndReturnEverything) {
 // Whole joins: what a plan of one of the tables answers, and what it says it did.
 class TablePlans : public GpuTest {
  protected:
-  // The right side is built on: the reference keeps that one in a map. Answers the technique of the match.
+  // The right side is built on: the reference keeps that one in a map. Answers the technique of the
+  // match.
   std::string expect_join(gpujoin_algorithm algorithm, const RelationShape& probe,
                           const RelationShape& build, bool by_pairs = false,
                           gpujoin_filter filter = GPUJOIN_FILTER_NONE) {

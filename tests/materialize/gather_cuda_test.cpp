@@ -1,4 +1,5 @@
-// gather_cuda_test.cpp: output columns from pairs, of every width, with NULLs from bits and from bytes.
+// gather_cuda_test.cpp: output columns from pairs, of every width, with NULLs from bits and from
+// bytes.
 #include <algorithm>
 #include <numeric>
 

@@ -1,4 +1,5 @@
-// beyond_32_bits_test.cu: more than 2^32 pairs through every emitter. 36 GB of device memory, or it skips.
+// beyond_32_bits_test.cu: more than 2^32 pairs through every emitter. 36 GB of device memory, or it
+// skips.
 #include "kernels/output/block_chunks.cuh"
 #include "kernels/output/estimated_groups.cuh"
 #include "kernels/output/thread_pages.cuh"

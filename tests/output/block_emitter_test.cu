@@ -1,4 +1,5 @@
-// block_emitter_test.cu: one launch over a sink of a given capacity: what is written, what is refused.
+// block_emitter_test.cu: one launch over a sink of a given capacity: what is written, what is
+// refused.
 #include <numeric>
 
 #include "tests/output/emit_counts.cuh"
@@ -53,7 +54,8 @@ kernels::PairCounters counters_of(base::Context& context, const Sink& sink) {
   return download<kernels::PairCounters>(context, sink.counters.data(), 1)[0];
 }
 
-// Counts of one unit that have caught staging errors before: around kEmitItems, one thread alone, none.
+// Counts of one unit that have caught staging errors before: around kEmitItems, one thread alone,
+// none.
 template <int kThreads>
 std::vector<std::vector<uint32_t>> unit_counts() {
   std::vector<std::vector<uint32_t>> all;

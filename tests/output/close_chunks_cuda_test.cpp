@@ -1,5 +1,5 @@
-// close_chunks_cuda_test.cpp: columns whose chunks are partly filled become contiguous, all in the same way, and the host is told how many
-// rows there are.
+// close_chunks_cuda_test.cpp: columns whose chunks are partly filled become contiguous, all in the
+// same way, and the host is told how many rows there are.
 #include "src/output/close_chunks.hpp"
 
 #include <algorithm>
@@ -100,7 +100,8 @@ TEST_F(CloseChunks, OfMoreTailsThanTheBlockHasThreads) {
 TEST_F(CloseChunks, OfLittleFilledAndNearlyFilledChunks) {
   expect_closed(context(), {std::vector<uint32_t>(40, 1)});
   expect_closed(context(), {std::vector<uint32_t>(40, kChunk - 1)});
-  // The last row ends a chunk; it lies in a full chunk; in one that is a tail, before and behind where that ends.
+  // The last row ends a chunk; it lies in a full chunk; in one that is a tail, before and behind
+  // where that ends.
   expect_closed(context(), {{kChunk / 2, kChunk / 2, kChunk, kChunk}});
   expect_closed(context(), {{kChunk / 2, kChunk, kChunk, kChunk}});
   expect_closed(context(), {{kChunk, 10, 20, kChunk / 2}});

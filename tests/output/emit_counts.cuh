@@ -12,8 +12,8 @@
 
 namespace gpujoin::tests {
 
-// Work units of `batches` batches each. Thread t of batch b, counted over all units, writes the pairs (0, b * kThreads + t),
-// (1, b * kThreads + t) ... as many as its count says.
+// Work units of `batches` batches each. Thread t of batch b, counted over all units, writes the
+// pairs (0, b * kThreads + t), (1, b * kThreads + t) ... as many as its count says.
 struct Counted {
   const uint32_t* counts;
   unsigned long long units;

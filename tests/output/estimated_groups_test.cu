@@ -1,4 +1,5 @@
-// estimated_groups_test.cu: groups of partitions by estimate: good ones, bad ones, and what comes of an overflow.
+// estimated_groups_test.cu: groups of partitions by estimate: good ones, bad ones, and what comes
+// of an overflow.
 #include "kernels/output/estimated_groups.cuh"
 #include "src/output/estimated_groups.hpp"
 #include "tests/caller_allocator.hpp"
@@ -69,7 +70,8 @@ Outcome emit_groups(base::Context& context, const Case& test, output::GrowingPai
   return {groups.groups(), groups.overflows()};
 }
 
-// Partitions of 512 build and 512 probe rows, each build row with `matches` probe rows: so many pairs a thread in two units.
+// Partitions of 512 build and 512 probe rows, each build row with `matches` probe rows: so many
+// pairs a thread in two units.
 Case uniform(uint32_t partitions, uint32_t matches) {
   Case test;
   test.build_sizes.assign(partitions, 512);
@@ -115,7 +117,8 @@ TEST_F(EstimatedGroups, StartFromWhatThePlanExpects) {
 }
 
 TEST_F(EstimatedGroups, AreLargerAfterFewPairsCame) {
-  // One row in 32 has a pair: the first group is an eighth of the partitions, and the rest fits the next ones.
+  // One row in 32 has a pair: the first group is an eighth of the partitions, and the rest fits the
+  // next ones.
   Case test = uniform(256, 1);
   for (size_t i = 0; i < test.counts.size(); ++i) test.counts[i] = i % 32 == 0;
   Outcome outcome{};
@@ -203,7 +206,8 @@ TEST_F(EstimatedGroups, HoldRowIds) {
 }
 
 TEST_F(EstimatedGroups, StopWhenAnOverflowIsForeseen) {
-  // 40 units of 1024 pairs, room for half of them, one block: a quarter of the units is done when it sees where that leads.
+  // 40 units of 1024 pairs, room for half of them, one block: a quarter of the units is done when
+  // it sees where that leads.
   std::vector<uint32_t> const counts(40 * kThreads, 4);
   base::Buffer const device_counts = upload(context(), counts);
   base::Buffer const column = upload(context(), std::vector<uint32_t>(2 * 20 * 1024, 0));

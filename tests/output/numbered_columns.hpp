@@ -1,4 +1,5 @@
-// numbered_columns.hpp: columns of every width with holes, of which each place knows its number, and what they are when the holes are filled.
+// numbered_columns.hpp: columns of every width with holes, of which each place knows its number,
+// and what they are when the holes are filled.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// output_limits_test.cu: growing output at the context's memory limit, and what the pool holds afterwards.
+// output_limits_test.cu: growing output at the context's memory limit, and what the pool holds
+// afterwards.
 #include <set>
 
 #include "tests/caller_allocator.hpp"

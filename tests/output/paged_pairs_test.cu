@@ -1,4 +1,5 @@
-// paged_pairs_test.cu: pages of threads and chunks of blocks: every page size, missing pages, holes squeezed out.
+// paged_pairs_test.cu: pages of threads and chunks of blocks: every page size, missing pages, holes
+// squeezed out.
 #include <numeric>
 
 #include "kernels/output/block_chunks.cuh"

@@ -1,4 +1,5 @@
-// squeeze_pages_cuda_test.cpp: columns of every width whose pages are partly filled become contiguous, all in the same way.
+// squeeze_pages_cuda_test.cpp: columns of every width whose pages are partly filled become
+// contiguous, all in the same way.
 #include "src/output/squeeze_pages.hpp"
 
 #include <algorithm>

@@ -79,9 +79,10 @@ TEST(ChoosePlan, ATableThatStaysInL2IsNotPartitioned) {
   EXPECT_EQ(chosen(by_row_number(narrow), sample_of(1)), "NOP");
   EXPECT_EQ(chosen(pairs_request(1 << 20, kRows27), sample_of(1)), "NOP-CARRIED");
   EXPECT_NE(chosen(by_row_number(request_of(kRows27, kRows27, 1)), sample_of(1)), "NOP");
-  // Sparse keys are hashed, 1.53 ms on an H200, where they are with a value of 4 bytes in a slot; moved 2.34, and of twice as many rows 2.52
-  // against 1.90, of four times 2.58 against 2.75. Keys and payloads of 8 bytes are in slots of 16, 2.91 against 3.56, and of twice as many
-  // rows are moved, 4.69 against 6.60; with two payloads 2.75 against 2.90, and 3.47 against 4.52.
+  // Sparse keys are hashed, 1.53 ms on an H200, where they are with a value of 4 bytes in a slot;
+  // moved 2.34, and of twice as many rows 2.52 against 1.90, of four times 2.58 against 2.75. Keys
+  // and payloads of 8 bytes are in slots of 16, 2.91 against 3.56, and of twice as many rows are
+  // moved, 4.69 against 6.60; with two payloads 2.75 against 2.90, and 3.47 against 4.52.
   EXPECT_LT(milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)),
             0.75 * milliseconds_of("PHJ-CARRIED", narrow, sparse_sample(1)));
   EXPECT_EQ(chosen(request_of(1 << 21, kRows27, 1), sparse_sample(1)), "NOP-CARRIED");
@@ -142,8 +143,9 @@ TEST(ChoosePlan, KeysThatAreNotDenseOrRepeatAreNoAddresses) {
 }
 
 // A lone payload takes its row number's place, so PHJ-OM and PHJ-GFUR do the same here, and bucket
-// chains, whose pass is cheaper and whose match is dearer, are within a few percent of them. Carried
-// payloads are not gathered, nor are pairs written: measured 5.7 ms against 8.2 of 2^27 x 2^27.
+// chains, whose pass is cheaper and whose match is dearer, are within a few percent of them.
+// Carried payloads are not gathered, nor are pairs written: measured 5.7 ms against 8.2 of 2^27 x
+// 2^27.
 TEST(ChoosePlan, LargeNarrowJoinsArePartitioned) {
   for (const auto& [build, probe] : {std::pair{kRows27, kRows27}, std::pair{kRows27, 2 * kRows27},
                                      std::pair{kRows27 / 4, kRows27}}) {
@@ -191,9 +193,10 @@ TEST(ChoosePlan, WideJoinsOfFewMatchesFetchByRowNumber) {
   }
 }
 
-// Measured on an H200, 31-bit keys all over their range, milliseconds with row numbers and with payloads carried: 4.81 and 5.77 of
-// 6.25 %, 6.96 and 5.83 of 25 %; four payloads a side 5.53 and 8.80, 9.90 and 9.00; keys and payloads of 8 bytes 8.33 and 11.1, 10.6
-// and 11.5; 2^25 build rows, of which 25 % match, 5.22 and 4.20; with one payload a side nothing is saved.
+// Measured on an H200, 31-bit keys all over their range, milliseconds with row numbers and with
+// payloads carried: 4.81 and 5.77 of 6.25 %, 6.96 and 5.83 of 25 %; four payloads a side 5.53 and
+// 8.80, 9.90 and 9.00; keys and payloads of 8 bytes 8.33 and 11.1, 10.6 and 11.5; 2^25 build rows,
+// of which 25 % match, 5.22 and 4.20; with one payload a side nothing is saved.
 TEST(ChoosePlan, RowNumbersAreCarriedInThePlaceOfWhatFewRowsPutOut) {
   struct Carried {
     PlanRequest request;
@@ -215,8 +218,9 @@ TEST(ChoosePlan, RowNumbersAreCarriedInThePlaceOfWhatFewRowsPutOut) {
   }
 }
 
-// Measured on an H200, milliseconds by a filter of hashes and without: 2^27 x 2^27 rows, Zipf 1.5 2.7 and 6.7, 1.25 3.8 and 6.5, 1 10.1
-// and 6.2; 2^23 x 2^27 of which 6.25 % match 2.3 and 3.5, of which all do 4.8 and 3.7.
+// Measured on an H200, milliseconds by a filter of hashes and without: 2^27 x 2^27 rows, Zipf 1.5
+// 2.7 and 6.7, 1.25 3.8 and 6.5, 1 10.1 and 6.2; 2^23 x 2^27 of which 6.25 % match 2.3 and 3.5, of
+// which all do 4.8 and 3.7.
 TEST(ChoosePlan, ScatteredKeysAreLeftOutByHashesWhereFewAreAsked) {
   for (const auto& [heavy, filter] :
        {std::pair{0.88, Filter::kKeyHashes}, std::pair{0.7, Filter::kKeyHashes},
@@ -235,7 +239,8 @@ TEST(ChoosePlan, ScatteredKeysAreLeftOutByHashesWhereFewAreAsked) {
 }
 
 // Of a join whose build keys lie in twice the range of the probe side's. Measured on an H200,
-// milliseconds with a filter and without: 4.5 and 7.2 of 25 %, 2.6 and 6.8 of 6.25 %, 1.9 and 5.7 of 1 %.
+// milliseconds with a filter and without: 4.5 and 7.2 of 25 %, 2.6 and 6.8 of 6.25 %, 1.9 and 5.7
+// of 1 %.
 TEST(ChoosePlan, RowsThatCannotMatchAreLeftOutWhereTheyAreManyAndKeysAreDense) {
   const PlanRequest request = request_of(kRows27, kRows27, 2);
   const auto sample = [](double ratio) {
@@ -361,7 +366,8 @@ TEST(ChoosePlan, WhatIsNamedIsTaken) {
   EXPECT_EQ(choose_plan(request, sample_of(1), h200(), 0).candidates.size(), 2U);
   request.options.gather = GPUJOIN_GATHER_UNTRANSFORMED;
   EXPECT_EQ(chosen(request, sample_of(1)), "SMJ-UM");
-  // The gather leaves partitions and both tables, with a filter or without; that by hashes leaves one table.
+  // The gather leaves partitions and both tables, with a filter or without; that by hashes leaves
+  // one table.
   request = request_of(1000, 1000, 1);
   request.options.gather = GPUJOIN_GATHER_CARRIED;
   EXPECT_EQ(choose_plan(request, {}, h200(), 0).candidates.size(), 8U);
@@ -392,7 +398,8 @@ TEST(ChoosePlan, RadixBitsThatAreNamedLeaveThePartitionedPlans) {
   PlanRequest request = request_of(1000, 1000, 1);
   request.options.radix_bits = 5;
   const PlanChoice choice = choose_plan(request, SampleStatistics(), h200(), 0);
-  // Three of one-sweep partitions and bucket chains, three of unordered ones, and one of these with each filter.
+  // Three of one-sweep partitions and bucket chains, three of unordered ones, and one of these with
+  // each filter.
   EXPECT_EQ(choice.candidates.size(), 8U);
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 5);
 }
@@ -594,7 +601,8 @@ TEST(ChoosePlan, ExpectedRowsHaveRoomForTheErrorOfAPartialScan) {
   EXPECT_NEAR(static_cast<double>(expected(sample)), 3.0 / 512 * kRows27, 1);
 }
 
-// Nobody looks at the keys of so few rows, and a table that finds them scattered costs little more than partitions at once.
+// Nobody looks at the keys of so few rows, and a table that finds them scattered costs little more
+// than partitions at once.
 TEST(ChoosePlan, ATableOfAddressesIsTriedWhereFewRowsAreNotSampled) {
   struct Unseen {
     int64_t build;

@@ -219,7 +219,8 @@ TEST(CostOf, OfCarriedPlansToo) {
   }
 }
 
-// Unique dense keys, 2^27 probe rows. Tables of 4 bytes a place and more: of 4, 16, 64, 8, 8 and 64 MiB.
+// Unique dense keys, 2^27 probe rows. Tables of 4 bytes a place and more: of 4, 16, 64, 8, 8 and 64
+// MiB.
 TEST(CostOf, OfTablesWhoseProbeWritesColumnsToo) {
   struct Row {
     int32_t build_bits;

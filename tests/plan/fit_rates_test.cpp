@@ -13,7 +13,8 @@ using testing::sample_of;
 
 constexpr int64_t kRows25 = int64_t{1} << 25;
 
-// A stage as a machine with other rates would run it: the time is the model's own, with those rates.
+// A stage as a machine with other rates would run it: the time is the model's own, with those
+// rates.
 TimedStage timed_on(const base::DeviceFacts& machine, gpujoin_algorithm algorithm,
                     const std::string& stage, double match_ratio) {
   TimedStage timed;

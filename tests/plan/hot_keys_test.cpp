@@ -1,4 +1,5 @@
-// hot_keys_test.cpp: build keys with so many rows that a few probe rows make most of the output, and what is planned for them.
+// hot_keys_test.cpp: build keys with so many rows that a few probe rows make most of the output,
+// and what is planned for them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -144,7 +145,8 @@ TEST(HotKeys, DrawsThatMakeAKeyHot) {
   EXPECT_EQ(hot_draws(int64_t{1} << 31), kHeavyDraws);
 }
 
-// What a few probe rows make of a heavy key is foreseen, so that it is joined once, and its partition is dealt.
+// What a few probe rows make of a heavy key is foreseen, so that it is joined once, and its
+// partition is dealt.
 TEST(HotKeys, AreJoinedByTheMatchThatWritesColumns) {
   const PlanRequest request = request_of(kRows, kRows, 1);
   for (const SampleEffort effort : kEfforts) {

@@ -406,7 +406,8 @@ TEST(PassesOf, AnUnorderedTransformTakesNineBitsAtOnceAndElevenWhenNamed) {
   expect_illegal(plan, "passes=3 is out of range: 1 or 2");
 }
 
-// But for chunks of the probe side, of which carried plans write none and of which a filter sees one at a time.
+// But for chunks of the probe side, of which carried plans write none and of which a filter sees
+// one at a time.
 TEST(WhyIllegal, TransfersAreLegalInEveryCudaPlan) {
   for (JoinPlan plan : legal_plans(Device::kCuda)) {
     for (int32_t transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;

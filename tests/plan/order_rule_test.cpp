@@ -68,8 +68,8 @@ TEST(OrderRule, LongSequencesKeepTheOrder) {
   EXPECT_GT(saved, 1e-3);
 }
 
-// Joins that carry their columns are so much faster that order is worth the table in longer sequences
-// only.
+// Joins that carry their columns are so much faster that order is worth the table in longer
+// sequences only.
 TEST(OrderRule, CarriedSequencesKeepTheOrderWhenTheyAreLonger) {
   double saved = -1;
   EXPECT_EQ(algorithm_name(first_of(1, &saved)), "PHJ-CARRIED");

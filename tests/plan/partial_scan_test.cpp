@@ -1,5 +1,5 @@
-// partial_scan_test.cpp: what a sample says of build sides too large to be scanned whole. Keys are functions of the row: 2^26 rows
-// need no memory.
+// partial_scan_test.cpp: what a sample says of build sides too large to be scanned whole. Keys are
+// functions of the row: 2^26 rows need no memory.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,8 @@ SampleStatistics estimate(BuildKey build_key, ProbeKey probe_key) {
   return statistics;
 }
 
-// rows: met by a probe row, those without a match counted. Four of the standard errors that are stated.
+// rows: met by a probe row, those without a match counted. Four of the standard errors that are
+// stated.
 void expect_rows(const SampleStatistics& found, double rows) {
   EXPECT_NEAR(found.match_ratio * found.rows_per_match / rows, 1, 4 * found.rows_error);
 }
@@ -119,7 +120,8 @@ TEST(PartialScan, RowsOfAKeyAtRandom) {
   EXPECT_NEAR(found.rows_per_match / 12.5, 1, 0.1);
 }
 
-// Rows of keys differ, so that too few of those without a scanned row are thought to have one at all.
+// Rows of keys differ, so that too few of those without a scanned row are thought to have one at
+// all.
 TEST(PartialScan, ZipfOnBothSides) {
   constexpr int64_t kKeys = int64_t{1} << 20;
   const auto build_key = [](int64_t row) { return zipf_key(random_word(row, 1), kKeys); };

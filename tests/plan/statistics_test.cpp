@@ -128,7 +128,8 @@ TEST(SampleRule, SlicesAreDistinctAndEvenlySpread) {
   EXPECT_EQ(scanned_rows(int64_t{1} << 27), int64_t{1} << 24);
 }
 
-// Sides in the same order: whether a sampled probe row's match is scanned must not depend on its row.
+// Sides in the same order: whether a sampled probe row's match is scanned must not depend on its
+// row.
 TEST(SampleRule, PositionsAndSlicesAreIndependent) {
   constexpr int64_t kRows = int64_t{1} << 27;
   std::vector<bool> scanned(kRows / kSampleSliceRows, false);

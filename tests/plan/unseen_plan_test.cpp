@@ -1,4 +1,5 @@
-// unseen_plan_test.cpp: what a thread remembers of its last choice is given only to who asks the same.
+// unseen_plan_test.cpp: what a thread remembers of its last choice is given only to who asks the
+// same.
 #include <gtest/gtest.h>
 
 #include <algorithm>

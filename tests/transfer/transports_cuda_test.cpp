@@ -1,4 +1,5 @@
-// transports_cuda_test.cpp: every technique brings the same bytes, whatever memory they lie in; kernels read them.
+// transports_cuda_test.cpp: every technique brings the same bytes, whatever memory they lie in;
+// kernels read them.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -127,7 +128,8 @@ TEST_F(Transports, BringValidityFromEveryBitOffset) {
   }
 }
 
-// Many pieces of page-locked memory, several threads, a last piece that is not full, columns awaited out of order.
+// Many pieces of page-locked memory, several threads, a last piece that is not full, columns
+// awaited out of order.
 TEST_F(Transports, BringLargePageableColumns) {
   for (plan::Transfer technique : techniques()) {
     SCOPED_TRACE(plan::to_text(technique));
@@ -312,7 +314,8 @@ TEST_F(Transports, ZeroCopyReadsColumnsThatSharePages) {
   EXPECT_EQ(cudaHostUnregister(first), cudaSuccess);
 }
 
-// The caller has registered the middle of the column: it can be neither read as it is nor registered.
+// The caller has registered the middle of the column: it can be neither read as it is nor
+// registered.
 TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
   constexpr size_t kRows = kLargeRows;
   HostColumn const host = counting_column(kRows, 1);

@@ -1,4 +1,5 @@
-// filter_keys_cuda_test.cpp: the range of keys, the places it has, and rows that cannot match left out by a bit a key or a hash.
+// filter_keys_cuda_test.cpp: the range of keys, the places it has, and rows that cannot match left
+// out by a bit a key or a hash.
 #include "src/transform/filter_keys.hpp"
 
 #include <algorithm>
@@ -172,7 +173,8 @@ struct FilterCase {
   Keys probe;
 };
 
-// Lowest and highest key in the order of signed integers, their sign turned. None: 0 above the highest.
+// Lowest and highest key in the order of signed integers, their sign turned. None: 0 above the
+// highest.
 struct Ends {
   uint64_t low = UINT64_MAX;
   uint64_t high = 0;
@@ -184,8 +186,9 @@ struct Ends {
   }
 };
 
-// Of both sides: build rows in the probe side's range are kept, and probe rows whose key there is. Of the build side: its rows whose key
-// a probe row has, and all probe rows, unless the ranges do not meet.
+// Of both sides: build rows in the probe side's range are kept, and probe rows whose key there is.
+// Of the build side: its rows whose key a probe row has, and all probe rows, unless the ranges do
+// not meet.
 void expect_filtered(base::Context& context, Filtered filtered, const FilterCase& filter_case,
                      int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
@@ -315,7 +318,8 @@ uint64_t hash_of(uint64_t key, int32_t width, uint64_t places) {
   return product >> (8 * width - std::countr_zero(places));
 }
 
-// Rows of the side that is asked stay if a row of the other one has their hash; that one stays as it is.
+// Rows of the side that is asked stay if a row of the other one has their hash; that one stays as
+// it is.
 void expect_filtered_by_hashes(base::Context& context, Filtered filtered,
                                const FilterCase& filter_case, int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +

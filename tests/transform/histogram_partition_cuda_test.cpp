@@ -1,4 +1,5 @@
-// histogram_partition_cuda_test.cpp: partitions by a histogram for each thread, warp or block, in one pass and in two.
+// histogram_partition_cuda_test.cpp: partitions by a histogram for each thread, warp or block, in
+// one pass and in two.
 #include "tests/transform/partition_cases.hpp"
 
 namespace gpujoin::tests {

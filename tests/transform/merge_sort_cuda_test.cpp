@@ -15,7 +15,8 @@ using transform::Transformed;
 
 const transform::Order kMergeSort{plan::Transform::kMergeSort, {}, 1};
 
-// A thread's rows (8), a warp, a tile (4096), and one to five rounds of merging with a last run that is full, short, or alone.
+// A thread's rows (8), a warp, a tile (4096), and one to five rounds of merging with a last run
+// that is full, short, or alone.
 std::vector<size_t> sort_sizes() {
   return {0,    1,    2,    7,    8,    9,     31,    32,    33,    1000,  4095,  4096,
           4097, 5000, 8191, 8192, 8193, 12287, 12288, 12289, 16385, 20480, 40000, 131073};
@@ -135,7 +136,8 @@ TEST_F(MergeSort, ComparesKeysAsUnsignedInAllBits) {
 }
 
 TEST_F(MergeSort, MergesARunThatBelongsBeforeOrBetweenTheOther) {
-  // The second tile below, above, and within the first; one row of the second run decides where everything goes.
+  // The second tile below, above, and within the first; one row of the second run decides where
+  // everything goes.
   size_t const tile = 4096;
   for (size_t rows : {2 * tile, 2 * tile + 1, 3 * tile, 4 * tile - 1}) {
     for (uint64_t begin : {0, 1000, 4095, 4096, 4097, 9000}) {

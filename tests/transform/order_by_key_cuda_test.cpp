@@ -1,4 +1,5 @@
-// order_by_key_cuda_test.cpp: a stable order by some bits of the key, the same for every column, and the partitions it makes.
+// order_by_key_cuda_test.cpp: a stable order by some bits of the key, the same for every column,
+// and the partitions it makes.
 #include <algorithm>
 #include <numeric>
 

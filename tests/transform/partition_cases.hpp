@@ -1,5 +1,5 @@
-// partition_cases.hpp: what the tests of the partitionings share: key columns that have found mistakes, ways to partition, and
-// what may be said about any of them.
+// partition_cases.hpp: what the tests of the partitionings share: key columns that have found
+// mistakes, ways to partition, and what may be said about any of them.
 #pragma once
 
 #include <algorithm>

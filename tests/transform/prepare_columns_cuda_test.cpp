@@ -1,4 +1,5 @@
-// prepare_columns_cuda_test.cpp: payloads, validity and row numbers in the order of the prepared keys.
+// prepare_columns_cuda_test.cpp: payloads, validity and row numbers in the order of the prepared
+// keys.
 #include <numeric>
 
 #include "src/transform/transform.hpp"

@@ -1,4 +1,5 @@
-// radix_unordered_cuda_test.cpp: partitions of whole rows: every row once, in its partition, all columns in one order.
+// radix_unordered_cuda_test.cpp: partitions of whole rows: every row once, in its partition, all
+// columns in one order.
 #include "src/transform/radix_unordered.hpp"
 
 #include <cuda_runtime_api.h>  // what mix_key.cuh is marked with
@@ -225,8 +226,8 @@ TEST_F(RadixUnordered, TakesKeysThatAreHeavy) {
   }
 }
 
-// A counter of 16 bits hands 0x8000 rows on; so many equal keys that each of the blocks which count does, and that both counters of
-// a word do.
+// A counter of 16 bits hands 0x8000 rows on; so many equal keys that each of the blocks which count
+// does, and that both counters of a word do.
 TEST_F(RadixUnordered, CountsMoreRowsOfAPartitionThanItsCountersHold) {
   auto const rows = static_cast<size_t>(context().facts.sm_count) * 2 * 0x8000 / 10 * 11;
   std::vector<uint64_t> keys(rows, 12345);
