@@ -110,7 +110,7 @@ class TimedJoins {
     PlannedJoin const join = planned(algorithm, facts);
     std::vector<plan::TimedStage> timed;
     for (const std::string& name : names) {
-      timed.push_back({join.choice.plan, join.request, workload_.sample, name, 0});
+      timed.push_back({join.choice.plan(), join.request, workload_.sample, name, 0});
     }
     for (int i = 0; i <= kTries; ++i) {  // the first grows the pool
       auto const result = execute(join);

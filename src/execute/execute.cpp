@@ -18,7 +18,7 @@ plan::SampleFindings sample_on_gpu(base::Context&, const columns::Relation&, int
 
 std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
   base::Context& context = *join.context;
-  plan::JoinPlan const& plan = join.choice.plan;
+  plan::JoinPlan const& plan = join.choice.plan();
   auto const key_count = static_cast<int32_t>(join.spec.left_keys.size());
   if (auto const why = plan::why_illegal(plan, key_count)) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());

@@ -21,6 +21,9 @@ struct PlannedJoin {
   columns::JoinSpec spec;
   plan::PlanRequest request;
   plan::PlanChoice choice;
+
+  // Another of the choice's candidates, with what follows it.
+  void take(const plan::Candidate& candidate);
 };
 
 // What the planner knows of one side of a join.

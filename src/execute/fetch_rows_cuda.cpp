@@ -14,7 +14,8 @@ void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
                   const std::function<void()>& work) {
   plan::StageCosts const predicted = {cost};
   std::vector<columns::StageStatistics> own;
-  StageClock clock(context, predicted, own);
+  StageClock clock(context, own);
+  clock.predict(predicted);
   clock.begin(cost.stage);
   work();
   clock.finish();

@@ -12,9 +12,12 @@ bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe)
       plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
   if (plan.filter == plan::Filter::kKeyHashes) {
     transform::filter_by_hashes(build.context_, filtered, &build.prepared_, &probe.prepared_);
-    return true;
+  } else if (!transform::filter_by_bits(build.context_, filtered, &build.prepared_,
+                                        &probe.prepared_)) {
+    return false;
   }
-  return transform::filter_by_bits(build.context_, filtered, &build.prepared_, &probe.prepared_);
+  build.is_filtered_ = probe.is_filtered_ = true;
+  return true;
 }
 
 }  // namespace gpujoin::execute

@@ -9,12 +9,10 @@
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/columns/result.hpp"
-#include "src/execute/stage_clock.hpp"
 #include "src/match/carried_columns.hpp"
 #include "src/match/match.hpp"
 #include "src/match/table_columns.hpp"
 #include "src/materialize/materialize.hpp"
-#include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
 #include "src/transfer/transfer.hpp"
 #include "src/transform/radix_unordered.hpp"
@@ -29,8 +27,11 @@ std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relati
 class GpuSide {
  public:
   GpuSide(base::Context& context, const columns::Relation& relation,
-          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
-          bool moves_payloads);
+          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
+
+  // Forgets what an attempt before this one made of the columns, but which rows a filter left.
+  // moves_payloads: as plan::moves_payloads says.
+  void start(bool moves_payloads);
 
   // Brings the columns; the order of calls is the order on the link. The transport stays until the
   // join is over, and ends before the side. First what the transform reads: the keys, and the
@@ -53,6 +54,10 @@ class GpuSide {
   void carry_in_place(bool row_numbers);
   match::CarriedSide carried_side() const;
   match::TableSide table_side() const;
+  // What carry_in_place chose, as a table of this side takes it.
+  std::vector<match::TableColumn> table_columns() const;
+  // Not every row of the relation takes part.
+  bool drops_rows() const { return prepared_.rows != relation_.rows; }
   bool carries(size_t output_column) const { return carried(output_column) != nullptr; }
   bool carries_row_numbers() const { return carries(kRowIds); }
   // In the order of the keys. Of row numbers in place null where rows are told by theirs.
@@ -62,14 +67,19 @@ class GpuSide {
                     std::vector<materialize::Request>* requests) const;
   void find_partitions(int32_t radix_bits);
   bool is_prepared() const { return is_prepared_; }
-  // Leaves out rows of both sides that cannot match. False: the plan's filter is not for such keys,
-  // and all are there.
+  // Leaves out rows of both sides that cannot match, for all attempts to come. False: the plan's
+  // filter is not for such keys, and all are there.
   static bool filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe);
+  bool is_filtered() const { return is_filtered_; }
   // For a side that is joined more than once: each payload is moved now and kept (gather
   // transformed), and so are row numbers when pairs are to be written; the columns as they came are
   // let go.
   void keep_moved(bool row_numbers);
 
+  // That take part, as far as is known.
+  uint32_t rows() const {
+    return is_prepared_ ? prepared_.rows : static_cast<uint32_t>(relation_.rows);
+  }
   int32_t key_width() const { return keys_.front().width; }
   const transform::PreparedKeys& prepared() const { return prepared_; }
   // by_position: the match is to write transformed positions, not row numbers of the input.
@@ -96,9 +106,9 @@ class GpuSide {
   // gather along with the first.
   void gather_transformed(const uint32_t* positions, uint64_t pairs,
                           materialize::NullCounts& null_counts, columns::ResultColumn* targets,
-                          std::vector<materialize::Request> requests);
+                          std::vector<materialize::Request> requests) const;
   // Row numbers in the input of transformed positions: [pairs] uint32.
-  columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs);
+  columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs) const;
   // Where a key output column comes from: the transformed keys, or the input column.
   materialize::Source key_source(bool by_position, size_t key_number) const;
   bool has_key_output() const { return count_key_outputs() != 0; }
@@ -108,8 +118,8 @@ class GpuSide {
   bool has_payloads() const { return count_key_outputs() != output_columns_.size(); }
 
  private:
-  static constexpr size_t kRowIds =
-      SIZE_MAX;  // what the first moved column is when it is not a payload
+  // What the first moved column is when it is not a payload.
+  static constexpr size_t kRowIds = SIZE_MAX;
 
   // An output column in transformed order.
   struct Moved {
@@ -138,22 +148,18 @@ class GpuSide {
   transform::PreparedKeys prepared_;
   transform::Order order_;
   transform::Transformed ordered_;  // keys, and the first moved column
-  bool moves_payloads_;
+  bool moves_payloads_ = false;
   size_t first_moved_ = kRowIds;  // which output column that is
   bool is_prepared_ = false;
+  bool is_filtered_ = false;
   std::vector<size_t> carried_columns_;  // output column of each; kRowIds: row numbers
   std::vector<const void*> carried_data_;
   transform::UnorderedRows moved_;                        // carried through a partitioning
   std::vector<transform::PreparedColumn> kept_in_place_;  // or not
-  std::vector<Moved>
-      kept_;  // one an output column, when moved columns are kept; the first moved is in ordered_
+  // One an output column, when moved columns are kept; the first moved is in ordered_.
+  std::vector<Moved> kept_;
   transform::Transformed kept_row_ids_;
 };
-
-// Whether the match writes transformed positions. Gather-transformed needs them.
-// Gather-untransformed fetches a key output column by them, clustered, and turns them into row
-// numbers afterwards: two clustered reads for an unclustered one.
-bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe);
 
 // A side's keys as the match wants them. bits: of a sort.
 void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side);
@@ -161,40 +167,7 @@ void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide
 // dear.
 transform::KeyBits all_bits(const GpuSide& side);
 
-void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                     GpuSide& probe);
-
-// What a match made of the build side, where it is kept for further probe sides.
-struct BuiltTable {
-  std::unique_ptr<match::GlobalTable> global_table;
-  std::unique_ptr<match::RowMultiset> row_multiset;
-};
-
-// table: filled by the first call; null: nothing is kept.
-void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
-                 GpuSide& probe, BuiltTable* table, output::GrowingPairs& pairs);
-
 // The result's columns, left ones first, without values. Returns how many are left ones.
 size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinResult& result);
-
-// The match and the materialization of a plan that carries its payloads, or row numbers in the
-// place of them.
-void write_carried(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                   GpuSide& probe, bool build_left, StageClock& clock, columns::JoinResult& result);
-
-// The same by a table of the build side; or nothing was done, and why. milliseconds: += the time of
-// a launch that told it.
-std::optional<match::NoTable> write_from_table(base::Context& context, const plan::JoinPlan& plan,
-                                               GpuSide& build, GpuSide& probe, bool build_left,
-                                               match::ScatteredKeys scattered,
-                                               columns::JoinResult& result, double* milliseconds);
-// The same of the right side's columns, for each left row; see JoinSpec::keep_left. False: keys
-// repeat, or a row has no match.
-bool look_up_from_table(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                        GpuSide& probe, columns::JoinResult& result);
-
-void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                       GpuSide& probe, output::GrowingPairs& pairs, bool build_left,
-                       columns::JoinResult& result);
 
 }  // namespace gpujoin::execute

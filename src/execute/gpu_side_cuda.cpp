@@ -14,15 +14,25 @@ const uint8_t* bytes_of(const base::Buffer& buffer) { return buffer.as<uint8_t>(
 }  // namespace
 
 GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
-                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
-                 bool moves_payloads)
-    : context_(context),
-      relation_(relation),
-      key_indices_(keys),
-      output_columns_(output_columns),
-      moves_payloads_(moves_payloads) {
+                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns)
+    : context_(context), relation_(relation), key_indices_(keys), output_columns_(output_columns) {
   base::await(context, relation.ready_event);
   payloads_.resize(output_columns.size());
+}
+
+void GpuSide::start(bool moves_payloads) {
+  moves_payloads_ = moves_payloads;
+  first_moved_ = kRowIds;
+  for (size_t i = 0; moves_payloads && i < payloads_.size() && first_moved_ == kRowIds; ++i) {
+    if (!is_key(i)) first_moved_ = i;
+  }
+  ordered_ = {};
+  moved_ = {};
+  carried_columns_.clear();
+  carried_data_.clear();
+  kept_in_place_.clear();
+  kept_.clear();
+  kept_row_ids_ = {};
 }
 
 void GpuSide::bring_transformed(transfer::Transport& transport) {
@@ -31,14 +41,9 @@ void GpuSide::bring_transformed(transfer::Transport& transport) {
   for (int32_t const key : key_indices_) {
     keys_.push_back(transport.bring(columns[static_cast<size_t>(key)], relation_.rows));
   }
-  first_moved_ = kRowIds;
-  if (!moves_payloads_) return;
-  for (size_t i = 0; i < payloads_.size() && first_moved_ == kRowIds; ++i) {
-    if (is_key(i)) continue;
-    first_moved_ = i;
-    payloads_[i] =
-        transport.bring(columns[static_cast<size_t>(output_columns_[i])], relation_.rows);
-  }
+  if (first_moved_ == kRowIds) return;
+  auto const first = static_cast<size_t>(output_columns_[first_moved_]);
+  payloads_[first_moved_] = transport.bring(columns[first], relation_.rows);
 }
 
 void GpuSide::bring_payloads(transfer::Transport& transport) {
@@ -59,15 +64,17 @@ size_t GpuSide::key_number(size_t output_column) const {
 }
 
 void GpuSide::prepare(const plan::JoinPlan& plan) {
+  // The unordered partitioning mixes keys as it reads them.
+  bool const mixed =
+      plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
+  if (is_prepared_ && prepared_.mixed == mixed) return;
   for (columns::DeviceColumn const& key : keys_) await(key);
   is_prepared_ = true;
+  is_filtered_ = false;
   if (plan.match == plan::Match::kRowMultiset) {
     prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
     return;
   }
-  // The unordered partitioning mixes keys as it reads them.
-  bool const mixed =
-      plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
   prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
 }
 
@@ -184,7 +191,7 @@ void GpuSide::request_untransformed(columns::ResultColumn* targets,
 void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
                                  materialize::NullCounts& null_counts,
                                  columns::ResultColumn* targets,
-                                 std::vector<materialize::Request> requests) {
+                                 std::vector<materialize::Request> requests) const {
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
     columns::DeviceColumn const& column = payloads_[i];
@@ -206,7 +213,7 @@ void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
   materialize::gather(context_, positions, pairs, requests, null_counts);
 }
 
-columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs) {
+columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs) const {
   transform::Transformed moved;
   const void* row_ids = ordered_.values.data();
   if (first_moved_ != kRowIds) {
@@ -241,17 +248,8 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
   return source;
 }
 
-bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe) {
-  if (plan.transform == plan::Transform::kNone) return false;
-  if (build.moves_payloads() || probe.moves_payloads()) return true;
-  // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs
-  // more than it saves (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
-  bool const few_pairs = plan.expected_rows <= 2 * int64_t{probe.prepared().rows};
-  return few_pairs && (build.has_key_output() || probe.has_key_output());
-}
-
 void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side) {
-  if (!side.is_prepared()) side.prepare(plan);
+  side.prepare(plan);
   if (plan::partitions(plan.transform)) {
     side.order(plan, {0, plan.radix_bits});
     side.find_partitions(plan.radix_bits);
@@ -262,65 +260,6 @@ void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide
 
 transform::KeyBits all_bits(const GpuSide& side) { return {0, 8 * side.key_width()}; }
 
-void transform_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                     GpuSide& probe) {
-  transform::KeyBits bits = all_bits(build);
-  // Looking which bits vary would hold the build side's sort until the probe side's keys are here,
-  // or read both over the link: a pass too many costs less. A sort that compares has no use for
-  // them.
-  bool const looks = plan.transform != plan::Transform::kMergeSort &&
-                     plan.transfer != plan::Transfer::kOverlappedCopies &&
-                     plan.transfer != plan::Transfer::kZeroCopy;
-  if (plan::sorts(plan.transform) && looks) {
-    build.prepare(plan);
-    probe.prepare(plan);
-    bits = transform::varying_bits(context, build.prepared(), probe.prepared());
-  }
-  transform_side(plan, bits, build);
-  // Without a transform the probe side is prepared by the match, after the build side's table.
-  if (plan.transform != plan::Transform::kNone) transform_side(plan, bits, probe);
-}
-
-void match_sides(base::Context& context, const plan::JoinPlan& plan, const GpuSide& build,
-                 GpuSide& probe, BuiltTable* table, output::GrowingPairs& pairs) {
-  BuiltTable own;
-  BuiltTable& built = table != nullptr ? *table : own;
-  int32_t const key_width = build.key_width();
-  bool const by_position = matches_by_position(plan, build, probe);
-  match::MatchSide const build_keys = build.match_side(by_position);
-  // The build side's table comes first: the probe side's keys may still be on their way.
-  bool const by_table =
-      plan.match == plan::Match::kGlobalTable || plan.match == plan::Match::kDirectTable;
-  if (by_table && built.global_table == nullptr) {
-    built.global_table = std::make_unique<match::GlobalTable>(context, key_width, build_keys);
-  }
-  if (plan.match == plan::Match::kRowMultiset && built.row_multiset == nullptr) {
-    built.row_multiset = std::make_unique<match::RowMultiset>(context, build.key_rows());
-  }
-  if (!probe.is_prepared()) probe.prepare(plan);
-  match::MatchSide const probe_keys = probe.match_side(by_position);
-  switch (plan.match) {
-    case plan::Match::kGlobalTable:
-    case plan::Match::kDirectTable:
-      built.global_table->probe(probe_keys, pairs);
-      break;
-    case plan::Match::kRowMultiset:
-      built.row_multiset->probe(plan.output, probe.key_rows(), pairs);
-      break;
-    case plan::Match::kCoPartitions:
-    case plan::Match::kNestedLoop:
-      match::co_partitions(context, plan, key_width, build_keys, build.partitions(), probe_keys,
-                           probe.partitions(), pairs);
-      break;
-    case plan::Match::kMergePath:
-    case plan::Match::kMergeTwoBounds:
-    case plan::Match::kMergeOneBound:
-      match::merge_path(context, plan, key_width, build_keys, probe_keys, pairs);
-      break;
-  }
-  pairs.finish();
-}
-
 size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinResult& result) {
   result.columns = left.empty_columns();
   size_t const left_columns = result.columns.size();
@@ -328,66 +267,6 @@ size_t start_columns(const GpuSide& left, const GpuSide& right, columns::JoinRes
     result.columns.push_back(std::move(column));
   }
   return left_columns;
-}
-
-void materialize_sides(base::Context& context, const plan::JoinPlan& plan, GpuSide& build,
-                       GpuSide& probe, output::GrowingPairs& pairs, bool build_left,
-                       columns::JoinResult& result) {
-  GpuSide& left = build_left ? build : probe;
-  GpuSide& right = build_left ? probe : build;
-  size_t const left_columns = start_columns(left, right, result);
-  columns::ResultColumn* left_targets = result.columns.data();
-  columns::ResultColumn* right_targets = left_targets + left_columns;
-  columns::ResultColumn* build_targets = build_left ? left_targets : right_targets;
-  columns::ResultColumn* probe_targets = build_left ? right_targets : left_targets;
-
-  // Matching keys are equal, so every key column of the output comes from the probe side, whose
-  // rows lie closer together.
-  bool const by_position = matches_by_position(plan, build, probe);
-  std::vector<materialize::Request> key_requests;
-  for (size_t i = 0; i < result.columns.size(); ++i) {
-    size_t const key = i < left_columns ? left.key_number(i) : right.key_number(i - left_columns);
-    if (key == GpuSide::kNoKey) continue;
-    key_requests.push_back({probe.key_source(by_position, key), &result.columns[i]});
-  }
-
-  uint64_t const rows = pairs.rows();
-  materialize::NullCounts null_counts(context, build.nullable_columns() + probe.nullable_columns());
-  if (by_position) {
-    if (probe.moves_payloads()) {
-      probe.gather_transformed(pairs.probe(), rows, null_counts, probe_targets,
-                               std::move(key_requests));
-    } else {
-      materialize::gather(context, pairs.probe(), rows, key_requests, null_counts);
-    }
-    key_requests.clear();
-    if (build.moves_payloads()) {
-      build.gather_transformed(pairs.build(), rows, null_counts, build_targets, {});
-    }
-  }
-  columns::Storage build_rows = pairs.build_storage();
-  columns::Storage probe_rows = pairs.probe_storage();
-  bool const want_left = result.has_left_rows();
-  bool const want_right = result.has_right_rows();
-  if (by_position) {
-    bool const want_build = build_left ? want_left : want_right;
-    bool const want_probe = build_left ? want_right : want_left;
-    bool const fetch_build = build.has_payloads() && !build.moves_payloads();
-    bool const fetch_probe = probe.has_payloads() && !probe.moves_payloads();
-    if (want_build || fetch_build) build_rows = build.row_numbers(pairs.build(), rows);
-    if (want_probe || fetch_probe) probe_rows = probe.row_numbers(pairs.probe(), rows);
-  }
-  std::vector<materialize::Request> build_requests;
-  if (!build.moves_payloads()) build.request_untransformed(build_targets, &build_requests);
-  if (!probe.moves_payloads()) probe.request_untransformed(probe_targets, &key_requests);
-  auto const numbers = [](const columns::Storage& storage) {
-    return static_cast<const uint32_t*>(storage.get());
-  };
-  materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
-  materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
-  if (want_left && rows != 0) result.left_rows = build_left ? build_rows : probe_rows;
-  if (want_right && rows != 0) result.right_rows = build_left ? probe_rows : build_rows;
-  null_counts.finish();
 }
 
 }  // namespace gpujoin::execute

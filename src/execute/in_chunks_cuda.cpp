@@ -9,15 +9,17 @@
 #include "src/base/host_memory.hpp"
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
+#include "src/execute/built.hpp"
 #include "src/execute/chunk_inputs.hpp"
 #include "src/execute/chunk_rows.hpp"
-#include "src/execute/gpu_side.hpp"
 #include "src/execute/host_results.hpp"
-#include "src/execute/stage_clock.hpp"
+#include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {
 
 namespace {
+
+using plan::Finding;
 
 // Rows that another estimate would allow; less than all, for a device is shared and blocks have
 // classes.
@@ -40,42 +42,58 @@ class ChunkedJoin {
       : join_(join),
         context_(*join.context),
         result_(result),
-        plan_(join.choice.plan),
-        build_left_(plan_.build_side == plan::Side::kLeft),
+        build_left_(join.choice.plan().build_side == plan::Side::kLeft),
         probe_relation_(build_left_ ? *join.right : *join.left),
         probe_keys_(build_left_ ? join.spec.right_keys : join.spec.left_keys),
         probe_columns_(build_left_ ? join.spec.right_columns : join.spec.left_columns),
-        build_(context_, build_left_ ? *join.left : *join.right,
-               build_left_ ? join.spec.left_keys : join.spec.right_keys,
-               build_left_ ? join.spec.left_columns : join.spec.right_columns,
-               moves_payloads(build_left_)),
+        build_(std::make_shared<GpuSide>(
+            context_, build_left_ ? *join.left : *join.right,
+            build_left_ ? join.spec.left_keys : join.spec.right_keys,
+            build_left_ ? join.spec.left_columns : join.spec.right_columns)),
         build_transport_(transfer::make_transport(context_, plan::Transfer::kOverlappedCopies)),
         results_(context_, host_columns(), expected_rows()) {}
 
   void run() {
-    transform_build_side();
-    bool const automatic = plan_.probe_chunk_rows == 0;
-    int64_t chunk_rows =
-        automatic ? chunk_rows_for(probe_relation_.rows, chunk_row_bytes(plan_, join_.request),
-                                   room_for_chunks(context_))
-                  : plan_.probe_chunk_rows;
-    while (next_row_ < probe_relation_.rows && !join_chunks_of(chunk_rows)) {
-      // What a chunk's output takes is known only when it is there.
-      if (!automatic || chunk_rows <= kLeastChunkRows) std::rethrow_exception(no_room_);
-      chunk_rows = std::max(chunk_rows / 2, kLeastChunkRows);
-    }
     result_.has_pairs = join_.spec.pairs;
     result_.columns = empty_columns(*join_.left, join_.spec.left_columns);
     for (auto& column : empty_columns(*join_.right, join_.spec.right_columns)) {
       result_.columns.push_back(std::move(column));
     }
+    std::vector<plan::Attempt> const& attempts = join_.choice.attempts;
+    for (const plan::Attempt* attempt = &attempts.front();;) {
+      Finding const found = try_to_join(*attempt);
+      if (found == Finding::kJoined) break;
+      attempt = &plan::attempt_after(attempts, *attempt, found);
+    }
     results_.finish(result_);
-    name_transfer(chunk_rows);
+    name_transfer();
   }
 
  private:
+  // Keys are seen to repeat by the first chunk at the latest, before which nothing was written.
+  Finding try_to_join(const plan::Attempt& attempt) {
+    attempt_ = &attempt;
+    result_.statistics.plan = plan::to_text(attempt.plan);
+    if (!build_side()) return Finding::kKeysScattered;
+    bool const automatic = attempt.plan.probe_chunk_rows == 0;
+    chunk_rows_ = automatic ? chunk_rows_for(probe_relation_.rows,
+                                             chunk_row_bytes(attempt.plan, join_.request),
+                                             room_for_chunks(context_))
+                            : attempt.plan.probe_chunk_rows;
+    while (next_row_ < probe_relation_.rows) {
+      Finding const found = join_chunks();
+      if (found == Finding::kJoined) break;
+      if (found != Finding::kNoRoom) return found;
+      // What a chunk's output takes is known only when it is there.
+      if (!automatic || chunk_rows_ <= kLeastChunkRows) std::rethrow_exception(no_room_);
+      chunk_rows_ = std::max(chunk_rows_ / 2, kLeastChunkRows);
+    }
+    return Finding::kJoined;
+  }
+
   uint64_t expected_rows() const {
-    auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan_.expected_rows, 0));
+    int64_t const planned = join_.choice.plan().expected_rows;
+    auto const expected = static_cast<uint64_t>(std::max<int64_t>(planned, 0));
     return std::max(expected + expected / 8, static_cast<uint64_t>(probe_relation_.rows));
   }
 
@@ -101,7 +119,7 @@ class ChunkedJoin {
 
   bool moves_payloads(bool left) const {
     plan::SideStatistics const& side = left ? join_.request.left : join_.request.right;
-    return plan::moves_payloads(side, plan_, join_.spec.pairs);
+    return plan::moves_payloads(side, attempt_->plan, join_.spec.pairs);
   }
 
   std::vector<int32_t> used_columns() const {
@@ -111,39 +129,47 @@ class ChunkedJoin {
   }
 
   // Once for all chunks. Which key bits vary in chunks to come nobody knows: a sort goes by all.
-  void transform_build_side() {
+  // False: the keys do not suit the plan.
+  bool build_side() {
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(context_, join_.choice.predicted, stages, steps(0));
+    StageClock clock(context_, stages, steps(0));
+    clock.predict(attempt_->stages);
     clock.begin("transfer");
-    build_.bring_transformed(*build_transport_);
-    build_.bring_payloads(*build_transport_);
+    build_->start(moves_payloads(build_left_));
+    if (!is_brought_) {
+      build_->bring_transformed(*build_transport_);
+      build_->bring_payloads(*build_transport_);
+      is_brought_ = true;
+    }
     clock.begin("transform");
-    transform_side(plan_, all_bits(build_), build_);
-    if (plan_.gather == plan::Gather::kTransformed) build_.keep_moved(join_.spec.pairs);
+    built_ = nullptr;
+    JoinStep const step{context_, attempt_->plan, join_.spec, clock, true, all_bits(*build_)};
+    built_ = build(step, build_);
     clock.finish();
     add_up(stages);
+    return built_ != nullptr;
   }
 
   StageClock::Steps steps(int64_t before) const {
-    // Four a chunk, were all as large as the last; the build side's two stand at the beginning.
+    // Four a chunk, were all as large as the last; the build side's three stand at the beginning.
     int64_t const chunks =
         chunk_rows_ == 0 ? 1 : (probe_relation_.rows + chunk_rows_ - 1) / chunk_rows_;
-    return {before, std::max<int64_t>(2 + 4 * chunks, before + 4)};
+    return {before, std::max<int64_t>(3 + 4 * chunks, before + 4)};
   }
 
-  // Chunks of so many rows from next_row_ on. False when there was no room for one of them, which
-  // then is still to be joined.
-  bool join_chunks_of(int64_t chunk_rows) {
-    chunk_rows_ = chunk_rows;
+  // Chunks from next_row_ on. kNoRoom: for one of them, which then is still to be joined.
+  Finding join_chunks() {
     int64_t const rows = probe_relation_.rows;
     try {
-      ChunkInputs inputs(context_, probe_relation_, used_columns(), chunk_rows);
-      inputs.send(next_row_, std::min(chunk_rows, rows - next_row_));
+      ChunkInputs inputs(context_, probe_relation_, used_columns(), chunk_rows_);
+      inputs.send(next_row_, std::min(chunk_rows_, rows - next_row_));
       while (next_row_ < rows) {
         context_.check_cancelled();
-        int64_t const after = next_row_ + std::min(chunk_rows, rows - next_row_);
-        if (after < rows) inputs.send(after, std::min(chunk_rows, rows - after));
-        auto chunk = join_chunk(inputs);
+        int64_t const after = next_row_ + std::min(chunk_rows_, rows - next_row_);
+        if (after < rows) inputs.send(after, std::min(chunk_rows_, rows - after));
+        auto chunk = std::make_unique<columns::JoinResult>();
+        Finding const found = join_chunk(inputs, *chunk);
+        if (found != Finding::kJoined) return found;
         ++chunks_;
         found_rows_ += chunk->rows;
         result_.statistics.output_resumes += chunk->statistics.output_resumes;
@@ -155,9 +181,9 @@ class ChunkedJoin {
                            error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
       if (!no_room || delivering_) throw;
       no_room_ = std::current_exception();
-      return false;
+      return Finding::kNoRoom;
     }
-    return true;
+    return Finding::kJoined;
   }
 
   void deliver(std::unique_ptr<columns::JoinResult> chunk) {
@@ -167,45 +193,39 @@ class ChunkedJoin {
   }
 
   // The chunk's result on the device, complete.
-  std::unique_ptr<columns::JoinResult> join_chunk(ChunkInputs& inputs) {
-    auto chunk = std::make_unique<columns::JoinResult>();
-    chunk->context = join_.context;
-    chunk->has_pairs = join_.spec.pairs;
+  Finding join_chunk(ChunkInputs& inputs, columns::JoinResult& chunk) {
+    chunk.context = join_.context;
+    chunk.has_pairs = join_.spec.pairs;
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(context_, join_.choice.predicted, stages, steps(2 + 4 * chunks_));
+    StageClock clock(context_, stages, steps(3 + 4 * chunks_));
+    clock.predict(attempt_->stages);
     clock.begin("transfer");
     columns::Relation const& relation = inputs.receive();
     plan::JoinPlan const plan = plan_of_chunk(relation.rows);
-    GpuSide probe(context_, relation, probe_keys_, probe_columns_, moves_payloads(!build_left_));
+    GpuSide probe(context_, relation, probe_keys_, probe_columns_);
+    probe.start(moves_payloads(!build_left_));
     auto const in_place = transfer::make_transport(context_, plan::Transfer::kNone);
     probe.bring_transformed(*in_place);
     probe.bring_payloads(*in_place);
-    clock.begin("transform");
-    if (plan.transform != plan::Transform::kNone) transform_side(plan, all_bits(build_), probe);
-    clock.begin("match");
-    output::GrowingPairs pairs(context_, static_cast<uint64_t>(plan.expected_rows));
-    match_sides(context_, plan, build_, probe, &table_, pairs);
-    clock.begin("materialize");
-    chunk->rows = static_cast<int64_t>(pairs.rows());
-    chunk->statistics.output_resumes = pairs.resumes();
-    materialize_sides(context_, plan, build_, probe, pairs, build_left_, *chunk);
+    JoinStep const step{context_, plan, join_.spec, clock, true, all_bits(probe)};
+    Finding const found = built_->probe(step, probe, chunk);
     clock.finish();
     add_up(stages);
-    return chunk;
+    return found;
   }
 
   plan::JoinPlan plan_of_chunk(int64_t rows) const {
-    plan::JoinPlan plan = plan_;
+    plan::JoinPlan plan = attempt_->plan;
     plan.transfer = plan::Transfer::kNone;
     plan.probe_chunk_rows = 0;
     // Of the chunks before, what they found; of the first, what the planner foresaw.
     double const a_row =
         next_row_ == 0
-            ? static_cast<double>(plan_.expected_rows) / static_cast<double>(probe_relation_.rows)
+            ? static_cast<double>(plan.expected_rows) / static_cast<double>(probe_relation_.rows)
             : 1.05 * static_cast<double>(found_rows_) / static_cast<double>(next_row_);
     plan.expected_rows = static_cast<int64_t>(a_row * static_cast<double>(rows)) + 1;
     plan.expected_hot_rows =
-        static_cast<int64_t>(static_cast<double>(plan_.expected_hot_rows) *
+        static_cast<int64_t>(static_cast<double>(plan.expected_hot_rows) *
                              static_cast<double>(rows) / static_cast<double>(probe_relation_.rows));
     return plan;
   }
@@ -223,24 +243,25 @@ class ChunkedJoin {
     }
   }
 
-  void name_transfer(int64_t chunk_rows) {
+  void name_transfer() {
     columns::StageStatistics& transfer = result_.statistics.stages.front();
     transfer.technique =
-        base::text("%s, %lld of %lld rows", plan::to_text(plan_.transfer),
-                   static_cast<long long>(chunks_), static_cast<long long>(chunk_rows));
+        base::text("%s, %lld of %lld rows", plan::to_text(plan::Transfer::kProbeChunks),
+                   static_cast<long long>(chunks_), static_cast<long long>(chunk_rows_));
   }
 
   const PlannedJoin& join_;
   base::Context& context_;
   columns::JoinResult& result_;
-  plan::JoinPlan const& plan_;
   bool build_left_;
   const columns::Relation& probe_relation_;
   const std::vector<int32_t>& probe_keys_;
   const std::vector<int32_t>& probe_columns_;
+  const plan::Attempt* attempt_ = nullptr;
 
-  GpuSide build_;
-  BuiltTable table_;
+  std::shared_ptr<GpuSide> build_;
+  bool is_brought_ = false;
+  std::unique_ptr<const Built> built_;
   // After the side, so that it is gone before its memory is.
   std::unique_ptr<transfer::Transport> build_transport_;
   HostResults results_;

@@ -4,6 +4,7 @@
 
 #include "src/base/status.hpp"
 #include "src/execute/execute.hpp"
+#include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {
 
@@ -49,11 +50,16 @@ plan::SideStatistics describe_side(const columns::Relation& relation,
   return side;
 }
 
+void PlannedJoin::take(const plan::Candidate& candidate) {
+  choice.attempts = plan::attempts_of(candidate, choice.candidates, request, choice.sample,
+                                      context->facts, choice.memory_limit_bytes);
+}
+
 // The text is made for those who listen: it takes a microsecond of a small join's thirty.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice) {
   if (context.log_function == nullptr) return;
   context.log(GPUJOIN_LOG_INFO,
-              "plan: " + plan::to_text(choice.plan) + "; " + plan::reason_of(choice));
+              "plan: " + plan::to_text(choice.plan()) + "; " + plan::reason_of(choice));
 }
 
 PlannedJoin make_plan(std::shared_ptr<base::Context> context,
@@ -73,6 +79,7 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
                                 join.spec.materialize);
   request.pairs = join.spec.pairs;
+  request.in_order = join.spec.in_order;
   request.key_count = static_cast<int32_t>(join.spec.left_keys.size());
   request.left.row_numbers = join.spec.left_rows();
   request.right.row_numbers = join.spec.right_rows();

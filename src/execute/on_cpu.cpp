@@ -34,7 +34,7 @@ class StageTimes {
     entry.technique = std::move(technique);
     entry.milliseconds = std::chrono::duration<double, std::milli>(now - begin_).count();
     entry.predicted_bytes = own_bytes;
-    for (plan::StageCost const& cost : join_.choice.predicted) {
+    for (plan::StageCost const& cost : join_.choice.predicted()) {
       if (cost.stage == entry.stage) entry.predicted_bytes = cost.bytes;
     }
     statistics_.stages.push_back(std::move(entry));
@@ -75,7 +75,7 @@ std::vector<cpu::ComparedColumns> compared_columns(const PlannedJoin& join, bool
 }
 
 Sides lay_out(const PlannedJoin& join, const KeyHashes& hashes) {
-  plan::JoinPlan const& plan = join.choice.plan;
+  plan::JoinPlan const& plan = join.choice.plan();
   columns::JoinSpec const& spec = join.spec;
   bool const hashed = has_several_keys(join);
   static const std::vector<int32_t> kNone;
@@ -170,10 +170,10 @@ std::unique_ptr<cpu::OutputRows> match(const PlannedJoin& join, cpu::Workers& wo
     return output;
   };
   std::string const verified = sides.verified.empty() ? "" : "verified ";
-  if (join.choice.plan.output == plan::Output::kGrown) {
+  if (join.choice.plan().output == plan::Output::kGrown) {
     // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
     auto const expected =
-        static_cast<uint64_t>(std::max<int64_t>(join.choice.plan.expected_rows, 0));
+        static_cast<uint64_t>(std::max<int64_t>(join.choice.plan().expected_rows, 0));
     uint64_t const probe_rows = sides.probe().begin.back();
     try {
       *technique = verified + "co_partitions, grown";
@@ -239,7 +239,7 @@ void on_cpu(const PlannedJoin& join, columns::JoinResult& result) {
   result.statistics.output_resumes = finished.slabs - 1;
   uint64_t const written = finished.rows * output_row_bytes;
   fill_result(join, std::move(finished), sources, result);
-  times.end("materialize", plan::to_text(join.choice.plan.gather), written);
+  times.end("materialize", plan::to_text(join.choice.plan().gather), written);
 }
 
 plan::SampleFindings sample_on_cpu(const columns::Relation& build, int32_t build_key,

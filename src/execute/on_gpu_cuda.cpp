@@ -1,20 +1,22 @@
-// on_gpu_cuda.cpp: the path on the GPU: transfer, transform, match, materialize.
+// on_gpu_cuda.cpp: the path on the GPU: attempts, each of which brings, filters, builds and probes.
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
+#include "src/execute/built.hpp"
 #include "src/execute/execute.hpp"
-#include "src/execute/gpu_side.hpp"
 #include "src/execute/in_chunks.hpp"
-#include "src/execute/stage_clock.hpp"
-#include "src/match/match.hpp"
-#include "src/output/growing_pairs.hpp"
+#include "src/match/table_columns.hpp"
+#include "src/plan/attempts.hpp"
 #include "src/sample/sample_keys.hpp"
 
 namespace gpujoin::execute {
 
 namespace {
+
+using plan::Finding;
 
 // Nothing of a side is brought, waited for or prepared, and nothing is fetched after a match that
 // writes columns.
@@ -31,126 +33,133 @@ bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& 
          std::all_of(output_columns.begin(), output_columns.end(), is_ready);
 }
 
-// The whole join is one launch, unless build keys repeat.
-bool is_one_launch(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  bool const build_left = plan.build_side == plan::Side::kLeft;
-  auto const rows = [](const columns::Relation& relation) {
-    return static_cast<uint64_t>(relation.rows);
-  };
-  return plan.gather == plan::Gather::kCarried && plan.transform == plan::Transform::kNone &&
-         plan.filter == plan::Filter::kNone && !join.spec.keep_left &&
-         match::joins_in_one_launch(rows(build_left ? *join.left : *join.right),
-                                    rows(build_left ? *join.right : *join.left)) &&
-         comes_ready(*join.left, join.spec.left_keys, join.spec.left_columns) &&
-         comes_ready(*join.right, join.spec.right_keys, join.spec.right_columns);
+// Both sides of a join, on their way to the device once and to a result as often as it is tried.
+class Sides {
+ public:
+  explicit Sides(const PlannedJoin& join)
+      : join_(join),
+        left_(make_side(*join.left, join.spec.left_keys, join.spec.left_columns)),
+        right_(make_side(*join.right, join.spec.right_keys, join.spec.right_columns)) {}
+
+  void start(const plan::JoinPlan& plan) {
+    bool const build_left = plan.build_side == plan::Side::kLeft;
+    build_ = build_left ? left_ : right_;
+    probe_ = build_left ? right_ : left_;
+    left_->start(plan::moves_payloads(join_.request.left, plan, join_.spec.pairs));
+    right_->start(plan::moves_payloads(join_.request.right, plan, join_.spec.pairs));
+    if (transport_ == nullptr) bring(plan.transfer);
+  }
+
+  const std::shared_ptr<GpuSide>& build() { return build_; }
+  GpuSide& probe() { return *probe_; }
+
+  // One launch makes the table and asks it. Only a lookup keeps its probe rows where they are.
+  bool join_in_one_launch(const plan::JoinPlan& plan) const {
+    return plan.gather == plan::Gather::kCarried && plan.transform == plan::Transform::kNone &&
+           !join_.spec.keep_left && match::joins_in_one_launch(build_->rows(), probe_->rows());
+  }
+  // And is all there is: its own clock tells the time.
+  bool is_one_launch(const plan::JoinPlan& plan) const {
+    return plan.filter == plan::Filter::kNone && join_in_one_launch(plan) &&
+           comes_ready(*join_.left, join_.spec.left_keys, join_.spec.left_columns) &&
+           comes_ready(*join_.right, join_.spec.right_keys, join_.spec.right_columns);
+  }
+
+  // By which keys both sides are sorted. Looking which bits vary would hold the build side's sort
+  // until the probe side's keys are here, or read both over the link: a pass too many costs less. A
+  // sort that compares has no use for them.
+  transform::KeyBits sort_bits(const plan::JoinPlan& plan) const {
+    bool const looks = plan::sorts(plan.transform) &&
+                       plan.transform != plan::Transform::kMergeSort &&
+                       plan.transfer != plan::Transfer::kOverlappedCopies &&
+                       plan.transfer != plan::Transfer::kZeroCopy;
+    if (!looks) return all_bits(*build_);
+    build_->prepare(plan);
+    probe_->prepare(plan);
+    return transform::varying_bits(*join_.context, build_->prepared(), probe_->prepared());
+  }
+
+ private:
+  std::shared_ptr<GpuSide> make_side(const columns::Relation& relation,
+                                     const std::vector<int32_t>& keys,
+                                     const std::vector<int32_t>& output_columns) const {
+    return std::make_shared<GpuSide>(*join_.context, relation, keys, output_columns);
+  }
+
+  void bring(plan::Transfer technique) {
+    transport_ = transfer::make_transport(*join_.context, technique);
+    build_->bring_transformed(*transport_);
+    probe_->bring_transformed(*transport_);
+    build_->bring_payloads(*transport_);
+    probe_->bring_payloads(*transport_);
+  }
+
+  const PlannedJoin& join_;
+  std::shared_ptr<GpuSide> left_;
+  std::shared_ptr<GpuSide> right_;
+  std::shared_ptr<GpuSide> build_;
+  std::shared_ptr<GpuSide> probe_;
+  // After the sides, so that it is gone before their memory is.
+  std::unique_ptr<transfer::Transport> transport_;
+};
+
+// What the attempt found: kJoined, and the result is there, or why the next one follows.
+Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides& sides,
+                    StageClock& clock, columns::JoinResult& result) {
+  plan::JoinPlan plan = attempt.plan;
+  clock.predict(attempt.stages);
+  if (clock.is_new()) clock.begin("transfer");
+  sides.start(plan);
+  GpuSide& build_side = *sides.build();
+  if (sides.is_one_launch(plan)) clock.use_kernel_clock();
+  if (plan.filter != plan::Filter::kNone && !build_side.is_filtered()) {
+    clock.enter("filter");
+    if (!GpuSide::filter(plan, build_side, sides.probe())) return Finding::kKeysScattered;
+  }
+  // As many partitions as the rows that are left want, unless they were named.
+  if (plan::partitions(plan.transform) && plan.radix_bits == 0) {
+    plan.radix_bits =
+        plan::bits_of_rows(plan, build_side.rows(), sides.probe().rows(), build_side.key_width());
+  }
+  result.statistics.plan = plan::to_text(plan);
+  JoinStep step{*join.context, plan, join.spec, clock, false, {}};
+  if (sides.join_in_one_launch(plan)) {
+    return join_in_one_launch(step, build_side, sides.probe(), result);
+  }
+  clock.enter("transform");
+  step.sort_bits = sides.sort_bits(plan);
+  std::unique_ptr<const Built> const built = build(step, sides.build());
+  return built == nullptr ? Finding::kKeysScattered : built->probe(step, sides.probe(), result);
+}
+
+bool is_no_room(const base::Error& error) {
+  return error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
+         error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
 }
 
 }  // namespace
 
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
-  if (join.choice.plan.transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
-  base::Context& context = *join.context;
-  plan::JoinPlan plan = join.choice.plan;
-  bool const build_left = plan.build_side == plan::Side::kLeft;
-  StageClock clock(context, join.choice.predicted, result.statistics.stages);
-  if (is_one_launch(join, plan)) clock.be_told();
-
-  clock.begin("transfer");
-  GpuSide left(context, *join.left, join.spec.left_keys, join.spec.left_columns,
-               plan::moves_payloads(join.request.left, plan, join.spec.pairs));
-  GpuSide right(context, *join.right, join.spec.right_keys, join.spec.right_columns,
-                plan::moves_payloads(join.request.right, plan, join.spec.pairs));
-  GpuSide& build = build_left ? left : right;
-  GpuSide& probe = build_left ? right : left;
-  // After the sides, so that it is gone before their memory is.
-  auto const transport = transfer::make_transport(context, plan.transfer);
-  build.bring_transformed(*transport);
-  probe.bring_transformed(*transport);
-  build.bring_payloads(*transport);
-  probe.bring_payloads(*transport);
-
-  columns::StageStatistics& transfer = result.statistics.stages.back();
-  if (plan.transfer != plan::Transfer::kNone) transfer.technique = plan::to_text(plan.transfer);
-
+  if (join.choice.plan().transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
+  std::vector<plan::Attempt> const& attempts = join.choice.attempts;
+  StageClock clock(*join.context, result.statistics.stages);
+  Sides sides(join);
   result.memory = base::Memory::kDevice;
   result.has_pairs = join.spec.pairs;
   result.pair_sides = join.spec.pair_sides;
-  if (plan.filter != plan::Filter::kNone) {
-    clock.begin("filter");
-    if (!GpuSide::filter(plan, build, probe)) {
-      result.statistics.stages.back().technique = "none: the keys are too far apart for key_bits";
+  for (const plan::Attempt* attempt = &attempts.front();;) {
+    Finding found = Finding::kNoRoom;
+    try {
+      found = try_to_join(join, *attempt, sides, clock, result);
+    } catch (const base::Error& error) {
+      if (!is_no_room(error) || plan::next_attempt(attempts, *attempt, found) == nullptr) throw;
     }
-    // As many partitions as the rows that are left want, unless they were named.
-    if (plan::partitions(plan.transform) && plan.radix_bits == 0) {
-      plan.radix_bits =
-          plan::bits_of_rows(plan, build.prepared().rows, probe.prepared().rows, build.key_width());
-      result.statistics.plan = plan::to_text(plan);
-    }
+    // A lookup whose rows have no match, or several, leaves the join to its caller.
+    if (found == Finding::kJoined || (join.spec.keep_left && found == Finding::kKeysRepeat)) break;
+    clock.use_events();
+    clock.note_in_vain(plan::to_text(found));
+    attempt = &plan::attempt_after(attempts, *attempt, found);
   }
-  bool const carried = plan::writes_columns(plan.gather);
-  bool const build_numbers = build_left ? join.spec.left_rows() : join.spec.right_rows();
-  bool const probe_numbers = build_left ? join.spec.right_rows() : join.spec.left_rows();
-  clock.begin("transform");
-  if (carried && plan.transform != plan::Transform::kNone) {
-    build.carry(plan, build_numbers);
-    probe.carry(plan, probe_numbers);
-    clock.begin("match");
-    write_carried(context, plan, build, probe, build_left, clock, result);
-    return clock.finish();
-  }
-  transform_sides(context, plan, build, probe);
-
-  clock.begin("match");
-  if (carried) {
-    if (!probe.is_prepared()) probe.prepare(plan);
-    build.carry_in_place(build_numbers);
-    probe.carry_in_place(probe_numbers);
-    if (join.spec.keep_left) {
-      // Rows with NULL keys have no match.
-      result.keeps_left = !build_left && probe.prepared().rows == join.left->rows &&
-                          look_up_from_table(context, plan, build, probe, result);
-      return clock.finish();
-    }
-    double milliseconds = 0;
-    bool const leaves = !join.spec.in_order &&
-                        !match::joins_in_one_launch(build.prepared().rows, probe.prepared().rows) &&
-                        plan::leaves_scattered_keys(plan, join.request, context.facts,
-                                                    join.choice.memory_limit_bytes);
-    std::optional<match::NoTable> const why_not =
-        write_from_table(context, plan, build, probe, build_left,
-                         leaves ? match::ScatteredKeys::kLeft : match::ScatteredKeys::kHashed,
-                         result, &milliseconds);
-    if (clock.is_told()) clock.add(milliseconds);
-    if (!why_not) return clock.finish();
-    clock.listen();
-    // Few rows are joined by pairs, as without carried payloads. Of more a key may have so many
-    // that pairs and gathers take several times what columns take that the match writes.
-    constexpr uint32_t kFewRows = 1U << 14;
-    bool const repeats = *why_not == match::NoTable::kKeysRepeat;
-    if (!repeats || std::min(build.prepared().rows, probe.prepared().rows) >= kFewRows) {
-      bool const for_places = plan.match == plan::Match::kDirectTable;
-      plan = plan::in_partitions(plan, build.prepared().rows, probe.prepared().rows,
-                                 build.key_width(), context.facts);
-      result.statistics.plan = plan::to_text(plan);
-      result.statistics.stages.back().technique =
-          repeats      ? "partitions after a table: build keys repeat"
-          : for_places ? "partitions: the keys are too far apart for direct_table"
-                       : "partitions: too many rows for global_table";
-      build.carry(plan, build_numbers);
-      probe.carry(plan, probe_numbers);
-      write_carried(context, plan, build, probe, build_left, clock, result);
-      return clock.finish();
-    }
-    result.statistics.stages.back().technique = "global_table: build keys repeat";
-  }
-  output::GrowingPairs pairs(context,
-                             static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)));
-  match_sides(context, plan, build, probe, nullptr, pairs);
-
-  clock.begin("materialize");
-  result.rows = static_cast<int64_t>(pairs.rows());
-  result.statistics.output_resumes = pairs.resumes();
-  materialize_sides(context, plan, build, probe, pairs, build_left, result);
   clock.finish();
 }
 

@@ -153,7 +153,7 @@ std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
 void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
   plan::PlanChoice& choice = planned.choice;
   bool const may_differ = in_order_ && choice.candidates.size() > 1 &&
-                          !plan::keeps_left_order(choice.plan) &&
+                          !plan::keeps_left_order(choice.plan()) &&
                           layout_.needs_fact_rows_after(step);
   if (device_ != plan::Device::kCuda || !may_differ || rows_ < kFewestRowsToWeigh) return;
   double const matches = choice.sample.match_ratio * choice.sample.rows_per_match;
@@ -162,8 +162,7 @@ void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
   plan::Candidate const& best =
       plan::best_in_sequence(choice, layout_.outlook(step, rows), layout_.facts(), &saved);
   if (saved <= 0) return;
-  choice.plan = best.plan;
-  choice.predicted = best.stages;
+  planned.take(best);
   choice.reason =
       base::text("%s leaves the rows in order, which saves %.3f ms of the whole sequence",
                  plan::candidate_name(best.plan).c_str(), saved * 1e3);
@@ -195,8 +194,7 @@ bool Sequence::look_up(size_t step) {
                                   std::move(spec), layout_.join_options(step, rows_));
   plan::Candidate const* const table = plan::best_lookup(planned.choice);
   if (table == nullptr) return false;
-  planned.choice.plan = table->plan;
-  planned.choice.predicted = table->stages;
+  planned.take(*table);
   planned.choice.reason = "each row matches one, as far as the sample says, and stays where it is";
   log_choice(*context_, planned.choice);
   note_peak();
@@ -244,7 +242,7 @@ void Sequence::join(size_t step) {
          "spec.%s: its plan brings the result to host memory, where the next join cannot read it",
          name_of_step(step).c_str());
   }
-  in_order_ = in_order_ && plan::keeps_left_order(planned.choice.plan);
+  in_order_ = in_order_ && plan::keeps_left_order(planned.choice.plan());
   take_over(step, *result);
 }
 
@@ -337,7 +335,7 @@ void Sequence::add_stages(const std::string& prefix, std::vector<columns::StageS
 
 // "2 x PHJ-OM build=right columns=as_they_come, NOP build=left columns=at_the_end".
 void Sequence::note_plan(const PlannedJoin& join, size_t step) {
-  plan::JoinPlan const& plan = join.choice.plan;
+  plan::JoinPlan const& plan = join.choice.plan();
   std::string const algorithm = plan::algorithm_name(plan);
   std::string text = algorithm.empty() ? plan::to_text(plan)
                                        : algorithm + " build=" + plan::to_text(plan.build_side);

@@ -1,10 +1,11 @@
-// stage_clock.hpp: device time of each stage by events on the context's stream, or by a launch's
+// stage_clock.hpp: device time of each stage, by events on the context's stream or by a kernel's
 // own clock, and the steps between stages.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -20,20 +21,31 @@ class StageClock {
     int64_t before = 0;
     int64_t total = 4;  // the stages of the path
   };
-  // predicted: of the plan, stages with the names that begin is called with; their techniques and
-  // bytes are reported.
-  StageClock(base::Context& context, const plan::StageCosts& predicted,
-             std::vector<columns::StageStatistics>& stages, Steps steps = {0, 4});
-  // What is queued until listen() is called tells its own time, or there is nothing. Before the
+  StageClock(base::Context& context, std::vector<columns::StageStatistics>& stages,
+             Steps steps = {0, 4});
+
+  // Techniques and bytes of stages that begin from here on: those with the same name. The costs
+  // outlive the clock.
+  void predict(const plan::StageCosts& predicted) { predicted_ = &predicted; }
+
+  // What is queued until use_events() is called tells its own time, or there is nothing. Before the
   // first begin. The events of a small join, and the wait for the last, take as long as the join.
-  void be_told() { first_heard_ = kNone; }
-  bool is_told() const { return first_heard_ == kNone; }
-  // The last stage goes on with work that only events see the end of.
-  void listen();
+  void use_kernel_clock() { first_timed_ = kNone; }
+  // From here on events tell the time, also of what the last stage goes on with.
+  void use_events();
   // Of the last stage, beside what events say.
-  void add(double milliseconds) { stages_.back().milliseconds += milliseconds; }
+  void add_kernel_time(double milliseconds) { stages_.back().milliseconds += milliseconds; }
+
+  bool is_new() const { return stages_.empty(); }
   // Ends the stage before and starts one; reports progress and checks for cancellation.
   void begin(const char* stage);
+  // The same, unless it is the stage that runs.
+  void enter(const char* stage);
+  // What the last stage came to, in the place of its technique.
+  void note(std::string technique) { stages_.back().technique = std::move(technique); }
+  // The attempt that ends with the last stage did not join the sides; the next one has stages of
+  // its own.
+  void note_in_vain(const char* why);
   // Ends the last stage. With events waits for the stream and reads the times.
   void finish();
 
@@ -42,11 +54,12 @@ class StageClock {
   void record();
 
   base::Context& context_;
-  const plan::StageCosts& predicted_;
+  const plan::StageCosts* predicted_ = nullptr;
   std::vector<columns::StageStatistics>& stages_;
   Steps steps_;
+  bool is_over_ = false;  // the last stage, of an attempt in vain
   size_t events_ = 0;
-  size_t first_heard_ = 0;  // stage; kNone: no event was recorded
+  size_t first_timed_ = 0;  // by events: stage; kNone: no event was recorded
 };
 
 }  // namespace gpujoin::execute

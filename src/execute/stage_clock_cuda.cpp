@@ -1,12 +1,15 @@
 #include "src/execute/stage_clock.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "src/base/device.hpp"
 
 namespace gpujoin::execute {
 
-StageClock::StageClock(base::Context& context, const plan::StageCosts& predicted,
-                       std::vector<columns::StageStatistics>& stages, Steps steps)
-    : context_(context), predicted_(predicted), stages_(stages), steps_(steps) {}
+StageClock::StageClock(base::Context& context, std::vector<columns::StageStatistics>& stages,
+                       Steps steps)
+    : context_(context), stages_(stages), steps_(steps) {}
 
 void StageClock::record() {
   std::vector<cudaEvent_t>& events = context_.device->events;
@@ -19,13 +22,15 @@ void StageClock::record() {
 }
 
 void StageClock::begin(const char* stage) {
-  context_.step(stage, steps_.before + static_cast<int64_t>(stages_.size()), steps_.total);
-  if (first_heard_ != kNone) record();
+  // An attempt in vain adds stages that nobody counted on.
+  int64_t const done = steps_.before + static_cast<int64_t>(stages_.size());
+  context_.step(stage, std::min(done, steps_.total - 1), steps_.total);
+  if (first_timed_ != kNone) record();
   // Of a path without parts.
   if (stages_.empty()) stages_.reserve(4);
   columns::StageStatistics statistics;
   statistics.stage = stage;
-  for (plan::StageCost const& cost : predicted_) {
+  for (plan::StageCost const& cost : *predicted_) {
     if (statistics.stage != cost.stage) continue;
     if (!statistics.technique.empty()) statistics.technique += ", ";
     statistics.technique += cost.technique_text();
@@ -34,28 +39,38 @@ void StageClock::begin(const char* stage) {
   if (statistics.technique.empty())
     statistics.technique = "none";  // the plan has nothing to do here
   stages_.push_back(std::move(statistics));
+  is_over_ = false;
 }
 
-void StageClock::listen() {
-  if (first_heard_ != kNone) return;
-  first_heard_ = stages_.size() - 1;
+void StageClock::enter(const char* stage) {
+  if (is_over_ || stages_.back().stage != stage) begin(stage);
+}
+
+void StageClock::use_events() {
+  if (first_timed_ != kNone) return;
+  first_timed_ = stages_.size() - 1;
   record();
 }
 
+void StageClock::note_in_vain(const char* why) {
+  stages_.back().technique.append(", in vain: ").append(why);
+  is_over_ = true;
+}
+
 void StageClock::finish() {
-  if (first_heard_ != kNone) {
+  if (first_timed_ != kNone) {
     record();
     base::check(cudaStreamSynchronize(base::stream_of(context_)), "waiting for the join");
     std::vector<cudaEvent_t> const& events = context_.device->events;
-    for (size_t i = first_heard_; i < stages_.size(); ++i) {
+    for (size_t i = first_timed_; i < stages_.size(); ++i) {
       float milliseconds = 0;
-      base::check(cudaEventElapsedTime(&milliseconds, events[i - first_heard_],
-                                       events[i - first_heard_ + 1]),
+      base::check(cudaEventElapsedTime(&milliseconds, events[i - first_timed_],
+                                       events[i - first_timed_ + 1]),
                   "reading a stage's time");
       stages_[i].milliseconds += static_cast<double>(milliseconds);
     }
   }
-  int64_t const done = steps_.before + static_cast<int64_t>(stages_.size());
+  int64_t const done = std::min(steps_.before + static_cast<int64_t>(stages_.size()), steps_.total);
   context_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
 }
 

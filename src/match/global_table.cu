@@ -21,10 +21,9 @@ using base::stream_of;
 using kernels::kStreamThreads;
 using kernels::kStreamTile;
 
-// Keys are unique: each probe row has at most one pair, written as it is found. False, and nothing
-// written, when they are not.
+// Keys are unique: each probe row has at most one pair, written as it is found.
 template <typename Key>
-bool probe_unique(base::Context& context, const kernels::GlobalTable<Key>& table,
+void probe_unique(base::Context& context, const kernels::GlobalTable<Key>& table,
                   const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs) {
   constexpr uint32_t kTile = kernels::kProbeThreads * kernels::kEmitItems;
   uint64_t const tiles = (uint64_t{probe.rows} + kTile - 1) / kTile;
@@ -44,9 +43,6 @@ bool probe_unique(base::Context& context, const kernels::GlobalTable<Key>& table
         <<<grid, kernels::kProbeThreads, 0, stream_of(context)>>>(args);
     check(cudaGetLastError(), "probing the hash table");
   } while (!pairs.collect(tiles));
-  // Without a duplicate some block took the last tile; with one, none took any. One read-back
-  // serves both questions.
-  return pairs.units_taken() != 0;
 }
 
 // Rows of equal keys side by side: offsets of each representative's rows, [rows + 1], and the rows.
@@ -114,13 +110,12 @@ void probe_groups(base::Context& context, const kernels::GlobalTable<Key>& table
 }  // namespace
 
 struct GlobalTable::Memory {
-  base::Context& context;
   int32_t key_width = 0;
   MatchSide build;
   uint64_t slot_count = 0;
   base::Buffer slots;
   base::Buffer has_duplicates;
-  Groups groups;  // of duplicates, made by the first probe
+  Groups groups;  // where keys repeat
 
   template <typename Key>
   kernels::GlobalTable<Key> view() const {
@@ -129,7 +124,7 @@ struct GlobalTable::Memory {
   }
 
   template <typename Key>
-  void insert_keys() {
+  void insert_keys(base::Context& context) {
     base::Pool& pool = *context.device_pool;
     cudaStream_t const stream = stream_of(context);
     // Twice as many slots as rows, so that every probe sequence ends, and soon.
@@ -144,37 +139,40 @@ struct GlobalTable::Memory {
     kernels::build_global_table_kernel<Key>
         <<<grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream>>>(view<Key>(), build.rows);
     check(cudaGetLastError(), "building the hash table");
+    context.check_cancelled();
+    bool const repeats =
+        base::read_back(context, static_cast<const uint32_t*>(has_duplicates.data())) != 0;
+    if (repeats) groups = group_rows(context, view<Key>(), build);
   }
 
   template <typename Key>
-  void probe_keys(const MatchSide& probe, output::GrowingPairs& pairs) {
+  void probe_keys(base::Context& context, const MatchSide& probe,
+                  output::GrowingPairs& pairs) const {
     kernels::GlobalTable<Key> const table = view<Key>();
-    if (!groups.rows) {
-      if (probe_unique(context, table, build, probe, pairs)) return;
-      context.check_cancelled();
-      groups = group_rows(context, table, build);
-    }
-    probe_groups(context, table, groups, probe, pairs);
+    if (groups.rows) return probe_groups(context, table, groups, probe, pairs);
+    probe_unique(context, table, build, probe, pairs);
   }
 };
 
 GlobalTable::GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build)
-    : memory_(new Memory{context, key_width, build, 0, {}, {}, {}}) {
+    : memory_(new Memory{key_width, build, 0, {}, {}, {}}) {
   if (build.rows == 0) return;
-  base::with_key_type(key_width, [&](auto zero) { memory_->insert_keys<decltype(zero)>(); });
+  base::with_key_type(key_width, [&](auto zero) { memory_->insert_keys<decltype(zero)>(context); });
 }
 
 GlobalTable::~GlobalTable() = default;
 
-void GlobalTable::probe(const MatchSide& probe, output::GrowingPairs& pairs) {
+void GlobalTable::probe(base::Context& context, const MatchSide& probe,
+                        output::GrowingPairs& pairs) const {
   if (memory_->build.rows == 0 || probe.rows == 0) return;
-  base::with_key_type(memory_->key_width,
-                      [&](auto zero) { memory_->probe_keys<decltype(zero)>(probe, pairs); });
+  base::with_key_type(memory_->key_width, [&](auto zero) {
+    memory_->probe_keys<decltype(zero)>(context, probe, pairs);
+  });
 }
 
 void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs) {
-  GlobalTable(context, key_width, build).probe(probe, pairs);
+  GlobalTable(context, key_width, build).probe(context, probe, pairs);
 }
 
 }  // namespace gpujoin::match

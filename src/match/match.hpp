@@ -21,13 +21,14 @@ struct MatchSide {
   const uint32_t* row_ids = nullptr;  // [rows] what to write for a position; null: the position
 };
 
-// Non-partitioned: one hash table in device memory, built once and probed any number of times. The
-// build side's memory stays.
+// Non-partitioned: one hash table in device memory. Made once, then const: probed any number of
+// times, also at the same time. The build side's memory stays.
 class GlobalTable {
  public:
+  // Waits for the stream, to know whether keys repeat.
   GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build);
   ~GlobalTable();
-  void probe(const MatchSide& probe, output::GrowingPairs& pairs);
+  void probe(base::Context& context, const MatchSide& probe, output::GrowingPairs& pairs) const;
 
  private:
   struct Memory;
@@ -56,15 +57,16 @@ struct KeyRows {
   const uint32_t* row_numbers = nullptr;  // [rows] those without a NULL in any key; null: all
 };
 
-// A multiset of hash and row number over 1 to 5 key columns, built once and probed any number of
-// times. The build side's memory stays.
+// A multiset of hash and row number over 1 to 5 key columns. Made once, then const, as GlobalTable.
+// The build side's memory stays.
 class RowMultiset {
  public:
   RowMultiset(base::Context& context, const KeyRows& build);
   ~RowMultiset();
   // probe: as many keys, pairwise of the same widths. Pairs are row numbers. With output two_passes
   // matches are counted before they are written.
-  void probe(plan::Output output, const KeyRows& probe, output::GrowingPairs& pairs);
+  void probe(base::Context& context, plan::Output output, const KeyRows& probe,
+             output::GrowingPairs& pairs) const;
 
  private:
   struct Memory;

@@ -113,13 +113,12 @@ void with_keys(const KeyRows& build, const KeyRows& probe, Function function) {
 }  // namespace
 
 struct RowMultiset::Memory {
-  base::Context& context;
   KeyRows build;
   base::Buffer table;
 };
 
 RowMultiset::RowMultiset(base::Context& context, const KeyRows& build)
-    : memory_(new Memory{context, build, {}}) {
+    : memory_(new Memory{build, {}}) {
   if (build.keys.empty() || build.keys.size() > columns::kMostKeys) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "a row multiset over %zu key columns", build.keys.size());
   }
@@ -135,7 +134,8 @@ RowMultiset::RowMultiset(base::Context& context, const KeyRows& build)
 
 RowMultiset::~RowMultiset() = default;
 
-void RowMultiset::probe(plan::Output output, const KeyRows& probe, output::GrowingPairs& pairs) {
+void RowMultiset::probe(base::Context& context, plan::Output output, const KeyRows& probe,
+                        output::GrowingPairs& pairs) const {
   KeyRows const& build = memory_->build;
   if (probe.keys.size() != build.keys.size()) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu key columns against %zu", probe.keys.size(),
@@ -146,7 +146,7 @@ void RowMultiset::probe(plan::Output output, const KeyRows& probe, output::Growi
     using Keys = decltype(build_rows.keys);
     kernels::ProbeMultiset<Keys> const matches{table_in(memory_->table, build.rows),
                                                build_rows.keys, probe_rows};
-    retrieve(memory_->context, output, matches, pairs);
+    retrieve(context, output, matches, pairs);
   });
 }
 

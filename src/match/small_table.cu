@@ -54,10 +54,9 @@ void launch_all_blocks(base::Context& context, kernels::SmallTableJoin<Key>& arg
 }
 
 template <typename Key, int kWidth>
-std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinPlan& plan,
+std::optional<SmallRows> in_one_launch(base::Context& context, const plan::JoinPlan& plan,
                                        const TableSide& build, const TableSide& probe,
-                                       const std::vector<CarriedOutput>& outputs,
-                                       double* milliseconds) {
+                                       const std::vector<CarriedOutput>& outputs) {
   uint64_t const slots = base::traffic::global_table_slots(build.rows);
   kernels::SmallTableJoin<Key> args{};
   args.build_keys = static_cast<const Key*>(build.keys);
@@ -90,25 +89,25 @@ std::optional<TableRows> in_one_launch(base::Context& context, const plan::JoinP
     zeroed.all_launched();
   }
   kernels::SmallTableAnswer const answer = {base::await_answer(context)};
-  if (milliseconds != nullptr) *milliseconds += static_cast<double>(answer.nanoseconds()) * 1e-6;
   if (answer.repeats()) return std::nullopt;
   if (answer.rows() != 0) hand_over(std::move(columns), outputs);
-  return TableRows{{answer.rows(), 1},
-                   answer.is_direct() ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
+  return SmallRows{{answer.rows(), 1},
+                   answer.is_direct() ? plan::Match::kDirectTable : plan::Match::kGlobalTable,
+                   static_cast<double>(answer.nanoseconds()) * 1e-6};
 }
 
 }  // namespace
 
-std::optional<TableRows> small_table(base::Context& context, const plan::JoinPlan& plan,
+std::optional<SmallRows> small_table(base::Context& context, const plan::JoinPlan& plan,
                                      int32_t key_width, const TableSide& build,
                                      const TableSide& probe,
-                                     const std::vector<CarriedOutput>& outputs,
-                                     double* milliseconds) {
+                                     const std::vector<CarriedOutput>& outputs) {
   check_count(outputs);
+  if (build.rows == 0 || probe.rows == 0) return SmallRows{{}, plan.match};
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     auto const join = common_width(outputs) == 4 ? in_one_launch<Key, 4> : in_one_launch<Key, 0>;
-    return join(context, plan, build, probe, outputs, milliseconds);
+    return join(context, plan, build, probe, outputs);
   });
 }
 

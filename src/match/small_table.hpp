@@ -1,4 +1,5 @@
-// small_table.hpp: a table of few rows, whose probe writes the output columns in the same launch.
+// small_table.hpp: a table of few rows, made and asked in one launch, which writes the output
+// columns.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,17 @@
 
 namespace gpujoin::match {
 
-// As table_columns, of rows that joins_in_one_launch says it of. The host waits for the launch's
-// answer, not for the stream. milliseconds, which may be null: += what the launch took on the
-// device, by its own clock.
-std::optional<TableRows> small_table(base::Context& context, const plan::JoinPlan& plan,
+struct SmallRows : CarriedRows {
+  plan::Match table = plan::Match::kGlobalTable;  // which one it was
+  double milliseconds = 0;                        // of the launch, by its own clock
+};
+
+// Of rows that joins_in_one_launch says it of, or of none. Keys that are too far apart for
+// plan.match=direct_table are hashed by the launch itself. Nullopt: build keys repeat. The host
+// waits for the launch's answer, not for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+std::optional<SmallRows> small_table(base::Context& context, const plan::JoinPlan& plan,
                                      int32_t key_width, const TableSide& build,
                                      const TableSide& probe,
-                                     const std::vector<CarriedOutput>& outputs,
-                                     double* milliseconds);
+                                     const std::vector<CarriedOutput>& outputs);
 
 }  // namespace gpujoin::match

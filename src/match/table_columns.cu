@@ -13,7 +13,7 @@
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/traffic.hpp"
-#include "src/match/small_table.hpp"
+#include "src/match/packed_row.hpp"
 #include "src/match/whole_columns.hpp"
 #include "src/transform/key_range.hpp"
 
@@ -28,6 +28,7 @@ using kernels::kStreamThreads;
 using kernels::kStreamTile;
 
 using Outputs = std::vector<CarriedOutput>;
+using Columns = std::vector<TableColumn>;
 
 // 0 before a build.
 base::Buffer duplicates_flag(base::Context& context) {
@@ -38,59 +39,25 @@ base::Buffer duplicates_flag(base::Context& context) {
   return flag;
 }
 
-// Build columns of a row side by side.
-struct PackedRow {
-  int32_t width = 0;  // of the row, 8 or 16; 0: columns stay apart
-  int32_t columns = 0;
-  uint8_t words[kernels::kCarriedColumns] = {};  // the first of each output that is a build column
-};
-
-// After so many bytes that the row begins with. Columns stay apart where words do not hold them.
-PackedRow packed_row(const Outputs& outputs, int32_t first_byte) {
-  uint64_t fours = 0;
-  uint64_t eights = 0;
-  for (CarriedOutput const& output : outputs) {
-    if (output.from != kernels::CarriedFrom::kBuild) continue;
-    if (output.width != 4 && output.width != 8) return {};
-    ++(output.width == 8 ? eights : fours);
-  }
-  PackedRow row;
-  row.width = static_cast<int32_t>(
-      base::traffic::packed_row_bytes(static_cast<uint64_t>(first_byte), fours, eights));
-  row.columns = static_cast<int32_t>(fours + eights);
-  if (row.width == 0) return {};
-  // A value of 8 bytes is stored at once.
-  int32_t const aligned = (first_byte + 7) / 8 * 8;
-  int32_t next_eight = aligned;
-  int32_t const behind = aligned + 8 * static_cast<int32_t>(eights);
-  int32_t next_four = eights != 0 && aligned == first_byte ? behind : first_byte;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
-    int32_t& next = outputs[i].width == 8 ? next_eight : next_four;
-    row.words[i] = static_cast<uint8_t>(next / 4);
-    next += outputs[i].width;
-    if (eights != 0 && next_four == aligned) next_four = behind;
-  }
-  return row;
-}
-
-// What a probe reads beside the table itself.
-struct ProbeSide {
+// What a probe reads beside the finder.
+struct Probe {
   TableSide rows;
   const uint32_t* has_duplicates = nullptr;
   const void* packed_rows = nullptr;  // null: columns apart
-  PackedRow packed;
-  bool keeps_rows = false;  // every row shall have its match in its place
+  const PackedRow& packed;
 };
 
 template <typename Key>
-kernels::TableJoin<Key> table_join(const ProbeSide& probe) {
+kernels::TableJoin<Key> table_join(const Probe& probe, const Outputs& outputs) {
   kernels::TableJoin<Key> args{};
   args.probe_keys = static_cast<const Key*>(probe.rows.keys);
   args.probe_rows = probe.rows.rows;
   args.has_duplicates = probe.has_duplicates;
   args.packed_rows = probe.packed_rows;
-  std::copy(std::begin(probe.packed.words), std::end(probe.packed.words), args.packed_words);
+  auto next_word = probe.packed.words.begin();
+  for (size_t i = 0; i < outputs.size() && next_word != probe.packed.words.end(); ++i) {
+    if (outputs[i].from == kernels::CarriedFrom::kBuild) args.packed_words[i] = *next_word++;
+  }
   return args;
 }
 
@@ -100,13 +67,13 @@ constexpr uint64_t kRowsOfBlock =
 
 // Nullopt when a row has no match, or build keys repeat.
 template <int kWidth, typename Row, typename Finder>
-std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
-                                   const ProbeSide& probe, const Outputs& outputs) {
+std::optional<CarriedRows> look_up_rows(base::Context& context, const Finder& finder,
+                                        const Probe& probe, const Outputs& outputs) {
   base::Pool& pool = *context.device_pool;
   auto const kernel = kernels::look_up_kernel<kWidth, Row, Finder>;
   uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of lookups");
-  auto args = table_join<typename Finder::Key>(probe);
+  auto args = table_join<typename Finder::Key>(probe, outputs);
   base::Buffer const found =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, 1, "the count of rows found");
   check(cudaMemsetAsync(found.data(), 0, found.bytes(), stream_of(context)),
@@ -126,17 +93,17 @@ std::optional<CarriedRows> look_up(base::Context& context, const Finder& finder,
 }
 
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
-std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::JoinPlan& plan,
-                                           const Finder& finder, const ProbeSide& probe,
+std::optional<CarriedRows> probe_in_chunks(base::Context& context, uint64_t expected_rows,
+                                           const Finder& finder, const Probe& probe,
                                            const Outputs& outputs) {
   auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
   uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of the probe of a table");
   uint32_t const blocks =
       std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident);
-  auto args = table_join<typename Finder::Key>(probe);
+  auto args = table_join<typename Finder::Key>(probe, outputs);
   ChunkedColumns columns(context, outputs);
-  columns.expect(static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)), blocks);
+  columns.expect(expected_rows, blocks);
   for (;;) {
     context.check_cancelled();
     columns.start(&args);
@@ -152,69 +119,112 @@ std::optional<CarriedRows> probe_in_chunks(base::Context& context, const plan::J
   }
 }
 
-template <typename Row, typename Finder>
-std::optional<CarriedRows> probe_rows(base::Context& context, const plan::JoinPlan& plan,
-                                      const Finder& finder, const ProbeSide& probe,
-                                      const Outputs& outputs) {
-  if (probe.keeps_rows) {
-    return common_width(outputs) == 4 ? look_up<4, Row>(context, finder, probe, outputs)
-                                      : look_up<0, Row>(context, finder, probe, outputs);
+// Its memory, and how rows are found in it. Row: of build columns side by side.
+template <typename Finder, typename Row>
+class TableOf final : public ColumnTable {
+ public:
+  using Key = typename Finder::Key;
+
+  std::optional<CarriedRows> probe(base::Context& context, int64_t expected_rows,
+                                   const TableSide& probe, Outputs outputs) const override {
+    if (probe.rows == 0) return CarriedRows{};
+    name_sources(&outputs);
+    auto const expected = static_cast<uint64_t>(std::max<int64_t>(expected_rows, 0));
+    bool const buffers = finder.slices > 1 || expected < probe.rows / 4 * 3;
+    bool const words = common_width(outputs) == 4;
+    auto const join = words     ? (buffers ? probe_in_chunks<4, true, Row, Finder>
+                                           : probe_in_chunks<4, false, Row, Finder>)
+                      : buffers ? probe_in_chunks<0, true, Row, Finder>
+                                : probe_in_chunks<0, false, Row, Finder>;
+    return join(context, expected, finder, seen_by(probe), outputs);
   }
-  auto const found = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
-  bool const buffers = finder.slices > 1 || found < probe.rows.rows / 4 * 3;
-  if (common_width(outputs) == 4) {
-    return buffers ? probe_in_chunks<4, true, Row>(context, plan, finder, probe, outputs)
-                   : probe_in_chunks<4, false, Row>(context, plan, finder, probe, outputs);
+
+  std::optional<CarriedRows> look_up(base::Context& context, const TableSide& probe,
+                                     Outputs outputs) const override {
+    if (probe.rows == 0) return std::nullopt;
+    name_sources(&outputs);
+    auto const find =
+        common_width(outputs) == 4 ? look_up_rows<4, Row, Finder> : look_up_rows<0, Row, Finder>;
+    return find(context, finder, seen_by(probe), outputs);
   }
-  return buffers ? probe_in_chunks<0, true, Row>(context, plan, finder, probe, outputs)
-                 : probe_in_chunks<0, false, Row>(context, plan, finder, probe, outputs);
+
+  Finder finder;
+  std::vector<const void*> sources;  // of each output that is a build column, where probes read it
+  base::Buffer has_duplicates;
+  const void* packed_rows = nullptr;
+  PackedRow packed;
+  std::vector<base::Buffer> memory;
+
+ private:
+  Probe seen_by(const TableSide& probe) const {
+    return {probe, has_duplicates.as<uint32_t>(), packed_rows, packed};
+  }
+
+  void name_sources(Outputs* outputs) const {
+    size_t next = 0;
+    for (CarriedOutput& output : *outputs) {
+      if (output.from == kernels::CarriedFrom::kBuild) output.source = sources[next++];
+    }
+  }
+};
+
+// Of no build rows.
+class NoTable final : public ColumnTable {
+ public:
+  std::optional<CarriedRows> probe(base::Context&, int64_t, const TableSide&,
+                                   Outputs) const override {
+    return CarriedRows{};
+  }
+  std::optional<CarriedRows> look_up(base::Context&, const TableSide&, Outputs) const override {
+    return std::nullopt;
+  }
+};
+
+std::vector<const void*> sources_of(const Columns& columns) {
+  std::vector<const void*> sources;
+  for (TableColumn const& column : columns) sources.push_back(column.source);
+  return sources;
 }
 
-// The only build column, of 4 bytes: slots name its values in the place of rows, and the probe
-// writes what they name. Else null.
-const uint32_t* take_lone_value(Outputs* outputs) {
-  CarriedOutput* lone = nullptr;
-  for (CarriedOutput& output : *outputs) {
-    if (output.from != kernels::CarriedFrom::kBuild) continue;
-    if (lone != nullptr || output.width != sizeof(uint32_t)) return nullptr;
-    lone = &output;
-  }
-  if (lone == nullptr) return nullptr;
-  return static_cast<const uint32_t*>(std::exchange(lone->source, nullptr));
+// A build column of 4 bytes that is the only one: slots name its values in the place of rows, and
+// the probe writes what they name. Else null.
+const uint32_t* take_lone_value(Columns* columns) {
+  if (columns->size() != 1 || columns->front().width != sizeof(uint32_t)) return nullptr;
+  return static_cast<const uint32_t*>(std::exchange(columns->front().source, nullptr));
 }
 
 // Bytes of a build row that are read at random beside its slot.
 template <typename Key>
-uint64_t read_bytes(const Outputs& outputs) {
+uint64_t read_bytes(const Columns& columns) {
   uint64_t bytes = sizeof(Key) > sizeof(uint32_t) ? sizeof(Key) : 0;
-  for (CarriedOutput const& output : outputs) {
-    bool const is_read = output.from == kernels::CarriedFrom::kBuild && output.source != nullptr;
-    bytes += is_read ? static_cast<uint64_t>(output.width) : 0;
+  for (TableColumn const& column : columns) {
+    bytes += column.source != nullptr ? static_cast<uint64_t>(column.width) : 0;
   }
   return bytes;
 }
 
+using TablePointer = std::unique_ptr<const ColumnTable>;
+
 template <typename Key>
-std::optional<CarriedRows> by_hash(base::Context& context, const plan::JoinPlan& plan,
-                                   const TableSide& build, const TableSide& probe, Outputs outputs,
-                                   bool keeps_rows) {
-  const uint32_t* const values = sizeof(Key) == 4 ? take_lone_value(&outputs) : nullptr;
-  uint64_t const slots = base::traffic::pair_table_slots(build.rows, read_bytes<Key>(outputs));
-  base::Buffer const table = context.device_pool->allocate_rows<unsigned long long>(
+TablePointer hashed_table(base::Context& context, const TableSide& build, Columns columns) {
+  using Finder = kernels::FindPairRows<Key>;
+  auto made = std::make_unique<TableOf<Finder, kernels::NoRow>>();
+  const uint32_t* const values = sizeof(Key) == 4 ? take_lone_value(&columns) : nullptr;
+  made->sources = sources_of(columns);
+  uint64_t const slots = base::traffic::pair_table_slots(build.rows, read_bytes<Key>(columns));
+  base::Buffer table = context.device_pool->allocate_rows<unsigned long long>(
       Memory::kDevice, slots, "the hash table");
-  base::Buffer const has_duplicates = duplicates_flag(context);
+  made->has_duplicates = duplicates_flag(context);
   check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
         "clearing the hash table");
-  kernels::FindPairRows<Key> const finder = {{table.as<unsigned long long>(),
-                                              static_cast<uint32_t>(slots - 1),
-                                              static_cast<const Key*>(build.keys)}};
+  made->finder = {{table.as<unsigned long long>(), static_cast<uint32_t>(slots - 1),
+                   static_cast<const Key*>(build.keys)}};
   kernels::build_pair_table_kernel<Key>
       <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
-          finder.table, values, build.rows, has_duplicates.as<uint32_t>());
-  check(cudaGetLastError(), "building the hash table");
-  return probe_rows<kernels::NoRow>(context, plan, finder,
-                                    {probe, has_duplicates.as<uint32_t>(), nullptr, {}, keeps_rows},
-                                    outputs);
+          made->finder.table, values, build.rows, made->has_duplicates.template as<uint32_t>());
+  check(cudaGetLastError(), "building a hash table");
+  made->memory.push_back(std::move(table));
+  return made;
 }
 
 template <typename Table>
@@ -232,148 +242,139 @@ static_assert(kernels::kRowSlotBytes == base::traffic::kRowSlotBytes);
 
 // The columns of a row beside its key.
 template <typename Key>
-std::optional<CarriedRows> by_row_slots(base::Context& context, const plan::JoinPlan& plan,
-                                        const TableSide& build, const TableSide& probe,
-                                        const Outputs& outputs, const PackedRow& packed,
-                                        bool keeps_rows) {
+TablePointer row_slot_table(base::Context& context, const TableSide& build, const Columns& columns,
+                            const PackedRow& packed) {
+  using Finder = kernels::FindRowSlots<Key>;
+  auto made = std::make_unique<TableOf<Finder, uint4>>();
+  made->sources = sources_of(columns);
+  made->packed = packed;
   uint64_t const slots = base::traffic::row_slots(build.rows);
-  base::Buffer const table = context.device_pool->allocate(
+  base::Buffer table = context.device_pool->allocate(
       Memory::kDevice, base::checked_bytes(slots, kernels::kRowSlotBytes), "the hash table");
-  base::Buffer const has_duplicates = duplicates_flag(context);
+  made->has_duplicates = duplicates_flag(context);
   check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
         "clearing the hash table");
   kernels::PlacedColumns placed{};
   placed.row_width = kernels::kRowSlotBytes;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].from != kernels::CarriedFrom::kBuild) continue;
+  for (size_t i = 0; i < columns.size(); ++i) {
     placed.columns[placed.count++] = {
-        outputs[i].source, table.as<unsigned char>() + 4 * packed.words[i], outputs[i].width};
+        columns[i].source, table.as<unsigned char>() + 4 * packed.words[i], columns[i].width};
   }
-  kernels::FindRowSlots<Key> const finder = {
-      {table.as<unsigned char>(), static_cast<uint32_t>(slots - 1)}};
-  place_columns(context, finder.table, 0, build, placed, has_duplicates);
-  return probe_rows<uint4>(context, plan, finder,
-                           {probe, has_duplicates.as<uint32_t>(), table.data(), packed, keeps_rows},
-                           outputs);
+  made->finder = {{table.as<unsigned char>(), static_cast<uint32_t>(slots - 1)}};
+  place_columns(context, made->finder.table, 0, build, placed, made->has_duplicates);
+  made->packed_rows = table.data();
+  made->memory.push_back(std::move(table));
+  return made;
+}
+
+// Build columns in the order of dense keys, apart or side by side.
+struct Places {
+  std::vector<base::Buffer> memory;
+  std::vector<const void*> sources;
+  kernels::PlacedColumns placed{};
+  PackedRow packed;
+
+  Places(base::Pool& pool, uint64_t places, const Columns& columns) {
+    if (columns.size() > std::size(placed.columns)) {
+      base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to place at once", columns.size());
+    }
+    if (columns.size() > 1) packed = packed_row(columns, 0);
+    placed.row_width = packed.width;
+    auto const place_column = [&](int32_t width) {
+      memory.push_back(pool.allocate(Memory::kDevice,
+                                     base::checked_bytes(places, static_cast<uint64_t>(width)),
+                                     "build columns in the order of dense keys"));
+      return memory.back().as<unsigned char>();
+    };
+    unsigned char* const rows = packed.width != 0 ? place_column(packed.width) : nullptr;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      unsigned char* const target =
+          rows != nullptr ? rows + 4 * packed.words[i] : place_column(columns[i].width);
+      placed.columns[placed.count++] = {columns[i].source, target, columns[i].width};
+      sources.push_back(target);
+    }
+  }
+
+  uint64_t bytes() const {
+    uint64_t all = 0;
+    for (base::Buffer const& column : memory) all += column.bytes();
+    return all;
+  }
+};
+
+template <typename Key, typename Row>
+TablePointer place_table(base::Context& context, const transform::KeyPlaces& range,
+                         const TableSide& build, Places places) {
+  using Finder = kernels::FindPlaces<Key>;
+  auto made = std::make_unique<TableOf<Finder, Row>>();
+  base::Buffer present = context.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, (range.places + 31) / 32, "bits of the keys that there are");
+  made->has_duplicates = duplicates_flag(context);
+  check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(context)),
+        "clearing the bits of keys");
+  uint64_t const slices = std::max<uint64_t>(
+      1, (places.bytes() + kernels::kDirectSliceBytes - 1) / kernels::kDirectSliceBytes);
+  uint64_t const slice_places = (range.places + slices - 1) / slices;
+  made->finder = {
+      {static_cast<Key>(range.low), range.shift, static_cast<uint32_t>(range.places),
+       present.as<uint32_t>(), range.places == build.rows, static_cast<uint32_t>(slice_places)},
+      static_cast<uint32_t>((range.places + slice_places - 1) / slice_places)};
+  for (uint32_t slice = 0; slice < made->finder.slices; ++slice) {
+    place_columns(context, made->finder.table, slice, build, places.placed, made->has_duplicates);
+  }
+  if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
+  made->packed = places.packed;
+  made->sources = std::move(places.sources);
+  made->memory = std::move(places.memory);
+  made->memory.push_back(std::move(present));
+  return made;
 }
 
 template <typename Key>
-std::optional<CarriedRows> by_place(base::Context& context, const plan::JoinPlan& plan,
-                                    const transform::KeyPlaces& places, const TableSide& build,
-                                    const TableSide& probe, Outputs outputs, bool keeps_rows) {
-  base::Pool& pool = *context.device_pool;
-  base::Buffer const present = pool.allocate_rows<uint32_t>(
-      Memory::kDevice, (places.places + 31) / 32, "bits of the keys that there are");
-  base::Buffer const has_duplicates = duplicates_flag(context);
-  check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(context)),
-        "clearing the bits of keys");
-  PackedRow packed_columns = packed_row(outputs, 0);
-  if (packed_columns.columns < 2) packed_columns = {};
-  kernels::PlacedColumns placed{};
-  placed.row_width = packed_columns.width;
-  std::vector<base::Buffer> columns;
-  auto const place_column = [&](int32_t width) {
-    columns.push_back(pool.allocate(
-        Memory::kDevice, base::checked_bytes(places.places, static_cast<uint64_t>(width)),
-        "build columns in the order of dense keys"));
-    return columns.back().as<unsigned char>();
-  };
-  unsigned char* const packed = placed.row_width != 0 ? place_column(placed.row_width) : nullptr;
-  ProbeSide const side = {probe, has_duplicates.as<uint32_t>(), packed, packed_columns, keeps_rows};
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    CarriedOutput& output = outputs[i];
-    if (output.from != kernels::CarriedFrom::kBuild) continue;
-    if (static_cast<size_t>(placed.count) == std::size(placed.columns)) {
-      base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to place at once", outputs.size());
-    }
-    unsigned char* const target =
-        packed != nullptr ? packed + 4 * packed_columns.words[i] : place_column(output.width);
-    placed.columns[placed.count++] = {output.source, target, output.width};
-    output.source = target;
-  }
-  uint64_t table_bytes = 0;
-  for (base::Buffer const& column : columns) table_bytes += column.bytes();
-  uint64_t const slices = std::max<uint64_t>(
-      1, (table_bytes + kernels::kDirectSliceBytes - 1) / kernels::kDirectSliceBytes);
-  uint64_t const slice_places = (places.places + slices - 1) / slices;
-  kernels::DirectTable<Key> const table = {
-      static_cast<Key>(places.low),         places.shift,
-      static_cast<uint32_t>(places.places), present.as<uint32_t>(),
-      places.places == build.rows,          static_cast<uint32_t>(slice_places)};
-  kernels::FindPlaces<Key> const finder = {
-      table, static_cast<uint32_t>((places.places + slice_places - 1) / slice_places)};
-  for (uint32_t slice = 0; slice < finder.slices; ++slice) {
-    place_columns(context, table, slice, build, placed, has_duplicates);
-  }
-  switch (placed.row_width) {
+TablePointer place_table(base::Context& context, const transform::KeyPlaces& range,
+                         const TableSide& build, const Columns& columns) {
+  Places places(*context.device_pool, range.places, columns);
+  switch (places.placed.row_width) {
     case 0:
-      return probe_rows<kernels::NoRow>(context, plan, finder, side, outputs);
+      return place_table<Key, kernels::NoRow>(context, range, build, std::move(places));
     case 8:
-      return probe_rows<uint2>(context, plan, finder, side, outputs);
+      return place_table<Key, uint2>(context, range, build, std::move(places));
     default:
-      return probe_rows<uint4>(context, plan, finder, side, outputs);
+      return place_table<Key, uint4>(context, range, build, std::move(places));
   }
-}
-
-TableResult by_table(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
-                     const TableSide& build, const TableSide& probe, const Outputs& outputs,
-                     bool keeps_rows, ScatteredKeys scattered) {
-  check_count(outputs);
-  transform::KeyPlaces places;
-  if (plan.match == plan::Match::kDirectTable) {
-    places = transform::places_of(transform::key_range(context, build.keys, key_width, build.rows),
-                                  key_width);
-  }
-  bool const direct =
-      places.places != 0 && places.places <= base::traffic::most_direct_places(build.rows);
-  // Slots are told by numbers of 32 bits: there are twice as many as rows.
-  constexpr uint32_t kMostHashedRows = 1U << 31;
-  bool const leaves = plan.match == plan::Match::kDirectTable && scattered == ScatteredKeys::kLeft;
-  if (!direct && (leaves || build.rows > kMostHashedRows)) return NoTable::kKeysScattered;
-  return base::with_key_type(key_width, [&](auto zero) -> TableResult {
-    using Key = decltype(zero);
-    PackedRow const packed = packed_row(outputs, sizeof(Key));
-    std::optional<CarriedRows> rows;
-    if (direct) {
-      rows = by_place<Key>(context, plan, places, build, probe, outputs, keeps_rows);
-    } else if (packed.width == kernels::kRowSlotBytes &&
-               base::traffic::fits_row_slots(build.rows)) {
-      rows = by_row_slots<Key>(context, plan, build, probe, outputs, packed, keeps_rows);
-    } else {
-      rows = by_hash<Key>(context, plan, build, probe, outputs, keeps_rows);
-    }
-    if (!rows) return NoTable::kKeysRepeat;
-    return TableRows{*rows, direct ? plan::Match::kDirectTable : plan::Match::kGlobalTable};
-  });
 }
 
 }  // namespace
 
 bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
-  return build_rows != 0 && probe_rows != 0 && build_rows + probe_rows <= kernels::kSmallTableRows;
+  return build_rows == 0 || probe_rows == 0 || build_rows + probe_rows <= kernels::kSmallTableRows;
 }
 
-TableResult table_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
-                          const TableSide& build, const TableSide& probe, const Outputs& outputs,
-                          ScatteredKeys scattered, double* milliseconds) {
-  if (build.rows == 0 || probe.rows == 0) return TableRows{{}, plan.match};
-  if (joins_in_one_launch(build.rows, probe.rows)) {
-    std::optional<TableRows> const rows =
-        small_table(context, plan, key_width, build, probe, outputs, milliseconds);
-    if (!rows) return NoTable::kKeysRepeat;
-    return *rows;
+std::unique_ptr<const ColumnTable> make_table(base::Context& context, const plan::JoinPlan& plan,
+                                              int32_t key_width, const TableSide& build,
+                                              const Columns& columns) {
+  if (build.rows == 0) return std::make_unique<NoTable>();
+  if (plan.match == plan::Match::kDirectTable) {
+    transform::KeyPlaces const range = transform::places_of(
+        transform::key_range(context, build.keys, key_width, build.rows), key_width);
+    bool const direct =
+        range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
+    if (!direct) return nullptr;
+    return base::with_key_type(key_width, [&](auto zero) {
+      return place_table<decltype(zero)>(context, range, build, columns);
+    });
   }
-  return by_table(context, plan, key_width, build, probe, outputs, false, scattered);
-}
-
-std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
-                                         int32_t key_width, const TableSide& build,
-                                         const TableSide& probe, const Outputs& outputs) {
-  if (build.rows == 0 || probe.rows == 0) return std::nullopt;
-  TableResult const rows =
-      by_table(context, plan, key_width, build, probe, outputs, true, ScatteredKeys::kHashed);
-  auto const* const written = std::get_if<TableRows>(&rows);
-  return written != nullptr ? std::optional(*written) : std::nullopt;
+  // Slots are told by numbers of 32 bits: there are twice as many as rows.
+  constexpr uint32_t kMostHashedRows = 1U << 31;
+  if (build.rows > kMostHashedRows) return nullptr;
+  return base::with_key_type(key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    PackedRow const packed = packed_row(columns, sizeof(Key));
+    bool const beside_key =
+        packed.width == kernels::kRowSlotBytes && base::traffic::fits_row_slots(build.rows);
+    return beside_key ? row_slot_table<Key>(context, build, columns, packed)
+                      : hashed_table<Key>(context, build, columns);
+  });
 }
 
 }  // namespace gpujoin::match

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -18,37 +18,40 @@ struct TableSide {
   uint32_t rows = 0;
 };
 
-// Which table it was. A source of an output may be null: the row's number is written.
-struct TableRows : CarriedRows {
-  plan::Match table = plan::Match::kGlobalTable;
+// A build column that goes to the output. source null: the row's number.
+struct TableColumn {
+  const void* source = nullptr;  // [rows] in the order of the keys
+  int32_t width = 0;
 };
 
-// Whether table_columns has so few rows that it launches once.
+// Made once, then const: any number of probe sides are joined with it, also at the same time, each
+// on a stream that comes after the one it was made on. The build side's memory stays.
+class ColumnTable {
+ public:
+  virtual ~ColumnTable() = default;
+
+  // Writes every column of the join. Outputs of the build side are those that the table was made
+  // for, in their order; a source of the probe side may be null: the row's number is written.
+  // Nullopt, and nothing is written: build keys repeat. Of keys told as repeated one may only look
+  // like a free slot. Waits for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  virtual std::optional<CarriedRows> probe(base::Context& context, int64_t expected_rows,
+                                           const TableSide& probe,
+                                           std::vector<CarriedOutput> outputs) const = 0;
+
+  // The same of joins whose probe rows have one match each and stay where they are: row i of every
+  // column is of probe row i. The outputs are of the build side. Nullopt also when a probe row has
+  // no match.
+  virtual std::optional<CarriedRows> look_up(base::Context& context, const TableSide& probe,
+                                             std::vector<CarriedOutput> outputs) const = 0;
+};
+
+// The table that plan.match names, queued on the stream. Null: the build keys are too far apart for
+// direct_table, or more than a hashed table has slots for.
+std::unique_ptr<const ColumnTable> make_table(base::Context& context, const plan::JoinPlan& plan,
+                                              int32_t key_width, const TableSide& build,
+                                              const std::vector<TableColumn>& columns);
+
+// Whether there are so few rows that small_table.hpp joins them in one launch, or none on a side.
 bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows);
-
-// Why nothing was written. Of keys told as repeated one may only look like a free slot. Of more
-// than 2^31 build rows scattered keys are left.
-enum class NoTable { kKeysRepeat, kKeysScattered };
-using TableResult = std::variant<TableRows, NoTable>;
-
-// What becomes of build keys that are too far apart for plan.match=direct_table.
-enum class ScatteredKeys { kHashed, kLeft };
-
-// Writes every column of the join, or nothing when build keys repeat, or are scattered and left. A
-// join of one launch hashes them always. Waits for the stream, or for the one launch, which then
-// tells its time: milliseconds, which may be null, += it. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-TableResult table_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
-                          const TableSide& build, const TableSide& probe,
-                          const std::vector<CarriedOutput>& outputs,
-                          ScatteredKeys scattered = ScatteredKeys::kHashed,
-                          double* milliseconds = nullptr);
-
-// The same of joins whose probe rows have one match each and stay where they are: row i of every
-// column is of probe row i. The outputs are of the build side. Nullopt, and nothing is written,
-// when a probe row has no match, or build keys repeat. Scattered keys are hashed.
-std::optional<TableRows> look_up_columns(base::Context& context, const plan::JoinPlan& plan,
-                                         int32_t key_width, const TableSide& build,
-                                         const TableSide& probe,
-                                         const std::vector<CarriedOutput>& outputs);
 
 }  // namespace gpujoin::match

@@ -117,7 +117,6 @@ kernels::ResumePoint* GrowingPairs::resume_points(uint32_t blocks) {
 bool GrowingPairs::collect(uint64_t units) {
   kernels::PairCounters const found =
       base::read_back(context_, static_cast<const kernels::PairCounters*>(counters_));
-  units_taken_ = found.taken;
   uint64_t const here_before = maps_pages_ ? 0 : rows_;  // pairs in earlier blocks
   bool const complete = found.filled == ~0ULL;
   uint64_t const filled = complete ? found.reserved : found.filled;

@@ -51,9 +51,6 @@ class GrowingPairs {
   void finish();
 
   uint64_t rows() const { return rows_; }
-  uint64_t units_taken() const {
-    return units_taken_;
-  }  // work units given out, as of the last collect
   int32_t resumes() const { return resumes_; }
   uint32_t* build() const { return build_pointer_; }
   uint32_t* probe() const { return probe_pointer_; }
@@ -87,7 +84,6 @@ class GrowingPairs {
   kernels::PairCounters* counters_ = nullptr;
   uint64_t capacity_ = 0;  // pairs that fit what the sink points to
   uint64_t rows_ = 0;      // written, all blocks together
-  uint64_t units_taken_ = 0;
   int32_t resumes_ = 0;
   bool started_ = false;
 };

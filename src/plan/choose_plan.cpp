@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "src/base/status.hpp"
+#include "src/plan/attempts.hpp"
 #include "src/plan/candidates.hpp"
 #include "src/plan/sample_rule.hpp"
 
@@ -107,7 +108,8 @@ std::string largest_saving(const Candidate& winner, const Candidate& other) {
 
 bool is_same(const PlanRequest& a, const PlanRequest& b) {
   return a.left == b.left && a.right == b.right && a.key_count == b.key_count &&
-         a.pairs == b.pairs && std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
+         a.pairs == b.pairs && a.in_order == b.in_order &&
+         std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
 }
 
 struct Effort {
@@ -192,17 +194,21 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
   std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
 
-  const auto fitting =
-      std::find_if(choice.candidates.begin(), choice.candidates.end(),
-                   [&](const Candidate& c) { return limit == 0 || c.memory_bytes <= limit; });
-  const bool fits = fitting != choice.candidates.end();
-  const auto winner = fits ? fitting
-                           : std::min_element(choice.candidates.begin(), choice.candidates.end(),
-                                              [](const Candidate& a, const Candidate& b) {
-                                                return a.memory_bytes < b.memory_bytes;
-                                              });
-  choice.plan = winner->plan;
-  choice.predicted = winner->stages;
+  // The first that fits with all its attempts; else the first that fits; else what needs least.
+  const auto attempts = [&](const Candidate& candidate) {
+    return attempts_of(candidate, choice.candidates, request, sample, facts, limit);
+  };
+  const Candidate* alone = nullptr;
+  for (const Candidate& candidate : choice.candidates) {
+    if (limit != 0 && candidate.memory_bytes > limit) continue;
+    if (alone == nullptr) alone = &candidate;
+    choice.attempts = attempts(candidate);
+    if (limit == 0 || most_memory(choice.attempts) <= limit) return choice;
+  }
+  const auto least = std::min_element(
+      choice.candidates.begin(), choice.candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.memory_bytes < b.memory_bytes; });
+  choice.attempts = attempts(alone != nullptr ? *alone : *least);
   return choice;
 }
 
@@ -211,7 +217,7 @@ std::string reason_of(const PlanChoice& choice) {
   const std::vector<Candidate>& candidates = choice.candidates;
   const uint64_t limit = choice.memory_limit_bytes;
   const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                  [&](const Candidate& c) { return c.plan == choice.plan; });
+                                  [&](const Candidate& c) { return c.plan == choice.plan(); });
   if (found == candidates.end()) return "";
   const Candidate& chosen = *found;
   const auto winner = static_cast<size_t>(found - candidates.begin());

@@ -69,6 +69,9 @@ struct PlanRequest {
   SideStatistics right;
   int32_t key_count = 1;  // columns of the key
   bool pairs = false;
+  // What follows counts on left rows in order: scattered keys of a table are hashed, not
+  // partitioned.
+  bool in_order = false;
 };
 
 // A stage of the executors, in the order they run: "transfer" (only with copies), "transform" (not
@@ -112,15 +115,32 @@ struct Candidate {
   uint64_t memory_bytes = 0;  // device memory beyond the input, output included
 };
 
+// What an attempt at a join found that ended it, and the next one follows from.
+enum class Finding {
+  kJoined,         // nothing: the join is done
+  kKeysScattered,  // keys are too far apart for the places or the bits that the plan gives them
+  kKeysRepeat,     // a build key occurs twice, for which the plan's table has no place
+  kNoRoom,         // the memory limit, or the memory, was too small
+};
+
+// One plan on the way to the join, complete. after: it is made when an attempt before it ended so;
+// kJoined: the first.
+struct Attempt : Candidate {
+  Finding after = Finding::kJoined;
+};
+
 struct PlanChoice {
-  JoinPlan plan;
-  StageCosts predicted;  // of the plan chosen
+  // The first is the plan chosen. See attempts.hpp.
+  std::vector<Attempt> attempts;
   // Cheapest first; all that are legal and fit what the caller named.
   std::vector<Candidate> candidates;
-  uint64_t memory_limit_bytes = 0;  // what candidates were held against; 0 = nothing
+  uint64_t memory_limit_bytes = 0;  // what attempts were held against; 0 = nothing
   SampleStatistics sample;
   std::string
       reason;  // where it was made already; reason_of finds it in the candidates where it is empty
+
+  const JoinPlan& plan() const { return attempts.front().plan; }
+  const StageCosts& predicted() const { return attempts.front().stages; }
 };
 
 // The side to build on: the one that the caller named, or else the smaller (left when equal).
@@ -143,9 +163,9 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
                            std::string* why_not = nullptr);
 
 // Throws ILLEGAL_PLAN with the reason when what the caller named does not fit together.
-// memory_limit_bytes: 0 = the device's memory; candidates above it are passed over when another one
-// fits; when none does, the one that needs least is taken. The plan's transfer field is set from
-// where the request says that the inputs are.
+// memory_limit_bytes: 0 = the device's memory; a candidate that has an attempt above it is passed
+// over when another one fits with all of its own; when none does, the one that needs least is
+// taken. The plan's transfer field is set from where the request says that the inputs are.
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
                        const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
 

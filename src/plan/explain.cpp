@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/base/status.hpp"
+#include "src/plan/attempts.hpp"
 #include "src/plan/candidates.hpp"
 #include "src/plan/choose_plan.hpp"
 
@@ -99,7 +100,7 @@ std::string sample_text(const PlanChoice& choice, const PlanRequest& request,
 std::string candidates_text(const PlanChoice& choice) {
   std::string lines = text("candidates %26s %13s %13s\n", "time", "traffic", "memory");
   for (const Candidate& candidate : choice.candidates) {
-    const bool chosen = candidate.plan == choice.plan;
+    const bool chosen = candidate.plan == choice.plan();
     const bool too_large =
         choice.memory_limit_bytes != 0 && candidate.memory_bytes > choice.memory_limit_bytes;
     const std::string name = candidate_name(candidate.plan);
@@ -113,11 +114,21 @@ std::string candidates_text(const PlanChoice& choice) {
   return lines;
 }
 
-std::string stages_text(const PlanChoice& choice) {
-  std::string lines = "stages of " + candidate_name(choice.plan) + "\n";
-  for (const StageCost& stage : choice.predicted) {
-    lines += text("  %-12s %-22s %9.3f ms %13s\n", stage.stage, stage.technique_text().c_str(),
-                  stage.seconds * 1e3, bytes_text(stage.bytes).c_str());
+// Each with what makes it follow, and what it costs.
+std::string attempts_text(const PlanChoice& choice) {
+  std::string lines;
+  int number = 0;
+  for (const Attempt& attempt : choice.attempts) {
+    const bool is_first = attempt.after == Finding::kJoined;
+    lines += text("attempt %d%s%s: %s\n  %s\n", ++number, is_first ? "" : ", where ",
+                  to_text(attempt.after), candidate_name(attempt.plan).c_str(),
+                  to_text(attempt.plan).c_str());
+    for (const StageCost& stage : attempt.stages) {
+      lines += text("  %-12s %-22s %9.3f ms %13s\n", stage.stage, stage.technique_text().c_str(),
+                    stage.seconds * 1e3, bytes_text(stage.bytes).c_str());
+    }
+    lines += text("  %-35s %9.3f ms %13s %13s of memory\n", "all", attempt.seconds * 1e3,
+                  bytes_text(attempt.bytes).c_str(), bytes_text(attempt.memory_bytes).c_str());
   }
   return lines;
 }
@@ -125,8 +136,8 @@ std::string stages_text(const PlanChoice& choice) {
 // The algorithms that the device has and the options, or the planner, left out.
 std::string excluded_text(const PlanChoice& choice) {
   std::string names;
-  for (const JoinPlan& plan : legal_plans(choice.plan.device)) {
-    if (plan.build_side != choice.plan.build_side || algorithm_name(plan).empty()) continue;
+  for (const JoinPlan& plan : legal_plans(choice.plan().device)) {
+    if (plan.build_side != choice.plan().build_side || algorithm_name(plan).empty()) continue;
     const bool considered = std::any_of(
         choice.candidates.begin(), choice.candidates.end(),
         [&](const Candidate& c) { return candidate_name(c.plan) == candidate_name(plan); });
@@ -141,9 +152,9 @@ std::string excluded_text(const PlanChoice& choice) {
 
 std::string explain(const PlanChoice& choice, const PlanRequest& request,
                     const base::DeviceFacts& facts) {
-  return request_text(request, choice.plan, facts) + sample_text(choice, request, facts) +
-         candidates_text(choice) + excluded_text(choice) + "plan\n  " + to_text(choice.plan) +
-         "\n" + stages_text(choice) + "why\n  " + reason_of(choice) + "\n";
+  return request_text(request, choice.plan(), facts) + sample_text(choice, request, facts) +
+         candidates_text(choice) + excluded_text(choice) + attempts_text(choice) + "why\n  " +
+         reason_of(choice) + "\n";
 }
 
 }  // namespace gpujoin::plan

@@ -154,10 +154,6 @@ Reason why_carried_illegal(const JoinPlan& plan) {
     return base::text("gather=%s has chunks of one size: page_pairs must be 0",
                       to_text(plan.gather));
   }
-  if (plan.transfer == Transfer::kProbeChunks) {
-    return base::text("gather=%s writes whole columns: transfer=probe_chunks needs another gather",
-                      to_text(plan.gather));
-  }
   return std::nullopt;
 }
 

@@ -94,7 +94,7 @@ const Candidate& best_in_sequence(const PlanChoice& choice, const SequenceOutloo
   };
   const auto own =
       std::find_if(choice.candidates.begin(), choice.candidates.end(),
-                   [&](const Candidate& candidate) { return candidate.plan == choice.plan; });
+                   [&](const Candidate& candidate) { return candidate.plan == choice.plan(); });
   *seconds_saved = 0;
   if (own == choice.candidates.end()) return choice.candidates.front();
   const Candidate* best = &*own;

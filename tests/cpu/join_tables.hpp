@@ -138,7 +138,7 @@ inline execute::PlannedJoin planned(const std::shared_ptr<base::Context>& contex
   for (size_t i = 0; materialize && i < right.columns.size(); ++i) {
     join.spec.right_columns.push_back(static_cast<int32_t>(i));
   }
-  join.choice.plan = plan;
+  join.choice.attempts.emplace_back().plan = plan;
   return join;
 }
 

@@ -230,7 +230,7 @@ TEST(CpuSeveralKeys, ShowInThePlanAndInTheStages) {
   spec.pairs = true;
   auto const join =
       execute::make_plan(context, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
-  EXPECT_EQ(join.choice.plan.gather, plan::Gather::kUntransformed);
+  EXPECT_EQ(join.choice.plan().gather, plan::Gather::kUntransformed);
   auto const text = plan::explain(join.choice, join.request, context->facts);
   EXPECT_NE(text.find("key of 2 columns 12 B"), std::string::npos) << text;
   auto const result = execute::execute(join);

@@ -120,7 +120,7 @@ std::string difference(const execute::PlannedJoin& join, const Expected& expecte
     return std::to_string(result->rows) + " rows instead of " +
            std::to_string(expected.rows.size());
   }
-  bool const same = plan::algorithm_name(join.choice.plan).empty()
+  bool const same = plan::algorithm_name(join.choice.plan()).empty()
                         ? fingerprint_of(*result) == expected.fingerprint
                         : rows_of(*result) == expected.rows;
   return same ? "" : "other rows";
@@ -131,14 +131,14 @@ void run_plan(const std::shared_ptr<columns::Relation>& left,
               const plan::JoinPlan& plan, int32_t radix_bits, const Expected& expected) {
   gpujoin_plan_options const options = options_of(plan, radix_bits);
   execute::PlannedJoin join = execute::make_plan(left->context, left, right, spec, options);
-  plan::JoinPlan obeyed = join.choice.plan;
+  plan::JoinPlan obeyed = join.choice.plan();
   obeyed.radix_bits = plan.radix_bits;
   obeyed.expected_rows = plan.expected_rows;
-  ASSERT_TRUE(obeyed == plan) << plan::to_text(join.choice.plan);
+  ASSERT_TRUE(obeyed == plan) << plan::to_text(join.choice.plan());
   ASSERT_EQ(difference(join, expected), "");
   if (expected.rows.size() < 2000) return;
   // The same with hardly any room at first: the match stops, is given room and goes on.
-  join.choice.plan.expected_rows = 1;
+  for (plan::Attempt& attempt : join.choice.attempts) attempt.plan.expected_rows = 1;
   ASSERT_EQ(difference(join, expected), "");
 }
 

@@ -80,7 +80,7 @@ std::vector<Row> run(const std::shared_ptr<columns::Relation>& left,
                      const std::shared_ptr<columns::Relation>& right, const columns::JoinSpec& spec,
                      const gpujoin_plan_options& options) {
   auto const join = execute::make_plan(left->context, left, right, spec, options);
-  EXPECT_EQ(join.choice.plan.transfer, static_cast<plan::Transfer>(options.transfer));
+  EXPECT_EQ(join.choice.plan().transfer, static_cast<plan::Transfer>(options.transfer));
   auto const result = execute::execute(join);
   if (options.transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS) {
     EXPECT_EQ(result->memory, base::Memory::kHost);

@@ -111,11 +111,11 @@ void expect_right(gpujoin_device device, bool on_device, gpujoin_transfer transf
         for (gpujoin_plan_options const& options : plans_for(device, transfer)) {
           auto join = execute::make_plan(context, left_relation, right_relation, spec, options);
           SCOPED_TRACE(std::string(keys.name) + ", " + std::to_string(rows) + " rows, " +
-                       selection.name + ", " + plan::to_text(join.choice.plan));
+                       selection.name + ", " + plan::to_text(join.choice.plan()));
           auto const result = execute::execute(join);
           ASSERT_EQ(result->rows, static_cast<int64_t>(expected.size()));
           ASSERT_TRUE(rows_of(*result) == expected);
-          join.choice.plan.expected_rows = 1;
+          for (plan::Attempt& attempt : join.choice.attempts) attempt.plan.expected_rows = 1;
           ASSERT_TRUE(rows_of(*execute::execute(join)) == expected);
         }
       }
@@ -149,7 +149,7 @@ TEST(SeveralKeys, APlanThatComparesOneKeyIsNotExecuted) {
   spec.left_keys = spec.right_keys = {0, 6};
   spec.pairs = true;
   auto join = execute::make_plan(context, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
-  join.choice.plan.gather = plan::Gather::kTransformed;
+  join.choice.attempts.front().plan.gather = plan::Gather::kTransformed;
   try {
     execute::execute(join);
     ADD_FAILURE() << "executed";

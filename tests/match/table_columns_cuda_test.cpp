@@ -7,6 +7,8 @@
 
 #include "kernels/tuning.hpp"
 #include "src/base/traffic.hpp"
+#include "src/match/small_table.hpp"
+#include "src/plan/attempts.hpp"
 #include "tests/gpu_fixture.hpp"
 #include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
@@ -17,7 +19,7 @@ namespace {
 using TableColumns = GpuTest;
 using kernels::CarriedFrom;
 using match::CarriedOutput;
-using match::TableRows;
+using plan::Finding;
 using plan::Match;
 
 constexpr uint32_t kNone = UINT32_MAX;
@@ -103,9 +105,9 @@ struct Columns {
   std::vector<int32_t> build;
   std::vector<int32_t> probe;
   bool build_numbers = true;
-  bool gives_numbers = false;  // as a column, as of rows of which some were left out
-  match::ScatteredKeys scattered = match::ScatteredKeys::kHashed;
-  match::NoTable why_not = match::NoTable::kKeysRepeat;  // when nothing is written
+  bool gives_numbers = false;              // as a column, as of rows of which some were left out
+  bool leaves_scattered = false;           // else they are hashed
+  Finding why_not = Finding::kKeysRepeat;  // when nothing is written
 };
 
 // random_column draws each byte for itself, which takes long for millions of rows.
@@ -198,10 +200,39 @@ plan::JoinPlan plan_of(Match match, uint64_t expected_rows) {
   return plan;
 }
 
+struct Written : match::CarriedRows {
+  Match table = Match::kGlobalTable;
+};
+
+// As the executor goes about it: few rows in one launch, others by a table and a probe of it.
+Finding join(base::Context& context, plan::JoinPlan plan, int32_t width,
+             const match::TableSide& build, const match::TableSide& probe,
+             const std::vector<CarriedOutput>& outputs, Written* written,
+             bool leaves_scattered = false) {
+  if (match::joins_in_one_launch(build.rows, probe.rows)) {
+    auto const rows = match::small_table(context, plan, width, build, probe, outputs);
+    if (rows) *written = {{rows->rows, rows->launches}, rows->table};
+    return rows ? Finding::kJoined : Finding::kKeysRepeat;
+  }
+  std::vector<match::TableColumn> columns;
+  for (CarriedOutput const& output : outputs) {
+    if (output.from == CarriedFrom::kBuild) columns.push_back({output.source, output.width});
+  }
+  auto table = match::make_table(context, plan, width, build, columns);
+  if (table == nullptr) {
+    if (leaves_scattered) return Finding::kKeysScattered;
+    plan.match = Match::kGlobalTable;
+    table = match::make_table(context, plan, width, build, columns);
+  }
+  auto const rows = table->probe(context, plan.expected_rows, probe, outputs);
+  if (rows) *written = {*rows, plan.match};
+  return rows ? Finding::kJoined : Finding::kKeysRepeat;
+}
+
 // Joins. Each probe row with a match must come once, with the columns of its build row beside it.
-std::optional<TableRows> expect_rows(base::Context& context, Match match, const KeyPair& keys,
-                                     const Columns& columns = {},
-                                     std::optional<uint64_t> expected_rows = std::nullopt) {
+std::optional<Written> expect_rows(base::Context& context, Match match, const KeyPair& keys,
+                                   const Columns& columns = {},
+                                   std::optional<uint64_t> expected_rows = std::nullopt) {
   Side build(context, CarriedFrom::kBuild, keys.build, keys.width, columns.build,
              columns.gives_numbers);
   Side probe(context, CarriedFrom::kProbe, keys.probe, keys.width, columns.probe,
@@ -211,14 +242,15 @@ std::optional<TableRows> expect_rows(base::Context& context, Match match, const 
   build.add_outputs(columns.build_numbers, &outputs);
   outputs.push_back({nullptr, keys.width, CarriedFrom::kKey, &key});
   probe.add_outputs(true, &outputs);
-  match::TableResult const answer =
-      match::table_columns(context, plan_of(match, expected_rows.value_or(keys.matches)),
-                           keys.width, build.side(), probe.side(), outputs, columns.scattered);
-  auto const* const rows = std::get_if<TableRows>(&answer);
-  std::optional<TableRows> const written = rows != nullptr ? std::optional(*rows) : std::nullopt;
+  Written rows;
+  Finding const found =
+      join(context, plan_of(match, expected_rows.value_or(keys.matches)), keys.width, build.side(),
+           probe.side(), outputs, &rows, columns.leaves_scattered);
+  std::optional<Written> const written =
+      found == Finding::kJoined ? std::optional(rows) : std::nullopt;
   if (!written) {
     EXPECT_TRUE(build.nothing_written() && probe.nothing_written() && key == nullptr);
-    EXPECT_EQ(std::get<match::NoTable>(answer), columns.why_not);
+    EXPECT_EQ(found, columns.why_not);
     return written;
   }
   EXPECT_EQ(written->rows, keys.matches);
@@ -256,7 +288,7 @@ uint64_t most_places(const Sizes& sizes) {
   return std::min(most, 2 * base::traffic::global_table_slots(sizes.build));
 }
 
-void expect_table(const std::optional<TableRows>& written, Match expected) {
+void expect_table(const std::optional<Written>& written, Match expected) {
   ASSERT_TRUE(written.has_value()) << "build keys are unique";
   EXPECT_EQ(written->table, expected) << plan::to_text(written->table);
 }
@@ -357,13 +389,13 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
     base::Buffer const values = upload(context(), lone.values);
     columns::Storage written;
     std::vector<CarriedOutput> const outputs = {{values.data(), 4, CarriedFrom::kBuild, &written}};
-    match::TableResult const answer =
-        match::table_columns(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
-                             {keys.data(), static_cast<uint32_t>(lone.keys.size())},
-                             {probe_keys.data(), probe_rows}, outputs);
-    ASSERT_EQ(std::holds_alternative<TableRows>(answer), lone.is_written);
+    Written rows_written;
+    Finding const found = join(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
+                               {keys.data(), static_cast<uint32_t>(lone.keys.size())},
+                               {probe_keys.data(), probe_rows}, outputs, &rows_written);
+    ASSERT_EQ(found == Finding::kJoined, lone.is_written);
     if (!lone.is_written) continue;
-    EXPECT_EQ(std::get<TableRows>(answer).rows, probe_rows);
+    EXPECT_EQ(rows_written.rows, probe_rows);
     EXPECT_TRUE(download<uint32_t>(context(), written.get(), probe_rows) ==
                 std::vector<uint32_t>(probe_rows, lone.value));
   }
@@ -375,13 +407,13 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
     columns::Storage written[2];
     std::vector<CarriedOutput> const outputs = {{keys.data(), 4, CarriedFrom::kBuild, &written[0]},
                                                 {keys.data(), 4, CarriedFrom::kBuild, &written[1]}};
-    match::TableResult const answer =
-        match::table_columns(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
-                             {keys.data(), static_cast<uint32_t>(build.size())},
-                             {probe_keys.data(), probe_rows}, outputs);
-    ASSERT_EQ(std::holds_alternative<TableRows>(answer), build.size() == 3);
+    Written rows_written;
+    Finding const found = join(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
+                               {keys.data(), static_cast<uint32_t>(build.size())},
+                               {probe_keys.data(), probe_rows}, outputs, &rows_written);
+    ASSERT_EQ(found == Finding::kJoined, build.size() == 3);
     if (build.size() == 3) {
-      EXPECT_EQ(std::get<TableRows>(answer).rows, 0U);
+      EXPECT_EQ(rows_written.rows, 0U);
     }
   }
   // The same of 8 bytes.
@@ -392,12 +424,13 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
     columns::Storage written;
     std::vector<CarriedOutput> const outputs = {
         {wide_keys.data(), 8, CarriedFrom::kBuild, &written}};
-    match::TableResult const answer =
-        match::table_columns(context(), plan_of(Match::kGlobalTable, probe_rows), 8,
-                             {wide_keys.data(), rows}, {wide_probe.data(), probe_rows}, outputs);
-    ASSERT_EQ(std::holds_alternative<TableRows>(answer), rows == 1);
+    Written rows_written;
+    Finding const found =
+        join(context(), plan_of(Match::kGlobalTable, probe_rows), 8, {wide_keys.data(), rows},
+             {wide_probe.data(), probe_rows}, outputs, &rows_written);
+    ASSERT_EQ(found == Finding::kJoined, rows == 1);
     if (rows == 1) {
-      EXPECT_EQ(std::get<TableRows>(answer).rows, 0U);
+      EXPECT_EQ(rows_written.rows, 0U);
     }
   }
 }
@@ -705,8 +738,8 @@ TEST_F(TableColumns, AreLaunchedOnceMoreWhenMoreRowsCameThanExpected) {
 // What is left is left whole; few rows, and dense ones, are joined all the same.
 TEST_F(TableColumns, LeaveScatteredKeysToAnother) {
   Columns columns = {{4}, {8}};
-  columns.scattered = match::ScatteredKeys::kLeft;
-  columns.why_not = match::NoTable::kKeysScattered;
+  columns.leaves_scattered = true;
+  columns.why_not = Finding::kKeysScattered;
   for (int32_t const width : {4, 8}) {
     KeyPair const far({"far", 5, 16, 600'000}, {1000, kSmall}, width, 0.5, 3);
     EXPECT_FALSE(expect_rows(context(), Match::kDirectTable, far, columns).has_value());
@@ -732,8 +765,9 @@ TEST_F(TableColumns, AreNoMoreThanALaunchHasRoomFor) {
   std::vector<CarriedOutput> const outputs(kernels::kCarriedColumns + 1,
                                            {column.data, 4, CarriedFrom::kProbe, &target});
   EXPECT_EQ(status_of([&] {
-              match::table_columns(context(), plan_of(Match::kDirectTable, 1), 4,
-                                   {column.data, 100}, {column.data, 100}, outputs);
+              Written written;
+              join(context(), plan_of(Match::kDirectTable, 1), 4, {column.data, 100},
+                   {column.data, 100}, outputs, &written);
             }),
             GPUJOIN_ERROR_INTERNAL);
 }
@@ -788,7 +822,7 @@ class TablePlans : public GpuTest {
     std::string technique;
     bool has_materialized = false;
     for (columns::StageStatistics const& stage : result->statistics.stages) {
-      if (stage.stage == "match") technique = stage.technique;
+      if (stage.stage == "match") technique += (technique.empty() ? "" : "; ") + stage.technique;
       has_materialized = has_materialized || stage.stage == "materialize";
     }
     EXPECT_EQ(has_materialized, by_pairs);
@@ -833,9 +867,11 @@ TEST_F(TablePlans, LeaveOutNullKeysAndFetchNullablePayloads) {
 
 TEST_F(TablePlans, SayThatKeysAreTooFarApart) {
   for (size_t const rows : probe_sizes()) {
+    bool const one_launch = rows < kSmall;
     EXPECT_EQ(expect_join(GPUJOIN_ALGORITHM_DIRECT_CARRIED, probe_shape(rows, 4, 1, 0.1),
                           unique_shape(1'000'000, 4, 1, 0.1)),
-              "global_table: the keys are too far apart for direct_table");
+              one_launch ? "global_table: the keys are too far apart for direct_table"
+                         : "direct_table, in vain: keys are too far apart; global_table");
   }
 }
 
@@ -880,16 +916,17 @@ TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
                              register_relation(of_joins, right, true), spec, options);
       join.request.options.algorithm = GPUJOIN_ALGORITHM_AUTOMATIC;
       if (of.limit != 0) join.choice.memory_limit_bytes = of.limit;
+      plan::Candidate const table = join.choice.attempts.front();
+      join.choice.attempts = plan::attempts_of(table, {}, join.request, join.choice.sample,
+                                               of_joins->facts, join.choice.memory_limit_bytes);
       auto const result = execute::execute(join);
       EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
       std::string technique;
       for (columns::StageStatistics const& stage : result->statistics.stages) {
         if (stage.stage == "match") technique = stage.technique;
       }
-      std::string const scattered = of.limit != 0 ? "global_table: " : "partitions: ";
-      EXPECT_EQ(technique, places < 4 * kRows
-                               ? "direct_table"
-                               : scattered + "the keys are too far apart for direct_table");
+      std::string const scattered = of.limit != 0 ? "global_table" : "co_partitions";
+      EXPECT_EQ(technique, places < 4 * kRows ? "direct_table" : scattered);
       if (HasFailure()) return;
     }
   }

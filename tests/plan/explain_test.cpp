@@ -43,7 +43,8 @@ TEST(Explain, SaysWhatWasAskedSampledAndWeighed) {
   expect_line(text,
               "transform=radix_unordered(15) skew=work_units match=co_partitions "
               "output=block_chunks gather=carried\n");
-  expect_line(text, "stages of PHJ-CARRIED\n  transform    radix_unordered(15) ");
+  expect_line(text, "attempt 1: PHJ-CARRIED\n  cuda build=left ");
+  expect_line(text, "\n  transform    radix_unordered(15) ");
   expect_line(text, "why\n  PHJ-CARRIED saves ");
   // Without a filter the runner-up fetches what it moved.
   PlanRequest unfiltered = request_of(kRows27, kRows27, 2);

@@ -21,7 +21,7 @@ TimedStage timed_on(const base::DeviceFacts& machine, gpujoin_algorithm algorith
   timed.request = request_of(kRows25, kRows25, 1);
   timed.request.options.algorithm = algorithm;
   timed.sample = sample_of(match_ratio, 25);
-  timed.plan = choose_plan(timed.request, timed.sample, machine, 0).plan;
+  timed.plan = choose_plan(timed.request, timed.sample, machine, 0).plan();
   timed.stage = stage;
   for (const StageCost& cost : cost_of(timed.plan, timed.request, timed.sample, machine).stages) {
     if (cost.stage == stage) timed.seconds += cost.seconds;

@@ -79,10 +79,10 @@ TEST(HotKeys, OfWhichFewProbeRowsMatchBesidesNeedNoMoreRoomThanTheyMake) {
       const PlanChoice choice =
           choose_plan(request_of(kRows, kRows, 1), statistics_of(found, kRows, kRows), h200(), 0);
       const double hot = static_cast<double>(found.hot.pairs);
-      EXPECT_EQ(choice.plan.expected_hot_rows, found.hot.pairs);
-      EXPECT_GE(static_cast<double>(choice.plan.expected_rows),
+      EXPECT_EQ(choice.plan().expected_hot_rows, found.hot.pairs);
+      EXPECT_GE(static_cast<double>(choice.plan().expected_rows),
                 hot + 500.0 * static_cast<double>(matching));
-      EXPECT_LE(static_cast<double>(choice.plan.expected_rows), hot + 1.5 * kRows);
+      EXPECT_LE(static_cast<double>(choice.plan().expected_rows), hot + 1.5 * kRows);
     }
   }
 }
@@ -156,11 +156,11 @@ TEST(HotKeys, AreJoinedByTheMatchThatWritesColumns) {
       sides.probe_rows = probe_rows;
       const PlanChoice choice =
           choose_plan(request, statistics_of(sides.find(effort), kRows, kRows), h200(), 0);
-      EXPECT_EQ(algorithm_name(choice.plan), "PHJ-CARRIED") << explain(choice, request, h200());
+      EXPECT_EQ(algorithm_name(choice.plan()), "PHJ-CARRIED") << explain(choice, request, h200());
       if (probe_rows == 0) continue;
-      EXPECT_GT(choice.plan.expected_rows, 110'000'000);
-      EXPECT_LT(choice.plan.expected_rows, 130'000'000);
-      EXPECT_NEAR(static_cast<double>(choice.plan.expected_hot_rows), 1e8, 1e6);
+      EXPECT_GT(choice.plan().expected_rows, 110'000'000);
+      EXPECT_LT(choice.plan().expected_rows, 130'000'000);
+      EXPECT_NEAR(static_cast<double>(choice.plan().expected_hot_rows), 1e8, 1e6);
       EXPECT_NE(explain(choice, request, h200()).find("hot build keys: 1, which 100 probe rows"),
                 std::string::npos);
     }

@@ -28,9 +28,9 @@ TEST(KeyCount, SeveralColumnsAreJoinedByTheRowMultiset) {
   for (int32_t key_count = 2; key_count <= 5; ++key_count) {
     PlanChoice const choice = choose_plan(request_on(key_count), SampleStatistics(), h200(), 0);
     ASSERT_EQ(choice.candidates.size(), 1U);
-    EXPECT_EQ(algorithm_name(choice.plan), "ROW-MULTISET");
-    EXPECT_EQ(choice.plan.output, Output::kGrown);
-    EXPECT_EQ(why_illegal(choice.plan, key_count), std::nullopt);
+    EXPECT_EQ(algorithm_name(choice.plan()), "ROW-MULTISET");
+    EXPECT_EQ(choice.plan().output, Output::kGrown);
+    EXPECT_EQ(why_illegal(choice.plan(), key_count), std::nullopt);
   }
 }
 
@@ -63,10 +63,10 @@ TEST(KeyCount, WhatIsNamedAndComparesOneColumnIsRefusedByItsName) {
 TEST(KeyCount, TheRowMultisetIsAPlanForOneColumnByName) {
   PlanRequest request = request_on(1);
   request.options.match = GPUJOIN_MATCH_ROW_MULTISET;
-  EXPECT_EQ(algorithm_name(choose_plan(request, SampleStatistics(), h200(), 0).plan),
+  EXPECT_EQ(algorithm_name(choose_plan(request, SampleStatistics(), h200(), 0).plan()),
             "ROW-MULTISET");
   request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
-  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan;
+  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan();
   EXPECT_EQ(plan.match, Match::kRowMultiset);
   EXPECT_EQ(plan.output, Output::kTwoPasses);
   // Unnamed it is not weighed.
@@ -79,7 +79,7 @@ TEST(KeyCount, OnTheCpuSeveralColumnsAreGatheredUntransformed) {
   PlanRequest request = request_on(2);
   request.left.in_host_memory = request.right.in_host_memory = true;
   request.options.device = GPUJOIN_DEVICE_CPU;
-  EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan.gather,
+  EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan().gather,
             Gather::kUntransformed);
   request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
   EXPECT_NE(why_refused(request).find("gather=untransformed"), std::string::npos);

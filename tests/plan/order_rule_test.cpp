@@ -105,7 +105,7 @@ TEST(OrderRule, KeepsToTheMemory) {
   }
   choice.memory_limit_bytes = uint64_t{1} << 40;
   double saved = -1;
-  EXPECT_TRUE(best_in_sequence(choice, outlook, h200(), &saved).plan == choice.plan);
+  EXPECT_TRUE(best_in_sequence(choice, outlook, h200(), &saved).plan == choice.plan());
   EXPECT_EQ(saved, 0);
 }
 

@@ -77,7 +77,7 @@ inline SampleStatistics sparse_sample(double match_ratio) {
 
 inline std::string chosen(const PlanRequest& request, const SampleStatistics& sample,
                           const base::DeviceFacts& facts = h200(), uint64_t limit = 0) {
-  return algorithm_name(choose_plan(request, sample, facts, limit).plan);
+  return algorithm_name(choose_plan(request, sample, facts, limit).plan());
 }
 
 // Predicted milliseconds of a candidate by name, or -1.

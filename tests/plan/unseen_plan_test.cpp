@@ -36,8 +36,8 @@ void expect_as_chosen(const Question& question, const std::string& what) {
       choose_plan(question.request, SampleStatistics(), question.facts, question.limit);
   for (int time = 0; time < 2; ++time) {
     const PlanChoice choice = choose_plan_unseen(question.request, question.facts, question.limit);
-    EXPECT_TRUE(choice.plan == fresh.plan) << what << ": " << to_text(choice.plan);
-    EXPECT_TRUE(are_same(choice.predicted, fresh.predicted)) << what;
+    EXPECT_TRUE(choice.plan() == fresh.plan()) << what << ": " << to_text(choice.plan());
+    EXPECT_TRUE(are_same(choice.predicted(), fresh.predicted())) << what;
     EXPECT_EQ(choice.memory_limit_bytes, fresh.memory_limit_bytes) << what;
     EXPECT_EQ(reason_of(choice), reason_of(fresh)) << what;
     EXPECT_FALSE(choice.sample.sampled) << what;
@@ -49,7 +49,8 @@ void expect_as_chosen(const Question& question, const std::string& what) {
     }
     const PlanChoice bare =
         choose_plan_unseen(question.request, question.facts, question.limit, false);
-    EXPECT_TRUE(bare.plan == fresh.plan && are_same(bare.predicted, fresh.predicted)) << what;
+    EXPECT_TRUE(bare.plan() == fresh.plan() && are_same(bare.predicted(), fresh.predicted()))
+        << what;
     EXPECT_EQ(bare.memory_limit_bytes, fresh.memory_limit_bytes) << what;
     EXPECT_EQ(reason_of(bare), reason_of(fresh)) << what;
     EXPECT_TRUE(bare.candidates.empty()) << what;

@@ -1,0 +1,178 @@
+// built_pairs_cuda.cpp: matches that write pairs, by which the columns are gathered: a table or a
+// multiset of the whole build side, partitions, sorted runs.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/execute/built.hpp"
+#include "src/match/match.hpp"
+#include "src/output/growing_pairs.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using plan::Match;
+
+// Whether the match writes transformed positions. Gather-transformed needs them.
+// Gather-untransformed fetches a key output column by them, clustered, and turns them into row
+// numbers afterwards: two clustered reads for an unclustered one.
+bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe) {
+  if (plan.transform == plan::Transform::kNone) return false;
+  if (build.moves_payloads() || probe.moves_payloads()) return true;
+  // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs
+  // more than it saves (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
+  bool const few_pairs = plan.expected_rows <= 2 * int64_t{probe.prepared().rows};
+  return few_pairs && (build.has_key_output() || probe.has_key_output());
+}
+
+class BuiltForPairs final : public Built {
+ public:
+  BuiltForPairs(const JoinStep& step, std::shared_ptr<GpuSide> side)
+      : side_(std::move(side)), sort_bits_(step.sort_bits) {
+    step.clock.enter("transform");
+    transform_side(step.plan, sort_bits_, *side_);
+    if (step.is_kept && step.plan.gather == plan::Gather::kTransformed) {
+      side_->keep_moved(step.build_numbers());
+    }
+    // Tables come before the probe side's keys, which may still be on their way.
+    if (plan::probes_table(step.plan.match)) {
+      step.clock.enter("match");
+      table_ = std::make_unique<match::GlobalTable>(step.context, side_->key_width(),
+                                                    side_->match_side(false));
+    } else if (step.plan.match == Match::kRowMultiset) {
+      step.clock.enter("match");
+      multiset_ = std::make_unique<match::RowMultiset>(step.context, side_->key_rows());
+    }
+  }
+
+  plan::Finding probe(const JoinStep& step, GpuSide& probe,
+                      columns::JoinResult& result) const override {
+    if (step.plan.transform != plan::Transform::kNone) {
+      step.clock.enter("transform");
+      transform_side(step.plan, sort_bits_, probe);
+    }
+    step.clock.enter("match");
+    if (step.plan.transform == plan::Transform::kNone) probe.prepare(step.plan);
+    output::GrowingPairs pairs(
+        step.context, static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)));
+    match(step, probe, pairs);
+    step.clock.enter("materialize");
+    result.rows = static_cast<int64_t>(pairs.rows());
+    result.statistics.output_resumes = pairs.resumes();
+    materialize(step, probe, pairs, result);
+    return plan::Finding::kJoined;
+  }
+
+ private:
+  void match(const JoinStep& step, const GpuSide& probe, output::GrowingPairs& pairs) const {
+    bool const by_position = matches_by_position(step.plan, *side_, probe);
+    match::MatchSide const build_keys = side_->match_side(by_position);
+    match::MatchSide const probe_keys = probe.match_side(by_position);
+    switch (step.plan.match) {
+      case Match::kGlobalTable:
+      case Match::kDirectTable:
+        table_->probe(step.context, probe_keys, pairs);
+        break;
+      case Match::kRowMultiset:
+        multiset_->probe(step.context, step.plan.output, probe.key_rows(), pairs);
+        break;
+      case Match::kCoPartitions:
+      case Match::kNestedLoop:
+        match::co_partitions(step.context, step.plan, side_->key_width(), build_keys,
+                             side_->partitions(), probe_keys, probe.partitions(), pairs);
+        break;
+      case Match::kMergePath:
+      case Match::kMergeTwoBounds:
+      case Match::kMergeOneBound:
+        match::merge_path(step.context, step.plan, side_->key_width(), build_keys, probe_keys,
+                          pairs);
+        break;
+    }
+    pairs.finish();
+  }
+
+  void materialize(const JoinStep& step, const GpuSide& probe, output::GrowingPairs& pairs,
+                   columns::JoinResult& result) const;
+
+  std::shared_ptr<GpuSide> side_;
+  transform::KeyBits sort_bits_;
+  std::unique_ptr<const match::GlobalTable> table_;
+  std::unique_ptr<const match::RowMultiset> multiset_;
+};
+
+void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
+                                output::GrowingPairs& pairs, columns::JoinResult& result) const {
+  base::Context& context = step.context;
+  GpuSide const& build = *side_;
+  bool const build_left = step.build_left();
+  GpuSide const& left = build_left ? build : probe;
+  GpuSide const& right = build_left ? probe : build;
+  size_t const left_columns = start_columns(left, right, result);
+  columns::ResultColumn* left_targets = result.columns.data();
+  columns::ResultColumn* right_targets = left_targets + left_columns;
+  columns::ResultColumn* build_targets = build_left ? left_targets : right_targets;
+  columns::ResultColumn* probe_targets = build_left ? right_targets : left_targets;
+
+  // Matching keys are equal, so every key column of the output comes from the probe side, whose
+  // rows lie closer together.
+  bool const by_position = matches_by_position(step.plan, build, probe);
+  std::vector<materialize::Request> key_requests;
+  for (size_t i = 0; i < result.columns.size(); ++i) {
+    size_t const key = i < left_columns ? left.key_number(i) : right.key_number(i - left_columns);
+    if (key == GpuSide::kNoKey) continue;
+    key_requests.push_back({probe.key_source(by_position, key), &result.columns[i]});
+  }
+
+  uint64_t const rows = pairs.rows();
+  materialize::NullCounts null_counts(context, build.nullable_columns() + probe.nullable_columns());
+  if (by_position) {
+    if (probe.moves_payloads()) {
+      probe.gather_transformed(pairs.probe(), rows, null_counts, probe_targets,
+                               std::move(key_requests));
+    } else {
+      materialize::gather(context, pairs.probe(), rows, key_requests, null_counts);
+    }
+    key_requests.clear();
+    if (build.moves_payloads()) {
+      build.gather_transformed(pairs.build(), rows, null_counts, build_targets, {});
+    }
+  }
+  columns::Storage build_rows = pairs.build_storage();
+  columns::Storage probe_rows = pairs.probe_storage();
+  bool const want_left = result.has_left_rows();
+  bool const want_right = result.has_right_rows();
+  if (by_position) {
+    bool const want_build = build_left ? want_left : want_right;
+    bool const want_probe = build_left ? want_right : want_left;
+    bool const fetch_build = build.has_payloads() && !build.moves_payloads();
+    bool const fetch_probe = probe.has_payloads() && !probe.moves_payloads();
+    if (want_build || fetch_build) build_rows = build.row_numbers(pairs.build(), rows);
+    if (want_probe || fetch_probe) probe_rows = probe.row_numbers(pairs.probe(), rows);
+  }
+  std::vector<materialize::Request> build_requests;
+  if (!build.moves_payloads()) build.request_untransformed(build_targets, &build_requests);
+  if (!probe.moves_payloads()) probe.request_untransformed(probe_targets, &key_requests);
+  auto const numbers = [](const columns::Storage& storage) {
+    return static_cast<const uint32_t*>(storage.get());
+  };
+  materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
+  materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
+  if (want_left && rows != 0) result.left_rows = build_left ? build_rows : probe_rows;
+  if (want_right && rows != 0) result.right_rows = build_left ? probe_rows : build_rows;
+  null_counts.finish();
+}
+
+}  // namespace
+
+std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_ptr<GpuSide> side) {
+  return std::make_unique<BuiltForPairs>(step, std::move(side));
+}
+
+std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide> side) {
+  if (!plan::writes_columns(step.plan.gather)) return build_for_pairs(step, std::move(side));
+  if (step.plan.transform == plan::Transform::kNone) return build_table(step, std::move(side));
+  return build_partitions(step, std::move(side));
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,41 @@
+// carried_result.hpp: a result whose columns the match writes itself.
+#pragma once
+
+#include <vector>
+
+#include "src/columns/result.hpp"
+#include "src/execute/gpu_side.hpp"
+#include "src/match/chunked_columns.hpp"
+
+namespace gpujoin::execute {
+
+// What a match writes, and row numbers that it writes for the columns that are fetched afterwards.
+class CarriedResult {
+ public:
+  CarriedResult(const GpuSide& build, const GpuSide& probe, bool build_left,
+                columns::JoinResult& result);
+
+  const std::vector<match::CarriedOutput>& outputs() const { return outputs_; }
+  // The match has written its columns: fetches the others.
+  void finish(base::Context& context, const match::CarriedRows& written);
+
+ private:
+  columns::ResultColumn* left_targets() { return result_.columns.data(); }
+  columns::ResultColumn* right_targets() { return result_.columns.data() + left_columns_; }
+  void add_outputs(const GpuSide& side, kernels::CarriedFrom from, columns::ResultColumn* targets,
+                   size_t count, columns::Storage* row_numbers);
+
+  const GpuSide& left_;
+  const GpuSide& right_;
+  columns::JoinResult& result_;
+  size_t left_columns_;
+  columns::Storage left_rows_;
+  columns::Storage right_rows_;
+  // Both sides' keys are the same in a row of the result: they are written once, however often they
+  // are put out.
+  columns::Storage keys_;
+  std::vector<columns::Storage*> key_targets_;
+  std::vector<match::CarriedOutput> outputs_;
+};
+
+}  // namespace gpujoin::execute

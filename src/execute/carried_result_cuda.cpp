@@ -1,0 +1,60 @@
+#include "src/execute/carried_result.hpp"
+
+#include <algorithm>
+
+namespace gpujoin::execute {
+
+using kernels::CarriedFrom;
+
+CarriedResult::CarriedResult(const GpuSide& build, const GpuSide& probe, bool build_left,
+                             columns::JoinResult& result)
+    : left_(build_left ? build : probe),
+      right_(build_left ? probe : build),
+      result_(result),
+      left_columns_(start_columns(left_, right_, result)) {
+  CarriedFrom const from_left = build_left ? CarriedFrom::kBuild : CarriedFrom::kProbe;
+  CarriedFrom const from_right = build_left ? CarriedFrom::kProbe : CarriedFrom::kBuild;
+  add_outputs(left_, from_left, left_targets(), left_columns_, &left_rows_);
+  add_outputs(right_, from_right, right_targets(), result.columns.size() - left_columns_,
+              &right_rows_);
+}
+
+void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
+                                columns::ResultColumn* targets, size_t count,
+                                columns::Storage* row_numbers) {
+  for (size_t i = 0; i < count; ++i) {
+    if (side.is_key(i)) {
+      if (key_targets_.empty()) {
+        outputs_.push_back({nullptr, side.key_width(), CarriedFrom::kKey, &keys_});
+      }
+      key_targets_.push_back(&targets[i].data);
+    } else if (side.carries(i)) {
+      outputs_.push_back({side.carried_data(i), targets[i].width, from, &targets[i].data});
+    }
+  }
+  if (!side.carries_row_numbers()) return;
+  outputs_.push_back({side.carried_row_numbers(), sizeof(uint32_t), from, row_numbers});
+}
+
+void CarriedResult::finish(base::Context& context, const match::CarriedRows& written) {
+  result_.rows = static_cast<int64_t>(written.rows);
+  for (columns::Storage* const target : key_targets_) *target = keys_;
+  result_.statistics.output_resumes = std::max(written.launches - 1, 0);
+  materialize::NullCounts null_counts(context,
+                                      left_.nullable_columns() + right_.nullable_columns());
+  auto const fetch_left = [&](const GpuSide& side, columns::ResultColumn* targets,
+                              const columns::Storage& row_numbers) {
+    std::vector<materialize::Request> requests;
+    side.request_left(targets, &requests);
+    if (requests.empty()) return;
+    materialize::gather(context, static_cast<const uint32_t*>(row_numbers.get()), written.rows,
+                        requests, null_counts);
+  };
+  fetch_left(left_, left_targets(), left_rows_);
+  fetch_left(right_, right_targets(), right_rows_);
+  if (result_.has_left_rows()) result_.left_rows = left_rows_;
+  if (result_.has_right_rows()) result_.right_rows = right_rows_;
+  null_counts.finish();
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,184 @@
+#include "src/plan/attempts.hpp"
+
+#include <algorithm>
+
+#include "src/base/status.hpp"
+#include "src/plan/stage_costs.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+// Of so few rows a side, pairs and gathers take no longer than partitions do. Of more a key may
+// have so many rows that they take several times what a match takes that writes columns.
+constexpr int64_t kFewRows = int64_t{1} << 14;
+
+// A hashed table tells its slots by numbers of 32 bits: there are twice as many as rows.
+constexpr int64_t kMostHashedRows = int64_t{1} << 31;
+
+int64_t build_rows(const JoinPlan& plan, const PlanRequest& request) {
+  return plan.build_side == Side::kLeft ? request.left.rows : request.right.rows;
+}
+
+class AttemptList {
+ public:
+  AttemptList(const Candidate& first, const PlanRequest& request, const SampleStatistics& sample,
+              const base::DeviceFacts& facts, uint64_t limit)
+      : first_(first), request_(request), sample_(sample), facts_(facts), limit_(limit) {
+    attempts_.push_back({first, Finding::kJoined});
+  }
+
+  std::vector<Attempt> take() { return std::move(attempts_); }
+
+  // The keys of both sides are too far apart for a bit each: nothing is left out.
+  void after_scattered_bits() {
+    JoinPlan plan = first_.plan;
+    plan.filter = Filter::kNone;
+    if (partitions(plan.transform) && plan.radix_bits == 0) plan.radix_bits = bits_for(plan);
+    add(Finding::kKeysScattered, plan);
+  }
+
+  // The build keys are too far apart for places, or too many for slots.
+  void after_scattered_places() {
+    JoinPlan hashed = first_.plan;
+    hashed.filter = Filter::kNone;
+    hashed.match = Match::kGlobalTable;
+    const bool may_hash = build().rows <= kMostHashedRows;
+    const bool in_parts =
+        !may_hash ||
+        (!request_.in_order && leaves_scattered_keys(first_.plan, request_, facts_, limit_));
+    add(Finding::kKeysScattered, in_parts ? partitioned() : hashed);
+  }
+
+  void after_repeated_keys() {
+    const JoinPlan pairs = as_pairs();
+    const JoinPlan parts = partitioned();
+    const bool few = std::min(request_.left.rows, request_.right.rows) < kFewRows;
+    const Candidate preferred = cost(few ? pairs : parts);
+    const bool fits = limit_ == 0 || preferred.memory_bytes <= limit_;
+    if (fits) return add(Finding::kKeysRepeat, preferred);
+    const Candidate other = cost(few ? parts : pairs);
+    const bool less = other.memory_bytes < preferred.memory_bytes;
+    add(Finding::kKeysRepeat, less ? other : preferred);
+  }
+
+  // What needs least of all candidates, if it is less than what has been tried.
+  void last_resort(const std::vector<Candidate>& candidates) {
+    const auto least = std::min_element(
+        candidates.begin(), candidates.end(),
+        [](const Candidate& a, const Candidate& b) { return a.memory_bytes < b.memory_bytes; });
+    if (least == candidates.end()) return;
+    for (const Attempt& attempt : attempts_) {
+      if (attempt.memory_bytes <= least->memory_bytes) return;
+    }
+    add(Finding::kNoRoom, *least);
+  }
+
+ private:
+  const SideStatistics& build() const {
+    return first_.plan.build_side == Side::kLeft ? request_.left : request_.right;
+  }
+  const SideStatistics& probe() const {
+    return first_.plan.build_side == Side::kLeft ? request_.right : request_.left;
+  }
+
+  int32_t bits_for(const JoinPlan& plan) const {
+    int32_t bits = bits_of_rows(plan, build().rows, probe().rows, build().key_width);
+    while (!fits_counters(bits, facts_)) --bits;
+    return bits;
+  }
+
+  // The carried join of partitions. How many a filter's rows want is known when it has run.
+  JoinPlan partitioned() const {
+    const bool filtered = first_.plan.filter != Filter::kNone;
+    JoinPlan plan =
+        in_partitions(first_.plan, build().rows, probe().rows, build().key_width, facts_);
+    if (filtered && request_.options.radix_bits == 0) plan.radix_bits = 0;
+    return plan;
+  }
+
+  // Pairs by a table that groups equal keys, and gathers.
+  JoinPlan as_pairs() const {
+    JoinPlan plan = first_.plan;
+    plan.filter = Filter::kNone;
+    plan.match = Match::kGlobalTable;
+    plan.output = Output::kGrown;
+    plan.gather = Gather::kUntransformed;
+    return plan;
+  }
+
+  Candidate cost(const JoinPlan& plan) const { return cost_of(plan, request_, sample_, facts_); }
+  void add(Finding after, const Candidate& candidate) { attempts_.push_back({candidate, after}); }
+  void add(Finding after, const JoinPlan& plan) { add(after, cost(plan)); }
+
+  const Candidate& first_;
+  const PlanRequest& request_;
+  const SampleStatistics& sample_;
+  const base::DeviceFacts& facts_;
+  uint64_t limit_;
+  std::vector<Attempt> attempts_;
+};
+
+}  // namespace
+
+std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candidate>& candidates,
+                                 const PlanRequest& request, const SampleStatistics& sample,
+                                 const base::DeviceFacts& facts, uint64_t memory_limit_bytes) {
+  const JoinPlan& plan = first.plan;
+  AttemptList list(first, request, sample, facts, memory_limit_bytes);
+  if (plan.device == Device::kCpu) return list.take();
+  if (plan.filter == Filter::kKeyBits) list.after_scattered_bits();
+  if (probes_table(plan.match) && writes_columns(plan.gather)) {
+    // One launch hashes scattered keys by itself. Lookups, whose rows stay in order, are no such,
+    // and neither are chunks.
+    const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
+    const bool one_launch =
+        rows <= kSmallTableRows && !request.in_order && plan.transfer != Transfer::kProbeChunks;
+    const bool may_scatter =
+        plan.match == Match::kDirectTable || build_rows(plan, request) > kMostHashedRows;
+    if (may_scatter && !one_launch) list.after_scattered_places();
+    list.after_repeated_keys();
+  }
+  list.last_resort(candidates);
+  return list.take();
+}
+
+uint64_t most_memory(const std::vector<Attempt>& attempts) {
+  uint64_t most = 0;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.after != Finding::kNoRoom) most = std::max(most, attempt.memory_bytes);
+  }
+  return most;
+}
+
+const Attempt* next_attempt(const std::vector<Attempt>& attempts, const Attempt& ended,
+                            Finding finding) {
+  const auto from = attempts.begin() + (&ended - attempts.data()) + 1;
+  const auto next = std::find_if(from, attempts.end(),
+                                 [&](const Attempt& attempt) { return attempt.after == finding; });
+  return next == attempts.end() ? nullptr : &*next;
+}
+
+const Attempt& attempt_after(const std::vector<Attempt>& attempts, const Attempt& ended,
+                             Finding finding) {
+  const Attempt* const next = next_attempt(attempts, ended, finding);
+  if (next == nullptr) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%s, and nothing was planned for it", to_text(finding));
+  }
+  return *next;
+}
+
+const char* to_text(Finding finding) {
+  switch (finding) {
+    case Finding::kJoined:
+      return "";
+    case Finding::kKeysScattered:
+      return "keys are too far apart";
+    case Finding::kKeysRepeat:
+      return "build keys repeat";
+    case Finding::kNoRoom:
+      return "there is no room";
+  }
+  return "";
+}
+
+}  // namespace gpujoin::plan

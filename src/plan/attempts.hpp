@@ -1,0 +1,33 @@
+// attempts.hpp: a plan as the executors run it: a list of attempts, each of them complete, with
+// what makes the next one follow. A table of addresses is tried before anybody knows that keys are
+// dense; what comes of keys that are not is planned, weighed and explained beforehand.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/plan/choose_plan.hpp"
+
+namespace gpujoin::plan {
+
+// The plan, and what follows where the keys do not suit it or there is no room. candidates: of
+// which the one that needs least memory comes last of all. Of two plans that may follow, the one
+// that fits the memory (0: no limit) is taken.
+std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candidate>& candidates,
+                                 const PlanRequest& request, const SampleStatistics& sample,
+                                 const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
+
+// The most that any attempt needs but the last resort, which is asked for when there is no room.
+uint64_t most_memory(const std::vector<Attempt>& attempts);
+
+// The attempt that follows the one that ended so; null: none does.
+const Attempt* next_attempt(const std::vector<Attempt>& attempts, const Attempt& ended,
+                            Finding finding);
+// The same of a finding for which one was planned. Throws INTERNAL when none was.
+const Attempt& attempt_after(const std::vector<Attempt>& attempts, const Attempt& ended,
+                             Finding finding);
+
+// "build keys repeat"; "" of kJoined.
+const char* to_text(Finding finding);
+
+}  // namespace gpujoin::plan

@@ -1,0 +1,161 @@
+// attempts_test.cpp: what follows a plan whose keys do not suit it, and that its memory is weighed
+// beforehand.
+#include "src/plan/attempts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "src/base/status.hpp"
+#include "tests/plan/requests.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+using testing::dense_sample;
+using testing::h200;
+using testing::request_of;
+using testing::sample_of;
+
+constexpr int64_t kRows22 = int64_t{1} << 22;
+constexpr int64_t kRows27 = int64_t{1} << 27;
+
+PlanRequest naming(gpujoin_algorithm algorithm, int64_t build_rows, int64_t probe_rows) {
+  PlanRequest request = request_of(build_rows, probe_rows, 2);
+  request.options.algorithm = algorithm;
+  return request;
+}
+
+std::vector<Attempt> attempts_for(const PlanRequest& request, uint64_t limit = 0,
+                                  const SampleStatistics& sample = {}) {
+  return choose_plan(request, sample, h200(), limit).attempts;
+}
+
+TEST(Attempts, APlanThatSuitsAllKeysIsTheOnlyOne) {
+  for (const gpujoin_algorithm algorithm :
+       {GPUJOIN_ALGORITHM_PHJ_CARRIED, GPUJOIN_ALGORITHM_PHJ_OM, GPUJOIN_ALGORITHM_NOP}) {
+    EXPECT_EQ(attempts_for(naming(algorithm, kRows22, kRows27)).size(), 1U);
+  }
+}
+
+TEST(Attempts, ATableOfAddressesIsFollowedByOneOfHashesAndByPartitions) {
+  const auto attempts = attempts_for(naming(GPUJOIN_ALGORITHM_DIRECT_CARRIED, kRows22, kRows27));
+  ASSERT_EQ(attempts.size(), 3U);
+  EXPECT_EQ(attempts[0].after, Finding::kJoined);
+  EXPECT_EQ(algorithm_name(attempts[0].plan), "DIRECT-CARRIED");
+  const Attempt* const scattered = next_attempt(attempts, attempts[0], Finding::kKeysScattered);
+  ASSERT_NE(scattered, nullptr);
+  EXPECT_EQ(algorithm_name(scattered->plan), "NOP-CARRIED");
+  for (const Attempt* const table : {&attempts[0], scattered}) {
+    const Attempt* const repeats = next_attempt(attempts, *table, Finding::kKeysRepeat);
+    ASSERT_NE(repeats, nullptr);
+    EXPECT_EQ(algorithm_name(repeats->plan), "PHJ-CARRIED");
+    EXPECT_GT(repeats->plan.radix_bits, 0);
+  }
+  EXPECT_EQ(next_attempt(attempts, *scattered, Finding::kKeysScattered), nullptr);
+  EXPECT_EQ(next_attempt(attempts, attempts.back(), Finding::kKeysRepeat), nullptr);
+  try {
+    attempt_after(attempts, attempts.back(), Finding::kKeysRepeat);
+    ADD_FAILURE() << "an attempt that nobody planned";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_INTERNAL);
+  }
+}
+
+TEST(Attempts, EachIsCompleteAndLegal) {
+  for (const gpujoin_algorithm algorithm :
+       {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_DIRECT_CARRIED,
+        GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+    for (const int64_t rows : {int64_t{1000}, int64_t{100'000}, kRows22, kRows27}) {
+      for (const Attempt& attempt : attempts_for(naming(algorithm, rows, 2 * rows))) {
+        SCOPED_TRACE(to_text(attempt.plan));
+        EXPECT_EQ(why_illegal(attempt.plan), std::nullopt);
+        EXPECT_GT(attempt.bytes, 0U);
+        EXPECT_GT(attempt.seconds, 0);
+        EXPECT_GT(attempt.memory_bytes, 0U);
+        EXPECT_NE(attempt.stages.size(), 0U);
+        EXPECT_EQ(attempt.plan.expected_rows, 2 * rows);
+      }
+    }
+  }
+}
+
+TEST(Attempts, FewRowsOfRepeatedKeysAreJoinedByPairs) {
+  const auto attempts = attempts_for(naming(GPUJOIN_ALGORITHM_DIRECT_CARRIED, 1000, 100'000));
+  ASSERT_EQ(attempts.size(), 2U) << "one launch hashes scattered keys by itself";
+  EXPECT_EQ(attempts[1].after, Finding::kKeysRepeat);
+  EXPECT_EQ(algorithm_name(attempts[1].plan), "NOP");
+}
+
+TEST(Attempts, RowsThatStayInOrderAreNotPartitionedForScatteredKeys) {
+  PlanRequest request = request_of(100'000, kRows27, 1);
+  request.options.match = GPUJOIN_MATCH_DIRECT_TABLE;
+  request.in_order = true;
+  base::DeviceFacts slow = h200();
+  slow.random_inserts_per_second = slow.l2_random_inserts_per_second = 1e8;
+  for (const bool in_order : {true, false}) {
+    request.options.match = GPUJOIN_MATCH_DIRECT_TABLE;
+    const Candidate table = choose_plan(request, {}, slow, 0).attempts.front();
+    request.options.match = 0;
+    request.in_order = in_order;
+    const auto attempts = attempts_of(table, {}, request, {}, slow, 0);
+    const Attempt* const scattered = next_attempt(attempts, attempts[0], Finding::kKeysScattered);
+    ASSERT_NE(scattered, nullptr);
+    EXPECT_EQ(probes_table(scattered->plan.match), in_order) << to_text(scattered->plan);
+  }
+}
+
+TEST(Attempts, BitsThatDoNotFitAreFollowedByTheSameWithoutAFilter) {
+  PlanRequest request = naming(GPUJOIN_ALGORITHM_PHJ_CARRIED, kRows27, kRows27);
+  request.options.filter = GPUJOIN_FILTER_KEY_BITS;
+  const auto attempts = attempts_for(request);
+  ASSERT_EQ(attempts.size(), 2U);
+  EXPECT_EQ(attempts[0].plan.radix_bits, 0) << "known when rows were left out";
+  EXPECT_EQ(attempts[1].after, Finding::kKeysScattered);
+  EXPECT_EQ(attempts[1].plan.filter, Filter::kNone);
+  EXPECT_GT(attempts[1].plan.radix_bits, 0);
+}
+
+// The partitions that would follow a table need more memory than the table: where they do not fit,
+// pairs follow, or the table is not taken.
+TEST(Attempts, TheMemoryOfEachIsWeighed) {
+  int by_pairs = 0;
+  int all_fit = 0;
+  for (const gpujoin_algorithm algorithm :
+       {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_DIRECT_CARRIED}) {
+    for (uint64_t limit = uint64_t{1} << 30; limit < uint64_t{16} << 30; limit += 100'000'000) {
+      const PlanChoice choice = choose_plan(naming(algorithm, kRows22, kRows27),
+                                            dense_sample(kRows22, kRows27, 1), h200(), limit);
+      if (choice.attempts.front().memory_bytes > limit) continue;
+      uint64_t least = UINT64_MAX;
+      for (const Candidate& candidate : choice.candidates) {
+        const auto attempts =
+            attempts_of(candidate, choice.candidates, naming(algorithm, kRows22, kRows27),
+                        choice.sample, h200(), limit);
+        least = std::min(least, most_memory(attempts));
+      }
+      if (least <= limit) {
+        EXPECT_LE(most_memory(choice.attempts), limit) << limit;
+        ++all_fit;
+      }
+      for (const Attempt& attempt : choice.attempts) {
+        const bool is_pairs = attempt.plan.gather == Gather::kUntransformed;
+        by_pairs += attempt.after == Finding::kKeysRepeat && is_pairs ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(by_pairs, 0);
+  EXPECT_GT(all_fit, 0);
+}
+
+TEST(Attempts, WhatNeedsLeastIsTheLastResort) {
+  const PlanChoice choice = choose_plan(request_of(kRows27, kRows27, 4), sample_of(1), h200(), 0);
+  const Attempt* const last =
+      next_attempt(choice.attempts, choice.attempts.front(), Finding::kNoRoom);
+  ASSERT_NE(last, nullptr);
+  for (const Candidate& candidate : choice.candidates) {
+    EXPECT_GE(candidate.memory_bytes, last->memory_bytes);
+  }
+  EXPECT_EQ(next_attempt(choice.attempts, *last, Finding::kNoRoom), nullptr);
+}
+
+}  // namespace
+}  // namespace gpujoin::plan
