@@ -784,7 +784,7 @@ typedef struct gpujoin_plan_options {
   gpujoin_output output;
   /* Of RADIX_UNORDERED, BUCKET_CHAINS and the partitions of section 10: 1 or 2 passes. */
   int32_t passes;
-  /* Of BLOCK_CHUNKS of pairs and THREAD_PAGES: 1 to 2^20. */
+  /* Of BLOCK_CHUNKS of pairs and THREAD_PAGES, one of which is to be named with it: 1 to 2^20. */
   int32_t page_pairs;
   /* KEY_BITS and KEY_HASHES need RADIX_UNORDERED, or a table with CARRIED. */
   gpujoin_filter filter;
