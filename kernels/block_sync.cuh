@@ -1,6 +1,6 @@
 // block_sync.cuh: a barrier of the block after loops that the lanes of a warp leave apart
 //
-// Source   ours; docs/decisions/0023-a-barrier-after-divergence.md
+// Source   ours; decision 11
 #pragma once
 
 #include <cooperative_groups.h>

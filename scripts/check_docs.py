@@ -3,9 +3,12 @@
 
 README.md         its C example is the one of tests/abi/example_join.c
 docs/papers.md    names every file of kernels/
-docs/decisions/   numbered 0001, 0002 ... without gaps, each with its number and name in its title
-README.md, ARCHITECTURE.md, docs/papers.md
+docs/decisions/   numbered 0001, 0002 ... without gaps, each with its number and name in its title and
+                  listed in the folder's README.md; "decision 7" anywhere names a page that is there
+README.md, ARCHITECTURE.md, docs/papers.md, docs/performance.md, docs/decisions/
                   every file and folder of the project that they name exists; so does every link
+every *.md        prose has lines of 100 columns at most. Not counted: tables, code, URLs and the
+                  targets of links, and what scripts/results.py writes
 """
 
 import re
@@ -16,13 +19,24 @@ from pathlib import Path
 EXAMPLE = "tests/abi/example_join.c"
 PAPERS = "docs/papers.md"
 DECISIONS = "docs/decisions"
-CHECKED = ["README.md", "ARCHITECTURE.md", PAPERS]
+INDEX = f"{DECISIONS}/README.md"
+CHECKED = ["README.md", "ARCHITECTURE.md", PAPERS, "docs/performance.md"]
+MOST_COLUMNS = 100
 
 EXCERPT = re.compile(r"/\* example-begin \*/\n(.*?)/\* example-end \*/", re.DOTALL)
 C_BLOCK = re.compile(r"^```c\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TOP_FOLDERS = "bench|bindings|cmake|docs|include|kernels|pkgconfig|scripts|src|tests"
 NAMED = re.compile(rf"`((?:{TOP_FOLDERS})/[\w./-]*)`")  # patterns and placeholders are left out
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
+CITED = re.compile(r"\b[Dd]ecisions?\s+(\d+)(?:(?:,|\s+and)\s+(\d+))*")
+TARGET = re.compile(r"(?<=\])\([^)\s]*\)|https?://\S+")
+MADE = "docs/results.md"
+MADE_PARTS = re.compile(r"<!-- (cells|cpu)-begin -->.*?<!-- \1-end -->", re.DOTALL)
+
+
+def tracked(*patterns):
+    listed = subprocess.run(["git", "ls-files", *patterns], capture_output=True, text=True, check=True)
+    return [path for path in listed.stdout.splitlines() if Path(path).exists()]
 
 
 def check_example():
@@ -34,11 +48,14 @@ def check_example():
 
 
 def check_papers():
-    tracked = subprocess.run(["git", "ls-files", "kernels"], capture_output=True, text=True, check=True)
     named = set(NAMED.findall(Path(PAPERS).read_text()))
-    for path in tracked.stdout.splitlines():
-        if Path(path).exists() and path not in named:
+    for path in tracked("kernels"):
+        if path not in named:
             yield f"{PAPERS}: does not name {path}"
+
+
+def line_of(text, match):
+    return text.count("\n", 0, match.start()) + 1
 
 
 def check_names(document):
@@ -46,25 +63,56 @@ def check_names(document):
     for pattern, base in ((NAMED, Path()), (LINK, Path(document).parent)):
         for match in pattern.finditer(text):
             if not (base / match.group(1)).exists():
-                line = text.count("\n", 0, match.start()) + 1
-                yield f"{document}:{line}: there is no {match.group(1)}"
+                yield f"{document}:{line_of(text, match)}: there is no {match.group(1)}"
+
+
+def pages():
+    return sorted(path for path in Path(DECISIONS).glob("*.md") if path != Path(INDEX))
 
 
 def check_decisions():
-    files = sorted(Path(DECISIONS).glob("*.md"))
-    for number, path in enumerate(files, 1):
+    index = Path(INDEX).read_text()
+    for number, path in enumerate(pages(), 1):
         if not re.fullmatch(rf"{number:04}-[a-z0-9-]+\.md", path.name):
             yield f"{path}: number {number:04} is expected here"
         elif not path.read_text().startswith(f"# {number}. "):
             yield f"{path}: the title is '# {number}. ...'"
-    if not files:
+        if f"[{number}]({path.name})" not in index:
+            yield f"{INDEX}: does not list {path.name}"
+    if not pages():
         yield f"{DECISIONS}: there are none"
 
 
+def check_citations():
+    last = len(pages())
+    for path in tracked("*.md", "*.py", "*.h", "*.hpp", "*.cuh", "*.c", "*.cpp", "*.cu"):
+        text = Path(path).read_text()
+        for match in CITED.finditer(text):
+            for number in re.findall(r"\d+", match.group()):
+                if not 1 <= int(number) <= last:
+                    yield f"{path}:{line_of(text, match)}: there is no decision {number}"
+
+
+def check_columns(document):
+    text = Path(document).read_text()
+    text = MADE_PARTS.sub(lambda part: "\n" * part.group().count("\n"), text)
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith(("|", "    ")):
+            columns = len(TARGET.sub("", line))
+            if columns > MOST_COLUMNS:
+                yield f"{document}:{number}: {columns} columns of prose, {MOST_COLUMNS} at most"
+
+
 def main():
-    found = [*check_example(), *check_papers(), *check_decisions()]
-    for document in CHECKED:
+    found = [*check_example(), *check_papers(), *check_decisions(), *check_citations()]
+    for document in [*CHECKED, INDEX, *pages()]:
         found += check_names(document)
+    for document in tracked("*.md"):
+        if document != MADE:
+            found += check_columns(document)
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

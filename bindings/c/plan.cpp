@@ -1,4 +1,4 @@
-// plan.cpp: gpujoin.h section 7, and gpujoin_join.
+// plan.cpp: gpujoin.h section 8, and gpujoin_join of section 6.
 #include <cstring>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// result.cpp: gpujoin.h section 8.
+// result.cpp: gpujoin.h section 7, and the statistics of section 8.
 #include <cstdio>
 #include <numeric>
 #include <vector>

@@ -119,7 +119,7 @@ inline cudaStream_t stream_of(const Context& context) { return context.device->s
 // Copies that run beside the context's stream have a stream for each direction of the host link.
 // Blocks of the pool are reused in the order of the context's stream, so each side waits for the
 // other by events: a copy for the earlier users of its block, the context's stream for the copy.
-// See docs/decisions/0018-copies-on-streams-of-their-own.md.
+// See docs/decisions/0016-transfers.md.
 enum class Direction { kToDevice, kFromDevice };
 cudaStream_t copy_stream(Context& context, Direction direction);
 

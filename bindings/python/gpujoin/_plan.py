@@ -110,7 +110,7 @@ def plan(
                  the output, whichever columns are selected. [] = none: num_rows and pairs only.
     pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first
     algorithm    auto, nop, nop_carried, direct_carried, phj_carried, phj_om, phj_gfur, phj_um,
-                 smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 7)
+                 smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 8)
     build_side   auto, left, right: the side that is hashed or sorted into
     context      None = a shared one, on device "auto"
     device, transfer, filter, transform, skew, match, output, gather,
