@@ -1,10 +1,12 @@
 // tuning.hpp: every number that depends on the architecture or was found by measuring. Policies
 // never change what a kernel computes. Launch code and kernels read the same constants, so they
-// cannot disagree.
+// cannot disagree; those that the planner reads too are in limits.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "kernels/limits.hpp"
 
 namespace gpujoin::kernels {
 
@@ -39,10 +41,8 @@ constexpr int kSampleHotBlocksPerSm = kThreadsPerSm / kSampleHotThreads;
 // memory at a time.
 constexpr int kEmitItems = 4;
 
-// Direct output: places of a thread's page and of a block's chunk. An H200 writes 2^27 pairs of a
-// match without work in 3.7, 2.2, 1.6, 2.4, 2.9 ms with pages of 1, 2, 4, 8, 16 places, and in
+// Direct output: places of a block's chunk. An H200 writes 2^27 pairs of a match without work in
 // 0.64, 0.44, 0.29, 0.27 ms with chunks of 512, 1024, 4096, 16384.
-constexpr int kThreadPagePairs = 4;
 constexpr int kBlockChunkPairs = 4096;
 // Groups by estimate: a group's buffer is one part of so many of the expected output, at least
 // kGroupLeastPairs; an overflow is foreseen after one part of kGroupWatchedShare of the units; an
@@ -62,7 +62,6 @@ constexpr int kCloseItems = 4;
 // Co-partitions: a table of kCoPartitionBuildRows keys in 2^kCoPartitionBucketBits chains. Three
 // blocks a multiprocessor leave each thread 40 registers; with four the compiler spills.
 constexpr int kCoPartitionThreads = 512;
-constexpr int kCoPartitionBuildRows = 4096;
 constexpr int kCoPartitionBucketBits = 11;
 // Probe rows that one work unit takes through one table. More: the table is built less often;
 // fewer: skewed partitions spread over more blocks.
@@ -73,11 +72,9 @@ constexpr int kCoPartitionBatch = kCoPartitionThreads * kEmitItems;
 // Redistributed blocks: so many for each block that runs at a time, so that the last ones to end
 // are short.
 constexpr int kRedistributedWaves = 4;
-// The join of partitions that writes the output columns: threads, probe rows of a lane at a time,
-// the table.
+// The join of partitions that writes the output columns: probe rows of a lane at a time.
 constexpr int kCarriedItems = 4;
 constexpr int kCarriedItemsWide = 2;  // where columns have any width
-constexpr int kCarriedBuildRows = 4608;
 // Of one unit. Where each matches many build rows fewer, so that a heavy key keeps more blocks
 // busy.
 constexpr uint32_t kCarriedProbeRows = 16384;
@@ -119,20 +116,23 @@ struct CarriedShapeWide {
 constexpr int kChildKernelUnits = 4;
 
 // Histogram partitionings. A histogram a thread: its counters leave room for
-// kThreadHistogramThreads * 3 threads a multiprocessor with 256 partitions. A thread takes from
-// kThreadHistogramLeastRows rows, where the input is small, to kThreadHistogramMostRows.
+// kThreadHistogramThreads * 3 threads a multiprocessor with 256 partitions. A thread takes
+// kThreadHistogramLeastRows rows at least.
 constexpr int kThreadHistogramThreads = 64;
 constexpr int kThreadHistogramItems = 8;
 constexpr int kThreadHistogramLeastRows = 32;
-constexpr int kThreadHistogramMostRows = 128;
 // A histogram a warp.
 constexpr int kWarpHistogramWarps = 8;
 constexpr int kWarpHistogramItems = 8;
-constexpr int kWarpHistogramRows = 512;  // of one warp
 // A histogram a block; items are the paper's VT.
 constexpr int kBlockHistogramThreads = 512;
 constexpr int kBlockHistogramItems = 16;
-constexpr int kBlockHistogramTile = kBlockHistogramThreads * kBlockHistogramItems;
+static_assert(kBlockHistogramTile == kBlockHistogramThreads * kBlockHistogramItems);
+// Counters of 4 bytes in the shared memory that a block has on every supported device.
+constexpr int kLeastSharedBytes = 99 * 1024;
+static_assert((4 * kThreadHistogramThreads) << kThreadHistogramMostBits <= kLeastSharedBytes);
+static_assert((4 * kWarpHistogramWarps) << kWarpHistogramMostBits <= kLeastSharedBytes);
+static_assert(4 << kBlockHistogramMostBits <= kLeastSharedBytes);
 
 // Bucket chains: a tile is staged in shared memory, and is also the bucket of the first of two
 // passes.
@@ -146,7 +146,7 @@ static_assert(kBucketTile == 1 << kBucketTileBits);
 // Buckets are a quarter of a partition, so that an eighth of the places stays empty, within these
 // bounds.
 constexpr int kBucketLeastBits = 5;
-constexpr int kBucketMostBits = 12;
+static_assert(kBucketLeastBits <= kBucketMostBits && kBucketMostBits <= kBucketTileBits);
 
 // Partition pass that moves all columns with one rank.
 // Tiles of two sizes: a larger one has longer runs, of which fewer end within a sector; two smaller
@@ -159,8 +159,9 @@ constexpr int kUnorderedItems = 16;  // rows a thread where no column is wider t
 constexpr int kUnorderedBlocks = 2;  // of a multiprocessor
 constexpr int kUnorderedThreadsLarge = 1024;
 constexpr int kUnorderedItemsLarge = 16;
-constexpr int kUnorderedLargeFirst = 12;   // bytes of a row from which a first pass has large tiles
-constexpr int kUnorderedLargeSecond = 16;  // and a second
+constexpr int kUnorderedLargeSecond =
+    16;  // bytes of a row from which a second pass has large tiles
+static_assert(kUnorderedLargeFirst <= kUnorderedLargeSecond);
 constexpr int kUnorderedCountThreads = 1024;
 constexpr uint32_t kUnorderedAlign = 16;  // rows: of which even one byte each fill a vector
 constexpr int kMovedColumns = 16;         // of one side, in one launch
@@ -180,19 +181,14 @@ constexpr int kTableThreads = 256;
 constexpr int kTableBlocksPerSm = 4;
 constexpr int kTableItems = 4;
 constexpr int kTableItemsWide = 2;  // where columns have any width
-// Of a table of dense keys that is asked at a time. H200, 2^27 probe rows, 64 MiB of 8 bytes a
-// build row: 3.8 ms with slices of 16 MiB, 3.4 of 24, 3.2 of 32, 4.4 at one go.
-// Rows looked up where they are, in two such tables of 128 MiB: 10.6 ms at one go, 10.3 with slices
-// of 64 MiB, 10.0 of 32.
-constexpr uint64_t kDirectSliceBytes = uint64_t{32} << 20;
 
-// The same of few rows, in one launch: all blocks together have as many rows at most. One block by
-// itself has as many of either side, of columns of any width half as many of the build side, and as
-// few threads as take so many rows each.
+// The same of few rows, in one launch: all blocks together have kSmallTableRows at most. One block
+// by itself has as many of either side, of columns of any width half as many of the build side, and
+// as few threads as take so many rows each.
 constexpr int kSmallTableThreads = 512;
-constexpr uint32_t kSmallTableRows = 1U << 21;
 constexpr int kBlockTableThreads = 1024;
 constexpr uint32_t kSmallTableBlockRows = kBlockTableThreads * kTableItems;
+static_assert(kSmallTableBlockRows <= kSmallTableRows);
 constexpr uint32_t kBlockTableRowsPerThread = 2;
 
 // Rows left out before they are moved: rows of a thread, whose lookups are under way at once.
@@ -221,12 +217,12 @@ constexpr int kMergeTile = kMergeThreads * kMergeItems;
 // Resident blocks of a bounds kernel that may have nothing to do.
 constexpr int kMergeBlocksPerSm = 6;
 
-// Merge sort: rows that a thread sorts in its registers and merges in a round (the paper's VT), and
-// rows of a tile. Both powers of two. A tile twice as large saves a round of merging and costs as
+// Merge sort: rows that a thread sorts in its registers and merges in a round (the paper's VT), a
+// power of two as those of a tile are. A tile twice as large saves a round of merging and costs as
 // much in shared memory.
 constexpr int kSortItems = 8;
 constexpr int kSortThreads = 512;
-constexpr int kSortTile = kSortThreads * kSortItems;
+static_assert(kSortTile == kSortThreads * kSortItems);
 // Resident blocks, by which the compiler limits registers. Full multiprocessors where registers
 // suffice for it: (4 B, 4 B) rows, 2^27 on an H200, 10.37 ms against 10.71 ms with three blocks of
 // 512; (8 B, 8 B) rows 20.5 ms against 19.8 ms.

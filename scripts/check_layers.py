@@ -12,14 +12,15 @@ from pathlib import Path
 
 STAGES = ["transfer", "transform", "match", "output", "materialize"]
 API = "gpujoin.h"
+LIMITS = "kernels/limits.hpp"  # numbers that the planner reckons with and kernels are built with
 
 # Folder -> what of this project its files may include. The longest matching folder counts.
 MAY_INCLUDE = {
     "include/": [],
     "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/"],
-    "src/base/": [API, "src/base/"],
+    "src/base/": [API, LIMITS, "src/base/"],
     "src/columns/": [API, "src/base/", "src/columns/"],
-    "src/plan/": [API, "src/base/", "src/columns/", "src/plan/"],
+    "src/plan/": [API, LIMITS, "src/base/", "src/columns/", "src/plan/"],
     "src/cpu/": [API, "src/base/", "src/columns/", "src/plan/", "src/cpu/"],
     "src/execute/": [API, "src/"],
     # Key sampling runs before there is a plan, by the planner's rule.
@@ -38,7 +39,8 @@ for stage in STAGES:
 MAY_INCLUDE["src/match/"].append("src/transform/key_range.hpp")
 
 # Host code that knows no CUDA header.
-WITHOUT_CUDA = ["include/", "bindings/c/", "src/columns/", "src/plan/", "src/cpu/", "tests/abi/"]
+WITHOUT_CUDA = ["include/", "bindings/c/", LIMITS, "src/columns/", "src/plan/", "src/cpu/",
+                "tests/abi/"]
 CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|nv/|cooperative_groups|nvtx|driver_types|vector_types)")
 # Device code takes from CUB what runs inside a block or a warp, never what launches kernels.
 NOT_IN_KERNELS = re.compile(r"(thrust/|cub/(?!block/|warp/))")

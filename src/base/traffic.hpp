@@ -10,6 +10,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/limits.hpp"
+
 namespace gpujoin::base::traffic {
 
 inline constexpr uint64_t kSectorBytes = 32;  // the unit of a DRAM and of an L2 access
@@ -100,12 +102,10 @@ constexpr Traffic radix_sort(uint64_t rows, uint64_t key_width, uint64_t value_w
   return total;
 }
 
-// Rows of a tile, which a merge sort sorts in shared memory; and the rounds of merging after it,
-// each of which doubles the runs.
-inline constexpr uint64_t kSortTileRows = 4096;
+// Rounds of merging after a merge sort's tiles, each of which doubles the runs.
 constexpr uint64_t merge_rounds(uint64_t rows) {
   uint64_t rounds = 0;
-  for (uint64_t run = kSortTileRows; run < rows; run *= 2) ++rounds;
+  for (uint64_t run = kernels::kSortTile; run < rows; run *= 2) ++rounds;
   return rounds;
 }
 

@@ -12,10 +12,13 @@
 
 #include <cstdint>
 
+#include "src/plan/join_plan.hpp"
+
 namespace gpujoin::cpu {
 
-inline constexpr uint32_t kMostRadixBits = 14;
-inline constexpr uint32_t kMostBucketBits = 18;  // with the radix bits, at most the hash's 32
+inline constexpr uint32_t kMostRadixBits = plan::kMostRadixBitsCpu;
+inline constexpr uint32_t kMostBucketBits = 18;
+static_assert(kMostRadixBits + kMostBucketBits <= 32, "bits of the hash");
 
 // The factor nearest to 2^32 over the golden ratio whose own continued fraction over 2^32 has no
 // quotient above 3. Rounding the golden ratio to 32 bits leaves larger ones, and millions of dense

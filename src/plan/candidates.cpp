@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::plan {
@@ -159,7 +160,7 @@ const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choi
 
 // Each partition's last bucket is partly empty, and places are counted in 32 bits.
 bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
-  constexpr int64_t kBucketRows = 4096;
+  constexpr int64_t kBucketRows = int64_t{1} << kernels::kBucketMostBits;
   const int64_t rows = std::max(request.left.rows, request.right.rows);
   return rows + (kBucketRows << plan.radix_bits) < int64_t{UINT32_MAX};
 }
@@ -168,7 +169,7 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
 // outweighs what is left of the build side has smaller partitions.
 bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
                         const SideStatistics& build, const SideStatistics& probe) {
-  constexpr int32_t kMostBits = 16;
+  constexpr int32_t kMostBits = kernels::kMostRadixBits;
   int32_t bits = plan.radix_bits;
   if (bits == 0) {
     bits = std::min(kMostBits, bits_of_rows(plan, build.rows, probe.rows, build.key_width) + 1);

@@ -3,6 +3,7 @@
 // Stages and their launches add up; what a stage costs is in the *_cost.cpp files.
 #include <algorithm>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 #include "src/plan/stage_costs.hpp"
 
@@ -13,10 +14,12 @@ namespace traffic = base::traffic;
 using traffic::Traffic;
 
 // Average rows of a build partition, at most: hashed partitions scatter about their average, and
-// the shared-memory table has room for kPartitionRoom.
+// the shared-memory table has room for a third more.
 constexpr int64_t kPartitionRows = 3072;
-// Of the match that writes columns, whose table has room for kCarriedRoom.
+static_assert(kPartitionRows * 4 / 3 <= kernels::kCoPartitionBuildRows);
+// Of the match that writes columns.
 constexpr int64_t kCarriedRows = 4200;
+static_assert(kCarriedRows < kernels::kCarriedBuildRows);
 
 // Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
 // read at 61e9/s, which more than half of hits at 107e9/s explain; with one of 40 MB 16 million
@@ -97,7 +100,7 @@ namespace {
 
 int32_t bits_for(int64_t build_rows, int64_t most_rows) {
   int32_t bits = 1;
-  while (bits < 16 && (build_rows >> bits) > most_rows) ++bits;
+  while (bits < kernels::kMostRadixBits && (build_rows >> bits) > most_rows) ++bits;
   return bits;
 }
 
@@ -129,7 +132,7 @@ int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_row
 
 bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts) {
   const uint64_t most = facts.shared_bytes_per_block;
-  return most == 0 || uint64_t{2} << radix_bits <= most;
+  return most == 0 || kernels::partition_counter_bytes(radix_bits) <= most;
 }
 
 JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::plan {
 namespace {
-
-constexpr int32_t kMostRadixBitsCuda = 16;
-constexpr int32_t kMostRadixBitsCpu = 14;
 
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
 constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_HASHES;
@@ -193,7 +191,7 @@ Reason why_numbers_illegal(const JoinPlan& plan) {
   if (plan.passes < 0 || plan.passes > 2) {
     return base::text("passes=%d is out of range: 1 or 2", plan.passes);
   }
-  int32_t most = cpu ? kMostRadixBitsCpu : kMostRadixBitsCuda;
+  int32_t most = cpu ? kMostRadixBitsCpu : kernels::kMostRadixBits;
   if (plan.passes == 1) most = std::min(most, most_bits_per_pass(plan.transform));
   if (partitions_in_passes(plan.transform)) {
     most = std::min(most, 2 * most_bits_per_pass(plan.transform));
@@ -285,19 +283,18 @@ bool writes_columns(Gather gather) {
 
 int32_t most_bits_per_pass(Transform transform) {
   switch (transform) {
-    // A counter for each partition and thread, or warp, or block, in shared memory.
     case Transform::kHistogramThread:
-      return 8;
+      return kernels::kThreadHistogramMostBits;
     case Transform::kHistogramWarp:
-      return 10;
+      return kernels::kWarpHistogramMostBits;
     case Transform::kHistogramBlock:
+      return kernels::kBlockHistogramMostBits;
     case Transform::kBucketChains:
-      return 12;
-    // And room for the places that its runs leave empty in a tile.
+      return kernels::kBucketPassMostBits;
     case Transform::kRadixUnordered:
-      return 11;
+      return kernels::kUnorderedMostBits;
     default:
-      return kMostRadixBitsCuda;
+      return kernels::kMostRadixBits;
   }
 }
 

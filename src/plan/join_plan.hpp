@@ -104,6 +104,9 @@ struct JoinPlan {
   auto operator<=>(const JoinPlan&) const = default;
 };
 
+// Partition bits of the CPU's plans; those of CUDA are in kernels/limits.hpp.
+inline constexpr int32_t kMostRadixBitsCpu = 14;
+
 // Families of techniques, which the stages share.
 bool partitions(Transform transform);
 bool partitions_in_passes(Transform transform);  // those whose passes can be named

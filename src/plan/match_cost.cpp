@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::plan {
@@ -25,7 +26,7 @@ double reread_rows(const JoinPlan& plan, const JoinShape& shape) {
   const double build = static_cast<double>(shape.build_rows);
   const double probe = static_cast<double>(shape.probe_rows);
   const double room =
-      static_cast<double>(writes_columns(plan.gather) ? kCarriedRoom : kPartitionRoom);
+      writes_columns(plan.gather) ? kernels::kCarriedBuildRows : kernels::kCoPartitionBuildRows;
   const double average = std::max(std::ceil(build / partitions / room) - 1, 0.0) * probe;
   const double heavy_build = shape.sample.heaviest_build_key * build;
   const double heavy_probe = probe * std::max(1 / partitions, shape.sample.heaviest_probe_key);
@@ -47,10 +48,9 @@ double compared_seconds(const JoinPlan& plan, const JoinShape& shape,
 
 // Seconds of a pair that a thread writes to its own page. H200, 2^27 pairs: 3.7 ms with pages of 1
 // pair, 2.2 of 2, 1.6 of 4, 2.4 of 8, 9.3 of 64: small pages cost atomics, large ones sectors.
-double page_seconds(int32_t page_pairs) {
+double page_seconds(double page) {
   constexpr double kAtomic = 2.2e-11;
   constexpr double kSector = 0.5e-11;
-  const double page = page_pairs == 0 ? 4 : page_pairs;
   return kAtomic / page + kSector * std::pow(page, 0.65);
 }
 // A group of partitions: a launch, a wait, and its read-back. H200: 10 groups take 0.35 ms.
@@ -63,11 +63,12 @@ Cost output_cost(const JoinPlan& plan, const JoinShape& shape, bool row_ids, dou
   constexpr uint64_t kWriters = uint64_t{1} << 17;  // threads that are resident at one time
   switch (plan.output) {
     case Output::kThreadPages: {
-      const auto page = static_cast<uint64_t>(plan.page_pairs == 0 ? 4 : plan.page_pairs);
-      const Traffic all = traffic::paged_pairs(shape.pairs, row_ids, kWriters, page);
+      const int32_t page = plan.page_pairs == 0 ? kernels::kThreadPagePairs : plan.page_pairs;
+      const Traffic all =
+          traffic::paged_pairs(shape.pairs, row_ids, kWriters, static_cast<uint64_t>(page));
       const Traffic once = {shape.pairs * traffic::pair_bytes(row_ids), 0};
       return {{all.streamed - once.streamed, 0},
-              static_cast<double>(shape.pairs) * page_seconds(plan.page_pairs),
+              static_cast<double>(shape.pairs) * page_seconds(page),
               4};
     }
     case Output::kBlockChunks:
@@ -157,7 +158,8 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   constexpr int32_t kLeftLaunches = 3;
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
-  return {moved, seconds, heavy_build > kPartitionRoom ? kLaunches + kLeftLaunches : kLaunches};
+  const bool leaves = heavy_build > kernels::kCoPartitionBuildRows;
+  return {moved, seconds, leaves ? kLaunches + kLeftLaunches : kLaunches};
 }
 
 namespace {
@@ -218,7 +220,8 @@ Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::Device
   // A table full of one key: whoever meets it writes its rows in as many rounds, alone.
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
-  if (heavy_build > kPartitionRoom) computed += kPartitionRoom * kRoundSeconds;
+  constexpr double kRoom = kernels::kCoPartitionBuildRows;
+  if (heavy_build > kRoom) computed += kRoom * kRoundSeconds;
   computed += straggler_seconds(plan, shape, probed, facts);
   Cost cost = {moved, std::max(stream_seconds(moved, facts), computed), 5};
   return cost += output_cost(plan, shape, row_ids, probed, facts);

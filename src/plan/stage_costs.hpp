@@ -13,19 +13,12 @@
 
 namespace gpujoin::plan {
 
-// Rows for which a table in shared memory has room, of either key width.
-inline constexpr int64_t kPartitionRoom = 4096;
-inline constexpr int64_t kCarriedRoom = 4608;  // where the match writes columns
-
 // Of the probe rows' random accesses, those that are not to what has just been accessed: keys that
 // come often are in the nearest cache. H200, 2^27 x 2^27 rows, Zipf 1.5, the match of a table of
 // 0.4e6 keys: 1.5 ms, of which 1.0 are streams.
 inline double missed_share(const SampleStatistics& sample) {
   return 1 - 0.9 * sample.heavy_probe_share;
 }
-
-// Rows of both sides together that a table joins in one launch.
-inline constexpr uint64_t kSmallTableRows = uint64_t{1} << 21;
 
 struct Cost {
   base::traffic::Traffic moved;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/limits.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -92,7 +93,7 @@ constexpr int32_t kSmallBuildLaunches = 2;
 constexpr int32_t kSmallHashLaunches = 3;
 
 bool is_one_launch(const JoinShape& shape) {
-  return shape.build_rows + shape.probe_rows <= kSmallTableRows;
+  return shape.build_rows + shape.probe_rows <= kernels::kSmallTableRows;
 }
 
 // steps: of a lookup, which a warp waits for.
@@ -116,7 +117,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
                     const base::DeviceFacts& facts) {
   // H200: each further slice of a table takes 2^27 probe rows 0.35 ms.
   constexpr double kSliceSecondsPerRow = 2.6e-12;
-  constexpr uint64_t kSliceBytes = uint64_t{32} << 20;
+  constexpr uint64_t kSliceBytes = kernels::kDirectSliceBytes;
   const bool is_small = is_one_launch(shape);
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
   const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;

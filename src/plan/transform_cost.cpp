@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::plan {
@@ -53,11 +54,11 @@ double ranking_seconds(const JoinShape& shape, uint64_t rows, uint64_t value_wid
 uint64_t histogram_rows(Transform transform) {
   switch (transform) {
     case Transform::kHistogramThread:
-      return 128;
+      return kernels::kThreadHistogramMostRows;
     case Transform::kHistogramWarp:
-      return 512;
+      return kernels::kWarpHistogramRows;
     default:
-      return 8192;
+      return kernels::kBlockHistogramTile;
   }
 }
 
@@ -105,8 +106,7 @@ Cost partition_in_passes(const JoinPlan& plan, const JoinShape& shape, uint64_t 
 // 2.2 ms at 8 bytes, where 8 bits took 0.82, since runs of a tile get shorter than sectors.
 Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint64_t row_width,
                const base::DeviceFacts& facts) {
-  constexpr uint64_t kLargeRow = 12;
-  const double slowdown = row_width >= kLargeRow ? 1.27 : 1.37;
+  const double slowdown = row_width >= kernels::kUnorderedLargeFirst ? 1.27 : 1.37;
   constexpr double kCountSlowdown = 1.15;
   // Wider rows have longer runs. 9 bits, rows of 8, 12, 16 bytes: 1.5, 1.22, 1.12 times as long as
   // 8 bits.

@@ -18,8 +18,7 @@ using base::stream_of;
 constexpr uint64_t kMostPlaces = uint64_t{1} << 32;  // a place is a position, of 4 bytes
 constexpr uint64_t kMostBuckets = (1U << 24U) - 1;   // a name in the table of open buckets
 constexpr int32_t kMostDigitsOfThread = 8;
-static_assert(kMostDigitsOfThread * kernels::kBucketThreads >= 1 << 12,
-              "the digits that plan::most_bits_per_pass allows");
+static_assert(kMostDigitsOfThread * kernels::kBucketThreads >= 1 << kernels::kBucketPassMostBits);
 
 // A quarter of an average partition.
 int32_t bucket_bits_for(uint64_t rows, int32_t partition_bits, int32_t most) {

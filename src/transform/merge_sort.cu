@@ -18,8 +18,6 @@ using base::grid_of;
 using base::Memory;
 using base::stream_of;
 
-static_assert(kernels::kSortTile == base::traffic::kSortTileRows);
-
 Transformed allocate(base::Context& context, const PreparedKeys& keys, int32_t value_width) {
   Transformed rows;
   rows.keys = context.device_pool->allocate(

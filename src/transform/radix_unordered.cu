@@ -24,7 +24,7 @@ template <typename Key>
 void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t radix_bits,
                 uint32_t* counts) {
   auto const kernel = kernels::count_partitions_kernel<Key>;
-  uint32_t const shared = std::max(4U << (radix_bits - 1), 4U);
+  auto const shared = static_cast<uint32_t>(kernels::partition_counter_bytes(radix_bits));
   unsigned const resident = base::resident_blocks(context, kernel, kernels::kUnorderedCountThreads,
                                                   shared, kAskingForShared);
   unsigned const wanted =
