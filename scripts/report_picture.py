@@ -12,7 +12,6 @@ from bench_table import best_peer, time_text
 WIDTH = 880
 LEFT, RIGHT = 160, 640  # of the axis
 TOP, ROW = 98, 17  # the first row's middle; from row to row
-DECADES = range(-2, 3)  # 0.01 to 100 ms
 COLUMNS = (712, 790, 862)  # where the columns of figures end
 
 STYLE = """
@@ -31,12 +30,25 @@ text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f
 """
 
 
-def place(milliseconds):
-    share = (math.log10(milliseconds) - DECADES[0]) / (DECADES[-1] - DECADES[0])
-    return LEFT + (RIGHT - LEFT) * share
+class Axis:
+    """Milliseconds on a logarithmic scale, from the power of ten below the least to that above."""
+
+    def __init__(self, times):
+        self.first = math.floor(math.log10(min(times)))
+        self.last = math.ceil(math.log10(max(times)))
+
+    def place(self, milliseconds):
+        share = (math.log10(milliseconds) - self.first) / (self.last - self.first)
+        return LEFT + (RIGHT - LEFT) * share
+
+    def drawn(self, bottom):
+        for power in range(self.first, self.last + 1):
+            x = self.place(10.0**power)
+            yield line(x, TOP - 14, x, bottom, "grid")
+            yield text(f"{x:.1f}", bottom + 16, f"{10.0**power:g} ms", "soft middle")
 
 
-def text(x, y, content, kind=""):
+def text(x, y, content, kind="plain"):
     return f'<text x="{x}" y="{y}" class="{kind}">{html.escape(content)}</text>'
 
 
@@ -79,6 +91,7 @@ def rows_of(cells, peers):
 
 def picture(cells, peers, described):
     rows = list(rows_of(cells, peers))
+    axis = Axis([time for _, *times in rows for time in times])
     bottom = TOP + ROW * len(rows) - 4
     height = bottom + 42
     parts = [
@@ -96,18 +109,15 @@ def picture(cells, peers, described):
             for x, head in zip(COLUMNS, ("ours, ms", "no promise", "of all"))
         ),
     ]
-    for decade in DECADES:
-        x = place(10.0**decade)
-        parts.append(line(x, TOP - 14, x, bottom, "grid"))
-        parts.append(text(f"{x:.1f}", bottom + 16, f"{10.0**decade:g} ms", "soft middle"))
+    parts += axis.drawn(bottom)
     for number, (cell, mine, plain, best) in enumerate(rows):
         y = TOP + ROW * number
         parts += [
             line(LEFT, y, RIGHT, y, "row"),
-            line(place(mine), y, place(plain), y, "span"),
-            promised(place(best), y),
-            peer(place(plain), y),
-            ours(place(mine), y),
+            line(axis.place(mine), y, axis.place(plain), y, "span"),
+            promised(axis.place(best), y),
+            peer(axis.place(plain), y),
+            ours(axis.place(mine), y),
             text(LEFT - 12, y + 4, cell, "end"),
         ]
         figures = (time_text(mine), f"{plain / mine:.1f}", f"{best / mine:.1f}")

@@ -296,7 +296,7 @@ def page(run, traced, peers, cpu):
     if traced is not None:
         kernels = (
             f"Of one call of AUTO, its {KERNELS_SHOWN} longest, by the driver's word; the times\n"
-            f"are those of a traced call. {traced.described()}.\n\n{kernels_table(traced)}"
+            f"are those of a traced call.\n{traced.described()}.\n\n{kernels_table(traced)}"
         )
     return "\n".join([
         "# Results\n",
