@@ -275,8 +275,8 @@ def cpu_described(run):
         described.append(versions + ".")
     if spreads:
         described.append(
-            f"The middle half of an engine's times lies within {100 * max(spreads):.0f} % of its "
-            "median or less."
+            f"The middle half of each engine's times spans {100 * max(spreads):.0f} % of its "
+            "median at the most."
         )
     return "\n".join(described) + "\n"
 
