@@ -13,7 +13,8 @@ import pathlib
 import sys
 
 PEERS_FILE = pathlib.Path(__file__).resolve().parent.parent / "bench" / "peers.json"
-STAGES = ["transfer", "transform", "match", "materialize", "fetch"]  # in the order they run
+# In the order they run.
+STAGES = ["transfer", "filter", "transform", "match", "materialize", "fetch_key", "fetch"]
 AUTO_MARGIN = 1.10  # AUTO may take so much longer than the best plan
 NOISE = 1.02  # times of one program on the H200 move by 2 %
 
@@ -116,7 +117,8 @@ def print_contexts(contexts):
         print(
             f"{context.get('device', '?')}, commit {context.get('commit', '?')[:12]}, "
             f"{context.get('date', '?')}, copy {float(context.get('copy_GBps', 0)):.0f} GB/s, "
-            f"scale 2^{context.get('scale_log2', '0')}, L2 flushed: {context.get('l2_flushed', '?')}"
+            f"scale 2^{context.get('scale_log2', '0')}, "
+            f"L2 flushed: {context.get('l2_flushed', '?')}"
         )
         print()
 

@@ -4,8 +4,9 @@
     scripts/check_report.py build/dev/bench/gpujoin_bench
 
 Runs every figure on the CPU at 2^-14 of its size, where most plans are refused and the others
-checked row by row; gives the refused ones made-up times; and draws the report of that. Prints what
-is wrong; exits 1 if anything is.
+checked row by row; gives the refused ones made-up times; and draws the report of that. Then holds
+the report and scripts/compare_runs.py to made-up runs of two commits. Prints what is wrong; exits 1
+if anything is.
 """
 
 import json
@@ -44,6 +45,88 @@ def give_times(measured, filled):
     filled.write_text(json.dumps(run))
 
 
+def made_up_run(folder, name, times, date=""):
+    """A file of gpujoin_bench at commit a or b, the first letter of its name; None is refused."""
+    entries = [
+        {"name": f"{what}/iterations:1/manual_time", "real_time": time, "x": 1}
+        if time is not None
+        else {"name": what, "error_occurred": True, "error_message": "refused"}
+        for what, time in times.items()
+    ]
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(
+        {"context": {"commit": name[0], "device": "made up", "date": date}, "benchmarks": entries}
+    ))
+    return path
+
+
+def check_newest_counts(folder):
+    """Files named against the order of their dates: what the report takes of them wrongly."""
+    drawn, other, cell = "wu/fig12/device/AUTO/2", "wu/fig16/device/AUTO/2", "cell/wide2-27x27/AUTO"
+    named = "wu/fig12/device/PHJ-OM/2"
+    files = [
+        made_up_run(folder, "b-cells", {cell: 1.0}, "2026-01-03"),
+        made_up_run(folder, "b-figures", {named: 2.0}, "2026-01-02"),
+        made_up_run(folder, "a-z", {drawn: 9.0, other: 3.0, named: 8.0}, "2026-01-01"),
+    ]
+    for given in (files, files[::-1]):
+        runs, newest = read_runs(given)
+        for figure, series, time, commit in (
+            ("wu/fig12", "AUTO", 1.0, "b"),  # the cell of the newest commit
+            ("wu/fig16", "AUTO", 3.0, "a"),  # there is no such cell
+            ("wu/fig12", "PHJ-OM", 2.0, "b"),
+        ):
+            found = runs[figure]["device"][series]["2"]
+            if (found.milliseconds, found.context["commit"]) != (time, commit):
+                yield f"report.py: {figure}, {series} is of {found.context}, not of commit {commit}"
+        if newest["commit"] != "b":
+            yield f"report.py: takes {newest} for the newest run"
+
+
+# (cell, its time in each file before and after, what is said of it)
+COMPARED = [
+    ("long-same", (10.0, 10.1), (10.15, 10.2), ""),
+    ("long-slower", (10.0, 10.1), (10.3, 10.4), "beyond 2%"),
+    ("long-slower-than-its-spread", (10.0, 11.0), (10.8, 11.0), "beyond 2%"),
+    ("short-within-its-spread", (0.1, 0.11), (0.105, 0.115), ""),
+    ("short-slower", (0.1, 0.101), (0.104, 0.104), "beyond the spread"),
+    ("faster", (10.0, 10.0), (5.0, 5.0), ""),
+    ("refused-once-after", (1.0, 1.0), (1.0, None), "no time after"),
+    ("refused-before", (None, None), (1.0, 1.0), ""),
+]
+
+
+def check_compare_runs(folder):
+    """What scripts/compare_runs.py gets wrong."""
+    files = [
+        made_up_run(folder, f"{side}{turn}", {
+            f"cell/{cell}/AUTO": (before if side == "a" else after)[turn]
+            for cell, before, after, _ in COMPARED
+        })
+        for turn in (0, 1) for side in ("a", "b")
+    ]
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, ROOT / "scripts" / "compare_runs.py", *map(str, arguments)],
+            capture_output=True, text=True, check=False,
+        )
+
+    said = run(*files)
+    expected = [f"- cell/{cell}/AUTO: {why}" for cell, _, _, why in COMPARED if why]
+    if [line for line in said.stdout.splitlines() if line.startswith("- ")] != expected:
+        yield f"compare_runs.py: says\n{said.stdout}{said.stderr}and not\n" + "\n".join(expected)
+    for arguments, status, what in (
+        (files, 1, "slower cells"),
+        (["--filter=same|faster", *files], 0, "no slower cell"),
+        (files[:2], 2, "a single pair"),
+        ([files[0], files[1], files[3], files[2]], 2, "files of two commits on one side"),
+    ):
+        got = run(*arguments).returncode
+        if got != status:
+            yield f"compare_runs.py: exits with {got}, not {status}, on {what}"
+
+
 def main():
     import matplotlib
 
@@ -71,6 +154,7 @@ def main():
         found += [f"{name}: is measured, and shown nowhere" for name in runs.keys() - sources]
         found += [f"{name}: is to be shown, and not measured" for name in sources - runs.keys()]
 
+        found += [*check_newest_counts(folder), *check_compare_runs(folder)]
         give_times(measured, folder / "filled.json")
         shown = write_report([folder / "filled.json"], folder / "report", pyplot)
         page = (folder / "report" / "index.html").read_text()

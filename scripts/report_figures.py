@@ -1,5 +1,5 @@
-"""How the report shows each figure and table of the papers: what is drawn, over what, and from the
-runs of which figure of gpujoin_bench."""
+"""How the report shows each figure and table of the papers: what is drawn, over what, from the runs
+of which figure of gpujoin_bench, and which of its points are the same joins as a cell."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ def memory(measured):
 
 
 def gathered(measured):
-    """Payload values fetched a second, sorting or partitioning them included; x = columns a side."""
+    """Payload values a second, sorting or partitioning them included; x = columns a side."""
     values = measured.counter("output_rows") * 2 * measured.counter("x")
     return values / 1e6 / max(measured.counter("ms_materialize"), 1e-9)
 
@@ -39,7 +39,7 @@ def stage_bandwidth(stage):
 class Figure:
     name: str  # as gpujoin_bench and docs/papers.md call it
     title: str
-    kind: str  # "lines", "bars", "stages", "shares" (stages in percent), or "table" (nothing drawn)
+    kind: str  # "lines", "bars", "stages", "shares" (stages in percent), "table" (nothing drawn)
     x: str = ""
     y: str = "G tuples/s"
     value: object = rate  # of a Measured
@@ -146,3 +146,23 @@ FIGURES = [
            y="% of the time", source="lin/fig15"),
     Figure("lin/fig17", "Skew join, both sides Zipf", "stages", x="alpha", y="ms"),
 ]
+
+# {figure: {point of its panel "device": the cell that is the same join}}, by bench/figures/ and
+# bench/cells.cpp; match50 and zipf05 are of bench/results/*-unlisted-cells.json.
+CELLS = {
+    "wu/fig8": {"2^27": "narrow-27x28"},
+    "wu/fig10": {"2^27": "wide2-27x28"},
+    "wu/fig11": {"1:16": "wide2-23x27", "1:1": "wide2-27x27"},
+    "wu/fig12": {"1": "narrow-27x27", "2": "wide2-27x27", "4": "wide4-27x27"},
+    "wu/fig13": {
+        "0.0625": "wide2-match6", "0.25": "wide2-match25", "0.5": "match50", "1": "wide2-27x27",
+    },
+    "wu/fig14": {
+        "0": "wide2-27x27", "0.5": "zipf05", "0.75": "wide2-zipf075", "1": "wide2-zipf100",
+        "1.5": "wide2-zipf150",
+    },
+    "wu/fig15": {
+        "4B key 4B payload": "wide2-27x27", "4B key 8B payload": "wide2-4B8B",
+        "8B key 8B payload": "wide2-8B8B",
+    },
+}

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes docs/results.md and the tables of README.md from the newest JSON in bench/results/.
+"""Writes docs/results.md, and the picture and the tables of README.md, from bench/results/.
 
     scripts/results.py [--check]
 
-Cells come from the newest run of gpujoin_bench, kernels from the newest one with --kernels, the CPU's
-tables from the newest run of bench/cpu/compare_engines.py of each machine and size, peers from
-bench/peers.json. --check writes nothing: exit status 1 when a file is not what would be written.
+Cells and the picture of them come from the newest run of gpujoin_bench, kernels from the newest
+one with --kernels, the CPU's tables from the newest run of bench/cpu/compare_engines.py on each
+machine, peers from bench/peers.json. --check writes nothing: exit status 1 when a file is not what
+would be written.
 """
 
 import argparse
@@ -14,18 +15,22 @@ import pathlib
 import sys
 
 from bench_table import Measured, best_peer, measured_text, peer_texts, read_peers, time_text
+from report_picture import picture
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
+PICTURE = ROOT / "docs" / "cells.svg"
 KERNELS_SHOWN = 8  # of a call, the longest
 PEAK = "peak_memory_bytes"
 BEYOND = "beyond_input_output_bytes"
+OURS = "gpujoin"
 ENGINES = {
-    "polars": "Polars streaming",
+    OURS: "this library",
+    "polars": "Polars",
     "duckdb": "DuckDB",
-    "duckdb_arrow": "DuckDB to Arrow",
     "acero": "Acero",
+    "datafusion": "DataFusion",
 }
 
 
@@ -52,9 +57,14 @@ class Run:
     def described(self):
         context = self.context
         return (
-            f"{context.get('device', '?')}, CUDA {context.get('cuda_runtime', 'none')}, commit "
-            f"{context.get('commit', '?')[:7]}, {self.date[:10]}, device to device copy "
+            f"{self.machine()}, device to device copy\n"
             f"{float(context.get('copy_GBps', 0)):.0f} GB/s: `{self.path}`"
+        )
+
+    def machine(self):
+        return (
+            f"{self.context.get('device', '?')}, CUDA {self.context.get('cuda_runtime', 'none')}, "
+            f"commit {self.context.get('commit', '?')[:7]}, {self.date[:10]}"
         )
 
 
@@ -115,7 +125,7 @@ def halves_text(run, peers):
         ]
         halved = sum(ratio >= 2 for ratio in ratios)
         counts.append(f"{halved} of {len(ratios)} cells against the best peer {who}")
-    return "AUTO takes half the peer's time or less in " + ", in ".join(counts) + ".\n"
+    return "AUTO takes half the peer's time or less in\n" + ",\nin ".join(counts) + ".\n"
 
 
 def plans_table(run):
@@ -174,7 +184,7 @@ def memory_table(run):
 
 
 def wu_memory_table(run, memory):
-    """Ours beyond input and output, beside table 5 less the same columns, with G in both readings."""
+    """Ours beyond input and output, beside table 5 less the same; its G in both readings."""
     rows = []
     for cell, figures in memory["cells"].items():
         columns = memory["input_bytes"][cell] + memory["output_bytes"][cell]
@@ -218,82 +228,113 @@ def size_text(rows):
     return f"2^{bits}" if rows == 1 << bits else str(rows)
 
 
-def cpu_cells(folder):
-    """[(cell, run)], the newest of each machine, number of threads and size."""
+def cpu_runs(folder):
+    """The newest run of bench/cpu/compare_engines.py on each machine and number of threads."""
     found = {}
     for path in sorted(folder.glob("*-cpu-*.json")):
-        run = json.loads(path.read_text())
-        for cell in run["cells"]:
-            key = (cell["right_rows"], cell["left_rows"], -run["threads"], run["cpu"])
-            if key not in found or found[key][1]["date"] < run["date"]:
-                found[key] = (cell, run)
+        run = json.loads(path.read_text()) | {"path": path.relative_to(ROOT)}
+        key = (-run["threads"], run["cpu"])
+        if key not in found or found[key]["date"] < run["date"]:
+            found[key] = run
     return [found[key] for key in sorted(found)]
 
 
-def cpu_table(folder):
-    cells = cpu_cells(folder)
-    engines = [name for name in ENGINES if any(name in cell["median_ms"] for cell, _ in cells)]
+def cpu_cell_text(cell):
+    return f"{size_text(cell['left_rows'])} x {size_text(cell['right_rows'])}"
+
+
+def cpu_table(run):
+    """Every engine that was there, at its best."""
+    engines = [name for name in ENGINES if name not in run["absent"]]
     rows = []
-    for cell, run in cells:
-        times = cell["median_ms"]
-        ours = times.pop("gpujoin")
-        best = min(times, key=times.get)
-        size = f"{size_text(cell['left_rows'])} x {size_text(cell['right_rows'])}"
-        rows.append([
-            size, run["cpu"].replace("(R)", ""), str(run["threads"]), f"{ours:.1f}",
-            *(f"{times[name]:.1f}" if name in times else "" for name in engines),
-            f"{ratio_text(times[best], ours)} ({ENGINES[best]})",
-        ])
-    header = ["CPU executor, ms", "CPU", "threads", "this library"]
-    return table([*header, *(ENGINES[name] for name in engines), "best of them / this library"], rows)
+    for cell in run["cells"]:
+        times = {name: cell["engines"][name]["median_ms"] for name in engines}
+        best = min((name for name in engines if name != OURS), key=times.get, default=None)
+        rows.append([cpu_cell_text(cell), *(f"{times[name]:.1f}" for name in engines)])
+        if best:
+            rows[-1].append(f"{ratio_text(times[best], times[OURS])} ({ENGINES[best]})")
+    last = ["best of them / this library"] if len(engines) > 1 else []
+    return table(["ms", *(ENGINES[name] for name in engines), *last], rows)
 
 
-def cpu_peers_table(cpu):
-    engines = list(next(iter(cpu["cells"].values())))
-    return table(["ms", *engines],
-                 [[cell, *(f"{times[name]:g}" for name in engines)] for cell, times in cpu["cells"].items()])
+def cpu_described(run):
+    spreads = [
+        found["spread"] for cell in run["cells"] for found in cell["engines"].values()
+        if found["spread"] is not None
+    ]
+    versions = ", ".join(
+        f"{title} {run['versions'][name]}" for name, title in ENGINES.items()
+        if name in run["versions"] and name != OURS
+    )
+    described = [
+        f"{run['cpu'].replace('(R)', '')}, {run['threads']} threads, commit {run['commit'][:7]}, "
+        f"{run['date'][:10]}:",
+        f"`{run['path']}`.",
+    ]
+    if versions:
+        described.append(versions + ".")
+    if spreads:
+        described.append(
+            f"The middle half of each engine's times spans {100 * max(spreads):.0f} % of its "
+            "median at the most."
+        )
+    return "\n".join(described) + "\n"
 
 
-def page(run, traced, peers):
+def cpu_settings_table(run):
+    rows = [
+        [cpu_cell_text(cell), title, f"{found['median_ms']:.1f}",
+         "" if found["spread"] is None else f"{100 * found['spread']:.1f} %", found["best"]]
+        for cell in run["cells"] for name, title in ENGINES.items()
+        if (found := cell["engines"].get(name))
+    ]
+    return table(["rows", "engine", "ms", "middle half", "its best order and settings"], rows)
+
+
+def page(run, traced, peers, cpu):
     kernels = "No run with `--kernels` is in bench/results yet.\n"
     if traced is not None:
         kernels = (
-            f"Of one call of AUTO, its {KERNELS_SHOWN} longest, by the driver's word; the times are "
-            f"those of a traced call. {traced.described()}.\n\n{kernels_table(traced)}"
+            f"Of one call of AUTO, its {KERNELS_SHOWN} longest, by the driver's word; the times\n"
+            f"are those of a traced call.\n{traced.described()}.\n\n{kernels_table(traced)}"
         )
     return "\n".join([
         "# Results\n",
         "Made by `scripts/results.py` from bench/results and bench/peers.json; not to be edited.",
-        "[bench/results/README.md](../bench/results/README.md) says what is timed, and what the cells are.\n",
+        "[bench/results/README.md](../bench/results/README.md) says what is timed, and what the",
+        "cells are.\n",
         f"{run.described()}. Milliseconds, median of the calls.\n",
         "## Cells\n",
-        "\"Best peer\" is the fastest one that is promised nothing about the keys, \"best peer, promises\"",
-        "the fastest of all. Ratios are the peer's time over ours, in bold where ours is half of it or less.\n",
+        "\"Best peer\" is the fastest one that is promised nothing about the keys,",
+        "\"best peer, promises\" the fastest of all. Ratios are the peer's time over ours, in bold",
+        "where ours is half of it or less.\n",
         halves_text(run, peers),
         cells_table(run, peers),
         "## Every plan\n",
         plans_table(run),
         "## Every peer, and its time over AUTO's\n",
-        "What each is, and where its figure comes from: [bench/peers.json](../bench/peers.json).\n",
+        "What each is, and where its figure comes from:",
+        "[bench/peers.json](../bench/peers.json).\n",
         peers_table(run, peers),
         "## Where AUTO's time goes\n",
-        "Bytes as the library's traffic functions predict them; GB/s are those bytes over the stage's",
-        "time, to be held against a copy on the device.\n",
+        "Bytes as the library's traffic functions predict them; GB/s are those bytes over the",
+        "stage's time, to be held against a copy on the device.\n",
         traffic_table(run),
         "## Device memory\n",
-        "What the join holds at the most beside its input; \"beyond input and output\" without its result",
-        "too, where the run reports it.\n",
+        "What the join holds at the most beside its input; \"beyond input and output\" without its",
+        "result too, where the run reports it.\n",
         memory_table(run),
         "### Beside table 5 of Wu et al. 2024\n",
-        "Beyond input and output, GB, of the same rows and columns. The paper's figures have inputs and",
-        "output in them, which are taken off here; its G is read as 10^9 bytes and as 2^30.\n",
+        "Beyond input and output, GB, of the same rows and columns. The paper's figures have",
+        "inputs and output in them, which are taken off here; its G is read as 10^9 bytes and as",
+        "2^30.\n",
         wu_memory_table(run, peers["memory"]),
         "## Kernels\n",
         kernels,
         "## CPU\n",
-        cpu_table(ROOT / "bench" / "results"),
-        peers["cpu"]["about"] + "\n",
-        cpu_peers_table(peers["cpu"]),
+        "\n".join(
+            f"{cpu_described(run)}\n{cpu_table(run)}\n{cpu_settings_table(run)}" for run in cpu
+        ),
     ])
 
 
@@ -312,22 +353,31 @@ def main():
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
 
-    run, traced = read_runs(ROOT / "bench" / "results")
+    results = ROOT / "bench" / "results"
+    run, traced = read_runs(results)
     peers = read_peers([run.context])
+    cpu = cpu_runs(results)
     readme = between_marks(
         README.read_text(), "cells",
         f"{run.described()}\n\n{cells_table(run, peers)}\n{halves_text(run, peers)}",
     )
-    readme = between_marks(readme, "cpu", cpu_table(ROOT / "bench" / "results"))
+    readme = between_marks(
+        readme, "cpu", "\n".join(f"{cpu_described(each)}\n{cpu_table(each)}" for each in cpu)
+    )
+    made = {
+        PAGE: page(run, traced, peers, cpu),
+        PICTURE: picture(run.cells, peers, run.machine()),
+        README: readme,
+    }
     stale = False
-    for path, made in ((PAGE, page(run, traced, peers)), (README, readme)):
-        if path.exists() and path.read_text() == made:
+    for path, text in made.items():
+        if path.exists() and path.read_text() == text:
             continue
         stale = True
         if not arguments.check:
-            path.write_text(made)
-        print(f"{path.relative_to(ROOT)}: " + (
-            "is not what scripts/results.py makes of bench/results" if arguments.check else "written"))
+            path.write_text(text)
+        said = "is not what scripts/results.py makes of bench/results"
+        print(f"{path.relative_to(ROOT)}: {said if arguments.check else 'written'}")
     return 1 if stale and arguments.check else 0
 
 
