@@ -21,7 +21,12 @@ MAY_INCLUDE = {
     "src/base/": [API, LIMITS, "src/base/"],
     "src/columns/": [API, "src/base/", "src/columns/"],
     "src/plan/": [API, LIMITS, "src/base/", "src/columns/", "src/plan/"],
-    "src/cpu/": [API, "src/base/", "src/columns/", "src/plan/", "src/cpu/"],
+    # What a key of several columns is joined by: below both executors' stages.
+    "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
+                  "src/keys/"],
+    # Both executors hash several columns alike.
+    "src/cpu/": [API, "src/base/", "src/columns/", "src/plan/", "src/keys/column_hash.hpp",
+                 "src/cpu/"],
     "src/execute/": [API, "src/"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
@@ -32,8 +37,8 @@ MAY_INCLUDE = {
 }
 for stage in STAGES:
     MAY_INCLUDE[f"src/{stage}/"] = [
-        API, "kernels/", "src/base/", "src/columns/", "src/plan/join_plan.hpp", "src/output/",
-        f"src/{stage}/",
+        API, "kernels/", "src/base/", "src/columns/", "src/keys/", "src/plan/join_plan.hpp",
+        "src/output/", f"src/{stage}/",
     ]
 # A table of dense keys is made where a look at the keys says that they are dense, as a filter is.
 MAY_INCLUDE["src/match/"].append("src/transform/key_range.hpp")

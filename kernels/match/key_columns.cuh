@@ -2,8 +2,9 @@
 //
 // Paper    Lin & Liao 2025, sections 4.1, 4.3 and 5.2, listing 4: the columns' hashes are combined
 //          in the kernel that inserts or looks up, so no column of hashes is written and read again
-// Differs  listing 4 combines 32-bit hashes by shifts and adds; here each column goes through a
-//          bijection of 64 bits, so that related columns (l % 1000, l % 100) do not cancel out. An
+// Differs  listing 4 combines 32-bit hashes by shifts and adds; here columns are summed up by
+//          factors of the context's seed (kernels/keys/column_hash.hpp), so that neither related
+//          columns (l % 1000, l % 100) nor keys that were chosen for it share their hashes. An
 //          element still holds 32 bits of it, the *tag*; the other 32 choose where it lies
 // In       data[c][rows]     the caller's columns, 4 or 8 bytes a value, in any mix; no value is
 //          NULL in a row that is asked for
@@ -15,22 +16,17 @@
 
 #include <cstdint>
 
+#include "kernels/keys/column_hash.hpp"
 #include "kernels/transform/mix_key.cuh"
 
 namespace gpujoin::kernels {
-
-constexpr int kMostKeyColumns = 5;
-
-// The hash of a key with one more column.
-__host__ __device__ constexpr uint64_t hash_with(uint64_t hash, uint64_t value) {
-  return mix_key(hash ^ value);
-}
 
 struct KeyColumns {
   static constexpr bool kVerified = true;  // equal tags do not say that keys are equal
   const void* data[kMostKeyColumns];
   int32_t widths[kMostKeyColumns];
   int32_t count;
+  ColumnHash factors;
 
   __device__ uint64_t value(int column, uint32_t row) const {
     if (widths[column] == 4) return static_cast<const uint32_t*>(data[column])[row];
@@ -48,12 +44,12 @@ struct KeyColumns {
   __device__ uint64_t hash(uint32_t row) const {
     uint64_t values[kMostKeyColumns];
     load(row, values);
-    uint64_t hash = 0;
+    HashSum sum = factors.start;
 #pragma unroll
     for (int c = 0; c < kMostKeyColumns; ++c) {
-      if (c < count) hash = hash_with(hash, values[c]);
+      if (c < count) factors.add(&sum, c, values[c]);
     }
-    return hash;
+    return mix_key(factors.of(sum)) | factors.ones;
   }
 
   __device__ bool equals(uint32_t row, const KeyColumns& others, uint32_t other_row) const {

@@ -1,17 +1,18 @@
 // count_partitions.cuh: rows of each partition of an unordered partitioning
 //
 // Source   ours: Wu et al.'s histogram before the passes (4.3), by shared atomics
-// In       keys
-// Out      counts[2^radix_bits] of mixed keys
+// In       keys, or the columns that they are encoded from
+// Out      counts[2^radix_bits] of mixed keys; encoded keys, not mixed
 // Needs    counts zeroed
 // Launch   as many blocks as are resident, of kUnorderedCountThreads, dependent
-// Moves    |key| a row (traffic::read_keys)
+// Moves    |key| a row (traffic::read_keys); + |code| where keys are encoded
 // Shared   2 bytes a partition; one atomic add a row
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/dependent_launch.cuh"
+#include "kernels/keys/encoded_keys.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
 
@@ -64,15 +65,61 @@ class PartitionCounts {
   uint32_t* counts_;
 };
 
-// Rows of each of 2^radix_bits partitions. Keys at an address that vectors cannot be loaded from
-// are counted one by one.
-template <typename Key>
-__global__ void __launch_bounds__(kUnorderedCountThreads)
-    count_partitions_kernel(const Key* __restrict__ keys, uint32_t rows, int32_t radix_bits,
-                            uint32_t* __restrict__ counts) {
+// Keys as they lie. At an address that vectors cannot be loaded from they are counted one by one.
+template <typename KeyType>
+struct PlainKeys {
+  using Key = KeyType;
+  static constexpr int kItems = kCountItems;  // of a thread's tile
+  static constexpr uint32_t kTile = kUnorderedCountThreads * kItems;
   using Vector = KeyVector<Key>;
-  constexpr uint32_t kTile = kUnorderedCountThreads * kCountItems;
-  constexpr int kPerVector = sizeof(Vector) / sizeof(Key);
+  const Key* keys;
+
+  __device__ __forceinline__ uint32_t tiles(uint32_t rows) const {
+    return reinterpret_cast<uintptr_t>(keys) % sizeof(Vector) == 0 ? rows / kTile : 0;
+  }
+  __device__ __forceinline__ void load_tile(uint32_t tile, Key (&loaded)[kItems]) const {
+    constexpr int kPerVector = sizeof(Vector) / sizeof(Key);
+    auto const* const vectors = reinterpret_cast<const Vector*>(keys + tile * kTile) + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < kItems / kPerVector; ++i) {
+      Vector const vector = vectors[i * kUnorderedCountThreads];
+#pragma unroll
+      for (int j = 0; j < kPerVector; ++j) loaded[i * kPerVector + j] = vector.keys[j];
+    }
+  }
+  __device__ __forceinline__ Key load(uint64_t row) const { return keys[row]; }
+};
+
+// Keys that are still columns: their codes are written as they are counted, by whoever reads them
+// first.
+template <typename Code, bool kHashed>
+struct EncodedKeys {
+  using Key = Code;
+  static constexpr int kItems = kEncodeItems<kHashed>;
+  static constexpr uint32_t kTile = kUnorderedCountThreads * kItems;
+  EncodedColumns from;
+  Code* codes;
+
+  __device__ __forceinline__ uint32_t tiles(uint32_t rows) const { return rows / kTile; }
+  __device__ __forceinline__ void load_tile(uint32_t tile, Code (&loaded)[kItems]) const {
+    uint64_t const first = uint64_t{tile} * kTile + threadIdx.x;
+    encode_at<kHashed, kUnorderedCountThreads>(from, first, ~0U, loaded);
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) codes[first + i * kUnorderedCountThreads] = loaded[i];
+  }
+  __device__ __forceinline__ Code load(uint64_t row) const {
+    Code loaded[1];
+    encode_at<kHashed, 1>(from, row, 1, loaded);
+    return codes[row] = loaded[0];
+  }
+};
+
+// Rows of each of 2^radix_bits partitions.
+template <typename Source>
+__global__ void __launch_bounds__(kUnorderedCountThreads)
+    count_partitions_kernel(const __grid_constant__ Source source, uint32_t rows,
+                            int32_t radix_bits, uint32_t* __restrict__ counts) {
+  using Key = typename Source::Key;
   extern __shared__ uint32_t pairs_of_counts[];
   uint32_t const words = 1U << (radix_bits - 1);
   let_next_kernel_start();
@@ -80,23 +127,17 @@ __global__ void __launch_bounds__(kUnorderedCountThreads)
   await_last_kernel();
   __syncthreads();
   PartitionCounts partition_counts(pairs_of_counts, radix_bits, counts);
-  uint32_t const tiles = reinterpret_cast<uintptr_t>(keys) % sizeof(Vector) == 0 ? rows / kTile : 0;
+  uint32_t const tiles = source.tiles(rows);
   for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    auto const* const vectors = reinterpret_cast<const Vector*>(keys + tile * kTile) + threadIdx.x;
-    Key loaded[kCountItems];
-#pragma unroll
-    for (int i = 0; i < kCountItems / kPerVector; ++i) {
-      Vector const vector = vectors[i * kUnorderedCountThreads];
-#pragma unroll
-      for (int j = 0; j < kPerVector; ++j) loaded[i * kPerVector + j] = vector.keys[j];
-    }
+    Key loaded[Source::kItems];
+    source.load_tile(tile, loaded);
     partition_counts.add(loaded);
   }
   uint64_t const first = blockIdx.x * uint32_t{kUnorderedCountThreads} + threadIdx.x;
 #pragma unroll 4
-  for (uint64_t row = uint64_t{tiles} * kTile + first; row < rows;
+  for (uint64_t row = uint64_t{tiles} * Source::kTile + first; row < rows;
        row += gridDim.x * uint32_t{kUnorderedCountThreads}) {
-    Key const loaded[1] = {keys[row]};
+    Key const loaded[1] = {source.load(row)};
     partition_counts.add(loaded);
   }
   __syncthreads();

@@ -1,6 +1,8 @@
 #include "src/base/context.hpp"
 
 #include <sched.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/calibration_file.hpp"
@@ -17,9 +19,19 @@ int32_t usable_cpus() {
   return CPU_COUNT(&set);
 }
 
+// The system's; where it has none yet, or a filter of calls refuses, from the clock and addresses.
+uint64_t random_seed(const void* own) {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed)) return seed;
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  seed = static_cast<uint64_t>(now.tv_sec) << 32 ^ static_cast<uint64_t>(now.tv_nsec);
+  return seed ^ reinterpret_cast<uintptr_t>(own) << 16 ^ static_cast<uint64_t>(getpid()) << 40;
+}
+
 }  // namespace
 
-Context::Context() : pid(getpid()) {}
+Context::Context() : pid(getpid()), hash_seed(random_seed(this)) {}
 Context::~Context() = default;
 
 void Context::check_usable() const {

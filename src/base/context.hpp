@@ -38,6 +38,11 @@ struct Context {
   std::atomic<bool> cancel_requested{false};
   std::atomic<bool> device_lost{false};
   pid_t pid = 0;
+  // Of hashes of several key columns: keys that were chosen to share one do not, whoever chose
+  // them. Random for each context; a number of their own where tests want the same twice.
+  uint64_t hash_seed = 0;
+  // Bits that every such hash has set. None, but in tests, whose keys then share their hashes.
+  uint64_t hash_ones = 0;
 
   bool is_cuda() const { return device != nullptr; }
   // Throws FORKED in a child process and DEVICE_LOST after a sticky error. The shim calls it first.

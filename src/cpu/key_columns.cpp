@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/cpu/pack_rows.hpp"
+#include "src/keys/column_hash.hpp"
 #include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::cpu {
@@ -28,15 +29,33 @@ void with_key_width(int32_t width, const What& what) {
   }
 }
 
-// One column more in each hash.
-void add_column(const columns::ColumnView& column, uint64_t first, uint64_t last,
-                uint64_t* hashes) {
+// The sums of so many rows lie in the first cache while the columns are added, one by one.
+constexpr uint64_t kSummedRows = 512;
+
+// One column more in the sums of rows first, first + 1 ...
+void add_column(const kernels::ColumnHash& hash, int number, const columns::ColumnView& column,
+                uint64_t first, std::span<kernels::HashSum> sums) {
   with_key_width(column.width, [&](auto zero) {
-    auto const* values = static_cast<const decltype(zero)*>(column.data);
-    for (uint64_t row = first; row < last; ++row) {
-      hashes[row] = plan::mix64(hashes[row] ^ values[row]);
-    }
+    auto const* values = static_cast<const decltype(zero)*>(column.data) + first;
+    for (size_t i = 0; i < sums.size(); ++i) hash.add(&sums[i], number, values[i]);
   });
+}
+
+// Mixed, because the partition takes bits of them.
+void hash_rows(const kernels::ColumnHash& hash, const columns::Relation& relation,
+               std::span<const int32_t> keys, uint64_t first, uint64_t last, uint64_t* hashes) {
+  std::array<kernels::HashSum, kSummedRows> summed;
+  for (; first < last; first += kSummedRows) {
+    std::span const sums(summed.data(), std::min(kSummedRows, last - first));
+    std::fill(sums.begin(), sums.end(), hash.start);
+    int number = 0;
+    for (int32_t const key : keys) {
+      add_column(hash, number++, relation.columns[static_cast<size_t>(key)], first, sums);
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+      hashes[first + i] = plan::mix64(hash.of(sums[i])) | hash.ones;
+    }
+  }
 }
 
 void clear_null_bits(const columns::ColumnView& column, uint64_t first, uint64_t last,
@@ -81,16 +100,16 @@ HashedKeys hash_keys(base::Context& context, Workers& workers, const columns::Re
     hashed.valid_bits =
         context.host_pool->allocate(Memory::kHost, (rows + 7) / 8, "validity of the keys");
   }
+  kernels::ColumnHash const hash = keys::column_hash(context);
   auto* const hashes = hashed.hashes.as<uint64_t>();
   auto* const bits = hashed.valid_bits.as<uint8_t>();
   auto const pieces = static_cast<int64_t>((rows + kPieceRows - 1) / kPieceRows);
   workers.for_each("transform", pieces, [&](int64_t piece, int32_t) {
     uint64_t const first = static_cast<uint64_t>(piece) * kPieceRows;
     uint64_t const last = std::min(first + kPieceRows, rows);
-    std::fill(hashes + first, hashes + last, 0);
+    hash_rows(hash, relation, keys, first, last, hashes);
     if (has_nulls) std::memset(bits + first / 8, 0xff, (last - first + 7) / 8);
     for (int32_t const key : keys) {
-      add_column(column_of(key), first, last, hashes);
       if (column_of(key).validity != nullptr) clear_null_bits(column_of(key), first, last, bits);
     }
   });

@@ -1,8 +1,9 @@
 // key_columns.hpp: keys of several columns: joined by a hash of all of them, then verified.
 //
 // The hash of 8 bytes is a key column like any other to the partition and the match; a row with a
-// NULL in any key column has a NULL there. Different keys seldom have the same hash, but they may:
-// a batch of matches is held against the columns themselves before it is written.
+// NULL in any key column has a NULL there. Different keys hardly ever have the same hash
+// (kernels/keys/column_hash.hpp), but they may: a batch of matches is held against the columns
+// themselves before it is written.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/columns/column.hpp"
+#include "src/keys/column_hash.hpp"
 #include "src/match/match.hpp"
 
 namespace gpujoin::match {
@@ -18,7 +19,6 @@ using base::check;
 using base::stream_of;
 using kernels::kMultisetThreads;
 
-static_assert(kernels::kMostKeyColumns == columns::kMostKeys);
 static_assert(sizeof(kernels::LongSequence) == 16, "as traffic::row_multiset_bytes has it");
 
 // The slots, and behind them the directory: all ones.
@@ -66,13 +66,15 @@ kernels::KeyedRows<kernels::WordKey> word_rows(const KeyRows& side) {
   return {{static_cast<const uint32_t*>(side.keys.front().data)}, side.row_numbers, side.rows};
 }
 
-kernels::KeyedRows<kernels::KeyColumns> column_rows(const KeyRows& side) {
+kernels::KeyedRows<kernels::KeyColumns> column_rows(const base::Context& context,
+                                                    const KeyRows& side) {
   kernels::KeyedRows<kernels::KeyColumns> rows{};
   for (columns::DeviceColumn const& key : side.keys) {
     rows.keys.data[rows.keys.count] = key.data;
     rows.keys.widths[rows.keys.count] = key.width;
     ++rows.keys.count;
   }
+  rows.keys.factors = keys::column_hash(context);
   rows.row_numbers = side.row_numbers;
   rows.rows = side.rows;
   return rows;
@@ -102,11 +104,12 @@ void retrieve(base::Context& context, plan::Output output,
 
 // Calls a function with both sides' keys as the kernels take them.
 template <typename Function>
-void with_keys(const KeyRows& build, const KeyRows& probe, Function function) {
+void with_keys(const base::Context& context, const KeyRows& build, const KeyRows& probe,
+               Function function) {
   if (build.keys.size() == 1 && build.keys.front().width == 4) {
     function(word_rows(build), word_rows(probe));
   } else {
-    function(column_rows(build), column_rows(probe));
+    function(column_rows(context, build), column_rows(context, probe));
   }
 }
 
@@ -124,7 +127,7 @@ RowMultiset::RowMultiset(base::Context& context, const KeyRows& build)
   }
   if (build.rows == 0) return;
   memory_->table = clear_table(context, build.rows);
-  with_keys(build, build, [&](auto rows, auto) {
+  with_keys(context, build, build, [&](auto rows, auto) {
     kernels::build_row_multiset_kernel<<<base::grid_of(build.rows, kernels::kStreamTile),
                                          kernels::kStreamThreads, 0, stream_of(context)>>>(
         table_in(memory_->table, build.rows), rows);
@@ -142,7 +145,7 @@ void RowMultiset::probe(base::Context& context, plan::Output output, const KeyRo
                build.keys.size());
   }
   if (build.rows == 0 || probe.rows == 0) return;
-  with_keys(build, probe, [&](auto build_rows, auto probe_rows) {
+  with_keys(memory_->context, build, probe, [&](auto build_rows, auto probe_rows) {
     using Keys = decltype(build_rows.keys);
     kernels::ProbeMultiset<Keys> const matches{table_in(memory_->table, build.rows),
                                                build_rows.keys, probe_rows};

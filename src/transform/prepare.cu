@@ -3,6 +3,8 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <cub/device/device_select.cuh>
 
+#include <algorithm>
+
 #include "kernels/transform/expand_validity.cuh"
 #include "kernels/transform/partition_offsets.cuh"
 #include "kernels/transform/prepare_rows.cuh"
@@ -10,7 +12,8 @@
 #include "kernels/value_type.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
-#include "src/columns/column.hpp"
+#include "src/keys/encode_keys.hpp"
+#include "src/keys/valid_rows.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
@@ -23,34 +26,11 @@ using base::Memory;
 using base::stream_of;
 using base::with_key_type;
 
-// Of the key columns that have validity.
-struct AreValid {
-  const uint8_t* bits[columns::kMostKeys];
-  int64_t offsets[columns::kMostKeys];
-  int32_t count;
-  __device__ bool operator()(uint32_t row) const {
-    bool valid = true;
-#pragma unroll
-    for (int i = 0; i < columns::kMostKeys; ++i) {
-      if (i >= count) break;
-      int64_t const bit = offsets[i] + row;
-      valid &= (bits[i][bit / 8] >> (bit % 8) & 1) != 0;
-    }
-    return valid;
-  }
-};
-
 // Rows of which no key is NULL, ascending, through CUB's select; nothing when those are all.
 void select_valid_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,
                        PreparedKeys* prepared) {
   uint32_t const rows = prepared->rows;
-  AreValid are_valid{};
-  for (columns::DeviceColumn const& key : keys) {
-    if (key.validity == nullptr) continue;
-    are_valid.bits[are_valid.count] = key.validity;
-    are_valid.offsets[are_valid.count] = key.validity_bit_offset;
-    ++are_valid.count;
-  }
+  kernels::ValidRows const are_valid = keys::valid_rows(keys);
   if (rows == 0 || are_valid.count == 0) return;
   prepared->source_rows_copy = context.device_pool->allocate_rows<uint32_t>(
       Memory::kDevice, rows, "row numbers of valid keys");
@@ -109,6 +89,51 @@ PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& k
     prepared.keys = prepared.keys_copy.data();
   }
   return prepared;
+}
+
+PreparedKeys encode_later(base::Context& context, std::span<const columns::DeviceColumn> keys,
+                          int64_t rows, const keys::KeyEncoding& encoding) {
+  if (encoding.is_plain()) return prepare_keys(context, keys.front(), rows, false);
+  PreparedKeys prepared = prepare_key_rows(context, keys, rows);
+  prepared.key_width = encoding.width;
+  prepared.pending = keys::encoded_columns(encoding, keys);
+  prepared.pending->row_numbers = prepared.source_rows;
+  if (encoding.assumed) {
+    prepared.keys_outside = context.device_pool->allocate_rows<uint32_t>(
+        Memory::kDevice, 1, "whether keys lie outside");
+    prepared.pending->outside = prepared.keys_outside.as<uint32_t>();
+    check(cudaMemsetAsync(prepared.keys_outside.data(), 0, sizeof(uint32_t), stream_of(context)),
+          "starting the flag of keys outside");
+  }
+  return prepared;
+}
+
+PreparedKeys encode_keys(base::Context& context, std::span<const columns::DeviceColumn> keys,
+                         int64_t rows, const keys::KeyEncoding& encoding, bool mixed) {
+  if (encoding.is_plain()) return prepare_keys(context, keys.front(), rows, mixed);
+  PreparedKeys prepared = encode_later(context, keys, rows, encoding);
+  prepared.mixed = mixed;
+  prepared.keys_copy = context.device_pool->allocate(
+      Memory::kDevice, base::checked_bytes(prepared.rows, static_cast<uint64_t>(encoding.width)),
+      "encoded keys");
+  prepared.keys = prepared.keys_copy.data();
+  keys::encode(context, *prepared.pending, prepared.rows, mixed, prepared.keys_copy.data());
+  prepared.pending.reset();
+  return prepared;
+}
+
+bool lie_outside(base::Context& context, const PreparedKeys& left, const PreparedKeys& right) {
+  auto* const flags = context.device->readback.as<uint32_t>();
+  uint32_t count = 0;
+  for (PreparedKeys const* side : {&left, &right}) {
+    if (!side->keys_outside) continue;
+    check(cudaMemcpyAsync(&flags[count++], side->keys_outside.data(), sizeof(uint32_t),
+                          cudaMemcpyDeviceToHost, stream_of(context)),
+          "asking whether keys lie outside");
+  }
+  if (count == 0) return false;
+  check(cudaStreamSynchronize(stream_of(context)), "waiting for the context's stream");
+  return std::any_of(flags, flags + count, [](uint32_t flag) { return flag != 0; });
 }
 
 PreparedKeys prepare_key_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,

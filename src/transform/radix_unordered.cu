@@ -20,18 +20,31 @@ using base::stream_of;
 
 constexpr const char* kAskingForShared = "asking for shared memory of a partitioning";
 
-template <typename Key>
-void count_rows(base::Context& context, const Key* keys, uint32_t rows, int32_t radix_bits,
+template <typename Source>
+void count_rows(base::Context& context, const Source& source, uint32_t rows, int32_t radix_bits,
                 uint32_t* counts) {
-  auto const kernel = kernels::count_partitions_kernel<Key>;
+  auto const kernel = kernels::count_partitions_kernel<Source>;
   auto const shared = static_cast<uint32_t>(kernels::partition_counter_bytes(radix_bits));
   unsigned const resident = base::resident_blocks(context, kernel, kernels::kUnorderedCountThreads,
                                                   shared, kAskingForShared);
-  unsigned const wanted =
-      base::grid_of(rows, kernels::kUnorderedCountThreads * kernels::kCountItems);
+  unsigned const wanted = base::grid_of(rows, kernels::kUnorderedCountThreads * Source::kItems);
   base::launch_dependent(context, kernel, std::min(resident, wanted),
                          kernels::kUnorderedCountThreads, shared, "counting rows of partitions",
-                         keys, rows, radix_bits, counts);
+                         source, rows, radix_bits, counts);
+}
+
+// Counts the partitions' rows. codes: [rows], what keys that are still columns become.
+template <typename Key>
+void count_keys(base::Context& context, const PreparedKeys& keys, Key* codes, int32_t radix_bits,
+                uint32_t* counts) {
+  auto const count = [&](const auto& source) {
+    count_rows(context, source, keys.rows, radix_bits, counts);
+  };
+  if (!keys.pending) return count(kernels::PlainKeys<Key>{static_cast<const Key*>(keys.keys)});
+  if constexpr (sizeof(Key) == 8) {
+    if (keys.pending->hashed) return count(kernels::EncodedKeys<Key, true>{*keys.pending, codes});
+  }
+  count(kernels::EncodedKeys<Key, false>{*keys.pending, codes});
 }
 
 template <typename Key, typename Shape>
@@ -63,6 +76,10 @@ void partition(base::Context& context, const PreparedKeys& keys,
       Memory::kDevice, uint64_t{1} << radix_bits, "places of partitions");
   base::Buffer segment_cursors;
   base::Buffer tiles_before;
+  base::Buffer codes;
+  if (keys.pending) {
+    codes = pool.allocate_rows<Key>(Memory::kDevice, keys.rows, "encoded keys");
+  }
   if (twice) {
     segment_cursors =
         pool.allocate_rows<uint32_t>(Memory::kDevice, segments, "places of partitions");
@@ -72,7 +89,7 @@ void partition(base::Context& context, const PreparedKeys& keys,
   {
     base::ZeroedCounts zeroed(context, sizeof(uint32_t) << radix_bits);
     auto* const counts = zeroed.as<uint32_t>();
-    count_rows(context, static_cast<const Key*>(keys.keys), keys.rows, radix_bits, counts);
+    count_keys(context, keys, codes.as<Key>(), radix_bits, counts);
     base::launch_dependent(
         context, kernels::place_partitions_kernel, 1, kernels::kPartitionSumThreads, 0,
         "placing partitions", counts, radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
@@ -81,7 +98,7 @@ void partition(base::Context& context, const PreparedKeys& keys,
   }
 
   kernels::UnorderedPass<Key> pass{};
-  pass.keys = static_cast<const Key*>(keys.keys);
+  pass.keys = keys.pending ? codes.as<Key>() : static_cast<const Key*>(keys.keys);
   pass.keys_out = moved->keys.as<Key>();
   pass.rows = keys.rows;
   pass.shift = upper.shift;

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "kernels/keys/encoded_columns.hpp"
 #include "kernels/match/partition_view.hpp"
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
 #include "src/columns/device_column.hpp"
+#include "src/keys/encoding.hpp"
 #include "src/plan/join_plan.hpp"
 
 namespace gpujoin::transform {
@@ -32,12 +35,28 @@ struct PreparedKeys {
   const uint32_t* source_rows = nullptr;  // [rows] original row of each; null: the identity
   base::Buffer keys_copy;
   base::Buffer source_rows_copy;
+  // Of keys that are still columns: `keys` is null. radix_unordered encodes them as it counts them,
+  // each time it is called; nothing else takes them.
+  std::optional<kernels::EncodedColumns> pending;
+  // uint32, of an assumed encoding: not 0 once they are encoded where a value lay outside.
+  base::Buffer keys_outside;
 };
 
 // Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when
 // `mixed`.
 PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& key, int64_t rows,
                           bool mixed);
+
+// Codes of the rows of which no key is NULL, mixed when `mixed`. Of a plain encoding the one column
+// as above. (Waits for the stream once when a key has validity.)
+PreparedKeys encode_keys(base::Context& context, std::span<const columns::DeviceColumn> keys,
+                         int64_t rows, const keys::KeyEncoding& encoding, bool mixed);
+// The same for one call of radix_unordered, which encodes them: nothing is written yet.
+PreparedKeys encode_later(base::Context& context, std::span<const columns::DeviceColumn> keys,
+                          int64_t rows, const keys::KeyEncoding& encoding);
+// Whether a value of either side lay outside of its field: then codes do not tell keys apart, and
+// what was made of them is worth nothing. Waits for the stream where an encoding was assumed.
+bool lie_outside(base::Context& context, const PreparedKeys& left, const PreparedKeys& right);
 
 // The rows of which no key is NULL (waits for the stream once when a key has validity). Keys stay
 // in their columns: only rows and source_rows are set.

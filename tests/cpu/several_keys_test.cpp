@@ -2,10 +2,14 @@
 // their hash.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "src/base/status.hpp"
 #include "src/cpu/key_columns.hpp"
+#include "src/keys/column_hash.hpp"
 #include "src/plan/sample_rule.hpp"
 #include "tests/cpu/join_tables.hpp"
 
@@ -63,9 +67,10 @@ Pairs pairs_on(const TestTable& left, const Numbers& left_keys, const TestTable&
 }
 
 void expect_right_on(const TestTable& left, const Numbers& left_keys, const TestTable& right,
-                     const Numbers& right_keys, int32_t radix_bits = 0) {
+                     const Numbers& right_keys, int32_t radix_bits = 0, uint64_t hash_ones = 0) {
   Pairs const expected = pairs_on(left, left_keys, right, right_keys);
   auto const context = cpu_context();
+  context->hash_ones = hash_ones;
   for (auto const side : {plan::Side::kLeft, plan::Side::kRight}) {
     for (bool const pairs : {false, true}) {
       for (bool const materialize : {false, true}) {
@@ -141,43 +146,98 @@ TEST(CpuSeveralKeys, ANullInAnyOfThemMatchesNothing) {
   expect_right_on(left, {0, 1}, left, {0, 1});
 }
 
-// The inverse of plan::mix64.
-uint64_t unmix64(uint64_t word) {
-  auto const divided = [](uint64_t product, uint64_t odd) {
-    uint64_t inverse = odd;
-    for (int step = 0; step < 6; ++step) inverse *= 2 - odd * inverse;
-    return product * inverse;
-  };
-  word ^= word >> 33;
-  word = divided(word, 0xc4ceb9fe1a85ec53ULL);
-  word ^= word >> 33;
-  word = divided(word, 0xff51afd7ed558ccdULL);
-  return word ^ word >> 33;
+TEST(CpuSeveralKeys, AreVerifiedWhereTheyShareTheirHash) {
+  // Eight hashes, and one.
+  for (uint64_t const ones : {~uint64_t{7}, ~uint64_t{7} << 61 | ~uint64_t{0} >> 3, ~uint64_t{0}}) {
+    TestTable const left = table_of({8, 4}, 2000, 60, 20);
+    TestTable const right = table_of({8, 4}, 1500, 60, 21);
+    expect_right_on(left, {0, 1}, right, {0, 1}, 0, ones);
+    if (HasFatalFailure()) return;
+  }
 }
 
-// Two columns of 8 bytes whose hash is the same in all rows.
-TestTable one_hash_table(size_t rows, uint64_t first, uint64_t hash) {
-  std::vector<uint64_t> a(rows);
-  std::vector<uint64_t> b(rows);
-  for (size_t i = 0; i < rows; ++i) {
-    a[i] = first + i;
-    b[i] = plan::mix64(a[i]) ^ unmix64(hash);
-    EXPECT_EQ(plan::mix64(plan::mix64(a[i]) ^ b[i]), hash);
+constexpr size_t kChosenKeys = size_t{1} << 14;
+
+// Keys (a, b(a)) for a = 0, 1, 2 ...
+TestTable chosen_keys(const std::function<uint64_t(uint64_t)>& second) {
+  std::vector<uint64_t> a(kChosenKeys);
+  std::vector<uint64_t> b(kChosenKeys);
+  for (size_t i = 0; i < kChosenKeys; ++i) {
+    a[i] = i;
+    b[i] = second(i);
   }
   TestTable table;
-  table.rows = rows;
+  table.rows = kChosenKeys;
   table.columns = {TestColumn::of_keys(8, a), TestColumn::of_keys(8, b)};
   return table;
 }
 
-TEST(CpuSeveralKeys, AreVerifiedWhereTheyShareTheirHash) {
-  for (uint64_t const hash : {uint64_t{0}, uint64_t{0xfedcba9876543210}, ~uint64_t{0}}) {
-    // 3 million matches of the hash, 700 of the key.
-    TestTable const left = one_hash_table(2000, 0, hash);
-    TestTable const right = one_hash_table(1500, 1300, hash);
-    expect_right_on(left, {0, 1}, right, {0, 1});
-    if (HasFatalFailure()) return;
+// The least of three times that the join takes.
+double seconds_of_join(const std::shared_ptr<base::Context>& context, const TestTable& table) {
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    auto join = planned(context, table, table, cpu_plan(plan::Gather::kUntransformed), true, false);
+    join.spec.left_keys = join.spec.right_keys = {0, 1};
+    columns::JoinResult result;
+    auto const begin = std::chrono::steady_clock::now();
+    execute::on_cpu(join, result);
+    std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
+    least = std::min(least, took.count());
+    EXPECT_EQ(result.rows, static_cast<int64_t>(kChosenKeys));
+    Pairs const pairs = pairs_of(result);
+    EXPECT_TRUE(std::all_of(pairs.begin(), pairs.end(),
+                            [](auto const& pair) { return pair.first == pair.second; }));
   }
+  return least;
+}
+
+// By a hash that is known, the first of these make one hash of all keys: 2^28 matches to verify.
+TEST(CpuSeveralKeys, AreNotChosenToShareTheirHash) {
+  std::vector<std::pair<std::string, std::function<uint64_t(uint64_t)>>> const seconds = {
+      {"mix64(a)", [](uint64_t a) { return plan::mix64(a); }},
+      {"a", [](uint64_t a) { return a; }},
+      {"-a", [](uint64_t a) { return 0 - a; }},
+      {"a times an odd number", [](uint64_t a) { return a * 0x9e3779b97f4a7c15ULL; }},
+      {"a in the upper bits", [](uint64_t a) { return a << 50; }},
+      {"one number", [](uint64_t) { return uint64_t{7}; }},
+  };
+  for (auto const& [name, second] : seconds) {
+    TestTable const table = chosen_keys(second);
+    for (int seed = 0; seed < 6; ++seed) {
+      SCOPED_TRACE(testing::Message() << name << ", seed " << seed);
+      auto const context = cpu_context();
+      if (seed != 0) context->hash_seed = static_cast<uint64_t>(seed - 1);
+      // A machine that is busy takes 5 ms, all keys of one hash 1.4 s.
+      EXPECT_LT(seconds_of_join(context, table), 0.25);
+      auto const relation = table.relation(context);
+      cpu::Workers workers(*context);
+      Numbers const keys = {0, 1};
+      cpu::HashedKeys const hashed = cpu::hash_keys(*context, workers, *relation, keys);
+      auto const* const hashes = static_cast<const uint64_t*>(hashed.view.data);
+      EXPECT_EQ(std::set<uint64_t>(hashes, hashes + kChosenKeys).size(), kChosenKeys);
+      // Any 14 bits of them take 0.632 of their values, 6 standard deviations either way.
+      for (int const shift : {0, 14, 32, 50}) {
+        std::set<uint64_t> values;
+        for (size_t i = 0; i < kChosenKeys; ++i) {
+          values.insert(hashes[i] >> shift & (kChosenKeys - 1));
+        }
+        EXPECT_NEAR(static_cast<double>(values.size()), 0.632 * kChosenKeys, 300) << shift;
+      }
+    }
+  }
+}
+
+TEST(CpuSeveralKeys, AreHashedByASeedOfTheirContext) {
+  EXPECT_NE(cpu_context()->hash_seed, cpu_context()->hash_seed);
+  auto const hash_by = [](uint64_t seed) {
+    kernels::ColumnHash const hash = gpujoin::keys::column_hash(seed, 0);
+    kernels::HashSum sum = hash.start;
+    hash.add(&sum, 0, uint32_t{5});
+    hash.add(&sum, 1, uint64_t{6});
+    return hash.of(sum);
+  };
+  EXPECT_EQ(hash_by(1), hash_by(1));
+  EXPECT_NE(hash_by(1), hash_by(2));
 }
 
 TEST(CpuSeveralKeys, AreHashedInPieces) {
@@ -190,12 +250,15 @@ TEST(CpuSeveralKeys, AreHashedInPieces) {
   cpu::Workers workers(*context);
   Numbers const keys = {0, 1};
   cpu::HashedKeys const hashed = cpu::hash_keys(*context, workers, *relation, keys);
+  kernels::ColumnHash const factors = gpujoin::keys::column_hash(*context);
   for (size_t row = 0; row < table.rows; ++row) {
     bool const valid = (hashed.view.validity[row / 8] >> (row % 8) & 1) != 0;
     ASSERT_EQ(valid, !table.columns[0].is_null(row) && !table.columns[1].is_null(row)) << row;
     if (!valid) continue;
-    uint64_t const hash =
-        plan::mix64(plan::mix64(table.columns[0].key(row)) ^ table.columns[1].key(row));
+    kernels::HashSum sum = factors.start;
+    factors.add(&sum, 0, table.columns[0].key(row));
+    factors.add(&sum, 1, table.columns[1].key(row));
+    uint64_t const hash = plan::mix64(factors.of(sum));
     ASSERT_EQ(static_cast<const uint64_t*>(hashed.view.data)[row], hash) << row;
   }
 }

@@ -187,23 +187,6 @@ TEST_F(RowMultiset, EmptySidesHaveNoPairs) {
   expect_join_both_ways(context(), nothing, nothing);
 }
 
-// Two columns of 8 bytes with a given hash, whatever the first column holds.
-std::pair<uint64_t, uint64_t> key_with_hash(uint64_t first, uint64_t hash) {
-  uint64_t const second = kernels::hash_with(0, first) ^ kernels::unmix_key(hash);
-  EXPECT_EQ(kernels::hash_with(kernels::hash_with(0, first), second), hash);
-  return {first, second};
-}
-
-Side side_with_hashes(size_t rows, uint64_t first, const std::function<uint64_t(uint64_t)>& hash) {
-  std::vector<std::vector<uint64_t>> columns(2);
-  for (uint64_t i = first; i < first + rows; ++i) {
-    auto const [a, b] = key_with_hash(i, hash(i));
-    columns[0].push_back(a);
-    columns[1].push_back(b);
-  }
-  return side_of(columns, {8, 8});
-}
-
 Side twice(const Side& side) {
   Side all = side;
   for (HostColumn& column : all.keys) {
@@ -213,23 +196,49 @@ Side twice(const Side& side) {
   return all;
 }
 
+// Keys of two columns that are all different, but share what every hash has set.
+void expect_join_of_hashes(base::Context& context, uint64_t ones, size_t build_rows,
+                           size_t probe_rows) {
+  SCOPED_TRACE(ones);
+  context.hash_ones = ones;
+  auto const side = [](size_t rows, uint64_t first) {
+    std::vector<std::vector<uint64_t>> columns(2, std::vector<uint64_t>(rows));
+    for (size_t i = 0; i < rows; ++i) {
+      columns[0][i] = first + i;
+      columns[1][i] = (first + i) * 3;
+    }
+    return side_of(columns, {8, 8});
+  };
+  expect_join_both_ways(context, twice(side(build_rows, 0)), side(probe_rows, build_rows / 2));
+  context.hash_ones = 0;
+}
+
 TEST_F(RowMultiset, VerifiesKeysThatShareTheirHash) {
-  // One hash for all keys: the one of free slots and directory entries, the least, and any.
-  for (uint64_t const hash : {~uint64_t{0}, uint64_t{0}, uint64_t{0x123456789abcdef0}}) {
-    SCOPED_TRACE(hash);
-    auto const same = [hash](uint64_t) { return hash; };
-    expect_join_both_ways(context(), twice(side_with_hashes(1500, 0, same)),
-                          side_with_hashes(700, 1000, same));
+  // The one of free slots and directory entries for all keys, and eight hashes.
+  for (uint64_t const ones : {~uint64_t{0}, ~uint64_t{7}, ~(uint64_t{7} << 60)}) {
+    expect_join_of_hashes(context(), ones, 1500, 700);
   }
 }
 
 TEST_F(RowMultiset, VerifiesKeysThatShareTheirTagOrTheirPlace) {
-  auto const same_tag = [](uint64_t i) { return i % 500 << 32 | 0xffffffffU; };
-  expect_join_both_ways(context(), twice(side_with_hashes(3000, 0, same_tag)),
-                        side_with_hashes(3000, 1500, same_tag));
-  auto const same_place = [](uint64_t i) { return uint64_t{0xffffffffU} << 32 | i % 500; };
-  expect_join_both_ways(context(), twice(side_with_hashes(3000, 0, same_place)),
-                        side_with_hashes(3000, 1500, same_place));
+  constexpr uint64_t kSome = 511;
+  expect_join_of_hashes(context(), ~(kSome << 32), 3000, 3000);  // a tag, 512 places
+  expect_join_of_hashes(context(), ~kSome, 3000, 3000);          // a place, 512 tags
+}
+
+// By a hash without a seed all keys (a, mix(a)) have the same.
+TEST_F(RowMultiset, HashesKeysThatWereChosenToShareOneApart) {
+  constexpr size_t kRows = 1 << 14;
+  for (uint64_t const seed : {uint64_t{0}, uint64_t{1}, uint64_t{0x123456789abcdef0}}) {
+    context().hash_seed = seed;
+    std::vector<std::vector<uint64_t>> columns(2, std::vector<uint64_t>(kRows));
+    for (size_t i = 0; i < kRows; ++i) {
+      columns[0][i] = i;
+      columns[1][i] = kernels::mix_key(uint64_t{i});
+    }
+    Side const side = side_of(columns, {8, 8});
+    expect_join_both_ways(context(), side, side);
+  }
 }
 
 // A key 60 000 times: without the directory each insertion would walk through thousands of windows.

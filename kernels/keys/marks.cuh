@@ -1,0 +1,91 @@
+// marks.cuh: one bit a row of a side: whether it had a match
+//
+// In       rows[count]   numbers of rows that had one, in any order, any number of times
+// Out      words         bit r % 32 of word r / 32 set for each
+// Needs    words 0, or marks of rows before
+// Launch   mark: ceil(count / kStreamTile) blocks of kStreamThreads; count: kRangeBlocksPerSm
+//          blocks for each multiprocessor, or less; dependent
+// Moves    mark: 4 a number, + a random sector read, and written where a mark is new; of rows that
+//          lie together one for all that a warp has of a word. count: a bit a row
+//
+// Rows with many matches come many times: one address takes 0.6e9 atomics a second, and a look
+// first, which the cache answers, spares all but the first ones.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/dependent_launch.cuh"
+#include "kernels/host_answer.hpp"
+#include "kernels/last_block.cuh"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+struct MarksState {
+  unsigned long long marked;
+  uint32_t finished;  // blocks
+};
+
+using MarksAnswer = HostAnswer<unsigned long long>;
+
+// Whether a row is marked, or is not, for a selection.
+struct IsMarked {
+  const uint32_t* words;
+  bool wanted;
+  __device__ bool operator()(uint32_t row) const {
+    return ((words[row / 32] >> (row % 32) & 1) != 0) == wanted;
+  }
+};
+
+// By whole warps; lanes without a row have kNoRow.
+constexpr uint32_t kNoRow = ~0U;
+__device__ __forceinline__ void mark_row(uint32_t* words, uint32_t row) {
+  uint32_t const word = row / 32;  // that of kNoRow is no row's: there are fewer than 2^32 - 1
+  uint32_t const bit = row == kNoRow ? 0 : 1U << (row % 32);
+  unsigned const peers = __match_any_sync(0xffffffffU, word);
+  uint32_t const bits = __reduce_or_sync(peers, bit);
+  bool const is_first = __ffs(static_cast<int>(peers)) - 1 == static_cast<int>(threadIdx.x % 32);
+  if (!is_first || bits == 0) return;
+  if ((__ldcg(&words[word]) & bits) != bits) atomicOr(&words[word], bits);
+}
+
+__global__ void __launch_bounds__(kStreamThreads)
+    mark_rows_kernel(const uint32_t* __restrict__ rows, uint64_t count, uint32_t* words) {
+  await_last_kernel();
+  uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
+  uint32_t read[kStreamItems];
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const at = first + item * kStreamThreads;
+    read[item] = at < count ? __ldcs(&rows[at]) : kNoRow;
+  }
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) mark_row(words, read[item]);
+}
+
+// The last block to come tells the host, which needs no copy then.
+__global__ void __launch_bounds__(kStreamThreads)
+    count_marks_kernel(const uint32_t* __restrict__ words, uint32_t count, MarksState* state,
+                       MarksAnswer* answer) {
+  await_last_kernel();
+  __shared__ uint32_t of_block;
+  if (threadIdx.x == 0) of_block = 0;
+  __syncthreads();
+  uint32_t marked = 0;
+  uint32_t const stride = gridDim.x * kStreamThreads;
+#pragma unroll 4
+  for (uint64_t i = blockIdx.x * uint64_t{kStreamThreads} + threadIdx.x; i < count; i += stride) {
+    marked += __popc(words[i]);
+  }
+  marked = __reduce_add_sync(0xffffffffU, marked);
+  if (threadIdx.x % 32 == 0) atomicAdd(&of_block, marked);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  atomicAdd(&state->marked, static_cast<unsigned long long>(of_block));
+  if (!comes_last(&state->finished)) return;
+  answer->content = static_cast<volatile MarksState*>(state)->marked;
+  *state = {};
+  give_answer(answer);
+}
+
+}  // namespace gpujoin::kernels

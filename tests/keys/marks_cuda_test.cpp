@@ -1,0 +1,69 @@
+// marks_cuda_test.cpp: rows that were named are marked, once, and no others.
+#include "src/keys/marks.hpp"
+
+#include "tests/gpu_fixture.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using RowMarks = GpuTest;
+
+void expect_marks(base::Context& context, uint32_t rows,
+                  const std::vector<std::vector<uint32_t>>& named) {
+  keys::RowMarks marks(context, rows);
+  std::vector<bool> expected(rows, false);
+  for (std::vector<uint32_t> const& numbers : named) {
+    base::Buffer const on_device = upload(context, numbers);
+    marks.mark(on_device.as<uint32_t>(), numbers.size());
+    for (uint32_t const row : numbers) expected[row] = true;
+  }
+  std::vector<uint32_t> marked;
+  std::vector<uint32_t> unmarked;
+  for (uint32_t row = 0; row < rows; ++row) (expected[row] ? marked : unmarked).push_back(row);
+  EXPECT_EQ(marks.count(), marked.size());
+  auto const expect_rows = [&](const keys::RowMarks::Rows& found,
+                               const std::vector<uint32_t>& wanted) {
+    ASSERT_EQ(found.count, wanted.size());
+    EXPECT_TRUE(download<uint32_t>(context, found.numbers.data(), found.count) == wanted);
+  };
+  expect_rows(marks.marked(), marked);
+  expect_rows(marks.unmarked(), unmarked);
+}
+
+TEST_F(RowMarks, AreThoseOfTheRowsThatWereNamed) {
+  for (size_t const size : edge_sizes()) {
+    auto const rows = static_cast<uint32_t>(size);
+    SCOPED_TRACE(rows);
+    expect_marks(context(), rows, {});
+    if (rows == 0) continue;
+    std::vector<uint32_t> all(rows);
+    std::iota(all.begin(), all.end(), 0U);
+    expect_marks(context(), rows, {all});
+    expect_marks(context(), rows, {{rows - 1}, {0}});
+    // At random, often the same, in two launches.
+    std::mt19937_64 random(rows);
+    std::vector<uint32_t> some(size / 3 + 1);
+    for (uint32_t& row : some) row = static_cast<uint32_t>(random() % rows);
+    std::vector<uint32_t> more = some;
+    more.insert(more.end(), 3000, rows / 2);
+    for (uint32_t& row : more) row = row / 2;
+    expect_marks(context(), rows, {some, more});
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(RowMarks, OfOneRowThatIsNamedOverAndOver) {
+  expect_marks(context(), 100000, {std::vector<uint32_t>(1 << 20, 77777)});
+}
+
+TEST_F(RowMarks, OfNeighboursInAnyOrder) {
+  std::vector<uint32_t> descending(70000);
+  for (uint32_t i = 0; i < descending.size(); ++i) descending[i] = 99999 - i;
+  expect_marks(context(), 100000, {descending});
+  std::vector<uint32_t> twice;
+  for (uint32_t i = 0; i < 50000; ++i) twice.insert(twice.end(), 2, 2 * i);
+  expect_marks(context(), 100000, {twice});
+}
+
+}  // namespace
+}  // namespace gpujoin::tests
