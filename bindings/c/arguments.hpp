@@ -17,14 +17,17 @@ namespace gpujoin::shim {
 // Throws INVALID_ARGUMENT for NULL.
 void check_given(const void* argument, const char* name);
 
+// The same, and for a list of numbers that does not lie where numbers may.
+void check_list(const int32_t* argument, const char* name);
+
 // Throws INVALID_ARGUMENT unless lowest <= value <= highest.
 void check_range(int64_t value, int64_t lowest, int64_t highest, const char* name);
 
 // Throws INVALID_ARGUMENT unless the reserved field is zero.
 void check_reserved(int64_t value, const char* name);
 
-// Throws ABI_MISMATCH for a struct smaller than its first version, or for a larger one whose tail,
-// unknown here, asks for something.
+// Throws ABI_MISMATCH for a struct smaller than its first version, for one of a size that no
+// compiler gives it, or for a larger one whose tail, unknown here, asks for something.
 void check_struct_size(const void* given, uint32_t struct_size, size_t first_size,
                        size_t known_size, const char* name);
 

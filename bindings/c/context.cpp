@@ -74,35 +74,34 @@ gpujoin_status gpujoin_context_create(const gpujoin_context_options* options, gp
       allocator = checked_allocator(chosen.allocator);
       chosen.allocator = &allocator;
     }
-    auto handle = std::make_unique<gpujoin_context>();
-    handle->context = gpujoin::base::create_context(chosen);
-    *out = handle.release();
+    NewHandle<gpujoin_context> handle;
+    *out = handle.give(gpujoin::base::create_context(chosen));
   });
 }
 
 gpujoin_status gpujoin_context_get_info(gpujoin_context* context, gpujoin_context_info* info,
                                         gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(context, "context");
+    auto const held = checked_object(context, "context");
     read_struct(info, "info");
-    check_same_process(*context->context);
-    write_struct(info_of(*context->context), info);
+    check_same_process(*held);
+    write_struct(info_of(*held), info);
   });
 }
 
 gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(context, "context");
-    check_same_process(*context->context);
-    context->context->cancel_requested.store(true);
+    auto const held = checked_object(context, "context");
+    check_same_process(*held);
+    held->cancel_requested.store(true);
   });
 }
 
 gpujoin_status gpujoin_context_calibrate(gpujoin_context* context, const char* path,
                                          gpujoin_error* error) {
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
-    check_given(context, "context");
+    check_found(held.get(), context, "context");
     check_given(path, "path");
     held->check_usable();
     gpujoin::execute::calibrate(held, path);
@@ -110,13 +109,13 @@ gpujoin_status gpujoin_context_calibrate(gpujoin_context* context, const char* p
 }
 
 gpujoin_status gpujoin_context_trim(gpujoin_context* context, gpujoin_error* error) {
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
-    check_given(context, "context");
+    check_found(held.get(), context, "context");
     held->check_usable();
     held->host_pool->trim();
     if (held->device_pool != nullptr) held->device_pool->trim();
   });
 }
 
-void gpujoin_context_destroy(gpujoin_context* context) { delete context; }
+void gpujoin_context_destroy(gpujoin_context* context) { destroy_handle(context); }

@@ -40,7 +40,7 @@ std::string element(const std::string& argument, size_t index) {
 
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
                                   const char* argument) {
-  check_given(keys, argument);
+  check_list(keys, argument);
   std::vector<int32_t> checked(keys, keys + count);
   for (size_t i = 0; i < checked.size(); ++i) {
     auto const name = [&] { return element(argument, i); };
@@ -72,7 +72,7 @@ std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* in
   if (count == 0) return {};
   std::string const argument = "spec." + side + "_columns";
   check_range(count, 0, INT32_MAX, ("spec." + side + "_column_count").c_str());
-  check_given(indices, argument.c_str());
+  check_list(indices, argument.c_str());
   std::vector<int32_t> checked;
   checked.reserve(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
@@ -88,27 +88,29 @@ std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* in
   return checked;
 }
 
-void check_same_context(const base::Context& context, const gpujoin_relation* relation,
-                        const char* name) {
-  check_given(relation, name);
-  if (relation->relation->context.get() != &context) {
+std::shared_ptr<const Relation> checked_relation(const base::Context& context,
+                                                 const gpujoin_relation* handle, const char* name) {
+  auto relation = checked_object(handle, name);
+  if (relation->context.get() != &context) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was made from another context", name);
   }
+  return relation;
 }
 
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
                                const Relation& right) {
   gpujoin_join_spec const known = read_struct(given, "spec");
-  check_range(known.kind, GPUJOIN_JOIN_INNER, INT32_MAX, "spec.kind");
-  if (known.kind != GPUJOIN_JOIN_INNER) {
+  // Larger numbers may mean something to a later version; what is below means nothing to any.
+  if (known.kind > GPUJOIN_JOIN_INNER) {
     fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.kind: %d; this version knows GPUJOIN_JOIN_INNER only",
          known.kind);
   }
-  check_range(known.key_count, 1, INT32_MAX, "spec.key_count");
+  check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_INNER, "spec.kind");
   if (known.key_count > columns::kMostKeys) {
     fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on 1 to %d key columns",
          known.key_count, columns::kMostKeys);
   }
+  check_range(known.key_count, 1, columns::kMostKeys, "spec.key_count");
   check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
 
   columns::JoinSpec spec;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,11 @@ void check_equal_types(const columns::Relation& left, const std::vector<int32_t>
 std::vector<int32_t> checked_columns(const columns::Relation& relation, const int32_t* indices,
                                      int32_t count, const std::string& side);
 
-// Throws INVALID_ARGUMENT for NULL and for a relation of another context.
-void check_same_context(const base::Context& context, const gpujoin_relation* relation,
-                        const char* name);
+// What the handle stands for. Throws INVALID_ARGUMENT for NULL, for what was destroyed and for a
+// relation of another context.
+std::shared_ptr<const columns::Relation> checked_relation(const base::Context& context,
+                                                          const gpujoin_relation* handle,
+                                                          const char* name);
 
 // All automatic for NULL. Throws NO_DEVICE when CUDA is asked of a context on the CPU; whether the
 // techniques fit together is the planner's to say.

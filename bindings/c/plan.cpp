@@ -17,15 +17,14 @@ execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
                                const gpujoin_relation* left, const gpujoin_relation* right,
                                const gpujoin_join_spec* spec, const gpujoin_plan_options* options,
                                bool is_explained) {
-  check_given(context.get(), "context");
-  check_same_context(*context, left, "left");
-  check_same_context(*context, right, "right");
-  columns::JoinSpec checked = checked_spec(spec, *left->relation, *right->relation);
+  auto const left_relation = checked_relation(*context, left, "left");
+  auto const right_relation = checked_relation(*context, right, "right");
+  columns::JoinSpec checked = checked_spec(spec, *left_relation, *right_relation);
   gpujoin_plan_options const chosen = checked_options(options, *context);
   context->check_usable();
   // A request to cancel that came before is this planning's.
   context->check_cancelled();
-  return execute::make_plan(context, left->relation, right->relation, std::move(checked), chosen,
+  return execute::make_plan(context, left_relation, right_relation, std::move(checked), chosen,
                             is_explained);
 }
 
@@ -46,24 +45,24 @@ gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relat
                                    const gpujoin_plan_options* options, gpujoin_plan** out,
                                    gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
+    check_found(held.get(), context, "context");
     check_given(out, "out");
-    auto handle = std::make_unique<gpujoin_plan>();
-    handle->join = std::make_shared<const gpujoin::execute::PlannedJoin>(
-        make_plan(held, left, right, spec, options, true));
-    *out = handle.release();
+    NewHandle<gpujoin_plan> handle;
+    *out = handle.give(std::make_shared<const gpujoin::execute::PlannedJoin>(
+        make_plan(held, left, right, spec, options, true)));
   });
 }
 
 gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size_t* length,
                                     gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(plan, "plan");
+    auto const join = checked_object(plan, "plan");
     check_given(length, "length");
     if (*length > 0) check_given(buffer, "buffer");
-    const auto& join = *plan->join;
-    std::string const text = gpujoin::plan::explain(join.choice, join.request, join.context->facts);
+    std::string const text =
+        gpujoin::plan::explain(join->choice, join->request, join->context->facts);
     size_t const needed = text.size() + 1;
     size_t const room = std::exchange(*length, needed);
     if (room < needed) {
@@ -77,28 +76,27 @@ gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size
 gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
                                     gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(plan);
-  return guard(held, error, [&] {
-    check_given(plan, "plan");
+  auto const join = object_of(plan);
+  return guard(context_of(join), error, [&] {
+    check_found(join.get(), plan, "plan");
     check_given(out, "out");
-    auto handle = std::make_unique<gpujoin_result>();
-    handle->result = execute_plan(*plan->join);
-    *out = handle.release();
+    NewHandle<gpujoin_result> handle;
+    *out = handle.give(execute_plan(*join));
   });
 }
 
-void gpujoin_plan_destroy(gpujoin_plan* plan) { delete plan; }
+void gpujoin_plan_destroy(gpujoin_plan* plan) { destroy_handle(plan); }
 
 gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* left,
                             const gpujoin_relation* right, const gpujoin_join_spec* spec,
                             const gpujoin_plan_options* options, gpujoin_result** out,
                             gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
+    check_found(held.get(), context, "context");
     check_given(out, "out");
-    auto handle = std::make_unique<gpujoin_result>();
-    handle->result = execute_plan(make_plan(held, left, right, spec, options, false));
-    *out = handle.release();
+    NewHandle<gpujoin_result> handle;
+    *out = handle.give(execute_plan(make_plan(held, left, right, spec, options, false)));
   });
 }

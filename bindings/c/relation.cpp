@@ -14,16 +14,15 @@ gpujoin_status gpujoin_relation_create(gpujoin_context* context, int64_t rows,
                                        const gpujoin_column* columns, int32_t column_count,
                                        gpujoin_relation** out, gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
-    check_given(context, "context");
+    check_found(held.get(), context, "context");
     check_given(out, "out");
     held->check_usable();
     std::vector<gpujoin_column> const known =
         read_array(columns, column_count, "columns", "column_count");
-    auto handle = std::make_unique<gpujoin_relation>();
-    handle->relation = gpujoin::columns::register_columns(held, rows, known);
-    *out = handle.release();
+    NewHandle<gpujoin_relation> handle;
+    *out = handle.give(gpujoin::columns::register_columns(held, rows, known));
   });
 }
 
@@ -31,17 +30,16 @@ gpujoin_status gpujoin_relation_import(gpujoin_context* context, ArrowSchema* sc
                                        ArrowArray* array, gpujoin_relation** out,
                                        gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
-    check_given(context, "context");
+    check_found(held.get(), context, "context");
     check_given(schema, "schema");
     check_given(array, "array");
     check_given(out, "out");
     held->check_usable();
     // The handle first: after the import the caller's structs are moved in.
-    auto handle = std::make_unique<gpujoin_relation>();
-    handle->relation = gpujoin::columns::import_arrow(held, *schema, *array);
-    *out = handle.release();
+    NewHandle<gpujoin_relation> handle;
+    *out = handle.give(gpujoin::columns::import_arrow(held, *schema, *array));
   });
 }
 
@@ -49,26 +47,25 @@ gpujoin_status gpujoin_relation_import_device(gpujoin_context* context, ArrowSch
                                               ArrowDeviceArray* array, gpujoin_relation** out,
                                               gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
-    check_given(context, "context");
+    check_found(held.get(), context, "context");
     check_given(schema, "schema");
     check_given(array, "array");
     check_given(out, "out");
     held->check_usable();
-    auto handle = std::make_unique<gpujoin_relation>();
-    handle->relation = gpujoin::columns::import_arrow_device(held, *schema, *array);
-    *out = handle.release();
+    NewHandle<gpujoin_relation> handle;
+    *out = handle.give(gpujoin::columns::import_arrow_device(held, *schema, *array));
   });
 }
 
 gpujoin_status gpujoin_relation_get_size(const gpujoin_relation* relation, int64_t* rows,
                                          int32_t* columns, gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(relation, "relation");
-    if (rows != nullptr) *rows = relation->relation->rows;
-    if (columns != nullptr) *columns = static_cast<int32_t>(relation->relation->columns.size());
+    auto const held = checked_object(relation, "relation");
+    if (rows != nullptr) *rows = held->rows;
+    if (columns != nullptr) *columns = static_cast<int32_t>(held->columns.size());
   });
 }
 
-void gpujoin_relation_destroy(gpujoin_relation* relation) { delete relation; }
+void gpujoin_relation_destroy(gpujoin_relation* relation) { destroy_handle(relation); }

@@ -8,6 +8,7 @@
 #include "bindings/c/handles.hpp"
 #include "src/columns/arrow_export.hpp"
 #include "src/columns/fetch_page.hpp"
+#include "src/execute/fetch_rows.hpp"
 
 namespace gpujoin::shim {
 
@@ -67,24 +68,25 @@ using namespace gpujoin::shim;
 gpujoin_status gpujoin_result_get_rows(const gpujoin_result* result, int64_t* rows,
                                        gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(result, "result");
+    auto const found = checked_object(result, "result");
     check_given(rows, "rows");
-    *rows = result->result->rows;
+    *rows = found->rows;
   });
 }
 
 gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_page* page,
                                     gpujoin_fetch* fetches, int32_t fetch_count,
                                     gpujoin_error* error) {
-  auto const held = context_of(result);
-  return guard(held, error, [&] {
-    check_given(result, "result");
+  auto const found = object_of(result);
+  return guard(context_of(found), error, [&] {
+    check_found(found.get(), result, "result");
     gpujoin_page window = checked_page(page);
     std::vector<gpujoin_fetch> requests = checked_fetches(fetches, fetch_count);
-    held->check_usable();
-    gpujoin::columns::fetch_page(*result->result, window, requests);
+    found->context->check_usable();
+    gpujoin::columns::fetch_page(*found, window, requests,
+                                 gpujoin::execute::widen_row_numbers_on_gpu);
     for (int32_t i = 0; i < fetch_count; ++i) {
-      element_of(fetches, i)->null_count = requests[static_cast<size_t>(i)].null_count;
+      write_struct(requests[static_cast<size_t>(i)], element_of(fetches, i));
     }
     if (page != nullptr) write_struct(window, page);
   });
@@ -92,14 +94,14 @@ gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_page* page,
 
 gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin_page* page,
                                      ArrowSchema* schema, ArrowArray* array, gpujoin_error* error) {
-  auto const held = context_of(result);
-  return guard(held, error, [&] {
-    check_given(result, "result");
+  auto const found = object_of(result);
+  return guard(context_of(found), error, [&] {
+    check_found(found.get(), result, "result");
     check_given(schema, "schema");
     check_given(array, "array");
     gpujoin_page window = checked_page(page);
-    held->check_usable();
-    gpujoin::columns::export_page(*result->result, window, *schema, *array);
+    found->context->check_usable();
+    gpujoin::columns::export_page(*found, window, *schema, *array);
     if (page != nullptr) write_struct(window, page);
   });
 }
@@ -107,14 +109,14 @@ gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin_page* page,
 gpujoin_status gpujoin_result_export_device(gpujoin_result* result, gpujoin_page* page,
                                             ArrowSchema* schema, ArrowDeviceArray* array,
                                             gpujoin_error* error) {
-  auto const held = context_of(result);
-  return guard(held, error, [&] {
-    check_given(result, "result");
+  auto const found = object_of(result);
+  return guard(context_of(found), error, [&] {
+    check_found(found.get(), result, "result");
     check_given(schema, "schema");
     check_given(array, "array");
     gpujoin_page window = checked_page(page);
-    held->check_usable();
-    gpujoin::columns::export_page_device(*result->result, window, *schema, *array);
+    found->context->check_usable();
+    gpujoin::columns::export_page_device(*found, window, *schema, *array);
     if (page != nullptr) write_struct(window, page);
   });
 }
@@ -122,9 +124,9 @@ gpujoin_status gpujoin_result_export_device(gpujoin_result* result, gpujoin_page
 gpujoin_status gpujoin_result_get_statistics(const gpujoin_result* result,
                                              gpujoin_statistics* statistics, gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(result, "result");
+    auto const found = checked_object(result, "result");
     read_struct(statistics, "statistics");
-    write_struct(statistics_of(*result->result), statistics);
+    write_struct(statistics_of(*found), statistics);
   });
 }
 
@@ -132,10 +134,10 @@ gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result, int32_t st
                                         gpujoin_stage_statistics* statistics,
                                         gpujoin_error* error) {
   return guard(nullptr, error, [&] {
-    check_given(result, "result");
+    auto const found = checked_object(result, "result");
     gpujoin_stage_statistics const given = read_struct(statistics, "statistics");
     check_reserved(given.reserved, "statistics.reserved");
-    const auto& stages = result->result->statistics.stages;
+    const auto& stages = found->statistics.stages;
     if (stage < 0 || static_cast<size_t>(stage) >= stages.size()) {
       gpujoin::base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "stage is %d and there are %zu stages",
                           stage, stages.size());
@@ -144,4 +146,4 @@ gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result, int32_t st
   });
 }
 
-void gpujoin_result_destroy(gpujoin_result* result) { delete result; }
+void gpujoin_result_destroy(gpujoin_result* result) { destroy_handle(result); }

@@ -19,15 +19,14 @@ execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std
                                    const base::Context& context, const columns::Relation& fact) {
   std::string const in_spec = "spec." + name;
   check_reserved(given.reserved, (in_spec + ".reserved").c_str());
-  check_same_context(context, given.dimension, (in_spec + ".dimension").c_str());
+  execute::SequenceStep step;
+  step.dimension = checked_relation(context, given.dimension, (in_spec + ".dimension").c_str());
   std::string const key_count = in_spec + ".key_count";
-  check_range(given.key_count, 1, INT32_MAX, key_count.c_str());
-  if (given.key_count != 1) {
+  if (given.key_count > 1) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "%s: %d; this version joins sequences on one key column",
                key_count.c_str(), given.key_count);
   }
-  execute::SequenceStep step;
-  step.dimension = given.dimension->relation;
+  check_range(given.key_count, 1, 1, key_count.c_str());
   std::string const fact_keys = in_spec + ".fact_keys";
   std::string const dimension_keys = in_spec + ".dimension_keys";
   auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str());
@@ -80,18 +79,16 @@ gpujoin_status gpujoin_join_sequence(gpujoin_context* context, const gpujoin_rel
                                      const gpujoin_plan_options* options, gpujoin_result** out,
                                      gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
-  auto const held = context_of(context);
+  auto const held = object_of(context);
   return guard(held, error, [&] {
-    check_given(context, "context");
+    check_found(held.get(), context, "context");
     check_given(out, "out");
-    check_same_context(*held, fact, "fact");
-    auto const relation = fact->relation;
+    auto const relation = checked_relation(*held, fact, "fact");
     gpujoin::execute::SequenceSpec const checked = checked_sequence(spec, *held, *relation);
     gpujoin_plan_options const chosen = checked_options(options, *held);
     held->check_usable();
     held->check_cancelled();
-    auto handle = std::make_unique<gpujoin_result>();
-    handle->result = gpujoin::execute::join_sequence(held, relation, checked, chosen);
-    *out = handle.release();
+    NewHandle<gpujoin_result> handle;
+    *out = handle.give(gpujoin::execute::join_sequence(held, relation, checked, chosen));
   });
 }

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -168,15 +170,29 @@ DeviceFacts read_calibration(const DeviceFacts& facts, const std::string& path, 
 }
 
 CalibrationFile::CalibrationFile(std::string path, const char* what)
-    : path_(std::move(path)), unfinished_(path_ + ".XXXXXX"), what_(what) {
+    : path_(std::move(path)), what_(what) {
+  resolve_link();
   struct stat there {};
-  bool const is_folder = stat(path_.c_str(), &there) == 0 && S_ISDIR(there.st_mode);
-  if (is_folder || path_.empty()) {
-    errno = is_folder ? EISDIR : ENOENT;
-    fail_to("write");
+  bool const is_there = stat(path_.c_str(), &there) == 0;
+  if (!is_there && (errno != ENOENT || path_.empty())) fail_to("write");
+  // A device, a pipe or a folder would be replaced by a file of its name.
+  if (is_there && !S_ISREG(there.st_mode)) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s: cannot write %s: it is no regular file", what_,
+         path_.c_str());
   }
+  unfinished_ = path_ + ".XXXXXX";
   file_ = mkostemp(unfinished_.data(), O_CLOEXEC);
   if (file_ < 0) fail_to("write beside");
+}
+
+// The file that a link leads to is replaced, not the link.
+void CalibrationFile::resolve_link() {
+  struct stat there {};
+  if (lstat(path_.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) return;
+  const std::unique_ptr<char, decltype(&std::free)> target(realpath(path_.c_str(), nullptr),
+                                                           &std::free);
+  if (target == nullptr) fail_to("write");
+  path_ = target.get();
 }
 
 CalibrationFile::~CalibrationFile() {
@@ -187,7 +203,7 @@ CalibrationFile::~CalibrationFile() {
 
 void CalibrationFile::commit(const DeviceFacts& facts) {
   const std::string bytes = text_of(facts);
-  errno = ENOSPC;  // what a short write means
+  errno = ENOSPC;  // what a short write means; the rest may set another one
   if (write(file_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       fchmod(file_, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0 || fsync(file_) != 0 ||
       rename(unfinished_.c_str(), path_.c_str()) != 0) {

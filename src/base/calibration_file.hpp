@@ -31,8 +31,9 @@ std::span<const Rate> all_rates();
 // file that cannot be read, is not complete or is of another device.
 DeviceFacts read_calibration(const DeviceFacts& facts, const std::string& path, const char* what);
 
-// A file that appears under its name when it is complete, replacing one that is there. It is opened
-// before anything is measured, so that a path that cannot be written fails at once.
+// A file that appears under its name when it is complete, replacing one that is there, which must
+// be a regular one. It is opened before anything is measured, so that a path that cannot be written
+// fails at once.
 class CalibrationFile {
  public:
   // Throws INVALID_ARGUMENT, naming `what`; so does commit.
@@ -44,6 +45,7 @@ class CalibrationFile {
   void commit(const DeviceFacts& facts);
 
  private:
+  void resolve_link();
   [[noreturn]] void fail_to(const char* doing) const;
 
   std::string path_;

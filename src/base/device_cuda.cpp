@@ -1,11 +1,14 @@
 #include "src/base/device.hpp"
 #include "src/base/mapped_range.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
 #include <utility>
 
+#include "src/base/forks.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
@@ -68,14 +71,18 @@ class CudaSource final : public MemorySource {
   bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes) override {
     if (memory != Memory::kDevice) return MemorySource::is_filled(memory, pointer, value, bytes);
     DeviceScope const scope(stream_->device_id);
-    std::vector<unsigned char> host(bytes);
-    if (cudaMemcpyAsync(host.data(), pointer, bytes, cudaMemcpyDeviceToHost, stream_->handle) !=
-            cudaSuccess ||
-        cudaStreamSynchronize(stream_->handle) != cudaSuccess) {
-      cudaGetLastError();
-      return true;  // a lost device is reported elsewhere
+    std::array<unsigned char, 4096> host;  // a release asks, and must not allocate
+    for (uint64_t at = 0; at < bytes; at += host.size()) {
+      uint64_t const now = std::min<uint64_t>(bytes - at, host.size());
+      if (cudaMemcpyAsync(host.data(), static_cast<const unsigned char*>(pointer) + at, now,
+                          cudaMemcpyDeviceToHost, stream_->handle) != cudaSuccess ||
+          cudaStreamSynchronize(stream_->handle) != cudaSuccess) {
+        cudaGetLastError();
+        return true;  // a lost device is reported elsewhere
+      }
+      if (!MemorySource::is_filled(Memory::kHost, host.data(), value, now)) return false;
     }
-    return MemorySource::is_filled(Memory::kHost, host.data(), value, bytes);
+    return true;
   }
   bool maps_pages() const override { return maps_pages_; }
   bool gives_managed_memory() const override { return true; }
@@ -205,7 +212,25 @@ Device::~Device() {
   for (cudaEvent_t event : events) cudaEventDestroy(event);
 }
 
+namespace {
+
+// CUDA that was started in a parent process works in no child of it, and its locks may be held
+// there: then no CUDA function is called at all.
+bool is_started_by_a_parent() {
+  constexpr int64_t kNever = -1;
+  static std::atomic<int64_t> started_after{kNever};  // so many forks
+  int64_t expected = kNever;
+  int64_t const now = forks();
+  return !started_after.compare_exchange_strong(expected, now) && expected != now;
+}
+
+}  // namespace
+
 bool open_device(Context& context, const gpujoin_context_options& options, std::string* why_not) {
+  if (is_started_by_a_parent()) {
+    *why_not = "CUDA was started before fork(), and works in no child of that process";
+    return false;
+  }
   int count = 0;
   cudaError_t const counted = cudaGetDeviceCount(&count);
   if (counted != cudaSuccess) {

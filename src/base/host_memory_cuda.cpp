@@ -62,21 +62,23 @@ class RegisteredPages {
     std::lock_guard const lock(mutex_);
     uintptr_t at = range.begin;
     while (at < range.end) {
+      held->reserve(held->size() + 1);  // what is acquired must be on the list of what to release
       auto next = pieces_.upper_bound(at);
       if (next != pieces_.begin() && std::prev(next)->second.end > at) --next;
       bool const here = next != pieces_.end() && next->first <= at;
       if (!here) {
         uintptr_t const gap_end =
             next == pieces_.end() ? range.end : std::min(range.end, next->first);
+        next = pieces_.emplace(at, Piece{gap_end, 0}).first;
         cudaError_t const code =
             cudaHostRegister(reinterpret_cast<void*>(at), gap_end - at, cudaHostRegisterDefault);
         if (code != cudaSuccess) {
           cudaGetLastError();
+          pieces_.erase(next);
           release_locked(*held);
           held->clear();
           return false;
         }
-        next = pieces_.emplace(at, Piece{gap_end, 0}).first;
       }
       held->push_back(next->first);
       ++next->second.owners;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -49,8 +50,10 @@ class MappedRange {
 
 // Ranges waiting for the next join.
 struct RangePark {
+  using Ranges = std::list<std::unique_ptr<MappedRange>>;
   std::mutex mutex;
-  std::vector<std::unique_ptr<MappedRange>> ranges;
+  Ranges ranges;
+  Ranges room;  // an empty place for each range that is lent: parking it must not allocate
 };
 
 // Unmaps every parked range.

@@ -55,6 +55,8 @@ bool MappedRange::try_grow(uint64_t bytes) {
   if (bytes <= mapped_) return true;
   uint64_t const more = (bytes - mapped_ + page_ - 1) / page_ * page_;
   if (mapped_ + more > reserved_) return false;
+  // Once pages are mapped, nothing may fail: doubled, because reserve gives no more than asked for.
+  if (mappings_.size() == mappings_.capacity()) mappings_.reserve(2 * mappings_.size() + 1);
   if (!pool_->try_reserve(more)) return false;
   CUmemAllocationProp const property = page_property(stream_->device_id);
   CUmemGenericAllocationHandle pages{};
@@ -90,7 +92,7 @@ bool MappedRange::try_grow(uint64_t bytes) {
 }
 
 void unmap_parked(RangePark& park) {
-  std::vector<std::unique_ptr<MappedRange>> ranges;
+  RangePark::Ranges ranges;
   {
     std::lock_guard const lock(park.mutex);
     ranges.swap(park.ranges);
@@ -120,7 +122,7 @@ std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
     }
     if (best != park->ranges.end()) {
       range = std::move(*best);
-      park->ranges.erase(best);
+      park->room.splice(park->room.end(), park->ranges, best);
     }
   }
   if (range != nullptr) {
@@ -131,13 +133,16 @@ std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
     uint64_t const page = device.page_bytes;
     uint64_t const reserved = (context.facts.memory_bytes + page - 1) / page * page;
     range.reset(new MappedRange(device, context.device_pool, reserved));
+    std::lock_guard const lock(park->mutex);
+    park->room.emplace_back();
   }
   return {range.release(), [park](MappedRange* returned) {
             std::unique_ptr<MappedRange> owned(returned);
             owned->pool_->park(owned->mapped_);
             owned->parked_ = true;
             std::lock_guard const lock(park->mutex);
-            park->ranges.push_back(std::move(owned));
+            park->room.front() = std::move(owned);
+            park->ranges.splice(park->ranges.end(), park->room, park->room.begin());
           }};
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/base/forks.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
@@ -116,29 +117,40 @@ uint64_t checked_bytes(uint64_t rows, uint64_t width) {
 }
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) pool_->release(memory_, data_, bytes_, block_bytes_);
+  if (data_ != nullptr) pool_->release(memory_, bytes_, std::move(block_));
 }
 
 Pool::Pool(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes)
-    : source_(std::move(source)), limited_(limited), limit_(limit_bytes) {}
+    : source_(std::move(source)), limited_(limited), limit_(limit_bytes), forks_(forks()) {}
 
 Pool::~Pool() { trim(); }
 
-void* Pool::take_cached(Memory memory, uint64_t* bytes) {
+Blocks::node_type Pool::take_cached(Memory memory, uint64_t bytes) {
   auto& blocks = cache_[index_of(memory)];
   // What fits a limit once shall fit it whatever was cached before.
   bool const is_exact = is_limited(memory) && limit_ != 0;
-  uint64_t const most = is_exact ? *bytes : *bytes + *bytes / kSpareShare;
-  auto const found = blocks.lower_bound(*bytes);
+  uint64_t const most = is_exact ? bytes : bytes + bytes / kSpareShare;
+  auto const found = blocks.lower_bound(bytes);
   if (found == blocks.end() || found->first > most) {
-    if (*bytes > kLargeBlock) drop_outgrown(memory, *bytes);
-    return nullptr;
+    if (bytes > kLargeBlock) drop_outgrown(memory, bytes);
+    return {};
   }
-  void* pointer = found->second;
-  *bytes = found->first;
-  blocks.erase(found);
-  if (is_limited(memory)) cached_ -= *bytes;
-  return pointer;
+  if (is_limited(memory)) cached_ -= found->first;
+  return blocks.extract(found);
+}
+
+Blocks::node_type Pool::take_new(Memory memory, uint64_t bytes) {
+  // The node first: once there is a block, nothing may fail.
+  Blocks made;
+  auto const block = made.emplace(bytes, nullptr);
+  if (is_limited(memory) && limit_ != 0 && in_use_ + cached_ > limit_ - bytes) trim_locked();
+  block->second = source_->allocate(memory, bytes);
+  if (block->second == nullptr) {
+    trim_locked();
+    block->second = source_->allocate(memory, bytes);
+  }
+  if (block->second == nullptr) return {};
+  return made.extract(block);
 }
 
 void Pool::drop_outgrown(Memory memory, uint64_t bytes) {
@@ -155,30 +167,25 @@ void Pool::drop_outgrown(Memory memory, uint64_t bytes) {
 
 Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   if (bytes == 0) return {};
-  uint64_t block = block_bytes(bytes);
+  uint64_t const wanted = block_bytes(bytes);
   std::lock_guard const lock(mutex_);
-  if (passes_limit(memory, block)) return {};
-  void* pointer = take_cached(memory, &block);
-  if (pointer == nullptr) {
-    if (is_limited(memory) && limit_ != 0 && in_use_ + cached_ > limit_ - block) trim_locked();
-    pointer = source_->allocate(memory, block);
-    if (pointer == nullptr) {
-      trim_locked();
-      pointer = source_->allocate(memory, block);
-    }
-    if (pointer == nullptr) return {};
-  }
+  if (passes_limit(memory, wanted)) return {};
+  Blocks::node_type block = take_cached(memory, wanted);
+  if (block.empty()) block = take_new(memory, wanted);
+  if (block.empty()) return {};
   if (is_limited(memory)) {
-    in_use_ += block;
+    in_use_ += block.key();
     peak_ = std::max(peak_, in_use_);
   }
-  auto* data = static_cast<unsigned char*>(pointer) + kGuard;
+  auto* data = static_cast<unsigned char*>(block.mapped()) + kGuard;
+  [[maybe_unused]] uint64_t const behind = block.key() - kGuard - bytes;
+  Buffer buffer(shared_from_this(), memory, data, bytes, std::move(block));
 #if GPUJOIN_CHECKED
-  source_->fill(memory, pointer, kGuardByte, kGuard);
+  source_->fill(memory, data - kGuard, kGuardByte, kGuard);
   source_->fill(memory, data, kPoisonByte, bytes);
-  source_->fill(memory, data + bytes, kGuardByte, block - kGuard - bytes);
+  source_->fill(memory, data + bytes, kGuardByte, behind);
 #endif
-  return Buffer(shared_from_this(), memory, data, bytes, block);
+  return buffer;
 }
 
 bool Pool::is_limited(Memory memory) const {
@@ -204,22 +211,23 @@ Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
        static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_));
 }
 
-void Pool::release(Memory memory, void* data, [[maybe_unused]] uint64_t bytes,
-                   uint64_t block) noexcept {
-  void* pointer = static_cast<unsigned char*>(data) - kGuard;
+void Pool::release(Memory memory, [[maybe_unused]] uint64_t bytes,
+                   Blocks::node_type block) noexcept {
+  // The lock may be held by a thread of the parent, and the memory is the parent's.
+  if (forks() != forks_) return;
   std::lock_guard const lock(mutex_);
 #if GPUJOIN_CHECKED
-  if (!source_->is_filled(memory, pointer, kGuardByte, kGuard) ||
-      !source_->is_filled(memory, static_cast<unsigned char*>(data) + bytes, kGuardByte,
-                          block - kGuard - bytes)) {
+  auto* const data = static_cast<unsigned char*>(block.mapped()) + kGuard;
+  if (!source_->is_filled(memory, block.mapped(), kGuardByte, kGuard) ||
+      !source_->is_filled(memory, data + bytes, kGuardByte, block.key() - kGuard - bytes)) {
     ++guard_violations_;
   }
 #endif
   if (is_limited(memory)) {
-    in_use_ -= block;
-    cached_ += block;
+    in_use_ -= block.key();
+    cached_ += block.key();
   }
-  cache_[index_of(memory)].emplace(block, pointer);
+  cache_[index_of(memory)].insert(std::move(block));
 }
 
 bool Pool::try_reserve(uint64_t bytes) {
@@ -274,6 +282,7 @@ void Pool::trim_locked() noexcept {
 }
 
 void Pool::trim() noexcept {
+  if (forks() != forks_) return;
   std::lock_guard const lock(mutex_);
   trim_locked();
 }

@@ -57,18 +57,21 @@ std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& alloca
 
 class Pool;
 
-// Owns a block. Empty after a move. Releasing is cheap and never waits.
+// Blocks by size.
+using Blocks = std::multimap<uint64_t, void*>;
+
+// Owns a block. Empty after a move. Releasing is cheap, never waits, and never allocates: the
+// block's place in the pool's map travels with it.
 class Buffer {
  public:
   Buffer() = default;
-  // block_bytes: of the pool's block that it lies in.
   Buffer(std::shared_ptr<Pool> pool, Memory memory, void* data, uint64_t bytes,
-         uint64_t block_bytes)
+         Blocks::node_type block)
       : pool_(std::move(pool)),
         memory_(memory),
         data_(data),
         bytes_(bytes),
-        block_bytes_(block_bytes) {}
+        block_(std::move(block)) {}
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer(std::move(other)).swap(*this);
@@ -91,7 +94,7 @@ class Buffer {
     std::swap(memory_, other.memory_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
-    std::swap(block_bytes_, other.block_bytes_);
+    block_.swap(other.block_);
   }
 
  private:
@@ -99,7 +102,7 @@ class Buffer {
   Memory memory_ = Memory::kHost;
   void* data_ = nullptr;
   uint64_t bytes_ = 0;
-  uint64_t block_bytes_ = 0;
+  Blocks::node_type block_;  // of the pool, in which the data lies
 };
 
 class Pool : public std::enable_shared_from_this<Pool> {
@@ -144,12 +147,14 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
  private:
   friend class Buffer;
-  void release(Memory memory, void* data, uint64_t bytes, uint64_t block) noexcept;
+  void release(Memory memory, uint64_t bytes, Blocks::node_type block) noexcept;
   bool is_limited(Memory memory) const;
   bool passes_limit(Memory memory, uint64_t bytes) const;
-  // The smallest cached block that holds *bytes, and not much more; *bytes becomes its size. Null:
-  // there is none.
-  void* take_cached(Memory memory, uint64_t* bytes);
+  // The smallest cached block that holds so many bytes, and not much more. Empty: there is none.
+  Blocks::node_type take_cached(Memory memory, uint64_t bytes);
+  // A block from the source, which is asked again when the cached ones are back there. Empty: it
+  // has none.
+  Blocks::node_type take_new(Memory memory, uint64_t bytes);
   void drop_outgrown(Memory memory, uint64_t bytes);
   void trim_locked() noexcept;
 
@@ -163,8 +168,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t peak_ = 0;
   uint64_t earlier_peak_ = 0;  // before the last reset
   uint64_t guard_violations_ = 0;
-  // Freed blocks by size, one map for each kind of memory (index = the enum's value).
-  std::array<std::multimap<uint64_t, void*>, 5> cache_;
+  // Freed blocks, one map for each kind of memory (index = the enum's value).
+  std::array<Blocks, 5> cache_;
+  uint32_t forks_;  // of the process that the pool belongs to
 };
 
 // rows * width, or GPUJOIN_ERROR_OUT_OF_MEMORY when the product does not fit 63 bits: no machine

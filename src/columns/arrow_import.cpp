@@ -35,19 +35,57 @@ struct OwnedArrow {
   }
 };
 
-// Row positions in a producer's buffers. The bound keeps every later product in 63 bits.
+// Row positions in a producer's buffers, and how many of them are NULL: -1 is not counted.
 void check_extent(const ArrowArray& array, const std::string& argument) {
-  constexpr int64_t kMost = int64_t{1} << 56;
-  if (array.length < 0 || array.offset < 0 || array.length > kMost || array.offset > kMost) {
+  if (array.length < 0 || array.offset < 0 || array.length > kMostPosition ||
+      array.offset > kMostPosition) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s: length %lld, offset %lld", argument.c_str(),
          static_cast<long long>(array.length), static_cast<long long>(array.offset));
+  }
+  if (array.null_count < -1 || array.null_count > array.length) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.null_count is %lld and its length %lld",
+         argument.c_str(), static_cast<long long>(array.null_count),
+         static_cast<long long>(array.length));
+  }
+}
+
+void check_buffers(const ArrowArray& array, int64_t expected, const char* format,
+                   const std::string& argument) {
+  if (array.n_buffers != expected) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s has %lld buffers, format \"%s\" has %lld",
+         argument.c_str(), static_cast<long long>(array.n_buffers), format,
+         static_cast<long long>(expected));
+  }
+  if (array.buffers == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.buffers is NULL", argument.c_str());
+  }
+}
+
+// Schema and array describe one tree; what is below the children of a struct is not read.
+void check_children(const ArrowSchema& schema, const ArrowArray& array, const char* schema_name,
+                    const char* array_name) {
+  if (schema.n_children != array.n_children || schema.n_children < 0 ||
+      schema.n_children > INT32_MAX) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s has %lld children and %s has %lld", schema_name,
+         static_cast<long long>(schema.n_children), array_name,
+         static_cast<long long>(array.n_children));
+  }
+  if ((schema.dictionary == nullptr) != (array.dictionary == nullptr)) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "one of %s and %s has a dictionary, the other one has not",
+         schema_name, array_name);
+  }
+  if (schema.n_children == 0) return;
+  if (schema.children == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.children is NULL", schema_name);
+  }
+  if (array.children == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.children is NULL", array_name);
   }
 }
 
 // A row that is NULL as a whole has no place in a relation.
 void check_no_null_structs(const ArrowArray& array, Memory memory) {
-  bool const has_bits =
-      array.n_buffers > 0 && array.buffers != nullptr && array.buffers[0] != nullptr;
+  bool const has_bits = array.buffers[0] != nullptr;
   int64_t nulls = array.null_count;
   if (nulls < 0 && !has_bits) nulls = 0;
   if (nulls < 0 && memory != Memory::kDevice) {
@@ -65,10 +103,18 @@ void check_no_null_structs(const ArrowArray& array, Memory memory) {
 
 // One child, from row `first_row` of the struct on.
 ColumnView view_of(const ArrowSchema& schema, const ArrowArray& array, int64_t first_row,
-                   int64_t rows, Memory memory, const std::string& argument) {
-  if (schema.format == nullptr || array.release == nullptr) {
+                   int64_t rows, Memory memory, const std::string& schema_name,
+                   const std::string& argument) {
+  if (schema.release == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was released", schema_name.c_str());
+  }
+  if (array.release == nullptr) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s was released", argument.c_str());
   }
+  if (schema.format == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.format is NULL", schema_name.c_str());
+  }
+  check_children(schema, array, schema_name.c_str(), argument.c_str());
   check_extent(array, argument);
   if (array.length < first_row + rows) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s has %lld rows and the struct needs %lld",
@@ -86,10 +132,11 @@ ColumnView view_of(const ArrowSchema& schema, const ArrowArray& array, int64_t f
   view.type = type_of_arrow_format(schema.format);
   view.width = width_of(view.type);
   if (view.type == 0) return view;
-  if (array.n_buffers != 2 || array.buffers == nullptr) {
-    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s has %lld buffers, format \"%s\" has 2",
-         argument.c_str(), static_cast<long long>(array.n_buffers), schema.format);
+  if (array.n_children != 0) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s has %lld children, format \"%s\" has none",
+         argument.c_str(), static_cast<long long>(array.n_children), schema.format);
   }
+  check_buffers(array, 2, schema.format, argument);
   if (rows == 0) return view;  // nobody reads its pointers, and producers may leave them NULL
 
   int64_t const offset = array.offset + first_row;
@@ -118,13 +165,13 @@ std::shared_ptr<Relation> import_struct(const std::shared_ptr<base::Context>& co
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "schema: format is \"%s\", a struct's is \"+s\"",
          schema.format == nullptr ? "" : schema.format);
   }
-  if (schema.n_children != array.n_children || schema.n_children < 0 ||
-      schema.n_children > INT32_MAX) {
-    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "schema has %lld children and array has %lld",
-         static_cast<long long>(schema.n_children), static_cast<long long>(array.n_children));
+  check_children(schema, array, "schema", "array");
+  if (schema.dictionary != nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "schema.dictionary is given, and a struct has none");
   }
   check_extent(array, "array");
   check_row_count(array.length, "array.length");
+  check_buffers(array, 1, schema.format, "array");
   check_no_null_structs(array, memory);
 
   auto relation = std::make_shared<Relation>();
@@ -134,9 +181,15 @@ std::shared_ptr<Relation> import_struct(const std::shared_ptr<base::Context>& co
   relation->ready_event = ready_event;
   relation->columns.reserve(static_cast<size_t>(array.n_children));
   for (int64_t i = 0; i < array.n_children; ++i) {
-    relation->columns.push_back(view_of(*schema.children[i], *array.children[i], array.offset,
-                                        array.length, memory,
-                                        "array.children[" + std::to_string(i) + "]"));
+    std::string const child = ".children[" + std::to_string(i) + "]";
+    const ArrowSchema* const child_schema = schema.children[i];
+    const ArrowArray* const child_array = array.children[i];
+    if (child_schema == nullptr || child_array == nullptr) {
+      fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s%s is NULL",
+           child_schema == nullptr ? "schema" : "array", child.c_str());
+    }
+    relation->columns.push_back(view_of(*child_schema, *child_array, array.offset, array.length,
+                                        memory, "schema" + child, "array" + child));
   }
   owner->take(schema, array);
   relation->owner = std::move(owner);
@@ -152,6 +205,15 @@ std::shared_ptr<Relation> import_arrow(const std::shared_ptr<base::Context>& con
 
 std::shared_ptr<Relation> import_arrow_device(const std::shared_ptr<base::Context>& context,
                                               ArrowSchema& schema, ArrowDeviceArray& array) {
+  for (int64_t const reserved : array.reserved) {
+    if (reserved != 0) {
+      fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "array.reserved is reserved and not zero");
+    }
+  }
+  if (array.device_type == ARROW_DEVICE_CPU && array.sync_event != nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "array.sync_event is given and array.device_type is ARROW_DEVICE_CPU");
+  }
   switch (array.device_type) {
     case ARROW_DEVICE_CPU:
       return import_struct(context, schema, array.array, Memory::kHost, nullptr);

@@ -8,6 +8,7 @@
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/page.hpp"
+#include "src/columns/register_columns.hpp"
 #include "src/columns/validity_bits.hpp"
 
 namespace gpujoin::columns {
@@ -28,6 +29,7 @@ struct Request {
   Memory memory = Memory::kHost;  // of the target
   std::vector<uint8_t> bits;      // the page's validity from bit 0 on, when it is to be written
   int64_t null_count = 0;
+  bool is_widened() const { return target_width != source_width; }
 };
 
 Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request request) {
@@ -110,6 +112,9 @@ Request resolve(const JoinResult& result, gpujoin_fetch& fetch, size_t index) {
            request.argument.c_str(), fetch.what);
   }
   request.memory = memory_of_target(*result.context, fetch, request.argument);
+  if (request.is_widened() && request.memory == Memory::kDevice) {
+    check_alignment(fetch.data, request.target_width, (request.argument + ".data").c_str());
+  }
   return request;
 }
 
@@ -189,33 +194,44 @@ void widen_in_place(void* values, int64_t rows) {
   }
 }
 
-// Row numbers as int64. A host target is widened in place; a device target in pieces on the host.
-void write_wide_indices(const JoinResult& result, const std::byte* source, int64_t rows,
+// Row numbers as int64 in host memory, where they are widened in place.
+void write_wide_on_host(const JoinResult& result, const std::byte* source, int64_t rows,
                         std::byte* target, Memory target_memory) {
-  if (target_memory != Memory::kDevice) {
-    base::copy(*result.context, target + rows * 4, target_memory, source, result.memory,
-               static_cast<uint64_t>(rows) * 4);
-    base::finish(*result.context);
-    widen_in_place(target, rows);
+  base::copy(*result.context, target + rows * 4, target_memory, source, result.memory,
+             static_cast<uint64_t>(rows) * 4);
+  base::finish(*result.context);
+  widen_in_place(target, rows);
+}
+
+// Row numbers as int64 in device memory, where they are widened: at the memory's speed, and none
+// comes to the host. Those of a result in host memory go over the link as uint32, in pieces.
+void write_wide_on_device(const JoinResult& result, const std::byte* source, int64_t rows,
+                          std::byte* target, WidenOnDevice widen) {
+  base::Context& context = *result.context;
+  auto* wide = reinterpret_cast<int64_t*>(target);
+  if (result.memory == Memory::kDevice) {
+    widen(context, reinterpret_cast<const uint32_t*>(source), static_cast<uint64_t>(rows), wide);
     return;
   }
   constexpr int64_t kPieceRows = 1 << 20;
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(rows, kPieceRows)) * 8);
+  base::Buffer const piece = context.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, static_cast<uint64_t>(std::min(rows, kPieceRows)), "row numbers to widen");
   for (int64_t done = 0; done < rows; done += kPieceRows) {
-    int64_t const now = std::min(rows - done, kPieceRows);
-    write_wide_indices(result, source + done * 4, now, piece.data(), Memory::kHost);
-    base::copy(*result.context, target + done * 8, target_memory, piece.data(), Memory::kHost,
-               static_cast<uint64_t>(now) * 8);
-    base::finish(*result.context);  // the piece is about to be overwritten
+    auto const now = static_cast<uint64_t>(std::min(rows - done, kPieceRows));
+    base::copy(context, piece.data(), Memory::kDevice, source + done * 4, result.memory, now * 4);
+    widen(context, piece.as<uint32_t>(), now, wide + done);
   }
 }
 
-void write_page(const JoinResult& result, const Window& window, const Request& request) {
+void write_page(const JoinResult& result, const Window& window, const Request& request,
+                WidenOnDevice widen) {
   if (window.rows == 0) return;
   auto* target = static_cast<std::byte*>(request.fetch->data);
   const std::byte* source = request.source + window.first_row * request.source_width;
-  if (request.target_width != request.source_width) {
-    write_wide_indices(result, source, window.rows, target, request.memory);
+  if (request.is_widened() && request.memory == Memory::kDevice) {
+    write_wide_on_device(result, source, window.rows, target, widen);
+  } else if (request.is_widened()) {
+    write_wide_on_host(result, source, window.rows, target, request.memory);
   } else {
     base::copy(*result.context, target, request.memory, source, result.memory,
                static_cast<uint64_t>(window.rows) * static_cast<uint64_t>(request.source_width));
@@ -229,7 +245,8 @@ void write_page(const JoinResult& result, const Window& window, const Request& r
 
 }  // namespace
 
-void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_fetch> fetches) {
+void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_fetch> fetches,
+                WidenOnDevice widen) {
   std::vector<Request> requests;
   requests.reserve(fetches.size());
   for (size_t i = 0; i < fetches.size(); ++i) requests.push_back(resolve(result, fetches[i], i));
@@ -238,7 +255,7 @@ void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_
   for (const Request& request : requests) check_room(request, window.rows);
   for (Request& request : requests) prepare_validity(result, window, request);
 
-  for (const Request& request : requests) write_page(result, window, request);
+  for (const Request& request : requests) write_page(result, window, request, widen);
   base::finish(*result.context);
   for (const Request& request : requests) request.fetch->null_count = request.null_count;
   advance(page, window);

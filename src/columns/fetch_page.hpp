@@ -1,6 +1,7 @@
 // fetch_page.hpp: a page of a result into the caller's buffers.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "gpujoin.h"
@@ -8,8 +9,14 @@
 
 namespace gpujoin::columns {
 
+// Queues wide[i] = rows[i] on the context's stream, all in device memory.
+using WidenOnDevice = void (*)(base::Context& context, const uint32_t* rows, uint64_t count,
+                               int64_t* wide);
+
 // Checks everything, then writes, then moves the page's cursor and fills in the null counts.
 // Throws with nothing written, unless a copy itself fails. Returns when the copies are complete.
-void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_fetch> fetches);
+// widen: called on CUDA contexts only.
+void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_fetch> fetches,
+                WidenOnDevice widen);
 
 }  // namespace gpujoin::columns

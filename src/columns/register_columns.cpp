@@ -47,8 +47,9 @@ ColumnView view_of(base::Context& context, int64_t rows, const gpujoin_column& c
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.memory: %d is not a GPUJOIN_MEMORY_*",
          argument.c_str(), column.memory);
   }
-  if (column.validity_bit_offset < 0) {
-    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.validity_bit_offset is negative", argument.c_str());
+  if (column.validity_bit_offset < 0 || column.validity_bit_offset > kMostPosition) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.validity_bit_offset is %lld, allowed are 0 to 2^50",
+         argument.c_str(), static_cast<long long>(column.validity_bit_offset));
   }
   view.arrow_format = arrow_format_of(column.type);
   if (column.name != nullptr) view.name = column.name;

@@ -15,6 +15,10 @@ namespace gpujoin::columns {
 // TOO_MANY_ROWS, naming `what`.
 void check_row_count(int64_t rows, const char* what);
 
+// Rows or bits before the first of a column, and rows of a caller's array: more than any address
+// space holds, and few enough that every later product fits 63 bits.
+inline constexpr int64_t kMostPosition = int64_t{1} << 50;
+
 // Throws INVALID_ARGUMENT unless `data` is aligned to the width (at most 8), naming `what`.
 void check_alignment(const void* data, int32_t width, const char* what);
 

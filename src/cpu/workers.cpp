@@ -10,6 +10,7 @@
 #include <atomic>
 #include <thread>
 
+#include "src/base/forks.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::cpu {
@@ -21,13 +22,23 @@ struct Stopped {};
 
 using Range = tbb::blocked_range<int64_t>;
 
+// oneTBB does not support fork(): in a child its threads are gone, while its lists still have them
+// and its locks may be held by them. So where it was started before a fork, the child does not call
+// it at all, and its joins run on the calling thread. A child of a process that had not started it
+// starts its own. See docs/decisions/0037-a-forked-child-joins-on-one-thread.md.
+bool can_use_tbb() {
+  constexpr int64_t kNever = -1;
+  static std::atomic<int64_t> started_after{kNever};  // so many forks
+  int64_t expected = kNever;
+  int64_t const now = base::forks();
+  return started_after.compare_exchange_strong(expected, now) || expected == now;
+}
+
 // Asked for more threads than the process may have, TBB prints a warning; a library must not.
 int32_t usable_threads(int32_t wanted) {
   auto const most = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
   return std::clamp(wanted, 1, static_cast<int32_t>(most));
 }
-
-int32_t this_worker() { return tbb::this_task_arena::current_thread_index(); }
 
 // What the caller did before the loop happens before every body, and every body before what the
 // caller does after it. TBB orders them too, but is not built for the thread sanitizer, which would
@@ -64,14 +75,19 @@ struct Workers::Arena {
   tbb::task_arena arena;
 };
 
-Workers::Workers(base::Context& context)
-    : context_(context),
-      threads_(usable_threads(context.cpu_threads)),
-      arena_(std::make_unique<Arena>(threads_)) {}
+Workers::Workers(base::Context& context) : context_(context) {
+  if (!can_use_tbb()) return;
+  threads_ = usable_threads(context.cpu_threads);
+  arena_ = std::make_unique<Arena>(threads_);
+}
 
 Workers::~Workers() = default;
 
 void Workers::stop() { throw Stopped(); }
+
+int32_t Workers::worker() const {
+  return arena_ == nullptr ? 0 : tbb::this_task_arena::current_thread_index();
+}
 
 void Workers::for_each(const char* stage, int64_t items,
                        const std::function<void(int64_t item, int32_t worker)>& body) {
@@ -83,7 +99,7 @@ void Workers::for_each(const char* stage, int64_t items,
     for (int64_t item = range.begin(); item != range.end(); ++item) {
       LoopOrder::Body const in_order(order);
       poll();
-      body(item, this_worker());
+      body(item, worker());
       int64_t const so_far = done.fetch_add(1, std::memory_order_relaxed) + 1;
       if (so_far < items && std::this_thread::get_id() == caller) {
         context_.step(stage, so_far, items);
@@ -91,8 +107,12 @@ void Workers::for_each(const char* stage, int64_t items,
     }
   };
   try {
-    arena_->arena.execute(
-        [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
+    if (arena_ == nullptr) {
+      run(Range(0, items));
+    } else {
+      arena_->arena.execute(
+          [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
+    }
   } catch (const Stopped&) {
     context_.check_cancelled();
     base::fail(GPUJOIN_ERROR_CANCELLED, "cancelled during %s", stage);
@@ -107,9 +127,10 @@ void Workers::for_each_inside(int64_t items,
     for (int64_t item = range.begin(); item != range.end(); ++item) {
       LoopOrder::Body const in_order(order);
       poll();
-      body(item, this_worker());
+      body(item, worker());
     }
   };
+  if (arena_ == nullptr) return run(Range(0, items));
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
 }

@@ -39,10 +39,11 @@ class Workers {
  private:
   struct Arena;
   [[noreturn]] static void stop();
+  int32_t worker() const;  // the calling one
 
   base::Context& context_;
-  int32_t threads_;
-  std::unique_ptr<Arena> arena_;
+  int32_t threads_ = 1;
+  std::unique_ptr<Arena> arena_;  // null: everything runs on the calling thread
 };
 
 }  // namespace gpujoin::cpu

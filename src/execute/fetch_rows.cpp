@@ -39,6 +39,9 @@ columns::ColumnView copy_to_gpu(base::Context&, const columns::ColumnView&, int6
   fail_without_cuda();
 }
 columns::Storage number_rows_on_gpu(base::Context&, int64_t) { fail_without_cuda(); }
+void widen_row_numbers_on_gpu(base::Context&, const uint32_t*, uint64_t, int64_t*) {
+  fail_without_cuda();
+}
 std::vector<columns::ResultColumn> gather_on_gpu(base::Context&,
                                                  const std::vector<const columns::ColumnView*>&,
                                                  void*, const uint32_t*, uint64_t) {

@@ -66,6 +66,9 @@ columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnVie
                                 columns::Storage* validity);
 // 0, 1, 2 and so on.
 columns::Storage number_rows_on_gpu(base::Context& context, int64_t rows);
+// wide[i] = rows[i], all on the device. Queued on the stream.
+void widen_row_numbers_on_gpu(base::Context& context, const uint32_t* rows, uint64_t count,
+                              int64_t* wide);
 // target[i] = source[rows[i]]. ready_event: of the sources' relation.
 std::vector<columns::ResultColumn> gather_on_gpu(
     base::Context& context, const std::vector<const columns::ColumnView*>& sources,

@@ -43,6 +43,11 @@ columns::Storage number_rows_on_gpu(base::Context& context, int64_t rows) {
   return materialize::row_numbers(context, static_cast<uint64_t>(rows));
 }
 
+void widen_row_numbers_on_gpu(base::Context& context, const uint32_t* rows, uint64_t count,
+                              int64_t* wide) {
+  materialize::widen_row_numbers(context, rows, count, wide);
+}
+
 std::vector<columns::ResultColumn> gather_on_gpu(
     base::Context& context, const std::vector<const columns::ColumnView*>& sources,
     void* ready_event, const uint32_t* rows, uint64_t count) {

@@ -48,4 +48,7 @@ void gather(base::Context& context, const uint32_t* rows, uint64_t pairs,
 // [rows] uint32 0, 1, 2 and so on. Queued on the stream.
 columns::Storage row_numbers(base::Context& context, uint64_t rows);
 
+// Queues wide[i] = rows[i], as a caller asks for row numbers who says nothing of their type.
+void widen_row_numbers(base::Context& context, const uint32_t* rows, uint64_t count, int64_t* wide);
+
 }  // namespace gpujoin::materialize

@@ -1,4 +1,5 @@
-// row_numbers.cu: the numbers of rows that are where they were.
+// row_numbers.cu: the numbers of rows that are where they were, and row numbers in 8 bytes.
+#include <thrust/copy.h>
 #include <thrust/execution_policy.h>
 #include <thrust/sequence.h>
 
@@ -14,6 +15,12 @@ columns::Storage row_numbers(base::Context& context, uint64_t rows) {
   thrust::sequence(thrust::cuda::par_nosync.on(base::stream_of(context)), first, first + rows);
   base::check(cudaGetLastError(), "numbering rows");
   return columns::make_storage(std::move(numbers));
+}
+
+void widen_row_numbers(base::Context& context, const uint32_t* rows, uint64_t count,
+                       int64_t* wide) {
+  thrust::copy(thrust::cuda::par_nosync.on(base::stream_of(context)), rows, rows + count, wide);
+  base::check(cudaGetLastError(), "widening row numbers");
 }
 
 }  // namespace gpujoin::materialize

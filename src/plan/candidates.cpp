@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -148,11 +147,10 @@ Choices conceivable(Choices choices, const Named& named) {
 }
 
 // plans_of, remembered: it tries every combination, 20 us where a small join takes 60, and is asked
-// for the same few choices.
+// for the same few choices. By each thread for itself: a lock of the process might be held when a
+// program forks.
 const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choices) {
-  static std::mutex mutex;
-  static std::map<std::pair<Device, Choices>, std::vector<JoinPlan>> plans;
-  const std::lock_guard<std::mutex> lock(mutex);
+  thread_local std::map<std::pair<Device, Choices>, std::vector<JoinPlan>> plans;
   const auto [found, is_new] = plans.try_emplace({device, choices});
   if (is_new) found->second = plans_of(device, choices);
   return found->second;

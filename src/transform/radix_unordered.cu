@@ -152,9 +152,13 @@ using Small =
     UnorderedSize<kernels::kUnorderedThreads, kernels::kUnorderedItems, kernels::kUnorderedBlocks>;
 using Large = UnorderedSize<kernels::kUnorderedThreadsLarge, kernels::kUnorderedItemsLarge, 1>;
 
-template <typename Size, typename Function>
+// kKeyWidth: no value of a row is narrower than the widest, so tiles that do not hold the keys are
+// not made.
+template <typename Size, size_t kKeyWidth, typename Function>
 void with_items(int32_t widest, Function function) {
-  if (widest <= 4) return function(typename Size::template Shape<4>{});
+  if constexpr (kKeyWidth <= 4) {
+    if (widest <= 4) return function(typename Size::template Shape<4>{});
+  }
   if (widest <= 8) return function(typename Size::template Shape<8>{});
   return function(typename Size::template Shape<16>{});
 }
@@ -170,12 +174,12 @@ bool fits(const base::Context& context, int32_t pass_bits) {
 }
 
 // Large tiles of rows from so many bytes on.
-template <typename Function>
+template <size_t kKeyWidth, typename Function>
 void with_shape(const base::Context& context, int32_t row_width, int32_t large_row, int32_t widest,
                 int32_t pass_bits, Function function) {
   bool const large = row_width >= large_row && fits<Large>(context, pass_bits);
-  if (large) return with_items<Large>(widest, function);
-  return with_items<Small>(widest, function);
+  if (large) return with_items<Large, kKeyWidth>(widest, function);
+  return with_items<Small, kKeyWidth>(widest, function);
 }
 
 }  // namespace
@@ -211,19 +215,18 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
     return moved;
   }
   base::with_key_type(keys.key_width, [&](auto key) {
+    using Key = decltype(key);
     auto const with_tiles = [&](int32_t large_row, auto function) {
-      with_shape(context, row_width, large_row, widest, first_pass(order).bits, function);
+      with_shape<sizeof(Key)>(context, row_width, large_row, widest, first_pass(order).bits,
+                              function);
     };
     with_tiles(kernels::kUnorderedLargeFirst, [&](auto first) {
       with_tiles(kernels::kUnorderedLargeSecond, [&](auto second) {
-        using Key = decltype(key);
         using First = decltype(first);
         using Second = decltype(second);
-        constexpr bool kHoldsKeys = sizeof(Key) * First::kRows <= First::kStageBytes &&
-                                    sizeof(Key) * Second::kRows <= Second::kStageBytes;
-        if constexpr (kHoldsKeys) {
-          partition<Key, First, Second>(context, keys, columns, order, &moved);
-        }
+        static_assert(sizeof(Key) * First::kRows <= First::kStageBytes &&
+                      sizeof(Key) * Second::kRows <= Second::kStageBytes);
+        partition<Key, First, Second>(context, keys, columns, order, &moved);
       });
     });
   });

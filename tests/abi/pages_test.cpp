@@ -281,6 +281,37 @@ TEST_P(Pages, OfAnEmptyResultNeedNoBuffers) {
   EXPECT_EQ(page.rows, 0);
 }
 
+TEST_P(Pages, WideRowNumbersOfAnyResultGoToDeviceMemory) {
+  if (device() != GPUJOIN_DEVICE_CUDA) return;
+  // More than a piece of a host result's row numbers, and a page that begins in the middle.
+  constexpr int64_t kMany = (int64_t{1} << 21) + 77;
+  constexpr int64_t kFirst = 12345;
+  constexpr int64_t kPage = kMany - 2 * kFirst;
+  Table const many = counting_table(kMany, kMany);
+  Relation const large = make_relation(context, many);
+  for (gpujoin_device const executor : {GPUJOIN_DEVICE_CUDA, GPUJOIN_DEVICE_CPU}) {
+    gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+    options.device = executor;
+    Result const joined = join(context, large, large, Spec(), &options);
+    ASSERT_EQ(rows_of(joined), kMany);
+    std::vector<int64_t> expected(kMany);
+    gpujoin_fetch on_host = fetch_of(GPUJOIN_FETCH_LEFT_INDEX, 0, expected.data(), kMany * 8);
+    ASSERT_OK(call(gpujoin_result_fetch, joined.get(), nullptr, &on_host, 1));
+    DeviceMemory const room((kPage + 1) * 8);
+    auto* const aligned = static_cast<uint8_t*>(room.get());
+    gpujoin_fetch request = fetch_of(GPUJOIN_FETCH_LEFT_INDEX, 0, aligned + 4, kPage * 8);
+    gpujoin_page page = GPUJOIN_PAGE_INIT;
+    page.first_row = kFirst;
+    page.max_rows = kPage;
+    EXPECT_NAMES(call(gpujoin_result_fetch, joined.get(), &page, &request, 1), kInvalid,
+                 "fetches[0].data is not aligned");
+    request.data = aligned;
+    ASSERT_OK(call(gpujoin_result_fetch, joined.get(), &page, &request, 1));
+    EXPECT_EQ(page.rows, kPage);
+    EXPECT_EQ(std::memcmp(room.contents().data(), expected.data() + kFirst, kPage * 8), 0);
+  }
+}
+
 TEST_P(Pages, GoToDeviceMemory) {
   if (device() != GPUJOIN_DEVICE_CUDA) {
     gpujoin_fetch request = fetch_of(GPUJOIN_FETCH_COLUMN, 0, keys_of_result.data(), kRows * 8);

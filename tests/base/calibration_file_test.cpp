@@ -2,9 +2,11 @@
 #include "src/base/calibration_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -165,6 +167,49 @@ TEST_F(CalibrationFileTest, APathThatCannotBeWrittenFailsAtOnce) {
       EXPECT_TRUE(std::string(error.what()).starts_with("path: cannot write"));
     }
   }
+}
+
+TEST_F(CalibrationFileTest, NothingButARegularFileIsReplaced) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", path("link_to_pipe"));
+  fs::create_symlink("nothing", path("link_to_nothing"));
+  for (const char* name : {"pipe", "link_to_pipe", "link_to_nothing"}) {
+    try {
+      CalibrationFile(path(name), "path").commit(some_gpu());
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), GPUJOIN_ERROR_INVALID_ARGUMENT);
+      EXPECT_TRUE(std::string(error.what()).starts_with("path: cannot write")) << error.what();
+    }
+  }
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  EXPECT_TRUE(fs::is_symlink(path("link_to_pipe")));
+  EXPECT_TRUE(fs::is_symlink(path("link_to_nothing")));
+  EXPECT_EQ(files(), 3U);
+}
+
+TEST_F(CalibrationFileTest, ALinkToAFileStays) {
+  write("the old one");
+  fs::create_symlink("rates", path("link"));
+  CalibrationFile(path("link"), "p").commit(some_gpu());
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(refusal(some_gpu()), "");
+  EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(CalibrationFileTest, AWriteThatFailsLeavesTheOldFile) {
+  write("the old one");
+  // Files may grow to 16 bytes: the next write is a short one, as on a full disk.
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit const few = {16, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  EXPECT_THROW(CalibrationFile(path(), "path").commit(some_gpu()), Error);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(bytes(), "the old one");
+  EXPECT_EQ(files(), 1U);
 }
 
 TEST_F(CalibrationFileTest, WhatIsNotCommittedLeavesTheOldFile) {
