@@ -25,7 +25,7 @@ using Range = tbb::blocked_range<int64_t>;
 // oneTBB does not support fork(): in a child its threads are gone, while its lists still have them
 // and its locks may be held by them. So where it was started before a fork, the child does not call
 // it at all, and its joins run on the calling thread. A child of a process that had not started it
-// starts its own. See docs/decisions/0037-a-forked-child-joins-on-one-thread.md.
+// starts its own. See docs/decisions/0019-a-forked-child-joins-on-one-thread.md.
 bool can_use_tbb() {
   constexpr int64_t kNever = -1;
   static std::atomic<int64_t> started_after{kNever};  // so many forks
