@@ -145,7 +145,7 @@ void RowMultiset::probe(base::Context& context, plan::Output output, const KeyRo
                build.keys.size());
   }
   if (build.rows == 0 || probe.rows == 0) return;
-  with_keys(memory_->context, build, probe, [&](auto build_rows, auto probe_rows) {
+  with_keys(context, build, probe, [&](auto build_rows, auto probe_rows) {
     using Keys = decltype(build_rows.keys);
     kernels::ProbeMultiset<Keys> const matches{table_in(memory_->table, build.rows),
                                                build_rows.keys, probe_rows};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 #include "src/plan/stage_costs.hpp"
 
@@ -12,12 +13,12 @@ namespace {
 // have so many rows that they take several times what a match takes that writes columns.
 constexpr int64_t kFewRows = int64_t{1} << 14;
 
-// A hashed table tells its slots by numbers of 32 bits: there are twice as many as rows.
-constexpr int64_t kMostHashedRows = int64_t{1} << 31;
-
 int64_t build_rows(const JoinPlan& plan, const PlanRequest& request) {
   return plan.build_side == Side::kLeft ? request.left.rows : request.right.rows;
 }
+
+// A hashed table tells its slots by numbers of 32 bits: there are twice as many as rows.
+constexpr int64_t kMostHashedRows = int64_t{1} << 31;
 
 class AttemptList {
  public:
@@ -131,10 +132,10 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     // One launch hashes scattered keys by itself. Lookups, whose rows stay in order, are no such,
     // and neither are chunks.
     const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
-    const bool one_launch =
-        rows <= kSmallTableRows && !request.in_order && plan.transfer != Transfer::kProbeChunks;
-    const bool may_scatter =
-        plan.match == Match::kDirectTable || build_rows(plan, request) > kMostHashedRows;
+    const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
+                            plan.transfer != Transfer::kProbeChunks;
+    const bool may_scatter = plan.match == Match::kDirectTable ||
+                             build_rows(plan, request) > kMostHashedRows;
     if (may_scatter && !one_launch) list.after_scattered_places();
     list.after_repeated_keys();
   }

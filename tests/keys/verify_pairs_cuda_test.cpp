@@ -135,7 +135,7 @@ TEST_F(VerifyPairs, MakesAJoinByAHashOfThreeBitsRight) {
   };
   output::GrowingPairs pairs(context(), 1 << 20);
   match::GlobalTable table(context(), 8, side_of(build_keys));
-  table.probe(side_of(probe_keys), pairs);
+  table.probe(context(), side_of(probe_keys), pairs);
   pairs.finish();
   uint64_t const kept = keys::verify_pairs(context(), build.keys, probe.keys, pairs.build(),
                                            pairs.probe(), pairs.rows(), 10000);

@@ -78,7 +78,7 @@ int32_t expect_join_of(base::Context& context, const Side& build, const Side& pr
   PlacedSide const probe_side = place_side(context, probe);
   output::GrowingPairs pairs(context, first_capacity);
   match::RowMultiset table(context, build_side.rows);
-  table.probe(output, probe_side.rows, pairs);
+  table.probe(context, output, probe_side.rows, pairs);
   pairs.finish();
   Pairs const expected = reference_pairs(build, probe);
   EXPECT_EQ(pairs.rows(), expected.size());
@@ -291,7 +291,7 @@ TEST_F(RowMultiset, FailsWithoutRoomAndLeavesNothing) {
       PlacedSide const placed = place_side(*small, side);
       output::GrowingPairs pairs(*small, 1);
       match::RowMultiset table(*small, placed.rows);
-      EXPECT_THROW(table.probe(output, placed.rows, pairs), base::Error);
+      EXPECT_THROW(table.probe(*small, output, placed.rows, pairs), base::Error);
     }
     base::finish(*small);
     EXPECT_EQ(small->device_pool->in_use_bytes(), at_start);
