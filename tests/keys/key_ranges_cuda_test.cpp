@@ -54,15 +54,28 @@ TEST_F(KeyRanges, FindAnExtremeWhereverItLies) {
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 6; ++trial) {
     KeyTable left = key_table(kRows + static_cast<size_t>(trial), {8, 4}, 10, 1);
-    KeyTable const right = key_table(5, {8, 4}, 3, 2);
+    KeyTable right = key_table(5, {8, 4}, 3, 2);
     for (size_t c = 0; c < 2; ++c) {
       for (uint64_t const value : {uint64_t{1} << 30, 0 - (uint64_t{1} << 30)}) {
         auto const width = static_cast<size_t>(left.hosts[c].width);
         std::memcpy(&left.hosts[c].data[random() % left.rows * width], &value, width);
       }
     }
-    expect_ranges(context(), std::move(left), right);
+    expect_ranges(context(), std::move(left), std::move(right));
     if (HasFailure()) return;
+  }
+}
+
+TEST_F(KeyRanges, OfOneValueAtAnEndOfItsTypeAreThatValue) {
+  for (int32_t const width : {4, 8}) {
+    uint64_t const sign = uint64_t{1} << (8 * width - 1);
+    for (uint64_t const value : {sign, sign - 1, uint64_t{0}, sign - 1 + sign}) {
+      SCOPED_TRACE(value);
+      KeyTable table;
+      table.rows = 100;
+      table.hosts = {key_column(std::vector<uint64_t>(100, value), width)};
+      expect_ranges(context(), std::move(table), key_table(3, {width}, 3, 1));
+    }
   }
 }
 
