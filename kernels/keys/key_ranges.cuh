@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(kStreamThreads)
     first = (first + gridDim.x - tiles % gridDim.x) % gridDim.x;
   }
   __syncthreads();
-  if (own < ranges && inverted_lows[own] != 0) {
+  // Either may be 0 where there is a value: the lowest of all that is, or the highest.
+  if (own < ranges && (inverted_lows[own] | highs[own]) != 0) {
     atomicMax(&state->inverted_lows[own], inverted_lows[own]);
     atomicMax(&state->highs[own], highs[own]);
   }

@@ -40,7 +40,7 @@ struct IsMarked {
 // By whole warps; lanes without a row have kNoRow.
 constexpr uint32_t kNoRow = ~0U;
 __device__ __forceinline__ void mark_row(uint32_t* words, uint32_t row) {
-  uint32_t const word = row / 32;  // that of kNoRow is no row's: there are fewer than 2^32 - 1
+  uint32_t const word = row / 32;
   uint32_t const bit = row == kNoRow ? 0 : 1U << (row % 32);
   unsigned const peers = __match_any_sync(0xffffffffU, word);
   uint32_t const bits = __reduce_or_sync(peers, bit);

@@ -33,32 +33,38 @@ struct KeyColumns {
     return static_cast<const uint64_t*>(data[column])[row];
   }
 
-  // All columns are asked for before the first is needed.
-  __device__ void load(uint32_t row, uint64_t (&values)[kMostKeyColumns]) const {
+  // Columns first, first + 1 ... of a row: they are asked for before the first is needed. Those
+  // beyond the last are 0.
+  static constexpr int kAtOnce = 3;  // more: counting spills
+  __device__ void load(int first, uint32_t row, uint64_t (&values)[kAtOnce]) const {
 #pragma unroll
-    for (int c = 0; c < kMostKeyColumns; ++c) {
-      if (c < count) values[c] = value(c, row);
-    }
+    for (int i = 0; i < kAtOnce; ++i) values[i] = first + i < count ? value(first + i, row) : 0;
   }
 
   __device__ uint64_t hash(uint32_t row) const {
-    uint64_t values[kMostKeyColumns];
-    load(row, values);
     HashSum sum = factors.start;
+#pragma unroll 1
+    for (int first = 0; first < count; first += kAtOnce) {
+      uint64_t values[kAtOnce];
+      load(first, row, values);
 #pragma unroll
-    for (int c = 0; c < kMostKeyColumns; ++c) {
-      if (c < count) factors.add(&sum, c, values[c]);
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (first + i < count) factors.add(&sum, first + i, values[i]);
+      }
     }
     return mix_key(factors.of(sum)) | factors.ones;
   }
 
   __device__ bool equals(uint32_t row, const KeyColumns& others, uint32_t other_row) const {
-    uint64_t values[kMostKeyColumns];
-    load(row, values);
     bool same = true;
+#pragma unroll 1
+    for (int first = 0; first < count; first += kAtOnce) {
+      uint64_t values[kAtOnce];
+      uint64_t other_values[kAtOnce];
+      load(first, row, values);
+      others.load(first, other_row, other_values);
 #pragma unroll
-    for (int c = 0; c < kMostKeyColumns; ++c) {
-      if (c < count) same &= values[c] == others.value(c, other_row);
+      for (int i = 0; i < kAtOnce; ++i) same &= values[i] == other_values[i];
     }
     return same;
   }

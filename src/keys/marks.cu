@@ -32,7 +32,7 @@ void RowMarks::mark(const uint32_t* rows, uint64_t count) {
 
 uint32_t RowMarks::count() {
   if (rows_ == 0) return 0;
-  uint32_t const words = (uint64_t{rows_} + 31) / 32;
+  auto const words = static_cast<uint32_t>((uint64_t{rows_} + 31) / 32);
   base::ZeroedCounts zeroed(context_, sizeof(kernels::MarksState));
   auto* const answer = reinterpret_cast<kernels::MarksAnswer*>(base::start_answer(context_));
   auto const resident = static_cast<unsigned>(context_.facts.sm_count * kernels::kRangeBlocksPerSm);
