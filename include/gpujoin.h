@@ -162,7 +162,8 @@ typedef struct gpujoin_context_options {
   uint32_t struct_size;
   gpujoin_device device;  /* GPUJOIN_DEVICE_*. since 0.1 */
   int32_t cuda_device_id; /* CUDA ordinal; 0 is the first device. since 0.1 */
-  int32_t cpu_threads;    /* of the CPU executor; 0 = all that this process may run on. since 0.1 */
+  int32_t
+      cpu_threads; /* of the CPU executor; 0 = all that this process may run on, and never more. since 0.1 */
   uint64_t
       memory_limit_bytes; /* of the memory joins run in: device memory for CUDA, host memory for the CPU,
                                        inputs that need no copy not counted; 0 = no limit. since 0.1 */
@@ -530,7 +531,7 @@ typedef struct gpujoin_plan_options {
   int32_t
       radix_bits; /* of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14). since 0.1 */
   gpujoin_transfer
-      transfer; /* ignored where every column is on the device, but for PROBE_CHUNKS. since 0.1 */
+      transfer; /* ignored where every column is on the device, but for PROBE_CHUNKS; on the CPU only NONE. since 0.1 */
   gpujoin_skew skew;     /* since 0.1 */
   gpujoin_output output; /* since 0.1 */
   int32_t passes;        /* of HISTOGRAM_* and BUCKET_CHAINS: 1 or 2 partition passes. since 0.1 */
