@@ -210,7 +210,7 @@ typedef struct gpujoin_context_options {
   gpujoin_device device;
   /* CUDA ordinal; 0 is the first device. */
   int32_t cuda_device_id;
-  /* Of the CPU executor; 0 = all that this process may run on. */
+  /* Of the CPU executor; 0 = all that this process may run on, and never more. */
   int32_t cpu_threads;
   /* Of the memory that joins run in: device memory for CUDA, host memory for the CPU, inputs that
    * need no copy not counted. 0 = no limit. */

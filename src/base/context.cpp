@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "src/base/calibration_file.hpp"
 #include "src/base/status.hpp"
 
@@ -73,7 +75,9 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
   context->log_user = options.log_user;
   context->progress_function = options.progress;
   context->progress_user = options.progress_user;
-  context->cpu_threads = options.cpu_threads > 0 ? options.cpu_threads : usable_cpus();
+  // No more than can run at a time: what is asked for beyond that is not made, and not reported.
+  int32_t const usable = usable_cpus();
+  context->cpu_threads = options.cpu_threads > 0 ? std::min(options.cpu_threads, usable) : usable;
 
   std::string why_not = "this library was built without CUDA";
   bool use_cuda = false;

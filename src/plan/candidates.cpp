@@ -236,13 +236,15 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
 }
 
 // Of columns that are on the device already, nothing is to transfer whatever is named, but for
-// chunks, whose results go to host memory wherever the columns are.
+// chunks, whose results go to host memory wherever the columns are. On the CPU what is named
+// stands, for why_illegal to refuse.
 Transfer transfer_of(const PlanRequest& request, Device device) {
   const bool to_copy = request.left.in_host_memory || request.right.in_host_memory;
   const int32_t named = request.options.transfer;
-  const bool chunks = named == GPUJOIN_TRANSFER_PROBE_CHUNKS;
-  if (device == Device::kCpu || !(to_copy || chunks)) return Transfer::kNone;
-  return named > GPUJOIN_TRANSFER_NONE ? static_cast<Transfer>(named) : Transfer::kOverlappedCopies;
+  const bool is_named = named > GPUJOIN_TRANSFER_NONE;
+  if (device == Device::kCpu) return is_named ? static_cast<Transfer>(named) : Transfer::kNone;
+  if (!to_copy && named != GPUJOIN_TRANSFER_PROBE_CHUNKS) return Transfer::kNone;
+  return is_named ? static_cast<Transfer>(named) : Transfer::kOverlappedCopies;
 }
 
 }  // namespace

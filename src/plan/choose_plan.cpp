@@ -26,6 +26,8 @@ constexpr double kSampleShare = 0.05;
 constexpr double kShortestSampled = 4.2e-4;
 // Draws, scan, hot keys, sums, the wait for them and the choice, which take as long as so many.
 constexpr int32_t kSampleLaunches = 6;
+// What milliseconds() shows: candidates that differ by less cost the same, as far as anyone knows.
+constexpr double kLeastSaving = 5e-7;
 
 double rows_as_double(int64_t rows) { return static_cast<double>(rows); }
 
@@ -236,10 +238,13 @@ std::string reason_of(const PlanChoice& choice) {
     while (next < candidates.size() && limit != 0 && candidates[next].memory_bytes > limit) ++next;
     if (next < candidates.size()) {
       const Candidate& other = candidates[next];
+      const double saved = other.seconds - chosen.seconds;
+      const std::string other_name = candidate_name(other.plan);
       reason =
-          base::text("%s saves %s against %s%s", name.c_str(),
-                     milliseconds(other.seconds - chosen.seconds).c_str(),
-                     candidate_name(other.plan).c_str(), largest_saving(chosen, other).c_str());
+          saved < kLeastSaving
+              ? base::text("%s costs as little as %s", name.c_str(), other_name.c_str())
+              : base::text("%s saves %s against %s%s", name.c_str(), milliseconds(saved).c_str(),
+                           other_name.c_str(), largest_saving(chosen, other).c_str());
     } else {
       reason = name + " is the only plan that fits in memory";
     }

@@ -202,6 +202,23 @@ TEST_P(Lifetime, TheContextSaysWhatItRunsOn) {
   EXPECT_EQ(info.memory_limit_bytes, 0u);
 }
 
+// Threads beyond those that the process may run on are not made, and not reported either.
+TEST_P(Lifetime, ThreadsAreThoseThatRun) {
+  auto const threads_of = [&](int32_t asked) {
+    gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+    options.device = device();
+    options.cpu_threads = asked;
+    gpujoin_context* raw = nullptr;
+    EXPECT_OK(call(gpujoin_context_create, &options, &raw));
+    Context const context(raw);
+    gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
+    EXPECT_OK(call(gpujoin_context_get_info, context.get(), &info));
+    return info.cpu_threads;
+  };
+  EXPECT_EQ(threads_of(1), 1);
+  EXPECT_EQ(threads_of(100000), threads_of(0));
+}
+
 TEST_P(Lifetime, AutomaticTakesCudaWhenThereIsOne) {
   gpujoin_context* raw = nullptr;
   ASSERT_OK(call(gpujoin_context_create, nullptr, &raw));

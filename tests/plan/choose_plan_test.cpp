@@ -545,6 +545,18 @@ TEST(ChoosePlan, HostInputsAreCopiedByCudaPlansOnly) {
   EXPECT_EQ(choose_plan(request, {}, base::cpu_facts(8), 0).plan().transfer, Transfer::kNone);
 }
 
+TEST(ChoosePlan, TransfersAreOfCudaPlans) {
+  PlanRequest request = request_of(1000, 1000, 1);
+  request.left.in_host_memory = request.right.in_host_memory = true;
+  for (const int32_t named : {GPUJOIN_TRANSFER_EXPLICIT_COPIES, GPUJOIN_TRANSFER_OVERLAPPED_COPIES,
+                              GPUJOIN_TRANSFER_MANAGED, GPUJOIN_TRANSFER_PROBE_CHUNKS}) {
+    request.options.transfer = named;
+    expect_refusal(request, "the CPU reads host memory where it is", base::cpu_facts(8));
+  }
+  request.options.transfer = GPUJOIN_TRANSFER_NONE;
+  EXPECT_EQ(chosen(request, SampleStatistics(), base::cpu_facts(8)), "CPU-RADIX");
+}
+
 TEST(ChoosePlan, CountersOfUnorderedPartitionsFitSharedMemory) {
   const PlanRequest request = request_of(1 << 28, 1 << 28, 1);
   base::DeviceFacts facts = h200();

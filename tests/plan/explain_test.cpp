@@ -116,6 +116,18 @@ TEST(Explain, TellsTheCpusCandidatesApart) {
   expect_line(text, "CPU-RADIX transformed saves ");
 }
 
+TEST(Explain, WhatSavesNothingIsNotSaidToSave) {
+  const base::DeviceFacts cpu = base::cpu_facts(2);
+  expect_line(explained(request_of(3, 3, 0), {}, cpu),
+              "CPU-RADIX transformed costs as little as CPU-RADIX untransformed\n");
+  for (int64_t rows = 1; rows < kRows27; rows *= 4) {
+    for (const base::DeviceFacts& facts : {cpu, h200()}) {
+      const std::string text = explained(request_of(rows, rows, 1), {}, facts);
+      EXPECT_EQ(text.find("saves 0.000"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(Explain, TheSameTwiceAndInLinesThatFitAScreen) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.pairs = true;

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from . import __version__, _abi, library_version
+from ._arguments import INT32, whole
 from ._cli_files import Bar, FileError, TableFile, Writer, head
 from ._columns import OutputColumn, all_columns, select_columns
 from ._context import Context, parse_bytes
@@ -25,7 +28,8 @@ PAGE_ROWS = 1 << 20
 
 JOIN_NOTES = """\
 files are .parquet, .feather, .arrow or .csv; only the columns needed are read.
-exit status: 0 done, 1 failed, 2 wrong arguments (an unknown column too), 130 interrupted.
+exit status: 0 done, 1 failed, 2 wrong arguments (an unknown column too), 130 interrupted,
+143 terminated, 129 hung up.
 """
 
 
@@ -33,13 +37,48 @@ class UsageError(Exception):
     """What was asked for cannot be: exit status 2."""
 
 
+class Stopped(BaseException):
+    """A signal asks the program to end: exit status 128 + its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def _ending_by_exception() -> Iterator[None]:
+    """Signals that would end the program at once raise Stopped, so that unfinished files go."""
+    numbers = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) == signal.SIG_DFL
+        and threading.current_thread() is threading.main_thread()
+    ]
+
+    def stop(number: int, _: Any) -> None:
+        for other in numbers:  # a second one must not interrupt the clearing away
+            signal.signal(other, signal.SIG_IGN)
+        raise Stopped(number)
+
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit status; errors are one line on stderr."""
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
-        sys.stdout.flush()
+        with _ending_by_exception():
+            options.run(options)
+            sys.stdout.flush()
         return 0
+    except Stopped as stop:
+        return _fail(signal.strsignal(stop.number) or "stopped", 128 + stop.number)
     except UsageError as error:
         return _fail(str(error), 2)
     except (GpujoinError, FileError) as error:
@@ -119,9 +158,9 @@ def _add_context_options(parser: argparse.ArgumentParser) -> None:
 def _open_context(options: argparse.Namespace, **callbacks: Any) -> Context:
     try:
         if options.memory_limit is not None:
-            parse_bytes(options.memory_limit)
-        if options.threads is not None and options.threads <= 0:
-            raise InvalidArgument("--threads must be more than 0")
+            parse_bytes("--memory-limit", options.memory_limit)
+        if options.threads is not None:
+            whole("--threads", options.threads, 1, INT32)
     except InvalidArgument as error:
         raise UsageError(str(error)) from None
     return Context(options.device, options.memory_limit, options.threads, **callbacks)
@@ -170,7 +209,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     if options.algorithm and options.algorithm.lower().replace("-", "_") not in _abi.ALGORITHMS:
         raise UsageError(f"--algorithm {options.algorithm} is none of {', '.join(_abi.ALGORITHMS)}")
     left, right = _open_file(options.left), _open_file(options.right)
-    writer = _open_writer(options.output) if options.output else None
+    writer = _open_writer(options.output, [left, right]) if options.output is not None else None
     keys, columns = _choose_columns(left.schema, right.schema, options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
@@ -207,7 +246,7 @@ def _read(file: TableFile, columns: Sequence[OutputColumn], bar: Bar) -> pa.Tabl
     """Columns of a file under their names in the output."""
     names = {column.column: column.name for column in columns}
     positions = sorted(names)
-    report = functools.partial(bar.show, f"reading {file.path}")
+    report = functools.partial(bar.show, f"reading {file.name}")
     return file.read(positions, report).rename_columns([names[i] for i in positions])
 
 
@@ -225,19 +264,19 @@ def _execute(planned: Plan, rows: int, writer: Writer | None, timer: _Timer, bar
         print(head(first) + "\n")
     print(_phases(result.statistics, timer))
     if writer is not None:
-        print(f"written to {writer.path} ({writer.path.stat().st_size / 1e6:.1f} MB)")
+        print(f"written to {writer.name} ({writer.path.stat().st_size / 1e6:.1f} MB)")
 
 
 def _open_file(path: str) -> TableFile:
     try:
-        return TableFile(Path(path))
+        return TableFile(path)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _open_writer(path: str) -> Writer:
+def _open_writer(path: str, inputs: Sequence[TableFile]) -> Writer:
     try:
-        return Writer(Path(path))
+        return Writer(path, inputs)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -273,7 +312,7 @@ def _choose_columns(
 
 def _first_rows(result: Result, rows: int) -> pa.RecordBatch:
     if rows and result.num_rows:
-        return next(result.pages(max_rows=rows))
+        return next(result.pages(max_rows=min(rows, result.num_rows)))
     return pa.RecordBatch.from_pylist([], result.schema)
 
 
@@ -283,7 +322,7 @@ def _write(result: Result, writer: Writer, bar: Bar) -> None:
         for page in result.pages(PAGE_ROWS):
             write(page)
             done += page.num_rows
-            bar.show(f"writing {writer.path}", done, result.num_rows)
+            bar.show(f"writing {writer.name}", done, result.num_rows)
 
 
 def _phases(statistics: Statistics, timer: _Timer) -> str:

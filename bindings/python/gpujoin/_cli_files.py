@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable, TextIO
@@ -24,34 +26,38 @@ class FileError(Exception):
     """A file cannot be read or written; the text names it."""
 
 
-def _format(path: Path) -> str:
-    found = FORMATS.get(path.suffix.lower())
+def _format(name: str) -> str:
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
+        raise ValueError(f"{name} is a URL; files are local ones")
+    found = FORMATS.get(Path(name).suffix.lower())
     if found is None:
-        raise ValueError(f"{path}: the name must end in one of {', '.join(FORMATS)}")
+        raise ValueError(f"{name}: the name must end in one of {', '.join(FORMATS)}")
     return found
 
 
 @contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _naming(name: str) -> Iterator[None]:
     """Errors of a file as one line that names it."""
     try:
         yield
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror or error}") from None
+        raise FileError(f"{name}: {error.strerror or error}") from None
     except pa.ArrowException as error:
-        raise FileError(f"{path}: {error}") from None
+        raise FileError(f"{name}: {error}") from None
 
 
 class TableFile:
     """A table in a file: its schema is read at once, columns when asked for.
 
-    Errors: ValueError for an ending that says nothing, FileError.
+    name  the path as it was given; messages say it so
+    Errors: ValueError for an ending that says nothing and for a URL, FileError.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._format = _format(path)
-        with _naming(path):
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.path = path = Path(name)
+        self._format = _format(name)
+        with _naming(name):
             if path.is_dir():
                 raise IsADirectoryError(0, "is a directory")
             path.open("rb").close()  # for the plain message of the system
@@ -67,7 +73,11 @@ class TableFile:
     def read(self, columns: Sequence[int], report: Report) -> pa.Table:
         """The columns at some positions, ascending; report is called with (steps done, in all)."""
         names = [self.schema.names[i] for i in columns]
-        with _naming(self.path):
+        counts = Counter(self.schema.names)
+        for name in names:  # readers find columns by them, and would give the first one twice
+            if counts[name] > 1:
+                raise FileError(f"{self.name}: more than one column is named {name!r}")
+        with _naming(self.name):
             if self._format == "parquet":
                 return self._read_parquet(names, report)
             report(0, 1)
@@ -88,13 +98,18 @@ class TableFile:
 
 
 class Writer:
-    """Writes a file by batches, under another name until it is complete. Errors: as TableFile."""
+    """Writes a file by batches, under another name until it is complete. Errors: as TableFile, and
+    ValueError where the file is one of the inputs: however it is spelled, and through links."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._format = _format(path)
+    def __init__(self, name: str, inputs: Sequence[TableFile]) -> None:
+        self.name = name
+        self.path = path = Path(name)
+        self._format = _format(name)
         if path.is_dir() or not path.absolute().parent.is_dir():
-            raise ValueError(f"{path}: cannot be written there")
+            raise ValueError(f"{name}: cannot be written there")
+        for file in inputs:
+            if path.exists() and path.samefile(file.path):
+                raise ValueError(f"{name} is the input {file.name}: write to another file")
 
     @contextlib.contextmanager
     def open(self, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
@@ -105,7 +120,7 @@ class Writer:
             "csv": pyarrow.csv.CSVWriter,
         }[self._format]
         try:
-            with _naming(self.path):
+            with _naming(self.name):
                 with make(str(part), schema) as file:
                     yield file.write_batch
                 part.replace(self.path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ._arguments import check_suffix, column_names
 from .errors import InvalidArgument
 
 SUFFIX = "_right"
@@ -50,13 +51,12 @@ def select_columns(
 
     Errors: InvalidArgument for a name that no column or more than one has.
     """
+    check_suffix(suffix)
     columns = all_columns(left, right, suffix)
     if select is None:
         return [c for c in columns if c.side == "left" or c.column not in right_keys]
-    if isinstance(select, str):
-        raise InvalidArgument("select is a text; it must be a list of column names")
     chosen = []
-    for name in select:
+    for name in column_names("select", select):
         found = [c for c in columns if c.name == name]
         if len(found) != 1:
             reason = "more than one column has" if found else "no column has"

@@ -11,9 +11,11 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Callable
 
 from . import _abi
+from ._arguments import INT32, UINT64, path_bytes, whole
 from .errors import Cancelled, InvalidArgument
 
 Log = Callable[[int, str], Any]
@@ -23,20 +25,27 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _LEVELS = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING}
 
 
-def parse_bytes(size: int | str) -> int:
+def parse_bytes(argument: str, size: Any) -> int:
     """8 * 2**30 for "8GiB", "8 GB", "8g" or 8589934592: units are powers of 1024.
 
     Errors: InvalidArgument.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(size).lower())
-    if not match:
-        raise InvalidArgument(f"{size!r} is not a size such as 8GiB")
-    return int(float(match[1]) * (1 << _UNITS[match[2]])) if match[2] else int(float(match[1]))
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(?:i?b)?\s*", size.lower())
+        if not match:
+            raise InvalidArgument(f"{argument} {size!r} is not a size such as 8GiB")
+        size = int(Fraction(match[1]) * (1 << _UNITS[match[2]]))
+    return whole(argument, size, 1, UINT64)
 
 
 def choose(what: str, names: dict[str, int], name: str | None) -> int:
-    """The library's number for a name; "-" and upper case are allowed. Errors: InvalidArgument."""
-    number = names.get((name or "auto").lower().replace("-", "_"))
+    """The library's number for a name; "-" and upper case are allowed, None is "auto".
+
+    Errors: InvalidArgument.
+    """
+    if name is None:
+        name = "auto"
+    number = names.get(name.lower().replace("-", "_")) if isinstance(name, str) else None
     if number is None:
         raise InvalidArgument(f"{what} {name!r} is none of {', '.join(names)}")
     return number
@@ -67,7 +76,8 @@ class Context:
     device        "auto" (CUDA when it can be used, else the CPU; info().reason says why), "cuda",
                   "cuda:1" for another GPU than the first, or "cpu"
     memory_limit  bytes, or text such as "8GiB", of the memory that joins run in; None = no limit
-    threads       of the CPU executor; None = all that this process may run on
+    threads       of the CPU executor; None = all that this process may run on. More than those are
+                  not made: info().threads says how many run
     log           called with a level of the logging module and a line of text:
                   log=logging.getLogger("gpujoin").log
     progress      called between the steps of a join with (stage, steps done, steps in all); a true
@@ -92,9 +102,10 @@ class Context:
         progress: Progress | None = None,
         calibration: str | os.PathLike[str] | None = None,
     ) -> None:
-        kind, _, ordinal = device.partition(":")
-        if ordinal and (kind != "cuda" or not ordinal.isdigit()):
-            raise InvalidArgument(f"device {device!r} is none of auto, cuda, cuda:N, cpu")
+        kind, cuda_device = _device_of(device)
+        for name, function in (("log", log), ("progress", progress)):
+            if function is not None and not callable(function):
+                raise InvalidArgument(f"{name} is a {type(function).__name__}, not a function")
         self._log = log
         self._progress = progress
         self._callback_error: BaseException | None = None
@@ -102,15 +113,16 @@ class Context:
         self._late_cancel = False
         self._lock = threading.RLock()
         options = _abi.ContextOptions(
-            device=choose("device", _abi.DEVICES, kind),
-            cuda_device_id=int(ordinal or 0),
-            cpu_threads=_positive("threads", threads),
-            memory_limit_bytes=_positive(
-                "memory_limit", None if memory_limit is None else parse_bytes(memory_limit)
+            device=kind,
+            cuda_device_id=cuda_device,
+            # Zero is the library's word for "none given".
+            cpu_threads=0 if threads is None else whole("threads", threads, 1, INT32),
+            memory_limit_bytes=(
+                0 if memory_limit is None else parse_bytes("memory_limit", memory_limit)
             ),
         )
         if calibration is not None:
-            options.calibration_path = os.fsencode(calibration)
+            options.calibration_path = path_bytes("calibration", calibration)
         number = next(_numbers)
         _contexts[number] = self
         if log is not None:
@@ -149,7 +161,7 @@ class Context:
         Takes seconds. The file is for Context(calibration=path); one that is there is replaced.
         Errors: InvalidArgument (the file cannot be written), OutOfMemory, MemoryLimit, Cancelled.
         """
-        self._call_long("context_calibrate", self._handle, os.fsencode(path), out=None)
+        self._call_long("context_calibrate", self._handle, path_bytes("path", path), out=None)
 
     def trim(self) -> None:
         """Gives cached memory that nothing uses back to the system."""
@@ -244,13 +256,13 @@ class _LongCall:
         return self._claim.acquire(blocking=False)
 
 
-def _positive(what: str, number: int | None) -> int:
-    """Zero, the library's word for "none given", for None."""
-    if number is None:
-        return 0
-    if number <= 0:
-        raise InvalidArgument(f"{what} is {number}; it must be more than 0")
-    return number
+def _device_of(device: Any) -> tuple[int, int]:
+    """The library's numbers of the executor and of the GPU. Errors: InvalidArgument."""
+    match = re.fullmatch(r"(auto|cpu|cuda)|cuda:([0-9]{1,30})", str(device).lower())
+    if not match:
+        raise InvalidArgument(f"device {device!r} is none of auto, cuda, cuda:N, cpu")
+    ordinal = whole("device: the number of the GPU", int(match[2] or 0), 0, INT32)
+    return _abi.DEVICES[match[1] or "cuda"], ordinal
 
 
 # The library's callbacks are these two for as long as the process lives, so that none is called
@@ -277,6 +289,15 @@ def _on_progress(stage: bytes, done: int, total: int, user: int) -> int:
         context._callback_error = error
         return 1
     return 1 if context._callback_cancelled else 0
+
+
+def context_or_default(context: Context | None) -> Context:
+    """What an argument `context` means. Errors: InvalidArgument."""
+    if context is None:
+        return default_context()
+    if not isinstance(context, Context):
+        raise InvalidArgument(f"context is a {type(context).__name__}, not a gpujoin.Context")
+    return context
 
 
 _default: Context | None = None

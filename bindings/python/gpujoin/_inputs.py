@@ -56,23 +56,42 @@ def _holds(wide: pa.DataType, narrow: pa.DataType) -> bool:
 def key_types(left: pa.Field, right: pa.Field) -> tuple[pa.DataType, pa.DataType]:
     """The types that two key columns are joined as.
 
-    Integers of different types, and of 8 and 16 bits, are widened to a common type; everything
-    else stays as it is. Errors: TypeMismatch, which names the column.
+    Integers of different types, and of 8 and 16 bits, are widened to a common type, and a column
+    of type null, all of whose rows are NULL, is one of the other's type. Everything else stays as
+    it is. Errors: TypeMismatch, which names the columns.
     """
-    if pa.types.is_integer(left.type) and pa.types.is_integer(right.type):
-        common = common_key_type(left.type, right.type)
-        if common is None:
-            raise TypeMismatch(
-                f"keys {left.name} ({left.type}) and {right.name} ({right.type}) share no type"
-            )
-        return common, common
     for field in (left, right):
-        if not is_key(field.type) and not pa.types.is_integer(field.type):
+        kind = field.type
+        if not (is_key(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
             raise TypeMismatch(
-                f"column {field.name} of type {field.type} cannot be a join key; "
+                f"column {field.name} of type {kind} cannot be a join key; "
                 "keys are integers, dates or timestamps"
             )
-    return left.type, right.type
+    types = [left.type, right.type]
+    for side, other in ((0, 1), (1, 0)):
+        if pa.types.is_null(types[side]):
+            types[side] = pa.int32() if pa.types.is_null(types[other]) else types[other]
+    if all(map(pa.types.is_integer, types)):
+        common = common_key_type(*types)
+        why_not = "share no type" if common is None else ""
+        types = [common, common]
+    elif all(map(pa.types.is_timestamp, types)):
+        why_not = _why_timestamps_differ(*types)
+    else:
+        why_not = "" if types[0] == types[1] else "are of different types; cast one of them"
+    if why_not:
+        raise TypeMismatch(
+            f"keys {left.name} ({left.type}) and {right.name} ({right.type}) {why_not}"
+        )
+    return types[0], types[1]
+
+
+def _why_timestamps_differ(left: pa.TimestampType, right: pa.TimestampType) -> str:
+    """Timestamps with a zone are instants, counted in UTC whatever the zone: they compare with each
+    other. One without a zone is a clock's reading somewhere, and compares with its kind only."""
+    if bool(left.tz) != bool(right.tz):
+        return "cannot be compared: one has a time zone and the other has none"
+    return "" if left.unit == right.unit else "are of different units; cast one of them"
 
 
 class Input:
@@ -86,33 +105,60 @@ class Input:
         self.side = side
         self.table: pa.Table | None = None
         self._device_array: Any = None
+        try:
+            self._import(data)
+            if self.table is not None:
+                self.table.validate()
+                self.schema = self.table.schema
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise InvalidArgument(f"{side}: {error}") from None
+
+    def _import(self, data: Any) -> None:
         if isinstance(data, pa.RecordBatch) and getattr(data, "is_cpu", True):
             self.table = pa.Table.from_batches([data])
         elif isinstance(data, pa.Table):
             self.table = data
         elif hasattr(data, "__arrow_c_device_array__"):
-            self._set_device_array(*data.__arrow_c_device_array__())
+            self._set_device_array(_DeviceArray(*data.__arrow_c_device_array__()))
         elif hasattr(data, "__arrow_c_array__"):
-            self.table = pa.Table.from_batches([pa.record_batch(data)])
+            self.table = self._table_of(pa.array(_Array(*data.__arrow_c_array__())))
         elif hasattr(data, "__arrow_c_stream__"):
-            self.table = pa.table(data)
+            self.table = self._table_of(pa.chunked_array(_Stream(data)))
         else:
             raise InvalidArgument(
-                f"{side} is a {type(data).__name__}; it must be a pyarrow.Table or RecordBatch, or "
-                "offer __arrow_c_stream__, __arrow_c_array__ or __arrow_c_device_array__"
+                f"{self.side} is a {type(data).__name__}; it must be a pyarrow.Table or "
+                "RecordBatch, or offer __arrow_c_stream__, __arrow_c_array__ or "
+                "__arrow_c_device_array__"
             )
-        if self.table is not None:
-            self.schema = self.table.schema
 
-    def _set_device_array(self, schema: Any, array: Any) -> None:
-        pointer = _get_pointer(array, b"arrow_device_array")
+    def _set_device_array(self, capsules: _DeviceArray) -> None:
+        pointer = _get_pointer(capsules.array, b"arrow_device_array")
         kind = _abi.ArrowDeviceArray.from_address(pointer).device_type
         if kind == _abi.ARROW_DEVICE_CPU:
-            batch = pa.record_batch(_DeviceArray(schema, array))
-            self.table = pa.Table.from_batches([batch])
+            self.table = self._table_of(pa.array(capsules))
         else:
-            self.schema = pa.schema(_Schema(schema))
-            self._device_array = array
+            self.schema = pa.schema(capsules)
+            self._device_array = capsules.array
+
+    def _table_of(self, structs: pa.Array | pa.ChunkedArray) -> pa.Table:
+        """The fields of structs as columns.
+
+        pyarrow makes batches of structs too, but leaves those that are slices as long as they were.
+        """
+        kind = structs.type
+        if not pa.types.is_struct(kind):
+            raise InvalidArgument(
+                f"{self.side} is an Arrow array of type {kind}; a table is one of structs"
+            )
+        if structs.null_count:
+            raise InvalidArgument(
+                f"{self.side}: {structs.null_count} rows of the struct itself are NULL; "
+                "a table has no such rows"
+            )
+        schema = pa.schema([kind.field(i) for i in range(kind.num_fields)])
+        chunks = structs.chunks if isinstance(structs, pa.ChunkedArray) else [structs]
+        batches = [pa.RecordBatch.from_arrays(chunk.flatten(), schema=schema) for chunk in chunks]
+        return pa.Table.from_batches(batches, schema)
 
     def column(self, name: Any, argument: str) -> int:
         """The position of a column. Errors: InvalidArgument, when it is not there exactly once."""
@@ -135,14 +181,18 @@ class Input:
         return [self.column(name, argument) for name in names]
 
     def values(self, column: int) -> pa.ChunkedArray:
-        """A column that the library does not carry. Errors: Unsupported, in device memory."""
+        """A column in host memory, without empty chunks: pyarrow joins none that begin at an
+        offset. Errors: Unsupported, in device memory."""
         if self.table is None:
             field = self.schema.field(column)
             raise Unsupported(
                 f"column {field.name} of type {field.type} lies in device memory, and the library "
                 "carries no such type; leave it out of select"
             )
-        return self.table.column(column)
+        values = self.table.column(column)
+        if values.num_chunks <= 1:
+            return values
+        return pa.chunked_array([chunk for chunk in values.chunks if len(chunk)], values.type)
 
     def register(
         self,
@@ -166,7 +216,7 @@ class Input:
             return handle, list(keys), list(carried)
         columns = list(dict.fromkeys(carried))
         fields = [self.schema.field(i) for i in columns]
-        arrays = [self.table.column(i) for i in columns]
+        arrays = [self.values(i) for i in columns]
         key_positions = []
         for key, key_type in zip(keys, key_types):
             key_field = self.schema.field(key)
@@ -175,7 +225,7 @@ class Input:
                 continue
             key_positions.append(len(fields))
             fields.append(key_field.with_type(key_type))
-            arrays.append(self.table.column(key).cast(key_type))
+            arrays.append(self.values(key).cast(key_type))
         batch = _one_batch(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
         capsules = batch.__arrow_c_array__()
         schema = _get_pointer(capsules[0], b"arrow_schema")
@@ -192,21 +242,32 @@ def _one_batch(table: pa.Table) -> pa.RecordBatch:
     return batches[0]
 
 
-class _Schema:
-    """An ArrowSchema capsule as pyarrow takes one."""
-
-    def __init__(self, schema: Any) -> None:
-        self._schema = schema
-
-    def __arrow_c_schema__(self) -> Any:
-        return self._schema
-
-
-class _DeviceArray:
-    """A pair of capsules as pyarrow takes one."""
+class _Capsules:
+    """A schema and an array of it, as capsules, for pyarrow to take."""
 
     def __init__(self, schema: Any, array: Any) -> None:
-        self._capsules = schema, array
+        self.schema = schema
+        self.array = array
 
+    def __arrow_c_schema__(self) -> Any:
+        return self.schema
+
+
+class _Array(_Capsules):
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return self.schema, self.array
+
+
+class _DeviceArray(_Capsules):
     def __arrow_c_device_array__(self, requested_schema: Any = None, **_: Any) -> Any:
-        return self._capsules
+        return self.schema, self.array
+
+
+class _Stream:
+    """A stream and nothing else, so that pyarrow asks for nothing else."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._data.__arrow_c_stream__(requested_schema)

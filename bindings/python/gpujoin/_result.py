@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from . import _abi
+from ._arguments import INT64, UINT64, whole
 from ._context import Context, name_of
 from .errors import InvalidArgument, Unsupported
 
@@ -27,7 +28,7 @@ _ARRAY = b"arrow_array"
 class Stage:
     """One stage of a join that ran."""
 
-    stage: str  # "transfer", "transform", "match", "materialize" ...; of a sequence "steps[1].match"
+    stage: str  # "transfer", "transform", "match" ...; of a sequence "steps[1].match"
     technique: str  # "" where there was nothing to do
     milliseconds: float  # of the GPU, or of the wall clock on the CPU
     predicted_bytes: int  # memory traffic, read + written; for transfers, bytes on the link
@@ -57,15 +58,7 @@ class TakenColumn:
         self.row_number = row_number  # which of the row numbers: 0 is left's
         self._values = values
         self._is_combined = False
-        self._is_view = str(values.type) in (
-            "string_view",
-            "binary_view",
-        )  # pyarrow cannot take these
-        self.type = values.type
-        if self._is_view:
-            self.type = (
-                pa.large_string() if str(values.type) == "string_view" else pa.large_binary()
-            )
+        self.type = _without_views(values.type)
 
     def take(self, rows: pa.Array) -> pa.ChunkedArray:
         if not self._is_combined:
@@ -81,10 +74,32 @@ class TakenColumn:
         return pa.chunked_array(chunks, self.type)
 
     def _combined(self) -> Any:
-        values = self._values.cast(self.type) if self._is_view else self._values
+        is_cast = self._values.type != self.type
+        values = self._values.cast(self.type) if is_cast else self._values
         # Taking from one chunk is much faster than from many. Text over 2 GiB stays in several.
         values = pa.table([values], names=["values"]).combine_chunks().column(0)
         return values.chunk(0) if values.num_chunks == 1 else values
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    """The type with large_string in the place of string_view, and large_binary in that of
+    binary_view, however deep: pyarrow cannot take rows of views."""
+    if str(kind) == "string_view":
+        return pa.large_string()
+    if str(kind) == "binary_view":
+        return pa.large_binary()
+    if pa.types.is_struct(kind):
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        return pa.struct([field.with_type(_without_views(field.type)) for field in fields])
+    if pa.types.is_map(kind):
+        key, item = (f.with_type(_without_views(f.type)) for f in (kind.key_field, kind.item_field))
+        return pa.map_(key, item, kind.keys_sorted)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        value = kind.value_field.with_type(_without_views(kind.value_type))
+        if pa.types.is_fixed_size_list(kind):
+            return pa.list_(value, kind.list_size)
+        return pa.large_list(value) if pa.types.is_large_list(kind) else pa.list_(value)
+    return kind
 
 
 @dataclass(frozen=True)
@@ -133,11 +148,12 @@ class Result:
     def to_table(self) -> pa.Table:
         """The whole output. Columns of a CPU result share its memory; those of a GPU result are
         copied to the host. Columns that the library does not carry have chunks of 2^20 rows.
+        Without a column (select=[]) it still has num_rows rows.
 
         Errors: OutOfMemory, CudaError, DeviceLost, Forked, Unsupported.
         """
-        arrays = self._assemble(self._export(None))
-        return pa.Table.from_arrays(arrays, schema=self.schema)
+        exported = self._export(None)
+        return _of_rows(pa.Table, self._assemble(exported), self.schema, exported.num_rows)
 
     def to_batch(self) -> pa.RecordBatch:
         """to_table() as one batch: copies the columns that are in more than one chunk."""
@@ -152,9 +168,11 @@ class Result:
                              columns that the library carries; one row is always allowed.
         An empty output has no page. Errors: those of to_table, InvalidArgument.
         """
-        if (max_rows is not None and max_rows <= 0) or (max_bytes is not None and max_bytes <= 0):
-            raise InvalidArgument("max_rows and max_bytes must be more than 0")
-        return self._pages(_abi.Page(max_rows=max_rows or 0, max_bytes=max_bytes or 0))
+        page = _abi.Page(
+            max_rows=0 if max_rows is None else whole("max_rows", max_rows, 1, INT64),
+            max_bytes=0 if max_bytes is None else whole("max_bytes", max_bytes, 1, UINT64),
+        )
+        return self._pages(page)
 
     def pairs(self) -> pa.RecordBatch:
         """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs. Of a
@@ -261,7 +279,15 @@ class Result:
 
     def _batch(self, exported: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [_one_array(array) for array in self._assemble(exported)]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return _of_rows(pa.RecordBatch, arrays, self.schema, exported.num_rows)
+
+
+def _of_rows(kind: Any, arrays: Sequence[Any], schema: pa.Schema, rows: int) -> Any:
+    """A Table or a RecordBatch. One without columns has its rows all the same; pyarrow makes such
+    a one by leaving columns out, and one of NULLs costs no memory."""
+    if arrays:
+        return kind.from_arrays(arrays, schema=schema)
+    return kind.from_arrays([pa.nulls(rows)], names=["left out"]).select([])
 
 
 def _one_array(values: Any) -> pa.Array:

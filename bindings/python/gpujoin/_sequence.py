@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from . import _abi
+from ._arguments import check_suffix, column_names
 from ._columns import SUFFIX
-from ._context import Context, choose, default_context
+from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried, key_types
 from ._plan import int32_array, plan_options
 from ._result import Result, ResultColumn, TakenColumn
@@ -45,7 +46,20 @@ def join_sequence(
     context: Context | None = None,
     *,
     suffix: str = SUFFIX,
-    **options: Any,
+    device: str | None = None,
+    algorithm: str | None = None,
+    transform: str | None = None,
+    match: str | None = None,
+    gather: str | None = None,
+    build_side: str | None = None,
+    radix_bits: int | None = None,
+    transfer: str | None = None,
+    filter: str | None = None,
+    skew: str | None = None,
+    output: str | None = None,
+    passes: int | None = None,
+    page_pairs: int | None = None,
+    probe_chunk_rows: int | None = None,
 ) -> Result:
     """Inner-joins a fact table with one dimension after the other, in one call of the library.
 
@@ -63,8 +77,8 @@ def join_sequence(
                   own), at_the_end (its row numbers are, and its columns are fetched at the end)
     context       None = a shared one, on device "auto"
     suffix        for a column whose name is taken, as often as it needs
-    options       of every join what plan() takes by name: algorithm, build_side, device, transform,
-                  match, gather ...
+    device ... probe_chunk_rows
+                  of every join, what plan() takes under these names
 
     Keys, types and errors are those of join(); TooManyRows also when a join but the last leaves
     2^32 - 1 rows or more.
@@ -72,8 +86,9 @@ def join_sequence(
     join_sequence(lineitem, [(orders, "l_orderkey", "o_orderkey", ["o_orderdate"]),
                              (part, "l_partkey", "p_partkey")]).to_table()
     """
-    context = context or default_context()
-    chosen = plan_options(**options)
+    chosen = plan_options(locals())
+    context = context_or_default(context)
+    check_suffix(suffix)
     way = choose("materialize", _abi.MATERIALIZE, materialize)
     inputs = [Input(fact, "fact")]
     steps: list[_Step] = []
@@ -87,7 +102,7 @@ def join_sequence(
             name = inputs[source].schema.field(column).name
             while name in taken_names:
                 if not suffix:
-                    raise InvalidArgument(f"{name!r} is the name of two columns, and suffix is empty")
+                    raise InvalidArgument(f"two columns are named {name!r}, and suffix is empty")
                 name += suffix
             taken_names.add(name)
             selected.append(_Output(source, column, name))
@@ -125,8 +140,7 @@ def _pair_fields(steps: int) -> list[pa.Field]:
 def _fact_outputs(fact: Input, names: Sequence[str] | None) -> list[_Output]:
     if names is None:
         return [_Output(_FACT, i, name) for i, name in enumerate(fact.schema.names)]
-    if isinstance(names, str):
-        raise InvalidArgument("fact_columns is a text; it must be a list of column names")
+    names = column_names("fact_columns", names)
     return [_Output(_FACT, fact.column(name, "fact_columns"), name) for name in names]
 
 
@@ -152,9 +166,8 @@ def _columns_of(
 ) -> list[int]:
     if names is None:
         return [i for i in range(len(dimension.schema.names)) if i != key]
-    if isinstance(names, str):
-        raise InvalidArgument(f"dimensions[{number}]: columns is a text; it must be a list of names")
-    return [dimension.column(name, f"dimensions[{number}]: columns") for name in names]
+    what = f"dimensions[{number}]: columns"
+    return [dimension.column(name, what) for name in column_names(what, names)]
 
 
 def _specification(
@@ -206,7 +219,7 @@ def _register_fact(
     if fact.table is not None:
         table = fact.table
         for number, step in enumerate(steps):
-            key = table.column(step.fact_key)
+            key = fact.values(step.fact_key)
             if key.type != step.key_types[0]:
                 keys[number] = table.num_columns
                 table = table.append_column(f"key {number}", key.cast(step.key_types[0]))

@@ -149,7 +149,11 @@ def test_no_rows(files):
         (["--left-on", "id,nobody"], 2, "left.parquet has no column 'nobody'"),
         (["--algorithm", "best"], 2, "phj_om"),
         (["--memory-limit", "lots"], 2, "lots"),
-        (["--threads", "0"], 2, "threads"),
+        (["--threads", "0"], 2, "--threads is 0"),
+        (["--threads", str(1 << 40)], 2, "--threads is 1099511627776"),
+        (["--memory-limit", "99999999999T"], 2, "--memory-limit is "),
+        (["-o", "left.parquet"], 2, "left.parquet is the input left.parquet"),
+        (["-o", "s3://bucket/x.parquet"], 2, "s3://bucket/x.parquet is a URL"),
         (["--rows", "-1"], 2, "--rows"),
         (["-o", "out.xls"], 2, "out.xls"),
         (["-o", "nowhere/out.parquet"], 2, "nowhere"),
@@ -166,9 +170,67 @@ def test_wrong_arguments(files, arguments, status, text):
     assert len(list(files.iterdir())) == 2  # no output was begun
 
 
+def test_no_input_is_overwritten(files):
+    """However it is spelled, and through links of both kinds."""
+    (files / "soft.parquet").symlink_to("right.parquet")
+    (files / "hard.parquet").hardlink_to(files / "right.parquet")
+    (files / "folder").mkdir()
+    (files / "LEFT.csv").symlink_to("left.parquet")  # whatever the format of the output
+    before = {path.name: path.read_bytes() for path in files.glob("*.parquet")}
+    spellings = ["left.parquet", "./left.parquet", "folder/../left.parquet", files / "left.parquet"]
+    for output in [*spellings, "right.parquet", "soft.parquet", "hard.parquet", "LEFT.csv"]:
+        run = join(files, "-o", output)
+        assert (run.returncode, run.stdout) == (2, "")
+        assert f"gpujoin: {output} is the input " in run.stderr
+    run = join(files, "-o", "right.parquet", right="soft.parquet")
+    assert run.returncode == 2
+    assert {path.name: path.read_bytes() for path in files.glob("*.parquet")} == before
+    assert join(files, "-o", "other.parquet").returncode == 0
+    assert join(files, "-o", "other.parquet").returncode == 0  # what is no input is replaced
+
+
+def test_many_rows_to_print_are_all(files):
+    run = join(files, "--select", "order", "--rows", 1 << 70)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert len(run.stdout.splitlines()) > sum(expected().values())
+
+
+def test_csv_files_of_a_header_alone(device, files):
+    """All that is known of their columns is that nothing is in them."""
+    (files / "left.csv").write_text("id,name\n")
+    (files / "right.csv").write_text("customer,v\n1,2.5\n")
+    for left, right in (("left.csv", "right.csv"), ("left.csv", "right.parquet")):
+        for ending in ("parquet", "csv", "feather"):
+            run = join(files, "-o", f"out.{ending}", "--device", device, left=left, right=right)
+            assert (run.returncode, run.stderr) == (0, "")
+            assert "-> 0 rows" in run.stdout
+    assert pa.parquet.read_table(files / "out.parquet").num_rows == 0
+    assert (files / "out.csv").read_text() == '"id","name","order","note","day"\n'
+
+
+@pytest.mark.parametrize("ending", ["csv", "feather", "parquet"])
+def test_two_columns_of_one_name(files, ending):
+    """Readers find columns by their names, and would give the first one twice."""
+    table = pa.table([[1], [2], [3]], names=["id", "v", "v"])
+    name = f"twice.{ending}"
+    if ending == "csv":
+        pa.csv.write_csv(table, files / name)
+    elif ending == "feather":
+        with pa.ipc.new_file(str(files / name), table.schema) as file:
+            file.write_table(table)
+    else:
+        pa.parquet.write_table(table, files / name)
+    run = join(files, left=name)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == f"gpujoin: {name}: more than one column is named 'v'\n"
+    assert join(files, "--select", "id,order", left=name).returncode == 0
+
+
 def test_wrong_files(files):
     (files / "text.parquet").write_text("this is no table")
-    for left, status in (("none.parquet", 1), ("text.parquet", 1), (".", 2), ("left.xls", 2)):
+    wrong = [("none.parquet", 1), ("text.parquet", 1), (".", 2), ("left.xls", 2)]
+    wrong += [("s3://b/x.parquet", 2), ("https://b/x.csv", 2), (".//none.csv", 1)]
+    for left, status in wrong:
         run = join(files, left=left)
         assert run.returncode == status
         assert len(run.stderr.splitlines()) == 1
@@ -240,17 +302,53 @@ def test_the_bar_is_for_terminals(files):
 
 
 @pytest.mark.parametrize("what", ["reading", "joining", "writing"])
-def test_ctrl_c(files, what):
+@pytest.mark.parametrize(
+    "name, status, text",
+    [("INT", 130, "interrupted"), ("TERM", 143, "Terminated"), ("HUP", 129, "Hangup")],
+)
+def test_signals(files, what, name, status, text):
     patch = f"""
 def show(self, what, done, total):
     if what.startswith("{what}"):
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIG{name})
 files.Bar.show = show
 """
     process = start(files, patch, "-o", "out.parquet", stderr=subprocess.PIPE)
     output, errors = process.communicate(timeout=120)
-    assert (process.returncode, output, errors) == (130, b"", b"gpujoin: interrupted\n")
+    assert (process.returncode, output, errors) == (status, b"", f"gpujoin: {text}\n".encode())
     assert len(list(files.iterdir())) == 2  # no output is left
+
+
+def test_a_second_signal_leaves_no_file_either(files):
+    patch = """
+def show(self, what, done, total):
+    if what.startswith("writing"):
+        os.kill(os.getpid(), signal.SIGTERM)
+files.Bar.show = show
+unlink = files.Path.unlink
+def slowly(path):
+    os.kill(os.getpid(), signal.SIGTERM)
+    unlink(path)
+files.Path.unlink = slowly
+"""
+    process = start(files, patch, "-o", "out.parquet", stderr=subprocess.PIPE)
+    assert process.communicate(timeout=120) == (b"", b"gpujoin: Terminated\n")
+    assert process.returncode == 143
+    assert len(list(files.iterdir())) == 2
+
+
+def test_a_hangup_that_is_ignored_stays_so(files):
+    """As nohup wants it."""
+    patch = """
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def show(self, what, done, total):
+    os.kill(os.getpid(), signal.SIGHUP)
+files.Bar.show = show
+"""
+    process = start(files, patch, "-o", "out.parquet", stderr=subprocess.PIPE)
+    assert process.communicate(timeout=120)[1] == b""
+    assert process.returncode == 0
+    assert (files / "out.parquet").exists()
 
 
 def test_a_reader_that_leaves(files):

@@ -72,6 +72,14 @@ KEYS = pa.array([1, 2])
             "several need",
         ),
         (table(k=["a"]), table(k=["a"]), {}, gpujoin.TypeMismatch, "k of type string"),
+        (table(k=[None]), table(j=["a"]), {"right_on": "j"}, gpujoin.TypeMismatch, "j of type str"),
+        (
+            table(k=pa.array([1], pa.date32())),
+            table(j=pa.array([1], pa.int32())),
+            {"right_on": "j"},
+            gpujoin.TypeMismatch,
+            r"k \(date32\[day\]\) and j \(int32\) are of different types",
+        ),
         (table(k=[0.5]), table(k=[0.5]), {}, gpujoin.TypeMismatch, "k of type double"),
         (table(k=[True]), table(k=KEYS), {}, gpujoin.TypeMismatch, "k of type bool"),
         (
@@ -117,6 +125,47 @@ def test_techniques_that_do_not_fit(context):
         )
 
 
+NUMBERS = [
+    ("radix_bits", 1 << 31),
+    ("passes", 1 << 31),
+    ("page_pairs", 1 << 31),
+    ("probe_chunk_rows", 1 << 63),
+]
+
+
+@pytest.mark.parametrize("name, too_much", NUMBERS)
+def test_numbers_of_a_plan(name, too_much):
+    """ctypes would cut them: of 2**64 it would leave 0, which means automatic."""
+    for number in (too_much, 1 << 64, 1 << 70, -1, -(1 << 40), 2.0, 2.5, True, "2", [2]):
+        with pytest.raises(gpujoin.InvalidArgument, match=f"^{name} is "):
+            gpujoin.plan(keys(3), keys(3), "k", **{name: number})
+        with pytest.raises(gpujoin.InvalidArgument, match=f"^{name} is "):
+            gpujoin.join_sequence(keys(3), [(keys(3), "k")], **{name: number})
+    assert gpujoin.join(keys(3), keys(3), "k", **{name: 0}).num_rows == 3
+
+
+def test_names_that_are_no_names(context):
+    for named in ({"algorithm": 5}, {"algorithm": ""}, {"transfer": False}, {"device": b"cpu"}):
+        (name,) = named
+        with pytest.raises(gpujoin.InvalidArgument, match=f"^{name} "):
+            gpujoin.join(keys(3), keys(3), "k", context=context, **named)
+    for named in ({"select": 5}, {"select": "k"}, {"suffix": None}, {"context": "cpu"}):
+        (name,) = named
+        with pytest.raises(gpujoin.InvalidArgument, match=f"^{name} is a "):
+            gpujoin.join(keys(3), keys(3), "k", **{"context": context, **named})
+
+
+def test_transfers_are_of_the_gpu():
+    """What is named must fit: the CPU transfers nothing."""
+    with gpujoin.Context("cpu") as context:
+        for transfer in ("explicit_copies", "managed", "zero_copy", "probe_chunks"):
+            with pytest.raises(gpujoin.IllegalPlan, match=f"transfer={transfer} is of CUDA plans"):
+                gpujoin.join(keys(3), keys(3), "k", transfer=transfer, context=context)
+        for transfer in (None, "auto", "none"):
+            result = gpujoin.join(keys(3), keys(3), "k", transfer=transfer, context=context)
+            assert result.num_rows == 3
+
+
 def test_memory_limit(device):
     left, right = keys(1000000), keys(1000000)
     with gpujoin.Context(device, memory_limit="8 MiB") as context:
@@ -136,11 +185,43 @@ def test_memory_limit(device):
         {"memory_limit": 0},
         {"memory_limit": "much"},
         {"memory_limit": -5},
+        {"memory_limit": 1 << 64},
+        {"memory_limit": 1 << 70},
+        {"memory_limit": "99999999999 TiB"},
+        {"memory_limit": "9" * 400 + "g"},
+        {"memory_limit": 1.5},
+        {"memory_limit": True},
+        {"memory_limit": "0.1"},
+        {"threads": 1 << 31},
+        {"threads": 1 << 40},
+        {"threads": 1.0},
+        {"threads": True},
+        {"threads": "2"},
+        {"device": "cuda:4294967296"},
+        {"device": "cuda:\u00b2"},
+        {"device": "cuda:"},
+        {"device": 5},
+        {"device": None},
+        {"calibration": "a\0b"},
+        {"calibration": 5},
+        {"log": "loud"},
+        {"progress": 1},
     ],
 )
 def test_contexts_refuse(named):
-    with pytest.raises(gpujoin.InvalidArgument):
-        gpujoin.Context(**named)
+    (name,) = named
+    with pytest.raises(gpujoin.InvalidArgument, match=name):
+        gpujoin.Context(**{"device": "cpu", **named})
+
+
+def test_numbers_may_be_of_any_whole_type():
+    numpy = pytest.importorskip("numpy")
+    with gpujoin.Context("cpu", numpy.uint64(1 << 40), numpy.int8(1)) as context:
+        assert (context.info().memory_limit, context.info().threads) == (1 << 40, 1)
+    with gpujoin.Context("cpu", memory_limit=(1 << 64) - 1) as context:
+        assert context.info().memory_limit == (1 << 64) - 1
+    with gpujoin.Context("cpu", memory_limit="9007199254740993 b") as context:
+        assert context.info().memory_limit == (1 << 53) + 1
 
 
 def test_a_gpu_that_is_not_there():

@@ -64,6 +64,77 @@ class DeviceArray:
         return self._batch.__arrow_c_device_array__(requested_schema)
 
 
+def structs(**columns):
+    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
+
+
+@pytest.mark.parametrize("wrap", [lambda data: data, Stream, Array, DeviceArray])
+@pytest.mark.parametrize("first, count", [(0, 1), (1, 2), (2, 1), (3, 0), (0, 3)])
+def test_sliced_structs(context, wrap, first, count):
+    """A slice of structs has its rows only, though its fields still have them all."""
+    whole = structs(k=pa.array([1, 2, 3]), v=pa.array(["a", None, "c"]))
+    part = whole.slice(first, count)
+    if wrap is Stream:
+        part = pa.chunked_array([part, whole.slice(0, 0)])
+    if wrap in (Array, DeviceArray):
+        part = Whole(part)
+    right = pa.table({"k": [1, 2, 3]})
+    result = gpujoin.join(wrap(part), right, "k", context=context)
+    expected = [(1, "a"), (2, None), (3, "c")][first : first + count]
+    assert rows(result) == {row: 1 for row in expected}
+    assert result.num_rows == count
+
+
+class Whole:
+    """What Array and DeviceArray wrap: one batch, here an array of structs."""
+
+    def __init__(self, batch):
+        self._batch = batch
+
+    def to_batches(self):
+        return [self._batch]
+
+
+def test_chunks_of_sliced_structs(context):
+    whole = structs(k=pa.array([1, 2, 3]))
+    part = pa.chunked_array([whole.slice(0, 1), whole.slice(2), whole.slice(3)])
+    result = gpujoin.join(pa.table({"k": [3, 2, 1]}), part, "k", context=context)
+    assert rows(result) == {(1,): 1, (3,): 1}
+
+
+def test_structs_that_are_null_are_no_rows(context):
+    right = pa.table({"k": [1, 2, 3]})
+    mask = pa.array([False, True, False])
+    nulls = pa.StructArray.from_arrays([pa.array([1, 2, 3])], names=["k"], mask=mask)
+    for left in (nulls, pa.chunked_array([nulls, nulls.slice(0, 1)]), Array(Whole(nulls))):
+        with pytest.raises(gpujoin.InvalidArgument, match="left: 1 rows of the struct .* NULL"):
+            gpujoin.join(left, right, "k", context=context)
+    assert rows(gpujoin.join(nulls.slice(2), right, "k", context=context)) == {(3,): 1}
+
+
+def test_arrays_that_are_no_tables(context):
+    for left in (pa.array([1]), pa.chunked_array([[1], [2]])):
+        with pytest.raises(gpujoin.InvalidArgument, match="left is an Arrow array of type int64"):
+            gpujoin.join(left, pa.table({"k": [1]}), "k", context=context)
+
+
+def test_a_batch_that_pyarrow_made_too_long(context):
+    """pyarrow makes this one of a slice: of one row, with a column of three."""
+    batch = pa.record_batch(structs(k=pa.array([1, 2, 3])).slice(0, 1))
+    with pytest.raises(gpujoin.InvalidArgument, match="right: "):
+        gpujoin.join(pa.table({"k": [1]}), batch, "k", context=context)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (1,), (0, 1, 0, 1)])
+def test_empty_batches_at_an_offset(context, order):
+    batch = pa.record_batch({"k": [1, 2, 3], "text": ["a", "b", None]})
+    batches = [(batch, batch.slice(3, 0))[i] for i in order]
+    reader = pa.RecordBatchReader.from_batches(batch.schema, batches)
+    result = gpujoin.join(Stream(reader), pa.table({"k": [1, 3]}), "k", context=context)
+    count = order.count(0)
+    assert rows(result) == ({(1, "a"): count, (3, None): count} if count else {})
+
+
 @pytest.mark.parametrize("wrap", [Stream, Array, DeviceArray])
 def test_capsules(context, wrap):
     if wrap is DeviceArray and not hasattr(pa.RecordBatch, "__arrow_c_device_array__"):
@@ -90,6 +161,23 @@ def test_polars_frames(context):
     ours = polars.DataFrame(result).sort(NAMES)
     theirs = frames[0].join(frames[1], left_on="id", right_on="customer").select(NAMES).sort(NAMES)
     assert ours.equals(theirs)
+
+
+def test_polars_text_inside_other_types(context):
+    polars = pytest.importorskip("polars")
+    texts = [["a", None], [], None, ["a text of more than twelve bytes"]]
+    left = polars.DataFrame(
+        {
+            "k": [0, 1, 2, 3],
+            "list": texts,
+            "struct": [{"x": "a", "y": [b"b"]}, None, {"x": None, "y": None}, {"x": "", "y": []}],
+        }
+    )
+    wide = left.with_columns(array=polars.lit(["p", "q"]).cast(polars.Array(polars.String, 2)))
+    for frame in (left, wide):
+        result = gpujoin.join(frame, frame.select("k").reverse(), "k", context=context)
+        assert polars.DataFrame(result).sort("k").equals(frame)
+        assert polars.DataFrame(result.to_batch()).sort("k").equals(frame)
 
 
 def test_pandas_frames(context):

@@ -2,12 +2,14 @@
 
 import datetime
 import decimal
+import inspect
 
 import pyarrow as pa
 import pytest
 from tables import customers_and_orders, keys, line_items, reference_join, rows
 
 import gpujoin
+from gpujoin._abi import PlanOptions
 
 
 def test_all_columns(context):
@@ -100,7 +102,7 @@ def test_pairs(context):
 def test_no_columns(context):
     table = keys(10)
     result = gpujoin.join(table, table, "k", select=[], context=context)
-    assert result.num_rows == 10
+    assert result.num_rows == result.to_table().num_rows == 10
     assert result.to_table().num_columns == 0
     assert rows(result.pairs()) == {(i, i): 1 for i in range(10)}
 
@@ -282,3 +284,98 @@ def test_filter(device, context, filter):
 
 def test_the_default_context():
     assert rows(gpujoin.join(keys(3), keys(2), "k", select=["k"])) == {(0,): 1, (1,): 1}
+
+
+def test_on_names_the_keys_of_both_sides(context):
+    table = line_items()
+    for on in ("line", ["order", "line"], ("day", "order")):
+        ours = gpujoin.join(table, table, on=on, context=context)
+        theirs = gpujoin.join(table, table, on, context=context)
+        assert ours.schema == theirs.schema
+        assert rows(ours) == rows(theirs)
+    with gpujoin.plan(table, table, on="line", context=context) as plan:
+        assert plan.execute().num_rows > 0
+
+
+BOTH = "^on names the keys of both sides: no left_on or right_on with it$"
+
+
+@pytest.mark.parametrize(
+    "named, text",
+    [
+        ({}, "^no keys are named: give on, or left_on and right_on$"),
+        ({"right_on": "k"}, "^right_on is given, and left_on is not$"),
+        ({"on": "k", "left_on": "k"}, BOTH),
+        ({"on": "k", "right_on": "k"}, BOTH),
+        ({"on": "v"}, "^on: right has no column 'v'; it has k, w$"),
+        ({"on": "w"}, "^on: left has no column 'w'; it has k, v$"),
+        ({"on": []}, "^on names no column$"),
+        ({"left_on": "v"}, "^right_on: right has no column 'v'; it has k, w$"),
+    ],
+)
+def test_ways_to_name_no_keys(context, named, text):
+    left, right = pa.table({"k": [1], "v": [2]}), pa.table({"k": [1], "w": [2]})
+    for call in (gpujoin.join, gpujoin.plan):
+        with pytest.raises(gpujoin.InvalidArgument, match=text):
+            call(left, right, context=context, **named)
+
+
+def test_everything_public_has_a_real_signature():
+    public = [getattr(gpujoin, name) for name in gpujoin.__all__]
+    methods = [
+        getattr(cls, name)
+        for cls in public
+        if inspect.isclass(cls)
+        for name in vars(cls)
+        if inspect.isfunction(getattr(cls, name)) and not name.startswith("_")
+    ]
+    for function in public + methods:
+        if inspect.isclass(function) and issubclass(function, Exception):
+            continue
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    of_join, of_plan = inspect.signature(gpujoin.join), inspect.signature(gpujoin.plan)
+    assert of_join.parameters == of_plan.parameters
+    choices = {name for name, *_ in PlanOptions._fields_} - {"struct_size"}
+    assert choices < set(of_join.parameters)
+    assert choices < set(inspect.signature(gpujoin.join_sequence).parameters)
+
+
+ZONES = ["UTC", "Europe/Paris", "+05:30"]
+
+
+@pytest.mark.parametrize("left_zone", ZONES)
+@pytest.mark.parametrize("right_zone", ZONES)
+def test_timestamps_with_zones_are_instants(context, left_zone, right_zone):
+    instants = pa.array([0, 3600, None, 7200], pa.int64())
+    left = pa.table({"k": instants.cast(pa.timestamp("s", left_zone)), "v": [1, 2, 3, 4]})
+    right = pa.table({"k": instants.cast(pa.timestamp("s", right_zone))})
+    result = gpujoin.join(left, right, "k", select=["k", "k_right", "v"], context=context)
+    assert [result.schema.field(i).type.tz for i in (0, 1)] == [left_zone, right_zone]
+    found = result.to_table()
+    assert found["k"].cast(pa.int64()) == found["k_right"].cast(pa.int64())
+    assert sorted(found["v"].to_pylist()) == [1, 2, 4]
+
+
+def test_a_timestamp_without_a_zone_is_no_instant(context):
+    naive = pa.table({"here": pa.array([0, 1], pa.timestamp("us"))})
+    zoned = pa.table({"there": pa.array([0, 1], pa.timestamp("us", "UTC"))})
+    text = r"here \(timestamp\[us\]\).* there \(timestamp\[us, tz=UTC\]\) .*time zone"
+    with pytest.raises(gpujoin.TypeMismatch, match=text):
+        gpujoin.join(naive, zoned, "here", "there", context=context)
+    text = r"there \(timestamp\[us, tz=UTC\]\).* here \(timestamp\[us\]\) .*time zone"
+    with pytest.raises(gpujoin.TypeMismatch, match=text):
+        gpujoin.join_sequence(zoned, [(naive, "there", "here")], context=context)
+    assert gpujoin.join(naive, naive, "here", context=context).num_rows == 2
+
+
+@pytest.mark.parametrize("other", [pa.int8(), pa.int64(), pa.date32(), pa.timestamp("ms", "UTC")])
+def test_a_key_of_type_null_matches_nothing(context, other):
+    nothing = pa.table({"k": pa.nulls(3), "v": [1, 2, 3]})
+    something = pa.table({"k": pa.array([None, 1], other)})
+    for left, right in ((nothing, something), (something, nothing), (nothing, nothing)):
+        result = gpujoin.join(left, right, "k", context=context)
+        assert result.num_rows == result.to_table().num_rows == 0
+        assert result.schema.field("k").type == left.schema.field("k").type
+    sequence = gpujoin.join_sequence(nothing, [(something, "k")], context=context)
+    assert sequence.to_table().num_rows == 0

@@ -1,6 +1,7 @@
 """What a result gives: whole, in pages, as Arrow; its lifetime and its statistics."""
 
 import gc
+import os
 
 import pyarrow as pa
 import pytest
@@ -57,10 +58,29 @@ def test_pages_of_nothing(context):
     assert list(result.pages()) == []
 
 
-@pytest.mark.parametrize("sizes", [{"max_rows": 0}, {"max_rows": -1}, {"max_bytes": 0}])
-def test_pages_refuse_sizes(result, sizes):
-    with pytest.raises(gpujoin.InvalidArgument):
-        result.pages(**sizes)
+def test_rows_without_columns(context):
+    """An output of no columns still has its rows, whichever way it is taken."""
+    result = gpujoin.join(keys(10), keys(7), "k", select=[], context=context)
+    table, batch = result.to_table(), result.to_batch()
+    assert table.num_columns == batch.num_columns == 0
+    assert result.num_rows == len(result) == table.num_rows == batch.num_rows == 7
+    assert [page.num_rows for page in result.pages(3)] == [3, 3, 1]
+    assert pa.table(result).num_rows == pa.record_batch(result).num_rows == 7
+    assert table.schema == batch.schema == result.schema
+    empty = gpujoin.join(keys(10), keys(0), "k", select=[], context=context)
+    assert empty.num_rows == empty.to_table().num_rows == empty.to_batch().num_rows == 0
+
+
+@pytest.mark.parametrize("size", [0, -1, 1 << 64, (1 << 64) + 1, 1.0, True, "5"])
+@pytest.mark.parametrize("name", ["max_rows", "max_bytes"])
+def test_pages_refuse_sizes(result, name, size):
+    with pytest.raises(gpujoin.InvalidArgument, match=f"^{name} is "):
+        result.pages(**{name: size})
+
+
+def test_pages_of_the_largest_sizes(result):
+    pages = list(result.pages(max_rows=(1 << 63) - 1, max_bytes=(1 << 64) - 1))
+    assert [page.num_rows for page in pages] == [result.num_rows]
 
 
 def test_pairs_must_be_asked_for(context):
@@ -125,12 +145,22 @@ def test_context_info(device):
         assert info.memory_limit == 3 << 29
         assert (info.cuda_device is None) == (device == "cpu")
         if device == "cpu":
-            assert info.threads == 2
+            assert info.threads == min(2, len(os.sched_getaffinity(0)))
         result = gpujoin.join(keys(100000), keys(100000), "k", context=context)
         assert context.info().memory_peak > 0
         result.close()
         context.trim()
         assert context.info().memory_used <= info.memory_limit
+
+
+def test_threads_are_those_that_run(device):
+    """More than the process may run on are not made, and neither reported nor reckoned with."""
+    all_of_them = len(os.sched_getaffinity(0))
+    with gpujoin.Context(device, threads=100000) as context:
+        assert context.info().threads == all_of_them
+        if device == "cpu":
+            explained = gpujoin.plan(keys(3), keys(3), "k", context=context).explain()
+            assert f"the CPU, {all_of_them} threads\n" in explained
 
 
 def test_auto_says_why():

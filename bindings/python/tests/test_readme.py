@@ -1,0 +1,19 @@
+"""What the README shows can be run as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is not here")
+def test_the_examples_run(capsys):
+    named = {}
+    for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL):
+        exec(block, named)
+    assert "customer: string" in capsys.readouterr().out
+    joined = named["result"].to_table()
+    assert joined.schema.names == ["amount", "customer", "name"]
+    assert sorted(joined["name"].to_pylist()) == ["Monday", "Tuesday", "Tuesday"]
