@@ -50,6 +50,9 @@ static_assert(kCoPartitionBuildRows < 0xffff && kCarriedBuildRows < 0xffff);
 // Rows of both sides together that a table of the whole build side joins in one launch.
 constexpr uint32_t kSmallTableRows = 1U << 21;
 
+// Build rows of a hashed table: slots, twice as many, are told by numbers of 32 bits.
+constexpr uint32_t kMostHashedRows = 1U << 31;
+
 // Of a table of dense keys that is asked at a time. H200, 2^27 probe rows, 64 MiB of 8 bytes a
 // build row: 3.8 ms with slices of 16 MiB, 3.4 of 24, 3.2 of 32, 4.4 at one go.
 // Rows looked up where they are, in two such tables of 128 MiB: 10.6 ms at one go, 10.3 with slices

@@ -12,6 +12,7 @@ from pathlib import Path
 
 STAGES = ["transfer", "transform", "match", "output", "materialize"]
 API = "gpujoin.h"
+PAPERS = "src/papers/papers.hpp"  # all that the stages know of what may not be built
 LIMITS = "kernels/limits.hpp"  # numbers that the planner reckons with and kernels are built with
 
 # Folder -> what of this project its files may include. The longest matching folder counts.
@@ -38,8 +39,13 @@ MAY_INCLUDE = {
 for stage in STAGES:
     MAY_INCLUDE[f"src/{stage}/"] = [
         API, "kernels/", "src/base/", "src/columns/", "src/keys/", "src/plan/join_plan.hpp",
-        "src/output/", f"src/{stage}/",
+        "src/output/", f"src/{stage}/", PAPERS,
     ]
+# The techniques that only those get who name them, of all stages.
+MAY_INCLUDE["src/papers/"] = [
+    API, "kernels/", "src/base/", "src/columns/", "src/keys/", "src/plan/join_plan.hpp",
+    "src/papers/",
+] + [f"src/{stage}/" for stage in STAGES]
 # A table of dense keys is made where a look at the keys says that they are dense, as a filter is.
 MAY_INCLUDE["src/match/"].append("src/transform/key_range.hpp")
 
@@ -49,6 +55,9 @@ WITHOUT_CUDA = ["include/", "bindings/c/", LIMITS, "src/columns/", "src/plan/", 
 CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|nv/|cooperative_groups|nvtx|driver_types|vector_types)")
 # Device code takes from CUB what runs inside a block or a warp, never what launches kernels.
 NOT_IN_KERNELS = re.compile(r"(thrust/|cub/(?!block/|warp/))")
+
+# What is built with GPUJOIN_PAPERS only.
+OF_PAPERS = ("kernels/papers/", "src/papers/", "tests/papers/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -68,6 +77,8 @@ def complaints(path, text):
             yield f"{where} in quotes only our own headers, by their path from the root"
         if any(path.startswith(f) for f in WITHOUT_CUDA) and CUDA_HEADER.match(header):
             yield f"{where} {folder} includes no CUDA header"
+        if header.startswith(OF_PAPERS) and not path.startswith(OF_PAPERS) and header != PAPERS:
+            yield f"{where} it may not be built"
         if folder == "kernels/" and NOT_IN_KERNELS.match(header):
             yield f"{where} kernels use only CUB's block and warp headers"
 

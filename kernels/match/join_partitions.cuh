@@ -128,10 +128,10 @@ __device__ __forceinline__ void join_partitions(const Join& join) {
   }
 }
 
-template <typename Finder, typename Emitter, typename Layout, typename Join>
+template <typename Finder, typename Emitter, typename Layout, typename Units, typename Join>
 __global__ void __launch_bounds__(kCoPartitionThreads, kCoPartitionBlocksPerSm)
     join_partitions_kernel(const __grid_constant__ Join join) {
-  join_partitions<Finder, Emitter, Layout, ScheduledUnits>(join);
+  join_partitions<Finder, Emitter, Layout, Units>(join);
 }
 
 }  // namespace gpujoin::kernels

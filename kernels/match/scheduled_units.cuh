@@ -10,7 +10,6 @@
 
 #include <cstdint>
 
-#include "kernels/match/redistributed_blocks.cuh"
 #include "kernels/match/schedule.hpp"
 #include "kernels/match/work_units.cuh"
 #include "kernels/output/pair_sink.hpp"
@@ -52,7 +51,8 @@ __device__ inline unsigned long long first_unit_of(const Schedule& schedule, uin
   return partition == 0 ? schedule.first_unit : schedule.unit_ends[partition - 1];
 }
 
-// One thread fills the unit in.
+// One thread fills the unit in. Cuts: of a partition that is cut, the rows of a unit.
+template <typename Cuts>
 __device__ inline void set_unit(const Schedule& schedule, const PartitionView& build,
                                 const PartitionView& probe, uint32_t partition,
                                 unsigned long long number, Unit& unit) {
@@ -64,12 +64,7 @@ __device__ inline void set_unit(const Schedule& schedule, const PartitionView& b
     unit.probe = some_rows(probe, partition, 0, rows_of_partition(probe, partition));
   } else {
     unsigned long long const first = first_unit_of(schedule, partition);
-    if (schedule.cut == Cut::kChunks) {
-      cut_chunks(build, probe, partition, number - first, &unit.build, &unit.probe);
-    } else {
-      cut_shares(build, probe, partition, number - first, schedule.unit_ends[partition] - first,
-                 &unit.build, &unit.probe);
-    }
+    Cuts::cut(schedule, build, probe, partition, number - first, &unit.build, &unit.probe);
   }
   unit.probe_batches = parts_of(unit.probe.rows, kCoPartitionBatch);
   unit.build_chunks =
@@ -78,6 +73,7 @@ __device__ inline void set_unit(const Schedule& schedule, const PartitionView& b
 
 // Units in the schedule's order. unit.number is the unit done before, kNoUnit at first; unit.from
 // says which one to take up again.
+template <typename Cuts>
 struct ScheduledUnits {
   template <typename Join>
   __device__ static void next(const Join& join, Unit& unit) {
@@ -111,7 +107,7 @@ struct ScheduledUnits {
     uint32_t const partition =
         whole ? static_cast<uint32_t>(number)
               : find_partition(schedule.unit_ends, schedule.partitions, number);
-    if (threadIdx.x == 0) set_unit(schedule, join.build, join.probe, partition, number, unit);
+    if (threadIdx.x == 0) set_unit<Cuts>(schedule, join.build, join.probe, partition, number, unit);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/match/partition_rows.cuh"
+#include "kernels/match/schedule.hpp"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -27,19 +28,23 @@ __device__ inline uint32_t chunk_rows(uint32_t rows, uint32_t first, uint32_t ch
   return min(rows - first, chunk);
 }
 
-__device__ inline void cut_chunks(const PartitionView& build, const PartitionView& probe,
-                                  uint32_t partition, unsigned long long within,
-                                  PartitionRows* build_rows, PartitionRows* probe_rows) {
-  uint32_t const builds = rows_of_partition(build, partition);
-  uint32_t const probes = rows_of_partition(probe, partition);
-  uint32_t const chunks = parts_of(builds, kCoPartitionBuildRows);
-  auto const build_first = static_cast<uint32_t>(within % chunks) * kCoPartitionBuildRows;
-  auto const probe_first = static_cast<uint32_t>(within / chunks) * kCoPartitionProbeRows;
-  *build_rows = some_rows(build, partition, build_first,
-                          chunk_rows(builds, build_first, kCoPartitionBuildRows));
-  *probe_rows = some_rows(probe, partition, probe_first,
-                          chunk_rows(probes, probe_first, kCoPartitionProbeRows));
-}
+// The `within`-th unit of a partition.
+struct CutIntoChunks {
+  __device__ static void cut(const Schedule&, const PartitionView& build,
+                             const PartitionView& probe, uint32_t partition,
+                             unsigned long long within, PartitionRows* build_rows,
+                             PartitionRows* probe_rows) {
+    uint32_t const builds = rows_of_partition(build, partition);
+    uint32_t const probes = rows_of_partition(probe, partition);
+    uint32_t const chunks = parts_of(builds, kCoPartitionBuildRows);
+    auto const build_first = static_cast<uint32_t>(within % chunks) * kCoPartitionBuildRows;
+    auto const probe_first = static_cast<uint32_t>(within / chunks) * kCoPartitionProbeRows;
+    *build_rows = some_rows(build, partition, build_first,
+                            chunk_rows(builds, build_first, kCoPartitionBuildRows));
+    *probe_rows = some_rows(probe, partition, probe_first,
+                            chunk_rows(probes, probe_first, kCoPartitionProbeRows));
+  }
+};
 
 struct WorkUnits {
   __device__ unsigned long long operator()(uint32_t, uint64_t build_rows,

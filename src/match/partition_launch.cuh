@@ -1,25 +1,16 @@
-// partition_launch.cuh: makes the launch of a join of partitions by any emitter; included by one
-// file for each output.
+// partition_launch.cuh: makes the launch of a join of partitions, of any finder and emitter.
 #pragma once
 
 #include <algorithm>
 
-#include "kernels/match/co_partitions.cuh"
 #include "kernels/match/join_partitions.cuh"
-#include "kernels/match/nested_loop.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/match/partition_launch.hpp"
 
 namespace gpujoin::match {
 
-struct PlainKernels {
-  template <typename Finder, typename Emitter, typename Layout, typename Join>
-  static auto kernel() {
-    return kernels::join_partitions_kernel<Finder, Emitter, Layout, Join>;
-  }
-};
-
+// Kernels: kernel<Finder, Emitter, Layout, Join>() of the units that the schedule may have.
 template <typename Kernels, typename Finder, typename Emitter, typename Layout, typename Sink>
 PartitionLaunch<Sink> launch_with_layout(base::Context& context, const JoinedPartitions& joined,
                                          const UnitSchedule& schedule) {
@@ -61,21 +52,6 @@ PartitionLaunch<Sink> launch_with_finder(base::Context& context, const JoinedPar
   }
   return launch_with_layout<Kernels, Finder, Emitter, kernels::SideBySide, Sink>(context, joined,
                                                                                  schedule);
-}
-
-template <template <int> class Emitter, typename Sink, typename Kernels = PlainKernels>
-PartitionLaunch<Sink> launch_with_emitter(base::Context& context, const JoinedPartitions& joined,
-                                          const UnitSchedule& schedule) {
-  using BlockEmitter = Emitter<kernels::kCoPartitionThreads>;
-  return base::with_key_type(joined.key_width, [&](auto zero) {
-    using Key = decltype(zero);
-    if (joined.finder == plan::Match::kNestedLoop) {
-      return launch_with_finder<Kernels, kernels::NestedLoop<Key>, BlockEmitter, Sink>(
-          context, joined, schedule);
-    }
-    return launch_with_finder<Kernels, kernels::HashTable<Key>, BlockEmitter, Sink>(context, joined,
-                                                                                    schedule);
-  });
 }
 
 }  // namespace gpujoin::match

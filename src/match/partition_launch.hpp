@@ -1,4 +1,4 @@
-// partition_launch.hpp: launches of the join of partitions, one for each emitter.
+// partition_launch.hpp: launches of the join of partitions.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,11 @@ template <typename Sink>
 using MakeLaunch = PartitionLaunch<Sink>(base::Context& context, const JoinedPartitions& joined,
                                          const UnitSchedule& schedule);
 
+// By hash tables, of whole partitions or work units.
 MakeLaunch<kernels::PairSink> launch_grown;
-MakeLaunch<kernels::GroupSink> launch_groups;
-MakeLaunch<kernels::PageSink> launch_thread_pages;
-MakeLaunch<kernels::PageSink> launch_block_chunks;
-MakeLaunch<kernels::UnitSink> launch_counting;
-MakeLaunch<kernels::UnitSink> launch_placing;
 
-// The same with a schedule of child kernels, for the outputs that never refuse.
-MakeLaunch<kernels::PageSink> launch_thread_pages_with_children;
-MakeLaunch<kernels::PageSink> launch_block_chunks_with_children;
-MakeLaunch<kernels::UnitSink> launch_counting_with_children;
-MakeLaunch<kernels::UnitSink> launch_placing_with_children;
+// Launches until every pair is written. units: about, to foresee the output's need.
+void run_grown(base::Context& context, const PartitionLaunch<kernels::PairSink>& launch,
+               uint64_t units, output::GrowingPairs& pairs);
 
 }  // namespace gpujoin::match

@@ -10,6 +10,7 @@
 #include "src/columns/column.hpp"
 #include "src/keys/column_hash.hpp"
 #include "src/match/match.hpp"
+#include "src/papers/papers.hpp"
 
 namespace gpujoin::match {
 
@@ -49,19 +50,6 @@ uint32_t grid_for(const base::Context& context, const kernels::ProbeMultiset<Key
   return static_cast<uint32_t>(std::min((matches.units() + kWarps - 1) / kWarps, resident));
 }
 
-template <typename Keys>
-uint64_t count_matches(base::Context& context, const kernels::ProbeMultiset<Keys>& matches) {
-  base::Buffer const count = context.device_pool->allocate(
-      base::Memory::kDevice, sizeof(kernels::MatchCount), "a match count");
-  check(cudaMemsetAsync(count.data(), 0, sizeof(kernels::MatchCount), stream_of(context)),
-        "starting the match count");
-  kernels::count_row_multiset_kernel<Keys>
-      <<<grid_for(context, matches), kMultisetThreads, 0, stream_of(context)>>>(
-          matches, count.as<kernels::MatchCount>());
-  check(cudaGetLastError(), "counting matches");
-  return base::read_back(context, static_cast<const kernels::MatchCount*>(count.data())).pairs;
-}
-
 kernels::KeyedRows<kernels::WordKey> word_rows(const KeyRows& side) {
   return {{static_cast<const uint32_t*>(side.keys.front().data)}, side.row_numbers, side.rows};
 }
@@ -84,12 +72,12 @@ template <typename Keys>
 void retrieve(base::Context& context, plan::Output output,
               const kernels::ProbeMultiset<Keys>& matches, output::GrowingPairs& pairs) {
   bool const counted = output == plan::Output::kTwoPasses;
+  uint32_t const grid = grid_for(context, matches);
   if (counted) {
-    uint64_t const total = count_matches(context, matches);
+    uint64_t const total = papers::count_matches(context, matches, grid);
     pairs.make_room(total);
     if (total == 0) return;
   }
-  uint32_t const grid = grid_for(context, matches);
   kernels::RetrieveRows<Keys> args{};
   args.matches = matches;
   args.resume = pairs.resume_points(grid * kWarps);

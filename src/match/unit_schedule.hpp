@@ -28,7 +28,7 @@ struct JoinedPartitions {
 
 class UnitSchedule {
  public:
-  // Counts the work units on the device and waits for nothing.
+  // Of Skew::kNone and kWorkUnits. Counts the work units on the device and waits for nothing.
   UnitSchedule(base::Context& context, plan::Skew skew, const JoinedPartitions& joined);
 
   kernels::Schedule on_device() const { return schedule_; }
@@ -38,20 +38,13 @@ class UnitSchedule {
   uint64_t likely_units() const { return likely_units_; }
   // A number that no work unit reaches. Waits for the stream when the host cannot know.
   uint64_t unit_bound(base::Context& context) const;
-  // Of child kernels, after the launch. Waits for the stream.
-  kernels::ChildCounts children(base::Context& context) const;
 
- private:
-  void cut_into_chunks(base::Context& context, const JoinedPartitions& joined);
-  void cut_into_shares(base::Context& context, const JoinedPartitions& joined);
-  template <typename Count>
-  void count_units(base::Context& context, const JoinedPartitions& joined, Count count);
-
-  plan::Skew skew_;
+ protected:
   kernels::Schedule schedule_{};
   base::Buffer unit_ends_;
-  base::Buffer children_;
   uint64_t likely_units_ = 0;
+  uint64_t busy_blocks_ = 0;         // that find something to do
+  bool has_block_for_each_ = false;  // of those, whether they run at a time or not
 };
 
 }  // namespace gpujoin::match

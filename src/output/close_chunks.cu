@@ -1,15 +1,28 @@
 #include "src/output/close_chunks.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels/output/close_chunks.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
-#include "src/output/squeeze_pages.hpp"
+#include "src/base/status.hpp"
 
 namespace gpujoin::output {
 
 using base::check;
 using base::Memory;
 using base::stream_of;
+
+kernels::SqueezedColumns squeezed_columns(std::span<const kernels::SqueezedColumn> columns) {
+  kernels::SqueezedColumns squeezed{};
+  if (columns.size() > std::size(squeezed.columns)) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to squeeze", columns.size());
+  }
+  squeezed.count = static_cast<int32_t>(columns.size());
+  std::copy(columns.begin(), columns.end(), squeezed.columns);
+  return squeezed;
+}
 
 kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chunks,
                                       std::span<const kernels::SqueezedColumn> columns) {

@@ -18,6 +18,9 @@ struct Chunks {
   uint64_t capacity;  // places of the columns
 };
 
+// The columns as kernels see them. Throws INTERNAL when there are more than a launch fills.
+kernels::SqueezedColumns squeezed_columns(std::span<const kernels::SqueezedColumn> columns);
+
 // Queued on the stream: where all rows are there, and no partition was left, holes are filled with
 // what lies behind the last row. Waits for the counters, which come before that is done: what reads
 // the columns belongs on the stream.

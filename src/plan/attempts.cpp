@@ -134,8 +134,8 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
     const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
                             plan.transfer != Transfer::kProbeChunks;
-    const bool may_scatter = plan.match == Match::kDirectTable ||
-                             build_rows(plan, request) > kMostHashedRows;
+    const bool may_scatter =
+        plan.match == Match::kDirectTable || build_rows(plan, request) > kMostHashedRows;
     if (may_scatter && !one_launch) list.after_scattered_places();
     list.after_repeated_keys();
   }

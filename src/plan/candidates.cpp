@@ -230,9 +230,10 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   nearest.output = named.output.value_or(nearest.output);
   nearest.gather = named.gather.value_or(nearest.gather);
   set_numbers(options, &nearest);
-  const std::string reason =
-      why_illegal(nearest, request.key_count).value_or("the techniques do not fit together");
-  base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", reason.c_str());
+  std::optional<std::string> reason = why_missing(nearest);
+  if (!reason) reason = why_illegal(nearest, request.key_count);
+  base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s",
+             reason ? reason->c_str() : "the techniques do not fit together");
 }
 
 // Of columns that are on the device already, nothing is to transfer whatever is named, but for

@@ -317,7 +317,8 @@ Reason why_illegal(const JoinPlan& plan, int32_t key_count) {
                          why_output_illegal, why_skew_illegal, why_numbers_illegal}) {
     if (auto reason = why(plan)) return reason;
   }
-  return why_keys_illegal(plan, key_count);
+  if (auto reason = why_keys_illegal(plan, key_count)) return reason;
+  return why_missing(plan);
 }
 
 std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {

@@ -107,6 +107,19 @@ struct JoinPlan {
 // Partition bits of the CPU's plans; those of CUDA are in kernels/limits.hpp.
 inline constexpr int32_t kMostRadixBitsCpu = 14;
 
+// Whether the library has the techniques of src/papers.
+bool has_papers();
+// Techniques of src/papers: those of the papers that the planner takes for nobody who does not name
+// them. Of chunks of blocks only those that pairs are written in.
+bool is_of_papers(Transfer transfer);
+bool is_of_papers(Transform transform);
+bool is_of_papers(Skew skew);
+bool is_of_papers(Match match);
+bool is_of_papers(Output output, Gather gather);
+// Which technique of the plan the library was built without, or nullopt; the last of why_illegal's
+// reasons.
+std::optional<std::string> why_missing(const JoinPlan& plan);
+
 // Families of techniques, which the stages share.
 bool partitions(Transform transform);
 bool partitions_in_passes(Transform transform);  // those whose passes can be named

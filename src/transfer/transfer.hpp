@@ -33,9 +33,6 @@ columns::DeviceColumn to_device(base::Context& context, const columns::ColumnVie
 
 std::unique_ptr<Transport> explicit_copies(base::Context& context);
 std::unique_ptr<Transport> overlapped_copies(base::Context& context);
-// prefetched: pages are sent ahead; otherwise they follow when kernels touch them.
-std::unique_ptr<Transport> managed_memory(base::Context& context, bool prefetched);
-std::unique_ptr<Transport> zero_copy(base::Context& context);
 
 // The bytes of a column's validity that hold bits of `rows` rows from `first_row` on.
 struct ValidityBytes {

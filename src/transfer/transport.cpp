@@ -1,5 +1,6 @@
 // transport.cpp: from the plan's value to its technique, and what the techniques share.
 #include "src/base/status.hpp"
+#include "src/papers/papers.hpp"
 #include "src/transfer/transfer.hpp"
 
 namespace gpujoin::transfer {
@@ -13,9 +14,8 @@ std::unique_ptr<Transport> make_transport(base::Context& context, plan::Transfer
       return overlapped_copies(context);
     case plan::Transfer::kManaged:
     case plan::Transfer::kManagedPrefetch:
-      return managed_memory(context, technique == plan::Transfer::kManagedPrefetch);
     case plan::Transfer::kZeroCopy:
-      return zero_copy(context);
+      return papers::make_transport(context, technique);
     case plan::Transfer::kProbeChunks:
       break;
   }

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "src/base/launch.hpp"
-#include "src/transform/merge_sort.hpp"
+#include "src/papers/papers.hpp"
 #include "src/transform/partitioning.hpp"
 #include "src/transform/radix_unordered.hpp"
 #include "src/transform/transform.hpp"
@@ -42,11 +42,10 @@ Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
     case plan::Transform::kRadixSort:
       return radix_ordered(context, keys, column, order.bits);
     case plan::Transform::kMergeSort:
-      return merge_sorted(context, keys, column);
     case plan::Transform::kHistogramThread:
     case plan::Transform::kHistogramWarp:
     case plan::Transform::kHistogramBlock:
-      return histogram_partition(context, keys, column, order);
+      return papers::order_by_key(context, keys, column, order);
     case plan::Transform::kBucketChains:
       return bucket_chains(context, keys, column, order);
     case plan::Transform::kRadixUnordered: {

@@ -1,4 +1,4 @@
-// partitioning.hpp: the papers' partitionings, which order_by_key chooses among.
+// partitioning.hpp: partitionings in passes, which order_by_key chooses among.
 #pragma once
 
 #include "src/transform/transform.hpp"
@@ -20,10 +20,6 @@ inline PassBits second_pass(const Order& order) {
   int32_t const all = order.bits.end - order.bits.begin;
   return {order.bits.begin, all - first_pass(order).bits};
 }
-
-// PTH, WSH and BSH: partitions side by side. BSH moves values of 4 bytes only.
-Transformed histogram_partition(base::Context& context, const PreparedKeys& keys,
-                                const PreparedColumn& column, const Order& order);
 
 // PRBC: partitions in buckets. Moves values of 4 bytes only.
 Transformed bucket_chains(base::Context& context, const PreparedKeys& keys,

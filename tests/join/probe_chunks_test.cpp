@@ -289,6 +289,9 @@ TEST_F(ProbeChunks, OtherTransfersAnswerAsTheReference) {
       for (plan::JoinPlan const& plan : plans_of_each_family()) {
         for (gpujoin_transfer transfer = GPUJOIN_TRANSFER_EXPLICIT_COPIES;
              transfer <= GPUJOIN_TRANSFER_ZERO_COPY; ++transfer) {
+          if (plan::is_of_papers(static_cast<plan::Transfer>(transfer)) && !plan::has_papers()) {
+            continue;
+          }
           SCOPED_TRACE(plan::to_text(plan) + ", " +
                        plan::to_text(static_cast<plan::Transfer>(transfer)));
           std::vector<Row> found;

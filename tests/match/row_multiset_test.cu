@@ -11,7 +11,10 @@ namespace {
 
 using RowMultiset = GpuTest;
 
-constexpr plan::Output kOutputs[] = {plan::Output::kGrown, plan::Output::kTwoPasses};
+std::vector<plan::Output> all_outputs() {
+  if (!plan::has_papers()) return {plan::Output::kGrown};
+  return {plan::Output::kGrown, plan::Output::kTwoPasses};
+}
 
 struct Side {
   std::vector<HostColumn> keys;
@@ -97,7 +100,7 @@ int32_t expect_join_of(base::Context& context, const Side& build, const Side& pr
 int32_t expect_join_both_ways(base::Context& context, const Side& build, const Side& probe,
                               uint64_t first_capacity = 1 << 20) {
   int32_t resumes = 0;
-  for (plan::Output const output : kOutputs) {
+  for (plan::Output const output : all_outputs()) {
     resumes += expect_join_of(context, build, probe, output, first_capacity);
   }
   return resumes;
@@ -253,9 +256,11 @@ TEST_F(RowMultiset, InsertsAHeavyKeyAmongOthers) {
                 {width});
     Side const probe =
         side_of({joined(unique_keys(500, 2, 3), std::vector<uint64_t>(20, 77))}, {width});
-    EXPECT_EQ(expect_join_of(context(), build, probe, plan::Output::kTwoPasses, 1), 0);
     EXPECT_GT(expect_join_of(*list, build, probe, plan::Output::kGrown, 1), 0);
-    EXPECT_EQ(expect_join_of(*list, build, probe, plan::Output::kTwoPasses, 1), 0);
+    if (plan::has_papers()) {
+      EXPECT_EQ(expect_join_of(context(), build, probe, plan::Output::kTwoPasses, 1), 0);
+      EXPECT_EQ(expect_join_of(*list, build, probe, plan::Output::kTwoPasses, 1), 0);
+    }
     // The other way round every unit has pairs to write, and few windows to walk.
     EXPECT_GT(expect_join_of(*list, probe, build, plan::Output::kGrown, 1), 0);
   }
@@ -279,7 +284,7 @@ TEST_F(RowMultiset, FailsWithoutRoomAndLeavesNothing) {
   options.memory_limit_bytes = uint64_t{8} << 20;
   auto const small = base::create_context(options);
   uint64_t const at_start = small->device_pool->in_use_bytes();
-  for (plan::Output const output : kOutputs) {
+  for (plan::Output const output : all_outputs()) {
     {
       // A table of 16 MiB.
       PlacedSide const build = place_side(*small, side_of({unique_keys(600000, 1, 1)}, {4}));

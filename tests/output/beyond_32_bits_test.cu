@@ -1,80 +1,8 @@
-// beyond_32_bits_test.cu: more than 2^32 pairs through every emitter. 36 GB of device memory, or it
-// skips.
-#include "kernels/output/block_chunks.cuh"
-#include "kernels/output/estimated_groups.cuh"
-#include "kernels/output/thread_pages.cuh"
-#include "kernels/output/two_passes.cuh"
-#include "src/output/counted_units.hpp"
-#include "src/output/estimated_groups.hpp"
-#include "src/output/paged_pairs.hpp"
-#include "tests/output/emit_counts.cuh"
+// beyond_32_bits_test.cu: more than 2^32 pairs into memory that grows.
+#include "tests/output/beyond_32_bits.cuh"
 
 namespace gpujoin::tests {
 namespace {
-
-constexpr int kThreads = 256;
-constexpr uint32_t kGrid = 264;
-constexpr uint32_t kUnits = 1024;
-constexpr uint32_t kPairsOfThread = 16400;
-constexpr uint64_t kPairs = uint64_t{kUnits} * kThreads * kPairsOfThread;
-static_assert(kPairs > uint64_t{1} << 32);
-
-// Sums of the columns, and of the products, which tell whose partner each number is.
-__global__ void sum_pairs_kernel(const uint32_t* build, const uint32_t* probe,
-                                 unsigned long long pairs, unsigned long long* sums) {
-  unsigned long long mine[3] = {};
-  for (unsigned long long i = blockIdx.x * 1024ULL + threadIdx.x; i < pairs;
-       i += 1024ULL * gridDim.x) {
-    mine[0] += build[i];
-    mine[1] += probe[i];
-    mine[2] += static_cast<unsigned long long>(build[i]) * probe[i];
-  }
-  for (int i = 0; i < 3; ++i) atomicAdd(&sums[i], mine[i]);
-}
-
-class Beyond32Bits : public GpuTest {
- protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    size_t available = 0;
-    size_t all = 0;
-    ASSERT_EQ(cudaMemGetInfo(&available, &all), cudaSuccess);
-    if (available < uint64_t{40} << 30) GTEST_SKIP() << "40 GiB of device memory are needed";
-    counts_ = upload(context(), std::vector<uint32_t>(kUnits * kThreads, kPairsOfThread));
-    match_ = {counts_.as<uint32_t>(), kUnits};
-  }
-  void TearDown() override {
-    counts_ = {};
-    GpuTest::TearDown();
-  }
-
-  template <template <int> class Emitter, typename Sink>
-  void launch(const Sink& sink, kernels::ResumePoint* resume) {
-    emit_counts_kernel<kThreads, Emitter>
-        <<<kGrid, kThreads, 0, base::stream_of(context())>>>(sink, resume, match_);
-    base::check(cudaGetLastError(), "emitting pairs");
-  }
-
-  void expect_all(output::GrowingPairs& pairs) {
-    pairs.finish();
-    ASSERT_EQ(pairs.rows(), kPairs);
-    base::Buffer const sums = upload(context(), std::vector<unsigned long long>(3, 0));
-    sum_pairs_kernel<<<264, 1024, 0, base::stream_of(context())>>>(
-        pairs.build(), pairs.probe(), pairs.rows(), sums.as<unsigned long long>());
-    base::check(cudaGetLastError(), "summing pairs");
-    auto const found = download<unsigned long long>(context(), sums.data(), 3);
-    uint64_t const threads = uint64_t{kUnits} * kThreads;
-    uint64_t const of_numbers = uint64_t{kPairsOfThread} * (kPairsOfThread - 1) / 2;
-    uint64_t const of_threads = threads * (threads - 1) / 2;
-    EXPECT_EQ(found[0], threads * of_numbers);
-    EXPECT_EQ(found[1], of_threads * kPairsOfThread);
-    EXPECT_EQ(found[2], of_numbers * of_threads);
-  }
-
-  base::Buffer counts_;
-  Counted match_{};
-};
 
 TEST_F(Beyond32Bits, GrownPairs) {
   output::GrowingPairs pairs(context(), 1 << 20);
@@ -83,52 +11,6 @@ TEST_F(Beyond32Bits, GrownPairs) {
     launch<kernels::BlockEmitter>(pairs.sink(), resume);
   } while (!pairs.collect(kUnits));
   EXPECT_GT(pairs.resumes(), 0);
-  expect_all(pairs);
-}
-
-TEST_F(Beyond32Bits, PagesOfThreadsAndChunksOfBlocks) {
-  plan::JoinPlan plan;
-  plan.page_pairs = 63;
-  for (plan::Output output : {plan::Output::kThreadPages, plan::Output::kBlockChunks}) {
-    plan.output = output;
-    output::GrowingPairs pairs(context(), 1);
-    output::PagedPairs paged(context(), plan, kGrid, kThreads, pairs);
-    do {
-      if (output == plan::Output::kThreadPages) {
-        launch<kernels::ThreadPageEmitter>(paged.sink(), nullptr);
-      } else {
-        launch<kernels::BlockChunkEmitter>(paged.sink(), nullptr);
-      }
-    } while (!paged.collect());
-    EXPECT_EQ(pairs.resumes(), 1);
-    EXPECT_GT(paged.holes(), 0U);
-    expect_all(pairs);
-  }
-}
-
-TEST_F(Beyond32Bits, TwoPasses) {
-  output::GrowingPairs pairs(context(), 1);
-  output::CountedUnits counted(context(), kUnits, pairs);
-  launch<kernels::CountingEmitter>(counted.counting_sink(), nullptr);
-  launch<kernels::PlacingEmitter>(counted.placing_sink(), nullptr);
-  expect_all(pairs);
-}
-
-TEST_F(Beyond32Bits, EstimatedGroups) {
-  std::vector<uint32_t> offsets(kUnits + 1);
-  for (uint32_t i = 0; i <= kUnits; ++i) offsets[i] = i * 4096;
-  base::Buffer const device_offsets = upload(context(), offsets);
-  output::PartitionSizes sizes{};
-  sizes.build_offsets = sizes.probe_offsets = device_offsets.as<uint32_t>();
-  sizes.partitions = kUnits;
-  sizes.build_rows = sizes.probe_rows = offsets.back();
-  output::GrowingPairs pairs(context(), 1);
-  output::EstimatedGroups groups(context(), sizes, kPairs, pairs);
-  kernels::ResumePoint* resume = pairs.resume_points(kGrid);
-  do {
-    launch<kernels::GroupEmitter>(groups.sink(), resume);
-  } while (!groups.collect());
-  EXPECT_GE(groups.groups(), 8);
   expect_all(pairs);
 }
 

@@ -272,6 +272,7 @@ TEST(WhyIllegal, DenseKeysWriteColumnsAndNoPairs) {
 TEST(WhyIllegal, AFilterComesBeforeRowsAreMovedUnorderedOrATableThatWritesColumns) {
   JoinPlan unordered = kPhjCarried;
   unordered.gather = Gather::kUntransformed;
+  unordered.output = Output::kGrown;
   for (JoinPlan plan : {kPhjCarried, unordered, kNopCarried, kDirectCarried}) {
     plan.filter = Filter::kKeyBits;
     EXPECT_EQ(why_illegal(plan), std::nullopt) << to_text(plan);
@@ -413,7 +414,8 @@ TEST(WhyIllegal, TransfersAreLegalInEveryCudaPlan) {
          transfer <= GPUJOIN_TRANSFER_PROBE_CHUNKS; ++transfer) {
       plan.transfer = static_cast<Transfer>(transfer);
       const bool chunks = plan.transfer == Transfer::kProbeChunks;
-      const bool refused = chunks && plan.filter != Filter::kNone;
+      const bool refused =
+          (chunks && plan.filter != Filter::kNone) || why_missing(plan).has_value();
       EXPECT_EQ(why_illegal(plan).has_value(), refused) << to_text(plan);
     }
   }

@@ -65,14 +65,15 @@ TEST(KeyCount, TheRowMultisetIsAPlanForOneColumnByName) {
   request.options.match = GPUJOIN_MATCH_ROW_MULTISET;
   EXPECT_EQ(algorithm_name(choose_plan(request, SampleStatistics(), h200(), 0).plan()),
             "ROW-MULTISET");
-  request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
-  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan();
-  EXPECT_EQ(plan.match, Match::kRowMultiset);
-  EXPECT_EQ(plan.output, Output::kTwoPasses);
   // Unnamed it is not weighed.
   for (const JoinPlan& candidate : candidates_of(request_on(1), h200())) {
     EXPECT_NE(candidate.match, Match::kRowMultiset);
   }
+  if (!has_papers()) return;
+  request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
+  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan;
+  EXPECT_EQ(plan.match, Match::kRowMultiset);
+  EXPECT_EQ(plan.output, Output::kTwoPasses);
 }
 
 TEST(KeyCount, OnTheCpuSeveralColumnsAreGatheredUntransformed) {

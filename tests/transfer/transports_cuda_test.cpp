@@ -33,6 +33,7 @@ constexpr size_t kLargeRows = (kernels::kLeastRegisteredBytes / 8) + 1001;
 class Transports : public GpuTest {
  protected:
   bool has_managed_memory() {
+    if (!plan::has_papers()) return false;
     int concurrent = 0;
     cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, 0);
     return concurrent != 0;
@@ -42,6 +43,7 @@ class Transports : public GpuTest {
     for (plan::Transfer technique : kTechniques) {
       bool const managed =
           technique == plan::Transfer::kManaged || technique == plan::Transfer::kManagedPrefetch;
+      if (!plan::has_papers() && plan::is_of_papers(technique)) continue;
       if (!managed || has_managed_memory()) usable.push_back(technique);
     }
     return usable;
@@ -290,6 +292,7 @@ TEST_F(Transports, ManagedBlocksAreUsedAgain) {
 
 // Columns side by side share pages; a column may be named twice.
 TEST_F(Transports, ZeroCopyReadsColumnsThatSharePages) {
+  if (!plan::has_papers()) GTEST_SKIP() << "built without the papers' techniques";
   HostColumn const whole = counting_column(3 * kLargeRows, 1);
   std::vector<HostColumn> parts(3);
   std::vector<columns::DeviceColumn> columns(6);
@@ -317,6 +320,7 @@ TEST_F(Transports, ZeroCopyReadsColumnsThatSharePages) {
 // The caller has registered the middle of the column: it can be neither read as it is nor
 // registered.
 TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
+  if (!plan::has_papers()) GTEST_SKIP() << "built without the papers' techniques";
   constexpr size_t kRows = kLargeRows;
   HostColumn const host = counting_column(kRows, 1);
   auto* const middle = const_cast<unsigned char*>(&host.data[host.data.size() / 2]);
@@ -341,6 +345,7 @@ TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
 
 // Two contexts read one column: the first to finish must not take the pages from the other.
 TEST_F(Transports, ZeroCopySharesPagesWithOtherContexts) {
+  if (!plan::has_papers()) GTEST_SKIP() << "built without the papers' techniques";
   constexpr size_t kRows = kLargeRows;
   HostColumn const host = counting_column(kRows, 1);
   columns::ColumnView const view = view_of(host, base::Memory::kHost);

@@ -1,0 +1,15 @@
+// child_kernels_thread_pages.cu: the join of partitions with child kernels, relocatable device
+// code.
+#include "kernels/papers/thread_pages.cuh"
+#include "src/papers/child_kernels.cuh"
+
+namespace gpujoin::papers {
+
+PartitionLaunch<kernels::PageSink> launch_thread_pages_with_children(base::Context& context,
+                                                                     const JoinedPartitions& joined,
+                                                                     const UnitSchedule& schedule) {
+  return launch_with_emitter<kernels::ThreadPageEmitter, kernels::PageSink, KernelsWithChildren>(
+      context, joined, schedule);
+}
+
+}  // namespace gpujoin::papers

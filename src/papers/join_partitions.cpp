@@ -1,0 +1,87 @@
+// join_partitions.cpp: the join of partitions by any finder, skew technique and output.
+#include <algorithm>
+
+#include "kernels/tuning.hpp"
+#include "src/papers/counted_units.hpp"
+#include "src/papers/estimated_groups.hpp"
+#include "src/papers/paged_pairs.hpp"
+#include "src/papers/papers.hpp"
+#include "src/papers/partition_launches.hpp"
+#include "src/papers/skew_schedule.hpp"
+
+namespace gpujoin::papers {
+
+namespace {
+
+void paged(base::Context& context, const plan::JoinPlan& plan,
+           const PartitionLaunch<kernels::PageSink>& launch, output::GrowingPairs& pairs) {
+  PagedPairs pages(context, plan, launch.blocks, kernels::kCoPartitionThreads, pairs);
+  do {
+    context.check_cancelled();
+    launch.run(pages.sink(), nullptr);
+  } while (!pages.collect());
+}
+
+void two_passes(base::Context& context, const PartitionLaunch<kernels::UnitSink>& counting,
+                const PartitionLaunch<kernels::UnitSink>& placing, uint64_t unit_bound,
+                output::GrowingPairs& pairs) {
+  CountedUnits units(context, unit_bound, pairs);
+  counting.run(units.counting_sink(), nullptr);
+  context.check_cancelled();
+  placing.run(units.placing_sink(), nullptr);
+}
+
+void estimated_groups(base::Context& context, const plan::JoinPlan& plan,
+                      const JoinedPartitions& joined, const UnitSchedule& schedule,
+                      output::GrowingPairs& pairs) {
+  auto const launch = launch_groups(context, joined, schedule);
+  PartitionSizes const sizes{
+      joined.build_view.offsets, joined.probe_view.offsets, schedule.on_device().unit_ends,
+      joined.partitions(),       joined.build.rows,         joined.probe.rows};
+  kernels::ResumePoint* const resume = pairs.resume_points(launch.blocks);
+  EstimatedGroups groups(context, sizes,
+                         static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)), pairs);
+  do {
+    context.check_cancelled();
+    launch.run(groups.sink(), resume);
+  } while (!groups.collect());
+}
+
+}  // namespace
+
+void join_partitions(base::Context& context, const plan::JoinPlan& plan,
+                     const JoinedPartitions& joined, output::GrowingPairs& pairs) {
+  SkewSchedule const schedule(context, plan.skew, joined);
+  bool const children = plan.skew == plan::Skew::kChildKernels;
+  switch (plan.output) {
+    case plan::Output::kThreadPages:
+      paged(context, plan,
+            (children ? launch_thread_pages_with_children : launch_thread_pages)(context, joined,
+                                                                                 schedule),
+            pairs);
+      break;
+    case plan::Output::kBlockChunks:
+      paged(context, plan,
+            (children ? launch_block_chunks_with_children : launch_block_chunks)(context, joined,
+                                                                                 schedule),
+            pairs);
+      break;
+    case plan::Output::kTwoPasses:
+      two_passes(
+          context,
+          (children ? launch_counting_with_children : launch_counting)(context, joined, schedule),
+          (children ? launch_placing_with_children : launch_placing)(context, joined, schedule),
+          schedule.unit_bound(context), pairs);
+      break;
+    case plan::Output::kEstimatedGroups:
+      estimated_groups(context, plan, joined, schedule, pairs);
+      break;
+    case plan::Output::kGrown:
+    case plan::Output::kCounted:  // of merges only: why_illegal says so
+      match::run_grown(context, launch_grown_by_finder(context, joined, schedule),
+                       schedule.likely_units(), pairs);
+      break;
+  }
+}
+
+}  // namespace gpujoin::papers

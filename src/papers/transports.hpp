@@ -1,0 +1,14 @@
+// transports.hpp: the papers' ways to read host columns, which make_transport chooses among.
+#pragma once
+
+#include <memory>
+
+#include "src/transfer/transfer.hpp"
+
+namespace gpujoin::papers {
+
+// prefetched: pages are sent ahead; otherwise they follow when kernels touch them.
+std::unique_ptr<transfer::Transport> managed_memory(base::Context& context, bool prefetched);
+std::unique_ptr<transfer::Transport> zero_copy(base::Context& context);
+
+}  // namespace gpujoin::papers
