@@ -17,7 +17,7 @@
 
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
-#include "kernels/match/carried_rows.cuh"
+#include "kernels/match/lane_rows.cuh"
 #include "kernels/match/pair_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
@@ -43,7 +43,7 @@ __device__ __forceinline__ TurnedRange<Key> range_of_block(TurnedRange<Key> rang
 
 template <int kItems, typename Key>
 __device__ __forceinline__ void load_probe_rows(const TableJoin<Key>& join, uint32_t tile,
-                                                CarriedRows<Key, kItems>& rows) {
+                                                LaneRows<Key, kItems>& rows) {
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     uint32_t const row = tile + item * blockDim.x + threadIdx.x;
@@ -56,7 +56,7 @@ __device__ __forceinline__ void load_probe_rows(const TableJoin<Key>& join, uint
 template <int kItems, typename Finder>
 __device__ __forceinline__ void find_probe_rows(const TableJoin<typename Finder::Key>& join,
                                                 const Finder& finder,
-                                                CarriedRows<typename Finder::Key, kItems>& rows,
+                                                LaneRows<typename Finder::Key, kItems>& rows,
                                                 uint32_t* written) {
   __shared__ uint32_t counts[kBlockTableWarps];
   uint32_t const lane = threadIdx.x % 32;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kBlockTableThreads, 1)
     keys[item] = join.build_keys[build_rows[item]];
     are_rows |= 1U << item;
   }
-  CarriedRows<Key, kItems> rows;
+  LaneRows<Key, kItems> rows;
   load_probe_rows(join.output, 0, rows);
   if (threadIdx.x == 0) repeats = 0;
   auto* const pairs = reinterpret_cast<ulonglong2*>(slots);

@@ -10,7 +10,9 @@ namespace gpujoin::kernels {
 enum class CarriedFrom : int32_t { kBuild, kProbe, kKey };
 
 struct CarriedColumn {
-  const void* source;  // unused of kKey; null: the row number itself, where kNumbersRows
+  // Null: the row number itself, where kNumbersRows. Of kKey no address: what the keys of 8 bytes
+  // that go out are above their codes of 4; else unused.
+  const void* source;
   void* target;
   int32_t width;
   CarriedFrom from;

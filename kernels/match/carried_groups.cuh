@@ -142,7 +142,7 @@ __device__ __forceinline__ void write_by_scan(const CarriedJoin<Key>& join, Carr
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const bucket = carried_bucket(key, join.radix_bits);
   uint32_t const end = groups.start_of(bucket + 1);
-  CarriedRows<Key, 1> row;
+  LaneRows<Key, 1> row;
   row.keys[0] = key;
   row.probe[0] = probe;
   row.build_first = build_first;

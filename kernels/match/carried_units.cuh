@@ -12,7 +12,7 @@
 
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
-#include "kernels/match/carried_rows.cuh"
+#include "kernels/match/lane_rows.cuh"
 #include "kernels/match/scheduled_units.cuh"
 #include "kernels/match/work_units.cuh"
 #include "kernels/tuning.hpp"

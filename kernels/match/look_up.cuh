@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
   constexpr uint32_t kBatch = 32 * kItems;
   if (*join.has_duplicates != 0) return;
   unsigned long long found = 0;
-  CarriedRows<typename Finder::Key, kItems> rows;
+  LaneRows<typename Finder::Key, kItems> rows;
   // A sector of a target is written once for each slice.
   each_table_batch(join, finder, rows, [&](uint64_t first, uint32_t count) {
     found += count;

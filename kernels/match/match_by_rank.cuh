@@ -137,7 +137,7 @@ struct MatchByRank {
     uint32_t const left = unit.probe_rows - first;
     uint32_t const lane = threadIdx.x % 32;
     uint32_t const below = (1U << lane) - 1;
-    CarriedRows<Key, kItems> rows;
+    LaneRows<Key, kItems> rows;
     start_batch(unit, first, batch, rows);
     uint32_t slots = 0;
     uint32_t found = 0;

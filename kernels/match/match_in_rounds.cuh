@@ -23,7 +23,7 @@ namespace gpujoin::kernels {
 // A batch of probe rows and what they match.
 template <typename Key, int kItems>
 struct CarriedBatch {
-  CarriedRows<Key, kItems> rows;
+  LaneRows<Key, kItems> rows;
   // Of each of a lane's rows, the matches not yet written << 16 | the position of the first of
   // them.
   uint32_t matches[kItems];

@@ -22,7 +22,7 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/match/carried_columns.hpp"
-#include "kernels/match/carried_rows.cuh"
+#include "kernels/match/lane_rows.cuh"
 #include "kernels/match/narrow_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
@@ -132,7 +132,7 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<typename 
   uint32_t const warp = threadIdx.x / 32;
   uint64_t const stride = gridDim.x * kTile;
   for (uint64_t tile = blockIdx.x * kTile; tile < join.output.probe_rows; tile += stride) {
-    CarriedRows<typename Finder::Key, kItems> rows;
+    LaneRows<typename Finder::Key, kItems> rows;
     uint32_t count = 0;
     find_table_batch(join.output, finder, 0, tile + uint64_t{warp} * 32 * kItems, rows, &count);
     if (threadIdx.x % 32 == 0) counts[warp] = count;

@@ -21,7 +21,7 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
-#include "kernels/match/carried_rows.cuh"
+#include "kernels/match/lane_rows.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -35,7 +35,7 @@ template <int kItems, typename Finder>
 __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder::Key>& join,
                                                  const Finder& finder, uint32_t slice,
                                                  uint64_t first,
-                                                 CarriedRows<typename Finder::Key, kItems>& rows,
+                                                 LaneRows<typename Finder::Key, kItems>& rows,
                                                  uint32_t* count) {
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const below = (1U << lane) - 1;
@@ -115,7 +115,7 @@ struct TableBuffer {
   uint32_t probe[kPlaces];
 
   // Places go round: those of the rows are from `end` on.
-  __device__ void append(const CarriedRows<Key, kItems>& rows, uint32_t end) {
+  __device__ void append(const LaneRows<Key, kItems>& rows, uint32_t end) {
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
       if (rows.slots[item] == kNoSlot) continue;
@@ -126,7 +126,7 @@ struct TableBuffer {
     }
     __syncwarp();
   }
-  __device__ void take(uint32_t start, uint32_t count, CarriedRows<Key, kItems>& rows) const {
+  __device__ void take(uint32_t start, uint32_t count, LaneRows<Key, kItems>& rows) const {
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
       uint32_t const slot = 32 * item + threadIdx.x % 32;
@@ -171,7 +171,7 @@ __device__ __forceinline__ void write_table_rows(const TableJoin<typename Rows::
 template <int kItems, typename Finder, typename Function>
 __device__ __forceinline__ void each_table_batch(const TableJoin<typename Finder::Key>& join,
                                                  const Finder& finder,
-                                                 CarriedRows<typename Finder::Key, kItems>& rows,
+                                                 LaneRows<typename Finder::Key, kItems>& rows,
                                                  Function function) {
   constexpr uint32_t kBatch = 32 * kItems;
   uint64_t const warp = (uint64_t{blockIdx.x} * kTableThreads + threadIdx.x) / 32;
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(kTableThreads, kTableBlocksPerSm)
   auto& buffer = buffers[threadIdx.x / 32];
   uint32_t start = 0;
   uint32_t buffered = 0;
-  CarriedRows<Key, kItems> rows;
+  LaneRows<Key, kItems> rows;
   each_table_batch(join, finder, rows, [&](uint64_t, uint32_t count) {
     if constexpr (kBuffers) {
       if (count == 0) return;

@@ -117,14 +117,18 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
   // Matching keys are equal, so every key column of the output comes from the probe side, whose
   // rows lie closer together.
   bool const by_position = matches_by_position(step.plan, build, probe);
+  uint64_t const rows = pairs.rows();
   std::vector<materialize::Request> key_requests;
   for (size_t i = 0; i < result.columns.size(); ++i) {
     size_t const key = i < left_columns ? left.key_number(i) : right.key_number(i - left_columns);
     if (key == GpuSide::kNoKey) continue;
+    if (by_position && probe.encoding() != nullptr) {
+      if (rows != 0) result.columns[i].data = probe.decode_key(key, pairs.probe(), rows);
+      continue;
+    }
     key_requests.push_back({probe.key_source(by_position, key), &result.columns[i]});
   }
 
-  uint64_t const rows = pairs.rows();
   materialize::NullCounts null_counts(context, build.nullable_columns() + probe.nullable_columns());
   if (by_position) {
     if (probe.moves_payloads()) {
@@ -167,6 +171,11 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
 
 std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   return std::make_unique<BuiltForPairs>(step, std::move(side));
+}
+
+bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {
+  return build.encoding() != nullptr && build.encoding()->assumed &&
+         transform::lie_outside(step.context, build.prepared(), probe.prepared());
 }
 
 std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide> side) {

@@ -20,7 +20,7 @@ class BuiltPartitions final : public Built {
     probe.carry(step.plan, step.probe_numbers());
     step.clock.enter("match");
     CarriedResult carried(*side_, probe, step.build_left(), result);
-    match::CarriedRows const written =
+    match::WrittenRows const written =
         match::carried_columns(step.context, step.plan, side_->key_width(), side_->carried_side(),
                                probe.carried_side(), carried.outputs());
     if (step.plan.gather == plan::Gather::kCarriedRows) step.clock.enter("materialize");

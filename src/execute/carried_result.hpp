@@ -17,7 +17,7 @@ class CarriedResult {
 
   const std::vector<match::CarriedOutput>& outputs() const { return outputs_; }
   // The match has written its columns: fetches the others.
-  void finish(base::Context& context, const match::CarriedRows& written);
+  void finish(base::Context& context, const match::WrittenRows& written);
 
  private:
   columns::ResultColumn* left_targets() { return result_.columns.data(); }
@@ -31,10 +31,18 @@ class CarriedResult {
   size_t left_columns_;
   columns::Storage left_rows_;
   columns::Storage right_rows_;
+  // A key column that is put out: which of the key's columns, and where to.
+  struct KeyTarget {
+    size_t number;
+    columns::Storage* target;
+  };
+  void add_key(const GpuSide& side);
+  void hand_out_keys(base::Context& context, uint64_t rows);
+
   // Both sides' keys are the same in a row of the result: they are written once, however often they
-  // are put out.
+  // are put out. Codes of several columns are told apart afterwards.
   columns::Storage keys_;
-  std::vector<columns::Storage*> key_targets_;
+  std::vector<KeyTarget> key_targets_;
   std::vector<match::CarriedOutput> outputs_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/keys/encode_keys.hpp"
+
 namespace gpujoin::execute {
 
 using kernels::CarriedFrom;
@@ -24,10 +26,8 @@ void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
                                 columns::Storage* row_numbers) {
   for (size_t i = 0; i < count; ++i) {
     if (side.is_key(i)) {
-      if (key_targets_.empty()) {
-        outputs_.push_back({nullptr, side.key_width(), CarriedFrom::kKey, &keys_});
-      }
-      key_targets_.push_back(&targets[i].data);
+      if (key_targets_.empty()) add_key(side);
+      key_targets_.push_back({side.key_number(i), &targets[i].data});
     } else if (side.carries(i)) {
       outputs_.push_back({side.carried_data(i), targets[i].width, from, &targets[i].data});
     }
@@ -36,9 +36,45 @@ void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
   outputs_.push_back({side.carried_row_numbers(), sizeof(uint32_t), from, row_numbers});
 }
 
-void CarriedResult::finish(base::Context& context, const match::CarriedRows& written) {
+void CarriedResult::add_key(const GpuSide& side) {
+  keys::KeyEncoding const* const encoding = side.encoding();
+  bool const widens = encoding != nullptr && encoding->fields.size() == 1;
+  if (!widens) {
+    outputs_.push_back({nullptr, side.key_width(), CarriedFrom::kKey, &keys_});
+    return;
+  }
+  // The match writes the key of 8 bytes itself: kernels::CarriedColumn::source. A sign bit is turned
+  // back by adding it, too.
+  keys::KeyField const& field = encoding->fields.front();
+  uint64_t const low = field.low ^ (uint64_t{1} << (8 * field.width - 1));
+  outputs_.push_back({reinterpret_cast<const void*>(low), field.width, CarriedFrom::kKey, &keys_});
+}
+
+void CarriedResult::hand_out_keys(base::Context& context, uint64_t rows) {
+  keys::KeyEncoding const* const encoding = left_.encoding();
+  if (encoding == nullptr || encoding->fields.size() == 1 || rows == 0) {
+    for (KeyTarget const& key : key_targets_) *key.target = keys_;
+    return;
+  }
+  std::vector<columns::Storage> decoded(encoding->fields.size());
+  for (KeyTarget const& key : key_targets_) {
+    columns::Storage& values = decoded[key.number];
+    if (values == nullptr) {
+      base::Buffer column = context.device_pool->allocate(
+          base::Memory::kDevice,
+          base::checked_bytes(rows, static_cast<uint64_t>(encoding->fields[key.number].width)),
+          "a key column of the output");
+      keys::decode(context, *encoding, key.number, keys_.get(), nullptr, rows, false,
+                   column.data());
+      values = columns::make_storage(std::move(column));
+    }
+    *key.target = values;
+  }
+}
+
+void CarriedResult::finish(base::Context& context, const match::WrittenRows& written) {
   result_.rows = static_cast<int64_t>(written.rows);
-  for (columns::Storage* const target : key_targets_) *target = keys_;
+  hand_out_keys(context, written.rows);
   result_.statistics.output_resumes = std::max(written.launches - 1, 0);
   materialize::NullCounts null_counts(context,
                                       left_.nullable_columns() + right_.nullable_columns());

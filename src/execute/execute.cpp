@@ -10,6 +10,7 @@ namespace gpujoin::execute {
 void on_gpu(const PlannedJoin&, columns::JoinResult&) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
+std::optional<keys::KeyEncoding> look_at_keys_on_gpu(const PlannedJoin&) { return std::nullopt; }
 plan::SampleFindings sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
                                    const columns::Relation&, int32_t, plan::SampleEffort) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");

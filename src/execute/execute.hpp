@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "src/base/context.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/keys/encoding.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/join_plan.hpp"
 #include "src/plan/key_sample.hpp"
@@ -19,6 +21,7 @@ struct PlannedJoin {
   std::shared_ptr<const columns::Relation> left;
   std::shared_ptr<const columns::Relation> right;
   columns::JoinSpec spec;
+  std::optional<keys::KeyEncoding> encoding;  // by which plans of packed keys encode them
   plan::PlanRequest request;
   plan::PlanChoice choice;
 
@@ -49,6 +52,10 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
 void on_cpu(const PlannedJoin& join, columns::JoinResult& result);
 void on_gpu(const PlannedJoin& join,
             columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
+
+// Between which values the keys of several columns lie, as a part of the rows says, where all key
+// columns are on the device; an encoding that holds them, if 8 bytes do.
+std::optional<keys::KeyEncoding> look_at_keys_on_gpu(const PlannedJoin& join);
 
 // Key sampling where the keys are, by the rule in src/plan/key_sample.hpp. make_plan calls it when
 // plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the

@@ -9,6 +9,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/columns/result.hpp"
+#include "src/keys/encoding.hpp"
 #include "src/match/carried_columns.hpp"
 #include "src/match/match.hpp"
 #include "src/match/table_columns.hpp"
@@ -27,11 +28,12 @@ std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relati
 class GpuSide {
  public:
   GpuSide(base::Context& context, const columns::Relation& relation,
-          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
+          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
+          const keys::KeyEncoding* encoding);
 
   // Forgets what an attempt before this one made of the columns, but which rows a filter left.
   // moves_payloads: as plan::moves_payloads says.
-  void start(bool moves_payloads);
+  void start(const plan::JoinPlan& plan, bool moves_payloads);
 
   // Brings the columns; the order of calls is the order on the link. The transport stays until the
   // join is over, and ends before the side. First what the transform reads: the keys, and the
@@ -39,8 +41,8 @@ class GpuSide {
   void bring_transformed(transfer::Transport& transport);
   void bring_payloads(transfer::Transport& transport);
 
-  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition. The row
-  // multiset's stay in their columns.
+  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition, codes where
+  // they are packed. The row multiset's stay in their columns.
   void prepare(const plan::JoinPlan& plan);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first
   // payload.
@@ -80,7 +82,10 @@ class GpuSide {
   uint32_t rows() const {
     return is_prepared_ ? prepared_.rows : static_cast<uint32_t>(relation_.rows);
   }
-  int32_t key_width() const { return keys_.front().width; }
+  // Of what is joined: the key column's, or a code's.
+  int32_t key_width() const { return encoding_ ? encoding_->width : keys_.front().width; }
+  // By which the attempt's keys are codes; null: they are plain.
+  const keys::KeyEncoding* encoding() const { return encoding_; }
   const transform::PreparedKeys& prepared() const { return prepared_; }
   // by_position: the match is to write transformed positions, not row numbers of the input.
   match::MatchSide match_side(bool by_position) const;
@@ -111,6 +116,8 @@ class GpuSide {
   columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs) const;
   // Where a key output column comes from: the transformed keys, or the input column.
   materialize::Source key_source(bool by_position, size_t key_number) const;
+  // The same where transformed keys are codes: the column's values at those positions.
+  columns::Storage decode_key(size_t key_number, const uint32_t* positions, uint64_t pairs) const;
   bool has_key_output() const { return count_key_outputs() != 0; }
   // Payloads travel with the keys and are fetched by transformed position; see
   // plan::moves_payloads.
@@ -142,6 +149,9 @@ class GpuSide {
   const columns::Relation& relation_;
   const std::vector<int32_t>& key_indices_;
   const std::vector<int32_t>& output_columns_;
+  const keys::KeyEncoding* join_encoding_;
+  const keys::KeyEncoding* encoding_ = nullptr;
+  const keys::KeyEncoding* prepared_encoding_ = nullptr;  // of prepared_
   transfer::Transport* transport_ = nullptr;
   std::vector<columns::DeviceColumn> keys_;
   std::vector<columns::DeviceColumn> payloads_;  // one an output column; empty for a key's

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/base/device.hpp"
+#include "src/keys/encode_keys.hpp"
 
 namespace gpujoin::execute {
 
@@ -14,13 +15,15 @@ const uint8_t* bytes_of(const base::Buffer& buffer) { return buffer.as<uint8_t>(
 }  // namespace
 
 GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
-                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns)
+                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
+                 const keys::KeyEncoding* encoding)
     : context_(context), relation_(relation), key_indices_(keys), output_columns_(output_columns) {
   base::await(context, relation.ready_event);
   payloads_.resize(output_columns.size());
 }
 
-void GpuSide::start(bool moves_payloads) {
+void GpuSide::start(const plan::JoinPlan& plan, bool moves_payloads) {
+  encoding_ = plan.keys == plan::Keys::kPacked ? join_encoding_ : nullptr;
   moves_payloads_ = moves_payloads;
   first_moved_ = kRowIds;
   for (size_t i = 0; moves_payloads && i < payloads_.size() && first_moved_ == kRowIds; ++i) {
@@ -67,15 +70,27 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
   // The unordered partitioning mixes keys as it reads them.
   bool const mixed =
       plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
-  if (is_prepared_ && prepared_.mixed == mixed) return;
+  // And encodes them as it counts them, but that a filter reads codes before.
+  bool const later =
+      plan.transform == plan::Transform::kRadixUnordered && plan.filter == plan::Filter::kNone;
+  bool const is_same =
+      prepared_.mixed == mixed && prepared_encoding_ == encoding_ && (later || !prepared_.pending);
+  if (is_prepared_ && is_same) return;
   for (columns::DeviceColumn const& key : keys_) await(key);
   is_prepared_ = true;
   is_filtered_ = false;
+  prepared_encoding_ = encoding_;
   if (plan.match == plan::Match::kRowMultiset) {
     prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
     return;
   }
-  prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
+  if (encoding_ == nullptr) {
+    prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
+  } else if (later) {
+    prepared_ = transform::encode_later(context_, keys_, relation_.rows, *encoding_);
+  } else {
+    prepared_ = transform::encode_keys(context_, keys_, relation_.rows, *encoding_, mixed);
+  }
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
@@ -246,6 +261,17 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
     source.unmix = plan::partitions(order_.technique);
   }
   return source;
+}
+
+columns::Storage GpuSide::decode_key(size_t key_number, const uint32_t* positions,
+                                     uint64_t pairs) const {
+  base::Buffer values = context_.device_pool->allocate(
+      base::Memory::kDevice,
+      base::checked_bytes(pairs, static_cast<uint64_t>(keys_[key_number].width)),
+      "a key column of the output");
+  keys::decode(context_, *encoding_, key_number, ordered_.keys.data(), positions, pairs,
+               plan::partitions(order_.technique), values.data());
+  return columns::make_storage(std::move(values));
 }
 
 void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side) {

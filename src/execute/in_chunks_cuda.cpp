@@ -49,7 +49,7 @@ class ChunkedJoin {
         build_(std::make_shared<GpuSide>(
             context_, build_left_ ? *join.left : *join.right,
             build_left_ ? join.spec.left_keys : join.spec.right_keys,
-            build_left_ ? join.spec.left_columns : join.spec.right_columns)),
+            build_left_ ? join.spec.left_columns : join.spec.right_columns, encoding())),
         build_transport_(transfer::make_transport(context_, plan::Transfer::kOverlappedCopies)),
         results_(context_, host_columns(), expected_rows()) {}
 
@@ -117,6 +117,8 @@ class ChunkedJoin {
     return all;
   }
 
+  const keys::KeyEncoding* encoding() const { return join_.encoding ? &*join_.encoding : nullptr; }
+
   bool moves_payloads(bool left) const {
     plan::SideStatistics const& side = left ? join_.request.left : join_.request.right;
     return plan::moves_payloads(side, attempt_->plan, join_.spec.pairs);
@@ -135,7 +137,7 @@ class ChunkedJoin {
     StageClock clock(context_, stages, steps(0));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
-    build_->start(moves_payloads(build_left_));
+    build_->start(attempt_->plan, moves_payloads(build_left_));
     if (!is_brought_) {
       build_->bring_transformed(*build_transport_);
       build_->bring_payloads(*build_transport_);
@@ -202,16 +204,17 @@ class ChunkedJoin {
     clock.begin("transfer");
     columns::Relation const& relation = inputs.receive();
     plan::JoinPlan const plan = plan_of_chunk(relation.rows);
-    GpuSide probe(context_, relation, probe_keys_, probe_columns_);
-    probe.start(moves_payloads(!build_left_));
+    GpuSide probe(context_, relation, probe_keys_, probe_columns_, encoding());
+    probe.start(plan, moves_payloads(!build_left_));
     auto const in_place = transfer::make_transport(context_, plan::Transfer::kNone);
     probe.bring_transformed(*in_place);
     probe.bring_payloads(*in_place);
     JoinStep const step{context_, plan, join_.spec, clock, true, all_bits(probe)};
     Finding const found = built_->probe(step, probe, chunk);
+    bool const outside = lie_outside(step, *build_, probe);
     clock.finish();
     add_up(stages);
-    return found;
+    return outside ? Finding::kKeysOutside : found;
   }
 
   plan::JoinPlan plan_of_chunk(int64_t rows) const {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/base/status.hpp"
+#include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
 #include "src/plan/attempts.hpp"
 
@@ -105,6 +106,7 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
   base::DeviceFacts const& facts = join.context->facts;
   plan::SampleEffort const effort = plan::sample_effort(request, facts);
   if (effort == plan::SampleEffort::kNone) {
+    if (!on_cpu_plan && request.key_count > 1) choose_encoding({}, &join);
     join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
   } else {
     bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
@@ -115,8 +117,9 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
     plan::SampleFindings const found =
         on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
                     : sample_on_gpu(*join.context, build, build_key, probe, probe_key, effort);
-    join.choice = plan::choose_plan(request, plan::statistics_of(found, build.rows, probe.rows),
-                                    facts, limit);
+    plan::SampleStatistics const sample = plan::statistics_of(found, build.rows, probe.rows);
+    if (!on_cpu_plan) choose_encoding(sample, &join);
+    join.choice = plan::choose_plan(request, sample, facts, limit);
   }
   log_choice(*join.context, join.choice);
   return join;

@@ -45,8 +45,8 @@ class Sides {
     bool const build_left = plan.build_side == plan::Side::kLeft;
     build_ = build_left ? left_ : right_;
     probe_ = build_left ? right_ : left_;
-    left_->start(plan::moves_payloads(join_.request.left, plan, join_.spec.pairs));
-    right_->start(plan::moves_payloads(join_.request.right, plan, join_.spec.pairs));
+    left_->start(plan, plan::moves_payloads(join_.request.left, plan, join_.spec.pairs));
+    right_->start(plan, plan::moves_payloads(join_.request.right, plan, join_.spec.pairs));
     if (transport_ == nullptr) bring(plan.transfer);
   }
 
@@ -60,7 +60,8 @@ class Sides {
   }
   // And is all there is: its own clock tells the time.
   bool is_one_launch(const plan::JoinPlan& plan) const {
-    return plan.filter == plan::Filter::kNone && join_in_one_launch(plan) &&
+    return plan.filter == plan::Filter::kNone && plan.keys == plan::Keys::kPlain &&
+           join_in_one_launch(plan) &&
            comes_ready(*join_.left, join_.spec.left_keys, join_.spec.left_columns) &&
            comes_ready(*join_.right, join_.spec.right_keys, join_.spec.right_columns);
   }
@@ -83,7 +84,8 @@ class Sides {
   std::shared_ptr<GpuSide> make_side(const columns::Relation& relation,
                                      const std::vector<int32_t>& keys,
                                      const std::vector<int32_t>& output_columns) const {
-    return std::make_shared<GpuSide>(*join_.context, relation, keys, output_columns);
+    return std::make_shared<GpuSide>(*join_.context, relation, keys, output_columns,
+                                     join_.encoding ? &*join_.encoding : nullptr);
   }
 
   void bring(plan::Transfer technique) {
@@ -124,12 +126,15 @@ Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides
   result.statistics.plan = plan::to_text(plan);
   JoinStep step{*join.context, plan, join.spec, clock, false, {}};
   if (sides.join_in_one_launch(plan)) {
-    return join_in_one_launch(step, build_side, sides.probe(), result);
+    Finding const found = join_in_one_launch(step, build_side, sides.probe(), result);
+    return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
   }
   clock.enter("transform");
   step.sort_bits = sides.sort_bits(plan);
   std::unique_ptr<const Built> const built = build(step, sides.build());
-  return built == nullptr ? Finding::kKeysScattered : built->probe(step, sides.probe(), result);
+  if (built == nullptr) return Finding::kKeysScattered;
+  Finding const found = built->probe(step, sides.probe(), result);
+  return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
 }
 
 bool is_no_room(const base::Error& error) {

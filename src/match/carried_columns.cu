@@ -210,7 +210,7 @@ class PartitionJoin {
 };
 
 template <typename Key, int kWidth>
-CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
+WrittenRows join(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
   PartitionJoin<Key, kWidth> partitions(context, plan, build, probe, outputs);
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
@@ -242,7 +242,7 @@ CarriedRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
 
 }  // namespace
 
-CarriedRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+WrittenRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs) {
   if (build.rows == 0 || probe.rows == 0) return {};

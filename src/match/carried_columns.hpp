@@ -20,7 +20,7 @@ struct CarriedSide {
 
 // Writes every column of the join. Waits for the match; holes of the columns may still be filled,
 // so that who reads them belongs on the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-CarriedRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+WrittenRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs);
 

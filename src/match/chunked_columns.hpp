@@ -26,7 +26,7 @@ void check_count(const std::vector<CarriedOutput>& outputs);
 // column 4.
 int32_t common_width(const std::vector<CarriedOutput>& outputs);
 
-struct CarriedRows {
+struct WrittenRows {
   uint64_t rows = 0;
   int32_t launches = 0;  // more than one: the output was larger than expected
 };
@@ -67,7 +67,7 @@ class ChunkedColumns {
   // The last launch left partitions to another, which goes on where it ended.
   bool any_left() const { return found_.left != 0; }
   // Hands the columns over.
-  CarriedRows finish();
+  WrittenRows finish();
 
  private:
   bool try_make_room(uint64_t rows);
@@ -82,7 +82,7 @@ class ChunkedColumns {
   base::Buffer counters_;
   base::Buffer tails_;
   kernels::CarriedCounters found_{};
-  CarriedRows done_;
+  WrittenRows done_;
 };
 
 }  // namespace gpujoin::match

@@ -128,7 +128,7 @@ bool ChunkedColumns::collect() {
   return places <= room_;
 }
 
-CarriedRows ChunkedColumns::finish() {
+WrittenRows ChunkedColumns::finish() {
   for (size_t i = 0; i < outputs_.size() && done_.rows != 0; ++i) {
     *outputs_[i].target = columns::make_storage(std::move(columns_[i]));
   }

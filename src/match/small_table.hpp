@@ -10,7 +10,7 @@
 
 namespace gpujoin::match {
 
-struct SmallRows : CarriedRows {
+struct SmallRows : WrittenRows {
   plan::Match table = plan::Match::kGlobalTable;  // which one it was
   double milliseconds = 0;                        // of the launch, by its own clock
 };

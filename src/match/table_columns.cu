@@ -67,7 +67,7 @@ constexpr uint64_t kRowsOfBlock =
 
 // Nullopt when a row has no match, or build keys repeat.
 template <int kWidth, typename Row, typename Finder>
-std::optional<CarriedRows> look_up_rows(base::Context& context, const Finder& finder,
+std::optional<WrittenRows> look_up_rows(base::Context& context, const Finder& finder,
                                         const Probe& probe, const Outputs& outputs) {
   base::Pool& pool = *context.device_pool;
   auto const kernel = kernels::look_up_kernel<kWidth, Row, Finder>;
@@ -89,11 +89,11 @@ std::optional<CarriedRows> look_up_rows(base::Context& context, const Finder& fi
       base::read_back(context, static_cast<const unsigned long long*>(args.found));
   if (rows_found != probe.rows.rows) return std::nullopt;
   hand_over(std::move(columns), outputs);
-  return CarriedRows{probe.rows.rows, 1};
+  return WrittenRows{probe.rows.rows, 1};
 }
 
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
-std::optional<CarriedRows> probe_in_chunks(base::Context& context, uint64_t expected_rows,
+std::optional<WrittenRows> probe_in_chunks(base::Context& context, uint64_t expected_rows,
                                            const Finder& finder, const Probe& probe,
                                            const Outputs& outputs) {
   auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
@@ -125,9 +125,9 @@ class TableOf final : public ColumnTable {
  public:
   using Key = typename Finder::Key;
 
-  std::optional<CarriedRows> probe(base::Context& context, int64_t expected_rows,
+  std::optional<WrittenRows> probe(base::Context& context, int64_t expected_rows,
                                    const TableSide& probe, Outputs outputs) const override {
-    if (probe.rows == 0) return CarriedRows{};
+    if (probe.rows == 0) return WrittenRows{};
     name_sources(&outputs);
     auto const expected = static_cast<uint64_t>(std::max<int64_t>(expected_rows, 0));
     bool const buffers = finder.slices > 1 || expected < probe.rows / 4 * 3;
@@ -139,7 +139,7 @@ class TableOf final : public ColumnTable {
     return join(context, expected, finder, seen_by(probe), outputs);
   }
 
-  std::optional<CarriedRows> look_up(base::Context& context, const TableSide& probe,
+  std::optional<WrittenRows> look_up(base::Context& context, const TableSide& probe,
                                      Outputs outputs) const override {
     if (probe.rows == 0) return std::nullopt;
     name_sources(&outputs);
@@ -171,11 +171,11 @@ class TableOf final : public ColumnTable {
 // Of no build rows.
 class NoTable final : public ColumnTable {
  public:
-  std::optional<CarriedRows> probe(base::Context&, int64_t, const TableSide&,
+  std::optional<WrittenRows> probe(base::Context&, int64_t, const TableSide&,
                                    Outputs) const override {
-    return CarriedRows{};
+    return WrittenRows{};
   }
-  std::optional<CarriedRows> look_up(base::Context&, const TableSide&, Outputs) const override {
+  std::optional<WrittenRows> look_up(base::Context&, const TableSide&, Outputs) const override {
     return std::nullopt;
   }
 };

@@ -34,14 +34,14 @@ class ColumnTable {
   // for, in their order; a source of the probe side may be null: the row's number is written.
   // Nullopt, and nothing is written: build keys repeat. Of keys told as repeated one may only look
   // like a free slot. Waits for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-  virtual std::optional<CarriedRows> probe(base::Context& context, int64_t expected_rows,
+  virtual std::optional<WrittenRows> probe(base::Context& context, int64_t expected_rows,
                                            const TableSide& probe,
                                            std::vector<CarriedOutput> outputs) const = 0;
 
   // The same of joins whose probe rows have one match each and stay where they are: row i of every
   // column is of probe row i. The outputs are of the build side. Nullopt also when a probe row has
   // no match.
-  virtual std::optional<CarriedRows> look_up(base::Context& context, const TableSide& probe,
+  virtual std::optional<WrittenRows> look_up(base::Context& context, const TableSide& probe,
                                              std::vector<CarriedOutput> outputs) const = 0;
 };
 

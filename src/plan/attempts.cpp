@@ -62,6 +62,24 @@ class AttemptList {
     add(Finding::kKeysRepeat, less ? other : preferred);
   }
 
+  // The ranges of the rows that were drawn do not hold for all.
+  void after_keys_outside() {
+    JoinPlan plan = first_.plan;
+    plan.keys = Keys::kPlain;
+    if (request_.key_count > 1) {
+      plan = as_pairs();
+      plan.keys = Keys::kPlain;
+      plan.transform = Transform::kNone;
+      plan.match = Match::kRowMultiset;
+      plan.skew = Skew::kNone;
+      plan.radix_bits = plan.passes = plan.page_pairs = 0;
+    } else if (partitions(plan.transform) && request_.options.radix_bits == 0 &&
+               plan.filter == Filter::kNone) {
+      plan.radix_bits = bits_for(plan);
+    }
+    add(Finding::kKeysOutside, plan);
+  }
+
   // What needs least of all candidates, if it is less than what has been tried.
   void last_resort(const std::vector<Candidate>& candidates) {
     const auto least = std::min_element(
@@ -83,7 +101,7 @@ class AttemptList {
   }
 
   int32_t bits_for(const JoinPlan& plan) const {
-    int32_t bits = bits_of_rows(plan, build().rows, probe().rows, build().key_width);
+    int32_t bits = bits_of_rows(plan, build().rows, probe().rows, joined_key_width(plan, request_));
     while (!fits_counters(bits, facts_)) --bits;
     return bits;
   }
@@ -91,8 +109,8 @@ class AttemptList {
   // The carried join of partitions. How many a filter's rows want is known when it has run.
   JoinPlan partitioned() const {
     const bool filtered = first_.plan.filter != Filter::kNone;
-    JoinPlan plan =
-        in_partitions(first_.plan, build().rows, probe().rows, build().key_width, facts_);
+    JoinPlan plan = in_partitions(first_.plan, build().rows, probe().rows,
+                                  joined_key_width(first_.plan, request_), facts_);
     if (filtered && request_.options.radix_bits == 0) plan.radix_bits = 0;
     return plan;
   }
@@ -139,6 +157,7 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     if (may_scatter && !one_launch) list.after_scattered_places();
     list.after_repeated_keys();
   }
+  if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();
   list.last_resort(candidates);
   return list.take();
 }
@@ -176,6 +195,8 @@ const char* to_text(Finding finding) {
       return "keys are too far apart";
     case Finding::kKeysRepeat:
       return "build keys repeat";
+    case Finding::kKeysOutside:
+      return "keys lie outside of the range that was drawn";
     case Finding::kNoRoom:
       return "there is no room";
   }

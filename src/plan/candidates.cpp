@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "kernels/limits.hpp"
@@ -111,21 +112,23 @@ Named named_in(const gpujoin_plan_options& options, Device device) {
 
 // What the planner weighs against each other: the named, and for the rest the techniques that are
 // best for some workload. The others are for those who name them.
-Choices considered(const Named& named, int32_t key_count, Device device, Side build_side,
-                   int32_t passes) {
+Choices considered(const Named& named, const PlanRequest& request, Device device) {
   Choices choices;
   choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort,
                         Transform::kBucketChains, Transform::kRadixUnordered};
   choices.skews = {Skew::kNone, Skew::kWorkUnits};
   choices.matches = {Match::kDirectTable, Match::kGlobalTable, Match::kCoPartitions,
                      Match::kMergePath};
-  if (key_count > 1 && device == Device::kCuda) choices.matches = {Match::kRowMultiset};
+  if (device == Device::kCuda) {
+    if (request.code_width != 0) choices.keys = {Keys::kPacked, Keys::kPlain};
+    if (request.key_count > 1) choices.matches.push_back(Match::kRowMultiset);
+  }
   choices.outputs = {Output::kGrown, Output::kCounted, Output::kBlockChunks};
   // The first of two that cost the same is taken.
   choices.gathers = {Gather::kCarried, Gather::kCarriedRows, Gather::kTransformed,
                      Gather::kUntransformed};
-  choices.build_sides = {build_side};
-  choices.passes = {passes};
+  choices.build_sides = {build_side_of(request)};
+  choices.passes = {request.options.passes};
   choices.filters = {Filter::kNone, Filter::kKeyBits, Filter::kKeyHashes};
   if (named.filter) choices.filters = {*named.filter};
   if (named.transform) choices.transforms = {*named.transform};
@@ -149,10 +152,12 @@ Choices conceivable(Choices choices, const Named& named) {
 // plans_of, remembered: it tries every combination, 20 us where a small join takes 60, and is asked
 // for the same few choices. By each thread for itself: a lock of the process might be held when a
 // program forks.
-const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choices) {
-  thread_local std::map<std::pair<Device, Choices>, std::vector<JoinPlan>> plans;
-  const auto [found, is_new] = plans.try_emplace({device, choices});
-  if (is_new) found->second = plans_of(device, choices);
+const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choices,
+                                              int32_t key_count) {
+  using Asked = std::tuple<Device, int32_t, Choices>;
+  thread_local std::map<Asked, std::vector<JoinPlan>> plans;
+  const auto [found, is_new] = plans.try_emplace({device, key_count, choices});
+  if (is_new) found->second = plans_of(device, choices, key_count);
   return found->second;
 }
 
@@ -166,11 +171,12 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
 // Bits that wait for a filter are those of all rows at most, or one more: a probe side that
 // outweighs what is left of the build side has smaller partitions.
 bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
-                        const SideStatistics& build, const SideStatistics& probe) {
+                        const SideStatistics& build, const SideStatistics& probe,
+                        int32_t key_width) {
   constexpr int32_t kMostBits = kernels::kMostRadixBits;
   int32_t bits = plan.radix_bits;
   if (bits == 0) {
-    bits = std::min(kMostBits, bits_of_rows(plan, build.rows, probe.rows, build.key_width) + 1);
+    bits = std::min(kMostBits, bits_of_rows(plan, build.rows, probe.rows, key_width) + 1);
   }
   return fits_counters(bits, facts);
 }
@@ -179,15 +185,19 @@ bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
 // how a match writes columns: for pairs they need a sort of their tails and save less than that.
 // What a filter leaves matches, and is carried; scattered keys are hashed for it, and need not be
 // looked at for a table of places.
-void drop_unusual(const Named& named, std::vector<JoinPlan>* plans) {
+void drop_unusual(const Named& named, int32_t key_count, std::vector<JoinPlan>* plans) {
   std::erase_if(*plans, [&](const JoinPlan& plan) {
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;
     const bool chunks = plan.output == Output::kBlockChunks && !writes_columns(plan.gather);
     const bool any_gather = !named.gather && !named.output && !named.skew && !named.match;
     const bool fetched = plan.filter != Filter::kNone && plan.gather != Gather::kCarried;
+    // A lone key is 8 bytes that travel as 4: where nothing travels, nothing is won.
+    const bool travels =
+        plan.transform == Transform::kRadixUnordered && writes_columns(plan.gather);
+    const bool in_vain = plan.keys == Keys::kPacked && key_count == 1 && !travels;
     const bool looked_at = plan.filter == Filter::kKeyHashes && plan.match == Match::kDirectTable;
     return (unbalanced && !named.skew) || (chunks && !named.output) || (fetched && any_gather) ||
-           (looked_at && !named.match);
+           (looked_at && !named.match) || in_vain;
   });
 }
 
@@ -273,7 +283,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
   const Transfer transfer = transfer_of(request, device);
 
   const auto complete = [&](std::vector<JoinPlan> plans) {
-    drop_unusual(named, &plans);
+    drop_unusual(named, request.key_count, &plans);
     for (JoinPlan& plan : plans) {
       set_numbers(options, &plan);
       plan.transfer = transfer;
@@ -282,7 +292,8 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       const bool knows_rows = plan.filter == Filter::kNone;
       if (device == Device::kCuda && partitions(plan.transform) && plan.radix_bits == 0 &&
           knows_rows) {
-        plan.radix_bits = bits_of_rows(plan, build.rows, probe.rows, build.key_width);
+        plan.radix_bits =
+            bits_of_rows(plan, build.rows, probe.rows, joined_key_width(plan, request));
       }
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
@@ -291,19 +302,22 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       const bool unordered = plan.transform == Transform::kRadixUnordered;
       if (named.transform) return false;
       return (chains && !fits_buckets(request, plan)) ||
-             (unordered && !plan_fits_counters(facts, plan, build, probe));
+             (unordered &&
+              !plan_fits_counters(facts, plan, build, probe, joined_key_width(plan, request)));
     });
     return plans;
   };
-  const Choices weighed = considered(named, request.key_count, device, build_side, options.passes);
-  std::vector<JoinPlan> candidates = complete(remembered_plans(device, weighed));
+  const Choices weighed = considered(named, request, device);
+  std::vector<JoinPlan> candidates = complete(remembered_plans(device, weighed, request.key_count));
   if (candidates.empty())
-    candidates = complete(remembered_plans(device, conceivable(weighed, named)));
+    candidates = complete(remembered_plans(device, conceivable(weighed, named), request.key_count));
   if (candidates.empty()) fail_with_reason(device, named, transfer, request);
   return candidates;
 }
 
-std::string candidate_name(const JoinPlan& plan) {
+namespace {
+
+std::string technique_name(const JoinPlan& plan) {
   const std::string algorithm = algorithm_name(plan);
   if (plan.device == Device::kCpu) return algorithm + " " + to_text(plan.gather);
   if (!algorithm.empty()) return algorithm;
@@ -315,6 +329,12 @@ std::string candidate_name(const JoinPlan& plan) {
   if (plan.gather == Gather::kCarried) return name + " carried";
   if (plan.gather == Gather::kCarriedRows) return name + " carried rows";
   return name + (plan.gather == Gather::kTransformed ? " OM" : " UM");
+}
+
+}  // namespace
+
+std::string candidate_name(const JoinPlan& plan) {
+  return technique_name(plan) + (plan.keys == Keys::kPacked ? " packed" : "");
 }
 
 }  // namespace gpujoin::plan

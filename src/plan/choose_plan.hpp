@@ -69,6 +69,9 @@ struct PlanRequest {
   SideStatistics right;
   int32_t key_count = 1;  // columns of the key
   bool pairs = false;
+  // Bytes of a code that the keys fit, as far as is known; 0: they do not, or nobody looked.
+  int32_t code_width = 0;
+  bool code_is_assumed = false;  // by the ranges of some rows
   // What follows counts on left rows in order: scattered keys of a table are hashed, not
   // partitioned.
   bool in_order = false;
@@ -120,6 +123,7 @@ enum class Finding {
   kJoined,         // nothing: the join is done
   kKeysScattered,  // keys are too far apart for the places or the bits that the plan gives them
   kKeysRepeat,     // a build key occurs twice, for which the plan's table has no place
+  kKeysOutside,    // a key lies outside of the range by which codes were made
   kNoRoom,         // the memory limit, or the memory, was too small
 };
 
@@ -142,6 +146,9 @@ struct PlanChoice {
   const JoinPlan& plan() const { return attempts.front().plan; }
   const StageCosts& predicted() const { return attempts.front().stages; }
 };
+
+// Bytes of what the plan's match compares: of a code, or of all key columns.
+int32_t joined_key_width(const JoinPlan& plan, const PlanRequest& request);
 
 // The side to build on: the one that the caller named, or else the smaller (left when equal).
 Side build_side_of(const PlanRequest& request);

@@ -18,8 +18,8 @@ using traffic::Traffic;
 constexpr int64_t kPartitionRows = 3072;
 static_assert(kPartitionRows * 4 / 3 <= kernels::kCoPartitionBuildRows);
 // Of the match that writes columns.
-constexpr int64_t kCarriedRows = 4200;
-static_assert(kCarriedRows < kernels::kCarriedBuildRows);
+constexpr int64_t kCarriedPartitionRows = 4200;
+static_assert(kCarriedPartitionRows < kernels::kCarriedBuildRows);
 
 // Share of L2 that a randomly read table finds for itself. H200, 60 MB L2: a table of 64 MiB is
 // read at 61e9/s, which more than half of hits at 107e9/s explain; with one of 40 MB 16 million
@@ -91,6 +91,10 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
                         1};
 }
 
+int32_t joined_key_width(const JoinPlan& plan, const PlanRequest& request) {
+  return plan.keys == Keys::kPacked ? request.code_width : request.left.key_width;
+}
+
 Side build_side_of(const PlanRequest& request) {
   if (request.options.build_side != 0) return static_cast<Side>(request.options.build_side);
   return request.left.rows <= request.right.rows ? Side::kLeft : Side::kRight;
@@ -117,7 +121,7 @@ int32_t radix_bits_for(int64_t build_rows, [[maybe_unused]] int32_t key_width) {
 int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_width) {
   if (key_width > 4) return bits_for(build_rows, kPartitionRows);
   const bool probes_outweigh = probe_rows / 2 > build_rows;
-  return bits_for(build_rows, probes_outweigh ? kCarriedRows / 2 : kCarriedRows);
+  return bits_for(build_rows, probes_outweigh ? kCarriedPartitionRows / 2 : kCarriedPartitionRows);
 }
 
 int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
@@ -175,12 +179,17 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
     add_stage("transfer", to_text(plan.transfer), transfer_cost(plan, shape, facts));
   }
   if (filter != nullptr) add_stage("filter", to_text(plan.filter), *filter);
+  Cost encoded;
+  if (plan.keys == Keys::kPacked) encoded = encode_cost(plan, shape, facts);
+  Cost match = match_cost(plan, shape, facts);
   if (plan.transform != Transform::kNone) {
-    Cost both = transform_cost(plan, shape, shape.build, facts);
-    both += transform_cost(plan, shape, shape.probe, facts);
-    add_stage("transform", to_text(plan.transform), both, plan.radix_bits);
+    encoded += transform_cost(plan, shape, shape.build, facts);
+    encoded += transform_cost(plan, shape, shape.probe, facts);
+    add_stage("transform", to_text(plan.transform), encoded, plan.radix_bits);
+  } else {
+    match += encoded;
   }
-  add_stage("match", to_text(plan.match), match_cost(plan, shape, facts));
+  add_stage("match", to_text(plan.match), match);
   Cost columns;
   if (plan.gather != Gather::kCarried) {
     columns += gather_cost(plan, shape, true, facts);

@@ -138,7 +138,8 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     filtered.cost += side_cost(probe, asked_probe, probe.rows, bits, facts);
   }
   if (partitions(plan.transform) && plan.radix_bits == 0) {
-    filtered.plan.radix_bits = bits_of_rows(plan, build.rows, probe.rows, build.key_width);
+    filtered.plan.radix_bits =
+        bits_of_rows(plan, build.rows, probe.rows, joined_key_width(plan, request));
   }
   return filtered;
 }

@@ -10,6 +10,7 @@ namespace gpujoin::plan {
 namespace {
 
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
+constexpr auto kKeys = static_cast<int32_t>(Keys::kPacked);
 constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_HASHES;
 constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
@@ -21,7 +22,7 @@ bool known(const JoinPlan& plan) {
   const auto within = [](auto value, int32_t last) {
     return static_cast<int32_t>(value) >= 1 && static_cast<int32_t>(value) <= last;
   };
-  return within(plan.device, 2) && within(plan.transfer, kTransfers) &&
+  return within(plan.device, 2) && within(plan.transfer, kTransfers) && within(plan.keys, kKeys) &&
          within(plan.filter, kFilters) && within(plan.transform, kTransforms) &&
          within(plan.skew, kSkews) && within(plan.match, kMatches) &&
          within(plan.output, kOutputs) && within(plan.gather, kGathers) &&
@@ -222,15 +223,23 @@ Reason why_numbers_illegal(const JoinPlan& plan) {
 }
 
 Reason why_keys_illegal(const JoinPlan& plan, int32_t key_count) {
+  const bool multiset = plan.match == Match::kRowMultiset;
+  if (plan.keys == Keys::kPacked) {
+    if (plan.device == Device::kCpu) return "keys=packed is of CUDA plans";
+    if (multiset) return "match=row_multiset compares key columns as they are: keys=plain";
+    return std::nullopt;
+  }
   if (key_count == 1) return std::nullopt;
   if (plan.device == Device::kCpu) {
     if (plan.gather == Gather::kUntransformed) return std::nullopt;
     return "gather=transformed moves payloads with one key column; several need "
            "gather=untransformed";
   }
-  if (plan.match == Match::kRowMultiset) return std::nullopt;
-  return base::text("match=%s compares one key column; several need match=row_multiset",
-                    to_text(plan.match));
+  if (multiset) return std::nullopt;
+  return base::text(
+      "match=%s compares one key column, or several that fit a code of 8 bytes; others need "
+      "match=row_multiset",
+      to_text(plan.match));
 }
 
 template <typename Value>
@@ -321,7 +330,7 @@ Reason why_illegal(const JoinPlan& plan, int32_t key_count) {
   return why_missing(plan);
 }
 
-std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {
+std::vector<JoinPlan> plans_of(Device device, const Choices& choices, int32_t key_count) {
   const auto or_all = [](const auto& named, int32_t last) {
     using Value = typename std::decay_t<decltype(named)>::value_type;
     return named.empty() ? all_of<Value>(last) : named;
@@ -352,7 +361,10 @@ std::vector<JoinPlan> plans_of(Device device, const Choices& choices) {
                 plan.filter = filter;
                 for (const Side build : sides) {
                   plan.build_side = build;
-                  if (!why_illegal(plan)) plans.push_back(plan);
+                  for (const Keys keys : choices.keys) {
+                    plan.keys = keys;
+                    if (!why_illegal(plan, key_count)) plans.push_back(plan);
+                  }
                 }
               }
             }

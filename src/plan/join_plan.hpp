@@ -75,6 +75,12 @@ enum class Gather : int32_t {
   kCarriedRows = GPUJOIN_GATHER_CARRIED_ROWS,  // the match writes row numbers, as it would columns
 };
 
+// What of the key columns is joined.
+enum class Keys : int32_t {
+  kPlain = 1,   // the columns as they are
+  kPacked = 2,  // one code of 4 or 8 bytes: the bits that vary (src/keys/encoding.hpp)
+};
+
 // Which rows are left out before they are moved, beside those with NULL keys.
 enum class Filter : int32_t {
   kNone = GPUJOIN_FILTER_NONE,
@@ -87,6 +93,7 @@ enum class Side : int32_t { kLeft = GPUJOIN_SIDE_LEFT, kRight = GPUJOIN_SIDE_RIG
 struct JoinPlan {
   Device device = Device::kCpu;
   Transfer transfer = Transfer::kNone;
+  Keys keys = Keys::kPlain;
   Filter filter = Filter::kNone;
   Transform transform = Transform::kNone;
   Skew skew = Skew::kNone;
@@ -157,17 +164,20 @@ struct Choices {
   std::vector<Gather> gathers;
   std::vector<Side> build_sides;
   std::vector<int32_t> passes = {0};
+  std::vector<Keys> keys = {Keys::kPlain};
   auto operator<=>(const Choices&) const = default;
 };
 
-// Every legal combination of the choices, of keys of one column and inputs that need no transfer.
-std::vector<JoinPlan> plans_of(Device device, const Choices& choices);
+// Every legal combination of the choices, of keys of so many columns and inputs that need no
+// transfer.
+std::vector<JoinPlan> plans_of(Device device, const Choices& choices, int32_t key_count = 1);
 
 // Every legal combination of techniques for the device, in one pass and in two where passes can be
 // named: what every_plan_test runs. Numbers other than passes are left 0.
 std::vector<JoinPlan> legal_plans(Device device);
 
 const char* to_text(Transfer value);
+const char* to_text(Keys value);
 const char* to_text(Filter value);
 const char* to_text(Transform value);
 const char* to_text(Skew value);

@@ -51,7 +51,7 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           probe,
           static_cast<uint64_t>(build.rows),
           static_cast<uint64_t>(probe.rows),
-          static_cast<uint64_t>(build.key_width),
+          static_cast<uint64_t>(joined_key_width(plan, request)),
           request.key_count,
           seen,
           rounded(matching),
@@ -142,8 +142,9 @@ uint64_t written_width(const JoinShape& shape, const JoinPlan& plan, bool of_bui
 }
 
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {
-  return plan.radix_bits > 0 ? plan.radix_bits
-                             : radix_bits_for(shape.build.rows, shape.build.key_width);
+  return plan.radix_bits > 0
+             ? plan.radix_bits
+             : radix_bits_for(shape.build.rows, static_cast<int32_t>(shape.key_width));
 }
 
 uint64_t input_bytes(const SideStatistics& side) {

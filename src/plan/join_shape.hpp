@@ -15,7 +15,7 @@ struct JoinShape {
   const SideStatistics& probe;
   uint64_t build_rows;
   uint64_t probe_rows;
-  uint64_t key_width;
+  uint64_t key_width;  // of what is joined: a code's, or that of all key columns
   int32_t key_count;
   SampleStatistics sample;  // build and probe as here
   uint64_t matching_rows;   // probe rows with a match

@@ -23,6 +23,11 @@ const char* to_text(Transfer value) {
   return name_of(value, names);
 }
 
+const char* to_text(Keys value) {
+  static const char* const names[] = {"plain", "packed"};
+  return name_of(value, names);
+}
+
 const char* to_text(Filter value) {
   static const char* const names[] = {"none", "key_bits", "key_hashes"};
   return name_of(value, names);
@@ -75,6 +80,7 @@ std::string to_text(const JoinPlan& plan) {
     line.append("(").append(std::to_string(plan.probe_chunk_rows)).append(")");
   }
   line.append(" build=").append(to_text(plan.build_side));
+  if (plan.keys != Keys::kPlain) line.append(" keys=").append(to_text(plan.keys));
   if (plan.filter != Filter::kNone) line.append(" filter=").append(to_text(plan.filter));
   line.append(" transform=").append(to_text(plan.transform));
   if (plan.passes != 0) {

@@ -61,6 +61,8 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
 // One side's keys, in the order that the match wants, with the first column that moves along.
 Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                     const base::DeviceFacts& facts);
+// Codes of both sides' keys, and key columns of the output from codes.
+Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Wu et al. 2024, Algorithm 1: each further payload is moved by the same keys just before its
 // gather.
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,

@@ -231,8 +231,8 @@ Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
   hashed.launches += kRangeLaunches;
   const bool may_partition = !shape.sample.sampled && !shape.names_table;
   if (!may_partition || plan.filter != Filter::kNone) return {hashed, {}};
-  const JoinPlan other =
-      in_partitions(plan, shape.build.rows, shape.probe.rows, shape.build.key_width, facts);
+  const JoinPlan other = in_partitions(plan, shape.build.rows, shape.probe.rows,
+                                       static_cast<int32_t>(shape.key_width), facts);
   Cost in_parts = transform_cost(other, shape, shape.build, facts);
   in_parts += transform_cost(other, shape, shape.probe, facts);
   in_parts += carried_cost(other, shape, facts);

@@ -12,7 +12,7 @@ namespace gpujoin::tests {
 
 using kernels::CarriedFrom;
 using match::CarriedOutput;
-using match::CarriedRows;
+using match::WrittenRows;
 
 inline plan::JoinPlan plan_of(int32_t radix_bits, uint64_t expected_rows) {
   plan::JoinPlan plan;
@@ -93,7 +93,7 @@ inline int32_t expect_rows(base::Context& context, const plan::JoinPlan& plan,
   outputs.push_back({nullptr, key_width, CarriedFrom::kKey, &targets[of_build + of_probe]});
   probe.add_outputs(CarriedFrom::kProbe, targets.data() + of_build, &outputs);
   outputs.push_back({nullptr, key_width, CarriedFrom::kKey, &targets[of_build + of_probe + 1]});
-  CarriedRows const written =
+  WrittenRows const written =
       match::carried_columns(context, plan, key_width, build.side(), probe.side(), outputs);
 
   Pairs const expected = expected_pairs({build.keys, probe.keys, {}, {}});

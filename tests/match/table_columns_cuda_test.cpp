@@ -200,7 +200,7 @@ plan::JoinPlan plan_of(Match match, uint64_t expected_rows) {
   return plan;
 }
 
-struct Written : match::CarriedRows {
+struct Written : match::WrittenRows {
   Match table = Match::kGlobalTable;
 };
 

@@ -71,7 +71,7 @@ TEST(KeyCount, TheRowMultisetIsAPlanForOneColumnByName) {
   }
   if (!has_papers()) return;
   request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
-  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan;
+  const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan();
   EXPECT_EQ(plan.match, Match::kRowMultiset);
   EXPECT_EQ(plan.output, Output::kTwoPasses);
 }

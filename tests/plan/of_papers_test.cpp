@@ -52,7 +52,7 @@ TEST(OfPapers, NoneIsTakenUnlessItIsNamed) {
               request.key_count = keys;
               for (const SampleStatistics& sample : samples(left, right)) {
                 const PlanChoice choice = choose_plan(request, sample, facts, 0);
-                ASSERT_FALSE(has_technique_of_papers(choice.plan)) << to_text(choice.plan);
+                ASSERT_FALSE(has_technique_of_papers(choice.plan())) << to_text(choice.plan());
               }
             }
           }
@@ -123,7 +123,7 @@ TEST(OfPapers, NamingOneThatIsMissingIsAnIllegalPlan) {
   PlanRequest request = request_of(1 << 20, 1 << 22, 1);
   request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
   if (has_papers()) {
-    EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan.output, Output::kTwoPasses);
+    EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan().output, Output::kTwoPasses);
     return;
   }
   try {

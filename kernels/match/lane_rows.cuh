@@ -1,4 +1,4 @@
-// carried_rows.cuh: a warp's output rows, column by column
+// lane_rows.cuh: a warp's output rows, column by column
 //
 // Source   ours
 // In       for kItems rows of each lane: the key, the rows of both sides, and the place
@@ -35,7 +35,7 @@ __device__ __forceinline__ Value* here(Value* address) {
 }
 
 template <typename KeyType, int kRows>
-struct CarriedRows {
+struct LaneRows {
   using Key = KeyType;
   static constexpr int kItems = kRows;
   static constexpr bool kMixesKeys = true;  // where the join does
@@ -182,9 +182,19 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
   constexpr bool kPassesBy = Join::kKeepsTable;
   if (column.from == CarriedFrom::kKey) {
     using Key = typename Rows::Key;
-    write_values<kPassesBy, Rows::kItems>(static_cast<Key*>(column.target), rows, [&](int item) {
+    auto const key_of = [&](int item) {
       return Join::kMixesKeys && Rows::kMixesKeys ? unmix_key(rows.keys[item]) : rows.keys[item];
-    });
+    };
+    if constexpr (sizeof(Key) == sizeof(uint32_t)) {
+      // Codes of 4 bytes that stand for keys of 8: see CarriedColumn::source.
+      if (column.width == sizeof(uint64_t)) {
+        auto const low = reinterpret_cast<unsigned long long>(column.source);
+        write_values<kPassesBy, Rows::kItems>(static_cast<uint64_t*>(column.target), rows,
+                                              [&](int item) { return low + key_of(item); });
+        return;
+      }
+    }
+    write_values<kPassesBy, Rows::kItems>(static_cast<Key*>(column.target), rows, key_of);
     return;
   }
   if (Join::kNumbersRows && column.source == nullptr) {

@@ -1,0 +1,12 @@
+// encode_keys.hpp: in what code the keys of a join travel on a GPU, where one is worth it.
+#pragma once
+
+#include "src/execute/execute.hpp"
+
+namespace gpujoin::execute {
+
+// Sets the join's encoding, and what the planner is told of it. sample: of a lone key, as far as it
+// was sampled. expected: the plan is for CUDA. May wait for the stream.
+void choose_encoding(const plan::SampleStatistics& sample, PlannedJoin* join);
+
+}  // namespace gpujoin::execute
