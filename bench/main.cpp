@@ -31,6 +31,28 @@ int to_int(std::string_view text) {
   return number;
 }
 
+// Google Benchmark describes its own flags, and exits.
+void print_help() {
+  std::printf(
+      "gpujoin_bench: times joins, and checks every row of what they answer\n\n"
+      "  --device=auto|cuda|cpu      auto, the default, is cuda; skips where no device can be "
+      "used\n"
+      "  --cell=NAME:WORD=VALUE,...  one more cell; may be repeated\n"
+      "  --plan=NAME:WORD=VALUE,...  one more plan for every cell; may be repeated\n"
+      "  --scale=N                   2^N times the rows, for example -7 on a CPU\n"
+      "  --figures, --figures=NAME   the papers' figures in the place of the cells: all, those of "
+      "a\n"
+      "                              paper (wu), or one (wu/fig8); may be repeated\n"
+      "  --calls=N                   timed calls of every benchmark\n"
+      "  --flush_l2                  overwrites 256 MiB before every call\n"
+      "  --kernels                   traces kernels, too, into the JSON of --benchmark_out\n"
+      "  --calibrate=FILE            measures the machine, writes FILE, and runs no benchmark\n"
+      "  --calibration=FILE          plans with the rates of such a file\n"
+      "  --commit=TEXT               for the report; or the environment's GPUJOIN_COMMIT\n"
+      "  --self_check                first checks the generators and the check itself\n\n"
+      "bench/results/README.md says more. And all of Google Benchmark's:\n\n");
+}
+
 // Takes what is ours out of the arguments.
 Options take_options(int& argc, char** argv) {
   Options options;
@@ -64,6 +86,9 @@ Options take_options(int& argc, char** argv) {
       options.kernels = true;
     } else if (argument == "--flush_l2") {
       options.flush_cache = true;
+    } else if (argument == "--help") {
+      print_help();
+      argv[kept++] = argv[i];
     } else {
       argv[kept++] = argv[i];
     }
