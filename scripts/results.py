@@ -281,6 +281,14 @@ def cpu_described(run):
     return "\n".join(described) + "\n"
 
 
+def cpu_text(runs, *tables):
+    """What each run is, and the tables made of it."""
+    if not runs:
+        return "No run of it is in bench/results yet.\n"
+    parts = [part for run in runs for part in (cpu_described(run), *(made(run) for made in tables))]
+    return "\n".join(parts)
+
+
 def cpu_settings_table(run):
     rows = [
         [cpu_cell_text(cell), title, f"{found['median_ms']:.1f}",
@@ -332,9 +340,8 @@ def page(run, traced, peers, cpu):
         "## Kernels\n",
         kernels,
         "## CPU\n",
-        "\n".join(
-            f"{cpu_described(run)}\n{cpu_table(run)}\n{cpu_settings_table(run)}" for run in cpu
-        ),
+        "`bench/cpu/compare_engines.py`: every engine in its best order of sides and settings.\n",
+        cpu_text(cpu, cpu_table, cpu_settings_table),
     ])
 
 
@@ -361,9 +368,7 @@ def main():
         README.read_text(), "cells",
         f"{run.described()}\n\n{cells_table(run, peers)}\n{halves_text(run, peers)}",
     )
-    readme = between_marks(
-        readme, "cpu", "\n".join(f"{cpu_described(each)}\n{cpu_table(each)}" for each in cpu)
-    )
+    readme = between_marks(readme, "cpu", cpu_text(cpu, cpu_table))
     made = {
         PAGE: page(run, traced, peers, cpu),
         PICTURE: picture(run.cells, peers, run.machine()),
