@@ -51,8 +51,8 @@ std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_p
 // By the plan's family. Null: the build keys are scattered (only a table says so). Throws.
 std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide> side);
 
-// Codes were made of ranges that do not hold for all keys: what was joined by them is worth nothing.
-// Waits for the stream where that may be.
+// Codes were made of ranges that do not hold for all keys: what was joined by them is worth
+// nothing. Waits for the stream where that may be.
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe);
 
 // A table of few rows is made and asked in one launch. kJoined or kKeysRepeat. Throws.

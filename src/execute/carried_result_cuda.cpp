@@ -43,8 +43,8 @@ void CarriedResult::add_key(const GpuSide& side) {
     outputs_.push_back({nullptr, side.key_width(), CarriedFrom::kKey, &keys_});
     return;
   }
-  // The match writes the key of 8 bytes itself: kernels::CarriedColumn::source. A sign bit is turned
-  // back by adding it, too.
+  // The match writes the key of 8 bytes itself: kernels::CarriedColumn::source. A sign bit is
+  // turned back by adding it, too.
   keys::KeyField const& field = encoding->fields.front();
   uint64_t const low = field.low ^ (uint64_t{1} << (8 * field.width - 1));
   outputs_.push_back({reinterpret_cast<const void*>(low), field.width, CarriedFrom::kKey, &keys_});

@@ -41,8 +41,8 @@ class GpuSide {
   void bring_transformed(transfer::Transport& transport);
   void bring_payloads(transfer::Transport& transport);
 
-  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition, codes where
-  // they are packed. The row multiset's stay in their columns.
+  // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition, codes
+  // where they are packed. The row multiset's stay in their columns.
   void prepare(const plan::JoinPlan& plan);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first
   // payload.

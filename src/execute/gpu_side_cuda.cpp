@@ -17,7 +17,11 @@ const uint8_t* bytes_of(const base::Buffer& buffer) { return buffer.as<uint8_t>(
 GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
                  const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
                  const keys::KeyEncoding* encoding)
-    : context_(context), relation_(relation), key_indices_(keys), output_columns_(output_columns) {
+    : context_(context),
+      relation_(relation),
+      key_indices_(keys),
+      output_columns_(output_columns),
+      join_encoding_(encoding) {
   base::await(context, relation.ready_event);
   payloads_.resize(output_columns.size());
 }
@@ -77,20 +81,19 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
       prepared_.mixed == mixed && prepared_encoding_ == encoding_ && (later || !prepared_.pending);
   if (is_prepared_ && is_same) return;
   for (columns::DeviceColumn const& key : keys_) await(key);
-  is_prepared_ = true;
-  is_filtered_ = false;
-  prepared_encoding_ = encoding_;
+  is_prepared_ = is_filtered_ = false;
+  prepared_ = {};
   if (plan.match == plan::Match::kRowMultiset) {
     prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
-    return;
-  }
-  if (encoding_ == nullptr) {
+  } else if (encoding_ == nullptr) {
     prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
   } else if (later) {
     prepared_ = transform::encode_later(context_, keys_, relation_.rows, *encoding_);
   } else {
     prepared_ = transform::encode_keys(context_, keys_, relation_.rows, *encoding_, mixed);
   }
+  prepared_encoding_ = encoding_;
+  is_prepared_ = true;
 }
 
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {

@@ -47,8 +47,19 @@ class Sides {
     probe_ = build_left ? right_ : left_;
     left_->start(plan, plan::moves_payloads(join_.request.left, plan, join_.spec.pairs));
     right_->start(plan, plan::moves_payloads(join_.request.right, plan, join_.spec.pairs));
-    if (transport_ == nullptr) bring(plan.transfer);
   }
+
+  // Every column of both sides, for all attempts.
+  void bring(plan::Transfer technique) {
+    if (is_brought_) return;
+    transport_ = transfer::make_transport(*join_.context, technique);
+    build_->bring_transformed(*transport_);
+    probe_->bring_transformed(*transport_);
+    build_->bring_payloads(*transport_);
+    probe_->bring_payloads(*transport_);
+    is_brought_ = true;
+  }
+  bool is_brought() const { return is_brought_; }
 
   const std::shared_ptr<GpuSide>& build() { return build_; }
   GpuSide& probe() { return *probe_; }
@@ -88,14 +99,6 @@ class Sides {
                                      join_.encoding ? &*join_.encoding : nullptr);
   }
 
-  void bring(plan::Transfer technique) {
-    transport_ = transfer::make_transport(*join_.context, technique);
-    build_->bring_transformed(*transport_);
-    probe_->bring_transformed(*transport_);
-    build_->bring_payloads(*transport_);
-    probe_->bring_payloads(*transport_);
-  }
-
   const PlannedJoin& join_;
   std::shared_ptr<GpuSide> left_;
   std::shared_ptr<GpuSide> right_;
@@ -103,6 +106,7 @@ class Sides {
   std::shared_ptr<GpuSide> probe_;
   // After the sides, so that it is gone before their memory is.
   std::unique_ptr<transfer::Transport> transport_;
+  bool is_brought_ = false;
 };
 
 // What the attempt found: kJoined, and the result is there, or why the next one follows.
@@ -110,10 +114,13 @@ Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides
                     StageClock& clock, columns::JoinResult& result) {
   plan::JoinPlan plan = attempt.plan;
   clock.predict(attempt.stages);
-  if (clock.is_new()) clock.begin("transfer");
   sides.start(plan);
+  if (clock.is_new()) {
+    if (sides.is_one_launch(plan)) clock.use_kernel_clock();
+    clock.begin("transfer");
+  }
+  sides.bring(plan.transfer);
   GpuSide& build_side = *sides.build();
-  if (sides.is_one_launch(plan)) clock.use_kernel_clock();
   if (plan.filter != plan::Filter::kNone && !build_side.is_filtered()) {
     clock.enter("filter");
     if (!GpuSide::filter(plan, build_side, sides.probe())) return Finding::kKeysScattered;
@@ -157,7 +164,9 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
     try {
       found = try_to_join(join, *attempt, sides, clock, result);
     } catch (const base::Error& error) {
-      if (!is_no_room(error) || plan::next_attempt(attempts, *attempt, found) == nullptr) throw;
+      bool const goes_on = is_no_room(error) && sides.is_brought() &&
+                           plan::next_attempt(attempts, *attempt, found) != nullptr;
+      if (!goes_on) throw;
     }
     // A lookup whose rows have no match, or several, leaves the join to its caller.
     if (found == Finding::kJoined || (join.spec.keep_left && found == Finding::kKeysRepeat)) break;

@@ -10,7 +10,8 @@ Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devic
   // the codes; others have a launch a side for that.
   const bool counts = plan.transform == Transform::kRadixUnordered && plan.filter == Filter::kNone;
   const uint64_t encoded = rows * (counts ? columns : columns + shape.key_width);
-  // A match that writes columns widens a lone key as it writes it. Several are told apart behind it.
+  // A match that writes columns widens a lone key as it writes it. Several are told apart behind
+  // it.
   const bool puts_keys_out = shape.build.key_is_output || shape.probe.key_is_output;
   const bool decodes = puts_keys_out && (shape.key_count > 1 || !writes_columns(plan.gather));
   const uint64_t decoded = decodes ? shape.pairs * (shape.key_width + columns) : 0;

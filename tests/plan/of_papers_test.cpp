@@ -123,7 +123,8 @@ TEST(OfPapers, NamingOneThatIsMissingIsAnIllegalPlan) {
   PlanRequest request = request_of(1 << 20, 1 << 22, 1);
   request.options.output = GPUJOIN_OUTPUT_TWO_PASSES;
   if (has_papers()) {
-    EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan().output, Output::kTwoPasses);
+    const JoinPlan plan = choose_plan(request, SampleStatistics(), h200(), 0).plan();
+    EXPECT_EQ(plan.output, Output::kTwoPasses);
     return;
   }
   try {
