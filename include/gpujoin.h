@@ -37,17 +37,18 @@
  *   argument; text is not ABI. The statuses listed with a function are those to expect of it. Any
  *   function may also answer INVALID_ARGUMENT for a required pointer that is NULL, ABI_MISMATCH
  *   for a struct_size it cannot read, and OUT_OF_MEMORY or INTERNAL.
- * - Handles: pointers to incomplete types. A destroy function accepts NULL. A handle keeps alive
+ * - Handles: numbers in the form of pointers to incomplete types, never given out twice; they point
+ *   to nothing. A destroy function accepts NULL. A handle keeps alive
  *   what it needs, so handles may be destroyed in any order; memory that you registered (columns)
  *   must outlive the relation *and* every plan made from it.
  * - Structs open with struct_size: set it with the *_INIT macro, which zeroes the rest. Zero means
  *   "the library decides" in every field that is a choice. Structs grow at the end only. A struct
  *   smaller than its first version is refused; a larger one is accepted when the part unknown to
  *   this library is all zero, so that an old library never ignores a wish. Fields named reserved
- *   must be zero.
+ *   must be zero, and struct_size is a multiple of 8.
  * - Threads: one call at a time for each context and the objects made from it, contexts are
  *   independent; gpujoin_context_cancel and all destroy functions may be called from any thread at
- *   any time.
+ *   any time; a call with a handle that was destroyed answers INVALID_ARGUMENT.
  * - Blocking: gpujoin_context_calibrate, gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join,
  *   gpujoin_join_sequence, gpujoin_result_fetch and gpujoin_result_export block until the
  *   context's stream has finished their work. They do not synchronize the device, but where cached
@@ -56,7 +57,10 @@
  * - The calling thread's current CUDA device is the same after a call as before it.
  * - Nothing is printed, thrown across this boundary or aborted; the library never exits the
  *   process.
- * - fork: a context made before fork() answers GPUJOIN_ERROR_FORKED in the child.
+ * - fork: a context made before fork() answers GPUJOIN_ERROR_FORKED in the child. The child may
+ *   make contexts of its own; where the parent had joined, they join on one thread, and CUDA that
+ *   the parent started cannot be used. Destroying inherited handles there frees nothing, and calls
+ *   no release callback.
  * - NULL: a NULL in any key column matches nothing, not even NULL (SQL). NULL payloads are kept.
  * - Order: the order of the output rows is not specified.
  * - Since: what names no other version is in the library since 0.1, fields and numbers too.
@@ -300,8 +304,9 @@ GPUJOIN_API gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpuj
  * the CPU in a CUDA context keep the built-in ones.
  *
  * path      where the file goes: text, one "name value" a line, rates in bytes, reads, inserts,
- *           rows or pairs a second, launch_seconds in seconds. A file that is there is replaced by
- *           the complete new one, or not at all.
+ *           rows or pairs a second, launch_seconds in seconds. A regular file that is there is
+ *           replaced by the complete new one, or not at all; anything else is refused. Of a link,
+ *           what it leads to is replaced.
  * Blocking: until all is measured, seconds. Beside other work on the device or the cores it finds
  *           too little. May be cancelled; reports progress as "calibrate", and the stages of its
  *           joins as theirs.
@@ -371,7 +376,7 @@ typedef struct gpujoin_column {
   const void* data;
   /* One bit a row, least significant first, 1 = valid; NULL = no NULLs. */
   const uint8_t* validity;
-  /* Of the first row's bit. */
+  /* Of the first row's bit; 0 to 2^50. */
   int64_t validity_bit_offset;
   /* Of data and validity. */
   gpujoin_memory memory;
@@ -586,7 +591,8 @@ typedef struct gpujoin_fetch {
   int32_t column;
   /* Indices: UINT32 or INT64, 0 = INT64; columns: 0 or the column's own. */
   gpujoin_type type;
-  /* As many values as the page has rows are written. */
+  /* As many values as the page has rows are written. INT64 row numbers into device memory: aligned
+   * to 8 bytes. */
   void* data;
   /* Room in data. */
   uint64_t data_bytes;
@@ -610,6 +616,7 @@ typedef struct gpujoin_fetch {
  * fetches   fetch_count requests with the same struct_size; their buffers stay yours.
  * Blocking: until the buffers are written.
  * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, BUFFER_TOO_SMALL (nothing written, page unchanged),
+ *           OUT_OF_MEMORY, MEMORY_LIMIT,
  *           TYPE, UNSUPPORTED, CUDA, DEVICE_LOST, FORKED.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_page* page,
@@ -778,7 +785,7 @@ typedef struct gpujoin_plan_options {
   gpujoin_side build_side;
   /* Of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14). */
   int32_t radix_bits;
-  /* Ignored where every column is on the device, but for PROBE_CHUNKS. */
+  /* Ignored where every column is on the device, but for PROBE_CHUNKS; on the CPU only NONE. */
   gpujoin_transfer transfer;
   gpujoin_skew skew;
   gpujoin_output output;

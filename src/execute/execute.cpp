@@ -31,10 +31,16 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
   result->context = join.context;
   columns::Statistics& statistics = result->statistics;
   statistics.device = static_cast<gpujoin_device>(plan.device);
-  statistics.plan = plan::to_text(plan);
-  statistics.reason = [held = join.context, choice = join.choice] {
-    return held->reason + "; " + plan::reason_of(choice);
-  };
+  // A reason that is there already takes less to keep than what it would be made of.
+  if (join.choice.reason.empty()) {
+    statistics.reason = [held = join.context, choice = join.choice] {
+      return held->reason + "; " + plan::reason_of(choice);
+    };
+  } else {
+    statistics.reason = [held = join.context, reason = join.choice.reason] {
+      return held->reason + "; " + reason;
+    };
+  }
   statistics.left_rows = join.left->rows;
   statistics.right_rows = join.right->rows;
 
@@ -45,6 +51,7 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
   if (cuda) {
     on_gpu(join, *result);
   } else {
+    statistics.plan = plan::to_text(plan);
     on_cpu(join, *result);
   }
   statistics.milliseconds =

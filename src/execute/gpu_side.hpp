@@ -160,6 +160,7 @@ class GpuSide {
   transform::Transformed ordered_;  // keys, and the first moved column
   bool moves_payloads_ = false;
   size_t first_moved_ = kRowIds;  // which output column that is
+  bool is_used_ = false;          // by an attempt
   bool is_prepared_ = false;
   bool is_filtered_ = false;
   std::vector<size_t> carried_columns_;  // output column of each; kRowIds: row numbers

@@ -33,6 +33,7 @@ void GpuSide::start(const plan::JoinPlan& plan, bool moves_payloads) {
   for (size_t i = 0; moves_payloads && i < payloads_.size() && first_moved_ == kRowIds; ++i) {
     if (!is_key(i)) first_moved_ = i;
   }
+  if (!std::exchange(is_used_, true)) return;
   ordered_ = {};
   moved_ = {};
   carried_columns_.clear();
