@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "src/base/context.hpp"
+#include "src/base/status.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/gpu_side.hpp"
@@ -54,6 +55,12 @@ std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide
 // Codes were made of ranges that do not hold for all keys: what was joined by them is worth
 // nothing. Waits for the stream where that may be.
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe);
+
+// Whether a plan that needs less memory may do what failed so.
+inline bool is_no_room(const base::Error& error) {
+  return error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
+         error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
+}
 
 // A table of few rows is made and asked in one launch. kJoined or kKeysRepeat. Throws.
 plan::Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,

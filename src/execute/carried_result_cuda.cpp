@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "src/keys/encode_keys.hpp"
-
 namespace gpujoin::execute {
 
 using kernels::CarriedFrom;
@@ -60,13 +58,7 @@ void CarriedResult::hand_out_keys(base::Context& context, uint64_t rows) {
   for (KeyTarget const& key : key_targets_) {
     columns::Storage& values = decoded[key.number];
     if (values == nullptr) {
-      base::Buffer column = context.device_pool->allocate(
-          base::Memory::kDevice,
-          base::checked_bytes(rows, static_cast<uint64_t>(encoding->fields[key.number].width)),
-          "a key column of the output");
-      keys::decode(context, *encoding, key.number, keys_.get(), nullptr, rows, false,
-                   column.data());
-      values = columns::make_storage(std::move(column));
+      values = decoded_column(context, *encoding, key.number, keys_.get(), nullptr, rows, false);
     }
     *key.target = values;
   }

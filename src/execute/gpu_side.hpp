@@ -172,6 +172,11 @@ class GpuSide {
   transform::Transformed kept_row_ids_;
 };
 
+// A key column of the output, from codes: keys::decode into memory of its own.
+columns::Storage decoded_column(base::Context& context, const keys::KeyEncoding& encoding,
+                                size_t key_number, const void* codes, const uint32_t* positions,
+                                uint64_t count, bool mixed);
+
 // A side's keys as the match wants them. bits: of a sort.
 void transform_side(const plan::JoinPlan& plan, transform::KeyBits bits, GpuSide& side);
 // Every bit of a key: what both sides are sorted by when only one is there, or when looking is

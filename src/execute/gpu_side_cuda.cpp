@@ -269,12 +269,17 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
 
 columns::Storage GpuSide::decode_key(size_t key_number, const uint32_t* positions,
                                      uint64_t pairs) const {
-  base::Buffer values = context_.device_pool->allocate(
-      base::Memory::kDevice,
-      base::checked_bytes(pairs, static_cast<uint64_t>(keys_[key_number].width)),
-      "a key column of the output");
-  keys::decode(context_, *encoding_, key_number, ordered_.keys.data(), positions, pairs,
-               plan::partitions(order_.technique), values.data());
+  return decoded_column(context_, *encoding_, key_number, ordered_.keys.data(), positions, pairs,
+                        plan::partitions(order_.technique));
+}
+
+columns::Storage decoded_column(base::Context& context, const keys::KeyEncoding& encoding,
+                                size_t key_number, const void* codes, const uint32_t* positions,
+                                uint64_t count, bool mixed) {
+  auto const width = static_cast<uint64_t>(encoding.fields[key_number].width);
+  base::Buffer values = context.device_pool->allocate(
+      base::Memory::kDevice, base::checked_bytes(count, width), "a key column of the output");
+  keys::decode(context, encoding, key_number, codes, positions, count, mixed, values.data());
   return columns::make_storage(std::move(values));
 }
 

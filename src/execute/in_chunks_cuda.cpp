@@ -179,9 +179,7 @@ class ChunkedJoin {
         next_row_ = after;
       }
     } catch (const base::Error& error) {
-      bool const no_room = error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
-                           error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
-      if (!no_room || delivering_) throw;
+      if (!is_no_room(error) || delivering_) throw;
       no_room_ = std::current_exception();
       return Finding::kNoRoom;
     }

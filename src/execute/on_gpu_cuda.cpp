@@ -144,11 +144,6 @@ Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides
   return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
 }
 
-bool is_no_room(const base::Error& error) {
-  return error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
-         error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
-}
-
 }  // namespace
 
 void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {

@@ -364,9 +364,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Context& context, const plan
       return place_table<decltype(zero)>(context, range, build, columns);
     });
   }
-  // Slots are told by numbers of 32 bits: there are twice as many as rows.
-  constexpr uint32_t kMostHashedRows = 1U << 31;
-  if (build.rows > kMostHashedRows) return nullptr;
+  if (build.rows > kernels::kMostHashedRows) return nullptr;
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     PackedRow const packed = packed_row(columns, sizeof(Key));

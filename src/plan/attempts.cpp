@@ -13,13 +13,6 @@ namespace {
 // have so many rows that they take several times what a match takes that writes columns.
 constexpr int64_t kFewRows = int64_t{1} << 14;
 
-int64_t build_rows(const JoinPlan& plan, const PlanRequest& request) {
-  return plan.build_side == Side::kLeft ? request.left.rows : request.right.rows;
-}
-
-// A hashed table tells its slots by numbers of 32 bits: there are twice as many as rows.
-constexpr int64_t kMostHashedRows = int64_t{1} << 31;
-
 class AttemptList {
  public:
   AttemptList(const Candidate& first, const PlanRequest& request, const SampleStatistics& sample,
@@ -38,14 +31,15 @@ class AttemptList {
     add(Finding::kKeysScattered, plan);
   }
 
-  // The build keys are too far apart for places, or too many for slots.
+  // The build keys are too far apart for places, or too many for slots; nothing where neither can
+  // be.
   void after_scattered_places() {
     JoinPlan hashed = first_.plan;
     hashed.filter = Filter::kNone;
     hashed.match = Match::kGlobalTable;
-    const bool may_hash = build().rows <= kMostHashedRows;
+    if (first_.plan.match != Match::kDirectTable && may_hash()) return;
     const bool in_parts =
-        !may_hash ||
+        !may_hash() ||
         (!request_.in_order && leaves_scattered_keys(first_.plan, request_, facts_, limit_));
     add(Finding::kKeysScattered, in_parts ? partitioned() : hashed);
   }
@@ -93,6 +87,8 @@ class AttemptList {
   }
 
  private:
+  bool may_hash() const { return build().rows <= int64_t{kernels::kMostHashedRows}; }
+
   const SideStatistics& build() const {
     return first_.plan.build_side == Side::kLeft ? request_.left : request_.right;
   }
@@ -152,9 +148,7 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
     const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
                             plan.transfer != Transfer::kProbeChunks;
-    const bool may_scatter =
-        plan.match == Match::kDirectTable || build_rows(plan, request) > kMostHashedRows;
-    if (may_scatter && !one_launch) list.after_scattered_places();
+    if (!one_launch) list.after_scattered_places();
     list.after_repeated_keys();
   }
   if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();
