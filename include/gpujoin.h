@@ -46,12 +46,15 @@
  *   smaller than its first version is refused; a larger one is accepted when the part unknown to
  *   this library is all zero, so that an old library never ignores a wish. Fields named reserved
  *   must be zero, and struct_size is a multiple of 8.
- * - Threads: one call at a time for each context and the objects made from it, contexts are
- *   independent; gpujoin_context_cancel and all destroy functions may be called from any thread at
- *   any time; a call with a handle that was destroyed answers INVALID_ARGUMENT.
+ * - Threads: any function may be called from any thread at any time, also with handles that other
+ *   threads use in the same moment; what a call writes (a page, fetches, an error) is its own. Calls
+ *   on one context run side by side, each with a stream, and with scratch memory that is kept for
+ *   the next; on a context with a stream of the caller's they wait for each other. A handle that
+ *   another thread destroys stays good for the calls that have begun; later ones answer
+ *   INVALID_ARGUMENT.
  * - Blocking: gpujoin_context_calibrate, gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join,
- *   gpujoin_join_sequence, gpujoin_result_fetch and gpujoin_result_export block until the
- *   context's stream has finished their work. They do not synchronize the device, but where cached
+ *   gpujoin_join_sequence, gpujoin_result_fetch and gpujoin_result_export block until their stream
+ *   has finished their work. They do not synchronize the device, but where cached
  *   pinned or managed memory is given back to CUDA to make room. Other calls do not wait for the
  *   GPU.
  * - The calling thread's current CUDA device is the same after a call as before it.
@@ -184,10 +187,12 @@ typedef struct gpujoin_allocator {
   uint32_t reserved;
   /* At least `bytes`, aligned to `alignment` (a power of two, at most 256), in `memory` (HOST,
    * DEVICE or PINNED). NULL when there is none, which the join answers with
-   * GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`. */
+   * GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`, the stream of the call, and
+   * later on those of other calls, which then wait for what this one was given before. */
   void* (*allocate)(uint64_t bytes, uint64_t alignment, gpujoin_memory memory, void* cuda_stream,
                     void* user);
-  /* Gets back what allocate gave; work that uses it may still be queued on `cuda_stream`. */
+  /* Gets back what allocate gave; work that uses it may still be queued on `cuda_stream`, which may
+   * be another one than at its allocation. */
   void (*deallocate)(void* pointer, uint64_t bytes, gpujoin_memory memory, void* cuda_stream,
                      void* user);
   void* user;
@@ -198,13 +203,13 @@ typedef struct gpujoin_allocator {
 #define GPUJOIN_LOG_DEBUG 1
 #define GPUJOIN_LOG_INFO 2
 #define GPUJOIN_LOG_WARNING 3
-/* Called on the thread that calls the library, with one line of text without a newline. Must not
- * call the library. */
+/* Called on the thread that calls the library, with one line of text without a newline; at the same
+ * time on as many threads as call it. Must not call the library. */
 typedef void (*gpujoin_log_function)(int32_t level, const char* message, void* user);
 
 /* Called between the steps of an execution on the thread that runs it: `stage` is the stage's
- * name, `done` of `total` steps are over. A non-zero answer cancels the execution. Must not call
- * the library. */
+ * name, `done` of `total` steps are over. A non-zero answer cancels that execution, not those of
+ * other threads, by which it is called at the same time. Must not call the library. */
 typedef int32_t (*gpujoin_progress_function)(const char* stage, int64_t done, int64_t total,
                                              void* user);
 
@@ -220,7 +225,7 @@ typedef struct gpujoin_context_options {
    * need no copy not counted. 0 = no limit. */
   uint64_t memory_limit_bytes;
   /* A cudaStream_t of yours, which must outlive the context and what was made from it. NULL = the
-   * context makes its own. */
+   * context makes its own, one for each call that runs at the same time. */
   void* cuda_stream;
   /* NULL = the library's own pools. */
   const gpujoin_allocator* allocator;
@@ -253,7 +258,7 @@ typedef struct gpujoin_context_info {
   int32_t cpu_threads;
   /* 0 = none. */
   uint64_t memory_limit_bytes;
-  /* Held now by the context's pool, cached blocks included. */
+  /* Held now by the context's pools, cached blocks included. */
   uint64_t memory_used_bytes;
   /* The most in use by joins and results at one time since the context was made. */
   uint64_t memory_peak_bytes;
@@ -285,8 +290,8 @@ GPUJOIN_API gpujoin_status gpujoin_context_get_info(gpujoin_context* context,
                                                     gpujoin_context_info* info,
                                                     gpujoin_error* error);
 
-/* gpujoin_context_cancel: ask the planning or execution that runs now to stop, or else the next
- * one to begin; it answers GPUJOIN_ERROR_CANCELLED, and the request is then spent. Does not wait.
+/* gpujoin_context_cancel: ask the plannings and executions that run now to stop, or else the next
+ * one to begin; they answer GPUJOIN_ERROR_CANCELLED, and the request is then spent. Does not wait.
  *
  * Threads:  any, at any time; not from a signal handler.
  * Errors:   INVALID_ARGUMENT, FORKED.
@@ -308,7 +313,7 @@ GPUJOIN_API gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpuj
  *           replaced by the complete new one, or not at all; anything else is refused. Of a link,
  *           what it leads to is replaced.
  * Blocking: until all is measured, seconds. Beside other work on the device or the cores it finds
- *           too little. May be cancelled; reports progress as "calibrate", and the stages of its
+ *           too little. No other call on this context may run. May be cancelled; reports progress as "calibrate", and the stages of its
  *           joins as theirs.
  * Memory:   up to 3 GiB of device memory (CUDA) or 1 GiB (CPU) within the context's limit, given
  *           back to the pool.
@@ -465,7 +470,7 @@ GPUJOIN_API gpujoin_status gpujoin_relation_import(gpujoin_context* context,
                                                    gpujoin_error* error);
 
 /* gpujoin_relation_import_device: the same from the Arrow C device data interface: CPU, CUDA,
- * CUDA_HOST or CUDA_MANAGED memory. The context's stream waits for sync_event (a cudaEvent_t*);
+ * CUDA_HOST or CUDA_MANAGED memory. Streams that read it wait for sync_event (a cudaEvent_t*);
  * the call does not. Both structs are moved in on success.
  *
  * Errors:   as of gpujoin_relation_import, and CUDA; UNSUPPORTED for another device type, or for
@@ -534,7 +539,7 @@ struct gpujoin_plan_options;
  * options   NULL = all automatic: the planner chooses, see section 8.
  * out       on success a new result, which owns its memory and needs neither relation; destroy
  *           with gpujoin_result_destroy.
- * Blocking: until the result is complete. Waits for the context's stream only.
+ * Blocking: until the result is complete. Waits for its stream only.
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the
  *           pool.
  * Errors:   those of gpujoin_plan_create and gpujoin_plan_execute.
@@ -835,7 +840,7 @@ GPUJOIN_API gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* 
 /* gpujoin_plan_execute: run the plan.
  *
  * out       on success a new result, which owns its memory.
- * Blocking: until the result is complete. Waits for the context's stream only.
+ * Blocking: until the result is complete. Waits for its stream only.
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the
  *           pool.
  * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), TOO_MANY_ROWS,
@@ -976,7 +981,7 @@ typedef struct gpujoin_sequence_spec {
  *           are the fact relation's, right_rows those of all dimensions; `plan` and `reason` name
  *           each step's; stages are called "steps[1].match", those of the fetches
  *           "steps[1].fetch_key", "fact.materialize".
- * Blocking: until the result is complete. Waits for the context's stream only.
+ * Blocking: until the result is complete. Waits for its stream only.
  * Memory:   what a join leaves is let go of as soon as the next one has read it. On CUDA a fact
  *           column in host memory is copied to the device once, when it is first needed, by
  *           explicit copies where that is not the first join.

@@ -14,7 +14,7 @@ namespace gpujoin::tests {
 // Must outlive the context that uses it.
 class CallerAllocator {
  public:
-  std::shared_ptr<base::Context> open_context(uint64_t memory_limit_bytes = 0) {
+  OwnQueue open_queue(uint64_t memory_limit_bytes = 0) {
     gpujoin_context_options options = cuda_options();
     gpujoin_allocator allocator = GPUJOIN_ALLOCATOR_INIT;
     allocator.allocate = &allocate;
@@ -22,7 +22,7 @@ class CallerAllocator {
     allocator.user = this;
     options.allocator = &allocator;
     options.memory_limit_bytes = memory_limit_bytes;
-    return base::create_context(options);
+    return OwnQueue(options);
   }
   size_t live_blocks() const { return live_.size(); }
 

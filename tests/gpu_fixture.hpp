@@ -18,6 +18,7 @@
 #include "src/base/status.hpp"
 #include "src/columns/device_column.hpp"
 #include "tests/join/random_relation.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::tests {
 
@@ -35,10 +36,10 @@ inline gpujoin_context_options cuda_options() {
   return options;
 }
 
-inline std::shared_ptr<base::Context> limited_context(uint64_t bytes) {
+inline OwnQueue limited_queue(uint64_t bytes) {
   gpujoin_context_options options = cuda_options();
   options.memory_limit_bytes = bytes;
-  return base::create_context(options);
+  return OwnQueue(options);
 }
 
 template <typename Function>
@@ -65,7 +66,7 @@ class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
     try {
-      context_ = base::create_context(cuda_options());
+      queue_ = OwnQueue(cuda_options());
     } catch (const base::Error& error) {
       if (error.status() != GPUJOIN_ERROR_NO_DEVICE) throw;
       GTEST_SKIP() << error.what();
@@ -74,37 +75,37 @@ class GpuTest : public ::testing::Test {
   }
 
   void TearDown() override {
-    if (context_ == nullptr) return;
-    base::finish(*context_);
+    if (queue_ == nullptr) return;
+    base::finish(*queue_);
     EXPECT_EQ(pool().in_use_bytes(), in_use_at_start_)
         << "the test or the stage leaks device memory";
-    EXPECT_EQ(pool().guard_violations(), 0U) << "a kernel wrote beyond a buffer";
+    EXPECT_EQ(pool().account().guard_violations(), 0U) << "a kernel wrote beyond a buffer";
   }
 
-  base::Context& context() { return *context_; }
-  base::Pool& pool() { return *context_->device_pool; }
+  base::Queue& queue() { return *queue_; }
+  base::Pool& pool() { return *queue_->device_pool; }
 
  private:
-  std::shared_ptr<base::Context> context_;
+  OwnQueue queue_;
   uint64_t in_use_at_start_ = 0;
 };
 
 template <typename T>
-base::Buffer upload(base::Context& context, const std::vector<T>& values) {
-  base::Buffer buffer = context.device_pool->allocate_rows<T>(base::Memory::kDevice, values.size(),
-                                                              "values of a test");
-  base::copy(context, buffer.data(), base::Memory::kDevice, values.data(), base::Memory::kHost,
+base::Buffer upload(base::Queue& queue, const std::vector<T>& values) {
+  base::Buffer buffer =
+      queue.device_pool->allocate_rows<T>(base::Memory::kDevice, values.size(), "values of a test");
+  base::copy(queue, buffer.data(), base::Memory::kDevice, values.data(), base::Memory::kHost,
              values.size() * sizeof(T));
-  base::finish(context);
+  base::finish(queue);
   return buffer;
 }
 
 template <typename T>
-std::vector<T> download(base::Context& context, const void* source, size_t rows) {
+std::vector<T> download(base::Queue& queue, const void* source, size_t rows) {
   std::vector<T> values(rows);
-  base::copy(context, values.data(), base::Memory::kHost, source, base::Memory::kDevice,
+  base::copy(queue, values.data(), base::Memory::kHost, source, base::Memory::kDevice,
              rows * sizeof(T));
-  base::finish(context);
+  base::finish(queue);
   return values;
 }
 
@@ -163,16 +164,15 @@ inline void set_valid(HostColumn* column, std::vector<unsigned char> valid, int6
 }
 
 // The column in device memory, `shift` bytes beyond an aligned address; owned by what is returned.
-inline columns::DeviceColumn place(base::Context& context, const HostColumn& host,
-                                   size_t shift = 0) {
+inline columns::DeviceColumn place(base::Queue& queue, const HostColumn& host, size_t shift = 0) {
   columns::DeviceColumn column;
   column.width = host.width;
   std::vector<unsigned char> shifted(shift);
   shifted.insert(shifted.end(), host.data.begin(), host.data.end());
-  column.data_copy = upload(context, shifted);
+  column.data_copy = upload(queue, shifted);
   column.data = column.data_copy.as<unsigned char>() + (shifted.empty() ? 0 : shift);
   if (!host.bits.empty()) {
-    column.validity_copy = upload(context, host.bits);
+    column.validity_copy = upload(queue, host.bits);
     column.validity = column.validity_copy.as<uint8_t>();
     column.validity_bit_offset = host.bit_offset;
   }

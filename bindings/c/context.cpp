@@ -42,15 +42,15 @@ void check_same_process(const base::Context& context) {
 
 gpujoin_context_info info_of(const base::Context& context) {
   gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
-  const base::Pool& pool = context.is_cuda() ? *context.device_pool : *context.host_pool;
+  const base::Account& all = context.is_cuda() ? *context.device_account : *context.host_account;
   info.device = context.is_cuda() ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
   std::snprintf(info.device_name, sizeof(info.device_name), "%s", context.facts.name.c_str());
   std::snprintf(info.reason, sizeof(info.reason), "%s", context.reason.c_str());
   info.cuda_device_id = context.is_cuda() ? context.facts.cuda_device_id : -1;
   info.cpu_threads = context.cpu_threads;
-  info.memory_limit_bytes = pool.limit_bytes();
-  info.memory_used_bytes = pool.held_bytes();
-  info.memory_peak_bytes = pool.lifetime_peak_bytes();
+  info.memory_limit_bytes = all.limit_bytes();
+  info.memory_used_bytes = all.held_bytes();
+  info.memory_peak_bytes = all.peak_bytes();
   return info;
 }
 
@@ -93,7 +93,7 @@ gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpujoin_error* e
   return guard(nullptr, error, [&] {
     auto const held = checked_object(context, "context");
     check_same_process(*held);
-    held->cancel_requested.store(true);
+    held->cancels.fetch_add(1);
   });
 }
 
@@ -104,7 +104,8 @@ gpujoin_status gpujoin_context_calibrate(gpujoin_context* context, const char* p
     check_found(held.get(), context, "context");
     check_given(path, "path");
     held->check_usable();
-    gpujoin::execute::calibrate(held, path);
+    gpujoin::base::LeasedQueue const queue(*held);
+    gpujoin::execute::calibrate(*queue, path);
   });
 }
 
@@ -113,8 +114,8 @@ gpujoin_status gpujoin_context_trim(gpujoin_context* context, gpujoin_error* err
   return guard(held, error, [&] {
     check_found(held.get(), context, "context");
     held->check_usable();
-    held->host_pool->trim();
-    if (held->device_pool != nullptr) held->device_pool->trim();
+    held->host_account->trim();
+    if (held->device_account != nullptr) held->device_account->trim();
   });
 }
 

@@ -13,25 +13,24 @@ namespace gpujoin::shim {
 
 namespace {
 
-execute::PlannedJoin make_plan(const std::shared_ptr<base::Context>& context,
-                               const gpujoin_relation* left, const gpujoin_relation* right,
-                               const gpujoin_join_spec* spec, const gpujoin_plan_options* options,
-                               bool is_explained) {
-  auto const left_relation = checked_relation(*context, left, "left");
-  auto const right_relation = checked_relation(*context, right, "right");
+execute::PlannedJoin make_plan(base::Queue& queue, const gpujoin_relation* left,
+                               const gpujoin_relation* right, const gpujoin_join_spec* spec,
+                               const gpujoin_plan_options* options, bool is_explained) {
+  base::Context const& context = queue.context;
+  auto const left_relation = checked_relation(context, left, "left");
+  auto const right_relation = checked_relation(context, right, "right");
   columns::JoinSpec checked = checked_spec(spec, *left_relation, *right_relation);
-  gpujoin_plan_options const chosen = checked_options(options, *context);
-  context->check_usable();
+  gpujoin_plan_options const chosen = checked_options(options, context);
   // A request to cancel that came before is this planning's.
-  context->check_cancelled();
-  return execute::make_plan(context, left_relation, right_relation, std::move(checked), chosen,
+  queue.check_cancelled();
+  return execute::make_plan(queue, left_relation, right_relation, std::move(checked), chosen,
                             is_explained);
 }
 
-std::shared_ptr<const columns::JoinResult> execute_plan(const execute::PlannedJoin& join) {
-  join.context->check_usable();
-  join.context->check_cancelled();
-  return execute::execute(join);
+std::shared_ptr<const columns::JoinResult> execute_plan(base::Queue& queue,
+                                                        const execute::PlannedJoin& join) {
+  queue.check_cancelled();
+  return execute::execute(queue, join);
 }
 
 }  // namespace
@@ -39,6 +38,7 @@ std::shared_ptr<const columns::JoinResult> execute_plan(const execute::PlannedJo
 }  // namespace gpujoin::shim
 
 using namespace gpujoin::shim;
+using gpujoin::base::LeasedQueue;
 
 gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relation* left,
                                    const gpujoin_relation* right, const gpujoin_join_spec* spec,
@@ -49,9 +49,11 @@ gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relat
   return guard(held, error, [&] {
     check_found(held.get(), context, "context");
     check_given(out, "out");
+    held->check_usable();
+    LeasedQueue const queue(*held);
     NewHandle<gpujoin_plan> handle;
     *out = handle.give(std::make_shared<const gpujoin::execute::PlannedJoin>(
-        make_plan(held, left, right, spec, options, true)));
+        make_plan(*queue, left, right, spec, options, true)));
   });
 }
 
@@ -80,8 +82,10 @@ gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
   return guard(context_of(join), error, [&] {
     check_found(join.get(), plan, "plan");
     check_given(out, "out");
+    join->context->check_usable();
+    LeasedQueue const queue(*join->context);
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(execute_plan(*join));
+    *out = handle.give(execute_plan(*queue, *join));
   });
 }
 
@@ -96,7 +100,9 @@ gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* le
   return guard(held, error, [&] {
     check_found(held.get(), context, "context");
     check_given(out, "out");
+    held->check_usable();
+    LeasedQueue const queue(*held);
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(execute_plan(make_plan(held, left, right, spec, options, false)));
+    *out = handle.give(execute_plan(*queue, make_plan(*queue, left, right, spec, options, false)));
   });
 }

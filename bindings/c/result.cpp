@@ -64,6 +64,7 @@ gpujoin_stage_statistics stage_of(const columns::StageStatistics& from) {
 }  // namespace gpujoin::shim
 
 using namespace gpujoin::shim;
+using gpujoin::base::LeasedQueue;
 
 gpujoin_status gpujoin_result_get_rows(const gpujoin_result* result, int64_t* rows,
                                        gpujoin_error* error) {
@@ -83,7 +84,8 @@ gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_page* page,
     gpujoin_page window = checked_page(page);
     std::vector<gpujoin_fetch> requests = checked_fetches(fetches, fetch_count);
     found->context->check_usable();
-    gpujoin::columns::fetch_page(*found, window, requests,
+    LeasedQueue const queue(*found->context);
+    gpujoin::columns::fetch_page(*queue, *found, window, requests,
                                  gpujoin::execute::widen_row_numbers_on_gpu);
     for (int32_t i = 0; i < fetch_count; ++i) {
       write_struct(requests[static_cast<size_t>(i)], element_of(fetches, i));
@@ -101,7 +103,8 @@ gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin_page* page,
     check_given(array, "array");
     gpujoin_page window = checked_page(page);
     found->context->check_usable();
-    gpujoin::columns::export_page(*found, window, *schema, *array);
+    LeasedQueue const queue(*found->context);
+    gpujoin::columns::export_page(*queue, *found, window, *schema, *array);
     if (page != nullptr) write_struct(window, page);
   });
 }

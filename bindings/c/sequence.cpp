@@ -87,8 +87,9 @@ gpujoin_status gpujoin_join_sequence(gpujoin_context* context, const gpujoin_rel
     gpujoin::execute::SequenceSpec const checked = checked_sequence(spec, *held, *relation);
     gpujoin_plan_options const chosen = checked_options(options, *held);
     held->check_usable();
-    held->check_cancelled();
+    gpujoin::base::LeasedQueue const queue(*held);
+    queue->check_cancelled();
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(gpujoin::execute::join_sequence(held, relation, checked, chosen));
+    *out = handle.give(gpujoin::execute::join_sequence(*queue, relation, checked, chosen));
   });
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "src/base/calibration_file.hpp"
+#include "src/base/queue.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
@@ -31,6 +32,13 @@ uint64_t random_seed(const void* own) {
   return seed ^ reinterpret_cast<uintptr_t>(own) << 16 ^ static_cast<uint64_t>(getpid()) << 40;
 }
 
+std::shared_ptr<Account> make_host_account(const gpujoin_context_options& options,
+                                           uint64_t limit_bytes) {
+  auto source = options.allocator != nullptr ? make_caller_source(*options.allocator, nullptr)
+                                             : make_host_source();
+  return std::make_shared<Account>(std::move(source), Memory::kHost, limit_bytes);
+}
+
 }  // namespace
 
 Context::Context() : pid(getpid()), hash_seed(random_seed(this)) {}
@@ -44,19 +52,6 @@ void Context::check_usable() const {
   if (device_lost.load(std::memory_order_relaxed)) {
     fail(GPUJOIN_ERROR_DEVICE_LOST,
          "an earlier CUDA error made the device unusable in this process");
-  }
-}
-
-void Context::check_cancelled() {
-  if (cancel_requested.load(std::memory_order_relaxed) && cancel_requested.exchange(false)) {
-    fail(GPUJOIN_ERROR_CANCELLED, "cancelled by gpujoin_context_cancel");
-  }
-}
-
-void Context::step(const char* stage, int64_t done, int64_t total) {
-  check_cancelled();
-  if (progress_function != nullptr && progress_function(stage, done, total, progress_user) != 0) {
-    fail(GPUJOIN_ERROR_CANCELLED, "cancelled by the progress callback at %s", stage);
   }
 }
 
@@ -83,6 +78,7 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
   bool use_cuda = false;
   if (options.device != GPUJOIN_DEVICE_CPU) {
 #if GPUJOIN_WITH_CUDA
+    context->host_account = make_host_account(options, 0);
     use_cuda = open_device(*context, options, &why_not);
 #endif
     if (!use_cuda && options.device == GPUJOIN_DEVICE_CUDA) {
@@ -96,13 +92,10 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
     context->facts = cpu_facts(context->cpu_threads);
     context->reason = options.device == GPUJOIN_DEVICE_CPU ? std::string("the CPU was asked for")
                                                            : "CUDA cannot be used: " + why_not;
+    context->host_account = make_host_account(options, options.memory_limit_bytes);
+    LeasedQueue const first(*context);
   }
   context->facts.cpu_threads = context->cpu_threads;
-  auto source = options.allocator != nullptr
-                    ? make_caller_source(*options.allocator, options.cuda_stream, nullptr)
-                    : make_host_source();
-  context->host_pool = std::make_shared<Pool>(std::move(source), Memory::kHost,
-                                              use_cuda ? 0 : options.memory_limit_bytes);
   if (options.calibration_path != nullptr) {
     context->facts =
         read_calibration(context->facts, options.calibration_path, "options.calibration_path");

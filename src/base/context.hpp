@@ -5,9 +5,12 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "gpujoin.h"
 #include "src/base/device_facts.hpp"
@@ -15,27 +18,39 @@
 
 namespace gpujoin::base {
 
-// The CUDA half of a context (stream, events, scratch): defined in src/base/device.hpp, absent on a
-// CPU context.
+// The CUDA half of a context: defined in src/base/device.hpp, absent on a CPU context.
 struct Device;
 
-struct Context {
+struct Queue;
+
+// Those of a context. See LeasedQueue in src/base/queue.hpp.
+struct Queues {
+  std::mutex mutex;
+  std::condition_variable handed_back;
+  std::vector<std::unique_ptr<Queue>> idle;  // the last that worked is the next: its pool is warm
+  size_t made = 0;
+  size_t most = 0;  // 0: any number
+};
+
+struct Context : std::enable_shared_from_this<Context> {
   Context();
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  DeviceFacts facts;                  // of the context's executor
-  std::string reason;                 // why this device
-  int32_t cpu_threads = 1;            // of the CPU executor
-  std::shared_ptr<Pool> host_pool;    // of the CPU executor; on a CPU context it carries the limit
-  std::shared_ptr<Pool> device_pool;  // device and pinned memory; null on a CPU context
-  std::shared_ptr<Device> device;     // null on a CPU context
+  DeviceFacts facts;        // of the context's executor
+  std::string reason;       // why this device
+  int32_t cpu_threads = 1;  // of the CPU executor
+  // Of the CPU executor; on a CPU context it carries the limit.
+  std::shared_ptr<Account> host_account;
+  std::shared_ptr<Account> device_account;  // device and pinned memory; null on a CPU context
+  std::shared_ptr<Device> device;           // null on a CPU context
   gpujoin_log_function log_function = nullptr;
   void* log_user = nullptr;
   gpujoin_progress_function progress_function = nullptr;
   void* progress_user = nullptr;
-  std::atomic<bool> cancel_requested{false};
+  std::atomic<uint64_t> cancels{0};   // how often someone asked the calls that run to stop
+  std::atomic<uint64_t> answered{0};  // of these, how many a call has answered
   std::atomic<bool> device_lost{false};
   pid_t pid = 0;
   // Of hashes of several key columns: keys that were chosen to share one do not, whoever chose
@@ -43,14 +58,11 @@ struct Context {
   uint64_t hash_seed = 0;
   // Bits that every such hash has set. None, but in tests, whose keys then share their hashes.
   uint64_t hash_ones = 0;
+  Queues queues;  // last: they use what is above
 
   bool is_cuda() const { return device != nullptr; }
   // Throws FORKED in a child process and DEVICE_LOST after a sticky error. The shim calls it first.
   void check_usable() const;
-  // Throws CANCELLED, and spends the request, when someone asked. Executors call it between steps.
-  void check_cancelled();
-  // Reports progress and checks for cancellation.
-  void step(const char* stage, int64_t done, int64_t total);
   void log(int32_t level, const std::string& message) const;
 };
 
@@ -71,7 +83,7 @@ class CurrentDevice {
 std::shared_ptr<Context> create_context(const gpujoin_context_options& options);
 
 #if GPUJOIN_WITH_CUDA
-// In device_cuda.cpp. Fills context.device, device_pool and facts; answers false with the reason
+// In device_cuda.cpp. Fills context.device, device_account and facts, makes a queue; answers false with the reason
 // when CUDA cannot be used.
 bool open_device(Context& context, const gpujoin_context_options& options, std::string* why_not);
 #endif

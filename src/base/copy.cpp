@@ -8,12 +8,12 @@ namespace gpujoin::base {
 
 #if GPUJOIN_WITH_CUDA
 // In copy_cuda.cpp.
-void copy_on_device(Context& context, void* target, const void* source, uint64_t bytes);
-void finish_device(Context& context);
+void copy_on_device(Queue& queue, void* target, const void* source, uint64_t bytes);
+void finish_device(Queue& queue);
 Memory ask_cuda(Context& context, const void* pointer, const char* what);
 #endif
 
-void copy(Context& context, void* target, Memory target_memory, const void* source,
+void copy(Queue& queue, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes) {
   if (bytes == 0) return;
   if (target_memory != Memory::kDevice && source_memory != Memory::kDevice) {
@@ -21,18 +21,18 @@ void copy(Context& context, void* target, Memory target_memory, const void* sour
     return;
   }
 #if GPUJOIN_WITH_CUDA
-  copy_on_device(context, target, source, bytes);
+  copy_on_device(queue, target, source, bytes);
 #else
-  (void)context;
+  (void)queue;
   fail(GPUJOIN_ERROR_INTERNAL, "device memory in a build without CUDA");
 #endif
 }
 
-void finish(Context& context) {
+void finish(Queue& queue) {
 #if GPUJOIN_WITH_CUDA
-  if (context.is_cuda()) finish_device(context);
+  if (queue.device != nullptr) finish_device(queue);
 #else
-  (void)context;
+  (void)queue;
 #endif
 }
 

@@ -6,16 +6,17 @@
 
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::base {
 
-// Queues the copy on the context's stream when either end is device memory; a host-to-host copy
+// Queues the copy on the queue's stream when either end is device memory; a host-to-host copy
 // happens at once.
-void copy(Context& context, void* target, Memory target_memory, const void* source,
+void copy(Queue& queue, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes);
 
-// Waits for everything queued on the context's stream.
-void finish(Context& context);
+// Waits for everything queued on the queue's stream.
+void finish(Queue& queue);
 
 // Resolves GPUJOIN_MEMORY_AUTOMATIC; throws INVALID_ARGUMENT (naming `what`) for device memory of
 // another device than the context's, and UNSUPPORTED for device memory with a CPU context.

@@ -4,13 +4,13 @@
 
 namespace gpujoin::base {
 
-void copy_on_device(Context& context, void* target, const void* source, uint64_t bytes) {
-  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream_of(context)),
+void copy_on_device(Queue& queue, void* target, const void* source, uint64_t bytes) {
+  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream_of(queue)),
         "copying to or from the device");
 }
 
-void finish_device(Context& context) {
-  check(cudaStreamSynchronize(stream_of(context)), "waiting for the context's stream");
+void finish_device(Queue& queue) {
+  check(cudaStreamSynchronize(stream_of(queue)), "waiting for the queue's stream");
 }
 
 Memory ask_cuda(Context& context, const void* pointer, const char* what) {

@@ -1,13 +1,13 @@
-// copy_streams_cuda.cpp: streams for copies beside the context's own, and the events between them.
+// copy_streams_cuda.cpp: streams for copies beside the queue's own, and the events between them.
 #include "src/base/device.hpp"
 
 namespace gpujoin::base {
 
-cudaStream_t copy_stream(Context& context, Direction direction) {
-  std::shared_ptr<Stream>& stream = context.device->copy_streams[static_cast<size_t>(direction)];
+cudaStream_t copy_stream(Queue& queue, Direction direction) {
+  std::shared_ptr<Stream>& stream = queue.device->copy_streams[static_cast<size_t>(direction)];
   if (stream == nullptr) {
     auto made = std::make_shared<Stream>();
-    made->device_id = context.device->id;
+    made->device_id = queue.context.device->id;
     check(cudaStreamCreateWithFlags(&made->handle, cudaStreamNonBlocking),
           "creating a copy stream");
     made->owned = true;
@@ -34,5 +34,12 @@ cudaError_t Event::try_record(cudaStream_t stream) noexcept {
 }
 
 cudaError_t Event::try_wait() const noexcept { return cudaEventSynchronize(event_); }
+
+void put_in_order(const Stream& earlier, const Stream& later) {
+  if (earlier.handle == later.handle) return;
+  Event reached;
+  reached.record(earlier.handle);
+  reached.hold(later.handle);
+}
 
 }  // namespace gpujoin::base

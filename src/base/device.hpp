@@ -1,4 +1,5 @@
-// device.hpp: the CUDA half of a context, and the checks that every CUDA call goes through.
+// device.hpp: the CUDA half of a context and of its queues, and the checks that every CUDA call goes
+// through.
 #pragma once
 
 #include <cuda.h>
@@ -12,6 +13,7 @@
 
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::base {
 
@@ -61,20 +63,24 @@ struct ResidentBlocks {
 
 struct Device {
   int id = 0;
-  std::shared_ptr<Stream> stream;
+  cudaStream_t caller_stream = nullptr;  // the one stream to use, where the caller named it
   DriverFunctions driver;
   uint64_t page_bytes = 0;  // granularity of mapped pages; 0: growing output is a list of blocks
-  Buffer readback;          // pinned, kReadbackBytes: small results of kernels land here
-  Buffer counters;          // device, kCounterBytes: the counters that kernels write
-  Buffer zeroed;            // device, kZeroedBytes, all 0 between launches: see ZeroedCounts
+  std::shared_ptr<RangePark> park;  // mapped ranges that nothing uses
+};
+
+struct CudaQueue {
+  std::shared_ptr<Stream> stream;
+  Buffer readback;  // pinned, kReadbackBytes: small results of kernels land here
+  Buffer counters;  // device, kCounterBytes: the counters that kernels write
+  Buffer zeroed;    // device, kZeroedBytes, all 0 between launches: see ZeroedCounts
   bool zeroed_is_dirty = false;
   std::vector<ResidentBlocks> resident;
   std::vector<const void*> large_shared;  // kernels that may have all shared memory there is
-  std::shared_ptr<RangePark> park;        // mapped ranges that nothing uses
   std::vector<cudaEvent_t> events;        // reused by stage timing
   // By Direction; made on first use. Idle between joins: who queues on them drains them.
   std::array<std::shared_ptr<Stream>, 2> copy_streams;
-  ~Device();
+  ~CudaQueue();
 };
 
 constexpr uint64_t kReadbackBytes = 64 * 1024;
@@ -85,43 +91,43 @@ constexpr uint64_t kCounterBytes = 176 * 1024;  // a key sample's table, filter 
 // clearing before the first. Where one was not launched the next who asks for them clears them.
 class ZeroedCounts {
  public:
-  ZeroedCounts(Context& context, uint64_t bytes);
+  ZeroedCounts(Queue& queue, uint64_t bytes);
   template <typename T>
   T* as() const {
-    return device_.zeroed.as<T>();
+    return queue_.zeroed.as<T>();
   }
-  void all_launched() { device_.zeroed_is_dirty = false; }
+  void all_launched() { queue_.zeroed_is_dirty = false; }
 
  private:
-  Device& device_;
+  CudaQueue& queue_;
 };
 
 // Copies `bytes` (at most kReadbackBytes) from device memory and waits for the stream.
-const void* read_back(Context& context, const void* device_source, uint64_t bytes);
+const void* read_back(Queue& queue, const void* device_source, uint64_t bytes);
 template <typename T>
-T read_back(Context& context, const T* device_source) {
-  return *static_cast<const T*>(read_back(context, device_source, sizeof(T)));
+T read_back(Queue& queue, const T* device_source) {
+  return *static_cast<const T*>(read_back(queue, device_source, sizeof(T)));
 }
 
 // A kernel's answer, of which one word, not 0, is written after a fence of the system as its last:
 // the host sees it some microseconds before the stream would tell, and needs no copy. start_answer
 // before the launch; nothing else may be read back between the two. The kernel may still be on its
 // way out, so that what follows belongs on the stream.
-unsigned long long* start_answer(Context& context);
-unsigned long long await_answer(Context& context);
+unsigned long long* start_answer(Queue& queue);
+unsigned long long await_answer(Queue& queue);
 
-// Lets the context's stream wait for a cudaEvent_t*, as Arrow's sync_event is; null: nothing to
+// Lets the queue's stream wait for a cudaEvent_t*, as Arrow's sync_event is; null: nothing to
 // wait for.
-void await(Context& context, void* event);
+void await(Queue& queue, void* event);
 
-inline cudaStream_t stream_of(const Context& context) { return context.device->stream->handle; }
+inline cudaStream_t stream_of(const Queue& queue) { return queue.device->stream->handle; }
 
-// Copies that run beside the context's stream have a stream for each direction of the host link.
-// Blocks of the pool are reused in the order of the context's stream, so each side waits for the
-// other by events: a copy for the earlier users of its block, the context's stream for the copy.
+// Copies that run beside the queue's stream have a stream for each direction of the host link.
+// Blocks of the pool are reused in the order of the queue's stream, so each side waits for the other
+// by events: a copy for the earlier users of its block, the queue's stream for the copy.
 // See docs/decisions/0016-transfers.md.
 enum class Direction { kToDevice, kFromDevice };
-cudaStream_t copy_stream(Context& context, Direction direction);
+cudaStream_t copy_stream(Queue& queue, Direction direction);
 
 // An event without timing. Waiting for one that was never recorded is no wait.
 class Event {
@@ -141,5 +147,8 @@ class Event {
  private:
   cudaEvent_t event_ = nullptr;
 };
+
+// What `later` is given from here on comes after what `earlier` has been given.
+void put_in_order(const Stream& earlier, const Stream& later);
 
 }  // namespace gpujoin::base

@@ -17,12 +17,11 @@ namespace {
 
 class CudaSource final : public MemorySource {
  public:
-  CudaSource(std::shared_ptr<Stream> stream, bool maps_pages)
-      : stream_(std::move(stream)), maps_pages_(maps_pages) {
+  CudaSource(int device_id, bool maps_pages) : device_id_(device_id), maps_pages_(maps_pages) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
-    properties.location.id = stream_->device_id;
+    properties.location.id = device_id_;
     check(cudaMemPoolCreate(&pool_, &properties), "creating the device memory pool");
     // The library's own pool decides what to keep; what it gives back goes back to the device.
     uint64_t keep = UINT64_MAX;
@@ -30,15 +29,15 @@ class CudaSource final : public MemorySource {
           "configuring the device memory pool");
   }
   ~CudaSource() override {
-    DeviceScope const scope(stream_->device_id);
+    DeviceScope const scope(device_id_);
     cudaMemPoolDestroy(pool_);
   }
-  void* allocate(Memory memory, uint64_t bytes) override {
-    DeviceScope const scope(stream_->device_id);
+  void* allocate(Memory memory, uint64_t bytes, const Stream* stream) override {
+    DeviceScope const scope(device_id_);
     void* pointer = nullptr;
     cudaError_t code;
     if (memory == Memory::kDevice) {
-      code = cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream_->handle);
+      code = cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream->handle);
     } else if (memory == Memory::kManaged) {
       code = cudaMallocManaged(&pointer, bytes);
     } else {
@@ -51,11 +50,11 @@ class CudaSource final : public MemorySource {
     check(code, "allocating memory");
     return pointer;
   }
-  void deallocate(Memory memory, void* pointer, uint64_t) noexcept override {
+  void deallocate(Memory memory, void* pointer, uint64_t, const Stream* stream) noexcept override {
     // A failure here means a lost device, which the next checked call reports.
-    DeviceScope const scope(stream_->device_id);
+    DeviceScope const scope(device_id_);
     if (memory == Memory::kDevice) {
-      cudaFreeAsync(pointer, stream_->handle);
+      cudaFreeAsync(pointer, stream->handle);
     } else if (memory == Memory::kManaged) {
       cudaFree(pointer);
     } else {
@@ -63,24 +62,34 @@ class CudaSource final : public MemorySource {
     }
     cudaGetLastError();
   }
-  void fill(Memory memory, void* pointer, int value, uint64_t bytes) override {
-    if (memory != Memory::kDevice) return MemorySource::fill(memory, pointer, value, bytes);
-    DeviceScope const scope(stream_->device_id);
-    check(cudaMemsetAsync(pointer, value, bytes, stream_->handle), "filling memory");
+  void put_in_order(const Stream* earlier, const Stream* later) override {
+    DeviceScope const scope(device_id_);
+    base::put_in_order(*earlier, *later);
   }
-  bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes) override {
-    if (memory != Memory::kDevice) return MemorySource::is_filled(memory, pointer, value, bytes);
-    DeviceScope const scope(stream_->device_id);
+  void fill(Memory memory, void* pointer, int value, uint64_t bytes,
+            const Stream* stream) override {
+    if (memory != Memory::kDevice) return MemorySource::fill(memory, pointer, value, bytes, stream);
+    DeviceScope const scope(device_id_);
+    check(cudaMemsetAsync(pointer, value, bytes, stream->handle), "filling memory");
+  }
+  bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes,
+                 const Stream* stream) override {
+    if (memory != Memory::kDevice) {
+      return MemorySource::is_filled(memory, pointer, value, bytes, stream);
+    }
+    DeviceScope const scope(device_id_);
     std::array<unsigned char, 4096> host;  // a release asks, and must not allocate
     for (uint64_t at = 0; at < bytes; at += host.size()) {
       uint64_t const now = std::min<uint64_t>(bytes - at, host.size());
       if (cudaMemcpyAsync(host.data(), static_cast<const unsigned char*>(pointer) + at, now,
-                          cudaMemcpyDeviceToHost, stream_->handle) != cudaSuccess ||
-          cudaStreamSynchronize(stream_->handle) != cudaSuccess) {
+                          cudaMemcpyDeviceToHost, stream->handle) != cudaSuccess ||
+          cudaStreamSynchronize(stream->handle) != cudaSuccess) {
         cudaGetLastError();
         return true;  // a lost device is reported elsewhere
       }
-      if (!MemorySource::is_filled(Memory::kHost, host.data(), value, now)) return false;
+      if (!MemorySource::is_filled(Memory::kHost, host.data(), value, now, nullptr)) {
+        return false;
+      }
     }
     return true;
   }
@@ -104,7 +113,7 @@ class CudaSource final : public MemorySource {
     bool changed_ = false;
   };
 
-  std::shared_ptr<Stream> stream_;
+  int device_id_;
   bool maps_pages_;
   cudaMemPool_t pool_ = nullptr;
 };
@@ -204,11 +213,15 @@ bool DriverFunctions::can_map_pages() const {
          mem_set_access != nullptr && mem_get_granularity != nullptr;
 }
 
+void* cuda_stream_of(const Stream* stream) {
+  return stream == nullptr ? nullptr : static_cast<void*>(stream->handle);
+}
+
 Stream::~Stream() {
   if (owned && handle != nullptr) cudaStreamDestroy(handle);
 }
 
-Device::~Device() {
+CudaQueue::~CudaQueue() {
   for (cudaEvent_t event : events) cudaEventDestroy(event);
 }
 
@@ -254,14 +267,9 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
   try {
     Device& device = *context.device;
     context.facts = facts_of(device.id);
-    device.stream = std::make_shared<Stream>();
-    device.stream->device_id = device.id;
-    device.stream->handle = static_cast<cudaStream_t>(options.cuda_stream);
-    if (options.cuda_stream == nullptr) {
-      check(cudaStreamCreateWithFlags(&device.stream->handle, cudaStreamNonBlocking),
-            "creating the context's stream");
-      device.stream->owned = true;
-    }
+    // Pools that share one stream of the caller's would gain nothing.
+    device.caller_stream = static_cast<cudaStream_t>(options.cuda_stream);
+    context.queues.most = device.caller_stream != nullptr ? 1 : 0;
     device.driver = load_driver_functions();
     bool const maps_pages = options.allocator == nullptr && device.driver.can_map_pages() &&
                             supports_virtual_memory(device.driver, device.id);
@@ -276,28 +284,24 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
             "asking for the page size of device memory");
       device.page_bytes = granularity;
     }
-    std::unique_ptr<MemorySource> source = std::make_unique<CudaSource>(device.stream, maps_pages);
+    std::unique_ptr<MemorySource> source = std::make_unique<CudaSource>(device.id, maps_pages);
     if (options.allocator != nullptr) {
-      source = make_caller_source(*options.allocator, device.stream->handle, std::move(source));
+      source = make_caller_source(*options.allocator, std::move(source));
     }
-    context.device_pool =
-        std::make_shared<Pool>(std::move(source), Memory::kDevice, options.memory_limit_bytes);
+    context.device_account =
+        std::make_shared<Account>(std::move(source), Memory::kDevice, options.memory_limit_bytes);
     device.park = std::make_shared<RangePark>();
-    // The park holds ranges, which hold the pool: a weak pointer, or none of them would ever be
+    // The park holds ranges, which hold the account: a weak pointer, or none of them would ever be
     // freed.
-    context.device_pool->set_trim_hook([weak = std::weak_ptr(device.park)] {
+    context.device_account->set_trim_hook([weak = std::weak_ptr(device.park)] {
       if (auto const park = weak.lock()) unmap_parked(*park);
     });
-    device.readback =
-        context.device_pool->allocate(Memory::kPinned, kReadbackBytes, "the read-back buffer");
-    device.counters = context.device_pool->allocate(Memory::kDevice, kCounterBytes, "the counters");
-    device.zeroed = context.device_pool->allocate(Memory::kDevice, kZeroedBytes, "zeroed counters");
-    check(cudaMemsetAsync(device.zeroed.data(), 0, kZeroedBytes, device.stream->handle),
-          "clearing the zeroed counters");
+    LeasedQueue const first(context);
   } catch (const Error& error) {
     *why_not = error.what();
     context.device.reset();
-    context.device_pool.reset();
+    context.device_account.reset();
+    context.queues.most = 0;
     // A caller's allocator that has nothing is an error of its own, not a reason to use the CPU.
     if (error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY ||
         error.status() == GPUJOIN_ERROR_MEMORY_LIMIT)
@@ -318,60 +322,6 @@ CurrentDevice::CurrentDevice(const Context& context) {
 
 CurrentDevice::~CurrentDevice() {
   if (previous_ >= 0) cudaSetDevice(previous_);
-}
-
-void await(Context& context, void* event) {
-  if (event == nullptr) return;
-  check(cudaStreamWaitEvent(stream_of(context), *static_cast<cudaEvent_t*>(event), 0),
-        "waiting for an imported array");
-}
-
-ZeroedCounts::ZeroedCounts(Context& context, uint64_t bytes) : device_(*context.device) {
-  if (bytes > kZeroedBytes) {
-    fail(GPUJOIN_ERROR_INTERNAL, "%llu bytes of counters to keep at 0",
-         static_cast<unsigned long long>(bytes));
-  }
-  if (device_.zeroed_is_dirty) {
-    check(cudaMemsetAsync(device_.zeroed.data(), 0, kZeroedBytes, stream_of(context)),
-          "clearing the zeroed counters");
-  }
-  device_.zeroed_is_dirty = true;
-}
-
-const void* read_back(Context& context, const void* device_source, uint64_t bytes) {
-  void* target = context.device->readback.data();
-  check(cudaMemcpyAsync(target, device_source, bytes, cudaMemcpyDeviceToHost, stream_of(context)),
-        "reading a kernel's counters");
-  check(cudaStreamSynchronize(stream_of(context)), "waiting for the context's stream");
-  return target;
-}
-
-unsigned long long* start_answer(Context& context) {
-  auto* const answer = context.device->readback.as<unsigned long long>();
-  std::atomic_ref(*answer).store(0, std::memory_order_relaxed);
-  return answer;
-}
-
-unsigned long long await_answer(Context& context) {
-  // A stream that failed never answers. Asking it takes as long as many looks at the answer.
-  constexpr uint32_t kLooks = 1U << 14;
-  std::atomic_ref const answer(*context.device->readback.as<unsigned long long>());
-  for (;;) {
-    for (uint32_t look = 0; look < kLooks; ++look) {
-      if (auto const given = answer.load(std::memory_order_acquire); given != 0) return given;
-    }
-    cudaError_t const code = cudaStreamQuery(stream_of(context));
-    if (code == cudaErrorNotReady) {
-      cudaGetLastError();
-      std::this_thread::yield();  // the join may take long, and others may want the core
-      continue;
-    }
-    // Nobody may answer once the next join waits.
-    if (code != cudaSuccess) cudaStreamSynchronize(stream_of(context));
-    check(code, "waiting for a kernel's answer");
-    if (auto const given = answer.load(std::memory_order_acquire); given != 0) return given;
-    fail(GPUJOIN_ERROR_INTERNAL, "a kernel ended without its answer");
-  }
 }
 
 }  // namespace gpujoin::base

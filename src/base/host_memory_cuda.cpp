@@ -157,7 +157,7 @@ void check_managed_memory(const Context& context) {
          "options.transfer: %s cannot page managed memory on this platform",
          context.facts.name.c_str());
   }
-  if (!context.device_pool->source().gives_managed_memory()) {
+  if (!context.device_account->source().gives_managed_memory()) {
     fail(GPUJOIN_ERROR_UNSUPPORTED,
          "options.transfer: managed memory does not come from the caller's allocator");
   }

@@ -24,13 +24,13 @@ inline unsigned grid_of(uint64_t rows, uint64_t tile) {
 // static has left. As much for every launch, so that it need be asked once, and no launch is left
 // with less than another was promised.
 template <typename... Args>
-void allow_shared(const Context& context, void (*kernel)(Args...), const char* asking) {
+void allow_shared(Queue& queue, void (*kernel)(Args...), const char* asking) {
   auto const* const key = reinterpret_cast<const void*>(kernel);
-  std::vector<const void*>& allowed = context.device->large_shared;
+  std::vector<const void*>& allowed = queue.device->large_shared;
   if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) return;
   cudaFuncAttributes attributes = {};
   check(cudaFuncGetAttributes(&attributes, key), asking);
-  uint64_t const bytes = context.facts.shared_bytes_per_block - attributes.sharedSizeBytes;
+  uint64_t const bytes = queue.context.facts.shared_bytes_per_block - attributes.sharedSizeBytes;
   check(cudaFuncSetAttribute(key, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),
         asking);
@@ -40,19 +40,19 @@ void allow_shared(const Context& context, void (*kernel)(Args...), const char* a
 // How many blocks run at a time on all multiprocessors, with dynamic shared memory that is allowed
 // here.
 template <typename... Args>
-uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int threads,
-                         uint64_t shared_bytes, const char* asking) {
+uint32_t resident_blocks(Queue& queue, void (*kernel)(Args...), int threads, uint64_t shared_bytes,
+                         const char* asking) {
   auto const* const key = reinterpret_cast<const void*>(kernel);
-  for (ResidentBlocks const& asked : context.device->resident) {
+  for (ResidentBlocks const& asked : queue.device->resident) {
     if (asked.kernel == key && asked.threads == threads && asked.shared_bytes == shared_bytes) {
       return asked.blocks;
     }
   }
-  if (shared_bytes != 0) allow_shared(context, kernel, asking);
+  if (shared_bytes != 0) allow_shared(queue, kernel, asking);
   int of_one = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, key, threads, shared_bytes), asking);
-  auto const blocks = static_cast<uint32_t>(context.facts.sm_count * std::max(of_one, 1));
-  context.device->resident.push_back({key, threads, shared_bytes, blocks});
+  auto const blocks = static_cast<uint32_t>(queue.context.facts.sm_count * std::max(of_one, 1));
+  queue.device->resident.push_back({key, threads, shared_bytes, blocks});
   return blocks;
 }
 
@@ -60,8 +60,8 @@ uint32_t resident_blocks(const Context& context, void (*kernel)(Args...), int th
 // us between them. It has to call await_last_kernel() of kernels/dependent_launch.cuh before it
 // touches what that one writes, and the one before has to let it start.
 template <typename... Parameters, typename... Args>
-void launch_dependent(const Context& context, void (*kernel)(Parameters...), uint32_t blocks,
-                      int threads, uint64_t shared_bytes, const char* launching, Args... args) {
+void launch_dependent(Queue& queue, void (*kernel)(Parameters...), uint32_t blocks, int threads,
+                      uint64_t shared_bytes, const char* launching, Args... args) {
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -69,9 +69,9 @@ void launch_dependent(const Context& context, void (*kernel)(Parameters...), uin
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream_of(context);
+  config.stream = stream_of(queue);
   config.attrs = &early;
-  config.numAttrs = context.facts.compute_capability >= 90 ? 1 : 0;
+  config.numAttrs = queue.context.facts.compute_capability >= 90 ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, args...), launching);
 }
 

@@ -33,8 +33,10 @@ class MappedRange {
   void shrink(uint64_t bytes);
 
  private:
-  friend std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes);
-  MappedRange(const Device& device, std::shared_ptr<Pool> pool, uint64_t reserved_bytes);
+  friend std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes);
+  MappedRange(const Queue& queue, uint64_t reserved_bytes);
+  // Another queue's from here on.
+  void hand_over(const Queue& queue);
 
   std::shared_ptr<Pool> pool_;
   std::shared_ptr<Stream>
@@ -60,6 +62,6 @@ struct RangePark {
 void unmap_parked(RangePark& park);
 
 // A parked range that suits, or a new one; parked again when the last owner lets go. Not yet grown.
-std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes);
+std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes);
 
 }  // namespace gpujoin::base

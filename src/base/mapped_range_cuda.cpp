@@ -17,11 +17,11 @@ CUmemAllocationProp page_property(int device_id) {
 
 }  // namespace
 
-MappedRange::MappedRange(const Device& device, std::shared_ptr<Pool> pool, uint64_t reserved_bytes)
-    : pool_(std::move(pool)),
-      stream_(device.stream),
-      driver_(device.driver),
-      page_(device.page_bytes),
+MappedRange::MappedRange(const Queue& queue, uint64_t reserved_bytes)
+    : pool_(queue.device_pool),
+      stream_(queue.device->stream),
+      driver_(queue.context.device->driver),
+      page_(queue.context.device->page_bytes),
       reserved_(reserved_bytes) {
   check(driver_.mem_address_reserve(&base_, reserved_, 0, 0, 0), "reserving an address range");
 }
@@ -49,6 +49,12 @@ void MappedRange::shrink(uint64_t bytes) {
   }
 }
 
+void MappedRange::hand_over(const Queue& queue) {
+  put_in_order(*stream_, *queue.device->stream);
+  stream_ = queue.device->stream;
+  pool_ = queue.device_pool;
+}
+
 void* MappedRange::data() const { return reinterpret_cast<void*>(base_); }
 
 bool MappedRange::try_grow(uint64_t bytes) {
@@ -62,7 +68,7 @@ bool MappedRange::try_grow(uint64_t bytes) {
   CUmemGenericAllocationHandle pages{};
   CUresult code = driver_.mem_create(&pages, more, &property, 0);
   if (code == CUDA_ERROR_OUT_OF_MEMORY) {
-    pool_->trim();
+    pool_->account().trim();
     code = driver_.mem_create(&pages, more, &property, 0);
   }
   if (code != CUDA_SUCCESS) {
@@ -99,8 +105,8 @@ void unmap_parked(RangePark& park) {
   }
 }
 
-std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
-  Device& device = *context.device;
+std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes) {
+  Device& device = *queue.context.device;
   std::shared_ptr<RangePark> const park = device.park;
   std::unique_ptr<MappedRange> range;
   {
@@ -126,13 +132,14 @@ std::shared_ptr<MappedRange> take_range(Context& context, uint64_t bytes) {
     }
   }
   if (range != nullptr) {
+    range->hand_over(queue);
     range->pool_->unpark(range->mapped_);
     range->parked_ = false;
   } else {
     // Address space costs nothing: as much as the device could ever fill.
     uint64_t const page = device.page_bytes;
-    uint64_t const reserved = (context.facts.memory_bytes + page - 1) / page * page;
-    range.reset(new MappedRange(device, context.device_pool, reserved));
+    uint64_t const reserved = (queue.context.facts.memory_bytes + page - 1) / page * page;
+    range.reset(new MappedRange(queue, reserved));
     std::lock_guard const lock(park->mutex);
     park->room.emplace_back();
   }

@@ -12,6 +12,12 @@
 
 namespace gpujoin::base {
 
+#if GPUJOIN_WITH_CUDA
+void* cuda_stream_of(const Stream* stream);  // in device_cuda.cpp
+#else
+static void* cuda_stream_of(const Stream*) { return nullptr; }
+#endif
+
 namespace {
 
 constexpr uint64_t kAlignment = 256;
@@ -47,7 +53,7 @@ size_t index_of(Memory memory) { return static_cast<size_t>(memory); }
 
 class HostSource final : public MemorySource {
  public:
-  void* allocate(Memory, uint64_t bytes) override {
+  void* allocate(Memory, uint64_t bytes, const Stream*) override {
     bool const huge = bytes >= kHugePage;
     uint64_t const alignment = huge ? kHugePage : kAlignment;
     void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -57,44 +63,55 @@ class HostSource final : public MemorySource {
 #endif
     return pointer;
   }
-  void deallocate(Memory, void* pointer, uint64_t) noexcept override { std::free(pointer); }
+  void deallocate(Memory, void* pointer, uint64_t, const Stream*) noexcept override {
+    std::free(pointer);
+  }
 };
 
 class CallerSource final : public MemorySource {
  public:
-  CallerSource(const gpujoin_allocator& allocator, void* cuda_stream,
-               std::unique_ptr<MemorySource> device_bytes)
-      : allocator_(allocator), cuda_stream_(cuda_stream), device_bytes_(std::move(device_bytes)) {}
-  void* allocate(Memory memory, uint64_t bytes) override {
-    return allocator_.allocate(bytes, kAlignment, static_cast<gpujoin_memory>(memory), cuda_stream_,
-                               allocator_.user);
+  CallerSource(const gpujoin_allocator& allocator, std::unique_ptr<MemorySource> device_bytes)
+      : allocator_(allocator), device_bytes_(std::move(device_bytes)) {}
+  void* allocate(Memory memory, uint64_t bytes, const Stream* stream) override {
+    return allocator_.allocate(bytes, kAlignment, static_cast<gpujoin_memory>(memory),
+                               cuda_stream_of(stream), allocator_.user);
   }
-  void deallocate(Memory memory, void* pointer, uint64_t bytes) noexcept override {
-    allocator_.deallocate(pointer, bytes, static_cast<gpujoin_memory>(memory), cuda_stream_,
-                          allocator_.user);
+  void deallocate(Memory memory, void* pointer, uint64_t bytes,
+                  const Stream* stream) noexcept override {
+    allocator_.deallocate(pointer, bytes, static_cast<gpujoin_memory>(memory),
+                          cuda_stream_of(stream), allocator_.user);
   }
-  void fill(Memory memory, void* pointer, int value, uint64_t bytes) override {
-    if (memory == Memory::kDevice) return device_bytes_->fill(memory, pointer, value, bytes);
-    MemorySource::fill(memory, pointer, value, bytes);
+  void put_in_order(const Stream* earlier, const Stream* later) override {
+    if (device_bytes_ != nullptr) device_bytes_->put_in_order(earlier, later);
   }
-  bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes) override {
-    if (memory == Memory::kDevice) return device_bytes_->is_filled(memory, pointer, value, bytes);
-    return MemorySource::is_filled(memory, pointer, value, bytes);
+  void fill(Memory memory, void* pointer, int value, uint64_t bytes,
+            const Stream* stream) override {
+    if (memory == Memory::kDevice) {
+      return device_bytes_->fill(memory, pointer, value, bytes, stream);
+    }
+    MemorySource::fill(memory, pointer, value, bytes, stream);
+  }
+  bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes,
+                 const Stream* stream) override {
+    if (memory == Memory::kDevice) {
+      return device_bytes_->is_filled(memory, pointer, value, bytes, stream);
+    }
+    return MemorySource::is_filled(memory, pointer, value, bytes, stream);
   }
 
  private:
   gpujoin_allocator allocator_;
-  void* cuda_stream_;
   std::unique_ptr<MemorySource> device_bytes_;
 };
 
 }  // namespace
 
-void MemorySource::fill(Memory, void* pointer, int value, uint64_t bytes) {
+void MemorySource::fill(Memory, void* pointer, int value, uint64_t bytes, const Stream*) {
   std::memset(pointer, value, bytes);
 }
 
-bool MemorySource::is_filled(Memory, const void* pointer, int value, uint64_t bytes) {
+bool MemorySource::is_filled(Memory, const void* pointer, int value, uint64_t bytes,
+                             const Stream*) {
   auto const* first = static_cast<const unsigned char*>(pointer);
   return std::all_of(first, first + bytes, [value](unsigned char byte) { return byte == value; });
 }
@@ -102,9 +119,8 @@ bool MemorySource::is_filled(Memory, const void* pointer, int value, uint64_t by
 std::unique_ptr<MemorySource> make_host_source() { return std::make_unique<HostSource>(); }
 
 std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator,
-                                                 void* cuda_stream,
                                                  std::unique_ptr<MemorySource> device_bytes) {
-  return std::make_unique<CallerSource>(allocator, cuda_stream, std::move(device_bytes));
+  return std::make_unique<CallerSource>(allocator, std::move(device_bytes));
 }
 
 uint64_t checked_bytes(uint64_t rows, uint64_t width) {
@@ -120,34 +136,122 @@ Buffer::~Buffer() {
   if (data_ != nullptr) pool_->release(memory_, bytes_, std::move(block_));
 }
 
-Pool::Pool(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes)
+Account::Account(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes)
     : source_(std::move(source)), limited_(limited), limit_(limit_bytes), forks_(forks()) {}
 
-Pool::~Pool() { trim(); }
+bool Account::is_limited(Memory memory) const {
+  return memory == limited_ || (memory == Memory::kManaged && limited_ == Memory::kDevice);
+}
+
+bool Account::passes_limit(Memory memory, uint64_t bytes) const {
+  return is_limited(memory) && limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes);
+}
+
+void Account::add_in_use(uint64_t bytes) {
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+}
+
+void Account::trim_locked() noexcept {
+  for (Pool* const pool : pools_) pool->give_back();
+  if (trim_hook_) trim_hook_();
+}
+
+void Account::trim() noexcept {
+  if (forks() != forks_) return;
+  std::lock_guard const lock(mutex_);
+  trim_locked();
+}
+
+void Account::set_trim_hook(std::function<void()> hook) {
+  std::lock_guard const lock(mutex_);
+  trim_hook_ = std::move(hook);
+}
+
+uint64_t Account::held_bytes() const {
+  std::lock_guard const lock(mutex_);
+  return in_use_ + cached_;
+}
+
+uint64_t Account::in_use_bytes() const {
+  std::lock_guard const lock(mutex_);
+  return in_use_;
+}
+
+uint64_t Account::peak_bytes() const {
+  std::lock_guard const lock(mutex_);
+  return peak_;
+}
+
+uint64_t Account::guard_violations() const {
+  std::lock_guard const lock(mutex_);
+  return guard_violations_;
+}
+
+Pool::Pool(std::shared_ptr<Account> account, std::shared_ptr<const Stream> stream)
+    : account_(std::move(account)), stream_(std::move(stream)) {
+  std::lock_guard const lock(account_->mutex_);
+  account_->pools_.push_back(this);
+}
+
+Pool::~Pool() {
+  if (forks() != account_->forks_) return;
+  std::lock_guard const lock(account_->mutex_);
+  give_back();
+  std::erase(account_->pools_, this);
+}
+
+void Pool::give_back() noexcept {
+  for (size_t index = 0; index < cache_.size(); ++index) {
+    auto const memory = static_cast<Memory>(index);
+    for (auto const& [bytes, pointer] : cache_[index]) {
+      account_->source_->deallocate(memory, pointer, bytes, stream_.get());
+      if (account_->is_limited(memory)) account_->cached_ -= bytes;
+    }
+    cache_[index].clear();
+  }
+}
+
+Blocks::iterator Pool::find_cached(Memory memory, uint64_t bytes) {
+  auto& blocks = cache_[index_of(memory)];
+  // What fits a limit once shall fit it whatever was cached before.
+  bool const is_exact = account_->is_limited(memory) && account_->limit_ != 0;
+  uint64_t const most = is_exact ? bytes : bytes + bytes / kSpareShare;
+  auto const found = blocks.lower_bound(bytes);
+  return found == blocks.end() || found->first > most ? blocks.end() : found;
+}
 
 Blocks::node_type Pool::take_cached(Memory memory, uint64_t bytes) {
   auto& blocks = cache_[index_of(memory)];
-  // What fits a limit once shall fit it whatever was cached before.
-  bool const is_exact = is_limited(memory) && limit_ != 0;
-  uint64_t const most = is_exact ? bytes : bytes + bytes / kSpareShare;
-  auto const found = blocks.lower_bound(bytes);
-  if (found == blocks.end() || found->first > most) {
-    if (bytes > kLargeBlock) drop_outgrown(memory, bytes);
-    return {};
-  }
-  if (is_limited(memory)) cached_ -= found->first;
+  auto const found = find_cached(memory, bytes);
+  if (found == blocks.end()) return {};
+  if (account_->is_limited(memory)) account_->cached_ -= found->first;
   return blocks.extract(found);
 }
 
+Blocks::node_type Pool::take_from_others(Memory memory, uint64_t bytes) {
+  for (Pool* const other : account_->pools_) {
+    if (other == this || !other->is_idle_) continue;
+    if (other->find_cached(memory, bytes) == other->cache_[index_of(memory)].end()) continue;
+    account_->source_->put_in_order(other->stream_.get(), stream_.get());
+    return other->take_cached(memory, bytes);
+  }
+  return {};
+}
+
 Blocks::node_type Pool::take_new(Memory memory, uint64_t bytes) {
+  Account& all = *account_;
   // The node first: once there is a block, nothing may fail.
   Blocks made;
   auto const block = made.emplace(bytes, nullptr);
-  if (is_limited(memory) && limit_ != 0 && in_use_ + cached_ > limit_ - bytes) trim_locked();
-  block->second = source_->allocate(memory, bytes);
+  if (bytes > kLargeBlock) drop_outgrown(memory, bytes);
+  if (all.is_limited(memory) && all.limit_ != 0 && all.in_use_ + all.cached_ > all.limit_ - bytes) {
+    all.trim_locked();
+  }
+  block->second = all.source_->allocate(memory, bytes, stream_.get());
   if (block->second == nullptr) {
-    trim_locked();
-    block->second = source_->allocate(memory, bytes);
+    all.trim_locked();
+    block->second = all.source_->allocate(memory, bytes, stream_.get());
   }
   if (block->second == nullptr) return {};
   return made.extract(block);
@@ -161,161 +265,124 @@ void Pool::drop_outgrown(Memory memory, uint64_t bytes) {
   auto const [block, pointer] = *found;
   if (bytes - block > block / kSpareShare) return;
   blocks.erase(found);
-  source_->deallocate(memory, pointer, block);
-  if (is_limited(memory)) cached_ -= block;
+  account_->source_->deallocate(memory, pointer, block, stream_.get());
+  if (account_->is_limited(memory)) account_->cached_ -= block;
+}
+
+void Pool::add_in_use(uint64_t bytes) {
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+  account_->add_in_use(bytes);
 }
 
 Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   if (bytes == 0) return {};
   uint64_t const wanted = block_bytes(bytes);
-  std::lock_guard const lock(mutex_);
-  if (passes_limit(memory, wanted)) return {};
+  std::lock_guard const lock(account_->mutex_);
+  if (account_->passes_limit(memory, wanted)) return {};
   Blocks::node_type block = take_cached(memory, wanted);
+  if (block.empty()) block = take_from_others(memory, wanted);
   if (block.empty()) block = take_new(memory, wanted);
   if (block.empty()) return {};
-  if (is_limited(memory)) {
-    in_use_ += block.key();
-    peak_ = std::max(peak_, in_use_);
-  }
+  if (account_->is_limited(memory)) add_in_use(block.key());
   auto* data = static_cast<unsigned char*>(block.mapped()) + kGuard;
   [[maybe_unused]] uint64_t const behind = block.key() - kGuard - bytes;
   Buffer buffer(shared_from_this(), memory, data, bytes, std::move(block));
 #if GPUJOIN_CHECKED
-  source_->fill(memory, data - kGuard, kGuardByte, kGuard);
-  source_->fill(memory, data, kPoisonByte, bytes);
-  source_->fill(memory, data + bytes, kGuardByte, behind);
+  MemorySource& source = *account_->source_;
+  source.fill(memory, data - kGuard, kGuardByte, kGuard, stream_.get());
+  source.fill(memory, data, kPoisonByte, bytes, stream_.get());
+  source.fill(memory, data + bytes, kGuardByte, behind, stream_.get());
 #endif
   return buffer;
-}
-
-bool Pool::is_limited(Memory memory) const {
-  return memory == limited_ || (memory == Memory::kManaged && limited_ == Memory::kDevice);
-}
-
-bool Pool::passes_limit(Memory memory, uint64_t bytes) const {
-  return is_limited(memory) && limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes);
 }
 
 Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
   Buffer buffer = try_allocate(memory, bytes);
   if (buffer || bytes == 0) return buffer;
   uint64_t const block = block_bytes(bytes);
-  std::lock_guard const lock(mutex_);
-  if (passes_limit(memory, block)) {
+  std::lock_guard const lock(account_->mutex_);
+  auto const in_use = static_cast<unsigned long long>(account_->in_use_);
+  if (account_->passes_limit(memory, block)) {
     fail(GPUJOIN_ERROR_MEMORY_LIMIT,
          "%s needs %llu bytes; %llu of the context's memory limit of %llu bytes are in use", what,
-         static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_),
-         static_cast<unsigned long long>(limit_));
+         static_cast<unsigned long long>(block), in_use,
+         static_cast<unsigned long long>(account_->limit_));
   }
   fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "no memory for %s: %llu bytes asked for, %llu in use", what,
-       static_cast<unsigned long long>(block), static_cast<unsigned long long>(in_use_));
+       static_cast<unsigned long long>(block), in_use);
 }
 
 void Pool::release(Memory memory, [[maybe_unused]] uint64_t bytes,
                    Blocks::node_type block) noexcept {
   // The lock may be held by a thread of the parent, and the memory is the parent's.
-  if (forks() != forks_) return;
-  std::lock_guard const lock(mutex_);
+  if (forks() != account_->forks_) return;
+  std::lock_guard const lock(account_->mutex_);
 #if GPUJOIN_CHECKED
+  MemorySource& source = *account_->source_;
   auto* const data = static_cast<unsigned char*>(block.mapped()) + kGuard;
-  if (!source_->is_filled(memory, block.mapped(), kGuardByte, kGuard) ||
-      !source_->is_filled(memory, data + bytes, kGuardByte, block.key() - kGuard - bytes)) {
-    ++guard_violations_;
+  uint64_t const behind = block.key() - kGuard - bytes;
+  if (!source.is_filled(memory, block.mapped(), kGuardByte, kGuard, stream_.get()) ||
+      !source.is_filled(memory, data + bytes, kGuardByte, behind, stream_.get())) {
+    ++account_->guard_violations_;
   }
 #endif
-  if (is_limited(memory)) {
-    in_use_ -= block.key();
-    cached_ += block.key();
-  }
+  if (account_->is_limited(memory)) park(block.key());
   cache_[index_of(memory)].insert(std::move(block));
 }
 
 bool Pool::try_reserve(uint64_t bytes) {
-  std::lock_guard const lock(mutex_);
-  if (limit_ != 0) {
-    if (bytes > limit_ || in_use_ > limit_ - bytes) return false;
-    if (in_use_ + cached_ > limit_ - bytes) trim_locked();
+  Account& all = *account_;
+  std::lock_guard const lock(all.mutex_);
+  if (all.limit_ != 0) {
+    if (bytes > all.limit_ || all.in_use_ > all.limit_ - bytes) return false;
+    if (all.in_use_ + all.cached_ > all.limit_ - bytes) all.trim_locked();
   }
-  in_use_ += bytes;
-  peak_ = std::max(peak_, in_use_);
+  add_in_use(bytes);
   return true;
 }
 
 void Pool::unreserve(uint64_t bytes) noexcept {
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(account_->mutex_);
   in_use_ -= bytes;
+  account_->in_use_ -= bytes;
 }
 
 void Pool::park(uint64_t bytes) noexcept {
-  std::lock_guard const lock(mutex_);
-  in_use_ -= bytes;
-  cached_ += bytes;
+  std::lock_guard const lock(account_->mutex_);
+  unreserve(bytes);
+  account_->cached_ += bytes;
 }
 
 void Pool::unpark(uint64_t bytes) noexcept {
-  std::lock_guard const lock(mutex_);
-  cached_ -= bytes;
-  in_use_ += bytes;
-  peak_ = std::max(peak_, in_use_);
+  std::lock_guard const lock(account_->mutex_);
+  account_->cached_ -= bytes;
+  add_in_use(bytes);
 }
 
 void Pool::drop_parked(uint64_t bytes) noexcept {
-  std::lock_guard const lock(mutex_);
-  cached_ -= bytes;
+  std::lock_guard const lock(account_->mutex_);
+  account_->cached_ -= bytes;
 }
 
-void Pool::set_trim_hook(std::function<void()> hook) {
-  std::lock_guard const lock(mutex_);
-  trim_hook_ = std::move(hook);
-}
-
-void Pool::trim_locked() noexcept {
-  for (size_t index = 0; index < cache_.size(); ++index) {
-    auto const memory = static_cast<Memory>(index);
-    for (auto const& [bytes, pointer] : cache_[index]) {
-      source_->deallocate(memory, pointer, bytes);
-      if (is_limited(memory)) cached_ -= bytes;
-    }
-    cache_[index].clear();
-  }
-  if (trim_hook_) trim_hook_();
-}
-
-void Pool::trim() noexcept {
-  if (forks() != forks_) return;
-  std::lock_guard const lock(mutex_);
-  trim_locked();
-}
-
-uint64_t Pool::held_bytes() const {
-  std::lock_guard const lock(mutex_);
-  return in_use_ + cached_;
+void Pool::set_idle(bool is_idle) {
+  std::lock_guard const lock(account_->mutex_);
+  is_idle_ = is_idle;
 }
 
 uint64_t Pool::in_use_bytes() const {
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(account_->mutex_);
   return in_use_;
 }
 
 uint64_t Pool::peak_bytes() const {
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(account_->mutex_);
   return peak_;
 }
 
 void Pool::reset_peak() {
-  std::lock_guard const lock(mutex_);
-  earlier_peak_ = std::max(earlier_peak_, peak_);
+  std::lock_guard const lock(account_->mutex_);
   peak_ = in_use_;
-}
-
-uint64_t Pool::lifetime_peak_bytes() const {
-  std::lock_guard const lock(mutex_);
-  return std::max(earlier_peak_, peak_);
-}
-
-uint64_t Pool::guard_violations() const {
-  std::lock_guard const lock(mutex_);
-  return guard_violations_;
 }
 
 }  // namespace gpujoin::base

@@ -1,9 +1,11 @@
-// memory.hpp: one pool per context, and the buffers that come from it.
+// memory.hpp: an account for each context, a pool for each of its queues, and the buffers that come
+// from them.
 //
-// The pool hands out blocks of host, device and pinned memory, keeps freed blocks for the next
-// join, and enforces the context's limit. Blocks are reused in stream order: everything that a
-// context does runs on its one stream, so a block may be handed out again while earlier work that
-// used it is still queued. Thread-safe, because exported Arrow arrays may be released anywhere.
+// A pool hands out blocks of host, device and pinned memory and keeps freed blocks for the next
+// join. Blocks are reused in stream order: everything that a queue does runs on its one stream, so a
+// block may be handed out again while earlier work that used it is still queued. A block that
+// another queue's pool kept comes with a wait of the one stream for the other. The account enforces
+// the context's limit. Thread-safe, because exported Arrow arrays may be released anywhere.
 #pragma once
 
 #include <array>
@@ -16,6 +18,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gpujoin.h"
 
@@ -30,16 +33,24 @@ enum class Memory : int32_t {
   4
 };
 
-// Where a pool's blocks come from: the system, CUDA, or the caller's allocator.
+// A CUDA stream of a queue; in device.hpp. Null: what is done is done when the call returns.
+struct Stream;
+
+// Where blocks come from: the system, CUDA, or the caller's allocator. Device memory is used in the
+// order of the stream that is named.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
   // nullptr when there is none left. Blocks are aligned to 256 bytes.
-  virtual void* allocate(Memory memory, uint64_t bytes) = 0;
-  virtual void deallocate(Memory memory, void* pointer, uint64_t bytes) noexcept = 0;
+  virtual void* allocate(Memory memory, uint64_t bytes, const Stream* stream) = 0;
+  virtual void deallocate(Memory memory, void* pointer, uint64_t bytes,
+                          const Stream* stream) noexcept = 0;
+  // What `later` is given from here on comes after what `earlier` has been given.
+  virtual void put_in_order(const Stream* /*earlier*/, const Stream* /*later*/) {}
   // Checked builds: fill with a byte, and compare against it. These serve host memory.
-  virtual void fill(Memory memory, void* pointer, int value, uint64_t bytes);
-  virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes);
+  virtual void fill(Memory memory, void* pointer, int value, uint64_t bytes, const Stream* stream);
+  virtual bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes,
+                         const Stream* stream);
   // Whether growing output may map pages into a reserved address range; otherwise it is a list of
   // blocks.
   virtual bool maps_pages() const { return false; }
@@ -52,7 +63,6 @@ std::unique_ptr<MemorySource> make_host_source();
 // The caller's callbacks. Device memory is filled and compared by `device_bytes` (a CUDA source),
 // which may be null without CUDA.
 std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator,
-                                                 void* cuda_stream,
                                                  std::unique_ptr<MemorySource> device_bytes);
 
 class Pool;
@@ -105,10 +115,50 @@ class Buffer {
   Blocks::node_type block_;  // of the pool, in which the data lies
 };
 
-class Pool : public std::enable_shared_from_this<Pool> {
+// Of one context and kind of executor: where the blocks of its pools come from, and how many bytes
+// all of them together may have.
+class Account {
  public:
   // limited: the memory that `limit_bytes` (0 = none) counts.
-  Pool(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes);
+  Account(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes);
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  void trim() noexcept;  // gives the cached blocks of all pools back to the source
+  // Called by trim, to unmap parked ranges.
+  void set_trim_hook(std::function<void()> hook);
+
+  uint64_t limit_bytes() const { return limit_; }
+  uint64_t held_bytes() const;        // of the limited memory: in use and cached
+  uint64_t in_use_bytes() const;      // of the limited memory
+  uint64_t peak_bytes() const;        // most in use so far
+  uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
+  MemorySource& source() { return *source_; }
+
+ private:
+  friend class Pool;
+  bool is_limited(Memory memory) const;
+  bool passes_limit(Memory memory, uint64_t bytes) const;
+  void add_in_use(uint64_t bytes);
+  void trim_locked() noexcept;
+
+  mutable std::recursive_mutex mutex_;  // recursive: the trim hook calls unreserve
+  std::function<void()> trim_hook_;
+  std::unique_ptr<MemorySource> source_;
+  Memory limited_;
+  uint64_t limit_;
+  uint64_t in_use_ = 0;
+  uint64_t cached_ = 0;
+  uint64_t peak_ = 0;
+  uint64_t guard_violations_ = 0;
+  std::vector<Pool*> pools_;
+  uint32_t forks_;  // of the process that the account belongs to
+};
+
+// Of one queue. Lives as long as a buffer of it does.
+class Pool : public std::enable_shared_from_this<Pool> {
+ public:
+  explicit Pool(std::shared_ptr<Account> account, std::shared_ptr<const Stream> stream = nullptr);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -131,46 +181,39 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void park(uint64_t bytes) noexcept;
   void unpark(uint64_t bytes) noexcept;
   void drop_parked(uint64_t bytes) noexcept;  // unmapped while parked
-  // Called by trim, to unmap parked ranges.
-  void set_trim_hook(std::function<void()> hook);
 
-  void trim() noexcept;  // gives cached blocks back to the source
+  // No call works with the queue: other pools may take what this one keeps.
+  void set_idle(bool is_idle);
 
-  uint64_t limit_bytes() const { return limit_; }
-  uint64_t held_bytes() const;           // of the limited memory: in use and cached
-  uint64_t in_use_bytes() const;         // of the limited memory
-  uint64_t peak_bytes() const;           // most in use so far
-  void reset_peak();                     // peak := in use; execute brackets itself with it
-  uint64_t lifetime_peak_bytes() const;  // most in use since the pool was made
-  uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
-  MemorySource& source() { return *source_; }
+  // Of the limited memory, of this pool alone.
+  uint64_t in_use_bytes() const;
+  uint64_t peak_bytes() const;  // most in use since reset_peak
+  void reset_peak();            // peak := in use; execute brackets itself with it
+  Account& account() const { return *account_; }
 
  private:
+  friend class Account;
   friend class Buffer;
   void release(Memory memory, uint64_t bytes, Blocks::node_type block) noexcept;
-  bool is_limited(Memory memory) const;
-  bool passes_limit(Memory memory, uint64_t bytes) const;
   // The smallest cached block that holds so many bytes, and not much more. Empty: there is none.
   Blocks::node_type take_cached(Memory memory, uint64_t bytes);
+  Blocks::iterator find_cached(Memory memory, uint64_t bytes);
+  // One that the pool of an idle queue keeps.
+  Blocks::node_type take_from_others(Memory memory, uint64_t bytes);
   // A block from the source, which is asked again when the cached ones are back there. Empty: it
   // has none.
   Blocks::node_type take_new(Memory memory, uint64_t bytes);
   void drop_outgrown(Memory memory, uint64_t bytes);
-  void trim_locked() noexcept;
+  void add_in_use(uint64_t bytes);
+  void give_back() noexcept;  // what is cached
 
-  mutable std::recursive_mutex mutex_;  // recursive: the trim hook calls unreserve
-  std::function<void()> trim_hook_;
-  std::unique_ptr<MemorySource> source_;
-  Memory limited_;
-  uint64_t limit_;
+  std::shared_ptr<Account> account_;
+  std::shared_ptr<const Stream> stream_;
+  bool is_idle_ = false;
   uint64_t in_use_ = 0;
-  uint64_t cached_ = 0;
   uint64_t peak_ = 0;
-  uint64_t earlier_peak_ = 0;  // before the last reset
-  uint64_t guard_violations_ = 0;
   // Freed blocks, one map for each kind of memory (index = the enum's value).
   std::array<Blocks, 5> cache_;
-  uint32_t forks_;  // of the process that the pool belongs to
 };
 
 // rows * width, or GPUJOIN_ERROR_OUT_OF_MEMORY when the product does not fit 63 bits: no machine

@@ -36,7 +36,7 @@ constexpr double kUsableL2 = 0.7;
 
 class Timer {
  public:
-  explicit Timer(base::Context& context) : context_(context) {
+  explicit Timer(base::Queue& queue) : queue_(queue) {
     for (cudaEvent_t* event : {&start_, &stop_}) {
       check(cudaEventCreate(event), "creating an event");
     }
@@ -54,11 +54,11 @@ class Timer {
       const std::function<void()>& work, const std::function<void()>& prepare = [] {}) {
     double fastest = 0;
     for (int i = 0; i < kTries + 1; ++i) {  // the first loads the kernel
-      context_.check_cancelled();
+      queue_.check_cancelled();
       prepare();
-      check(cudaEventRecord(start_, stream_of(context_)), "recording an event");
+      check(cudaEventRecord(start_, stream_of(queue_)), "recording an event");
       work();
-      check(cudaEventRecord(stop_, stream_of(context_)), "recording an event");
+      check(cudaEventRecord(stop_, stream_of(queue_)), "recording an event");
       check(cudaEventSynchronize(stop_), "waiting for a measurement");
       float milliseconds = 0;
       check(cudaEventElapsedTime(&milliseconds, start_, stop_), "reading the time");
@@ -69,16 +69,16 @@ class Timer {
   }
 
  private:
-  base::Context& context_;
+  base::Queue& queue_;
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
 };
 
 class Measurement {
  public:
-  explicit Measurement(base::Context& context)
-      : context_(context),
-        pool_(*context.device_pool),
-        timer_(context),
+  explicit Measurement(base::Queue& queue)
+      : queue_(queue),
+        pool_(*queue.device_pool),
+        timer_(queue),
         rows_(pool_.allocate(Memory::kDevice, kReads * sizeof(uint32_t), "rows to read")) {
     upload_rows();
   }
@@ -96,10 +96,10 @@ class Measurement {
  private:
   void upload_rows() {
     Buffer const host =
-        context_.host_pool->allocate(Memory::kHost, rows_.bytes(), "rows to read, on the host");
+        queue_.host_pool->allocate(Memory::kHost, rows_.bytes(), "rows to read, on the host");
     for (uint32_t i = 0; i < kReads; ++i) host.as<uint32_t>()[i] = base::scattered(i, kRowBits);
-    base::copy(context_, rows_.data(), Memory::kDevice, host.data(), Memory::kHost, rows_.bytes());
-    base::finish(context_);
+    base::copy(queue_, rows_.data(), Memory::kDevice, host.data(), Memory::kHost, rows_.bytes());
+    base::finish(queue_);
   }
 
   double without_launch(double seconds) const {
@@ -108,7 +108,7 @@ class Measurement {
 
   void read(const Buffer& table, uint64_t table_rows, uint64_t count, const Buffer& target) {
     kernels::random_reads_kernel<<<base::grid_of(count, kernels::kStreamTile),
-                                   kernels::kStreamThreads, 0, stream_of(context_)>>>(
+                                   kernels::kStreamThreads, 0, stream_of(queue_)>>>(
         table.as<uint32_t>(), static_cast<uint32_t>(table_rows - 1), rows_.as<uint32_t>(), count,
         target.as<uint32_t>());
     check(cudaGetLastError(), "measuring random reads");
@@ -116,7 +116,7 @@ class Measurement {
 
   // Rows of `width` bytes that a table in L2 may have, a power of two.
   uint64_t rows_in_l2(uint64_t width) const {
-    double const usable = kUsableL2 * static_cast<double>(context_.facts.l2_bytes);
+    double const usable = kUsableL2 * static_cast<double>(queue_.context.facts.l2_bytes);
     return std::clamp(std::bit_floor(static_cast<uint64_t>(usable) / width), uint64_t{1} << 16,
                       kRows);
   }
@@ -127,7 +127,7 @@ class Measurement {
     return buffer;
   }
   void clear(const Buffer& buffer, uint64_t bytes) {
-    check(cudaMemsetAsync(buffer.data(), 255, bytes, stream_of(context_)), "clearing a table");
+    check(cudaMemsetAsync(buffer.data(), 255, bytes, stream_of(queue_)), "clearing a table");
   }
 
   // A kernel of a few blocks and its gap to the next one.
@@ -144,18 +144,17 @@ class Measurement {
     Buffer const from = table(kCopyBytes, "what is copied");
     Buffer const to = table(kCopyBytes, "the copy");
     double const seconds = timer_.seconds([&] {
-      base::copy(context_, to.data(), Memory::kDevice, from.data(), Memory::kDevice, kCopyBytes);
+      base::copy(queue_, to.data(), Memory::kDevice, from.data(), Memory::kDevice, kCopyBytes);
     });
     facts->copy_bytes_per_second = 2.0 * static_cast<double>(kCopyBytes) / without_launch(seconds);
 
     // Pageable memory that was written, so that its pages are there.
-    Buffer const host =
-        context_.host_pool->allocate(Memory::kHost, kHostCopyBytes, "what is copied");
+    Buffer const host = queue_.host_pool->allocate(Memory::kHost, kHostCopyBytes, "what is copied");
     std::fill_n(host.as<uint64_t>(), kHostCopyBytes / sizeof(uint64_t), uint64_t{1});
     double const over_link = timer_.seconds([&] {
-      base::copy(context_, to.data(), Memory::kDevice, host.data(), Memory::kHost, kHostCopyBytes);
+      base::copy(queue_, to.data(), Memory::kDevice, host.data(), Memory::kHost, kHostCopyBytes);
     });
-    base::finish(context_);
+    base::finish(queue_);
     facts->host_link_bytes_per_second = static_cast<double>(kHostCopyBytes) / over_link;
   }
 
@@ -177,7 +176,7 @@ class Measurement {
       double const seconds = timer_.seconds(
           [&] {
             kernels::random_inserts_kernel<<<base::grid_of(rows, kernels::kStreamThreads),
-                                             kernels::kStreamThreads, 0, stream_of(context_)>>>(
+                                             kernels::kStreamThreads, 0, stream_of(queue_)>>>(
                 slots.as<unsigned long long>(), static_cast<uint32_t>(slot_count - 1), rows);
             check(cudaGetLastError(), "measuring random inserts");
           },
@@ -188,7 +187,7 @@ class Measurement {
     facts->l2_random_inserts_per_second = rate(rows_in_l2(sizeof(uint64_t)));
   }
 
-  base::Context& context_;
+  base::Queue& queue_;
   base::Pool& pool_;
   Timer timer_;
   Buffer rows_;
@@ -197,8 +196,6 @@ class Measurement {
 
 }  // namespace
 
-void measure_memory(base::Context& context, base::DeviceFacts* facts) {
-  Measurement(context).run(facts);
-}
+void measure_memory(base::Queue& queue, base::DeviceFacts* facts) { Measurement(queue).run(facts); }
 
 }  // namespace gpujoin::calibrate

@@ -48,33 +48,30 @@ Window window_on(const JoinResult& result, const gpujoin_page& page,
 }
 
 // A copy of `bytes` bytes of device memory in page-locked memory, complete after base::finish.
-Storage on_host(const JoinResult& result, const Storage& source, uint64_t first_byte,
-                uint64_t bytes) {
+Storage on_host(base::Queue& queue, const Storage& source, uint64_t first_byte, uint64_t bytes) {
   if (bytes == 0) return nullptr;
-  base::Buffer buffer =
-      result.context->device_pool->allocate(Memory::kPinned, bytes, "the exported page");
-  base::copy(*result.context, buffer.data(), Memory::kPinned,
+  base::Buffer buffer = queue.device_pool->allocate(Memory::kPinned, bytes, "the exported page");
+  base::copy(queue, buffer.data(), Memory::kPinned,
              static_cast<const std::byte*>(source.get()) + first_byte, Memory::kDevice, bytes);
   return make_storage(std::move(buffer));
 }
 
 // Copies the page's rows. It starts at a whole byte of the validity bits, so that none has to be
 // shifted; the array's offset skips the few rows before the page.
-void bring_to_host(const JoinResult& result, const Window& window,
-                   std::vector<ExportedColumn>& columns) {
+void bring_to_host(base::Queue& queue, const Window& window, std::vector<ExportedColumn>& columns) {
   int64_t const lead = window.rows == 0 ? 0 : window.first_row % 8;
   auto const first_row = static_cast<uint64_t>(window.first_row - lead);
   int64_t const rows = window.rows + lead;
   for (ExportedColumn& column : columns) {
     auto const width = static_cast<uint64_t>(column.width);
     column.data =
-        on_host(result, column.data, first_row * width, static_cast<uint64_t>(rows) * width);
+        on_host(queue, column.data, first_row * width, static_cast<uint64_t>(rows) * width);
     if (column.validity != nullptr) {
-      column.validity = on_host(result, column.validity, first_row / 8, bitmap_bytes(rows));
+      column.validity = on_host(queue, column.validity, first_row / 8, bitmap_bytes(rows));
     }
     column.offset = lead;
   }
-  base::finish(*result.context);
+  base::finish(queue);
 }
 
 // A page's NULLs are counted where the host can read the bits.
@@ -110,12 +107,12 @@ void export_columns(const std::vector<ExportedColumn>& columns, int64_t rows, Ar
 
 }  // namespace
 
-void export_page(const JoinResult& result, gpujoin_page& page, ArrowSchema& schema,
-                 ArrowArray& array) {
+void export_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
+                 ArrowSchema& schema, ArrowArray& array) {
   std::vector<ExportedColumn> columns = columns_of(result);
   Window const window = window_on(result, page, columns);
   if (result.memory == Memory::kDevice) {
-    bring_to_host(result, window, columns);
+    bring_to_host(queue, window, columns);
   } else {
     for (ExportedColumn& column : columns) column.offset = window.first_row;
   }

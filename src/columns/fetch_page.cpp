@@ -153,7 +153,8 @@ void check_room(const Request& request, int64_t rows) {
 
 // Counts the page's NULLs and prepares its bits. Bits of a device result are few: they come to the
 // host to be counted and shifted.
-void prepare_validity(const JoinResult& result, const Window& window, Request& request) {
+void prepare_validity(base::Queue& queue, const JoinResult& result, const Window& window,
+                      Request& request) {
   bool const wanted = request.fetch->validity != nullptr;
   if (request.column == nullptr || request.column->validity == nullptr ||
       request.column->null_count == 0) {
@@ -167,9 +168,9 @@ void prepare_validity(const JoinResult& result, const Window& window, Request& r
     int64_t const first_byte = first_bit / 8;
     first_bit %= 8;
     on_host.resize(bitmap_bytes(first_bit + window.rows));
-    base::copy(*result.context, on_host.data(), Memory::kHost, bits + first_byte, Memory::kDevice,
+    base::copy(queue, on_host.data(), Memory::kHost, bits + first_byte, Memory::kDevice,
                on_host.size());
-    base::finish(*result.context);
+    base::finish(queue);
     bits = on_host.data();
   }
   request.null_count = count_nulls(bits, first_bit, window.rows);
@@ -195,68 +196,67 @@ void widen_in_place(void* values, int64_t rows) {
 }
 
 // Row numbers as int64 in host memory, where they are widened in place.
-void write_wide_on_host(const JoinResult& result, const std::byte* source, int64_t rows,
-                        std::byte* target, Memory target_memory) {
-  base::copy(*result.context, target + rows * 4, target_memory, source, result.memory,
+void write_wide_on_host(base::Queue& queue, const JoinResult& result, const std::byte* source,
+                        int64_t rows, std::byte* target, Memory target_memory) {
+  base::copy(queue, target + rows * 4, target_memory, source, result.memory,
              static_cast<uint64_t>(rows) * 4);
-  base::finish(*result.context);
+  base::finish(queue);
   widen_in_place(target, rows);
 }
 
 // Row numbers as int64 in device memory, where they are widened: at the memory's speed, and none
 // comes to the host. Those of a result in host memory go over the link as uint32, in pieces.
-void write_wide_on_device(const JoinResult& result, const std::byte* source, int64_t rows,
-                          std::byte* target, WidenOnDevice widen) {
-  base::Context& context = *result.context;
+void write_wide_on_device(base::Queue& queue, const JoinResult& result, const std::byte* source,
+                          int64_t rows, std::byte* target, WidenOnDevice widen) {
   auto* wide = reinterpret_cast<int64_t*>(target);
   if (result.memory == Memory::kDevice) {
-    widen(context, reinterpret_cast<const uint32_t*>(source), static_cast<uint64_t>(rows), wide);
+    widen(queue, reinterpret_cast<const uint32_t*>(source), static_cast<uint64_t>(rows), wide);
     return;
   }
   constexpr int64_t kPieceRows = 1 << 20;
-  base::Buffer const piece = context.device_pool->allocate_rows<uint32_t>(
+  base::Buffer const piece = queue.device_pool->allocate_rows<uint32_t>(
       Memory::kDevice, static_cast<uint64_t>(std::min(rows, kPieceRows)), "row numbers to widen");
   for (int64_t done = 0; done < rows; done += kPieceRows) {
     auto const now = static_cast<uint64_t>(std::min(rows - done, kPieceRows));
-    base::copy(context, piece.data(), Memory::kDevice, source + done * 4, result.memory, now * 4);
-    widen(context, piece.as<uint32_t>(), now, wide + done);
+    base::copy(queue, piece.data(), Memory::kDevice, source + done * 4, result.memory, now * 4);
+    widen(queue, piece.as<uint32_t>(), now, wide + done);
   }
 }
 
-void write_page(const JoinResult& result, const Window& window, const Request& request,
-                WidenOnDevice widen) {
+void write_page(base::Queue& queue, const JoinResult& result, const Window& window,
+                const Request& request, WidenOnDevice widen) {
   if (window.rows == 0) return;
   auto* target = static_cast<std::byte*>(request.fetch->data);
   const std::byte* source = request.source + window.first_row * request.source_width;
   if (request.is_widened() && request.memory == Memory::kDevice) {
-    write_wide_on_device(result, source, window.rows, target, widen);
+    write_wide_on_device(queue, result, source, window.rows, target, widen);
   } else if (request.is_widened()) {
-    write_wide_on_host(result, source, window.rows, target, request.memory);
+    write_wide_on_host(queue, result, source, window.rows, target, request.memory);
   } else {
-    base::copy(*result.context, target, request.memory, source, result.memory,
+    base::copy(queue, target, request.memory, source, result.memory,
                static_cast<uint64_t>(window.rows) * static_cast<uint64_t>(request.source_width));
   }
   if (request.fetch->validity == nullptr) return;
   uint64_t const bytes =
       request.memory == Memory::kDevice ? request.bits.size() : bitmap_bytes(window.rows);
-  base::copy(*result.context, request.fetch->validity, request.memory, request.bits.data(),
-             Memory::kHost, bytes);
+  base::copy(queue, request.fetch->validity, request.memory, request.bits.data(), Memory::kHost,
+             bytes);
 }
 
 }  // namespace
 
-void fetch_page(const JoinResult& result, gpujoin_page& page, std::span<gpujoin_fetch> fetches,
-                WidenOnDevice widen) {
+void fetch_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
+                std::span<gpujoin_fetch> fetches, WidenOnDevice widen) {
   std::vector<Request> requests;
   requests.reserve(fetches.size());
   for (size_t i = 0; i < fetches.size(); ++i) requests.push_back(resolve(result, fetches[i], i));
 
   Window const window = window_of(page, result.rows, bytes_of(requests));
   for (const Request& request : requests) check_room(request, window.rows);
-  for (Request& request : requests) prepare_validity(result, window, request);
+  for (Request& request : requests) prepare_validity(queue, result, window, request);
 
-  for (const Request& request : requests) write_page(result, window, request, widen);
-  base::finish(*result.context);
+  for (const Request& request : requests) write_page(queue, result, window, request, widen);
+  base::finish(queue);
   for (const Request& request : requests) request.fetch->null_count = request.null_count;
   advance(page, window);
 }

@@ -43,12 +43,12 @@ int64_t gather_bits(const columns::ColumnView& source, const uint32_t* rows, uin
 
 }  // namespace
 
-columns::ResultColumn gather_rows(base::Context& context, Workers& workers, const char* stage,
+columns::ResultColumn gather_rows(base::Queue& queue, Workers& workers, const char* stage,
                                   const columns::ColumnView& source, const uint32_t* rows,
                                   uint64_t count) {
   columns::ResultColumn target = columns::column_like(source);
   if (count == 0) return target;
-  base::Pool& pool = *context.host_pool;
+  base::Pool& pool = *queue.host_pool;
   base::Buffer values =
       pool.allocate(Memory::kHost, base::checked_bytes(count, static_cast<uint64_t>(source.width)),
                     "a column fetched by row number");

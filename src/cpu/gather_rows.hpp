@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -12,7 +12,7 @@ namespace gpujoin::cpu {
 
 // target[i] = source[rows[i]], values and validity, with the column's name and type. The source
 // lies in host memory. Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
-columns::ResultColumn gather_rows(base::Context& context, Workers& workers, const char* stage,
+columns::ResultColumn gather_rows(base::Queue& queue, Workers& workers, const char* stage,
                                   const columns::ColumnView& source, const uint32_t* rows,
                                   uint64_t count);
 

@@ -85,7 +85,7 @@ void compare_column(const ComparedColumns& column, const MatchBatch<uint64_t>& b
 
 }  // namespace
 
-HashedKeys hash_keys(base::Context& context, Workers& workers, const columns::Relation& relation,
+HashedKeys hash_keys(base::Queue& queue, Workers& workers, const columns::Relation& relation,
                      std::span<const int32_t> keys) {
   auto const rows = static_cast<uint64_t>(relation.rows);
   auto const column_of = [&](int32_t key) -> const columns::ColumnView& {
@@ -95,12 +95,12 @@ HashedKeys hash_keys(base::Context& context, Workers& workers, const columns::Re
       keys.begin(), keys.end(), [&](int32_t key) { return column_of(key).validity != nullptr; });
   HashedKeys hashed;
   hashed.hashes =
-      context.host_pool->allocate_rows<uint64_t>(Memory::kHost, rows, "hashes of the keys");
+      queue.host_pool->allocate_rows<uint64_t>(Memory::kHost, rows, "hashes of the keys");
   if (has_nulls) {
     hashed.valid_bits =
-        context.host_pool->allocate(Memory::kHost, (rows + 7) / 8, "validity of the keys");
+        queue.host_pool->allocate(Memory::kHost, (rows + 7) / 8, "validity of the keys");
   }
-  kernels::ColumnHash const hash = keys::column_hash(context);
+  kernels::ColumnHash const hash = keys::column_hash(queue.context);
   auto* const hashes = hashed.hashes.as<uint64_t>();
   auto* const bits = hashed.valid_bits.as<uint8_t>();
   auto const pieces = static_cast<int64_t>((rows + kPieceRows - 1) / kPieceRows);

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/workers.hpp"
@@ -24,7 +24,7 @@ struct HashedKeys {
 };
 
 // Of the key columns of one side.
-HashedKeys hash_keys(base::Context& context, Workers& workers, const columns::Relation& relation,
+HashedKeys hash_keys(base::Queue& queue, Workers& workers, const columns::Relation& relation,
                      std::span<const int32_t> keys);
 
 // A build and a probe key column, of equal widths.

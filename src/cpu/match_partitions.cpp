@@ -50,14 +50,14 @@ struct Cut {
 
 // body(partition, table, probe rows, segment, worker) for all of them.
 template <typename Key, typename Body>
-void for_each_co_partition(base::Context& context, Workers& workers, const PartitionedRows& build,
+void for_each_co_partition(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                            const PartitionedRows& probe, const Body& body) {
   std::vector<PartitionTable<Key>> tables(static_cast<size_t>(workers.threads()));
   workers.for_each("match", build.partitions(), [&](int64_t item, int32_t worker) {
     auto const partition = static_cast<uint32_t>(item);
     if (build.rows_in(partition) == 0 || probe.rows_in(partition) == 0) return;
     PartitionTable<Key>& table = tables[static_cast<size_t>(worker)];
-    table.build(context.host_pool, build.rows_of(partition), build.layout.row_bytes,
+    table.build(queue.host_pool, build.rows_of(partition), build.layout.row_bytes,
                 build.rows_in(partition), build.radix_bits);
     Cut const cut(probe.rows_in(partition), table.longest_run());
     auto const run = [&](int64_t piece, int32_t by) {
@@ -80,12 +80,12 @@ struct WorkerState {
 };
 
 template <typename Key>
-void match(base::Context& context, Workers& workers, const PartitionedRows& build,
+void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
            const PartitionedRows& probe, std::span<const ComparedColumns> verified,
            const std::vector<OutputSource>& sources, OutputRows& output) {
   std::vector<std::unique_ptr<WorkerState<Key>>> states(static_cast<size_t>(workers.threads()));
   for_each_co_partition<Key>(
-      context, workers, build, probe,
+      queue, workers, build, probe,
       [&](uint32_t partition, const PartitionTable<Key>& table, const ProbeRows& rows,
           Segment segment, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
@@ -111,10 +111,10 @@ void match(base::Context& context, Workers& workers, const PartitionedRows& buil
 }
 
 template <typename Key>
-uint64_t count(base::Context& context, Workers& workers, const PartitionedRows& build,
+uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                const PartitionedRows& probe) {
   std::atomic<uint64_t> matches{0};
-  for_each_co_partition<Key>(context, workers, build, probe,
+  for_each_co_partition<Key>(queue, workers, build, probe,
                              [&](uint32_t, const PartitionTable<Key>& table, const ProbeRows& rows,
                                  Segment segment, int32_t) {
                                // The count needs no segments: it does not visit the matches.
@@ -128,20 +128,20 @@ uint64_t count(base::Context& context, Workers& workers, const PartitionedRows& 
 
 }  // namespace
 
-void match_partitions(base::Context& context, Workers& workers, const PartitionedRows& build,
+void match_partitions(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                       const PartitionedRows& probe, std::span<const ComparedColumns> verified,
                       const std::vector<OutputSource>& sources, OutputRows& output) {
   if (build.layout.key_bytes == 4) {
-    match<uint32_t>(context, workers, build, probe, verified, sources, output);
+    match<uint32_t>(queue, workers, build, probe, verified, sources, output);
   } else {
-    match<uint64_t>(context, workers, build, probe, verified, sources, output);
+    match<uint64_t>(queue, workers, build, probe, verified, sources, output);
   }
 }
 
-uint64_t count_partitions_matches(base::Context& context, Workers& workers,
+uint64_t count_partitions_matches(base::Queue& queue, Workers& workers,
                                   const PartitionedRows& build, const PartitionedRows& probe) {
-  return build.layout.key_bytes == 4 ? count<uint32_t>(context, workers, build, probe)
-                                     : count<uint64_t>(context, workers, build, probe);
+  return build.layout.key_bytes == 4 ? count<uint32_t>(queue, workers, build, probe)
+                                     : count<uint64_t>(queue, workers, build, probe);
 }
 
 }  // namespace gpujoin::cpu

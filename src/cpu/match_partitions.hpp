@@ -20,12 +20,12 @@ namespace gpujoin::cpu {
 
 // All matches, written to the output column by column as `sources` say. verified: the key columns
 // behind a key that is their hash; empty where the key is a column.
-void match_partitions(base::Context& context, Workers& workers, const PartitionedRows& build,
+void match_partitions(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                       const PartitionedRows& probe, std::span<const ComparedColumns> verified,
                       const std::vector<OutputSource>& sources, OutputRows& output);
 
 // The number of matches, before any is verified.
-uint64_t count_partitions_matches(base::Context& context, Workers& workers,
+uint64_t count_partitions_matches(base::Queue& queue, Workers& workers,
                                   const PartitionedRows& build, const PartitionedRows& probe);
 
 }  // namespace gpujoin::cpu

@@ -32,11 +32,10 @@ constexpr uint64_t kEmptySlot = ~uint64_t{0};
 
 class Measurement {
  public:
-  explicit Measurement(base::Context& context)
-      : context_(context),
-        workers_(context),
-        memory_(
-            context.host_pool->allocate(base::Memory::kHost, kLargeBytes, "memory to measure")) {
+  explicit Measurement(base::Queue& queue)
+      : queue_(queue),
+        workers_(queue),
+        memory_(queue.host_pool->allocate(base::Memory::kHost, kLargeBytes, "memory to measure")) {
     fill(kLargeBytes);  // pages are there before anything is timed
   }
 
@@ -80,7 +79,7 @@ class Measurement {
   }
 
   uint64_t bytes_in_cache() const {
-    double const usable = kUsableCache * static_cast<double>(context_.facts.l2_bytes);
+    double const usable = kUsableCache * static_cast<double>(queue_.context.facts.l2_bytes);
     return std::bit_floor(static_cast<uint64_t>(usable));
   }
 
@@ -155,15 +154,13 @@ class Measurement {
     }
   }
 
-  base::Context& context_;
+  base::Queue& queue_;
   Workers workers_;
   Buffer memory_;
 };
 
 }  // namespace
 
-void measure_memory(base::Context& context, base::DeviceFacts* facts) {
-  Measurement(context).run(facts);
-}
+void measure_memory(base::Queue& queue, base::DeviceFacts* facts) { Measurement(queue).run(facts); }
 
 }  // namespace gpujoin::cpu

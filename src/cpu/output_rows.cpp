@@ -26,15 +26,14 @@ uint64_t OutputRows::Slab::rows() const {
   return std::min(claimed.load(std::memory_order_relaxed), capacity);
 }
 
-OutputRows::OutputRows(base::Context& context, std::vector<OutputShape> shapes,
-                       uint64_t expected_rows)
-    : context_(context), shapes_(std::move(shapes)), null_counts_(shapes_.size()) {
+OutputRows::OutputRows(base::Queue& queue, std::vector<OutputShape> shapes, uint64_t expected_rows)
+    : queue_(queue), shapes_(std::move(shapes)), null_counts_(shapes_.size()) {
   slabs_.push_back(make_slab(std::max(expected_rows, kLeastSlabRows)));
   current_.store(slabs_.back().get(), std::memory_order_release);
 }
 
 std::unique_ptr<OutputRows::Slab> OutputRows::make_slab(uint64_t capacity) const {
-  base::Pool& pool = *context_.host_pool;
+  base::Pool& pool = *queue_.host_pool;
   auto slab = std::make_unique<Slab>();
   slab->capacity = capacity;
   for (OutputShape const& shape : shapes_) {
@@ -85,7 +84,7 @@ void OutputRows::write_bits(const Place& place, size_t column, const uint64_t* w
 
 base::Buffer OutputRows::join_values(Workers& workers, size_t column, uint64_t rows) {
   uint64_t const width = shapes_[column].width;
-  base::Buffer joined = context_.host_pool->allocate(Memory::kHost, rows * width, "output column");
+  base::Buffer joined = queue_.host_pool->allocate(Memory::kHost, rows * width, "output column");
   std::byte* target = joined.as<std::byte>();
   for (auto const& slab : slabs_) {
     uint64_t const bytes = slab->rows() * width;
@@ -104,7 +103,7 @@ base::Buffer OutputRows::join_values(Workers& workers, size_t column, uint64_t r
 
 base::Buffer OutputRows::join_bits(size_t column, uint64_t rows) {
   base::Buffer joined =
-      context_.host_pool->allocate(Memory::kHost, words_bytes(rows), "output validity");
+      queue_.host_pool->allocate(Memory::kHost, words_bytes(rows), "output validity");
   std::memset(joined.data(), 0, joined.bytes());
   uint64_t first = 0;
   for (auto const& slab : slabs_) {

@@ -14,8 +14,8 @@
 #include <mutex>
 #include <vector>
 
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -29,7 +29,7 @@ struct OutputShape {
 class OutputRows {
  public:
   // Throws when there is no memory for expected_rows.
-  OutputRows(base::Context& context, std::vector<OutputShape> shapes, uint64_t expected_rows);
+  OutputRows(base::Queue& queue, std::vector<OutputShape> shapes, uint64_t expected_rows);
 
   struct Slab {
     uint64_t capacity = 0;
@@ -72,7 +72,7 @@ class OutputRows {
   base::Buffer join_values(Workers& workers, size_t column, uint64_t rows);
   base::Buffer join_bits(size_t column, uint64_t rows);
 
-  base::Context& context_;
+  base::Queue& queue_;
   std::vector<OutputShape> shapes_;
   std::vector<std::atomic<int64_t>> null_counts_;
   std::mutex growing_;

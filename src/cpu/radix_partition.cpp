@@ -184,8 +184,8 @@ void scatter(const PartitionedRows& side, const Ranges& ranges, int64_t range,
 
 }  // namespace
 
-void partition_rows(base::Context& context, Workers& workers, std::span<PartitionedRows> sides) {
-  base::Pool& pool = *context.host_pool;
+void partition_rows(base::Queue& queue, Workers& workers, std::span<PartitionedRows> sides) {
+  base::Pool& pool = *queue.host_pool;
 
   // Items of all sides run together, so that no thread waits between the sides.
   std::vector<Ranges> ranges;

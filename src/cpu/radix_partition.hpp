@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/cpu/row_layout.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -34,7 +34,7 @@ struct PartitionedRows {
 };
 
 // Fills rows and begin of each side. expected: layout, input_rows and radix_bits are set.
-void partition_rows(base::Context& context, Workers& workers, std::span<PartitionedRows> sides);
+void partition_rows(base::Queue& queue, Workers& workers, std::span<PartitionedRows> sides);
 
 // Bits that leave a build partition's rows and its table in the second cache, and work for all
 // threads.

@@ -44,8 +44,9 @@ std::vector<int64_t> count_hot_rows(Workers& workers, const plan::HotTable& hot,
 }
 
 template <typename Key>
-plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& build_key_at,
-                            const columns::Relation& probe, const KeyAt<Key>& probe_key_at) {
+plan::SampleFindings sample(base::Queue& queue, const columns::Relation& build,
+                            const KeyAt<Key>& build_key_at, const columns::Relation& probe,
+                            const KeyAt<Key>& probe_key_at) {
   plan::SampleFindings found;
   plan::SampleTable const drawn = plan::draw_keys(build.rows, build_key_at, sizeof(Key));
   found.build = drawn.drawn();
@@ -53,7 +54,7 @@ plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& bu
   found.probe = table.drawn();
   plan::TileCounts total;
   std::mutex adding;
-  Workers workers(*build.context);
+  Workers workers(queue);
   int64_t const tiles = plan::sample_tiles(build.rows);
   workers.for_each("sample", (tiles + kTilesOfTask - 1) / kTilesOfTask, [&](int64_t task, int32_t) {
     int64_t const begin = task * kTilesOfTask;
@@ -71,14 +72,16 @@ plan::SampleFindings sample(const columns::Relation& build, const KeyAt<Key>& bu
 
 }  // namespace
 
-plan::SampleFindings sample_keys(const columns::Relation& build, int32_t build_key,
-                                 const columns::Relation& probe, int32_t probe_key) {
+plan::SampleFindings sample_keys(base::Queue& queue, const columns::Relation& build,
+                                 int32_t build_key, const columns::Relation& probe,
+                                 int32_t probe_key) {
   columns::ColumnView const& build_column = build.columns[static_cast<size_t>(build_key)];
   columns::ColumnView const& probe_column = probe.columns[static_cast<size_t>(probe_key)];
   if (build_column.width == 4) {
-    return sample(build, KeyAt<uint32_t>{build_column}, probe, KeyAt<uint32_t>{probe_column});
+    return sample(queue, build, KeyAt<uint32_t>{build_column}, probe,
+                  KeyAt<uint32_t>{probe_column});
   }
-  return sample(build, KeyAt<uint64_t>{build_column}, probe, KeyAt<uint64_t>{probe_column});
+  return sample(queue, build, KeyAt<uint64_t>{build_column}, probe, KeyAt<uint64_t>{probe_column});
 }
 
 }  // namespace gpujoin::cpu

@@ -75,9 +75,9 @@ struct Workers::Arena {
   tbb::task_arena arena;
 };
 
-Workers::Workers(base::Context& context) : context_(context) {
+Workers::Workers(base::Queue& queue) : queue_(queue) {
   if (!can_use_tbb()) return;
-  threads_ = usable_threads(context.cpu_threads);
+  threads_ = usable_threads(queue.context.cpu_threads);
   arena_ = std::make_unique<Arena>(threads_);
 }
 
@@ -91,7 +91,7 @@ int32_t Workers::worker() const {
 
 void Workers::for_each(const char* stage, int64_t items,
                        const std::function<void(int64_t item, int32_t worker)>& body) {
-  context_.step(stage, 0, items);
+  queue_.step(stage, 0, items);
   auto const caller = std::this_thread::get_id();
   std::atomic<int64_t> done{0};
   LoopOrder order;
@@ -102,7 +102,7 @@ void Workers::for_each(const char* stage, int64_t items,
       body(item, worker());
       int64_t const so_far = done.fetch_add(1, std::memory_order_relaxed) + 1;
       if (so_far < items && std::this_thread::get_id() == caller) {
-        context_.step(stage, so_far, items);
+        queue_.step(stage, so_far, items);
       }
     }
   };
@@ -114,10 +114,10 @@ void Workers::for_each(const char* stage, int64_t items,
           [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
     }
   } catch (const Stopped&) {
-    context_.check_cancelled();
+    queue_.check_cancelled();
     base::fail(GPUJOIN_ERROR_CANCELLED, "cancelled during %s", stage);
   }
-  context_.step(stage, items, items);
+  queue_.step(stage, items, items);
 }
 
 void Workers::for_each_inside(int64_t items,

@@ -8,13 +8,13 @@
 #include <functional>
 #include <memory>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::cpu {
 
 class Workers {
  public:
-  explicit Workers(base::Context& context);
+  explicit Workers(base::Queue& queue);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -33,7 +33,7 @@ class Workers {
 
   // Leaves the body when someone asked to cancel. Long bodies call it every few thousand rows.
   void poll() const {
-    if (context_.cancel_requested.load(std::memory_order_relaxed)) stop();
+    if (queue_.is_cancelled()) stop();
   }
 
  private:
@@ -41,7 +41,7 @@ class Workers {
   [[noreturn]] static void stop();
   int32_t worker() const;  // the calling one
 
-  base::Context& context_;
+  base::Queue& queue_;
   int32_t threads_ = 1;
   std::unique_ptr<Arena> arena_;  // null: everything runs on the calling thread
 };

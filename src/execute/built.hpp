@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
@@ -17,7 +17,7 @@ namespace gpujoin::execute {
 
 // One attempt at a join, as build and probe see it.
 struct JoinStep {
-  base::Context& context;
+  base::Queue& queue;
   const plan::JoinPlan& plan;
   const columns::JoinSpec& spec;
   StageClock& clock;
@@ -32,7 +32,8 @@ struct JoinStep {
 };
 
 // Const once it is made, with a share of its side: any number of probe sides are joined with it,
-// also at the same time.
+// also at the same time, each by a queue of its own. Other queues than the one that built it come
+// once that one is finished, and are finished before it is let go of; see base::finish.
 class Built {
  public:
   virtual ~Built() = default;

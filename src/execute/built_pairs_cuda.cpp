@@ -38,11 +38,11 @@ class BuiltForPairs final : public Built {
     // Tables come before the probe side's keys, which may still be on their way.
     if (plan::probes_table(step.plan.match)) {
       step.clock.enter("match");
-      table_ = std::make_unique<match::GlobalTable>(step.context, side_->key_width(),
+      table_ = std::make_unique<match::GlobalTable>(step.queue, side_->key_width(),
                                                     side_->match_side(false));
     } else if (step.plan.match == Match::kRowMultiset) {
       step.clock.enter("match");
-      multiset_ = std::make_unique<match::RowMultiset>(step.context, side_->key_rows());
+      multiset_ = std::make_unique<match::RowMultiset>(step.queue, side_->key_rows());
     }
   }
 
@@ -55,7 +55,7 @@ class BuiltForPairs final : public Built {
     step.clock.enter("match");
     if (step.plan.transform == plan::Transform::kNone) probe.prepare(step.plan);
     output::GrowingPairs pairs(
-        step.context, static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)));
+        step.queue, static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)));
     match(step, probe, pairs);
     step.clock.enter("materialize");
     result.rows = static_cast<int64_t>(pairs.rows());
@@ -72,21 +72,20 @@ class BuiltForPairs final : public Built {
     switch (step.plan.match) {
       case Match::kGlobalTable:
       case Match::kDirectTable:
-        table_->probe(step.context, probe_keys, pairs);
+        table_->probe(step.queue, probe_keys, pairs);
         break;
       case Match::kRowMultiset:
-        multiset_->probe(step.context, step.plan.output, probe.key_rows(), pairs);
+        multiset_->probe(step.queue, step.plan.output, probe.key_rows(), pairs);
         break;
       case Match::kCoPartitions:
       case Match::kNestedLoop:
-        match::co_partitions(step.context, step.plan, side_->key_width(), build_keys,
+        match::co_partitions(step.queue, step.plan, side_->key_width(), build_keys,
                              side_->partitions(), probe_keys, probe.partitions(), pairs);
         break;
       case Match::kMergePath:
       case Match::kMergeTwoBounds:
       case Match::kMergeOneBound:
-        match::merge_path(step.context, step.plan, side_->key_width(), build_keys, probe_keys,
-                          pairs);
+        match::merge_path(step.queue, step.plan, side_->key_width(), build_keys, probe_keys, pairs);
         break;
     }
     pairs.finish();
@@ -103,7 +102,7 @@ class BuiltForPairs final : public Built {
 
 void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
                                 output::GrowingPairs& pairs, columns::JoinResult& result) const {
-  base::Context& context = step.context;
+  base::Queue& queue = step.queue;
   GpuSide const& build = *side_;
   bool const build_left = step.build_left();
   GpuSide const& left = build_left ? build : probe;
@@ -123,23 +122,23 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
     size_t const key = i < left_columns ? left.key_number(i) : right.key_number(i - left_columns);
     if (key == GpuSide::kNoKey) continue;
     if (by_position && probe.encoding() != nullptr) {
-      if (rows != 0) result.columns[i].data = probe.decode_key(key, pairs.probe(), rows);
+      if (rows != 0) result.columns[i].data = probe.decode_key(queue, key, pairs.probe(), rows);
       continue;
     }
     key_requests.push_back({probe.key_source(by_position, key), &result.columns[i]});
   }
 
-  materialize::NullCounts null_counts(context, build.nullable_columns() + probe.nullable_columns());
+  materialize::NullCounts null_counts(queue, build.nullable_columns() + probe.nullable_columns());
   if (by_position) {
     if (probe.moves_payloads()) {
-      probe.gather_transformed(pairs.probe(), rows, null_counts, probe_targets,
+      probe.gather_transformed(queue, pairs.probe(), rows, null_counts, probe_targets,
                                std::move(key_requests));
     } else {
-      materialize::gather(context, pairs.probe(), rows, key_requests, null_counts);
+      materialize::gather(queue, pairs.probe(), rows, key_requests, null_counts);
     }
     key_requests.clear();
     if (build.moves_payloads()) {
-      build.gather_transformed(pairs.build(), rows, null_counts, build_targets, {});
+      build.gather_transformed(queue, pairs.build(), rows, null_counts, build_targets, {});
     }
   }
   columns::Storage build_rows = pairs.build_storage();
@@ -151,8 +150,8 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
     bool const want_probe = build_left ? want_right : want_left;
     bool const fetch_build = build.has_payloads() && !build.moves_payloads();
     bool const fetch_probe = probe.has_payloads() && !probe.moves_payloads();
-    if (want_build || fetch_build) build_rows = build.row_numbers(pairs.build(), rows);
-    if (want_probe || fetch_probe) probe_rows = probe.row_numbers(pairs.probe(), rows);
+    if (want_build || fetch_build) build_rows = build.row_numbers(queue, pairs.build(), rows);
+    if (want_probe || fetch_probe) probe_rows = probe.row_numbers(queue, pairs.probe(), rows);
   }
   std::vector<materialize::Request> build_requests;
   if (!build.moves_payloads()) build.request_untransformed(build_targets, &build_requests);
@@ -160,8 +159,8 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
   auto const numbers = [](const columns::Storage& storage) {
     return static_cast<const uint32_t*>(storage.get());
   };
-  materialize::gather(context, numbers(build_rows), rows, build_requests, null_counts);
-  materialize::gather(context, numbers(probe_rows), rows, key_requests, null_counts);
+  materialize::gather(queue, numbers(build_rows), rows, build_requests, null_counts);
+  materialize::gather(queue, numbers(probe_rows), rows, key_requests, null_counts);
   if (want_left && rows != 0) result.left_rows = build_left ? build_rows : probe_rows;
   if (want_right && rows != 0) result.right_rows = build_left ? probe_rows : build_rows;
   null_counts.finish();
@@ -175,7 +174,7 @@ std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_p
 
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {
   return build.encoding() != nullptr && build.encoding()->assumed &&
-         transform::lie_outside(step.context, build.prepared(), probe.prepared());
+         transform::lie_outside(step.queue, build.prepared(), probe.prepared());
 }
 
 std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide> side) {

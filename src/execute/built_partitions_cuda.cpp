@@ -21,10 +21,10 @@ class BuiltPartitions final : public Built {
     step.clock.enter("match");
     CarriedResult carried(*side_, probe, step.build_left(), result);
     match::WrittenRows const written =
-        match::carried_columns(step.context, step.plan, side_->key_width(), side_->carried_side(),
+        match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
                                probe.carried_side(), carried.outputs());
     if (step.plan.gather == plan::Gather::kCarriedRows) step.clock.enter("materialize");
-    carried.finish(step.context, written);
+    carried.finish(step.queue, written);
     return plan::Finding::kJoined;
   }
 

@@ -30,9 +30,9 @@ class BuiltTable final : public Built {
       return Finding::kJoined;
     }
     auto const written =
-        table_->probe(step.context, step.plan.expected_rows, probe.table_side(), carried.outputs());
+        table_->probe(step.queue, step.plan.expected_rows, probe.table_side(), carried.outputs());
     if (!written) return Finding::kKeysRepeat;
-    carried.finish(step.context, *written);
+    carried.finish(step.queue, *written);
     return Finding::kJoined;
   }
 
@@ -42,9 +42,9 @@ class BuiltTable final : public Built {
   void look_up(const JoinStep& step, const GpuSide& probe, CarriedResult& carried,
                columns::JoinResult& result) const {
     if (step.build_left() || probe.drops_rows()) return;
-    auto const written = table_->look_up(step.context, probe.table_side(), carried.outputs());
+    auto const written = table_->look_up(step.queue, probe.table_side(), carried.outputs());
     if (!written) return;
-    carried.finish(step.context, *written);
+    carried.finish(step.queue, *written);
     result.keeps_left = true;
   }
 
@@ -59,7 +59,7 @@ std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<G
   side->prepare(step.plan);
   step.clock.enter("match");
   side->carry_in_place(step.build_numbers());
-  auto table = match::make_table(step.context, step.plan, side->key_width(), side->table_side(),
+  auto table = match::make_table(step.queue, step.plan, side->key_width(), side->table_side(),
                                  side->table_columns());
   if (table == nullptr) return nullptr;
   return std::make_unique<BuiltTable>(std::move(side), std::move(table));
@@ -75,11 +75,11 @@ Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
   probe.carry_in_place(step.probe_numbers());
   CarriedResult carried(build, probe, step.build_left(), result);
   std::optional<match::SmallRows> const written =
-      match::small_table(step.context, step.plan, build.key_width(), build.table_side(),
+      match::small_table(step.queue, step.plan, build.key_width(), build.table_side(),
                          probe.table_side(), carried.outputs());
   if (!written) return Finding::kKeysRepeat;
   step.clock.add_kernel_time(written->milliseconds);
-  carried.finish(step.context, *written);
+  carried.finish(step.queue, *written);
   if (written->table != step.plan.match) {
     step.clock.note(base::text("%s: the keys are too far apart for %s",
                                plan::to_text(written->table), plan::to_text(step.plan.match)));

@@ -61,26 +61,26 @@ Workload one_match(int32_t bits) { return {0, 1, truth(bits, 1, true)}; }
 Workload many_matches(int32_t bits) { return {0, kCopies, truth(bits, kCopies, true)}; }
 
 // A relation of a key and a payload of 4 bytes where the context's joins run.
-std::shared_ptr<columns::Relation> make_relation(const std::shared_ptr<base::Context>& context,
-                                                 int32_t bits, uint32_t seed, uint32_t first,
-                                                 uint32_t copies) {
-  base::Pool& pool = context->is_cuda() ? *context->device_pool : *context->host_pool;
-  Memory const memory = context->is_cuda() ? Memory::kDevice : Memory::kHost;
+std::shared_ptr<columns::Relation> make_relation(base::Queue& queue, int32_t bits, uint32_t seed,
+                                                 uint32_t first, uint32_t copies) {
+  bool const cuda = queue.context.is_cuda();
+  base::Pool& pool = cuda ? *queue.device_pool : *queue.host_pool;
+  Memory const memory = cuda ? Memory::kDevice : Memory::kHost;
   auto const rows = uint32_t{1} << bits;
   auto relation = std::make_shared<columns::Relation>();
-  relation->context = context;
+  relation->context = queue.context.shared_from_this();
   relation->rows = rows;
   auto buffers = std::make_shared<std::vector<base::Buffer>>();
   base::Buffer const values =
-      context->host_pool->allocate_rows<uint32_t>(Memory::kHost, rows, "keys to join");
+      queue.host_pool->allocate_rows<uint32_t>(Memory::kHost, rows, "keys to join");
   for (const bool is_key : {true, false}) {
     for (uint32_t i = 0; i < rows; ++i) {
       values.as<uint32_t>()[i] = is_key ? first + base::scattered(i + seed, bits) / copies : i;
     }
     base::Buffer& column =
         buffers->emplace_back(pool.allocate_rows<uint32_t>(memory, rows, "a column to join"));
-    base::copy(*context, column.data(), memory, values.data(), Memory::kHost, values.bytes());
-    base::finish(*context);
+    base::copy(queue, column.data(), memory, values.data(), Memory::kHost, values.bytes());
+    base::finish(queue);
     columns::ColumnView view;
     view.type = GPUJOIN_TYPE_UINT32;
     view.width = columns::width_of(view.type);
@@ -97,11 +97,11 @@ std::shared_ptr<columns::Relation> make_relation(const std::shared_ptr<base::Con
 // Runs joins of one workload and times their stages.
 class TimedJoins {
  public:
-  TimedJoins(const std::shared_ptr<base::Context>& context, int32_t bits, Workload workload)
-      : context_(context), workload_(std::move(workload)) {
-    left_ = make_relation(context, bits, 0, 0, workload_.copies);
+  TimedJoins(base::Queue& queue, int32_t bits, Workload workload)
+      : queue_(queue), workload_(std::move(workload)) {
+    left_ = make_relation(queue, bits, 0, 0, workload_.copies);
     // Another seed: rows that match do not lie at the same places of their relations.
-    right_ = make_relation(context, bits, 0x5A5A5A5U, workload_.first_right_key, workload_.copies);
+    right_ = make_relation(queue, bits, 0x5A5A5A5U, workload_.first_right_key, workload_.copies);
   }
 
   // The fastest time of each stage that is named.
@@ -113,7 +113,7 @@ class TimedJoins {
       timed.push_back({join.choice.plan(), join.request, workload_.sample, name, 0});
     }
     for (int i = 0; i <= kTries; ++i) {  // the first grows the pool
-      auto const result = execute(join);
+      auto const result = execute(queue_, join);
       for (plan::TimedStage& stage : timed) {
         double seconds = 0;
         for (auto const& each : result->statistics.stages) {
@@ -134,12 +134,12 @@ class TimedJoins {
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.algorithm = algorithm;
     options.build_side = GPUJOIN_SIDE_LEFT;
-    PlannedJoin join = make_plan(context_, left_, right_, spec, options);
+    PlannedJoin join = make_plan(queue_, left_, right_, spec, options);
     join.choice = plan::choose_plan(join.request, workload_.sample, facts, 0);
     return join;
   }
 
-  std::shared_ptr<base::Context> context_;
+  base::Queue& queue_;
   Workload workload_;
   std::shared_ptr<columns::Relation> left_;
   std::shared_ptr<columns::Relation> right_;
@@ -164,14 +164,14 @@ class Fit {
   DeviceFacts* facts_;
 };
 
-void fit_join_rates(const std::shared_ptr<base::Context>& context, DeviceFacts* facts) {
-  int32_t const bits = row_bits(*context);
-  bool const cuda = context->is_cuda();
+void fit_join_rates(base::Queue& queue, DeviceFacts* facts) {
+  int32_t const bits = row_bits(queue.context);
+  bool const cuda = queue.context.is_cuda();
   gpujoin_algorithm const partitioned =
       cuda ? GPUJOIN_ALGORITHM_PHJ_OM : GPUJOIN_ALGORITHM_CPU_RADIX;
-  Fit fit(*context, facts);
+  Fit fit(queue.context, facts);
   {
-    TimedJoins const joins(context, bits, no_match(bits));
+    TimedJoins const joins(queue, bits, no_match(bits));
     auto const stages = joins.stages(partitioned, *facts, {"transform", "match"});
     fit.set(&DeviceFacts::radix_pass_rows_per_second, stages[0]);
     fit.set(&DeviceFacts::shared_probe_rows_per_second, stages[1]);
@@ -182,33 +182,33 @@ void fit_join_rates(const std::shared_ptr<base::Context>& context, DeviceFacts* 
     }
   }
   fit.set(&DeviceFacts::emitted_pairs_per_second,
-          TimedJoins(context, bits, one_match(bits)).stages(partitioned, *facts, {"match"})[0]);
+          TimedJoins(queue, bits, one_match(bits)).stages(partitioned, *facts, {"match"})[0]);
   fit.set(&DeviceFacts::further_pairs_per_second,
-          TimedJoins(context, bits - 2, many_matches(bits - 2))
+          TimedJoins(queue, bits - 2, many_matches(bits - 2))
               .stages(partitioned, *facts, {"match"})[0]);
 }
 
-void measure_memory(base::Context& context, DeviceFacts* facts) {
+void measure_memory(base::Queue& queue, DeviceFacts* facts) {
 #if GPUJOIN_WITH_CUDA
-  if (context.is_cuda()) return calibrate::measure_memory(context, facts);
+  if (queue.context.is_cuda()) return calibrate::measure_memory(queue, facts);
 #endif
-  cpu::measure_memory(context, facts);
+  cpu::measure_memory(queue, facts);
 }
 
 }  // namespace
 
-void calibrate(const std::shared_ptr<base::Context>& context, const std::string& path) {
+void calibrate(base::Queue& queue, const std::string& path) {
   constexpr int64_t kSteps = 2;
   base::CalibrationFile file(path, "path");
-  DeviceFacts facts = context->facts;
-  context->step("calibrate", 0, kSteps);
-  measure_memory(*context, &facts);
-  context->step("calibrate", 1, kSteps);
-  fit_join_rates(context, &facts);
-  context->step("calibrate", kSteps, kSteps);
+  DeviceFacts facts = queue.context.facts;
+  queue.step("calibrate", 0, kSteps);
+  measure_memory(queue, &facts);
+  queue.step("calibrate", 1, kSteps);
+  fit_join_rates(queue, &facts);
+  queue.step("calibrate", kSteps, kSteps);
   file.commit(facts);
-  context->facts = base::read_calibration(context->facts, path, "path");
-  context->log(GPUJOIN_LOG_INFO, "rates as measured, written to " + path);
+  queue.context.facts = base::read_calibration(queue.context.facts, path, "path");
+  queue.context.log(GPUJOIN_LOG_INFO, "rates as measured, written to " + path);
 }
 
 }  // namespace gpujoin::execute

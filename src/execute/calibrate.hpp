@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::execute {
 
 // Measures, writes the file, and gives the context the rates that the file has. Throws; then
 // neither the context nor a file of that name has changed.
-void calibrate(const std::shared_ptr<base::Context>& context, const std::string& path);
+void calibrate(base::Queue& queue, const std::string& path);
 
 }  // namespace gpujoin::execute

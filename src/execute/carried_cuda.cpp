@@ -28,13 +28,13 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
   std::vector<transform::PreparedColumn> columns;
   for (size_t const i : carried_columns_) {
     if (i == kRowIds) {
-      columns.push_back(transform::row_ids_to_order(context_, prepared_, order_));
+      columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
     } else {
       await(payloads_[i]);
-      columns.push_back(transform::prepare_values(context_, prepared_, payloads_[i]));
+      columns.push_back(transform::prepare_values(queue_, prepared_, payloads_[i]));
     }
   }
-  moved_ = transform::radix_unordered(context_, prepared_, columns, order_);
+  moved_ = transform::radix_unordered(queue_, prepared_, columns, order_);
   carried_data_.clear();
   for (base::Buffer const& column : moved_.columns) carried_data_.push_back(column.data());
 }
@@ -49,7 +49,7 @@ void GpuSide::carry_in_place(bool row_numbers) {
       continue;
     }
     await(payloads_[i]);
-    kept_in_place_.push_back(transform::prepare_values(context_, prepared_, payloads_[i]));
+    kept_in_place_.push_back(transform::prepare_values(queue_, prepared_, payloads_[i]));
     carried_data_.push_back(kept_in_place_.back().data);
   }
 }

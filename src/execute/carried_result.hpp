@@ -17,7 +17,7 @@ class CarriedResult {
 
   const std::vector<match::CarriedOutput>& outputs() const { return outputs_; }
   // The match has written its columns: fetches the others.
-  void finish(base::Context& context, const match::WrittenRows& written);
+  void finish(base::Queue& queue, const match::WrittenRows& written);
 
  private:
   columns::ResultColumn* left_targets() { return result_.columns.data(); }
@@ -37,7 +37,7 @@ class CarriedResult {
     columns::Storage* target;
   };
   void add_key(const GpuSide& side);
-  void hand_out_keys(base::Context& context, uint64_t rows);
+  void hand_out_keys(base::Queue& queue, uint64_t rows);
 
   // Both sides' keys are the same in a row of the result: they are written once, however often they
   // are put out. Codes of several columns are told apart afterwards.

@@ -48,7 +48,7 @@ void CarriedResult::add_key(const GpuSide& side) {
   outputs_.push_back({reinterpret_cast<const void*>(low), field.width, CarriedFrom::kKey, &keys_});
 }
 
-void CarriedResult::hand_out_keys(base::Context& context, uint64_t rows) {
+void CarriedResult::hand_out_keys(base::Queue& queue, uint64_t rows) {
   keys::KeyEncoding const* const encoding = left_.encoding();
   if (encoding == nullptr || encoding->fields.size() == 1 || rows == 0) {
     for (KeyTarget const& key : key_targets_) *key.target = keys_;
@@ -58,24 +58,23 @@ void CarriedResult::hand_out_keys(base::Context& context, uint64_t rows) {
   for (KeyTarget const& key : key_targets_) {
     columns::Storage& values = decoded[key.number];
     if (values == nullptr) {
-      values = decoded_column(context, *encoding, key.number, keys_.get(), nullptr, rows, false);
+      values = decoded_column(queue, *encoding, key.number, keys_.get(), nullptr, rows, false);
     }
     *key.target = values;
   }
 }
 
-void CarriedResult::finish(base::Context& context, const match::WrittenRows& written) {
+void CarriedResult::finish(base::Queue& queue, const match::WrittenRows& written) {
   result_.rows = static_cast<int64_t>(written.rows);
-  hand_out_keys(context, written.rows);
+  hand_out_keys(queue, written.rows);
   result_.statistics.output_resumes = std::max(written.launches - 1, 0);
-  materialize::NullCounts null_counts(context,
-                                      left_.nullable_columns() + right_.nullable_columns());
+  materialize::NullCounts null_counts(queue, left_.nullable_columns() + right_.nullable_columns());
   auto const fetch_left = [&](const GpuSide& side, columns::ResultColumn* targets,
                               const columns::Storage& row_numbers) {
     std::vector<materialize::Request> requests;
     side.request_left(targets, &requests);
     if (requests.empty()) return;
-    materialize::gather(context, static_cast<const uint32_t*>(row_numbers.get()), written.rows,
+    materialize::gather(queue, static_cast<const uint32_t*>(row_numbers.get()), written.rows,
                         requests, null_counts);
   };
   fetch_left(left_, left_targets(), left_rows_);

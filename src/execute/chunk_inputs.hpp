@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/transfer/uploads.hpp"
 
@@ -18,12 +18,12 @@ class ChunkInputs {
  public:
   // used: the columns that are read, by number. Of columns that are on the device a chunk is a
   // view.
-  ChunkInputs(base::Context& context, const columns::Relation& relation, std::vector<int32_t> used,
+  ChunkInputs(base::Queue& queue, const columns::Relation& relation, std::vector<int32_t> used,
               int64_t chunk_rows);
 
-  // The next chunk is put on its way. The context's stream is done with the chunk before the last.
+  // The next chunk is put on its way. The queue's stream is done with the chunk before the last.
   void send(int64_t first_row, int64_t rows);
-  // The chunk sent first of those not received, as a relation on the device that the context's
+  // The chunk sent first of those not received, as a relation on the device that the queue's
   // stream may read.
   const columns::Relation& receive();
 
@@ -41,7 +41,7 @@ class ChunkInputs {
   };
   void allocate(Slot* slot);
 
-  base::Context& context_;
+  base::Queue& queue_;
   const columns::Relation& relation_;
   std::vector<int32_t> used_;
   int64_t chunk_rows_;

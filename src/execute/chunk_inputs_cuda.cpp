@@ -8,13 +8,13 @@
 
 namespace gpujoin::execute {
 
-ChunkInputs::ChunkInputs(base::Context& context, const columns::Relation& relation,
+ChunkInputs::ChunkInputs(base::Queue& queue, const columns::Relation& relation,
                          std::vector<int32_t> used, int64_t chunk_rows)
-    : context_(context),
+    : queue_(queue),
       relation_(relation),
       used_(std::move(used)),
       chunk_rows_(std::min(chunk_rows, relation.rows)) {
-  base::await(context, relation.ready_event);
+  base::await(queue, relation.ready_event);
   std::sort(used_.begin(), used_.end());
   used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
   for (Slot& slot : slots_) {
@@ -24,11 +24,11 @@ ChunkInputs::ChunkInputs(base::Context& context, const columns::Relation& relati
   // One chunk has no next one.
   allocate(&slots_[0]);
   if (chunk_rows_ < relation.rows) allocate(&slots_[1]);
-  uploads_ = std::make_unique<transfer::Uploads>(context);
+  uploads_ = std::make_unique<transfer::Uploads>(queue);
 }
 
 void ChunkInputs::allocate(Slot* slot) {
-  base::Pool& pool = *context_.device_pool;
+  base::Pool& pool = *queue_.device_pool;
   for (int32_t const number : used_) {
     columns::ColumnView const& column = relation_.columns[static_cast<size_t>(number)];
     Copy& copy = slot->copies.emplace_back();

@@ -31,7 +31,7 @@ std::optional<keys::KeyEncoding> narrowed(const PlannedJoin& join,
 
 // Of several columns: by their types where those fit, by a look where that makes 4 bytes of them or
 // a code at all.
-std::optional<keys::KeyEncoding> packed(const PlannedJoin& join) {
+std::optional<keys::KeyEncoding> packed(base::Queue& queue, const PlannedJoin& join) {
   // A look takes as long as a small join.
   constexpr int64_t kFewestRowsToLook = int64_t{1} << 20;
   std::vector<int32_t> widths;
@@ -44,15 +44,15 @@ std::optional<keys::KeyEncoding> packed(const PlannedJoin& join) {
   if (fits_unseen && join.left->rows + join.right->rows < kFewestRowsToLook) {
     return keys::pack_unseen(widths);
   }
-  auto const seen = look_at_keys_on_gpu(join);
+  auto const seen = look_at_keys_on_gpu(queue, join);
   return seen || !fits_unseen ? seen : keys::pack_unseen(widths);
 }
 
 }  // namespace
 
-void choose_encoding(const plan::SampleStatistics& sample, PlannedJoin* join) {
+void choose_encoding(base::Queue& queue, const plan::SampleStatistics& sample, PlannedJoin* join) {
   bool const lone = join->spec.left_keys.size() == 1;
-  join->encoding = lone ? narrowed(*join, sample) : packed(*join);
+  join->encoding = lone ? narrowed(*join, sample) : packed(queue, *join);
   if (!join->encoding || join->encoding->is_plain()) {
     join->encoding.reset();
     return;

@@ -7,6 +7,6 @@ namespace gpujoin::execute {
 
 // Sets the join's encoding, and what the planner is told of it. sample: of a lone key, as far as it
 // was sampled. expected: the plan is for CUDA. May wait for the stream.
-void choose_encoding(const plan::SampleStatistics& sample, PlannedJoin* join);
+void choose_encoding(base::Queue& queue, const plan::SampleStatistics& sample, PlannedJoin* join);
 
 }  // namespace gpujoin::execute

@@ -7,25 +7,26 @@
 namespace gpujoin::execute {
 
 #if !GPUJOIN_WITH_CUDA
-void on_gpu(const PlannedJoin&, columns::JoinResult&) {
+void on_gpu(base::Queue&, const PlannedJoin&, columns::JoinResult&) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
-std::optional<keys::KeyEncoding> look_at_keys_on_gpu(const PlannedJoin&) { return std::nullopt; }
-plan::SampleFindings sample_on_gpu(base::Context&, const columns::Relation&, int32_t,
+std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue&, const PlannedJoin&) {
+  return std::nullopt;
+}
+plan::SampleFindings sample_on_gpu(base::Queue&, const columns::Relation&, int32_t,
                                    const columns::Relation&, int32_t, plan::SampleEffort) {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
 #endif
 
-std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
-  base::Context& context = *join.context;
+std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
   plan::JoinPlan const& plan = join.choice.plan();
   auto const key_count = static_cast<int32_t>(join.spec.left_keys.size());
   if (auto const why = plan::why_illegal(plan, key_count)) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());
   }
   bool const cuda = plan.device == plan::Device::kCuda;
-  base::Pool& pool = cuda ? *context.device_pool : *context.host_pool;
+  base::Pool& pool = cuda ? *queue.device_pool : *queue.host_pool;
 
   auto result = std::make_unique<columns::JoinResult>();
   result->context = join.context;
@@ -47,17 +48,17 @@ std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join) {
   pool.reset_peak();
   uint64_t const held_before = pool.in_use_bytes();
   auto const start = std::chrono::steady_clock::now();
-  context.check_cancelled();
+  queue.check_cancelled();
   if (cuda) {
-    on_gpu(join, *result);
+    on_gpu(queue, join, *result);
   } else {
     statistics.plan = plan::to_text(plan);
-    on_cpu(join, *result);
+    on_cpu(queue, join, *result);
   }
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;
-  if (uint64_t const violations = pool.guard_violations(); violations != 0) {
+  if (uint64_t const violations = pool.account().guard_violations(); violations != 0) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%llu buffers were written beyond their ends",
                static_cast<unsigned long long>(violations));
   }

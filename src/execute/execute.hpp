@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/keys/encoding.hpp"
@@ -36,8 +36,7 @@ plan::SideStatistics describe_side(const columns::Relation& relation,
 
 // Plans: fills the request from the relations, samples when the planner wants it, chooses. Throws.
 // is_explained: false leaves the candidates out where that saves time.
-PlannedJoin make_plan(std::shared_ptr<base::Context> context,
-                      std::shared_ptr<const columns::Relation> left,
+PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options, bool is_explained = true);
 
@@ -46,25 +45,26 @@ void log_choice(const base::Context& context, const plan::PlanChoice& choice);
 
 // Executes the plan on the executor that it names, with statistics. Throws; then nothing is left
 // behind.
-std::unique_ptr<columns::JoinResult> execute(const PlannedJoin& join);
+std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
-void on_cpu(const PlannedJoin& join, columns::JoinResult& result);
-void on_gpu(const PlannedJoin& join,
+void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
+void on_gpu(base::Queue& queue, const PlannedJoin& join,
             columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
 
 // Between which values the keys of several columns lie, as a part of the rows says, where all key
 // columns are on the device; an encoding that holds them, if 8 bytes do.
-std::optional<keys::KeyEncoding> look_at_keys_on_gpu(const PlannedJoin& join);
+std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue& queue, const PlannedJoin& join);
 
 // Key sampling where the keys are, by the rule in src/plan/key_sample.hpp. make_plan calls it when
 // plan::sample_effort says so, with build and probe as plan::build_side_of says, and hands the
 // findings to plan::statistics_of.
 // effort: kPositions leaves step 2 of the rule out.
-plan::SampleFindings sample_on_gpu(base::Context& context, const columns::Relation& build,
+plan::SampleFindings sample_on_gpu(base::Queue& queue, const columns::Relation& build,
                                    int32_t build_key, const columns::Relation& probe,
                                    int32_t probe_key, plan::SampleEffort effort);
-plan::SampleFindings sample_on_cpu(const columns::Relation& build, int32_t build_key,
-                                   const columns::Relation& probe, int32_t probe_key);
+plan::SampleFindings sample_on_cpu(base::Queue& queue, const columns::Relation& build,
+                                   int32_t build_key, const columns::Relation& probe,
+                                   int32_t probe_key);
 
 }  // namespace gpujoin::execute

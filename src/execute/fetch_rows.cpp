@@ -30,28 +30,30 @@ namespace {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
 }  // namespace
-void stage_on_gpu(base::Context&, const plan::StageCost&, std::vector<columns::StageStatistics>&,
+void stage_on_gpu(base::Queue&, const plan::StageCost&, std::vector<columns::StageStatistics>&,
                   const std::function<void()>&) {
   fail_without_cuda();
 }
-columns::ColumnView copy_to_gpu(base::Context&, const columns::ColumnView&, int64_t, void*,
+columns::ColumnView copy_to_gpu(base::Queue&, const columns::ColumnView&, int64_t, void*,
                                 columns::Storage*, columns::Storage*) {
   fail_without_cuda();
 }
-columns::Storage number_rows_on_gpu(base::Context&, int64_t) { fail_without_cuda(); }
-void widen_row_numbers_on_gpu(base::Context&, const uint32_t*, uint64_t, int64_t*) {
+columns::Storage number_rows_on_gpu(base::Queue&, int64_t) { fail_without_cuda(); }
+void widen_row_numbers_on_gpu(base::Queue&, const uint32_t*, uint64_t, int64_t*) {
   fail_without_cuda();
 }
-std::vector<columns::ResultColumn> gather_on_gpu(base::Context&,
+std::vector<columns::ResultColumn> gather_on_gpu(base::Queue&,
                                                  const std::vector<const columns::ColumnView*>&,
                                                  void*, const uint32_t*, uint64_t) {
   fail_without_cuda();
 }
 #endif
 
-FetchedRelation::FetchedRelation(std::shared_ptr<const columns::Relation> relation,
+FetchedRelation::FetchedRelation(base::Queue& queue,
+                                 std::shared_ptr<const columns::Relation> relation,
                                  plan::Device device)
-    : relation_(std::move(relation)),
+    : queue_(queue),
+      relation_(std::move(relation)),
       device_(device),
       uses_(relation_->columns.size(), 0),
       copies_(relation_->columns.size()) {}
@@ -73,9 +75,8 @@ void FetchedRelation::bring(int32_t column, std::vector<columns::StageStatistics
   cost.bytes = traffic::host_copy(static_cast<uint64_t>(relation_->rows),
                                   static_cast<uint64_t>(source.width))
                    .bytes();
-  base::Context& context = *relation_->context;
-  stage_on_gpu(context, cost, stages, [&] {
-    copy->view = copy_to_gpu(context, source, relation_->rows, relation_->ready_event, &copy->data,
+  stage_on_gpu(queue_, cost, stages, [&] {
+    copy->view = copy_to_gpu(queue_, source, relation_->rows, relation_->ready_event, &copy->data,
                              &copy->validity);
   });
   kept = std::move(copy);
@@ -112,7 +113,6 @@ std::shared_ptr<columns::Relation> FetchedRelation::whole(
 std::vector<columns::ResultColumn> FetchedRelation::fetch(
     const char* stage, const std::vector<int32_t>& columns, const columns::Storage& rows,
     int64_t count, traffic::Locality locality, std::vector<columns::StageStatistics>& stages) {
-  base::Context& context = *relation_->context;
   auto const* numbers = static_cast<const uint32_t*>(rows.get());
   auto const row_count = static_cast<uint64_t>(count);
   std::vector<columns::ResultColumn> targets;
@@ -137,15 +137,14 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     }
     std::vector<columns::ResultColumn> gathered;
     if (device_ == plan::Device::kCuda) {
-      stage_on_gpu(context, cost, stages, [&] {
-        gathered = gather_on_gpu(context, sources, relation_->ready_event, numbers, row_count);
+      stage_on_gpu(queue_, cost, stages, [&] {
+        gathered = gather_on_gpu(queue_, sources, relation_->ready_event, numbers, row_count);
       });
     } else {
-      cpu::Workers workers(context);
+      cpu::Workers workers(queue_);
       stage_on_cpu(cost, stages, [&] {
         for (columns::ColumnView const* source : sources) {
-          gathered.push_back(
-              cpu::gather_rows(context, workers, stage, *source, numbers, row_count));
+          gathered.push_back(cpu::gather_rows(queue_, workers, stage, *source, numbers, row_count));
         }
       });
     }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/base/traffic.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
@@ -19,7 +19,8 @@ namespace gpujoin::execute {
 // when it is first needed, once, and its copy is let go of after the last use that was announced.
 class FetchedRelation {
  public:
-  FetchedRelation(std::shared_ptr<const columns::Relation> relation, plan::Device device);
+  FetchedRelation(base::Queue& queue, std::shared_ptr<const columns::Relation> relation,
+                  plan::Device device);
 
   void announce_use(int32_t column);
   void end_use(int32_t column);
@@ -50,6 +51,7 @@ class FetchedRelation {
   // The copy, or the caller's column.
   const columns::ColumnView& readable(int32_t column) const;
 
+  base::Queue& queue_;
   std::shared_ptr<const columns::Relation> relation_;
   plan::Device device_;
   std::vector<int32_t> uses_;  // to come, of each column
@@ -58,20 +60,20 @@ class FetchedRelation {
 
 // The GPU's part, in fetch_rows_cuda.cpp; these throw NO_DEVICE in a build without CUDA.
 // Runs the work as one stage: its time by events, its cost as given.
-void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
+void stage_on_gpu(base::Queue& queue, const plan::StageCost& cost,
                   std::vector<columns::StageStatistics>& stages, const std::function<void()>& work);
 // Copies a host column to the device. Queued on the stream.
-columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
-                                int64_t rows, void* ready_event, columns::Storage* data,
+columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
+                                void* ready_event, columns::Storage* data,
                                 columns::Storage* validity);
 // 0, 1, 2 and so on.
-columns::Storage number_rows_on_gpu(base::Context& context, int64_t rows);
+columns::Storage number_rows_on_gpu(base::Queue& queue, int64_t rows);
 // wide[i] = rows[i], all on the device. Queued on the stream.
-void widen_row_numbers_on_gpu(base::Context& context, const uint32_t* rows, uint64_t count,
+void widen_row_numbers_on_gpu(base::Queue& queue, const uint32_t* rows, uint64_t count,
                               int64_t* wide);
 // target[i] = source[rows[i]]. ready_event: of the sources' relation.
 std::vector<columns::ResultColumn> gather_on_gpu(
-    base::Context& context, const std::vector<const columns::ColumnView*>& sources,
-    void* ready_event, const uint32_t* rows, uint64_t count);
+    base::Queue& queue, const std::vector<const columns::ColumnView*>& sources, void* ready_event,
+    const uint32_t* rows, uint64_t count);
 
 }  // namespace gpujoin::execute

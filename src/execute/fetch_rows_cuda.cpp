@@ -9,12 +9,12 @@
 
 namespace gpujoin::execute {
 
-void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
+void stage_on_gpu(base::Queue& queue, const plan::StageCost& cost,
                   std::vector<columns::StageStatistics>& stages,
                   const std::function<void()>& work) {
   plan::StageCosts const predicted = {cost};
   std::vector<columns::StageStatistics> own;
-  StageClock clock(context, own);
+  StageClock clock(queue, own);
   clock.predict(predicted);
   clock.begin(cost.stage);
   work();
@@ -22,12 +22,12 @@ void stage_on_gpu(base::Context& context, const plan::StageCost& cost,
   stages.push_back(std::move(own.front()));
 }
 
-columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnView& column,
-                                int64_t rows, void* ready_event, columns::Storage* data,
+columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
+                                void* ready_event, columns::Storage* data,
                                 columns::Storage* validity) {
-  base::await(context, ready_event);
+  base::await(queue, ready_event);
   // Ends when the copies have, also by an exception: the caller's memory is not read after that.
-  auto const transport = transfer::explicit_copies(context);
+  auto const transport = transfer::explicit_copies(queue);
   columns::DeviceColumn copied = transport->bring(column, rows);
   columns::ColumnView view = column;
   view.data = copied.data;
@@ -39,19 +39,19 @@ columns::ColumnView copy_to_gpu(base::Context& context, const columns::ColumnVie
   return view;
 }
 
-columns::Storage number_rows_on_gpu(base::Context& context, int64_t rows) {
-  return materialize::row_numbers(context, static_cast<uint64_t>(rows));
+columns::Storage number_rows_on_gpu(base::Queue& queue, int64_t rows) {
+  return materialize::row_numbers(queue, static_cast<uint64_t>(rows));
 }
 
-void widen_row_numbers_on_gpu(base::Context& context, const uint32_t* rows, uint64_t count,
+void widen_row_numbers_on_gpu(base::Queue& queue, const uint32_t* rows, uint64_t count,
                               int64_t* wide) {
-  materialize::widen_row_numbers(context, rows, count, wide);
+  materialize::widen_row_numbers(queue, rows, count, wide);
 }
 
 std::vector<columns::ResultColumn> gather_on_gpu(
-    base::Context& context, const std::vector<const columns::ColumnView*>& sources,
-    void* ready_event, const uint32_t* rows, uint64_t count) {
-  base::await(context, ready_event);
+    base::Queue& queue, const std::vector<const columns::ColumnView*>& sources, void* ready_event,
+    const uint32_t* rows, uint64_t count) {
+  base::await(queue, ready_event);
   std::vector<columns::ResultColumn> targets;
   size_t nullable = 0;
   for (columns::ColumnView const* source : sources) {
@@ -68,8 +68,8 @@ std::vector<columns::ResultColumn> gather_on_gpu(
     request.target = &targets[i];
     requests.push_back(request);
   }
-  materialize::NullCounts null_counts(context, nullable);
-  materialize::gather(context, rows, count, requests, null_counts);
+  materialize::NullCounts null_counts(queue, nullable);
+  materialize::gather(queue, rows, count, requests, null_counts);
   null_counts.finish();
   return targets;
 }

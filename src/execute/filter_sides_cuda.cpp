@@ -11,8 +11,8 @@ bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe)
   auto const filtered =
       plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
   if (plan.filter == plan::Filter::kKeyHashes) {
-    transform::filter_by_hashes(build.context_, filtered, &build.prepared_, &probe.prepared_);
-  } else if (!transform::filter_by_bits(build.context_, filtered, &build.prepared_,
+    transform::filter_by_hashes(build.queue_, filtered, &build.prepared_, &probe.prepared_);
+  } else if (!transform::filter_by_bits(build.queue_, filtered, &build.prepared_,
                                         &probe.prepared_)) {
     return false;
   }

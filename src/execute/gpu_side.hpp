@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/columns/result.hpp"
@@ -27,9 +27,8 @@ std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relati
 
 class GpuSide {
  public:
-  GpuSide(base::Context& context, const columns::Relation& relation,
-          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
-          const keys::KeyEncoding* encoding);
+  GpuSide(base::Queue& queue, const columns::Relation& relation, const std::vector<int32_t>& keys,
+          const std::vector<int32_t>& output_columns, const keys::KeyEncoding* encoding);
 
   // Forgets what an attempt before this one made of the columns, but which rows a filter left.
   // moves_payloads: as plan::moves_payloads says.
@@ -108,16 +107,17 @@ class GpuSide {
                              std::vector<materialize::Request>* requests) const;
   // Gathers the payloads by transformed position. Each further payload is moved by the same keys
   // just before its gather, and let go after it (Wu et al. 2024, Algorithm 1). requests: what to
-  // gather along with the first.
-  void gather_transformed(const uint32_t* positions, uint64_t pairs,
+  // gather along with the first. queue: of the probe, here and below.
+  void gather_transformed(base::Queue& queue, const uint32_t* positions, uint64_t pairs,
                           materialize::NullCounts& null_counts, columns::ResultColumn* targets,
                           std::vector<materialize::Request> requests) const;
   // Row numbers in the input of transformed positions: [pairs] uint32.
-  columns::Storage row_numbers(const uint32_t* positions, uint64_t pairs) const;
+  columns::Storage row_numbers(base::Queue& queue, const uint32_t* positions, uint64_t pairs) const;
   // Where a key output column comes from: the transformed keys, or the input column.
   materialize::Source key_source(bool by_position, size_t key_number) const;
   // The same where transformed keys are codes: the column's values at those positions.
-  columns::Storage decode_key(size_t key_number, const uint32_t* positions, uint64_t pairs) const;
+  columns::Storage decode_key(base::Queue& queue, size_t key_number, const uint32_t* positions,
+                              uint64_t pairs) const;
   bool has_key_output() const { return count_key_outputs() != 0; }
   // Payloads travel with the keys and are fetched by transformed position; see
   // plan::moves_payloads.
@@ -141,11 +141,11 @@ class GpuSide {
   materialize::Request request_untransformed(size_t output_column,
                                              columns::ResultColumn* target) const;
   size_t count_key_outputs() const;
-  transform::Transformed move(const transform::PreparedColumn& column) const;
-  Moved move_payload(size_t output_column) const;
-  transform::Transformed move_row_ids() const;
+  transform::Transformed move(base::Queue& queue, const transform::PreparedColumn& column) const;
+  Moved move_payload(base::Queue& queue, size_t output_column) const;
+  transform::Transformed move_row_ids(base::Queue& queue) const;
 
-  base::Context& context_;
+  base::Queue& queue_;  // that brings, prepares and moves the columns
   const columns::Relation& relation_;
   const std::vector<int32_t>& key_indices_;
   const std::vector<int32_t>& output_columns_;
@@ -173,7 +173,7 @@ class GpuSide {
 };
 
 // A key column of the output, from codes: keys::decode into memory of its own.
-columns::Storage decoded_column(base::Context& context, const keys::KeyEncoding& encoding,
+columns::Storage decoded_column(base::Queue& queue, const keys::KeyEncoding& encoding,
                                 size_t key_number, const void* codes, const uint32_t* positions,
                                 uint64_t count, bool mixed);
 

@@ -14,15 +14,15 @@ const uint8_t* bytes_of(const base::Buffer& buffer) { return buffer.as<uint8_t>(
 
 }  // namespace
 
-GpuSide::GpuSide(base::Context& context, const columns::Relation& relation,
+GpuSide::GpuSide(base::Queue& queue, const columns::Relation& relation,
                  const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns,
                  const keys::KeyEncoding* encoding)
-    : context_(context),
+    : queue_(queue),
       relation_(relation),
       key_indices_(keys),
       output_columns_(output_columns),
       join_encoding_(encoding) {
-  base::await(context, relation.ready_event);
+  base::await(queue, relation.ready_event);
   payloads_.resize(output_columns.size());
 }
 
@@ -85,13 +85,13 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
   is_prepared_ = is_filtered_ = false;
   prepared_ = {};
   if (plan.match == plan::Match::kRowMultiset) {
-    prepared_ = transform::prepare_key_rows(context_, keys_, relation_.rows);
+    prepared_ = transform::prepare_key_rows(queue_, keys_, relation_.rows);
   } else if (encoding_ == nullptr) {
-    prepared_ = transform::prepare_keys(context_, keys_.front(), relation_.rows, mixed);
+    prepared_ = transform::prepare_keys(queue_, keys_.front(), relation_.rows, mixed);
   } else if (later) {
-    prepared_ = transform::encode_later(context_, keys_, relation_.rows, *encoding_);
+    prepared_ = transform::encode_later(queue_, keys_, relation_.rows, *encoding_);
   } else {
-    prepared_ = transform::encode_keys(context_, keys_, relation_.rows, *encoding_, mixed);
+    prepared_ = transform::encode_keys(queue_, keys_, relation_.rows, *encoding_, mixed);
   }
   prepared_encoding_ = encoding_;
   is_prepared_ = true;
@@ -100,53 +100,54 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
 void GpuSide::order(const plan::JoinPlan& plan, transform::KeyBits bits) {
   order_ = {plan.transform, bits, plan::passes_of(plan)};
   if (first_moved_ == kRowIds) {
-    ordered_ = move(transform::row_ids_to_order(context_, prepared_, order_));
+    ordered_ = move(queue_, transform::row_ids_to_order(queue_, prepared_, order_));
     return;
   }
   await(payloads_[first_moved_]);
-  ordered_ = move(transform::prepare_values(context_, prepared_, payloads_[first_moved_]));
+  ordered_ = move(queue_, transform::prepare_values(queue_, prepared_, payloads_[first_moved_]));
 }
 
-transform::Transformed GpuSide::move(const transform::PreparedColumn& column) const {
-  return transform::order_by_key(context_, prepared_, column, order_);
+transform::Transformed GpuSide::move(base::Queue& queue,
+                                     const transform::PreparedColumn& column) const {
+  return transform::order_by_key(queue, prepared_, column, order_);
 }
 
-GpuSide::Moved GpuSide::move_payload(size_t output_column) const {
+GpuSide::Moved GpuSide::move_payload(base::Queue& queue, size_t output_column) const {
   columns::DeviceColumn const& column = payloads_[output_column];
   await(column);
   Moved moved;
   if (output_column != first_moved_) {
-    moved.values = move(transform::prepare_values(context_, prepared_, column));
+    moved.values = move(queue, transform::prepare_values(queue, prepared_, column));
     moved.values.keys = {};
   }
   if (column.validity != nullptr) {
-    moved.validity = move(transform::prepare_validity(context_, prepared_, column));
+    moved.validity = move(queue, transform::prepare_validity(queue, prepared_, column));
     moved.validity.keys = {};
   }
   return moved;
 }
 
-transform::Transformed GpuSide::move_row_ids() const {
-  transform::Transformed moved = move(transform::row_ids_to_order(context_, prepared_, order_));
+transform::Transformed GpuSide::move_row_ids(base::Queue& queue) const {
+  transform::Transformed moved = move(queue, transform::row_ids_to_order(queue, prepared_, order_));
   moved.keys = {};
   return moved;
 }
 
 void GpuSide::keep_moved(bool row_numbers) {
-  if (row_numbers && first_moved_ != kRowIds) kept_row_ids_ = move_row_ids();
+  if (row_numbers && first_moved_ != kRowIds) kept_row_ids_ = move_row_ids(queue_);
   kept_.resize(payloads_.size());
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i)) continue;
-    kept_[i] = move_payload(i);
+    kept_[i] = move_payload(queue_, i);
     payloads_[i].data_copy = {};
     payloads_[i].validity_copy = {};
-    context_.check_cancelled();
+    queue_.check_cancelled();
   }
 }
 
 void GpuSide::find_partitions(int32_t radix_bits) {
   if (ordered_.offsets) return;
-  ordered_.offsets = transform::partition_offsets(context_, ordered_.keys.data(), key_width(),
+  ordered_.offsets = transform::partition_offsets(queue_, ordered_.keys.data(), key_width(),
                                                   prepared_.rows, radix_bits);
 }
 
@@ -207,7 +208,7 @@ void GpuSide::request_untransformed(columns::ResultColumn* targets,
   }
 }
 
-void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
+void GpuSide::gather_transformed(base::Queue& queue, const uint32_t* positions, uint64_t pairs,
                                  materialize::NullCounts& null_counts,
                                  columns::ResultColumn* targets,
                                  std::vector<materialize::Request> requests) const {
@@ -215,7 +216,7 @@ void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
     if (is_key(i)) continue;
     columns::DeviceColumn const& column = payloads_[i];
     Moved moved_now;
-    if (kept_.empty()) moved_now = move_payload(i);
+    if (kept_.empty()) moved_now = move_payload(queue, i);
     Moved const& moved = kept_.empty() ? moved_now : kept_[i];
     materialize::Request request;
     request.target = &targets[i];
@@ -225,27 +226,28 @@ void GpuSide::gather_transformed(const uint32_t* positions, uint64_t pairs,
       request.source.validity_bytes = bytes_of(moved.validity.values);
     }
     requests.push_back(request);
-    materialize::gather(context_, positions, pairs, requests, null_counts);
+    materialize::gather(queue, positions, pairs, requests, null_counts);
     requests.clear();
-    context_.check_cancelled();
+    queue.check_cancelled();
   }
-  materialize::gather(context_, positions, pairs, requests, null_counts);
+  materialize::gather(queue, positions, pairs, requests, null_counts);
 }
 
-columns::Storage GpuSide::row_numbers(const uint32_t* positions, uint64_t pairs) const {
+columns::Storage GpuSide::row_numbers(base::Queue& queue, const uint32_t* positions,
+                                      uint64_t pairs) const {
   transform::Transformed moved;
   const void* row_ids = ordered_.values.data();
   if (first_moved_ != kRowIds) {
-    if (!kept_row_ids_.values) moved = move_row_ids();
+    if (!kept_row_ids_.values) moved = move_row_ids(queue);
     row_ids = kept_row_ids_.values ? kept_row_ids_.values.data() : moved.values.data();
   }
   columns::ResultColumn numbers;
-  materialize::NullCounts none(context_, 0);
+  materialize::NullCounts none(queue, 0);
   materialize::Request request;
   request.source.data = row_ids;
   request.source.width = sizeof(uint32_t);
   request.target = &numbers;
-  materialize::gather(context_, positions, pairs, {request}, none);
+  materialize::gather(queue, positions, pairs, {request}, none);
   return numbers.data;
 }
 
@@ -267,19 +269,19 @@ materialize::Source GpuSide::key_source(bool by_position, size_t key_number) con
   return source;
 }
 
-columns::Storage GpuSide::decode_key(size_t key_number, const uint32_t* positions,
-                                     uint64_t pairs) const {
-  return decoded_column(context_, *encoding_, key_number, ordered_.keys.data(), positions, pairs,
+columns::Storage GpuSide::decode_key(base::Queue& queue, size_t key_number,
+                                     const uint32_t* positions, uint64_t pairs) const {
+  return decoded_column(queue, *encoding_, key_number, ordered_.keys.data(), positions, pairs,
                         plan::partitions(order_.technique));
 }
 
-columns::Storage decoded_column(base::Context& context, const keys::KeyEncoding& encoding,
+columns::Storage decoded_column(base::Queue& queue, const keys::KeyEncoding& encoding,
                                 size_t key_number, const void* codes, const uint32_t* positions,
                                 uint64_t count, bool mixed) {
   auto const width = static_cast<uint64_t>(encoding.fields[key_number].width);
-  base::Buffer values = context.device_pool->allocate(
+  base::Buffer values = queue.device_pool->allocate(
       base::Memory::kDevice, base::checked_bytes(count, width), "a key column of the output");
-  keys::decode(context, encoding, key_number, codes, positions, count, mixed, values.data());
+  keys::decode(queue, encoding, key_number, codes, positions, count, mixed, values.data());
   return columns::make_storage(std::move(values));
 }
 

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "src/base/context.hpp"
 #include "src/base/device.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 #include "src/cpu/output_rows.hpp"
 
@@ -30,7 +30,7 @@ class HostResults {
     bool is_probe_row = false;  // a row number of the chunk: its first row is added
   };
   // columns: the pairs' two, when asked for, then the output columns.
-  HostResults(base::Context& context, std::vector<Column> columns, uint64_t expected_rows);
+  HostResults(base::Queue& queue, std::vector<Column> columns, uint64_t expected_rows);
   // Abandons what has not begun and waits for what has.
   ~HostResults();
   HostResults(const HostResults&) = delete;
@@ -67,7 +67,7 @@ class HostResults {
   const columns::Storage& bits_of(size_t column) const;
   size_t pair_columns() const { return chunk_->has_pairs ? 2 : 0; }
 
-  base::Context& context_;
+  base::Queue& queue_;
   cudaStream_t stream_;
   std::vector<Column> columns_;
   std::unique_ptr<cpu::OutputRows> output_;

@@ -24,27 +24,26 @@ uint64_t aligned(uint64_t bytes) {
 
 // A generous estimate is free, for memory that is never written to is never there; where even the
 // address space is refused, a small start grows.
-std::unique_ptr<cpu::OutputRows> make_output(base::Context& context,
+std::unique_ptr<cpu::OutputRows> make_output(base::Queue& queue,
                                              const std::vector<cpu::OutputShape>& shapes,
                                              uint64_t expected_rows) {
   try {
-    return std::make_unique<cpu::OutputRows>(context, shapes, expected_rows);
+    return std::make_unique<cpu::OutputRows>(queue, shapes, expected_rows);
   } catch (const base::Error& error) {
     if (error.status() != GPUJOIN_ERROR_OUT_OF_MEMORY) throw;
   }
-  return std::make_unique<cpu::OutputRows>(context, shapes, 0);
+  return std::make_unique<cpu::OutputRows>(queue, shapes, 0);
 }
 
 }  // namespace
 
-HostResults::HostResults(base::Context& context, std::vector<Column> columns,
-                         uint64_t expected_rows)
-    : context_(context),
-      stream_(base::copy_stream(context, base::Direction::kFromDevice)),
+HostResults::HostResults(base::Queue& queue, std::vector<Column> columns, uint64_t expected_rows)
+    : queue_(queue),
+      stream_(base::copy_stream(queue, base::Direction::kFromDevice)),
       columns_(std::move(columns)) {
   std::vector<cpu::OutputShape> shapes;
   for (Column const& column : columns_) shapes.push_back({column.width, column.nullable});
-  output_ = make_output(context, shapes, expected_rows);
+  output_ = make_output(queue, shapes, expected_rows);
   lay_out();
 }
 
@@ -87,12 +86,12 @@ void HostResults::start_threads() {
     std::lock_guard const lock(mutex_);
     wanted = pieces_.size();
   }
-  wanted = std::min({wanted, static_cast<size_t>(std::max(context_.cpu_threads, 1)),
+  wanted = std::min({wanted, static_cast<size_t>(std::max(queue_.context.cpu_threads, 1)),
                      static_cast<size_t>(transfer::kResultThreads)});
   while (threads_.size() < wanted) {
     Worker& worker = workers_.emplace_back();
-    worker.piece = context_.device_pool->allocate(base::Memory::kPinned, piece_bytes_,
-                                                  "a page-locked piece of the result");
+    worker.piece = queue_.device_pool->allocate(base::Memory::kPinned, piece_bytes_,
+                                                "a page-locked piece of the result");
     threads_.emplace_back([this, &worker](const std::stop_token& stop) { work(stop, worker); });
   }
   work_to_do_.notify_all();
@@ -119,7 +118,7 @@ void HostResults::wait_for_chunk() {
   while (unwritten_ != 0 && failure_ == nullptr) {
     written_.wait_for(lock, std::chrono::milliseconds(5));
     lock.unlock();
-    context_.check_cancelled();
+    queue_.check_cancelled();
     lock.lock();
   }
   if (failure_ != nullptr) std::rethrow_exception(failure_);
@@ -128,7 +127,7 @@ void HostResults::wait_for_chunk() {
 
 void HostResults::work(const std::stop_token& stop, Worker& worker) {
   try {
-    base::check(cudaSetDevice(context_.device->id), "making the context's device current");
+    base::check(cudaSetDevice(queue_.context.device->id), "making the context's device current");
     for (;;) {
       Piece piece;
       {
@@ -211,7 +210,7 @@ void HostResults::write(const Piece& piece, std::byte* staged) {
 
 void HostResults::finish(columns::JoinResult& result) {
   wait_for_chunk();
-  cpu::Workers workers(context_);
+  cpu::Workers workers(queue_);
   cpu::OutputRows::Finished finished = output_->finish(workers);
   result.memory = base::Memory::kHost;
   result.rows = static_cast<int64_t>(finished.rows);

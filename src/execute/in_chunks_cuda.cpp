@@ -27,31 +27,31 @@ constexpr double kShareOfRoom = 0.9;
 
 // What a chunk may take: of the context's limit what is not in use, of the device what is free or
 // cached by the pool.
-uint64_t room_for_chunks(base::Context& context) {
-  base::Pool const& pool = *context.device_pool;
-  uint64_t room = base::free_device_bytes() + pool.held_bytes() - pool.in_use_bytes();
-  if (uint64_t const limit = pool.limit_bytes(); limit != 0) {
-    room = std::min(room, limit - std::min(limit, pool.in_use_bytes()));
+uint64_t room_for_chunks(base::Queue& queue) {
+  base::Account const& all = *queue.context.device_account;
+  uint64_t room = base::free_device_bytes() + all.held_bytes() - all.in_use_bytes();
+  if (uint64_t const limit = all.limit_bytes(); limit != 0) {
+    room = std::min(room, limit - std::min(limit, all.in_use_bytes()));
   }
   return static_cast<uint64_t>(static_cast<double>(room) * kShareOfRoom);
 }
 
 class ChunkedJoin {
  public:
-  ChunkedJoin(const PlannedJoin& join, columns::JoinResult& result)
+  ChunkedJoin(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result)
       : join_(join),
-        context_(*join.context),
+        queue_(queue),
         result_(result),
         build_left_(join.choice.plan().build_side == plan::Side::kLeft),
         probe_relation_(build_left_ ? *join.right : *join.left),
         probe_keys_(build_left_ ? join.spec.right_keys : join.spec.left_keys),
         probe_columns_(build_left_ ? join.spec.right_columns : join.spec.left_columns),
         build_(std::make_shared<GpuSide>(
-            context_, build_left_ ? *join.left : *join.right,
+            queue_, build_left_ ? *join.left : *join.right,
             build_left_ ? join.spec.left_keys : join.spec.right_keys,
             build_left_ ? join.spec.left_columns : join.spec.right_columns, encoding())),
-        build_transport_(transfer::make_transport(context_, plan::Transfer::kOverlappedCopies)),
-        results_(context_, host_columns(), expected_rows()) {}
+        build_transport_(transfer::make_transport(queue_, plan::Transfer::kOverlappedCopies)),
+        results_(queue_, host_columns(), expected_rows()) {}
 
   void run() {
     result_.has_pairs = join_.spec.pairs;
@@ -78,7 +78,7 @@ class ChunkedJoin {
     bool const automatic = attempt.plan.probe_chunk_rows == 0;
     chunk_rows_ = automatic ? chunk_rows_for(probe_relation_.rows,
                                              chunk_row_bytes(attempt.plan, join_.request),
-                                             room_for_chunks(context_))
+                                             room_for_chunks(queue_))
                             : attempt.plan.probe_chunk_rows;
     while (next_row_ < probe_relation_.rows) {
       Finding const found = join_chunks();
@@ -134,7 +134,7 @@ class ChunkedJoin {
   // False: the keys do not suit the plan.
   bool build_side() {
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(context_, stages, steps(0));
+    StageClock clock(queue_, stages, steps(0));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
     build_->start(attempt_->plan, moves_payloads(build_left_));
@@ -145,7 +145,7 @@ class ChunkedJoin {
     }
     clock.begin("transform");
     built_ = nullptr;
-    JoinStep const step{context_, attempt_->plan, join_.spec, clock, true, all_bits(*build_)};
+    JoinStep const step{queue_, attempt_->plan, join_.spec, clock, true, all_bits(*build_)};
     built_ = build(step, build_);
     clock.finish();
     add_up(stages);
@@ -163,10 +163,10 @@ class ChunkedJoin {
   Finding join_chunks() {
     int64_t const rows = probe_relation_.rows;
     try {
-      ChunkInputs inputs(context_, probe_relation_, used_columns(), chunk_rows_);
+      ChunkInputs inputs(queue_, probe_relation_, used_columns(), chunk_rows_);
       inputs.send(next_row_, std::min(chunk_rows_, rows - next_row_));
       while (next_row_ < rows) {
-        context_.check_cancelled();
+        queue_.check_cancelled();
         int64_t const after = next_row_ + std::min(chunk_rows_, rows - next_row_);
         if (after < rows) inputs.send(after, std::min(chunk_rows_, rows - after));
         auto chunk = std::make_unique<columns::JoinResult>();
@@ -197,17 +197,17 @@ class ChunkedJoin {
     chunk.context = join_.context;
     chunk.has_pairs = join_.spec.pairs;
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(context_, stages, steps(3 + 4 * chunks_));
+    StageClock clock(queue_, stages, steps(3 + 4 * chunks_));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
     columns::Relation const& relation = inputs.receive();
     plan::JoinPlan const plan = plan_of_chunk(relation.rows);
-    GpuSide probe(context_, relation, probe_keys_, probe_columns_, encoding());
+    GpuSide probe(queue_, relation, probe_keys_, probe_columns_, encoding());
     probe.start(plan, moves_payloads(!build_left_));
-    auto const in_place = transfer::make_transport(context_, plan::Transfer::kNone);
+    auto const in_place = transfer::make_transport(queue_, plan::Transfer::kNone);
     probe.bring_transformed(*in_place);
     probe.bring_payloads(*in_place);
-    JoinStep const step{context_, plan, join_.spec, clock, true, all_bits(probe)};
+    JoinStep const step{queue_, plan, join_.spec, clock, true, all_bits(probe)};
     Finding const found = built_->probe(step, probe, chunk);
     bool const outside = lie_outside(step, *build_, probe);
     clock.finish();
@@ -252,7 +252,7 @@ class ChunkedJoin {
   }
 
   const PlannedJoin& join_;
-  base::Context& context_;
+  base::Queue& queue_;
   columns::JoinResult& result_;
   bool build_left_;
   const columns::Relation& probe_relation_;
@@ -277,8 +277,8 @@ class ChunkedJoin {
 
 }  // namespace
 
-void in_chunks(const PlannedJoin& join, columns::JoinResult& result) {
-  ChunkedJoin(join, result).run();
+void in_chunks(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  ChunkedJoin(queue, join, result).run();
 }
 
 }  // namespace gpujoin::execute

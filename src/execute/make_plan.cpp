@@ -63,12 +63,11 @@ void log_choice(const base::Context& context, const plan::PlanChoice& choice) {
               "plan: " + plan::to_text(choice.plan()) + "; " + plan::reason_of(choice));
 }
 
-PlannedJoin make_plan(std::shared_ptr<base::Context> context,
-                      std::shared_ptr<const columns::Relation> left,
+PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options, bool is_explained) {
   PlannedJoin join;
-  join.context = std::move(context);
+  join.context = queue.context.shared_from_this();
   join.left = std::move(left);
   join.right = std::move(right);
   join.spec = std::move(spec);
@@ -101,12 +100,12 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
                join.context->reason.c_str());
   }
 
-  uint64_t const limit = on_cpu_plan ? join.context->host_pool->limit_bytes()
-                                     : join.context->device_pool->limit_bytes();
+  uint64_t const limit = on_cpu_plan ? join.context->host_account->limit_bytes()
+                                     : join.context->device_account->limit_bytes();
   base::DeviceFacts const& facts = join.context->facts;
   plan::SampleEffort const effort = plan::sample_effort(request, facts);
   if (effort == plan::SampleEffort::kNone) {
-    if (!on_cpu_plan && request.key_count > 1) choose_encoding({}, &join);
+    if (!on_cpu_plan && request.key_count > 1) choose_encoding(queue, {}, &join);
     join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
   } else {
     bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
@@ -115,10 +114,10 @@ PlannedJoin make_plan(std::shared_ptr<base::Context> context,
     int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
     int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
     plan::SampleFindings const found =
-        on_cpu_plan ? sample_on_cpu(build, build_key, probe, probe_key)
-                    : sample_on_gpu(*join.context, build, build_key, probe, probe_key, effort);
+        on_cpu_plan ? sample_on_cpu(queue, build, build_key, probe, probe_key)
+                    : sample_on_gpu(queue, build, build_key, probe, probe_key, effort);
     plan::SampleStatistics const sample = plan::statistics_of(found, build.rows, probe.rows);
-    if (!on_cpu_plan) choose_encoding(sample, &join);
+    if (!on_cpu_plan) choose_encoding(queue, sample, &join);
     join.choice = plan::choose_plan(request, sample, facts, limit);
   }
   log_choice(*join.context, join.choice);

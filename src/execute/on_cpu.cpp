@@ -74,7 +74,7 @@ std::vector<cpu::ComparedColumns> compared_columns(const PlannedJoin& join, bool
   return compared;
 }
 
-Sides lay_out(const PlannedJoin& join, const KeyHashes& hashes) {
+Sides lay_out(base::Queue& queue, const PlannedJoin& join, const KeyHashes& hashes) {
   plan::JoinPlan const& plan = join.choice.plan();
   columns::JoinSpec const& spec = join.spec;
   bool const hashed = has_several_keys(join);
@@ -105,7 +105,7 @@ Sides lay_out(const PlannedJoin& join, const KeyHashes& hashes) {
       plan.radix_bits > 0
           ? std::min(static_cast<uint32_t>(plan.radix_bits), cpu::kMostRadixBits)
           : cpu::choose_radix_bits(sides.build().input_rows, sides.probe().input_rows,
-                                   sides.build().layout.row_bytes, join.context->cpu_threads);
+                                   sides.build().layout.row_bytes, queue.context.cpu_threads);
   sides.build().radix_bits = sides.probe().radix_bits = bits;
   return sides;
 }
@@ -155,17 +155,17 @@ std::vector<cpu::OutputSource> output_sources(const PlannedJoin& join, Sides& si
 }
 
 // Matches once into output that grows; where memory is too tight for an estimate, counts first.
-std::unique_ptr<cpu::OutputRows> match(const PlannedJoin& join, cpu::Workers& workers, Sides& sides,
+std::unique_ptr<cpu::OutputRows> match(base::Queue& queue, const PlannedJoin& join,
+                                       cpu::Workers& workers, Sides& sides,
                                        const std::vector<cpu::OutputSource>& sources,
                                        std::string* technique) {
-  base::Context& context = *join.context;
   std::vector<cpu::OutputShape> shapes;
   for (cpu::OutputSource const& source : sources) {
     shapes.push_back({source.width, source.nullable()});
   }
   auto const write = [&](uint64_t capacity) {
-    auto output = std::make_unique<cpu::OutputRows>(context, shapes, capacity);
-    cpu::match_partitions(context, workers, sides.build(), sides.probe(), sides.verified, sources,
+    auto output = std::make_unique<cpu::OutputRows>(queue, shapes, capacity);
+    cpu::match_partitions(queue, workers, sides.build(), sides.probe(), sides.verified, sources,
                           *output);
     return output;
   };
@@ -183,7 +183,7 @@ std::unique_ptr<cpu::OutputRows> match(const PlannedJoin& join, cpu::Workers& wo
     }
   }
   *technique = verified + "co_partitions, counted";
-  return write(cpu::count_partitions_matches(context, workers, sides.build(), sides.probe()));
+  return write(cpu::count_partitions_matches(queue, workers, sides.build(), sides.probe()));
 }
 
 void fill_result(const PlannedJoin& join, cpu::OutputRows::Finished finished,
@@ -206,22 +206,21 @@ void fill_result(const PlannedJoin& join, cpu::OutputRows::Finished finished,
 
 }  // namespace
 
-void on_cpu(const PlannedJoin& join, columns::JoinResult& result) {
-  base::Context& context = *join.context;
-  cpu::Workers workers(context);
+void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  cpu::Workers workers(queue);
   StageTimes times(join, result.statistics);
 
   KeyHashes hashes;
   std::string key_technique;
   if (has_several_keys(join)) {
-    hashes.left = cpu::hash_keys(context, workers, *join.left, join.spec.left_keys);
-    hashes.right = cpu::hash_keys(context, workers, *join.right, join.spec.right_keys);
+    hashes.left = cpu::hash_keys(queue, workers, *join.left, join.spec.left_keys);
+    hashes.right = cpu::hash_keys(queue, workers, *join.right, join.spec.right_keys);
     key_technique = "hash of " + std::to_string(join.spec.left_keys.size()) + " keys, ";
   }
-  Sides sides = lay_out(join, hashes);
+  Sides sides = lay_out(queue, join, hashes);
   std::vector<cpu::OutputSource> const sources = output_sources(join, sides);
 
-  cpu::partition_rows(context, workers, sides.rows);
+  cpu::partition_rows(queue, workers, sides.rows);
   uint64_t const rows_bytes = sides.build().rows.bytes() + sides.probe().rows.bytes();
   hashes = {};
   times.end("transform",
@@ -229,7 +228,7 @@ void on_cpu(const PlannedJoin& join, columns::JoinResult& result) {
             2 * rows_bytes);
 
   std::string technique;
-  auto const output = match(join, workers, sides, sources, &technique);
+  auto const output = match(queue, join, workers, sides, sources, &technique);
   uint64_t output_row_bytes = 0;
   for (cpu::OutputSource const& source : sources) output_row_bytes += source.width;
   sides = {};
@@ -242,9 +241,10 @@ void on_cpu(const PlannedJoin& join, columns::JoinResult& result) {
   times.end("materialize", plan::to_text(join.choice.plan().gather), written);
 }
 
-plan::SampleFindings sample_on_cpu(const columns::Relation& build, int32_t build_key,
-                                   const columns::Relation& probe, int32_t probe_key) {
-  return cpu::sample_keys(build, build_key, probe, probe_key);
+plan::SampleFindings sample_on_cpu(base::Queue& queue, const columns::Relation& build,
+                                   int32_t build_key, const columns::Relation& probe,
+                                   int32_t probe_key) {
+  return cpu::sample_keys(queue, build, build_key, probe, probe_key);
 }
 
 }  // namespace gpujoin::execute

@@ -36,8 +36,9 @@ bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& 
 // Both sides of a join, on their way to the device once and to a result as often as it is tried.
 class Sides {
  public:
-  explicit Sides(const PlannedJoin& join)
-      : join_(join),
+  Sides(base::Queue& queue, const PlannedJoin& join)
+      : queue_(queue),
+        join_(join),
         left_(make_side(*join.left, join.spec.left_keys, join.spec.left_columns)),
         right_(make_side(*join.right, join.spec.right_keys, join.spec.right_columns)) {}
 
@@ -52,7 +53,7 @@ class Sides {
   // Every column of both sides, for all attempts.
   void bring(plan::Transfer technique) {
     if (is_brought_) return;
-    transport_ = transfer::make_transport(*join_.context, technique);
+    transport_ = transfer::make_transport(queue_, technique);
     build_->bring_transformed(*transport_);
     probe_->bring_transformed(*transport_);
     build_->bring_payloads(*transport_);
@@ -88,17 +89,18 @@ class Sides {
     if (!looks) return all_bits(*build_);
     build_->prepare(plan);
     probe_->prepare(plan);
-    return transform::varying_bits(*join_.context, build_->prepared(), probe_->prepared());
+    return transform::varying_bits(queue_, build_->prepared(), probe_->prepared());
   }
 
  private:
   std::shared_ptr<GpuSide> make_side(const columns::Relation& relation,
                                      const std::vector<int32_t>& keys,
                                      const std::vector<int32_t>& output_columns) const {
-    return std::make_shared<GpuSide>(*join_.context, relation, keys, output_columns,
+    return std::make_shared<GpuSide>(queue_, relation, keys, output_columns,
                                      join_.encoding ? &*join_.encoding : nullptr);
   }
 
+  base::Queue& queue_;
   const PlannedJoin& join_;
   std::shared_ptr<GpuSide> left_;
   std::shared_ptr<GpuSide> right_;
@@ -110,8 +112,8 @@ class Sides {
 };
 
 // What the attempt found: kJoined, and the result is there, or why the next one follows.
-Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides& sides,
-                    StageClock& clock, columns::JoinResult& result) {
+Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Attempt& attempt,
+                    Sides& sides, StageClock& clock, columns::JoinResult& result) {
   plan::JoinPlan plan = attempt.plan;
   clock.predict(attempt.stages);
   sides.start(plan);
@@ -131,7 +133,7 @@ Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides
         plan::bits_of_rows(plan, build_side.rows(), sides.probe().rows(), build_side.key_width());
   }
   result.statistics.plan = plan::to_text(plan);
-  JoinStep step{*join.context, plan, join.spec, clock, false, {}};
+  JoinStep step{queue, plan, join.spec, clock, false, {}};
   if (sides.join_in_one_launch(plan)) {
     Finding const found = join_in_one_launch(step, build_side, sides.probe(), result);
     return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
@@ -146,18 +148,19 @@ Finding try_to_join(const PlannedJoin& join, const plan::Attempt& attempt, Sides
 
 }  // namespace
 
-void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
-  if (join.choice.plan().transfer == plan::Transfer::kProbeChunks) return in_chunks(join, result);
+void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  if (join.choice.plan().transfer == plan::Transfer::kProbeChunks)
+    return in_chunks(queue, join, result);
   std::vector<plan::Attempt> const& attempts = join.choice.attempts;
-  StageClock clock(*join.context, result.statistics.stages);
-  Sides sides(join);
+  StageClock clock(queue, result.statistics.stages);
+  Sides sides(queue, join);
   result.memory = base::Memory::kDevice;
   result.has_pairs = join.spec.pairs;
   result.pair_sides = join.spec.pair_sides;
   for (const plan::Attempt* attempt = &attempts.front();;) {
     Finding found = Finding::kNoRoom;
     try {
-      found = try_to_join(join, *attempt, sides, clock, result);
+      found = try_to_join(queue, join, *attempt, sides, clock, result);
     } catch (const base::Error& error) {
       bool const goes_on = is_no_room(error) && sides.is_brought() &&
                            plan::next_attempt(attempts, *attempt, found) != nullptr;
@@ -172,12 +175,12 @@ void on_gpu(const PlannedJoin& join, columns::JoinResult& result) {
   clock.finish();
 }
 
-plan::SampleFindings sample_on_gpu(base::Context& context, const columns::Relation& build,
+plan::SampleFindings sample_on_gpu(base::Queue& queue, const columns::Relation& build,
                                    int32_t build_key, const columns::Relation& probe,
                                    int32_t probe_key, plan::SampleEffort effort) {
-  base::await(context, build.ready_event);
-  base::await(context, probe.ready_event);
-  return sample::sample_keys(context, build.columns[static_cast<size_t>(build_key)], build.rows,
+  base::await(queue, build.ready_event);
+  base::await(queue, probe.ready_event);
+  return sample::sample_keys(queue, build.columns[static_cast<size_t>(build_key)], build.rows,
                              probe.columns[static_cast<size_t>(probe_key)], probe.rows, effort);
 }
 

@@ -27,9 +27,8 @@ std::string name_of_step(size_t step) { return "steps[" + std::to_string(step) +
 
 class Sequence {
  public:
-  Sequence(const std::shared_ptr<base::Context>& context,
-           const std::shared_ptr<const Relation>& fact, const SequenceSpec& spec,
-           const gpujoin_plan_options& options);
+  Sequence(base::Queue& queue, const std::shared_ptr<const Relation>& fact,
+           const SequenceSpec& spec, const gpujoin_plan_options& options);
   std::unique_ptr<columns::JoinResult> run();
 
  private:
@@ -55,7 +54,7 @@ class Sequence {
   void note_plan(const PlannedJoin& join, size_t step);
   void note_peak() { peak_bytes_ = std::max(peak_bytes_, pool_->peak_bytes()); }
 
-  std::shared_ptr<base::Context> context_;
+  base::Queue& queue_;
   const SequenceSpec& spec_;
   const gpujoin_plan_options& options_;
   plan::Device device_;
@@ -81,16 +80,15 @@ plan::Device device_of(const gpujoin_plan_options& options, const base::Context&
   return plan::device_of(request, context.facts);
 }
 
-Sequence::Sequence(const std::shared_ptr<base::Context>& context,
-                   const std::shared_ptr<const Relation>& fact, const SequenceSpec& spec,
-                   const gpujoin_plan_options& options)
-    : context_(context),
+Sequence::Sequence(base::Queue& queue, const std::shared_ptr<const Relation>& fact,
+                   const SequenceSpec& spec, const gpujoin_plan_options& options)
+    : queue_(queue),
       spec_(spec),
       options_(options),
-      device_(device_of(options, *context)),
-      pool_(device_ == plan::Device::kCuda ? context->device_pool.get() : context->host_pool.get()),
-      fact_(fact, device_),
-      layout_(*context, *fact, spec, options, device_),
+      device_(device_of(options, queue.context)),
+      pool_(device_ == plan::Device::kCuda ? queue.device_pool.get() : queue.host_pool.get()),
+      fact_(queue, fact, device_),
+      layout_(queue.context, *fact, spec, options, device_),
       rows_(fact->rows) {
   if (device_ == plan::Device::kCuda && options.transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS) {
     fail(
@@ -137,7 +135,7 @@ std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
         fact_.fetch("fetch_key", {key}, rows_of(kFact), rows_, locality_of(kFact), stages));
     for (Traveller& traveller : travellers_) kept->push_back(std::move(traveller.values));
     left = std::make_shared<Relation>();
-    left->context = context_;
+    left->context = fact_.relation().context;
     left->rows = rows_;
     base::Memory const memory =
         device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
@@ -166,7 +164,7 @@ void Sequence::weigh_later_joins(size_t step, PlannedJoin& planned) const {
   choice.reason =
       base::text("%s leaves the rows in order, which saves %.3f ms of the whole sequence",
                  plan::candidate_name(best.plan).c_str(), saved * 1e3);
-  log_choice(*context_, choice);
+  log_choice(queue_.context, choice);
 }
 
 // A foreign key that matches one row each time needs no fact row moved, nor what travels: columns
@@ -190,15 +188,15 @@ bool Sequence::look_up(size_t step) {
   fact_.announce_use(key);  // where it does not fit, the join uses it again
   std::vector<columns::StageStatistics> stages;
   std::shared_ptr<const Relation> left = fact_.whole(key, stages);
-  PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
+  PlannedJoin planned = make_plan(queue_, std::move(left), spec_.steps[step].dimension,
                                   std::move(spec), layout_.join_options(step, rows_));
   plan::Candidate const* const table = plan::best_lookup(planned.choice);
   if (table == nullptr) return false;
   planned.take(*table);
   planned.choice.reason = "each row matches one, as far as the sample says, and stays where it is";
-  log_choice(*context_, planned.choice);
+  log_choice(queue_.context, planned.choice);
   note_peak();
-  std::unique_ptr<columns::JoinResult> const result = execute(planned);
+  std::unique_ptr<columns::JoinResult> const result = execute(queue_, planned);
   note_peak();
   if (!result->keeps_left) {
     for (columns::StageStatistics& stage : result->statistics.stages) {
@@ -224,18 +222,18 @@ void Sequence::join(size_t step) {
   if (look_up(step)) return;
   if (keeps_fact_ && step > 0) {
     // The first row numbers: until now each row was its fact row.
-    travellers_.insert(travellers_.begin(), {{kFact, kRowNumbers},
-                                             row_numbers_of(number_rows_on_gpu(*context_, rows_))});
+    travellers_.insert(travellers_.begin(),
+                       {{kFact, kRowNumbers}, row_numbers_of(number_rows_on_gpu(queue_, rows_))});
   }
   keeps_fact_ = false;
   columns::JoinSpec spec = layout_.join_spec(step);
   std::shared_ptr<const Relation> left = left_side(step);
-  PlannedJoin planned = make_plan(context_, std::move(left), spec_.steps[step].dimension,
+  PlannedJoin planned = make_plan(queue_, std::move(left), spec_.steps[step].dimension,
                                   std::move(spec), layout_.join_options(step, rows_));
   weigh_later_joins(step, planned);
   note_plan(planned, step);
   note_peak();  // execute starts it again
-  std::unique_ptr<columns::JoinResult> const result = execute(planned);
+  std::unique_ptr<columns::JoinResult> const result = execute(queue_, planned);
   note_peak();
   if (device_ == plan::Device::kCuda && result->memory != base::Memory::kDevice) {
     fail(GPUJOIN_ERROR_UNSUPPORTED,
@@ -307,19 +305,19 @@ void Sequence::put_out(FetchedRelation& relation, int32_t step, const std::vecto
 
 std::unique_ptr<columns::JoinResult> Sequence::finish() {
   auto result = std::make_unique<columns::JoinResult>();
-  result->context = context_;
+  result->context = fact_.relation().context;
   result->memory = device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
   result->rows = rows_;
   result->has_pairs = spec_.row_numbers;
   if (spec_.row_numbers) {
-    result->left_rows = keeps_fact_ ? number_rows_on_gpu(*context_, rows_) : rows_of(kFact);
+    result->left_rows = keeps_fact_ ? number_rows_on_gpu(queue_, rows_) : rows_of(kFact);
   }
   put_out(fact_, kFact, spec_.fact_columns, *result);
   let_go_of_rows(kFact);
   for (size_t i = 0; i < spec_.steps.size(); ++i) {
     auto const step = static_cast<int32_t>(i);
     if (spec_.row_numbers) result->step_rows.push_back(rows_of(step));
-    FetchedRelation dimension(spec_.steps[i].dimension, device_);
+    FetchedRelation dimension(queue_, spec_.steps[i].dimension, device_);
     put_out(dimension, step, spec_.steps[i].columns, *result);
     let_go_of_rows(step);
   }
@@ -362,7 +360,7 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
   held_before_ = pool_->in_use_bytes();
   size_t const steps = spec_.steps.size();
   for (size_t step = 0; step < steps; ++step) {
-    context_->step("sequence", static_cast<int64_t>(step), static_cast<int64_t>(steps));
+    queue_.step("sequence", static_cast<int64_t>(step), static_cast<int64_t>(steps));
     join(step);
     if (rows_ == 0) break;  // nothing that follows can add a row
     if (step + 1 < steps) {
@@ -370,13 +368,13 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
                                ("spec." + name_of_step(step) + ": rows of its join").c_str());
     }
   }
-  context_->step("sequence", static_cast<int64_t>(steps), static_cast<int64_t>(steps));
+  queue_.step("sequence", static_cast<int64_t>(steps), static_cast<int64_t>(steps));
   std::unique_ptr<columns::JoinResult> result = finish();
   travellers_.clear();
   note_peak();
 
   statistics_.device = static_cast<gpujoin_device>(device_);
-  statistics_.reason = [text = context_->reason + reasons_] { return text; };
+  statistics_.reason = [text = queue_.context.reason + reasons_] { return text; };
   statistics_.left_rows = fact_.relation().rows;
   for (SequenceStep const& step : spec_.steps) statistics_.right_rows += step.dimension->rows;
   statistics_.peak_memory_bytes = peak_bytes_ - held_before_;
@@ -389,10 +387,9 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
 }  // namespace
 
 std::unique_ptr<columns::JoinResult> join_sequence(
-    const std::shared_ptr<base::Context>& context,
-    const std::shared_ptr<const columns::Relation>& fact, const SequenceSpec& spec,
-    const gpujoin_plan_options& options) {
-  return Sequence(context, fact, spec, options).run();
+    base::Queue& queue, const std::shared_ptr<const columns::Relation>& fact,
+    const SequenceSpec& spec, const gpujoin_plan_options& options) {
+  return Sequence(queue, fact, spec, options).run();
 }
 
 }  // namespace gpujoin::execute

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gpujoin.h"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 
@@ -42,8 +42,7 @@ struct SequenceSpec {
 // Plans and executes each step on what the steps before it left. Throws what make_plan and execute
 // do; TOO_MANY_ROWS when a step leaves 2^32 - 1 rows or more for the next. Nothing is left behind.
 std::unique_ptr<columns::JoinResult> join_sequence(
-    const std::shared_ptr<base::Context>& context,
-    const std::shared_ptr<const columns::Relation>& fact, const SequenceSpec& spec,
-    const gpujoin_plan_options& options);
+    base::Queue& queue, const std::shared_ptr<const columns::Relation>& fact,
+    const SequenceSpec& spec, const gpujoin_plan_options& options);
 
 }  // namespace gpujoin::execute

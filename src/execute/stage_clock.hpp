@@ -1,4 +1,4 @@
-// stage_clock.hpp: device time of each stage, by events on the context's stream or by a kernel's
+// stage_clock.hpp: device time of each stage, by events on the queue's stream or by a kernel's
 // own clock, and the steps between stages.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 #include "src/plan/choose_plan.hpp"
 
@@ -21,7 +21,7 @@ class StageClock {
     int64_t before = 0;
     int64_t total = 4;  // the stages of the path
   };
-  StageClock(base::Context& context, std::vector<columns::StageStatistics>& stages,
+  StageClock(base::Queue& queue, std::vector<columns::StageStatistics>& stages,
              Steps steps = {0, 4});
 
   // Techniques and bytes of stages that begin from here on: those with the same name. The costs
@@ -53,7 +53,7 @@ class StageClock {
   static constexpr size_t kNone = SIZE_MAX;
   void record();
 
-  base::Context& context_;
+  base::Queue& queue_;
   const plan::StageCosts* predicted_ = nullptr;
   std::vector<columns::StageStatistics>& stages_;
   Steps steps_;

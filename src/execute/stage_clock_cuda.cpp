@@ -7,24 +7,24 @@
 
 namespace gpujoin::execute {
 
-StageClock::StageClock(base::Context& context, std::vector<columns::StageStatistics>& stages,
+StageClock::StageClock(base::Queue& queue, std::vector<columns::StageStatistics>& stages,
                        Steps steps)
-    : context_(context), stages_(stages), steps_(steps) {}
+    : queue_(queue), stages_(stages), steps_(steps) {}
 
 void StageClock::record() {
-  std::vector<cudaEvent_t>& events = context_.device->events;
+  std::vector<cudaEvent_t>& events = queue_.device->events;
   if (events_ == events.size()) {
     cudaEvent_t event = nullptr;
     base::check(cudaEventCreate(&event), "creating an event");
     events.push_back(event);
   }
-  base::check(cudaEventRecord(events[events_++], base::stream_of(context_)), "recording an event");
+  base::check(cudaEventRecord(events[events_++], base::stream_of(queue_)), "recording an event");
 }
 
 void StageClock::begin(const char* stage) {
   // An attempt in vain adds stages that nobody counted on.
   int64_t const done = steps_.before + static_cast<int64_t>(stages_.size());
-  context_.step(stage, std::min(done, steps_.total - 1), steps_.total);
+  queue_.step(stage, std::min(done, steps_.total - 1), steps_.total);
   if (first_timed_ != kNone) record();
   // Of a path without parts.
   if (stages_.empty()) stages_.reserve(4);
@@ -60,8 +60,8 @@ void StageClock::note_in_vain(const char* why) {
 void StageClock::finish() {
   if (first_timed_ != kNone) {
     record();
-    base::check(cudaStreamSynchronize(base::stream_of(context_)), "waiting for the join");
-    std::vector<cudaEvent_t> const& events = context_.device->events;
+    base::check(cudaStreamSynchronize(base::stream_of(queue_)), "waiting for the join");
+    std::vector<cudaEvent_t> const& events = queue_.device->events;
     for (size_t i = first_timed_; i < stages_.size(); ++i) {
       float milliseconds = 0;
       base::check(cudaEventElapsedTime(&milliseconds, events[i - first_timed_],
@@ -71,7 +71,7 @@ void StageClock::finish() {
     }
   }
   int64_t const done = std::min(steps_.before + static_cast<int64_t>(stages_.size()), steps_.total);
-  context_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
+  queue_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
 }
 
 }  // namespace gpujoin::execute

@@ -9,9 +9,9 @@ namespace gpujoin::keys {
 namespace {
 
 template <typename Code, bool kHashed>
-void launch_encode(base::Context& context, const kernels::EncodedColumns& from, uint32_t rows,
+void launch_encode(base::Queue& queue, const kernels::EncodedColumns& from, uint32_t rows,
                    bool mixed, void* codes) {
-  base::launch_dependent(context, kernels::encode_keys_kernel<Code, kHashed>,
+  base::launch_dependent(queue, kernels::encode_keys_kernel<Code, kHashed>,
                          base::grid_of(rows, kernels::kEncodeTile<kHashed>),
                          kernels::kStreamThreads, 0, "encoding keys", from, rows, mixed,
                          static_cast<Code*>(codes));
@@ -19,16 +19,16 @@ void launch_encode(base::Context& context, const kernels::EncodedColumns& from, 
 
 }  // namespace
 
-void encode(base::Context& context, const kernels::EncodedColumns& from, uint32_t rows, bool mixed,
+void encode(base::Queue& queue, const kernels::EncodedColumns& from, uint32_t rows, bool mixed,
             void* codes) {
   if (rows == 0) return;
   auto const launch = from.hashed            ? launch_encode<uint64_t, true>
                       : from.code_width == 4 ? launch_encode<uint32_t, false>
                                              : launch_encode<uint64_t, false>;
-  launch(context, from, rows, mixed, codes);
+  launch(queue, from, rows, mixed, codes);
 }
 
-void decode(base::Context& context, const KeyEncoding& encoding, size_t c, const void* codes,
+void decode(base::Queue& queue, const KeyEncoding& encoding, size_t c, const void* codes,
             const uint32_t* positions, uint64_t count, bool mixed, void* target) {
   if (c >= encoding.fields.size()) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "key column %zu of a code of %zu", c,
@@ -40,7 +40,7 @@ void decode(base::Context& context, const KeyEncoding& encoding, size_t c, const
     base::with_key_type(column.width, [&](auto value) {
       using Code = decltype(code);
       using Value = decltype(value);
-      base::launch_dependent(context, kernels::decode_key_kernel<Code, Value>,
+      base::launch_dependent(queue, kernels::decode_key_kernel<Code, Value>,
                              base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
                              "decoding keys", static_cast<const Code*>(codes), positions, count,
                              mixed, column, static_cast<Value*>(target));

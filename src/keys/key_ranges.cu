@@ -40,7 +40,7 @@ std::vector<ColumnRange> KeyRanges::of_both() const {
   return both;
 }
 
-KeyRanges key_ranges(base::Context& context, const KeyColumns& left, const KeyColumns& right,
+KeyRanges key_ranges(base::Queue& queue, const KeyColumns& left, const KeyColumns& right,
                      AskedRows asked) {
   size_t const count = left.columns.size();
   if (count == 0 || count != right.columns.size() || count > kernels::kMostKeyColumns) {
@@ -59,15 +59,16 @@ KeyRanges key_ranges(base::Context& context, const KeyColumns& left, const KeyCo
   uint64_t const tiles = count * (tiles_of(keys.sides[0]) + tiles_of(keys.sides[1]));
   if (tiles == 0) return found;
 
-  base::ZeroedCounts zeroed(context, sizeof(kernels::KeyRangesState));
+  base::ZeroedCounts zeroed(queue, sizeof(kernels::KeyRangesState));
   auto* const state = zeroed.as<kernels::KeyRangesState>();
-  auto* const answer = reinterpret_cast<kernels::KeyRangesAnswer*>(base::start_answer(context));
-  auto const resident = static_cast<uint64_t>(context.facts.sm_count * kernels::kRangeBlocksPerSm);
-  base::launch_dependent(context, kernels::key_ranges_kernel,
+  auto* const answer = reinterpret_cast<kernels::KeyRangesAnswer*>(base::start_answer(queue));
+  auto const resident =
+      static_cast<uint64_t>(queue.context.facts.sm_count * kernels::kRangeBlocksPerSm);
+  base::launch_dependent(queue, kernels::key_ranges_kernel,
                          static_cast<uint32_t>(std::min(tiles, resident)), kernels::kStreamThreads,
                          0, "finding the keys' ranges", keys, state, answer);
   zeroed.all_launched();
-  base::await_answer(context);
+  base::await_answer(queue);
   kernels::KeyRanges const& ranges = answer->content;
   for (size_t c = 0; c < count; ++c) {
     found.left[c] = {ranges.lows[c], ranges.highs[c]};

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/keys/encoding.hpp"
 
@@ -33,7 +33,7 @@ inline constexpr int64_t kDrawnRows = int64_t{1} << 17;
 
 // Rows with a NULL in any key do not count. Both sides have as many columns, of the same widths.
 // Waits for the launch.
-KeyRanges key_ranges(base::Context& context, const KeyColumns& left, const KeyColumns& right,
+KeyRanges key_ranges(base::Queue& queue, const KeyColumns& left, const KeyColumns& right,
                      AskedRows asked);
 
 }  // namespace gpujoin::keys

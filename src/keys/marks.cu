@@ -15,17 +15,17 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-RowMarks::RowMarks(base::Context& context, uint32_t rows) : context_(context), rows_(rows) {
-  words_ = context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, (uint64_t{rows} + 31) / 32,
-                                                        "marks of rows");
+RowMarks::RowMarks(base::Queue& queue, uint32_t rows) : queue_(queue), rows_(rows) {
+  words_ = queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, (uint64_t{rows} + 31) / 32,
+                                                      "marks of rows");
   if (rows == 0) return;
-  check(cudaMemsetAsync(words_.data(), 0, words_.bytes(), stream_of(context)),
+  check(cudaMemsetAsync(words_.data(), 0, words_.bytes(), stream_of(queue)),
         "clearing marks of rows");
 }
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
   if (count == 0) return;
-  base::launch_dependent(context_, kernels::mark_rows_kernel,
+  base::launch_dependent(queue_, kernels::mark_rows_kernel,
                          base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
                          "marking rows", rows, count, words_.as<uint32_t>());
 }
@@ -33,15 +33,16 @@ void RowMarks::mark(const uint32_t* rows, uint64_t count) {
 uint32_t RowMarks::count() {
   if (rows_ == 0) return 0;
   auto const words = static_cast<uint32_t>((uint64_t{rows_} + 31) / 32);
-  base::ZeroedCounts zeroed(context_, sizeof(kernels::MarksState));
-  auto* const answer = reinterpret_cast<kernels::MarksAnswer*>(base::start_answer(context_));
-  auto const resident = static_cast<unsigned>(context_.facts.sm_count * kernels::kRangeBlocksPerSm);
-  base::launch_dependent(context_, kernels::count_marks_kernel,
+  base::ZeroedCounts zeroed(queue_, sizeof(kernels::MarksState));
+  auto* const answer = reinterpret_cast<kernels::MarksAnswer*>(base::start_answer(queue_));
+  auto const resident =
+      static_cast<unsigned>(queue_.context.facts.sm_count * kernels::kRangeBlocksPerSm);
+  base::launch_dependent(queue_, kernels::count_marks_kernel,
                          std::min(base::grid_of(words, kernels::kStreamTile), resident),
                          kernels::kStreamThreads, 0, "counting marked rows", this->words(), words,
                          zeroed.as<kernels::MarksState>(), answer);
   zeroed.all_launched();
-  base::await_answer(context_);
+  base::await_answer(queue_);
   return static_cast<uint32_t>(answer->content);
 }
 
@@ -49,19 +50,19 @@ RowMarks::Rows RowMarks::select(bool are_marked, uint32_t count) {
   Rows found;
   found.count = count;
   if (count == 0) return found;
-  base::Pool& pool = *context_.device_pool;
+  base::Pool& pool = *queue_.device_pool;
   found.numbers = pool.allocate_rows<uint32_t>(Memory::kDevice, count, "numbers of marked rows");
   thrust::counting_iterator<uint32_t> const all_rows(0);
   kernels::IsMarked const is_wanted{words(), are_marked};
   auto* const selected = found.numbers.as<uint32_t>();
-  auto* const counted = context_.device->counters.as<uint32_t>();
+  auto* const counted = queue_.device->counters.as<uint32_t>();
   size_t bytes = 0;
   check(cub::DeviceSelect::If(nullptr, bytes, all_rows, selected, counted, int64_t{rows_},
-                              is_wanted, stream_of(context_)),
+                              is_wanted, stream_of(queue_)),
         "sizing the selection of marked rows");
   base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "selection storage");
   check(cub::DeviceSelect::If(storage.data(), bytes, all_rows, selected, counted, int64_t{rows_},
-                              is_wanted, stream_of(context_)),
+                              is_wanted, stream_of(queue_)),
         "selecting marked rows");
   return found;
 }

@@ -3,15 +3,15 @@
 
 #include <cstdint>
 
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::keys {
 
 class RowMarks {
  public:
   // Of rows 0, 1, ... rows - 1, none of which is marked.
-  RowMarks(base::Context& context, uint32_t rows);
+  RowMarks(base::Queue& queue, uint32_t rows);
 
   // rows: [count] on the device, in any order, any number of times. Queued on the stream.
   void mark(const uint32_t* rows, uint64_t count);
@@ -35,7 +35,7 @@ class RowMarks {
  private:
   Rows select(bool are_marked, uint32_t count);
 
-  base::Context& context_;
+  base::Queue& queue_;
   uint32_t rows_;
   base::Buffer words_;
 };

@@ -32,18 +32,19 @@ kernels::VerifiedColumns verified_columns(std::span<const columns::DeviceColumn>
   return keys;
 }
 
-uint64_t count_unequal(base::Context& context, const kernels::VerifiedColumns& keys,
+uint64_t count_unequal(base::Queue& queue, const kernels::VerifiedColumns& keys,
                        const uint32_t* build, const uint32_t* probe, uint64_t pairs) {
-  base::ZeroedCounts zeroed(context, sizeof(kernels::UnequalState));
-  auto* const answer = reinterpret_cast<kernels::UnequalAnswer*>(base::start_answer(context));
-  auto const resident = static_cast<uint64_t>(context.facts.sm_count * kernels::kVerifyBlocksPerSm);
+  base::ZeroedCounts zeroed(queue, sizeof(kernels::UnequalState));
+  auto* const answer = reinterpret_cast<kernels::UnequalAnswer*>(base::start_answer(queue));
+  auto const resident =
+      static_cast<uint64_t>(queue.context.facts.sm_count * kernels::kVerifyBlocksPerSm);
   uint64_t const tiles = (pairs + kernels::kStreamTile - 1) / kernels::kStreamTile;
-  base::launch_dependent(context, kernels::count_unequal_kernel,
+  base::launch_dependent(queue, kernels::count_unequal_kernel,
                          static_cast<uint32_t>(std::min(tiles, resident)), kernels::kStreamThreads,
                          0, "verifying pairs", keys, build, probe, pairs,
                          zeroed.as<kernels::UnequalState>(), answer);
   zeroed.all_launched();
-  base::await_answer(context);
+  base::await_answer(queue);
   return answer->content;
 }
 
@@ -60,9 +61,9 @@ struct AreEqual {
 // Room for the pairs that are kept of some, before they go where they belong.
 class KeptPairs {
  public:
-  KeptPairs(base::Context& context, const AreEqual& are_equal, uint32_t pairs)
-      : context_(context), are_equal_(are_equal) {
-    base::Pool& pool = *context.device_pool;
+  KeptPairs(base::Queue& queue, const AreEqual& are_equal, uint32_t pairs)
+      : queue_(queue), are_equal_(are_equal) {
+    base::Pool& pool = *queue.device_pool;
     build_ = pool.allocate_rows<uint32_t>(Memory::kDevice, pairs, "verified build rows");
     probe_ = pool.allocate_rows<uint32_t>(Memory::kDevice, pairs, "verified probe rows");
     check(select(nullptr, nullptr, nullptr, pairs), "sizing the selection of equal pairs");
@@ -72,7 +73,7 @@ class KeptPairs {
   // How many of the pairs are equal, which are in build() and probe() then.
   uint32_t take(const uint32_t* build, const uint32_t* probe, uint32_t pairs) {
     check(select(storage_.data(), build, probe, pairs), "selecting equal pairs");
-    return base::read_back(context_, context_.device->counters.as<const uint32_t>());
+    return base::read_back(queue_, queue_.device->counters.as<const uint32_t>());
   }
   const void* build() const { return build_.data(); }
   const void* probe() const { return probe_.data(); }
@@ -81,11 +82,11 @@ class KeptPairs {
   cudaError_t select(void* storage, const uint32_t* build, const uint32_t* probe, uint32_t pairs) {
     auto const out = thrust::make_zip_iterator(build_.as<uint32_t>(), probe_.as<uint32_t>());
     return cub::DeviceSelect::If(storage, storage_bytes_, thrust::make_zip_iterator(build, probe),
-                                 out, context_.device->counters.as<uint32_t>(),
-                                 static_cast<int64_t>(pairs), are_equal_, stream_of(context_));
+                                 out, queue_.device->counters.as<uint32_t>(),
+                                 static_cast<int64_t>(pairs), are_equal_, stream_of(queue_));
   }
 
-  base::Context& context_;
+  base::Queue& queue_;
   AreEqual are_equal_;
   base::Buffer build_;
   base::Buffer probe_;
@@ -93,29 +94,29 @@ class KeptPairs {
   size_t storage_bytes_ = 0;
 };
 
-void copy_rows(base::Context& context, uint32_t* target, const void* rows, uint32_t count) {
+void copy_rows(base::Queue& queue, uint32_t* target, const void* rows, uint32_t count) {
   check(cudaMemcpyAsync(target, rows, uint64_t{count} * sizeof(uint32_t), cudaMemcpyDeviceToDevice,
-                        stream_of(context)),
+                        stream_of(queue)),
         "keeping equal pairs");
 }
 
 }  // namespace
 
-uint64_t verify_pairs(base::Context& context, std::span<const columns::DeviceColumn> build_keys,
+uint64_t verify_pairs(base::Queue& queue, std::span<const columns::DeviceColumn> build_keys,
                       std::span<const columns::DeviceColumn> probe_keys, uint32_t* build,
                       uint32_t* probe, uint64_t pairs, uint64_t at_once) {
   kernels::VerifiedColumns const keys = verified_columns(build_keys, probe_keys);
-  if (pairs == 0 || count_unequal(context, keys, build, probe, pairs) == 0) return pairs;
+  if (pairs == 0 || count_unequal(queue, keys, build, probe, pairs) == 0) return pairs;
   at_once = std::min(at_once, pairs);
-  KeptPairs kept_pairs(context, {keys}, static_cast<uint32_t>(at_once));
+  KeptPairs kept_pairs(queue, {keys}, static_cast<uint32_t>(at_once));
   uint64_t kept = 0;
   for (uint64_t begin = 0; begin < pairs; begin += at_once) {
-    context.check_cancelled();
+    queue.check_cancelled();
     auto const taken = static_cast<uint32_t>(std::min(at_once, pairs - begin));
     uint32_t const equal = kept_pairs.take(build + begin, probe + begin, taken);
     if (kept != begin || equal != taken) {
-      copy_rows(context, build + kept, kept_pairs.build(), equal);
-      copy_rows(context, probe + kept, kept_pairs.probe(), equal);
+      copy_rows(queue, build + kept, kept_pairs.build(), equal);
+      copy_rows(queue, probe + kept, kept_pairs.probe(), equal);
     }
     kept += equal;
   }

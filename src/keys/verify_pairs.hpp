@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/device_column.hpp"
 
 namespace gpujoin::keys {
@@ -15,7 +15,7 @@ inline constexpr uint64_t kVerifiedAtOnce = uint64_t{1} << 24;
 // build, probe: [pairs] row numbers, which keep their order. Answers how many pairs are left: those
 // whose rows are equal in all key columns, compared pairwise. Where none differs nothing is
 // written. Waits for the stream. at_once: tests have less.
-uint64_t verify_pairs(base::Context& context, std::span<const columns::DeviceColumn> build_keys,
+uint64_t verify_pairs(base::Queue& queue, std::span<const columns::DeviceColumn> build_keys,
                       std::span<const columns::DeviceColumn> probe_keys, uint32_t* build,
                       uint32_t* probe, uint64_t pairs, uint64_t at_once = kVerifiedAtOnce);
 

@@ -28,22 +28,22 @@ struct Launch {
   uint32_t shared_bytes;
   std::vector<uint32_t> stages;  // of each output; 0: none
 
-  void operator()(base::Context& context, kernels::CarriedJoin<Key> join) const {
+  void operator()(base::Queue& queue, kernels::CarriedJoin<Key> join) const {
     for (size_t i = 0; i < stages.size(); ++i) join.columns[i].stage = stages[i];
-    base::launch_dependent(context, kernel, blocks, threads, shared_bytes, "joining partitions",
+    base::launch_dependent(queue, kernel, blocks, threads, shared_bytes, "joining partitions",
                            join);
   }
 };
 
 // Stages for as many build columns as shared memory has room for beside the match's table.
 template <typename Match>
-Launch<typename Match::Key> make_launch(const base::Context& context,
+Launch<typename Match::Key> make_launch(base::Queue& queue,
                                         const std::vector<CarriedOutput>& outputs,
                                         uint64_t most_units) {
   constexpr uint64_t kTable = (sizeof(typename Match::Shared) + 15) / 16 * 16;
   constexpr uint64_t kReserved = 1024;  // of each block, by the system
   uint64_t const room =
-      (context.facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
+      (queue.context.facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
   uint64_t shared = kTable;
   std::vector<uint32_t> stages(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -53,9 +53,8 @@ Launch<typename Match::Key> make_launch(const base::Context& context,
     shared += bytes;
   }
   auto const kernel = kernels::carried_columns_kernel<Match>;
-  uint32_t const resident =
-      base::resident_blocks(context, kernel, Match::kThreads, shared,
-                            "asking for shared memory of the join of partitions");
+  uint32_t const resident = base::resident_blocks(
+      queue, kernel, Match::kThreads, shared, "asking for shared memory of the join of partitions");
   return {kernel, Match::kThreads, static_cast<uint32_t>(std::min<uint64_t>(resident, most_units)),
           static_cast<uint32_t>(shared), std::move(stages)};
 }
@@ -67,27 +66,27 @@ enum class How { kByRank, kInRounds, kDealtRuns, kDealt };
 bool is_dealt(How how) { return how == How::kDealtRuns || how == How::kDealt; }
 
 template <typename Key, int kWidth, typename Shape>
-Launch<Key> make_launch(const base::Context& context, How how,
-                        const std::vector<CarriedOutput>& outputs, uint64_t most_units) {
+Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOutput>& outputs,
+                        uint64_t most_units) {
   if constexpr (sizeof(Key) == 4) {
     if (how == How::kByRank) {
-      return make_launch<kernels::MatchByRank<kWidth, Shape>>(context, outputs, most_units);
+      return make_launch<kernels::MatchByRank<kWidth, Shape>>(queue, outputs, most_units);
     }
   }
-  return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(context, outputs, most_units);
+  return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(queue, outputs, most_units);
 }
 
 template <typename Key, int kWidth>
-Launch<Key> make_launch(const base::Context& context, How how,
-                        const std::vector<CarriedOutput>& outputs, uint64_t most_units) {
+Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOutput>& outputs,
+                        uint64_t most_units) {
   using kernels::CarriedShape;
   using kernels::CarriedShapeWide;
   if (how == How::kDealtRuns) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, true>>(context, outputs,
+    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, true>>(queue, outputs,
                                                                                  most_units);
   }
   if (how == How::kDealt) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, false>>(context, outputs,
+    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, false>>(queue, outputs,
                                                                                   most_units);
   }
   if constexpr (sizeof(Key) == 4) {
@@ -96,10 +95,10 @@ Launch<Key> make_launch(const base::Context& context, How how,
       if (output.from == kernels::CarriedFrom::kBuild) build_width += output.width;
     }
     if (build_width > 4) {
-      return make_launch<Key, kWidth, CarriedShapeWide>(context, how, outputs, most_units);
+      return make_launch<Key, kWidth, CarriedShapeWide>(queue, how, outputs, most_units);
     }
   }
-  return make_launch<Key, kWidth, CarriedShape<sizeof(Key)>>(context, how, outputs, most_units);
+  return make_launch<Key, kWidth, CarriedShape<sizeof(Key)>>(queue, how, outputs, most_units);
 }
 
 // Whether what a partition does not tell of a key has few values.
@@ -112,9 +111,9 @@ bool has_ranks(int32_t radix_bits) {
 template <typename Key, int kWidth>
 class PartitionJoin {
  public:
-  PartitionJoin(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
+  PartitionJoin(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSide& build,
                 const CarriedSide& probe, const std::vector<CarriedOutput>& outputs)
-      : context_(context), build_(build), probe_(probe), outputs_(outputs) {
+      : queue_(queue), build_(build), probe_(probe), outputs_(outputs) {
     args_.build_keys = static_cast<const Key*>(build.keys);
     args_.probe_keys = static_cast<const Key*>(probe.keys);
     args_.build_offsets = build.offsets;
@@ -125,7 +124,7 @@ class PartitionJoin {
   }
 
   Launch<Key> launch_of(How how) const {
-    return make_launch<Key, kWidth>(context_, how, outputs_, most_units(how));
+    return make_launch<Key, kWidth>(queue_, how, outputs_, most_units(how));
   }
 
   // Blocks of a launch that deals what is left: asked before it is made, which takes the host as
@@ -133,7 +132,7 @@ class PartitionJoin {
   uint64_t most_dealt_blocks() const {
     constexpr int kBlocksPerSm = kernels::CarriedShapeWide::kBlocksPerSm;
     return std::min(most_units(How::kDealtRuns),
-                    static_cast<uint64_t>(context_.facts.sm_count) * kBlocksPerSm);
+                    static_cast<uint64_t>(queue_.context.facts.sm_count) * kBlocksPerSm);
   }
 
   // Rows that find no room are counted. False: there are some. leaves: partitions are expected to
@@ -143,10 +142,10 @@ class PartitionJoin {
     left_ = base::Buffer();
     rows_not_dealt_ = 0;
     for (Launch<Key> launch = first_launch;; launch = launch_of(how)) {
-      context_.check_cancelled();
+      queue_.check_cancelled();
       base::Buffer const units = start_units(how);
       columns.add_launch(launch.blocks);
-      launch(context_, args_);
+      launch(queue_, args_);
       if (is_dealt(how) || !*leaves) {
         bool const is_done = columns.collect();
         if (!is_dealt(how)) rows_not_dealt_ = columns.rows();
@@ -172,7 +171,7 @@ class PartitionJoin {
   // Sums the units of the partitions that were left, at first of all, and makes a list of those
   // that are left now.
   base::Buffer start_units(How how) {
-    base::Pool& pool = *context_.device_pool;
+    base::Pool& pool = *queue_.device_pool;
     base::Buffer const before = std::move(left_);
     bool const deals = is_dealt(how);
     if (!deals) {
@@ -189,10 +188,9 @@ class PartitionJoin {
     probe.offsets = probe_.offsets;
     uint32_t const unit_rows = deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
     kernels::CarriedUnits const count = {before.as<uint8_t>(), unit_rows, unit_rows};
-    base::launch_dependent(context_, kernels::carried_units_kernel, 1,
-                           kernels::kPartitionSumThreads, 0, "counting work units", build, probe,
-                           args_.partitions, count, deals ? heavy_rows : nullptr, ends,
-                           left_.as<uint8_t>());
+    base::launch_dependent(queue_, kernels::carried_units_kernel, 1, kernels::kPartitionSumThreads,
+                           0, "counting work units", build, probe, args_.partitions, count,
+                           deals ? heavy_rows : nullptr, ends, left_.as<uint8_t>());
     args_.joins_all = !before;
     args_.unit_ends = ends;
     args_.heavy_rows = heavy_rows;
@@ -200,7 +198,7 @@ class PartitionJoin {
     return units;
   }
 
-  base::Context& context_;
+  base::Queue& queue_;
   const CarriedSide& build_;
   const CarriedSide& probe_;
   const std::vector<CarriedOutput>& outputs_;
@@ -210,9 +208,9 @@ class PartitionJoin {
 };
 
 template <typename Key, int kWidth>
-WrittenRows join(base::Context& context, const plan::JoinPlan& plan, const CarriedSide& build,
+WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
-  PartitionJoin<Key, kWidth> partitions(context, plan, build, probe, outputs);
+  PartitionJoin<Key, kWidth> partitions(queue, plan, build, probe, outputs);
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
   // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
   // 384M of 2^26 x 2^27 with three 3.1 in rounds.
@@ -224,7 +222,7 @@ WrittenRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
   if ((expected - std::min(hot, expected)) / kDealtMatches > probe.rows) how = How::kDealt;
   bool leaves = hot != 0;
   Launch<Key> launch = partitions.launch_of(how);
-  ChunkedColumns columns(context, outputs);
+  ChunkedColumns columns(queue, outputs);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
   columns.expect(expected,
                  launch.blocks + std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()));
@@ -242,7 +240,7 @@ WrittenRows join(base::Context& context, const plan::JoinPlan& plan, const Carri
 
 }  // namespace
 
-WrittenRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs) {
   if (build.rows == 0 || probe.rows == 0) return {};
@@ -250,11 +248,11 @@ WrittenRows carried_columns(base::Context& context, const plan::JoinPlan& plan, 
     using Key = decltype(zero);
     switch (common_width(outputs)) {
       case 4:
-        return join<Key, 4>(context, plan, build, probe, outputs);
+        return join<Key, 4>(queue, plan, build, probe, outputs);
       case 8:
-        return join<Key, 8>(context, plan, build, probe, outputs);
+        return join<Key, 8>(queue, plan, build, probe, outputs);
       default:
-        return join<Key, 0>(context, plan, build, probe, outputs);
+        return join<Key, 0>(queue, plan, build, probe, outputs);
     }
   });
 }

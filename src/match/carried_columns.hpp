@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/match/chunked_columns.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -20,7 +20,7 @@ struct CarriedSide {
 
 // Writes every column of the join. Waits for the match; holes of the columns may still be filled,
 // so that who reads them belongs on the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-WrittenRows carried_columns(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs);
 

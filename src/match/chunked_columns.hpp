@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/match/carried_columns.hpp"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 
 namespace gpujoin::match {
@@ -36,7 +36,7 @@ struct WrittenRows {
 class ChunkedColumns {
  public:
   // outputs: outlives this.
-  ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs);
+  ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs);
 
   // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a
   // chunk partly empty.
@@ -74,7 +74,7 @@ class ChunkedColumns {
   [[noreturn]] void fail(uint64_t rows) const;
   void start_counters();
 
-  base::Context& context_;
+  base::Queue& queue_;
   const std::vector<CarriedOutput>& outputs_;
   std::vector<base::Buffer> columns_;
   uint64_t room_ = 0;

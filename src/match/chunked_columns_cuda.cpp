@@ -37,10 +37,10 @@ int32_t common_width(const std::vector<CarriedOutput>& outputs) {
   return width == 4 || width == 8 ? width : 0;
 }
 
-ChunkedColumns::ChunkedColumns(base::Context& context, const std::vector<CarriedOutput>& outputs)
-    : context_(context),
+ChunkedColumns::ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs)
+    : queue_(queue),
       outputs_(outputs),
-      counters_(context.device_pool->allocate_rows<kernels::CarriedCounters>(
+      counters_(queue.device_pool->allocate_rows<kernels::CarriedCounters>(
           Memory::kDevice, 1, "counters of output chunks")) {
   check_count(outputs);
 }
@@ -49,7 +49,7 @@ bool ChunkedColumns::try_make_room(uint64_t rows) {
   columns_.clear();
   room_ = 0;
   for (CarriedOutput const& output : outputs_) {
-    base::Buffer column = context_.device_pool->try_allocate(
+    base::Buffer column = queue_.device_pool->try_allocate(
         Memory::kDevice, base::checked_bytes(rows, static_cast<uint64_t>(output.width)));
     if (!column) {
       columns_.clear();
@@ -62,17 +62,18 @@ bool ChunkedColumns::try_make_room(uint64_t rows) {
 }
 
 void ChunkedColumns::fail(uint64_t rows) const {
-  base::Pool const& pool = *context_.device_pool;
-  base::fail(pool.limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY,
-             "no room for %llu rows of %zu output columns: %llu bytes are in use",
-             static_cast<unsigned long long>(rows), outputs_.size(),
-             static_cast<unsigned long long>(pool.in_use_bytes()));
+  base::Pool const& pool = *queue_.device_pool;
+  base::fail(
+      pool.account().limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY,
+      "no room for %llu rows of %zu output columns: %llu bytes are in use",
+      static_cast<unsigned long long>(rows), outputs_.size(),
+      static_cast<unsigned long long>(pool.in_use_bytes()));
 }
 
 void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
   // At first no more than memory may hold.
   uint64_t wanted =
-      whole_chunks(std::min(rows, context_.facts.memory_bytes) + spare_places(blocks));
+      whole_chunks(std::min(rows, queue_.context.facts.memory_bytes) + spare_places(blocks));
   while (!try_make_room(wanted)) {
     if (wanted <= kernels::kCarriedChunk) fail(wanted);
     wanted = whole_chunks(wanted / 2);
@@ -93,11 +94,11 @@ void ChunkedColumns::start_counters() {
   constexpr uint64_t kMostLaunches = 3;
   constexpr uint64_t kMostBlocksPerSm = kernels::kThreadsPerSm / kernels::kTableThreads;
   static_assert(kernels::kTableThreads <= kernels::CarriedShape<4>::kThreads);
-  tails_ = context_.device_pool->allocate_rows<unsigned long long>(
+  tails_ = queue_.device_pool->allocate_rows<unsigned long long>(
       Memory::kDevice,
-      kMostLaunches * kMostBlocksPerSm * static_cast<uint64_t>(context_.facts.sm_count),
+      kMostLaunches * kMostBlocksPerSm * static_cast<uint64_t>(queue_.context.facts.sm_count),
       "tails of output chunks");
-  base::check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), base::stream_of(context_)),
+  base::check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), base::stream_of(queue_)),
               "starting the counters of output chunks");
 }
 
@@ -109,7 +110,7 @@ void ChunkedColumns::add_launch(uint32_t blocks) {
   using Counters = kernels::CarriedCounters;
   constexpr size_t kFirst = offsetof(Counters, taken);
   base::check(cudaMemsetAsync(&counters_.as<Counters>()->taken, 0, sizeof(Counters) - kFirst,
-                              base::stream_of(context_)),
+                              base::stream_of(queue_)),
               "starting the counters of a launch");
 }
 
@@ -119,7 +120,7 @@ bool ChunkedColumns::collect() {
     columns.push_back({columns_[i].data(), outputs_[i].width});
   }
   found_ = output::close_chunks(
-      context_,
+      queue_,
       {counters_.as<kernels::CarriedCounters>(), tails_.as<unsigned long long>(),
        static_cast<uint32_t>(tails_.bytes() / sizeof(unsigned long long)), room_},
       columns);

@@ -6,16 +6,16 @@
 
 namespace gpujoin::match {
 
-void run_grown(base::Context& context, const PartitionLaunch<kernels::PairSink>& launch,
-               uint64_t units, output::GrowingPairs& pairs) {
+void run_grown(base::Queue& queue, const PartitionLaunch<kernels::PairSink>& launch, uint64_t units,
+               output::GrowingPairs& pairs) {
   kernels::ResumePoint* const resume = pairs.resume_points(launch.blocks);
   do {
-    context.check_cancelled();
+    queue.check_cancelled();
     launch.run(pairs.sink(), resume);
   } while (!pairs.collect(units));
 }
 
-void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+void co_partitions(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                    const MatchSide& build, const kernels::PartitionView& build_partitions,
                    const MatchSide& probe, const kernels::PartitionView& probe_partitions,
                    output::GrowingPairs& pairs) {
@@ -24,11 +24,11 @@ void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t k
                                 probe,      build_partitions, probe_partitions};
   if (plan::is_of_papers(plan.match) || plan::is_of_papers(plan.skew) ||
       plan::is_of_papers(plan.output, plan.gather)) {
-    papers::join_partitions(context, plan, joined, pairs);
+    papers::join_partitions(queue, plan, joined, pairs);
     return;
   }
-  UnitSchedule const schedule(context, plan.skew, joined);
-  run_grown(context, launch_grown(context, joined, schedule), schedule.likely_units(), pairs);
+  UnitSchedule const schedule(queue, plan.skew, joined);
+  run_grown(queue, launch_grown(queue, joined, schedule), schedule.likely_units(), pairs);
 }
 
 }  // namespace gpujoin::match

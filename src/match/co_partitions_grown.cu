@@ -18,13 +18,12 @@ struct ChunkKernels {
 
 }  // namespace
 
-PartitionLaunch<kernels::PairSink> launch_grown(base::Context& context,
-                                                const JoinedPartitions& joined,
+PartitionLaunch<kernels::PairSink> launch_grown(base::Queue& queue, const JoinedPartitions& joined,
                                                 const UnitSchedule& schedule) {
   using Emitter = kernels::BlockEmitter<kernels::kCoPartitionThreads>;
   return base::with_key_type(joined.key_width, [&](auto zero) {
     using Finder = kernels::HashTable<decltype(zero)>;
-    return launch_with_finder<ChunkKernels, Finder, Emitter, kernels::PairSink>(context, joined,
+    return launch_with_finder<ChunkKernels, Finder, Emitter, kernels::PairSink>(queue, joined,
                                                                                 schedule);
   });
 }

@@ -10,10 +10,10 @@ namespace gpujoin::match {
 
 // [partitions] inclusive sums of the units of each.
 template <typename Count>
-base::Buffer count_units(base::Context& context, const JoinedPartitions& joined, Count count) {
-  base::Buffer unit_ends = context.device_pool->allocate_rows<unsigned long long>(
+base::Buffer count_units(base::Queue& queue, const JoinedPartitions& joined, Count count) {
+  base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
       base::Memory::kDevice, joined.partitions(), "work units");
-  kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(context)>>>(
+  kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
       joined.build_view, joined.probe_view, joined.partitions(), count,
       unit_ends.as<unsigned long long>());
   base::check(cudaGetLastError(), "counting work units");

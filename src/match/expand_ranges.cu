@@ -17,41 +17,40 @@ using base::Memory;
 using base::stream_of;
 
 // Pairs before those of each row; entry `rows` is the total. counts has rows + 1 entries.
-base::Buffer sum_counts(base::Context& context, uint32_t* counts, uint32_t rows) {
-  base::Pool& pool = *context.device_pool;
+base::Buffer sum_counts(base::Queue& queue, uint32_t* counts, uint32_t rows) {
+  base::Pool& pool = *queue.device_pool;
   uint64_t const entries = uint64_t{rows} + 1;
   base::Buffer offsets =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, entries, "pair offsets");
-  check(cudaMemsetAsync(counts + rows, 0, sizeof(uint32_t), stream_of(context)),
-        "ending the counts");
+  check(cudaMemsetAsync(counts + rows, 0, sizeof(uint32_t), stream_of(queue)), "ending the counts");
   size_t bytes = 0;
   auto* out = offsets.as<unsigned long long>();
   // The initial value's type makes the sum one of 64 bits.
   unsigned long long const zero = 0;
   check(cub::DeviceScan::ExclusiveScan(nullptr, bytes, counts, out, cuda::std::plus<>{}, zero,
-                                       entries, stream_of(context)),
+                                       entries, stream_of(queue)),
         "sizing the sum of counts");
   base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "scan storage");
   check(cub::DeviceScan::ExclusiveScan(storage.data(), bytes, counts, out, cuda::std::plus<>{},
-                                       zero, entries, stream_of(context)),
+                                       zero, entries, stream_of(queue)),
         "summing counts");
   return offsets;
 }
 
 }  // namespace
 
-void expand_ranges(base::Context& context, const uint32_t* lower, uint32_t* counts, uint32_t rows,
+void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, uint32_t rows,
                    const uint32_t* build_row_ids, const uint32_t* probe_row_ids,
                    output::GrowingPairs& pairs) {
-  base::Buffer const offsets = sum_counts(context, counts, rows);
+  base::Buffer const offsets = sum_counts(queue, counts, rows);
   auto const* sums = static_cast<const unsigned long long*>(offsets.data());
-  uint64_t const total = base::read_back(context, sums + rows);
+  uint64_t const total = base::read_back(queue, sums + rows);
   pairs.make_room(total);
   if (total == 0) return;
-  context.check_cancelled();
+  queue.check_cancelled();
 
   unsigned const tiles = grid_of(uint64_t{rows} + total, kernels::kMergeTile);
-  base::Buffer const splits = context.device_pool->allocate_rows<uint32_t>(
+  base::Buffer const splits = queue.device_pool->allocate_rows<uint32_t>(
       Memory::kDevice, uint64_t{tiles} + 1, "expansion splits");
   kernels::ExpandRanges args{};
   args.lower = lower;
@@ -63,10 +62,10 @@ void expand_ranges(base::Context& context, const uint32_t* lower, uint32_t* coun
   args.sink.build_row_ids = build_row_ids;
   args.sink.probe_row_ids = probe_row_ids;
   kernels::expand_splits_kernel<<<grid_of(uint64_t{tiles} + 1, kernels::kMergeThreads),
-                                  kernels::kMergeThreads, 0, stream_of(context)>>>(
+                                  kernels::kMergeThreads, 0, stream_of(queue)>>>(
       args, tiles, splits.as<uint32_t>());
   check(cudaGetLastError(), "splitting the expansion");
-  kernels::expand_ranges_kernel<<<tiles, kernels::kMergeThreads, 0, stream_of(context)>>>(args);
+  kernels::expand_ranges_kernel<<<tiles, kernels::kMergeThreads, 0, stream_of(queue)>>>(args);
   check(cudaGetLastError(), "expanding ranges to pairs");
 }
 

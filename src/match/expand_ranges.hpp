@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/output/growing_pairs.hpp"
 
 namespace gpujoin::match {
@@ -12,7 +12,7 @@ namespace gpujoin::match {
 // The build positions lower[row] to lower[row] + counts[row] - 1 match probe row `row`. counts has
 // rows + 1 entries, of which the last is written here. Row ids: as in MatchSide. Waits for the
 // stream once, to learn the total.
-void expand_ranges(base::Context& context, const uint32_t* lower, uint32_t* counts, uint32_t rows,
+void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, uint32_t rows,
                    const uint32_t* build_row_ids, const uint32_t* probe_row_ids,
                    output::GrowingPairs& pairs);
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "kernels/match/partition_view.hpp"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
@@ -26,9 +26,9 @@ struct MatchSide {
 class GlobalTable {
  public:
   // Waits for the stream, to know whether keys repeat.
-  GlobalTable(base::Context& context, int32_t key_width, const MatchSide& build);
+  GlobalTable(base::Queue& queue, int32_t key_width, const MatchSide& build);
   ~GlobalTable();
-  void probe(base::Context& context, const MatchSide& probe, output::GrowingPairs& pairs) const;
+  void probe(base::Queue& queue, const MatchSide& probe, output::GrowingPairs& pairs) const;
 
  private:
   struct Memory;
@@ -36,18 +36,18 @@ class GlobalTable {
 };
 
 // The same for one probe side.
-void global_table(base::Context& context, int32_t key_width, const MatchSide& build,
+void global_table(base::Queue& queue, int32_t key_width, const MatchSide& build,
                   const MatchSide& probe, output::GrowingPairs& pairs);
 
 // Co-partitions, by hash table or nested loop, with the plan's skew and output: keys are mixed,
 // both sides have 2^plan.radix_bits partitions.
-void co_partitions(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+void co_partitions(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                    const MatchSide& build, const kernels::PartitionView& build_partitions,
                    const MatchSide& probe, const kernels::PartitionView& probe_partitions,
                    output::GrowingPairs& pairs);
 
 // Merge path over keys that ascend as unsigned bit patterns, with the plan's bounds.
-void merge_path(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+void merge_path(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                 const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs);
 
 // One side's key columns where they lie, and the rows that take part.
@@ -61,11 +61,11 @@ struct KeyRows {
 // The build side's memory stays.
 class RowMultiset {
  public:
-  RowMultiset(base::Context& context, const KeyRows& build);
+  RowMultiset(base::Queue& queue, const KeyRows& build);
   ~RowMultiset();
   // probe: as many keys, pairwise of the same widths. Pairs are row numbers. With output two_passes
   // matches are counted before they are written.
-  void probe(base::Context& context, plan::Output output, const KeyRows& probe,
+  void probe(base::Queue& queue, plan::Output output, const KeyRows& probe,
              output::GrowingPairs& pairs) const;
 
  private:

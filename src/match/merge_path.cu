@@ -21,27 +21,27 @@ template <typename Key>
 using Sides = kernels::MergeSides<Key>;
 
 template <typename Key>
-void split_lower(base::Context& context, const Sides<Key>& sides, const MergeBounds& bounds) {
+void split_lower(base::Queue& queue, const Sides<Key>& sides, const MergeBounds& bounds) {
   kernels::merge_splits_kernel<kernels::Bound::kLower, Key>
-      <<<bounds.split_blocks, kMergeThreads, 0, stream_of(context)>>>(sides, bounds.tiles,
-                                                                      bounds.splits);
+      <<<bounds.split_blocks, kMergeThreads, 0, stream_of(queue)>>>(sides, bounds.tiles,
+                                                                    bounds.splits);
   check(cudaGetLastError(), "splitting the merge path");
 }
 
 template <typename Key>
-void find_bounds_and_equals(base::Context& context, const Sides<Key>& sides,
+void find_bounds_and_equals(base::Queue& queue, const Sides<Key>& sides,
                             const MergeBounds& bounds) {
-  kernels::merge_bounds_kernel<Key><<<bounds.tiles, kMergeThreads, 0, stream_of(context)>>>(
+  kernels::merge_bounds_kernel<Key><<<bounds.tiles, kMergeThreads, 0, stream_of(queue)>>>(
       sides, bounds.splits, bounds.lower, bounds.counts);
   check(cudaGetLastError(), "finding bounds by merge path");
 }
 
 }  // namespace
 
-void merge_path(base::Context& context, const plan::JoinPlan& plan, int32_t key_width,
+void merge_path(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                 const MatchSide& build, const MatchSide& probe, output::GrowingPairs& pairs) {
   if (build.rows == 0 || probe.rows == 0) return;
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   base::Buffer const lower =
       pool.allocate_rows<uint32_t>(Memory::kDevice, probe.rows, "lower bounds");
   base::Buffer const counts =
@@ -62,12 +62,12 @@ void merge_path(base::Context& context, const plan::JoinPlan& plan, int32_t key_
       using Key = decltype(zero);
       Sides<Key> const sides{static_cast<const Key*>(build.keys),
                              static_cast<const Key*>(probe.keys), build.rows, probe.rows};
-      split_lower(context, sides, bounds);
-      if (!plan::is_of_papers(plan.match)) find_bounds_and_equals(context, sides, bounds);
+      split_lower(queue, sides, bounds);
+      if (!plan::is_of_papers(plan.match)) find_bounds_and_equals(queue, sides, bounds);
     });
-    if (plan::is_of_papers(plan.match)) papers::find_bounds(context, plan.match, bounds);
+    if (plan::is_of_papers(plan.match)) papers::find_bounds(queue, plan.match, bounds);
   }
-  expand_ranges(context, lower.as<uint32_t>(), counts.as<uint32_t>(), probe.rows, build.row_ids,
+  expand_ranges(queue, lower.as<uint32_t>(), counts.as<uint32_t>(), probe.rows, build.row_ids,
                 probe.row_ids, pairs);
 }
 

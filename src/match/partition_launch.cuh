@@ -12,14 +12,14 @@ namespace gpujoin::match {
 
 // Kernels: kernel<Finder, Emitter, Layout, Join>() of the units that the schedule may have.
 template <typename Kernels, typename Finder, typename Emitter, typename Layout, typename Sink>
-PartitionLaunch<Sink> launch_with_layout(base::Context& context, const JoinedPartitions& joined,
+PartitionLaunch<Sink> launch_with_layout(base::Queue& queue, const JoinedPartitions& joined,
                                          const UnitSchedule& schedule) {
   using Key = typename Finder::Key;
   using Join = kernels::PartitionJoin<Key, Sink>;
   auto const kernel = Kernels::template kernel<Finder, Emitter, Layout, Join>();
   constexpr size_t kShared = sizeof(kernels::PartitionJoinShared<Finder, Emitter>);
   uint32_t const blocks =
-      schedule.blocks(base::resident_blocks(context, kernel, kernels::kCoPartitionThreads, kShared,
+      schedule.blocks(base::resident_blocks(queue, kernel, kernels::kCoPartitionThreads, kShared,
                                             "asking for shared memory of the join of partitions"));
 
   Join join{};
@@ -31,7 +31,7 @@ PartitionLaunch<Sink> launch_with_layout(base::Context& context, const JoinedPar
   join.schedule = schedule.on_device();
   join.sink.build_row_ids = joined.build.row_ids;
   join.sink.probe_row_ids = joined.probe.row_ids;
-  cudaStream_t const stream = base::stream_of(context);
+  cudaStream_t const stream = base::stream_of(queue);
   return {blocks, [=](const Sink& sink, kernels::ResumePoint* resume) {
             Join now = join;
             now.resume = resume;
@@ -44,13 +44,13 @@ PartitionLaunch<Sink> launch_with_layout(base::Context& context, const JoinedPar
 }
 
 template <typename Kernels, typename Finder, typename Emitter, typename Sink>
-PartitionLaunch<Sink> launch_with_finder(base::Context& context, const JoinedPartitions& joined,
+PartitionLaunch<Sink> launch_with_finder(base::Queue& queue, const JoinedPartitions& joined,
                                          const UnitSchedule& schedule) {
   if (joined.build_view.buckets != nullptr) {
-    return launch_with_layout<Kernels, Finder, Emitter, kernels::InBuckets, Sink>(context, joined,
+    return launch_with_layout<Kernels, Finder, Emitter, kernels::InBuckets, Sink>(queue, joined,
                                                                                   schedule);
   }
-  return launch_with_layout<Kernels, Finder, Emitter, kernels::SideBySide, Sink>(context, joined,
+  return launch_with_layout<Kernels, Finder, Emitter, kernels::SideBySide, Sink>(queue, joined,
                                                                                  schedule);
 }
 

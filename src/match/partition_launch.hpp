@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "kernels/output/pair_sink.hpp"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/match/unit_schedule.hpp"
 
 namespace gpujoin::match {
@@ -20,14 +20,14 @@ struct PartitionLaunch {
 
 // Makes a launch. The memory of what is joined, and of the schedule, must outlive it.
 template <typename Sink>
-using MakeLaunch = PartitionLaunch<Sink>(base::Context& context, const JoinedPartitions& joined,
+using MakeLaunch = PartitionLaunch<Sink>(base::Queue& queue, const JoinedPartitions& joined,
                                          const UnitSchedule& schedule);
 
 // By hash tables, of whole partitions or work units.
 MakeLaunch<kernels::PairSink> launch_grown;
 
 // Launches until every pair is written. units: about, to foresee the output's need.
-void run_grown(base::Context& context, const PartitionLaunch<kernels::PairSink>& launch,
-               uint64_t units, output::GrowingPairs& pairs);
+void run_grown(base::Queue& queue, const PartitionLaunch<kernels::PairSink>& launch, uint64_t units,
+               output::GrowingPairs& pairs);
 
 }  // namespace gpujoin::match

@@ -23,10 +23,10 @@ using kernels::kMultisetThreads;
 static_assert(sizeof(kernels::LongSequence) == 16, "as traffic::row_multiset_bytes has it");
 
 // The slots, and behind them the directory: all ones.
-base::Buffer clear_table(base::Context& context, uint32_t rows) {
-  base::Buffer memory = context.device_pool->allocate(
+base::Buffer clear_table(base::Queue& queue, uint32_t rows) {
+  base::Buffer memory = queue.device_pool->allocate(
       base::Memory::kDevice, base::traffic::row_multiset_bytes(rows), "the row multiset");
-  check(cudaMemsetAsync(memory.data(), 0xff, memory.bytes(), stream_of(context)),
+  check(cudaMemsetAsync(memory.data(), 0xff, memory.bytes(), stream_of(queue)),
         "clearing the row multiset");
   return memory;
 }
@@ -44,8 +44,8 @@ kernels::RowMultiset table_in(const base::Buffer& memory, uint32_t rows) {
 constexpr uint32_t kWarps = kMultisetThreads / 32;
 
 template <typename Keys>
-uint32_t grid_for(const base::Context& context, const kernels::ProbeMultiset<Keys>& matches) {
-  auto const resident = static_cast<uint64_t>(context.facts.sm_count) *
+uint32_t grid_for(base::Queue& queue, const kernels::ProbeMultiset<Keys>& matches) {
+  auto const resident = static_cast<uint64_t>(queue.context.facts.sm_count) *
                         kernels::multiset_blocks_per_sm(Keys::kVerified);
   return static_cast<uint32_t>(std::min((matches.units() + kWarps - 1) / kWarps, resident));
 }
@@ -54,27 +54,26 @@ kernels::KeyedRows<kernels::WordKey> word_rows(const KeyRows& side) {
   return {{static_cast<const uint32_t*>(side.keys.front().data)}, side.row_numbers, side.rows};
 }
 
-kernels::KeyedRows<kernels::KeyColumns> column_rows(const base::Context& context,
-                                                    const KeyRows& side) {
+kernels::KeyedRows<kernels::KeyColumns> column_rows(base::Queue& queue, const KeyRows& side) {
   kernels::KeyedRows<kernels::KeyColumns> rows{};
   for (columns::DeviceColumn const& key : side.keys) {
     rows.keys.data[rows.keys.count] = key.data;
     rows.keys.widths[rows.keys.count] = key.width;
     ++rows.keys.count;
   }
-  rows.keys.factors = keys::column_hash(context);
+  rows.keys.factors = keys::column_hash(queue.context);
   rows.row_numbers = side.row_numbers;
   rows.rows = side.rows;
   return rows;
 }
 
 template <typename Keys>
-void retrieve(base::Context& context, plan::Output output,
-              const kernels::ProbeMultiset<Keys>& matches, output::GrowingPairs& pairs) {
+void retrieve(base::Queue& queue, plan::Output output, const kernels::ProbeMultiset<Keys>& matches,
+              output::GrowingPairs& pairs) {
   bool const counted = output == plan::Output::kTwoPasses;
-  uint32_t const grid = grid_for(context, matches);
+  uint32_t const grid = grid_for(queue, matches);
   if (counted) {
-    uint64_t const total = papers::count_matches(context, matches, grid);
+    uint64_t const total = papers::count_matches(queue, matches, grid);
     pairs.make_room(total);
     if (total == 0) return;
   }
@@ -82,22 +81,21 @@ void retrieve(base::Context& context, plan::Output output,
   args.matches = matches;
   args.resume = pairs.resume_points(grid * kWarps);
   do {
-    context.check_cancelled();
+    queue.check_cancelled();
     args.sink = pairs.sink();
     kernels::retrieve_row_multiset_kernel<Keys>
-        <<<grid, kMultisetThreads, 0, stream_of(context)>>>(args);
+        <<<grid, kMultisetThreads, 0, stream_of(queue)>>>(args);
     check(cudaGetLastError(), "retrieving matches");
   } while (!counted && !pairs.collect(matches.units()));
 }
 
 // Calls a function with both sides' keys as the kernels take them.
 template <typename Function>
-void with_keys(const base::Context& context, const KeyRows& build, const KeyRows& probe,
-               Function function) {
+void with_keys(base::Queue& queue, const KeyRows& build, const KeyRows& probe, Function function) {
   if (build.keys.size() == 1 && build.keys.front().width == 4) {
     function(word_rows(build), word_rows(probe));
   } else {
-    function(column_rows(context, build), column_rows(context, probe));
+    function(column_rows(queue, build), column_rows(queue, probe));
   }
 }
 
@@ -108,16 +106,16 @@ struct RowMultiset::Memory {
   base::Buffer table;
 };
 
-RowMultiset::RowMultiset(base::Context& context, const KeyRows& build)
+RowMultiset::RowMultiset(base::Queue& queue, const KeyRows& build)
     : memory_(new Memory{build, {}}) {
   if (build.keys.empty() || build.keys.size() > columns::kMostKeys) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "a row multiset over %zu key columns", build.keys.size());
   }
   if (build.rows == 0) return;
-  memory_->table = clear_table(context, build.rows);
-  with_keys(context, build, build, [&](auto rows, auto) {
+  memory_->table = clear_table(queue, build.rows);
+  with_keys(queue, build, build, [&](auto rows, auto) {
     kernels::build_row_multiset_kernel<<<base::grid_of(build.rows, kernels::kStreamTile),
-                                         kernels::kStreamThreads, 0, stream_of(context)>>>(
+                                         kernels::kStreamThreads, 0, stream_of(queue)>>>(
         table_in(memory_->table, build.rows), rows);
   });
   check(cudaGetLastError(), "building the row multiset");
@@ -125,7 +123,7 @@ RowMultiset::RowMultiset(base::Context& context, const KeyRows& build)
 
 RowMultiset::~RowMultiset() = default;
 
-void RowMultiset::probe(base::Context& context, plan::Output output, const KeyRows& probe,
+void RowMultiset::probe(base::Queue& queue, plan::Output output, const KeyRows& probe,
                         output::GrowingPairs& pairs) const {
   KeyRows const& build = memory_->build;
   if (probe.keys.size() != build.keys.size()) {
@@ -133,11 +131,11 @@ void RowMultiset::probe(base::Context& context, plan::Output output, const KeyRo
                build.keys.size());
   }
   if (build.rows == 0 || probe.rows == 0) return;
-  with_keys(context, build, probe, [&](auto build_rows, auto probe_rows) {
+  with_keys(queue, build, probe, [&](auto build_rows, auto probe_rows) {
     using Keys = decltype(build_rows.keys);
     kernels::ProbeMultiset<Keys> const matches{table_in(memory_->table, build.rows),
                                                build_rows.keys, probe_rows};
-    retrieve(context, output, matches, pairs);
+    retrieve(queue, output, matches, pairs);
   });
 }
 

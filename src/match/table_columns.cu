@@ -31,10 +31,10 @@ using Outputs = std::vector<CarriedOutput>;
 using Columns = std::vector<TableColumn>;
 
 // 0 before a build.
-base::Buffer duplicates_flag(base::Context& context) {
+base::Buffer duplicates_flag(base::Queue& queue) {
   base::Buffer flag =
-      context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1, "the duplicates flag");
-  check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(context)),
+      queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1, "the duplicates flag");
+  check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(queue)),
         "clearing the duplicates flag");
   return flag;
 }
@@ -67,51 +67,51 @@ constexpr uint64_t kRowsOfBlock =
 
 // Nullopt when a row has no match, or build keys repeat.
 template <int kWidth, typename Row, typename Finder>
-std::optional<WrittenRows> look_up_rows(base::Context& context, const Finder& finder,
+std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder,
                                         const Probe& probe, const Outputs& outputs) {
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   auto const kernel = kernels::look_up_kernel<kWidth, Row, Finder>;
-  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
+  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of lookups");
   auto args = table_join<typename Finder::Key>(probe, outputs);
   base::Buffer const found =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, 1, "the count of rows found");
-  check(cudaMemsetAsync(found.data(), 0, found.bytes(), stream_of(context)),
+  check(cudaMemsetAsync(found.data(), 0, found.bytes(), stream_of(queue)),
         "starting the count of rows found");
   args.found = found.as<unsigned long long>();
-  std::vector<base::Buffer> columns = start_columns(context, probe.rows.rows, outputs, &args);
-  context.check_cancelled();
+  std::vector<base::Buffer> columns = start_columns(queue, probe.rows.rows, outputs, &args);
+  queue.check_cancelled();
   kernel<<<std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident),
-           kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
+           kernels::kTableThreads, 0, stream_of(queue)>>>(args, finder);
   check(cudaGetLastError(), "looking rows up");
   // Where keys repeat nothing was looked up.
   uint64_t const rows_found =
-      base::read_back(context, static_cast<const unsigned long long*>(args.found));
+      base::read_back(queue, static_cast<const unsigned long long*>(args.found));
   if (rows_found != probe.rows.rows) return std::nullopt;
   hand_over(std::move(columns), outputs);
   return WrittenRows{probe.rows.rows, 1};
 }
 
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
-std::optional<WrittenRows> probe_in_chunks(base::Context& context, uint64_t expected_rows,
+std::optional<WrittenRows> probe_in_chunks(base::Queue& queue, uint64_t expected_rows,
                                            const Finder& finder, const Probe& probe,
                                            const Outputs& outputs) {
   auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
-  uint32_t const resident = base::resident_blocks(context, kernel, kernels::kTableThreads, 0,
+  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of the probe of a table");
   uint32_t const blocks =
       std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident);
   auto args = table_join<typename Finder::Key>(probe, outputs);
-  ChunkedColumns columns(context, outputs);
+  ChunkedColumns columns(queue, outputs);
   columns.expect(expected_rows, blocks);
   for (;;) {
-    context.check_cancelled();
+    queue.check_cancelled();
     columns.start(&args);
     columns.add_launch(blocks);
-    kernel<<<blocks, kernels::kTableThreads, 0, stream_of(context)>>>(args, finder);
+    kernel<<<blocks, kernels::kTableThreads, 0, stream_of(queue)>>>(args, finder);
     check(cudaGetLastError(), "probing a table");
     bool const done = columns.collect();
-    if (columns.rows() == 0 && base::read_back(context, probe.has_duplicates) != 0) {
+    if (columns.rows() == 0 && base::read_back(queue, probe.has_duplicates) != 0) {
       return std::nullopt;
     }
     if (done) return columns.finish();
@@ -125,7 +125,7 @@ class TableOf final : public ColumnTable {
  public:
   using Key = typename Finder::Key;
 
-  std::optional<WrittenRows> probe(base::Context& context, int64_t expected_rows,
+  std::optional<WrittenRows> probe(base::Queue& queue, int64_t expected_rows,
                                    const TableSide& probe, Outputs outputs) const override {
     if (probe.rows == 0) return WrittenRows{};
     name_sources(&outputs);
@@ -136,16 +136,16 @@ class TableOf final : public ColumnTable {
                                            : probe_in_chunks<4, false, Row, Finder>)
                       : buffers ? probe_in_chunks<0, true, Row, Finder>
                                 : probe_in_chunks<0, false, Row, Finder>;
-    return join(context, expected, finder, seen_by(probe), outputs);
+    return join(queue, expected, finder, seen_by(probe), outputs);
   }
 
-  std::optional<WrittenRows> look_up(base::Context& context, const TableSide& probe,
+  std::optional<WrittenRows> look_up(base::Queue& queue, const TableSide& probe,
                                      Outputs outputs) const override {
     if (probe.rows == 0) return std::nullopt;
     name_sources(&outputs);
     auto const find =
         common_width(outputs) == 4 ? look_up_rows<4, Row, Finder> : look_up_rows<0, Row, Finder>;
-    return find(context, finder, seen_by(probe), outputs);
+    return find(queue, finder, seen_by(probe), outputs);
   }
 
   Finder finder;
@@ -171,11 +171,11 @@ class TableOf final : public ColumnTable {
 // Of no build rows.
 class NoTable final : public ColumnTable {
  public:
-  std::optional<WrittenRows> probe(base::Context&, int64_t, const TableSide&,
+  std::optional<WrittenRows> probe(base::Queue&, int64_t, const TableSide&,
                                    Outputs) const override {
     return WrittenRows{};
   }
-  std::optional<WrittenRows> look_up(base::Context&, const TableSide&, Outputs) const override {
+  std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {
     return std::nullopt;
   }
 };
@@ -206,21 +206,21 @@ uint64_t read_bytes(const Columns& columns) {
 using TablePointer = std::unique_ptr<const ColumnTable>;
 
 template <typename Key>
-TablePointer hashed_table(base::Context& context, const TableSide& build, Columns columns) {
+TablePointer hashed_table(base::Queue& queue, const TableSide& build, Columns columns) {
   using Finder = kernels::FindPairRows<Key>;
   auto made = std::make_unique<TableOf<Finder, kernels::NoRow>>();
   const uint32_t* const values = sizeof(Key) == 4 ? take_lone_value(&columns) : nullptr;
   made->sources = sources_of(columns);
   uint64_t const slots = base::traffic::pair_table_slots(build.rows, read_bytes<Key>(columns));
-  base::Buffer table = context.device_pool->allocate_rows<unsigned long long>(
-      Memory::kDevice, slots, "the hash table");
-  made->has_duplicates = duplicates_flag(context);
-  check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
+  base::Buffer table = queue.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, slots,
+                                                                            "the hash table");
+  made->has_duplicates = duplicates_flag(queue);
+  check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(queue)),
         "clearing the hash table");
   made->finder = {{table.as<unsigned long long>(), static_cast<uint32_t>(slots - 1),
                    static_cast<const Key*>(build.keys)}};
   kernels::build_pair_table_kernel<Key>
-      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(queue)>>>(
           made->finder.table, values, build.rows, made->has_duplicates.template as<uint32_t>());
   check(cudaGetLastError(), "building a hash table");
   made->memory.push_back(std::move(table));
@@ -228,11 +228,10 @@ TablePointer hashed_table(base::Context& context, const TableSide& build, Column
 }
 
 template <typename Table>
-void place_columns(base::Context& context, const Table& table, uint32_t slice,
-                   const TableSide& build, const kernels::PlacedColumns& placed,
-                   const base::Buffer& has_duplicates) {
+void place_columns(base::Queue& queue, const Table& table, uint32_t slice, const TableSide& build,
+                   const kernels::PlacedColumns& placed, const base::Buffer& has_duplicates) {
   kernels::place_columns_kernel<Table>
-      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(context)>>>(
+      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(queue)>>>(
           table, slice, static_cast<const typename Table::Key*>(build.keys), build.rows, placed,
           has_duplicates.as<uint32_t>());
   check(cudaGetLastError(), "placing build rows");
@@ -242,17 +241,17 @@ static_assert(kernels::kRowSlotBytes == base::traffic::kRowSlotBytes);
 
 // The columns of a row beside its key.
 template <typename Key>
-TablePointer row_slot_table(base::Context& context, const TableSide& build, const Columns& columns,
+TablePointer row_slot_table(base::Queue& queue, const TableSide& build, const Columns& columns,
                             const PackedRow& packed) {
   using Finder = kernels::FindRowSlots<Key>;
   auto made = std::make_unique<TableOf<Finder, uint4>>();
   made->sources = sources_of(columns);
   made->packed = packed;
   uint64_t const slots = base::traffic::row_slots(build.rows);
-  base::Buffer table = context.device_pool->allocate(
+  base::Buffer table = queue.device_pool->allocate(
       Memory::kDevice, base::checked_bytes(slots, kernels::kRowSlotBytes), "the hash table");
-  made->has_duplicates = duplicates_flag(context);
-  check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(context)),
+  made->has_duplicates = duplicates_flag(queue);
+  check(cudaMemsetAsync(table.data(), 0xff, table.bytes(), stream_of(queue)),
         "clearing the hash table");
   kernels::PlacedColumns placed{};
   placed.row_width = kernels::kRowSlotBytes;
@@ -261,7 +260,7 @@ TablePointer row_slot_table(base::Context& context, const TableSide& build, cons
         columns[i].source, table.as<unsigned char>() + 4 * packed.words[i], columns[i].width};
   }
   made->finder = {{table.as<unsigned char>(), static_cast<uint32_t>(slots - 1)}};
-  place_columns(context, made->finder.table, 0, build, placed, made->has_duplicates);
+  place_columns(queue, made->finder.table, 0, build, placed, made->has_duplicates);
   made->packed_rows = table.data();
   made->memory.push_back(std::move(table));
   return made;
@@ -303,14 +302,14 @@ struct Places {
 };
 
 template <typename Key, typename Row>
-TablePointer place_table(base::Context& context, const transform::KeyPlaces& range,
+TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, Places places) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
-  base::Buffer present = context.device_pool->allocate_rows<uint32_t>(
+  base::Buffer present = queue.device_pool->allocate_rows<uint32_t>(
       Memory::kDevice, (range.places + 31) / 32, "bits of the keys that there are");
-  made->has_duplicates = duplicates_flag(context);
-  check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(context)),
+  made->has_duplicates = duplicates_flag(queue);
+  check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(queue)),
         "clearing the bits of keys");
   uint64_t const slices = std::max<uint64_t>(
       1, (places.bytes() + kernels::kDirectSliceBytes - 1) / kernels::kDirectSliceBytes);
@@ -320,7 +319,7 @@ TablePointer place_table(base::Context& context, const transform::KeyPlaces& ran
        present.as<uint32_t>(), range.places == build.rows, static_cast<uint32_t>(slice_places)},
       static_cast<uint32_t>((range.places + slice_places - 1) / slice_places)};
   for (uint32_t slice = 0; slice < made->finder.slices; ++slice) {
-    place_columns(context, made->finder.table, slice, build, places.placed, made->has_duplicates);
+    place_columns(queue, made->finder.table, slice, build, places.placed, made->has_duplicates);
   }
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;
@@ -331,16 +330,16 @@ TablePointer place_table(base::Context& context, const transform::KeyPlaces& ran
 }
 
 template <typename Key>
-TablePointer place_table(base::Context& context, const transform::KeyPlaces& range,
+TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, const Columns& columns) {
-  Places places(*context.device_pool, range.places, columns);
+  Places places(*queue.device_pool, range.places, columns);
   switch (places.placed.row_width) {
     case 0:
-      return place_table<Key, kernels::NoRow>(context, range, build, std::move(places));
+      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places));
     case 8:
-      return place_table<Key, uint2>(context, range, build, std::move(places));
+      return place_table<Key, uint2>(queue, range, build, std::move(places));
     default:
-      return place_table<Key, uint4>(context, range, build, std::move(places));
+      return place_table<Key, uint4>(queue, range, build, std::move(places));
   }
 }
 
@@ -350,18 +349,18 @@ bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
   return build_rows == 0 || probe_rows == 0 || build_rows + probe_rows <= kernels::kSmallTableRows;
 }
 
-std::unique_ptr<const ColumnTable> make_table(base::Context& context, const plan::JoinPlan& plan,
+std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::JoinPlan& plan,
                                               int32_t key_width, const TableSide& build,
                                               const Columns& columns) {
   if (build.rows == 0) return std::make_unique<NoTable>();
   if (plan.match == plan::Match::kDirectTable) {
     transform::KeyPlaces const range = transform::places_of(
-        transform::key_range(context, build.keys, key_width, build.rows), key_width);
+        transform::key_range(queue, build.keys, key_width, build.rows), key_width);
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
     if (!direct) return nullptr;
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(context, range, build, columns);
+      return place_table<decltype(zero)>(queue, range, build, columns);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;
@@ -370,8 +369,8 @@ std::unique_ptr<const ColumnTable> make_table(base::Context& context, const plan
     PackedRow const packed = packed_row(columns, sizeof(Key));
     bool const beside_key =
         packed.width == kernels::kRowSlotBytes && base::traffic::fits_row_slots(build.rows);
-    return beside_key ? row_slot_table<Key>(context, build, columns, packed)
-                      : hashed_table<Key>(context, build, columns);
+    return beside_key ? row_slot_table<Key>(queue, build, columns, packed)
+                      : hashed_table<Key>(queue, build, columns);
   });
 }
 

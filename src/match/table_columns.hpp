@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/match/chunked_columns.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -34,20 +34,20 @@ class ColumnTable {
   // for, in their order; a source of the probe side may be null: the row's number is written.
   // Nullopt, and nothing is written: build keys repeat. Of keys told as repeated one may only look
   // like a free slot. Waits for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-  virtual std::optional<WrittenRows> probe(base::Context& context, int64_t expected_rows,
+  virtual std::optional<WrittenRows> probe(base::Queue& queue, int64_t expected_rows,
                                            const TableSide& probe,
                                            std::vector<CarriedOutput> outputs) const = 0;
 
   // The same of joins whose probe rows have one match each and stay where they are: row i of every
   // column is of probe row i. The outputs are of the build side. Nullopt also when a probe row has
   // no match.
-  virtual std::optional<WrittenRows> look_up(base::Context& context, const TableSide& probe,
+  virtual std::optional<WrittenRows> look_up(base::Queue& queue, const TableSide& probe,
                                              std::vector<CarriedOutput> outputs) const = 0;
 };
 
 // The table that plan.match names, queued on the stream. Null: the build keys are too far apart for
 // direct_table, or more than a hashed table has slots for.
-std::unique_ptr<const ColumnTable> make_table(base::Context& context, const plan::JoinPlan& plan,
+std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::JoinPlan& plan,
                                               int32_t key_width, const TableSide& build,
                                               const std::vector<TableColumn>& columns);
 

@@ -9,8 +9,7 @@
 
 namespace gpujoin::match {
 
-UnitSchedule::UnitSchedule(base::Context& context, plan::Skew skew,
-                           const JoinedPartitions& joined) {
+UnitSchedule::UnitSchedule(base::Queue& queue, plan::Skew skew, const JoinedPartitions& joined) {
   schedule_.partitions = joined.partitions();
   likely_units_ = schedule_.partitions;
   if (skew == plan::Skew::kWorkUnits) {
@@ -20,7 +19,7 @@ UnitSchedule::UnitSchedule(base::Context& context, plan::Skew skew,
     // partition beyond that. For foresight and the size of the grid.
     likely_units_ += uint64_t{joined.probe.rows} / kernels::kCoPartitionProbeRows +
                      uint64_t{joined.build.rows} / kernels::kCoPartitionBuildRows;
-    unit_ends_ = count_units(context, joined, kernels::WorkUnits{});
+    unit_ends_ = count_units(queue, joined, kernels::WorkUnits{});
     schedule_.unit_ends = unit_ends_.as<unsigned long long>();
   }
   busy_blocks_ = likely_units_;
@@ -31,9 +30,9 @@ uint32_t UnitSchedule::blocks(uint32_t resident) const {
   return static_cast<uint32_t>(std::clamp<uint64_t>(busy_blocks_, 1, most));
 }
 
-uint64_t UnitSchedule::unit_bound(base::Context& context) const {
+uint64_t UnitSchedule::unit_bound(base::Queue& queue) const {
   if (schedule_.cut != kernels::Cut::kChunks) return likely_units_;
-  return base::read_back(context, schedule_.unit_ends + schedule_.partitions - 1);
+  return base::read_back(queue, schedule_.unit_ends + schedule_.partitions - 1);
 }
 
 }  // namespace gpujoin::match

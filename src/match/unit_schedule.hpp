@@ -6,8 +6,8 @@
 
 #include "kernels/match/partition_view.hpp"
 #include "kernels/match/schedule.hpp"
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/match/match.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -29,7 +29,7 @@ struct JoinedPartitions {
 class UnitSchedule {
  public:
   // Of Skew::kNone and kWorkUnits. Counts the work units on the device and waits for nothing.
-  UnitSchedule(base::Context& context, plan::Skew skew, const JoinedPartitions& joined);
+  UnitSchedule(base::Queue& queue, plan::Skew skew, const JoinedPartitions& joined);
 
   kernels::Schedule on_device() const { return schedule_; }
   // The grid of a launch, of which so many blocks run at a time.
@@ -37,7 +37,7 @@ class UnitSchedule {
   // Work units, about: to foresee the output's need.
   uint64_t likely_units() const { return likely_units_; }
   // A number that no work unit reaches. Waits for the stream when the host cannot know.
-  uint64_t unit_bound(base::Context& context) const;
+  uint64_t unit_bound(base::Queue& queue) const;
 
  protected:
   kernels::Schedule schedule_{};

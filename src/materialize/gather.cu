@@ -12,11 +12,11 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-NullCounts::NullCounts(base::Context& context, size_t columns) : context_(context) {
-  counters_ = context.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, columns,
-                                                                     "null counters");
+NullCounts::NullCounts(base::Queue& queue, size_t columns) : queue_(queue) {
+  counters_ = queue.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, columns,
+                                                                   "null counters");
   if (columns == 0) return;
-  check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream_of(context)),
+  check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream_of(queue)),
         "starting the null counters");
 }
 
@@ -30,7 +30,7 @@ void NullCounts::finish() {
   for (size_t first = 0; first < targets_.size(); first += kAtOnce) {
     size_t const count = std::min(kAtOnce, targets_.size() - first);
     auto const* nulls = static_cast<const unsigned long long*>(base::read_back(
-        context_, counters_.as<unsigned long long>() + first, count * sizeof(unsigned long long)));
+        queue_, counters_.as<unsigned long long>() + first, count * sizeof(unsigned long long)));
     for (size_t i = 0; i < count; ++i) {
       columns::ResultColumn& target = *targets_[first + i];
       target.null_count = static_cast<int64_t>(nulls[i]);
@@ -39,17 +39,17 @@ void NullCounts::finish() {
   }
 }
 
-void gather(base::Context& context, const uint32_t* rows, uint64_t pairs,
+void gather(base::Queue& queue, const uint32_t* rows, uint64_t pairs,
             const std::vector<Request>& requests, NullCounts& null_counts) {
   if (pairs == 0) return;
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   kernels::GatherColumns args{};
   args.rows = rows;
   args.pairs = pairs;
   auto const launch = [&] {
     if (args.column_count == 0) return;
     kernels::gather_columns_kernel<<<base::grid_of(pairs, kernels::kStreamTile),
-                                     kernels::kStreamThreads, 0, stream_of(context)>>>(args);
+                                     kernels::kStreamThreads, 0, stream_of(queue)>>>(args);
     check(cudaGetLastError(), "gathering output columns");
     args.column_count = 0;
   };

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 
 namespace gpujoin::materialize {
@@ -31,24 +31,24 @@ struct Request {
 // see NullCounts.
 class NullCounts {
  public:
-  NullCounts(base::Context& context, size_t columns);
+  NullCounts(base::Queue& queue, size_t columns);
   unsigned long long* next(columns::ResultColumn* target);
   // Waits for the stream and writes null_count of every target; drops validity where it is zero.
   void finish();
 
  private:
-  base::Context& context_;
+  base::Queue& queue_;
   base::Buffer counters_;
   std::vector<columns::ResultColumn*> targets_;
 };
 
-void gather(base::Context& context, const uint32_t* rows, uint64_t pairs,
+void gather(base::Queue& queue, const uint32_t* rows, uint64_t pairs,
             const std::vector<Request>& requests, NullCounts& null_counts);
 
 // [rows] uint32 0, 1, 2 and so on. Queued on the stream.
-columns::Storage row_numbers(base::Context& context, uint64_t rows);
+columns::Storage row_numbers(base::Queue& queue, uint64_t rows);
 
 // Queues wide[i] = rows[i], as a caller asks for row numbers who says nothing of their type.
-void widen_row_numbers(base::Context& context, const uint32_t* rows, uint64_t count, int64_t* wide);
+void widen_row_numbers(base::Queue& queue, const uint32_t* rows, uint64_t count, int64_t* wide);
 
 }  // namespace gpujoin::materialize

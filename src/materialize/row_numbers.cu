@@ -8,18 +8,17 @@
 
 namespace gpujoin::materialize {
 
-columns::Storage row_numbers(base::Context& context, uint64_t rows) {
+columns::Storage row_numbers(base::Queue& queue, uint64_t rows) {
   base::Buffer numbers =
-      context.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, rows, "row numbers");
+      queue.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, rows, "row numbers");
   auto* const first = numbers.as<uint32_t>();
-  thrust::sequence(thrust::cuda::par_nosync.on(base::stream_of(context)), first, first + rows);
+  thrust::sequence(thrust::cuda::par_nosync.on(base::stream_of(queue)), first, first + rows);
   base::check(cudaGetLastError(), "numbering rows");
   return columns::make_storage(std::move(numbers));
 }
 
-void widen_row_numbers(base::Context& context, const uint32_t* rows, uint64_t count,
-                       int64_t* wide) {
-  thrust::copy(thrust::cuda::par_nosync.on(base::stream_of(context)), rows, rows + count, wide);
+void widen_row_numbers(base::Queue& queue, const uint32_t* rows, uint64_t count, int64_t* wide) {
+  thrust::copy(thrust::cuda::par_nosync.on(base::stream_of(queue)), rows, rows + count, wide);
   base::check(cudaGetLastError(), "widening row numbers");
 }
 

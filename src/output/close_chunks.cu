@@ -24,10 +24,10 @@ kernels::SqueezedColumns squeezed_columns(std::span<const kernels::SqueezedColum
   return squeezed;
 }
 
-kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chunks,
+kernels::CarriedCounters close_chunks(base::Queue& queue, const Chunks& chunks,
                                       std::span<const kernels::SqueezedColumn> columns) {
   kernels::SqueezedColumns const moved = squeezed_columns(columns);
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   uint64_t const most = uint64_t{chunks.most_tails} + 1;
   // Of both kinds of parts what is before them, and their places.
   base::Buffer const sums =
@@ -42,18 +42,18 @@ kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chun
 
   auto const plan = kernels::plan_moves_kernel;
   uint64_t const shared = most * sizeof(uint32_t);
-  base::allow_shared(context, plan, "asking for shared memory of chunks");
+  base::allow_shared(queue, plan, "asking for shared memory of chunks");
   auto const move = kernels::move_rows_kernel;
-  uint32_t const blocks = base::resident_blocks(context, move, kernels::kStreamThreads, 0,
+  uint32_t const blocks = base::resident_blocks(queue, move, kernels::kStreamThreads, 0,
                                                 "asking for blocks that fill holes");
-  auto* const answer = reinterpret_cast<kernels::ChunkAnswer*>(base::start_answer(context));
-  base::launch_dependent(context, plan, 1, kernels::kCloseThreads, shared,
+  auto* const answer = reinterpret_cast<kernels::ChunkAnswer*>(base::start_answer(queue));
+  base::launch_dependent(queue, plan, 1, kernels::kCloseThreads, shared,
                          "looking for the holes of chunks", chunks.counters, chunks.tails,
                          chunks.capacity, moves, answer);
-  move<<<blocks, kernels::kStreamThreads, 0, stream_of(context)>>>(moves, moved);
+  move<<<blocks, kernels::kStreamThreads, 0, stream_of(queue)>>>(moves, moved);
   cudaError_t const launched = cudaGetLastError();
   // Also after an error: the next join's answer comes to the same place.
-  base::await_answer(context);
+  base::await_answer(queue);
   check(launched, "filling the holes of chunks");
   return answer->content;
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/output/squeeze_pages.hpp"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::output {
 
@@ -24,7 +24,7 @@ kernels::SqueezedColumns squeezed_columns(std::span<const kernels::SqueezedColum
 // Queued on the stream: where all rows are there, and no partition was left, holes are filled with
 // what lies behind the last row. Waits for the counters, which come before that is done: what reads
 // the columns belongs on the stream.
-kernels::CarriedCounters close_chunks(base::Context& context, const Chunks& chunks,
+kernels::CarriedCounters close_chunks(base::Queue& queue, const Chunks& chunks,
                                       std::span<const kernels::SqueezedColumn> columns);
 
 }  // namespace gpujoin::output

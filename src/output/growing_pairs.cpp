@@ -16,24 +16,24 @@ constexpr uint64_t kLeastCapacity = 1024;
 }  // namespace
 
 [[noreturn]] void GrowingPairs::fail_for_room(uint64_t pairs) const {
-  base::Pool const& pool = *context_.device_pool;
+  base::Pool const& pool = *queue_.device_pool;
   gpujoin_status const status =
-      pool.limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY;
+      pool.account().limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY;
   base::fail(status, "no room for %llu pairs of the output (8 bytes each): %llu bytes are in use",
              static_cast<unsigned long long>(pairs),
              static_cast<unsigned long long>(pool.in_use_bytes()));
 }
 
-GrowingPairs::GrowingPairs(base::Context& context, uint64_t first_capacity)
-    : context_(context), maps_pages_(context.device_pool->source().maps_pages()) {
-  counters_ = context.device->counters.as<kernels::PairCounters>();
+GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity)
+    : queue_(queue), maps_pages_(queue.device_pool->account().source().maps_pages()) {
+  counters_ = queue.device->counters.as<kernels::PairCounters>();
   // No device holds more pairs than this; an estimate may be any number.
-  uint64_t const most = context.facts.memory_bytes / kPairHalf;
+  uint64_t const most = queue.context.facts.memory_bytes / kPairHalf;
   uint64_t const wanted =
       std::clamp(first_capacity, kLeastCapacity, std::max(most, kLeastCapacity));
   if (maps_pages_) {
-    build_range_ = base::take_range(context, wanted * kPairHalf);
-    probe_range_ = base::take_range(context, wanted * kPairHalf);
+    build_range_ = base::take_range(queue, wanted * kPairHalf);
+    probe_range_ = base::take_range(queue, wanted * kPairHalf);
   }
   // An estimate may be far too high: half of it, and so on, is a start as well.
   uint64_t capacity = wanted;
@@ -66,7 +66,7 @@ bool GrowingPairs::try_map(uint64_t bytes) {
 }
 
 bool GrowingPairs::try_add_block(uint64_t capacity) {
-  base::Pool& pool = *context_.device_pool;
+  base::Pool& pool = *queue_.device_pool;
   uint64_t const bytes = capacity * kPairHalf;
   Block block;
   block.build = pool.try_allocate(base::Memory::kDevice, bytes);
@@ -82,15 +82,15 @@ void GrowingPairs::start_counters(uint64_t reserved) {
   if (started_) {
     // The units taken so far stay taken.
     base::check(cudaMemcpyAsync(&counters_->reserved, &reserved, sizeof(reserved),
-                                cudaMemcpyHostToDevice, base::stream_of(context_)),
+                                cudaMemcpyHostToDevice, base::stream_of(queue_)),
                 "resetting the output's counters");
   } else {
-    base::check(cudaMemsetAsync(counters_, 0, sizeof(*counters_), base::stream_of(context_)),
+    base::check(cudaMemsetAsync(counters_, 0, sizeof(*counters_), base::stream_of(queue_)),
                 "starting the output's counters");
   }
-  base::check(cudaMemsetAsync(&counters_->filled, 0xff, sizeof(counters_->filled),
-                              base::stream_of(context_)),
-              "starting the output's counters");
+  base::check(
+      cudaMemsetAsync(&counters_->filled, 0xff, sizeof(counters_->filled), base::stream_of(queue_)),
+      "starting the output's counters");
   started_ = true;
 }
 
@@ -106,17 +106,17 @@ kernels::PairSink GrowingPairs::sink() {
 }
 
 kernels::ResumePoint* GrowingPairs::resume_points(uint32_t blocks) {
-  resume_ = context_.device_pool->allocate_rows<kernels::ResumePoint>(base::Memory::kDevice, blocks,
-                                                                      "resume points");
+  resume_ = queue_.device_pool->allocate_rows<kernels::ResumePoint>(base::Memory::kDevice, blocks,
+                                                                    "resume points");
   // All ones: no unit.
-  base::check(cudaMemsetAsync(resume_.data(), 0xff, resume_.bytes(), base::stream_of(context_)),
+  base::check(cudaMemsetAsync(resume_.data(), 0xff, resume_.bytes(), base::stream_of(queue_)),
               "starting the resume points");
   return resume_.as<kernels::ResumePoint>();
 }
 
 bool GrowingPairs::collect(uint64_t units) {
   kernels::PairCounters const found =
-      base::read_back(context_, static_cast<const kernels::PairCounters*>(counters_));
+      base::read_back(queue_, static_cast<const kernels::PairCounters*>(counters_));
   uint64_t const here_before = maps_pages_ ? 0 : rows_;  // pairs in earlier blocks
   bool const complete = found.filled == ~0ULL;
   uint64_t const filled = complete ? found.reserved : found.filled;
@@ -203,9 +203,9 @@ void GrowingPairs::finish() {
     uint64_t row = 0;
     for (Block const& part : parts) {
       uint64_t const bytes = part.rows * kPairHalf;
-      base::copy(context_, joined.build.as<uint32_t>() + row, base::Memory::kDevice,
+      base::copy(queue_, joined.build.as<uint32_t>() + row, base::Memory::kDevice,
                  part.build.data(), base::Memory::kDevice, bytes);
-      base::copy(context_, joined.probe.as<uint32_t>() + row, base::Memory::kDevice,
+      base::copy(queue_, joined.probe.as<uint32_t>() + row, base::Memory::kDevice,
                  part.probe.data(), base::Memory::kDevice, bytes);
       row += part.rows;
     }

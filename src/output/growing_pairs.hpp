@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "kernels/output/pair_sink.hpp"
-#include "src/base/context.hpp"
 #include "src/base/mapped_range.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
 
 namespace gpujoin::output {
@@ -21,7 +21,7 @@ class GrowingPairs {
  public:
   // first_capacity: pairs to make room for at once; less when memory does not allow it, as long as
   // one pair fits.
-  GrowingPairs(base::Context& context, uint64_t first_capacity);
+  GrowingPairs(base::Queue& queue, uint64_t first_capacity);
 
   // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the
   // first call.
@@ -71,7 +71,7 @@ class GrowingPairs {
   void start_counters(uint64_t reserved);
   void grow(uint64_t needed, uint64_t foreseen);
 
-  base::Context& context_;
+  base::Queue& queue_;
   bool maps_pages_;
   std::shared_ptr<base::MappedRange> build_range_;
   std::shared_ptr<base::MappedRange> probe_range_;

@@ -4,11 +4,11 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::UnitSink> launch_counting_with_children(base::Context& context,
+PartitionLaunch<kernels::UnitSink> launch_counting_with_children(base::Queue& queue,
                                                                  const JoinedPartitions& joined,
                                                                  const UnitSchedule& schedule) {
   return launch_with_emitter<kernels::CountingEmitter, kernels::UnitSink, KernelsWithChildren>(
-      context, joined, schedule);
+      queue, joined, schedule);
 }
 
 }  // namespace gpujoin::papers

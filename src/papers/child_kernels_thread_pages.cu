@@ -5,11 +5,11 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::PageSink> launch_thread_pages_with_children(base::Context& context,
+PartitionLaunch<kernels::PageSink> launch_thread_pages_with_children(base::Queue& queue,
                                                                      const JoinedPartitions& joined,
                                                                      const UnitSchedule& schedule) {
   return launch_with_emitter<kernels::ThreadPageEmitter, kernels::PageSink, KernelsWithChildren>(
-      context, joined, schedule);
+      queue, joined, schedule);
 }
 
 }  // namespace gpujoin::papers

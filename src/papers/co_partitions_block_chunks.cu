@@ -5,10 +5,10 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::PageSink> launch_block_chunks(base::Context& context,
+PartitionLaunch<kernels::PageSink> launch_block_chunks(base::Queue& queue,
                                                        const JoinedPartitions& joined,
                                                        const UnitSchedule& schedule) {
-  return launch_with_emitter<kernels::BlockChunkEmitter, kernels::PageSink>(context, joined,
+  return launch_with_emitter<kernels::BlockChunkEmitter, kernels::PageSink>(queue, joined,
                                                                             schedule);
 }
 

@@ -5,10 +5,10 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::GroupSink> launch_groups(base::Context& context,
+PartitionLaunch<kernels::GroupSink> launch_groups(base::Queue& queue,
                                                   const JoinedPartitions& joined,
                                                   const UnitSchedule& schedule) {
-  return launch_with_emitter<kernels::GroupEmitter, kernels::GroupSink>(context, joined, schedule);
+  return launch_with_emitter<kernels::GroupEmitter, kernels::GroupSink>(queue, joined, schedule);
 }
 
 }  // namespace gpujoin::papers

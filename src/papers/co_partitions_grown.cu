@@ -6,10 +6,10 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::PairSink> launch_grown_by_finder(base::Context& context,
+PartitionLaunch<kernels::PairSink> launch_grown_by_finder(base::Queue& queue,
                                                           const JoinedPartitions& joined,
                                                           const UnitSchedule& schedule) {
-  return launch_with_emitter<kernels::BlockEmitter, kernels::PairSink>(context, joined, schedule);
+  return launch_with_emitter<kernels::BlockEmitter, kernels::PairSink>(queue, joined, schedule);
 }
 
 }  // namespace gpujoin::papers

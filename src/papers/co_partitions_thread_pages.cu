@@ -5,10 +5,10 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::PageSink> launch_thread_pages(base::Context& context,
+PartitionLaunch<kernels::PageSink> launch_thread_pages(base::Queue& queue,
                                                        const JoinedPartitions& joined,
                                                        const UnitSchedule& schedule) {
-  return launch_with_emitter<kernels::ThreadPageEmitter, kernels::PageSink>(context, joined,
+  return launch_with_emitter<kernels::ThreadPageEmitter, kernels::PageSink>(queue, joined,
                                                                             schedule);
 }
 

@@ -5,17 +5,16 @@
 
 namespace gpujoin::papers {
 
-PartitionLaunch<kernels::UnitSink> launch_counting(base::Context& context,
+PartitionLaunch<kernels::UnitSink> launch_counting(base::Queue& queue,
                                                    const JoinedPartitions& joined,
                                                    const UnitSchedule& schedule) {
-  return launch_with_emitter<kernels::CountingEmitter, kernels::UnitSink>(context, joined,
-                                                                          schedule);
+  return launch_with_emitter<kernels::CountingEmitter, kernels::UnitSink>(queue, joined, schedule);
 }
 
-PartitionLaunch<kernels::UnitSink> launch_placing(base::Context& context,
+PartitionLaunch<kernels::UnitSink> launch_placing(base::Queue& queue,
                                                   const JoinedPartitions& joined,
                                                   const UnitSchedule& schedule) {
-  return launch_with_emitter<kernels::PlacingEmitter, kernels::UnitSink>(context, joined, schedule);
+  return launch_with_emitter<kernels::PlacingEmitter, kernels::UnitSink>(queue, joined, schedule);
 }
 
 }  // namespace gpujoin::papers

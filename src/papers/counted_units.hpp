@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kernels/output/pair_sink.hpp"
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/output/growing_pairs.hpp"
 
 namespace gpujoin::papers {
@@ -15,7 +15,7 @@ namespace gpujoin::papers {
 class CountedUnits {
  public:
   // units: a number that no work unit reaches.
-  CountedUnits(base::Context& context, uint64_t units, output::GrowingPairs& pairs);
+  CountedUnits(base::Queue& queue, uint64_t units, output::GrowingPairs& pairs);
 
   // The row ids of a sink are the caller's to set.
   kernels::UnitSink counting_sink();
@@ -26,7 +26,7 @@ class CountedUnits {
  private:
   kernels::UnitSink sink();
 
-  base::Context& context_;
+  base::Queue& queue_;
   output::GrowingPairs& pairs_;
   uint64_t units_;
   base::Buffer

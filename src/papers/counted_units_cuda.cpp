@@ -5,10 +5,10 @@
 
 namespace gpujoin::papers {
 
-CountedUnits::CountedUnits(base::Context& context, uint64_t units, output::GrowingPairs& pairs)
-    : context_(context), pairs_(pairs), units_(units) {
-  counts_ = context.device_pool->allocate_rows<unsigned long long>(base::Memory::kDevice, units + 2,
-                                                                   "counts of work units");
+CountedUnits::CountedUnits(base::Queue& queue, uint64_t units, output::GrowingPairs& pairs)
+    : queue_(queue), pairs_(pairs), units_(units) {
+  counts_ = queue.device_pool->allocate_rows<unsigned long long>(base::Memory::kDevice, units + 2,
+                                                                 "counts of work units");
 }
 
 kernels::UnitSink CountedUnits::sink() {
@@ -20,18 +20,18 @@ kernels::UnitSink CountedUnits::sink() {
 
 kernels::UnitSink CountedUnits::counting_sink() {
   base::check(cudaMemsetAsync(counts_.data(), 0, (units_ + 2) * sizeof(unsigned long long),
-                              base::stream_of(context_)),
+                              base::stream_of(queue_)),
               "starting the counts of work units");
   return sink();
 }
 
 kernels::UnitSink CountedUnits::placing_sink() {
   kernels::UnitSink sink = this->sink();
-  output::exclusive_sum(context_, sink.units, units_ + 1);
-  base::check(cudaMemsetAsync(sink.taken, 0, sizeof(unsigned long long), base::stream_of(context_)),
+  output::exclusive_sum(queue_, sink.units, units_ + 1);
+  base::check(cudaMemsetAsync(sink.taken, 0, sizeof(unsigned long long), base::stream_of(queue_)),
               "starting the second pass");
   uint64_t const total =
-      base::read_back(context_, static_cast<const unsigned long long*>(sink.units + units_));
+      base::read_back(queue_, static_cast<const unsigned long long*>(sink.units + units_));
   if (!pairs_.try_room(total)) pairs_.fail_for_room(total);
   kernels::PairTarget const room = pairs_.room();
   sink.build_out = room.build_out;

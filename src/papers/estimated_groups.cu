@@ -17,13 +17,13 @@ using base::Memory;
 using base::stream_of;
 using Number = unsigned long long;
 
-EstimatedGroups::EstimatedGroups(base::Context& context, const PartitionSizes& sizes,
+EstimatedGroups::EstimatedGroups(base::Queue& queue, const PartitionSizes& sizes,
                                  uint64_t expected_pairs, output::GrowingPairs& pairs,
                                  uint64_t buffer_pairs, Estimate kind)
-    : context_(context), pairs_(pairs), partitions_(sizes.partitions), kind_(kind) {
-  counters_ = context.device_pool->allocate_rows<kernels::GroupCounters>(Memory::kDevice, 1,
-                                                                         "counters of groups");
-  check(cudaMemsetAsync(counters_.data(), 0, sizeof(kernels::GroupCounters), stream_of(context)),
+    : queue_(queue), pairs_(pairs), partitions_(sizes.partitions), kind_(kind) {
+  counters_ = queue.device_pool->allocate_rows<kernels::GroupCounters>(Memory::kDevice, 1,
+                                                                       "counters of groups");
+  check(cudaMemsetAsync(counters_.data(), 0, sizeof(kernels::GroupCounters), stream_of(queue)),
         "starting the counters of groups");
   estimate(sizes);
   Number const estimated = estimates_.as<Number>()[partitions_];
@@ -37,27 +37,27 @@ EstimatedGroups::EstimatedGroups(base::Context& context, const PartitionSizes& s
 }
 
 void EstimatedGroups::estimate(const PartitionSizes& sizes) {
-  base::Pool& pool = *context_.device_pool;
+  base::Pool& pool = *queue_.device_pool;
   base::Buffer const sums =
       pool.allocate_rows<Number>(Memory::kDevice, uint64_t{partitions_} + 1, "estimates");
   double const rows = std::min(sizes.build_rows, sizes.probe_rows);
   double const distinct = kind_ == Estimate::kWorstCase ? 1.0 : std::max(rows / partitions_, 1.0);
   double const most = 9.2e18 / partitions_;
   unsigned const grid = base::grid_of(uint64_t{partitions_} + 1, kernels::kStreamThreads);
-  kernels::estimate_pairs_kernel<<<grid, kernels::kStreamThreads, 0, stream_of(context_)>>>(
+  kernels::estimate_pairs_kernel<<<grid, kernels::kStreamThreads, 0, stream_of(queue_)>>>(
       sizes.build_offsets, sizes.probe_offsets, partitions_, distinct, most, sums.as<Number>());
   check(cudaGetLastError(), "estimating the output of partitions");
-  output::exclusive_sum(context_, sums.as<Number>(), uint64_t{partitions_} + 1);
+  output::exclusive_sum(queue_, sums.as<Number>(), uint64_t{partitions_} + 1);
 
   estimates_ = pool.allocate_rows<Number>(Memory::kPinned, uint64_t{partitions_} + 1, "estimates");
-  base::copy(context_, estimates_.data(), Memory::kPinned, sums.data(), Memory::kDevice,
+  base::copy(queue_, estimates_.data(), Memory::kPinned, sums.data(), Memory::kDevice,
              (uint64_t{partitions_} + 1) * sizeof(Number));
   if (sizes.unit_ends != nullptr) {
     unit_ends_ = pool.allocate_rows<Number>(Memory::kPinned, partitions_, "work units");
-    base::copy(context_, unit_ends_.data(), Memory::kPinned, sizes.unit_ends, Memory::kDevice,
+    base::copy(queue_, unit_ends_.data(), Memory::kPinned, sizes.unit_ends, Memory::kDevice,
                uint64_t{partitions_} * sizeof(Number));
   }
-  base::finish(context_);
+  base::finish(queue_);
 }
 
 uint64_t EstimatedGroups::unit_end(uint32_t partition) const {
@@ -103,11 +103,11 @@ kernels::GroupSink EstimatedGroups::sink() {
   }
   end_unit_ = group_end(room);
   auto* counters = counters_.as<kernels::GroupCounters>();
-  check(cudaMemsetAsync(&counters->pairs.reserved, 0, sizeof(Number), stream_of(context_)),
+  check(cudaMemsetAsync(&counters->pairs.reserved, 0, sizeof(Number), stream_of(queue_)),
         "starting a group");
-  check(cudaMemsetAsync(&counters->pairs.filled, 0xff, sizeof(Number), stream_of(context_)),
+  check(cudaMemsetAsync(&counters->pairs.filled, 0xff, sizeof(Number), stream_of(queue_)),
         "starting a group");
-  check(cudaMemsetAsync(&counters->stopped, 0, sizeof(Number), stream_of(context_)),
+  check(cudaMemsetAsync(&counters->stopped, 0, sizeof(Number), stream_of(queue_)),
         "starting a group");
   kernels::GroupSink sink{};
   static_cast<kernels::PairTarget&>(sink) = pairs_.room();
@@ -121,7 +121,7 @@ kernels::GroupSink EstimatedGroups::sink() {
 
 bool EstimatedGroups::collect() {
   kernels::GroupCounters const found = base::read_back(
-      context_, static_cast<const kernels::GroupCounters*>(counters_.as<kernels::GroupCounters>()));
+      queue_, static_cast<const kernels::GroupCounters*>(counters_.as<kernels::GroupCounters>()));
   bool const refused = found.pairs.filled != ~0ULL;
   uint64_t const written = refused ? found.pairs.filled : found.pairs.reserved;
   bool const unfinished = found.done < end_unit_;

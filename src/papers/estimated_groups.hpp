@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "kernels/output/pair_sink.hpp"
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/output/growing_pairs.hpp"
 
 namespace gpujoin::papers {
@@ -35,7 +35,7 @@ class EstimatedGroups {
  public:
   // expected_pairs: 0 = unknown. buffer_pairs: what a group may write; 0 = a share of what is
   // expected.
-  EstimatedGroups(base::Context& context, const PartitionSizes& sizes, uint64_t expected_pairs,
+  EstimatedGroups(base::Queue& queue, const PartitionSizes& sizes, uint64_t expected_pairs,
                   output::GrowingPairs& pairs, uint64_t buffer_pairs = 0,
                   Estimate estimate = Estimate::kMatchRate);
 
@@ -60,7 +60,7 @@ class EstimatedGroups {
   uint64_t group_end(uint64_t room) const;
   void correct(uint64_t written, uint64_t done);
 
-  base::Context& context_;
+  base::Queue& queue_;
   output::GrowingPairs& pairs_;
   uint32_t partitions_;
   Estimate kind_;

@@ -32,20 +32,20 @@ struct BlockShape {
 
 // Threads with a histogram of their own take more rows of a large input: as many as leave each
 // multiprocessor some blocks.
-uint32_t rows_of_thread(const base::Context& context, uint32_t rows) {
+uint32_t rows_of_thread(base::Queue& queue, uint32_t rows) {
   constexpr uint32_t kBlocksPerSm = 12;
-  uint64_t const threads = static_cast<uint64_t>(context.facts.sm_count) * kBlocksPerSm *
+  uint64_t const threads = static_cast<uint64_t>(queue.context.facts.sm_count) * kBlocksPerSm *
                            kernels::kThreadHistogramThreads;
   uint64_t const share = uint64_t{rows} / std::max<uint64_t>(threads, 1);
   return static_cast<uint32_t>(std::clamp<uint64_t>(share, kernels::kThreadHistogramLeastRows,
                                                     kernels::kThreadHistogramMostRows));
 }
 
-BlockShape shape_of(const base::Context& context, Transform technique, uint32_t rows) {
+BlockShape shape_of(base::Queue& queue, Transform technique, uint32_t rows) {
   switch (technique) {
     case Transform::kHistogramThread:
       return {kernels::kThreadHistogramThreads, kernels::kThreadHistogramThreads,
-              kernels::kThreadHistogramThreads * rows_of_thread(context, rows)};
+              kernels::kThreadHistogramThreads * rows_of_thread(queue, rows)};
     case Transform::kHistogramWarp:
       return {kernels::kWarpHistogramThreads, kernels::kWarpHistogramWarps,
               kernels::kWarpHistogramTile};
@@ -85,22 +85,20 @@ auto reordering_kernel(Transform technique) {
 }
 
 template <typename Kernel, typename... Args>
-void launch(base::Context& context, const char* doing, Kernel* kernel, unsigned grid,
-            unsigned threads, uint64_t shared_bytes, Args... args) {
-  base::allow_shared(context, kernel, "asking for shared memory of a partitioning");
-  kernel<<<grid, threads, shared_bytes, stream_of(context)>>>(args...);
+void launch(base::Queue& queue, const char* doing, Kernel* kernel, unsigned grid, unsigned threads,
+            uint64_t shared_bytes, Args... args) {
+  base::allow_shared(queue, kernel, "asking for shared memory of a partitioning");
+  kernel<<<grid, threads, shared_bytes, stream_of(queue)>>>(args...);
   check(cudaGetLastError(), doing);
 }
 
-void exclusive_sum(base::Context& context, uint32_t* counters, uint64_t number) {
+void exclusive_sum(base::Queue& queue, uint32_t* counters, uint64_t number) {
   size_t bytes = 0;
-  check(
-      cub::DeviceScan::ExclusiveSum(nullptr, bytes, counters, counters, number, stream_of(context)),
-      "sizing the scan of histograms");
-  base::Buffer const storage =
-      context.device_pool->allocate(Memory::kDevice, bytes, "scan storage");
+  check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, counters, counters, number, stream_of(queue)),
+        "sizing the scan of histograms");
+  base::Buffer const storage = queue.device_pool->allocate(Memory::kDevice, bytes, "scan storage");
   check(cub::DeviceScan::ExclusiveSum(storage.data(), bytes, counters, counters, number,
-                                      stream_of(context)),
+                                      stream_of(queue)),
         "scanning histograms");
 }
 
@@ -115,29 +113,29 @@ struct Move {
 
 // One pass. Returns the scanned counters.
 template <typename Key, typename Value>
-base::Buffer run_pass(base::Context& context, Transform technique, const BlockShape& shape,
+base::Buffer run_pass(base::Queue& queue, Transform technique, const BlockShape& shape,
                       const kernels::HistogramPass& pass, unsigned tiles,
                       const Move<Key, Value>& move) {
-  context.check_cancelled();
+  queue.check_cancelled();
   uint64_t const histogram_bytes = uint64_t{pass.digits} * shape.histograms * sizeof(uint32_t);
   uint64_t const counters = uint64_t{tiles} * shape.histograms * pass.digits;
   base::Buffer positions =
-      context.device_pool->allocate_rows<uint32_t>(Memory::kDevice, counters, "histograms");
+      queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, counters, "histograms");
   auto* const counts = positions.as<uint32_t>();
-  launch(context, "counting rows of partitions", counting_kernel<Key>(technique), tiles,
+  launch(queue, "counting rows of partitions", counting_kernel<Key>(technique), tiles,
          shape.threads, histogram_bytes, move.keys, pass, counts);
-  exclusive_sum(context, counts, counters);
-  launch(context, "reordering rows by partition", reordering_kernel<Key, Value>(technique), tiles,
+  exclusive_sum(queue, counts, counters);
+  launch(queue, "reordering rows by partition", reordering_kernel<Key, Value>(technique), tiles,
          shape.threads, histogram_bytes, move.keys, move.values, pass,
          static_cast<const uint32_t*>(counts), move.keys_out, move.values_out);
   return positions;
 }
 
 // The second pass's tiles: each lies within a partition of the first.
-base::Buffer cut_into_tiles(base::Context& context, const base::Buffer& positions,
-                            unsigned first_tiles, const BlockShape& shape,
-                            const kernels::HistogramPass& first, unsigned max_tiles) {
-  base::Pool& pool = *context.device_pool;
+base::Buffer cut_into_tiles(base::Queue& queue, const base::Buffer& positions, unsigned first_tiles,
+                            const BlockShape& shape, const kernels::HistogramPass& first,
+                            unsigned max_tiles) {
+  base::Pool& pool = *queue.device_pool;
   uint64_t const bounds = uint64_t{first.digits} + 1;
   base::Buffer const offsets =
       pool.allocate_rows<uint32_t>(Memory::kDevice, bounds, "partition offsets");
@@ -145,12 +143,12 @@ base::Buffer cut_into_tiles(base::Context& context, const base::Buffer& position
       pool.allocate_rows<uint32_t>(Memory::kDevice, bounds, "tiles of partitions");
   base::Buffer tiles =
       pool.allocate_rows<kernels::PartitionTile>(Memory::kDevice, max_tiles, "tiles of partitions");
-  kernels::cut_partitions_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(context)>>>(
+  kernels::cut_partitions_kernel<<<1, kernels::kPartitionSumThreads, 0, stream_of(queue)>>>(
       positions.as<uint32_t>(), uint64_t{first_tiles} * shape.histograms, first.digits, first.rows,
       shape.tile_rows, offsets.as<uint32_t>(), tiles_before.as<uint32_t>());
   check(cudaGetLastError(), "cutting partitions into tiles");
   kernels::place_tiles_kernel<<<base::grid_of(max_tiles, kernels::kStreamThreads),
-                                kernels::kStreamThreads, 0, stream_of(context)>>>(
+                                kernels::kStreamThreads, 0, stream_of(queue)>>>(
       offsets.as<uint32_t>(), tiles_before.as<uint32_t>(), first.digits, shape.tile_rows, max_tiles,
       tiles.as<kernels::PartitionTile>());
   check(cudaGetLastError(), "placing tiles");
@@ -158,9 +156,9 @@ base::Buffer cut_into_tiles(base::Context& context, const base::Buffer& position
 }
 
 template <typename Key, typename Value>
-void partition(base::Context& context, const Order& order, uint32_t rows,
+void partition(base::Queue& queue, const Order& order, uint32_t rows,
                const Move<Key, Value>& move) {
-  BlockShape const shape = shape_of(context, order.technique, rows);
+  BlockShape const shape = shape_of(queue, order.technique, rows);
   unsigned const first_tiles = base::grid_of(rows, shape.tile_rows);
   transform::PassBits const upper = first_pass(order);
   kernels::HistogramPass first{};
@@ -169,10 +167,10 @@ void partition(base::Context& context, const Order& order, uint32_t rows,
   first.shift = upper.shift;
   first.digits = 1U << upper.bits;
   if (order.passes == 1) {
-    run_pass(context, order.technique, shape, first, first_tiles, move);
+    run_pass(queue, order.technique, shape, first, first_tiles, move);
     return;
   }
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   base::Buffer const keys = pool.allocate_rows<Key>(Memory::kDevice, rows, "keys between passes");
   base::Buffer const values =
       pool.allocate_rows<Value>(Memory::kDevice, rows, "a column between passes");
@@ -181,28 +179,28 @@ void partition(base::Context& context, const Order& order, uint32_t rows,
   base::Buffer tiles;
   {
     base::Buffer const positions =
-        run_pass(context, order.technique, shape, first, first_tiles,
+        run_pass(queue, order.technique, shape, first, first_tiles,
                  Move<Key, Value>{move.keys, move.values, keys.as<Key>(), values.as<Value>()});
-    tiles = cut_into_tiles(context, positions, first_tiles, shape, first, max_tiles);
+    tiles = cut_into_tiles(queue, positions, first_tiles, shape, first, max_tiles);
   }
   transform::PassBits const lower = second_pass(order);
   kernels::HistogramPass second = first;
   second.tiles = tiles.as<kernels::PartitionTile>();
   second.shift = lower.shift;
   second.digits = 1U << lower.bits;
-  run_pass(context, order.technique, shape, second, max_tiles,
+  run_pass(queue, order.technique, shape, second, max_tiles,
            Move<Key, Value>{keys.as<Key>(), values.as<Value>(), move.keys_out, move.values_out});
 }
 
 }  // namespace
 
-Transformed histogram_partition(base::Context& context, const PreparedKeys& keys,
+Transformed histogram_partition(base::Queue& queue, const PreparedKeys& keys,
                                 const PreparedColumn& column, const Order& order) {
   Transformed result;
-  result.keys = context.device_pool->allocate(
+  result.keys = queue.device_pool->allocate(
       Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(keys.key_width)),
       "transformed keys");
-  result.values = context.device_pool->allocate(
+  result.values = queue.device_pool->allocate(
       Memory::kDevice, base::checked_bytes(keys.rows, static_cast<uint64_t>(column.width)),
       "a transformed column");
   if (keys.rows == 0) return result;
@@ -210,7 +208,7 @@ Transformed histogram_partition(base::Context& context, const PreparedKeys& keys
     kernels::with_value_type(column.width, [&](auto value) {
       using Key = decltype(key);
       using Value = decltype(value);
-      partition(context, order, keys.rows,
+      partition(queue, order, keys.rows,
                 Move<Key, Value>{static_cast<const Key*>(keys.keys),
                                  static_cast<const Value*>(column.data), result.keys.as<Key>(),
                                  result.values.as<Value>()});

@@ -13,72 +13,72 @@ namespace gpujoin::papers {
 
 namespace {
 
-void paged(base::Context& context, const plan::JoinPlan& plan,
+void paged(base::Queue& queue, const plan::JoinPlan& plan,
            const PartitionLaunch<kernels::PageSink>& launch, output::GrowingPairs& pairs) {
-  PagedPairs pages(context, plan, launch.blocks, kernels::kCoPartitionThreads, pairs);
+  PagedPairs pages(queue, plan, launch.blocks, kernels::kCoPartitionThreads, pairs);
   do {
-    context.check_cancelled();
+    queue.check_cancelled();
     launch.run(pages.sink(), nullptr);
   } while (!pages.collect());
 }
 
-void two_passes(base::Context& context, const PartitionLaunch<kernels::UnitSink>& counting,
+void two_passes(base::Queue& queue, const PartitionLaunch<kernels::UnitSink>& counting,
                 const PartitionLaunch<kernels::UnitSink>& placing, uint64_t unit_bound,
                 output::GrowingPairs& pairs) {
-  CountedUnits units(context, unit_bound, pairs);
+  CountedUnits units(queue, unit_bound, pairs);
   counting.run(units.counting_sink(), nullptr);
-  context.check_cancelled();
+  queue.check_cancelled();
   placing.run(units.placing_sink(), nullptr);
 }
 
-void estimated_groups(base::Context& context, const plan::JoinPlan& plan,
+void estimated_groups(base::Queue& queue, const plan::JoinPlan& plan,
                       const JoinedPartitions& joined, const UnitSchedule& schedule,
                       output::GrowingPairs& pairs) {
-  auto const launch = launch_groups(context, joined, schedule);
+  auto const launch = launch_groups(queue, joined, schedule);
   PartitionSizes const sizes{
       joined.build_view.offsets, joined.probe_view.offsets, schedule.on_device().unit_ends,
       joined.partitions(),       joined.build.rows,         joined.probe.rows};
   kernels::ResumePoint* const resume = pairs.resume_points(launch.blocks);
-  EstimatedGroups groups(context, sizes,
+  EstimatedGroups groups(queue, sizes,
                          static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0)), pairs);
   do {
-    context.check_cancelled();
+    queue.check_cancelled();
     launch.run(groups.sink(), resume);
   } while (!groups.collect());
 }
 
 }  // namespace
 
-void join_partitions(base::Context& context, const plan::JoinPlan& plan,
-                     const JoinedPartitions& joined, output::GrowingPairs& pairs) {
-  SkewSchedule const schedule(context, plan.skew, joined);
+void join_partitions(base::Queue& queue, const plan::JoinPlan& plan, const JoinedPartitions& joined,
+                     output::GrowingPairs& pairs) {
+  SkewSchedule const schedule(queue, plan.skew, joined);
   bool const children = plan.skew == plan::Skew::kChildKernels;
   switch (plan.output) {
     case plan::Output::kThreadPages:
-      paged(context, plan,
-            (children ? launch_thread_pages_with_children : launch_thread_pages)(context, joined,
+      paged(queue, plan,
+            (children ? launch_thread_pages_with_children : launch_thread_pages)(queue, joined,
                                                                                  schedule),
             pairs);
       break;
     case plan::Output::kBlockChunks:
-      paged(context, plan,
-            (children ? launch_block_chunks_with_children : launch_block_chunks)(context, joined,
+      paged(queue, plan,
+            (children ? launch_block_chunks_with_children : launch_block_chunks)(queue, joined,
                                                                                  schedule),
             pairs);
       break;
     case plan::Output::kTwoPasses:
       two_passes(
-          context,
-          (children ? launch_counting_with_children : launch_counting)(context, joined, schedule),
-          (children ? launch_placing_with_children : launch_placing)(context, joined, schedule),
-          schedule.unit_bound(context), pairs);
+          queue,
+          (children ? launch_counting_with_children : launch_counting)(queue, joined, schedule),
+          (children ? launch_placing_with_children : launch_placing)(queue, joined, schedule),
+          schedule.unit_bound(queue), pairs);
       break;
     case plan::Output::kEstimatedGroups:
-      estimated_groups(context, plan, joined, schedule, pairs);
+      estimated_groups(queue, plan, joined, schedule, pairs);
       break;
     case plan::Output::kGrown:
     case plan::Output::kCounted:  // of merges only: why_illegal says so
-      match::run_grown(context, launch_grown_by_finder(context, joined, schedule),
+      match::run_grown(queue, launch_grown_by_finder(queue, joined, schedule),
                        schedule.likely_units(), pairs);
       break;
   }

@@ -19,17 +19,17 @@ struct AnyKernels {
 };
 
 template <template <int> class Emitter, typename Sink, typename Kernels = AnyKernels>
-PartitionLaunch<Sink> launch_with_emitter(base::Context& context, const JoinedPartitions& joined,
+PartitionLaunch<Sink> launch_with_emitter(base::Queue& queue, const JoinedPartitions& joined,
                                           const UnitSchedule& schedule) {
   using BlockEmitter = Emitter<kernels::kCoPartitionThreads>;
   return base::with_key_type(joined.key_width, [&](auto zero) {
     using Key = decltype(zero);
     if (joined.finder == plan::Match::kNestedLoop) {
       return match::launch_with_finder<Kernels, kernels::NestedLoop<Key>, BlockEmitter, Sink>(
-          context, joined, schedule);
+          queue, joined, schedule);
     }
     return match::launch_with_finder<Kernels, kernels::HashTable<Key>, BlockEmitter, Sink>(
-        context, joined, schedule);
+        queue, joined, schedule);
   });
 }
 

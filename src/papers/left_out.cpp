@@ -20,27 +20,27 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<transfer::Transport> make_transport(base::Context&, plan::Transfer) { fail(); }
+std::unique_ptr<transfer::Transport> make_transport(base::Queue&, plan::Transfer) { fail(); }
 
-transform::Transformed order_by_key(base::Context&, const transform::PreparedKeys&,
+transform::Transformed order_by_key(base::Queue&, const transform::PreparedKeys&,
                                     const transform::PreparedColumn&, const transform::Order&) {
   fail();
 }
 
-void join_partitions(base::Context&, const plan::JoinPlan&, const match::JoinedPartitions&,
+void join_partitions(base::Queue&, const plan::JoinPlan&, const match::JoinedPartitions&,
                      output::GrowingPairs&) {
   fail();
 }
 
-void find_bounds(base::Context&, plan::Match, const match::MergeBounds&) { fail(); }
+void find_bounds(base::Queue&, plan::Match, const match::MergeBounds&) { fail(); }
 
 template <typename Keys>
-uint64_t count_matches(base::Context&, const kernels::ProbeMultiset<Keys>&, uint32_t) {
+uint64_t count_matches(base::Queue&, const kernels::ProbeMultiset<Keys>&, uint32_t) {
   fail();
 }
-template uint64_t count_matches(base::Context&, const kernels::ProbeMultiset<kernels::WordKey>&,
+template uint64_t count_matches(base::Queue&, const kernels::ProbeMultiset<kernels::WordKey>&,
                                 uint32_t);
-template uint64_t count_matches(base::Context&, const kernels::ProbeMultiset<kernels::KeyColumns>&,
+template uint64_t count_matches(base::Queue&, const kernels::ProbeMultiset<kernels::KeyColumns>&,
                                 uint32_t);
 
 }  // namespace gpujoin::papers

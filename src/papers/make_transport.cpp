@@ -4,10 +4,9 @@
 
 namespace gpujoin::papers {
 
-std::unique_ptr<transfer::Transport> make_transport(base::Context& context,
-                                                    plan::Transfer technique) {
-  if (technique == plan::Transfer::kZeroCopy) return zero_copy(context);
-  return managed_memory(context, technique == plan::Transfer::kManagedPrefetch);
+std::unique_ptr<transfer::Transport> make_transport(base::Queue& queue, plan::Transfer technique) {
+  if (technique == plan::Transfer::kZeroCopy) return zero_copy(queue);
+  return managed_memory(queue, technique == plan::Transfer::kManagedPrefetch);
 }
 
 }  // namespace gpujoin::papers

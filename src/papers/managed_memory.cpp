@@ -19,15 +19,14 @@ namespace {
 
 class ManagedMemory final : public transfer::Transport {
  public:
-  ManagedMemory(base::Context& context, bool prefetched)
-      : context_(context), prefetched_(prefetched) {
-    base::check_managed_memory(context);
-    if (prefetched) stream_ = base::copy_stream(context, base::Direction::kToDevice);
+  ManagedMemory(base::Queue& queue, bool prefetched) : queue_(queue), prefetched_(prefetched) {
+    base::check_managed_memory(queue.context);
+    if (prefetched) stream_ = base::copy_stream(queue, base::Direction::kToDevice);
   }
   ~ManagedMemory() override {
     // Kernels that fault on the caller's own managed memory, and prefetches of it. A failure here
     // is a lost device, which the next checked call reports.
-    cudaStreamSynchronize(base::stream_of(context_));
+    cudaStreamSynchronize(base::stream_of(queue_));
     if (prefetched_) cudaStreamSynchronize(stream_);
     cudaGetLastError();
   }
@@ -54,7 +53,7 @@ class ManagedMemory final : public transfer::Transport {
   void await(const columns::DeviceColumn& column) override {
     auto const sent = sent_.find(column.arrival);
     if (sent == sent_.end()) return;
-    sent->second.hold(base::stream_of(context_));
+    sent->second.hold(base::stream_of(queue_));
     sent_.erase(sent);
   }
 
@@ -64,14 +63,14 @@ class ManagedMemory final : public transfer::Transport {
                            const std::string& what, uint64_t* arrival) {
     base::Buffer copy;
     const void* managed = source;
-    if (!base::is_managed(context_, source)) {
+    if (!base::is_managed(queue_.context, source)) {
       if (memory == base::Memory::kDevice) return copy;
       copy = allocate(bytes, what);
-      transfer::copy_on_host(context_, copy.data(), source, bytes);
+      transfer::copy_on_host(queue_, copy.data(), source, bytes);
       managed = copy.data();
     }
     if (prefetched_) {
-      base::prefetch_to_device(context_, managed, bytes, stream_);
+      base::prefetch_to_device(queue_.context, managed, bytes, stream_);
       if (*arrival == 0) *arrival = ++numbers_;
       sent_[*arrival].record(stream_);
     }
@@ -82,13 +81,12 @@ class ManagedMemory final : public transfer::Transport {
   // fault of its own.
   base::Buffer allocate(uint64_t bytes, const std::string& what) {
     make_room(bytes, what);
-    base::Buffer block =
-        context_.device_pool->allocate(base::Memory::kManaged, bytes, what.c_str());
-    cudaStream_t const back = base::copy_stream(context_, base::Direction::kFromDevice);
+    base::Buffer block = queue_.device_pool->allocate(base::Memory::kManaged, bytes, what.c_str());
+    cudaStream_t const back = base::copy_stream(queue_, base::Direction::kFromDevice);
     base::prefetch_to_host(block.data(), bytes, back);
     base::check(cudaStreamSynchronize(back), "bringing managed memory to the host");
     // What queued work writes to the source is there when the stream has come this far.
-    base::finish(context_);
+    base::finish(queue_);
     promised_ += bytes;
     return block;
   }
@@ -96,7 +94,7 @@ class ManagedMemory final : public transfer::Transport {
   // Paging more than the device has would have columns push each other out.
   void make_room(uint64_t bytes, const std::string& what) {
     if (promised_ + bytes <= room_) return;
-    context_.device_pool->trim();
+    queue_.device_pool->account().trim();
     if (prefetched_) base::check(cudaStreamSynchronize(stream_), "waiting for prefetches");
     room_ = base::free_device_bytes() + (prefetched_ ? promised_ : 0);
     if (promised_ + bytes <= room_) return;
@@ -106,7 +104,7 @@ class ManagedMemory final : public transfer::Transport {
                static_cast<unsigned long long>(room_ - std::min(room_, promised_)));
   }
 
-  base::Context& context_;
+  base::Queue& queue_;
   bool prefetched_;
   cudaStream_t stream_ = nullptr;
   uint64_t room_ = base::free_device_bytes();  // of the device when nothing was promised
@@ -117,8 +115,8 @@ class ManagedMemory final : public transfer::Transport {
 
 }  // namespace
 
-std::unique_ptr<transfer::Transport> managed_memory(base::Context& context, bool prefetched) {
-  return std::make_unique<ManagedMemory>(context, prefetched);
+std::unique_ptr<transfer::Transport> managed_memory(base::Queue& queue, bool prefetched) {
+  return std::make_unique<ManagedMemory>(queue, prefetched);
 }
 
 }  // namespace gpujoin::papers

@@ -4,10 +4,10 @@
 
 namespace gpujoin::papers {
 
-Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
-                         const PreparedColumn& column, const Order& order) {
-  if (order.technique == plan::Transform::kMergeSort) return merge_sorted(context, keys, column);
-  return histogram_partition(context, keys, column, order);
+Transformed order_by_key(base::Queue& queue, const PreparedKeys& keys, const PreparedColumn& column,
+                         const Order& order) {
+  if (order.technique == plan::Transform::kMergeSort) return merge_sorted(queue, keys, column);
+  return histogram_partition(queue, keys, column, order);
 }
 
 }  // namespace gpujoin::papers

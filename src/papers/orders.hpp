@@ -11,12 +11,12 @@ using transform::PreparedKeys;
 using transform::Transformed;
 
 // PTH, WSH and BSH: partitions side by side. BSH moves values of 4 bytes only.
-Transformed histogram_partition(base::Context& context, const PreparedKeys& keys,
+Transformed histogram_partition(base::Queue& queue, const PreparedKeys& keys,
                                 const PreparedColumn& column, const Order& order);
 
 // Keys as unsigned bit patterns, ascending, with the column; rows of equal keys keep their order.
 // Needs as much memory again as it answers, until it is done.
-Transformed merge_sorted(base::Context& context, const PreparedKeys& keys,
+Transformed merge_sorted(base::Queue& queue, const PreparedKeys& keys,
                          const PreparedColumn& column);
 
 }  // namespace gpujoin::papers

@@ -13,19 +13,19 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-PagedPairs::PagedPairs(base::Context& context, const plan::JoinPlan& plan, uint32_t blocks,
+PagedPairs::PagedPairs(base::Queue& queue, const plan::JoinPlan& plan, uint32_t blocks,
                        uint32_t threads, output::GrowingPairs& pairs)
-    : context_(context), pairs_(pairs) {
+    : queue_(queue), pairs_(pairs) {
   bool const of_threads = plan.output == plan::Output::kThreadPages;
   int32_t const likely = of_threads ? kernels::kThreadPagePairs : kernels::kBlockChunkPairs;
   page_pairs_ = static_cast<uint32_t>(plan.page_pairs != 0 ? plan.page_pairs : likely);
   writers_ = of_threads ? uint64_t{blocks} * threads : blocks;
-  counters_ = context.device_pool->allocate_rows<kernels::PageCounters>(Memory::kDevice, 1,
-                                                                        "counters of pages");
+  counters_ = queue.device_pool->allocate_rows<kernels::PageCounters>(Memory::kDevice, 1,
+                                                                      "counters of pages");
   // What is expected, and what the writers leave empty. Less is a start as well: then pages are
   // counted and made.
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(plan.expected_rows, 0));
-  uint64_t const most = std::max<uint64_t>(context.facts.memory_bytes, 1);
+  uint64_t const most = std::max<uint64_t>(queue.context.facts.memory_bytes, 1);
   uint64_t room = std::min(expected, most) + std::min(writers_ * page_pairs_, most);
   while (!pairs_.try_room(room)) {
     if (room <= page_pairs_) pairs_.fail_for_room(room);
@@ -37,11 +37,11 @@ kernels::PageSink PagedPairs::sink() {
   // A page of one place is never left partly filled.
   uint64_t const wanted_tails = page_pairs_ == 1 ? 0 : writers_;
   if (wanted_tails > tail_capacity_) {
-    tails_ = context_.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, wanted_tails,
-                                                                     "tails of pages");
+    tails_ = queue_.device_pool->allocate_rows<unsigned long long>(Memory::kDevice, wanted_tails,
+                                                                   "tails of pages");
     tail_capacity_ = wanted_tails;
   }
-  check(cudaMemsetAsync(counters_.data(), 0, sizeof(kernels::PageCounters), stream_of(context_)),
+  check(cudaMemsetAsync(counters_.data(), 0, sizeof(kernels::PageCounters), stream_of(queue_)),
         "starting the counters of pages");
   kernels::PageSink sink{};
   static_cast<kernels::PairTarget&>(sink) = pairs_.room();
@@ -56,7 +56,7 @@ kernels::PageSink PagedPairs::sink() {
 
 bool PagedPairs::collect() {
   kernels::PageCounters const found = base::read_back(
-      context_, static_cast<const kernels::PageCounters*>(counters_.as<kernels::PageCounters>()));
+      queue_, static_cast<const kernels::PageCounters*>(counters_.as<kernels::PageCounters>()));
   holes_ = found.holes;
   bool const complete =
       found.pages <= pairs_.room_pairs() / page_pairs_ && found.tails <= tail_capacity_;
@@ -70,9 +70,8 @@ bool PagedPairs::collect() {
     kernels::PairTarget const target = pairs_.room();
     kernels::SqueezedColumn const columns[] = {{target.build_out, sizeof(uint32_t)},
                                                {target.probe_out, sizeof(uint32_t)}};
-    squeeze_pages(context_,
-                  {tails_.as<unsigned long long>(), found.tails, found.holes, page_pairs_}, pairs,
-                  columns);
+    squeeze_pages(queue_, {tails_.as<unsigned long long>(), found.tails, found.holes, page_pairs_},
+                  pairs, columns);
   }
   pairs_.keep(pairs);
   return true;

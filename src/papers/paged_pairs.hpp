@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "kernels/output/pair_sink.hpp"
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/output/growing_pairs.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -18,7 +18,7 @@ class PagedPairs {
  public:
   // Output::kThreadPages or kBlockChunks, pages of plan.page_pairs. The launch has `blocks` blocks
   // of `threads`; more blocks than said, as child kernels may be, cost a second launch at most.
-  PagedPairs(base::Context& context, const plan::JoinPlan& plan, uint32_t blocks, uint32_t threads,
+  PagedPairs(base::Queue& queue, const plan::JoinPlan& plan, uint32_t blocks, uint32_t threads,
              output::GrowingPairs& pairs);
 
   // What a kernel writes through, from the first work unit on; the row ids are the caller's to set.
@@ -36,7 +36,7 @@ class PagedPairs {
  private:
   void make_room(const kernels::PageCounters& wanted);
 
-  base::Context& context_;
+  base::Queue& queue_;
   output::GrowingPairs& pairs_;
   uint32_t page_pairs_;
   uint64_t writers_;  // each leaves one page partly filled at most

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/plan/join_plan.hpp"
 
 namespace gpujoin::kernels {
@@ -35,24 +35,23 @@ struct Transformed;
 namespace gpujoin::papers {
 
 // Managed memory, prefetched or not, and zero-copy.
-std::unique_ptr<transfer::Transport> make_transport(base::Context& context,
-                                                    plan::Transfer technique);
+std::unique_ptr<transfer::Transport> make_transport(base::Queue& queue, plan::Transfer technique);
 
 // Partitions by histograms, and the merge sort.
-transform::Transformed order_by_key(base::Context& context, const transform::PreparedKeys& keys,
+transform::Transformed order_by_key(base::Queue& queue, const transform::PreparedKeys& keys,
                                     const transform::PreparedColumn& column,
                                     const transform::Order& order);
 
 // Any finder, skew technique and output of partitions.
-void join_partitions(base::Context& context, const plan::JoinPlan& plan,
+void join_partitions(base::Queue& queue, const plan::JoinPlan& plan,
                      const match::JoinedPartitions& joined, output::GrowingPairs& pairs);
 
 // Lower bounds and counts by one or two merge paths, of which the first is split already.
-void find_bounds(base::Context& context, plan::Match technique, const match::MergeBounds& bounds);
+void find_bounds(base::Queue& queue, plan::Match technique, const match::MergeBounds& bounds);
 
 // The first of two passes of the row multiset, by so many blocks. Waits for the stream.
 template <typename Keys>
-uint64_t count_matches(base::Context& context, const kernels::ProbeMultiset<Keys>& matches,
+uint64_t count_matches(base::Queue& queue, const kernels::ProbeMultiset<Keys>& matches,
                        uint32_t blocks);
 
 }  // namespace gpujoin::papers

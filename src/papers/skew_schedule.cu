@@ -25,41 +25,41 @@ plan::Skew basis_of(plan::Skew skew) {
 
 }  // namespace
 
-SkewSchedule::SkewSchedule(base::Context& context, plan::Skew skew,
+SkewSchedule::SkewSchedule(base::Queue& queue, plan::Skew skew,
                            const match::JoinedPartitions& joined)
-    : UnitSchedule(context, basis_of(skew), joined) {
-  if (skew == plan::Skew::kRedistributedBlocks) cut_into_shares(context, joined);
-  if (skew == plan::Skew::kChildKernels) count_children(context);
+    : UnitSchedule(queue, basis_of(skew), joined) {
+  if (skew == plan::Skew::kRedistributedBlocks) cut_into_shares(queue, joined);
+  if (skew == plan::Skew::kChildKernels) count_children(queue);
 }
 
-void SkewSchedule::cut_into_shares(base::Context& context, const match::JoinedPartitions& joined) {
+void SkewSchedule::cut_into_shares(base::Queue& queue, const match::JoinedPartitions& joined) {
   schedule_.cut = kernels::Cut::kShares;
   uint64_t const rows = uint64_t{joined.build.rows} + joined.probe.rows;
-  auto const blocks = static_cast<uint64_t>(context.facts.sm_count) *
+  auto const blocks = static_cast<uint64_t>(queue.context.facts.sm_count) *
                       kernels::kCoPartitionBlocksPerSm * kernels::kRedistributedWaves;
   uint64_t const rows_of_block = std::max<uint64_t>((rows + blocks - 1) / blocks, 1);
   // Their most, and each has a block of its own.
   likely_units_ += rows / rows_of_block;
   busy_blocks_ = likely_units_;
   has_block_for_each_ = true;
-  unit_ends_ = match::count_units(context, joined, kernels::RedistributedBlocks{rows_of_block});
+  unit_ends_ = match::count_units(queue, joined, kernels::RedistributedBlocks{rows_of_block});
   schedule_.unit_ends = unit_ends_.as<unsigned long long>();
 }
 
-void SkewSchedule::count_children(base::Context& context) {
+void SkewSchedule::count_children(base::Queue& queue) {
   schedule_.taken_in_order = false;
   busy_blocks_ = schedule_.partitions;
-  children_ = context.device_pool->allocate_rows<kernels::ChildCounts>(base::Memory::kDevice, 1,
-                                                                       "counts of child kernels");
+  children_ = queue.device_pool->allocate_rows<kernels::ChildCounts>(base::Memory::kDevice, 1,
+                                                                     "counts of child kernels");
   base::check(
-      cudaMemsetAsync(children_.data(), 0, sizeof(kernels::ChildCounts), base::stream_of(context)),
+      cudaMemsetAsync(children_.data(), 0, sizeof(kernels::ChildCounts), base::stream_of(queue)),
       "starting the counts of child kernels");
   schedule_.children = children_.as<kernels::ChildCounts>();
 }
 
-kernels::ChildCounts SkewSchedule::children(base::Context& context) const {
+kernels::ChildCounts SkewSchedule::children(base::Queue& queue) const {
   if (schedule_.children == nullptr) return {};
-  return base::read_back(context, static_cast<const kernels::ChildCounts*>(schedule_.children));
+  return base::read_back(queue, static_cast<const kernels::ChildCounts*>(schedule_.children));
 }
 
 }  // namespace gpujoin::papers

@@ -8,14 +8,14 @@ namespace gpujoin::papers {
 class SkewSchedule : public match::UnitSchedule {
  public:
   // Counts the work units on the device and waits for nothing.
-  SkewSchedule(base::Context& context, plan::Skew skew, const match::JoinedPartitions& joined);
+  SkewSchedule(base::Queue& queue, plan::Skew skew, const match::JoinedPartitions& joined);
 
   // Of child kernels, after the launch. Waits for the stream.
-  kernels::ChildCounts children(base::Context& context) const;
+  kernels::ChildCounts children(base::Queue& queue) const;
 
  private:
-  void cut_into_shares(base::Context& context, const match::JoinedPartitions& joined);
-  void count_children(base::Context& context);
+  void cut_into_shares(base::Queue& queue, const match::JoinedPartitions& joined);
+  void count_children(base::Queue& queue);
 
   base::Buffer children_;
 };

@@ -18,10 +18,10 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows,
+void squeeze_pages(base::Queue& queue, const PageTails& pages, uint64_t rows,
                    std::span<const kernels::SqueezedColumn> columns) {
   kernels::SqueezedColumns const squeezed = output::squeezed_columns(columns);
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   auto const count = static_cast<uint32_t>(pages.count);
   base::Buffer const sorted =
       pool.allocate_rows<unsigned long long>(Memory::kDevice, count, "sorted tails of pages");
@@ -32,12 +32,12 @@ void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows
   int const bits = std::bit_width(rows + pages.holes);
   size_t bytes = 0;
   check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, pages.tails, places, count, first_bit, bits,
-                                       stream_of(context)),
+                                       stream_of(queue)),
         "sizing the sort of pages");
   {
     base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "sort storage");
     check(cub::DeviceRadixSort::SortKeys(storage.data(), bytes, pages.tails, places, count,
-                                         first_bit, bits, stream_of(context)),
+                                         first_bit, bits, stream_of(queue)),
           "sorting pages");
   }
 
@@ -45,13 +45,13 @@ void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows
       pool.allocate_rows<unsigned long long>(Memory::kDevice, pages.count + 1, "holes of pages");
   auto* const holes_before = sums.as<unsigned long long>();
   kernels::hole_lengths_kernel<<<base::grid_of(pages.count + 1, kernels::kStreamThreads),
-                                 kernels::kStreamThreads, 0, stream_of(context)>>>(
+                                 kernels::kStreamThreads, 0, stream_of(queue)>>>(
       places, count, pages.page_rows, holes_before);
   check(cudaGetLastError(), "measuring holes of pages");
-  output::exclusive_sum(context, holes_before, pages.count + 1);
+  output::exclusive_sum(queue, holes_before, pages.count + 1);
 
   kernels::fill_holes_kernel<<<base::grid_of(pages.holes, kernels::kStreamThreads),
-                               kernels::kStreamThreads, 0, stream_of(context)>>>(
+                               kernels::kStreamThreads, 0, stream_of(queue)>>>(
       places, holes_before, count, rows, squeezed);
   check(cudaGetLastError(), "squeezing out holes of pages");
 }

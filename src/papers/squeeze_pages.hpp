@@ -5,7 +5,7 @@
 #include <span>
 
 #include "kernels/output/squeeze_pages.hpp"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::papers {
 
@@ -19,7 +19,7 @@ struct PageTails {
 
 // Fills the holes below `rows`, all rows that there are, with what lies beyond. Queued on the
 // stream.
-void squeeze_pages(base::Context& context, const PageTails& pages, uint64_t rows,
+void squeeze_pages(base::Queue& queue, const PageTails& pages, uint64_t rows,
                    std::span<const kernels::SqueezedColumn> columns);
 
 }  // namespace gpujoin::papers

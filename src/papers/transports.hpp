@@ -8,7 +8,7 @@
 namespace gpujoin::papers {
 
 // prefetched: pages are sent ahead; otherwise they follow when kernels touch them.
-std::unique_ptr<transfer::Transport> managed_memory(base::Context& context, bool prefetched);
-std::unique_ptr<transfer::Transport> zero_copy(base::Context& context);
+std::unique_ptr<transfer::Transport> managed_memory(base::Queue& queue, bool prefetched);
+std::unique_ptr<transfer::Transport> zero_copy(base::Queue& queue);
 
 }  // namespace gpujoin::papers

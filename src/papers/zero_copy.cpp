@@ -18,11 +18,11 @@ namespace {
 
 class ZeroCopy final : public transfer::Transport {
  public:
-  explicit ZeroCopy(base::Context& context) : context_(context) {}
+  explicit ZeroCopy(base::Queue& queue) : queue_(queue) {}
   ~ZeroCopy() override {
     // Kernels may still read the caller's memory. A failure here is a lost device, which the next
     // checked call reports.
-    cudaStreamSynchronize(base::stream_of(context_));
+    cudaStreamSynchronize(base::stream_of(queue_));
     cudaGetLastError();
   }
 
@@ -46,24 +46,24 @@ class ZeroCopy final : public transfer::Transport {
   std::shared_ptr<const void> page_locked(const void* source, uint64_t bytes,
                                           const std::string& name, base::Buffer* copy) {
     bool const in_place =
-        bytes >= kernels::kLeastRegisteredBytes || base::is_pinned(context_, source, bytes);
+        bytes >= kernels::kLeastRegisteredBytes || base::is_pinned(queue_.context, source, bytes);
     if (in_place) {
-      if (auto held = base::register_pages(context_, source, bytes)) return held;
+      if (auto held = base::register_pages(queue_.context, source, bytes)) return held;
     }
-    *copy = context_.device_pool->allocate(
-        base::Memory::kPinned, bytes, ("the page-locked copy of column '" + name + "'").c_str());
-    base::finish(context_);  // what queued work writes to the source
-    transfer::copy_on_host(context_, copy->data(), source, bytes);
+    *copy = queue_.device_pool->allocate(base::Memory::kPinned, bytes,
+                                         ("the page-locked copy of column '" + name + "'").c_str());
+    base::finish(queue_);  // what queued work writes to the source
+    transfer::copy_on_host(queue_, copy->data(), source, bytes);
     return {std::shared_ptr<const void>(), copy->data()};
   }
 
-  base::Context& context_;
+  base::Queue& queue_;
 };
 
 }  // namespace
 
-std::unique_ptr<transfer::Transport> zero_copy(base::Context& context) {
-  return std::make_unique<ZeroCopy>(context);
+std::unique_ptr<transfer::Transport> zero_copy(base::Queue& queue) {
+  return std::make_unique<ZeroCopy>(queue);
 }
 
 }  // namespace gpujoin::papers

@@ -59,16 +59,16 @@ kernels::SampledColumn<Key> view_of(const columns::ColumnView& key, int64_t rows
 }
 
 template <typename Key>
-plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Key> build,
+plan::SampleFindings sample_of(base::Queue& queue, kernels::SampledColumn<Key> build,
                                kernels::SampledColumn<Key> probe, plan::SampleEffort effort) {
   using Buffers = kernels::SampleBuffers<Rule, Key>;
   static_assert(sizeof(Buffers) <= base::kCounterBytes);
-  auto* const sample = context.device->counters.as<Buffers>();
-  cudaStream_t const stream = stream_of(context);
+  auto* const sample = queue.device->counters.as<Buffers>();
+  cudaStream_t const stream = stream_of(queue);
 
   auto const draw = kernels::draw_sample_kernel<Rule, Key>;
   constexpr uint32_t kTableBytes = sizeof(kernels::SampleTable<Rule, Key>);
-  base::allow_shared(context, draw, kAskingForShared);
+  base::allow_shared(queue, draw, kAskingForShared);
   draw<<<3, kernels::kSampleDrawThreads, kTableBytes, stream>>>(build, probe, sample);
   check(cudaGetLastError(), "drawing a key sample");
 
@@ -78,29 +78,29 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
     auto const count = kernels::count_sample_kernel<Rule, Key>;
     constexpr uint32_t kShared = kernels::count_sample_shared<Rule>();
     uint32_t const resident =
-        base::resident_blocks(context, count, kernels::kSampleThreads, kShared, kAskingForShared);
-    base::launch_dependent(context, count, std::min(tiles, resident), kernels::kSampleThreads,
+        base::resident_blocks(queue, count, kernels::kSampleThreads, kShared, kAskingForShared);
+    base::launch_dependent(queue, count, std::min(tiles, resident), kernels::kSampleThreads,
                            kShared, "counting sampled keys", build, plan::SampleSlices(build.rows),
                            sample);
   }
   if (plan::may_count_hot_keys(build.rows, probe.rows)) {
     auto const count = kernels::count_hot_kernel<Rule, Key>;
     constexpr uint32_t kShared = kernels::count_hot_shared<Rule>();
-    uint32_t const resident = base::resident_blocks(context, count, kernels::kSampleHotThreads,
-                                                    kShared, kAskingForShared);
+    uint32_t const resident =
+        base::resident_blocks(queue, count, kernels::kSampleHotThreads, kShared, kAskingForShared);
     auto const tiles_of_side =
         static_cast<uint32_t>(std::max(build.rows, probe.rows) / kernels::kHotTile<Key>) + 1;
-    base::launch_dependent(context, count, std::min(tiles_of_side, resident),
+    base::launch_dependent(queue, count, std::min(tiles_of_side, resident),
                            kernels::kSampleHotThreads, kShared, "counting hot keys", build, probe,
                            sample);
   }
   using Answer = kernels::HostAnswer<plan::SampleFindings>;
   static_assert(sizeof(Answer) <= base::kReadbackBytes);
-  auto* const answer = reinterpret_cast<Answer*>(base::start_answer(context));
-  base::launch_dependent(context, kernels::sum_sample_kernel<Rule, Key>, 1,
+  auto* const answer = reinterpret_cast<Answer*>(base::start_answer(queue));
+  base::launch_dependent(queue, kernels::sum_sample_kernel<Rule, Key>, 1,
                          kernels::kSampleSumThreads, 0, "summing up a key sample", sample, counts,
                          answer);
-  base::await_answer(context);
+  base::await_answer(queue);
 
   plan::SampleFindings const& read = answer->content;
   plan::SampleFindings found;
@@ -118,12 +118,12 @@ plan::SampleFindings sample_of(base::Context& context, kernels::SampledColumn<Ke
 
 }  // namespace
 
-plan::SampleFindings sample_keys(base::Context& context, const columns::ColumnView& build_key,
+plan::SampleFindings sample_keys(base::Queue& queue, const columns::ColumnView& build_key,
                                  int64_t build_rows, const columns::ColumnView& probe_key,
                                  int64_t probe_rows, plan::SampleEffort effort) {
   return base::with_key_type(build_key.width, [&](auto zero) {
     using Key = decltype(zero);
-    return sample_of(context, view_of<Key>(build_key, build_rows),
+    return sample_of(queue, view_of<Key>(build_key, build_rows),
                      view_of<Key>(probe_key, probe_rows), effort);
   });
 }

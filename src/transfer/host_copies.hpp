@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::transfer {
 
 // Returns when the copy is complete. Throws CANCELLED.
-void copy_on_host(base::Context& context, void* target, const void* source, uint64_t bytes);
+void copy_on_host(base::Queue& queue, void* target, const void* source, uint64_t bytes);
 
 }  // namespace gpujoin::transfer

@@ -15,12 +15,12 @@ namespace {
 
 class OverlappedCopies final : public Transport {
  public:
-  explicit OverlappedCopies(base::Context& context) : context_(context), uploads_(context) {}
+  explicit OverlappedCopies(base::Queue& queue) : queue_(queue), uploads_(queue) {}
 
   columns::DeviceColumn bring(const columns::ColumnView& column, int64_t rows) override {
     columns::DeviceColumn device = in_place(column);
     if (column.memory == base::Memory::kDevice || rows == 0) return device;
-    base::Pool& pool = *context_.device_pool;
+    base::Pool& pool = *queue_.device_pool;
     std::string const what = "the device copy of column '" + column.name + "'";
     std::vector<Uploads::Segment> segments(1);
     segments[0].source = column.data;
@@ -45,14 +45,14 @@ class OverlappedCopies final : public Transport {
   }
 
  private:
-  base::Context& context_;
+  base::Queue& queue_;
   Uploads uploads_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> overlapped_copies(base::Context& context) {
-  return std::make_unique<OverlappedCopies>(context);
+std::unique_ptr<Transport> overlapped_copies(base::Queue& queue) {
+  return std::make_unique<OverlappedCopies>(queue);
 }
 
 }  // namespace gpujoin::transfer

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/plan/join_plan.hpp"
@@ -19,20 +19,20 @@ class Transport {
   // The column where kernels read it, once it is awaited; the order of calls is the order on the
   // link. Device columns and columns without rows pass through as they are.
   virtual columns::DeviceColumn bring(const columns::ColumnView& column, int64_t rows) = 0;
-  // What is queued on the context's stream from here on may read the column.
+  // What is queued on the queue's stream from here on may read the column.
   virtual void await(const columns::DeviceColumn&) {}
 };
 
 // Of every technique but kProbeChunks, whose executor moves the probe side by itself. Throws
 // UNSUPPORTED where the device or the platform lacks what the technique needs.
-std::unique_ptr<Transport> make_transport(base::Context& context, plan::Transfer technique);
+std::unique_ptr<Transport> make_transport(base::Queue& queue, plan::Transfer technique);
 
-// Explicit copies: queued on the context's stream for host columns, nothing for device columns.
-columns::DeviceColumn to_device(base::Context& context, const columns::ColumnView& column,
+// Explicit copies: queued on the queue's stream for host columns, nothing for device columns.
+columns::DeviceColumn to_device(base::Queue& queue, const columns::ColumnView& column,
                                 int64_t rows);
 
-std::unique_ptr<Transport> explicit_copies(base::Context& context);
-std::unique_ptr<Transport> overlapped_copies(base::Context& context);
+std::unique_ptr<Transport> explicit_copies(base::Queue& queue);
+std::unique_ptr<Transport> overlapped_copies(base::Queue& queue);
 
 // The bytes of a column's validity that hold bits of `rows` rows from `first_row` on.
 struct ValidityBytes {

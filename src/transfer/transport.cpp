@@ -5,17 +5,17 @@
 
 namespace gpujoin::transfer {
 
-std::unique_ptr<Transport> make_transport(base::Context& context, plan::Transfer technique) {
+std::unique_ptr<Transport> make_transport(base::Queue& queue, plan::Transfer technique) {
   switch (technique) {
     case plan::Transfer::kNone:  // of a key on the device; what else is on the host is copied
     case plan::Transfer::kExplicitCopies:
-      return explicit_copies(context);
+      return explicit_copies(queue);
     case plan::Transfer::kOverlappedCopies:
-      return overlapped_copies(context);
+      return overlapped_copies(queue);
     case plan::Transfer::kManaged:
     case plan::Transfer::kManagedPrefetch:
     case plan::Transfer::kZeroCopy:
-      return papers::make_transport(context, technique);
+      return papers::make_transport(queue, technique);
     case plan::Transfer::kProbeChunks:
       break;
   }

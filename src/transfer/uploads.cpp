@@ -20,8 +20,8 @@ namespace gpujoin::transfer {
 using kernels::kStagingPieceBytes;
 using kernels::kStagingSlots;
 
-Uploads::Uploads(base::Context& context)
-    : context_(context), stream_(base::copy_stream(context, base::Direction::kToDevice)) {}
+Uploads::Uploads(base::Queue& queue)
+    : queue_(queue), stream_(base::copy_stream(queue, base::Direction::kToDevice)) {}
 
 Uploads::~Uploads() {
   for (std::jthread& thread : threads_) thread.request_stop();
@@ -32,8 +32,8 @@ Uploads::~Uploads() {
 }
 
 uint64_t Uploads::copy(const std::vector<Segment>& segments) {
-  // The targets may be blocks that queued work of the context's stream still uses.
-  blocks_free_.record(base::stream_of(context_));
+  // The targets may be blocks that queued work of the queue's stream still uses.
+  blocks_free_.record(base::stream_of(queue_));
   blocks_free_.hold(stream_);
   auto made = std::make_unique<Copy>();
   Copy* const copy = made.get();
@@ -45,7 +45,7 @@ uint64_t Uploads::copy(const std::vector<Segment>& segments) {
   }
   for (Segment const& segment : segments) {
     if (segment.bytes == 0) continue;
-    if (base::is_pinned(context_, segment.source, segment.bytes)) {
+    if (base::is_pinned(queue_.context, segment.source, segment.bytes)) {
       base::check(cudaMemcpyAsync(segment.target, segment.source, segment.bytes, cudaMemcpyDefault,
                                   stream_),
                   "copying to the device");
@@ -64,8 +64,8 @@ uint64_t Uploads::copy(const std::vector<Segment>& segments) {
 }
 
 void Uploads::stage(const Segment& segment, Copy* copy) {
-  // What the context's stream has queued may be what writes the source.
-  if (!sources_ready_) base::finish(context_);
+  // What the queue's stream has queued may be what writes the source.
+  if (!sources_ready_) base::finish(queue_);
   sources_ready_ = true;
   auto* target = static_cast<std::byte*>(segment.target);
   auto const* source = static_cast<const std::byte*>(segment.source);
@@ -83,11 +83,11 @@ void Uploads::start_threads() {
     std::lock_guard const lock(mutex_);
     wanted = pieces_.size();
   }
-  wanted = std::min({wanted, static_cast<size_t>(std::max(context_.cpu_threads, 1)),
+  wanted = std::min({wanted, static_cast<size_t>(std::max(queue_.context.cpu_threads, 1)),
                      static_cast<size_t>(kernels::kStagingThreads)});
   while (threads_.size() < wanted) {
     Worker& worker = workers_.emplace_back();
-    worker.staging = context_.device_pool->allocate(
+    worker.staging = queue_.device_pool->allocate(
         base::Memory::kPinned, kStagingPieceBytes * kStagingSlots, "page-locked pieces for copies");
     threads_.emplace_back([this, &worker](const std::stop_token& stop) { work(stop, worker); });
   }
@@ -104,7 +104,7 @@ bool Uploads::next_piece(const std::stop_token& stop, Piece* piece) {
 }
 
 void Uploads::work(const std::stop_token& stop, Worker& worker) {
-  cudaError_t code = cudaSetDevice(context_.device->id);
+  cudaError_t code = cudaSetDevice(queue_.context.device->id);
   Piece piece;
   for (size_t slot = 0; next_piece(stop, &piece); slot = (slot + 1) % kStagingSlots) {
     std::byte* const staged = worker.staging.as<std::byte>() + slot * kStagingPieceBytes;
@@ -133,11 +133,11 @@ void Uploads::await(uint64_t number) {
     queued_.wait_for(lock, std::chrono::milliseconds(5));
     if (copy.unqueued == 0) break;
     lock.unlock();
-    context_.check_cancelled();
+    queue_.check_cancelled();
     lock.lock();
   }
   base::check(failure_, "copying through page-locked memory");
-  copy.arrived.hold(base::stream_of(context_));
+  copy.arrived.hold(base::stream_of(queue_));
   copies_.erase(found);
 }
 

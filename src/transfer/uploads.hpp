@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernels/tuning.hpp"
-#include "src/base/context.hpp"
 #include "src/base/device.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::transfer {
 
@@ -27,7 +27,7 @@ using kernels::kResultThreads;
 // first such copy is asked for.
 class Uploads {
  public:
-  explicit Uploads(base::Context& context);
+  explicit Uploads(base::Queue& queue);
   // Abandons what has not begun and waits for what has: afterwards nothing reads the sources or
   // writes the targets.
   ~Uploads();
@@ -42,7 +42,7 @@ class Uploads {
   // A number for await, of all segments together.
   uint64_t copy(const std::vector<Segment>& segments);
 
-  // The context's stream waits for the copy. The calling thread waits until the last piece is
+  // The queue's stream waits for the copy. The calling thread waits until the last piece is
   // queued, and no longer. Throws what went wrong in the threads, and CANCELLED. A number that was
   // awaited before costs nothing.
   void await(uint64_t number);
@@ -66,7 +66,7 @@ class Uploads {
   void work(const std::stop_token& stop, Worker& worker);
   bool next_piece(const std::stop_token& stop, Piece* piece);
 
-  base::Context& context_;
+  base::Queue& queue_;
   cudaStream_t stream_;
   base::Event blocks_free_;
   uint64_t last_number_ = 0;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::transform {
@@ -20,11 +20,11 @@ enum class Filtered {
 
 // By a bit for each key that both sides may have: exactly. False, and nothing was done: those are
 // too far apart for a bit each.
-bool filter_by_bits(base::Context& context, Filtered filtered, PreparedKeys* build,
+bool filter_by_bits(base::Queue& queue, Filtered filtered, PreparedKeys* build,
                     PreparedKeys* probe);
 
 // By a bit for each hash, of traffic::hash_filter_places: some rows without a match stay.
-void filter_by_hashes(base::Context& context, Filtered filtered, PreparedKeys* build,
+void filter_by_hashes(base::Queue& queue, Filtered filtered, PreparedKeys* build,
                       PreparedKeys* probe);
 
 }  // namespace gpujoin::transform

@@ -21,24 +21,25 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
   return places;
 }
 
-kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t key_width,
+kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width,
                             uint32_t rows) {
   if (rows == 0) return {};
-  base::ZeroedCounts zeroed(context, sizeof(kernels::KeyRangeState));
+  base::ZeroedCounts zeroed(queue, sizeof(kernels::KeyRangeState));
   auto* const state = zeroed.as<kernels::KeyRangeState>();
-  auto* const answer = reinterpret_cast<kernels::KeyRangeAnswer*>(base::start_answer(context));
-  auto const resident = static_cast<unsigned>(context.facts.sm_count * kernels::kRangeBlocksPerSm);
+  auto* const answer = reinterpret_cast<kernels::KeyRangeAnswer*>(base::start_answer(queue));
+  auto const resident =
+      static_cast<unsigned>(queue.context.facts.sm_count * kernels::kRangeBlocksPerSm);
   unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
     // answer the next join.
-    base::launch_dependent(context, kernels::key_range_kernel<Key>, grid, kernels::kStreamThreads,
-                           0, "finding the keys' range", static_cast<const Key*>(keys), rows, state,
+    base::launch_dependent(queue, kernels::key_range_kernel<Key>, grid, kernels::kStreamThreads, 0,
+                           "finding the keys' range", static_cast<const Key*>(keys), rows, state,
                            answer);
   });
   zeroed.all_launched();
-  base::await_answer(context);
+  base::await_answer(queue);
   return answer->content;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/transform/key_range.hpp"
-#include "src/base/context.hpp"
+#include "src/base/queue.hpp"
 
 namespace gpujoin::transform {
 
@@ -19,7 +19,6 @@ struct KeyPlaces {
 KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width);
 
 // Of all keys. Waits for the stream.
-kernels::KeyRange key_range(base::Context& context, const void* keys, int32_t key_width,
-                            uint32_t rows);
+kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows);
 
 }  // namespace gpujoin::transform

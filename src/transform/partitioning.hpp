@@ -22,7 +22,7 @@ inline PassBits second_pass(const Order& order) {
 }
 
 // PRBC: partitions in buckets. Moves values of 4 bytes only.
-Transformed bucket_chains(base::Context& context, const PreparedKeys& keys,
+Transformed bucket_chains(base::Queue& queue, const PreparedKeys& keys,
                           const PreparedColumn& column, const Order& order);
 
 }  // namespace gpujoin::transform

@@ -20,30 +20,30 @@ namespace gpujoin::transform {
 
 // Implemented in radix_4_byte_keys.cu and radix_8_byte_keys.cu.
 template <typename Key>
-void radix_order(base::Context& context, const Key* keys, Key* keys_out, const void* values,
+void radix_order(base::Queue& queue, const Key* keys, Key* keys_out, const void* values,
                  void* values_out, int32_t value_width, uint32_t rows, KeyBits bits);
 
 template <typename Key, typename Value>
-void radix_order_of(base::Context& context, const Key* keys, Key* keys_out, const void* values,
+void radix_order_of(base::Queue& queue, const Key* keys, Key* keys_out, const void* values,
                     void* values_out, uint32_t rows, KeyBits bits) {
   auto const* in = static_cast<const Value*>(values);
   auto* out = static_cast<Value*>(values_out);
   size_t bytes = 0;
   base::check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, keys_out, in, out, rows,
-                                              bits.begin, bits.end, base::stream_of(context)),
+                                              bits.begin, bits.end, base::stream_of(queue)),
               "sizing a radix order");
   base::Buffer const storage =
-      context.device_pool->allocate(base::Memory::kDevice, bytes, "radix order storage");
+      queue.device_pool->allocate(base::Memory::kDevice, bytes, "radix order storage");
   base::check(cub::DeviceRadixSort::SortPairs(storage.data(), bytes, keys, keys_out, in, out, rows,
-                                              bits.begin, bits.end, base::stream_of(context)),
+                                              bits.begin, bits.end, base::stream_of(queue)),
               "ordering by key bits");
 }
 
 template <typename Key>
-void radix_order(base::Context& context, const Key* keys, Key* keys_out, const void* values,
+void radix_order(base::Queue& queue, const Key* keys, Key* keys_out, const void* values,
                  void* values_out, int32_t value_width, uint32_t rows, KeyBits bits) {
   kernels::with_value_type(value_width, [&](auto value) {
-    radix_order_of<Key, decltype(value)>(context, keys, keys_out, values, values_out, rows, bits);
+    radix_order_of<Key, decltype(value)>(queue, keys, keys_out, values, values_out, rows, bits);
   });
 }
 

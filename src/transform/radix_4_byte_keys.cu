@@ -3,7 +3,7 @@
 
 namespace gpujoin::transform {
 
-template void radix_order<uint32_t>(base::Context&, const uint32_t*, uint32_t*, const void*, void*,
+template void radix_order<uint32_t>(base::Queue&, const uint32_t*, uint32_t*, const void*, void*,
                                     int32_t, uint32_t, KeyBits);
 
 }  // namespace gpujoin::transform

@@ -3,7 +3,7 @@
 
 namespace gpujoin::transform {
 
-template void radix_order<uint64_t>(base::Context&, const uint64_t*, uint64_t*, const void*, void*,
+template void radix_order<uint64_t>(base::Queue&, const uint64_t*, uint64_t*, const void*, void*,
                                     int32_t, uint32_t, KeyBits);
 
 }  // namespace gpujoin::transform

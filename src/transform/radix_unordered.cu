@@ -21,24 +21,23 @@ using base::stream_of;
 constexpr const char* kAskingForShared = "asking for shared memory of a partitioning";
 
 template <typename Source>
-void count_rows(base::Context& context, const Source& source, uint32_t rows, int32_t radix_bits,
+void count_rows(base::Queue& queue, const Source& source, uint32_t rows, int32_t radix_bits,
                 uint32_t* counts) {
   auto const kernel = kernels::count_partitions_kernel<Source>;
   auto const shared = static_cast<uint32_t>(kernels::partition_counter_bytes(radix_bits));
-  unsigned const resident = base::resident_blocks(context, kernel, kernels::kUnorderedCountThreads,
+  unsigned const resident = base::resident_blocks(queue, kernel, kernels::kUnorderedCountThreads,
                                                   shared, kAskingForShared);
   unsigned const wanted = base::grid_of(rows, kernels::kUnorderedCountThreads * Source::kItems);
-  base::launch_dependent(context, kernel, std::min(resident, wanted),
-                         kernels::kUnorderedCountThreads, shared, "counting rows of partitions",
-                         source, rows, radix_bits, counts);
+  base::launch_dependent(queue, kernel, std::min(resident, wanted), kernels::kUnorderedCountThreads,
+                         shared, "counting rows of partitions", source, rows, radix_bits, counts);
 }
 
 // Counts the partitions' rows. codes: [rows], what keys that are still columns become.
 template <typename Key>
-void count_keys(base::Context& context, const PreparedKeys& keys, Key* codes, int32_t radix_bits,
+void count_keys(base::Queue& queue, const PreparedKeys& keys, Key* codes, int32_t radix_bits,
                 uint32_t* counts) {
   auto const count = [&](const auto& source) {
-    count_rows(context, source, keys.rows, radix_bits, counts);
+    count_rows(queue, source, keys.rows, radix_bits, counts);
   };
   if (!keys.pending) return count(kernels::PlainKeys<Key>{static_cast<const Key*>(keys.keys)});
   if constexpr (sizeof(Key) == 8) {
@@ -48,20 +47,20 @@ void count_keys(base::Context& context, const PreparedKeys& keys, Key* codes, in
 }
 
 template <typename Key, typename Shape>
-void run_pass(base::Context& context, const kernels::UnorderedPass<Key>& pass, unsigned tiles) {
-  context.check_cancelled();
+void run_pass(base::Queue& queue, const kernels::UnorderedPass<Key>& pass, unsigned tiles) {
+  queue.check_cancelled();
   auto const kernel = kernels::radix_unordered_kernel<Key, Shape>;
   uint32_t const shared = kernels::unordered_shared_bytes<Shape>(pass.bits);
-  base::allow_shared(context, kernel, kAskingForShared);
-  base::launch_dependent(context, kernel, tiles, Shape::kThreads, shared,
+  base::allow_shared(queue, kernel, kAskingForShared);
+  base::launch_dependent(queue, kernel, tiles, Shape::kThreads, shared,
                          "moving rows to their partitions", pass);
 }
 
 // First, Second: tiles of the first, or the one, and of the second pass.
 template <typename Key, typename First, typename Second>
-void partition(base::Context& context, const PreparedKeys& keys,
+void partition(base::Queue& queue, const PreparedKeys& keys,
                std::span<const PreparedColumn> columns, const Order& order, UnorderedRows* moved) {
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   constexpr uint32_t kTile = Second::kRows;
   int32_t const radix_bits = order.bits.end;
   bool const twice = order.passes == 2;
@@ -87,11 +86,11 @@ void partition(base::Context& context, const PreparedKeys& keys,
         pool.allocate_rows<uint32_t>(Memory::kDevice, segments + 1, "tiles of partitions");
   }
   {
-    base::ZeroedCounts zeroed(context, sizeof(uint32_t) << radix_bits);
+    base::ZeroedCounts zeroed(queue, sizeof(uint32_t) << radix_bits);
     auto* const counts = zeroed.as<uint32_t>();
-    count_keys(context, keys, codes.as<Key>(), radix_bits, counts);
+    count_keys(queue, keys, codes.as<Key>(), radix_bits, counts);
     base::launch_dependent(
-        context, kernels::place_partitions_kernel, 1, kernels::kPartitionSumThreads, 0,
+        queue, kernels::place_partitions_kernel, 1, kernels::kPartitionSumThreads, 0,
         "placing partitions", counts, radix_bits, lower.bits, kTile, moved->offsets.as<uint32_t>(),
         cursors.as<uint32_t>(), segment_cursors.as<uint32_t>(), tiles_before.as<uint32_t>());
     zeroed.all_launched();
@@ -109,13 +108,13 @@ void partition(base::Context& context, const PreparedKeys& keys,
   for (size_t i = 0; i < columns.size(); ++i) {
     pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width};
   }
-  if (!twice) return run_pass<Key, First>(context, pass, base::grid_of(keys.rows, First::kRows));
+  if (!twice) return run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
 
   unsigned const max_tiles = base::grid_of(
       uint64_t{keys.rows} + uint64_t{segments} * (kTile + kernels::kUnorderedAlign), kTile);
   base::Buffer const tiles =
       pool.allocate_rows<kernels::UnorderedTile>(Memory::kDevice, max_tiles, "tiles");
-  base::launch_dependent(context, kernels::place_unordered_tiles_kernel,
+  base::launch_dependent(queue, kernels::place_unordered_tiles_kernel,
                          base::grid_of(max_tiles, kernels::kStreamThreads), kernels::kStreamThreads,
                          0, "placing tiles", moved->offsets.as<uint32_t>(), lower.bits,
                          tiles_before.as<uint32_t>(), segments, kTile, max_tiles,
@@ -133,13 +132,13 @@ void partition(base::Context& context, const PreparedKeys& keys,
     pass.columns[i].out = between[i].data();
     second.columns[i].in = between[i].data();
   }
-  run_pass<Key, First>(context, pass, base::grid_of(keys.rows, First::kRows));
+  run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
   second.keys = keys_between.as<Key>();
   second.shift = lower.shift;
   second.bits = lower.bits;
   second.mixes = false;
   second.tiles = tiles.as<kernels::UnorderedTile>();
-  run_pass<Key, Second>(context, second, max_tiles);
+  run_pass<Key, Second>(queue, second, max_tiles);
 }
 
 template <int kThreads, int kItems, int kBlocks>
@@ -166,34 +165,34 @@ void with_items(int32_t widest, Function function) {
 // Whether blocks of the size have their shared memory; what CUB's scan takes is little beside a
 // stage's.
 template <typename Size>
-bool fits(const base::Context& context, int32_t pass_bits) {
+bool fits(base::Queue& queue, int32_t pass_bits) {
   constexpr uint32_t kScanBytes = 6144;
   return kernels::unordered_shared_bytes<typename Size::template Shape<4>>(pass_bits) +
              kScanBytes <=
-         context.facts.shared_bytes_per_block;
+         queue.context.facts.shared_bytes_per_block;
 }
 
 // Large tiles of rows from so many bytes on.
 template <size_t kKeyWidth, typename Function>
-void with_shape(const base::Context& context, int32_t row_width, int32_t large_row, int32_t widest,
+void with_shape(base::Queue& queue, int32_t row_width, int32_t large_row, int32_t widest,
                 int32_t pass_bits, Function function) {
-  bool const large = row_width >= large_row && fits<Large>(context, pass_bits);
+  bool const large = row_width >= large_row && fits<Large>(queue, pass_bits);
   if (large) return with_items<Large, kKeyWidth>(widest, function);
   return with_items<Small, kKeyWidth>(widest, function);
 }
 
 }  // namespace
 
-UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
+UnorderedRows radix_unordered(base::Queue& queue, const PreparedKeys& keys,
                               std::span<const PreparedColumn> columns, const Order& wanted) {
   // Devices with less shared memory than the planner's rule is made for take two passes earlier.
   Order order = wanted;
-  bool const one_fits = fits<Small>(context, order.bits.end);
+  bool const one_fits = fits<Small>(queue, order.bits.end);
   if (order.passes == 1 && !one_fits && order.bits.end > 1) order.passes = 2;
   if (columns.size() > kernels::kMovedColumns) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "%zu columns to move at once", columns.size());
   }
-  base::Pool& pool = *context.device_pool;
+  base::Pool& pool = *queue.device_pool;
   UnorderedRows moved;
   int32_t widest = keys.key_width;
   int32_t row_width = keys.key_width;
@@ -210,14 +209,14 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
   uint64_t const bounds = (uint64_t{1} << order.bits.end) + 1;
   moved.offsets = pool.allocate_rows<uint32_t>(Memory::kDevice, bounds, "partition offsets");
   if (keys.rows == 0) {
-    check(cudaMemsetAsync(moved.offsets.data(), 0, bounds * sizeof(uint32_t), stream_of(context)),
+    check(cudaMemsetAsync(moved.offsets.data(), 0, bounds * sizeof(uint32_t), stream_of(queue)),
           "starting the partitions' offsets");
     return moved;
   }
   base::with_key_type(keys.key_width, [&](auto key) {
     using Key = decltype(key);
     auto const with_tiles = [&](int32_t large_row, auto function) {
-      with_shape<sizeof(Key)>(context, row_width, large_row, widest, first_pass(order).bits,
+      with_shape<sizeof(Key)>(queue, row_width, large_row, widest, first_pass(order).bits,
                               function);
     };
     with_tiles(kernels::kUnorderedLargeFirst, [&](auto first) {
@@ -226,7 +225,7 @@ UnorderedRows radix_unordered(base::Context& context, const PreparedKeys& keys,
         using Second = decltype(second);
         static_assert(sizeof(Key) * First::kRows <= First::kStageBytes &&
                       sizeof(Key) * Second::kRows <= Second::kStageBytes);
-        partition<Key, First, Second>(context, keys, columns, order, &moved);
+        partition<Key, First, Second>(queue, keys, columns, order, &moved);
       });
     });
   });

@@ -11,8 +11,8 @@
 
 #include "kernels/keys/encoded_columns.hpp"
 #include "kernels/match/partition_view.hpp"
-#include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/keys/encoding.hpp"
 #include "src/plan/join_plan.hpp"
@@ -44,27 +44,27 @@ struct PreparedKeys {
 
 // Drops NULL keys (waits for the stream once when the key has validity) and mixes keys when
 // `mixed`.
-PreparedKeys prepare_keys(base::Context& context, const columns::DeviceColumn& key, int64_t rows,
+PreparedKeys prepare_keys(base::Queue& queue, const columns::DeviceColumn& key, int64_t rows,
                           bool mixed);
 
 // Codes of the rows of which no key is NULL, mixed when `mixed`. Of a plain encoding the one column
 // as above. (Waits for the stream once when a key has validity.)
-PreparedKeys encode_keys(base::Context& context, std::span<const columns::DeviceColumn> keys,
+PreparedKeys encode_keys(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                          int64_t rows, const keys::KeyEncoding& encoding, bool mixed);
 // The same for one call of radix_unordered, which encodes them: nothing is written yet.
-PreparedKeys encode_later(base::Context& context, std::span<const columns::DeviceColumn> keys,
+PreparedKeys encode_later(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                           int64_t rows, const keys::KeyEncoding& encoding);
 // Whether a value of either side lay outside of its field: then codes do not tell keys apart, and
 // what was made of them is worth nothing. Waits for the stream where an encoding was assumed.
-bool lie_outside(base::Context& context, const PreparedKeys& left, const PreparedKeys& right);
+bool lie_outside(base::Queue& queue, const PreparedKeys& left, const PreparedKeys& right);
 
 // The rows of which no key is NULL (waits for the stream once when a key has validity). Keys stay
 // in their columns: only rows and source_rows are set.
-PreparedKeys prepare_key_rows(base::Context& context, std::span<const columns::DeviceColumn> keys,
+PreparedKeys prepare_key_rows(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                               int64_t rows);
 
 // The bits in which any two keys of either side differ. Waits for the stream.
-KeyBits varying_bits(base::Context& context, const PreparedKeys& left, const PreparedKeys& right);
+KeyBits varying_bits(base::Queue& queue, const PreparedKeys& left, const PreparedKeys& right);
 
 // A prepared column: values in prepared order. `column` itself when no row was dropped.
 struct PreparedColumn {
@@ -72,13 +72,13 @@ struct PreparedColumn {
   int32_t width = 0;
   base::Buffer copy;
 };
-PreparedColumn prepare_values(base::Context& context, const PreparedKeys& keys,
+PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
                               const columns::DeviceColumn& column);
 // The column's validity as one byte a row.
-PreparedColumn prepare_validity(base::Context& context, const PreparedKeys& keys,
+PreparedColumn prepare_validity(base::Queue& queue, const PreparedKeys& keys,
                                 const columns::DeviceColumn& column);
 // The original row number of each prepared row.
-PreparedColumn prepare_row_ids(base::Context& context, const PreparedKeys& keys);
+PreparedColumn prepare_row_ids(base::Queue& queue, const PreparedKeys& keys);
 
 // How the transformed order comes about: the technique, the key bits that it goes by, and of a
 // partitioning in passes how many.
@@ -100,17 +100,16 @@ struct Transformed {
       offsets;  // [2^bits + 1] uint32: rows before each partition; empty: to be found in the keys
   int32_t bucket_bits = 0;
 };
-Transformed order_by_key(base::Context& context, const PreparedKeys& keys,
-                         const PreparedColumn& column, const Order& order);
+Transformed order_by_key(base::Queue& queue, const PreparedKeys& keys, const PreparedColumn& column,
+                         const Order& order);
 // The original row numbers as the column that order_by_key moves. Bucket chains and the unordered
 // partitioning number rows that were all kept as they read them: nothing is written, and data stays
 // null.
-PreparedColumn row_ids_to_order(base::Context& context, const PreparedKeys& keys,
-                                const Order& order);
+PreparedColumn row_ids_to_order(base::Queue& queue, const PreparedKeys& keys, const Order& order);
 
 // First position of each of 2^bits partitions, and the end: [2^bits + 1] uint32. Of keys whose
 // partitions are contiguous.
-base::Buffer partition_offsets(base::Context& context, const void* transformed_keys,
-                               int32_t key_width, uint32_t rows, int32_t radix_bits);
+base::Buffer partition_offsets(base::Queue& queue, const void* transformed_keys, int32_t key_width,
+                               uint32_t rows, int32_t radix_bits);
 
 }  // namespace gpujoin::transform

@@ -23,6 +23,8 @@ struct Driver {
   int (*create_event)(void**, unsigned) = nullptr;
   int (*record_event)(void*, void*) = nullptr;
   int (*destroy_event)(void*) = nullptr;
+  int (*create_stream)(void**, unsigned) = nullptr;
+  int (*destroy_stream)(void*) = nullptr;
 };
 
 void check(int code, const char* doing) {
@@ -54,6 +56,8 @@ const Driver& driver() {
     look_up(library, "cuEventCreate", &functions.create_event);
     look_up(library, "cuEventRecord", &functions.record_event);
     look_up(library, "cuEventDestroy_v2", &functions.destroy_event);
+    look_up(library, "cuStreamCreate", &functions.create_stream);
+    look_up(library, "cuStreamDestroy_v2", &functions.destroy_stream);
     check(functions.init(0), "cuInit");
     return functions;
   }();
@@ -106,5 +110,11 @@ RecordedEvent::RecordedEvent() {
 }
 
 RecordedEvent::~RecordedEvent() { driver().destroy_event(event_); }
+
+CallerStream::CallerStream() {
+  check(driver().create_stream(&stream_, 1), "cuStreamCreate");  // 1: beside the default stream
+}
+
+CallerStream::~CallerStream() { driver().destroy_stream(stream_); }
 
 }  // namespace gpujoin_test

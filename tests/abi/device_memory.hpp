@@ -47,4 +47,17 @@ class RecordedEvent {
   void* event_ = nullptr;
 };
 
+// A stream of the caller's, for gpujoin_context_options.
+class CallerStream {
+ public:
+  CallerStream();
+  ~CallerStream();
+  CallerStream(const CallerStream&) = delete;
+  CallerStream& operator=(const CallerStream&) = delete;
+  void* get() const { return stream_; }  // a cudaStream_t
+
+ private:
+  void* stream_ = nullptr;
+};
+
 }  // namespace gpujoin_test

@@ -28,7 +28,7 @@ TEST(PoolClasses, AFreedBlockServesABufferThatIsLittleSmaller) {
     Buffer const buffer = pool->allocate(Memory::kHost, 64 * kMiB, "a buffer");
     large = buffer.data();
   }
-  uint64_t const held = pool->held_bytes();
+  uint64_t const held = pool->account().held_bytes();
   { Buffer const small = pool->allocate(Memory::kHost, 56 * kMiB, "an eighth less than it"); }
   EXPECT_EQ(ledger.allocations, 2);
   {
@@ -40,10 +40,10 @@ TEST(PoolClasses, AFreedBlockServesABufferThatIsLittleSmaller) {
     EXPECT_EQ(ledger.allocations, 2);
   }
   EXPECT_EQ(pool->in_use_bytes(), 0U);
-  EXPECT_EQ(pool->held_bytes(), ledger.live_bytes);
-  pool->trim();
+  EXPECT_EQ(pool->account().held_bytes(), ledger.live_bytes);
+  pool->account().trim();
   EXPECT_EQ(ledger.live_bytes, 0U);
-  EXPECT_EQ(pool->guard_violations(), 0U);
+  EXPECT_EQ(pool->account().guard_violations(), 0U);
 }
 
 // What fits the limit once fits it again, whatever the first time left behind.
@@ -57,7 +57,7 @@ TEST(PoolClasses, WithALimitABlockIsOfItsClass) {
       buffers.push_back(pool->try_allocate(Memory::kHost, size * kMiB));
       if (!buffers.back()) return false;
     }
-    EXPECT_LE(pool->held_bytes(), kLimit);
+    EXPECT_LE(pool->account().held_bytes(), kLimit);
     return true;
   };
   EXPECT_TRUE(sizes_fit({30, 30, 30}));
@@ -71,8 +71,8 @@ TEST(PoolClasses, GrowingBuffersLeaveFewBlocksBehind) {
   auto const pool = make_pool(&ledger);
   for (uint64_t bytes = 32 * kMiB; bytes < 128 * kMiB; bytes += bytes / 50) {
     Buffer const buffer = pool->allocate(Memory::kHost, bytes, "an output");
-    EXPECT_EQ(pool->held_bytes(), ledger.live_bytes);
-    EXPECT_LE(pool->held_bytes(), 2 * bytes) << bytes;
+    EXPECT_EQ(pool->account().held_bytes(), ledger.live_bytes);
+    EXPECT_LE(pool->account().held_bytes(), 2 * bytes) << bytes;
   }
 }
 

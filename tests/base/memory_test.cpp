@@ -68,7 +68,7 @@ TEST(Pool, BuffersAreAlignedAndDisjoint) {
     EXPECT_EQ(bytes[buffers[i].bytes() - 1], i + 1);
   }
   buffers.clear();
-  EXPECT_EQ(pool->guard_violations(), 0U);
+  EXPECT_EQ(pool->account().guard_violations(), 0U);
 }
 
 TEST(Pool, NothingIsAnEmptyBuffer) {
@@ -89,7 +89,7 @@ TEST(Pool, AMovedBufferIsReleasedOnce) {
   second = pool->allocate(Memory::kHost, 64 * kKiB, "another");
   second = {};
   EXPECT_EQ(pool->in_use_bytes(), 0U);
-  pool->trim();
+  pool->account().trim();
   EXPECT_EQ(ledger.deallocations, 2);
 }
 
@@ -97,10 +97,10 @@ TEST(Pool, TheLimitCountsBlocksInUseAndNotThoseKept) {
   Ledger ledger;
   auto const pool = make_pool(&ledger, 4 * kMiB);
   { Buffer const kept = pool->allocate(Memory::kHost, 3 * kMiB / 2, "kept for later"); }
-  EXPECT_GT(pool->held_bytes(), 0U);
+  EXPECT_GT(pool->account().held_bytes(), 0U);
   // Does not fit beside the kept block, which is given back for it.
   Buffer const large = pool->allocate(Memory::kHost, 3 * kMiB, "a large buffer");
-  EXPECT_LE(pool->held_bytes(), 4 * kMiB);
+  EXPECT_LE(pool->account().held_bytes(), 4 * kMiB);
   EXPECT_EQ(ledger.deallocations, 1);
   std::string message;
   EXPECT_EQ(status_of_allocation(*pool, 3 * kMiB / 2, &message), GPUJOIN_ERROR_MEMORY_LIMIT);
@@ -108,7 +108,8 @@ TEST(Pool, TheLimitCountsBlocksInUseAndNotThoseKept) {
   EXPECT_EQ(status_of_allocation(*pool, 100 * kMiB), GPUJOIN_ERROR_MEMORY_LIMIT);
   EXPECT_EQ(status_of_allocation(*pool, kMiB / 4), GPUJOIN_OK);
   // A refusal takes nothing.
-  EXPECT_EQ(pool->in_use_bytes(), ledger.live_bytes - (pool->held_bytes() - pool->in_use_bytes()));
+  EXPECT_EQ(pool->in_use_bytes(),
+            ledger.live_bytes - (pool->account().held_bytes() - pool->in_use_bytes()));
 }
 
 TEST(Pool, MemoryOfOtherKindsIsNotLimited) {
@@ -116,7 +117,7 @@ TEST(Pool, MemoryOfOtherKindsIsNotLimited) {
   auto const pool = make_pool(&ledger, kMiB, Memory::kDevice);
   Buffer const host = pool->allocate(Memory::kHost, 8 * kMiB, "host memory");
   EXPECT_EQ(pool->in_use_bytes(), 0U);
-  EXPECT_EQ(pool->held_bytes(), 0U);
+  EXPECT_EQ(pool->account().held_bytes(), 0U);
 }
 
 TEST(Pool, TrimGivesBackWhatNobodyUses) {
@@ -124,9 +125,9 @@ TEST(Pool, TrimGivesBackWhatNobodyUses) {
   auto const pool = make_pool(&ledger);
   Buffer const used = pool->allocate(Memory::kHost, kMiB, "in use");
   { Buffer const freed = pool->allocate(Memory::kHost, 2 * kMiB, "freed"); }
-  EXPECT_GT(pool->held_bytes(), pool->in_use_bytes());
-  pool->trim();
-  EXPECT_EQ(pool->held_bytes(), pool->in_use_bytes());
+  EXPECT_GT(pool->account().held_bytes(), pool->in_use_bytes());
+  pool->account().trim();
+  EXPECT_EQ(pool->account().held_bytes(), pool->in_use_bytes());
   EXPECT_EQ(ledger.live_bytes, pool->in_use_bytes());
   EXPECT_EQ(ledger.live.size(), 1U);
 }
@@ -137,17 +138,17 @@ TEST(Pool, TheTrimHookMayTakeItsBytesOffTheAccount) {
   ASSERT_TRUE(pool->try_reserve(6 * kMiB));
   pool->park(6 * kMiB);
   uint64_t parked = 6 * kMiB;
-  pool->set_trim_hook([&pool, &parked] {
+  pool->account().set_trim_hook([&pool, &parked] {
     pool->unpark(parked);
     pool->unreserve(parked);
     parked = 0;
   });
   EXPECT_EQ(pool->in_use_bytes(), 0U);
-  EXPECT_EQ(pool->held_bytes(), 6 * kMiB);
+  EXPECT_EQ(pool->account().held_bytes(), 6 * kMiB);
   Buffer const buffer =
       pool->allocate(Memory::kHost, 7 * kMiB, "what the parked bytes stand in for");
   EXPECT_EQ(parked, 0U);
-  EXPECT_EQ(pool->held_bytes(), pool->in_use_bytes());
+  EXPECT_EQ(pool->account().held_bytes(), pool->in_use_bytes());
 }
 
 TEST(Pool, ReservationsAndBlocksShareTheLimit) {
@@ -173,7 +174,7 @@ TEST(Pool, ThePeakIsTheMostInUse) {
     Buffer const first = pool->allocate(Memory::kHost, 4 * kMiB, "first");
     Buffer const second = pool->allocate(Memory::kHost, 2 * kMiB, "second");
   }
-  uint64_t const both = pool->held_bytes();
+  uint64_t const both = pool->account().held_bytes();
   EXPECT_GE(both, 6 * kMiB);
   EXPECT_EQ(pool->peak_bytes(), both);
   pool->reset_peak();
@@ -181,7 +182,7 @@ TEST(Pool, ThePeakIsTheMostInUse) {
   { Buffer const third = pool->allocate(Memory::kHost, kMiB, "third"); }
   EXPECT_LT(pool->peak_bytes(), both);
   EXPECT_GE(pool->peak_bytes(), kMiB);
-  EXPECT_EQ(pool->lifetime_peak_bytes(), both);
+  EXPECT_EQ(pool->account().peak_bytes(), both);
 }
 
 TEST(Pool, WhenTheSourceHasNothingTheKeptBlocksAreTriedFirst) {
@@ -257,15 +258,15 @@ TEST(Pool, BuffersMayBeReleasedOnAnyThread) {
           std::thread([released = std::move(mine)]() mutable { released.clear(); }).join();
           mine.clear();
         }
-        if (round % 50 == 0) pool->trim();
+        if (round % 50 == 0) pool->account().trim();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0) << "a block was handed out twice";
   EXPECT_EQ(pool->in_use_bytes(), 0U);
-  EXPECT_EQ(pool->held_bytes(), ledger.live_bytes);
-  EXPECT_EQ(pool->guard_violations(), 0U);
+  EXPECT_EQ(pool->account().held_bytes(), ledger.live_bytes);
+  EXPECT_EQ(pool->account().guard_violations(), 0U);
 }
 
 #if GPUJOIN_CHECKED
@@ -273,22 +274,22 @@ TEST(Pool, AByteWrittenBesideABufferIsCounted) {
   Ledger ledger;
   auto const pool = make_pool(&ledger);
   for (uint64_t bytes : {1, 100, 256, 1000, 5000}) {
-    uint64_t const before = pool->guard_violations();
+    uint64_t const before = pool->account().guard_violations();
     {
       Buffer const behind = pool->allocate(Memory::kHost, bytes, "overrun");
       behind.as<unsigned char>()[bytes] = 0;
     }
-    EXPECT_EQ(pool->guard_violations(), before + 1) << bytes;
+    EXPECT_EQ(pool->account().guard_violations(), before + 1) << bytes;
     {
       Buffer const ahead = pool->allocate(Memory::kHost, bytes, "underrun");
       *(ahead.as<unsigned char>() - 1) = 0;
     }
-    EXPECT_EQ(pool->guard_violations(), before + 2) << bytes;
+    EXPECT_EQ(pool->account().guard_violations(), before + 2) << bytes;
     {
       Buffer const within = pool->allocate(Memory::kHost, bytes, "used to the last byte");
       std::memset(within.data(), 0, bytes);
     }
-    EXPECT_EQ(pool->guard_violations(), before + 2) << bytes;
+    EXPECT_EQ(pool->account().guard_violations(), before + 2) << bytes;
   }
 }
 

@@ -50,7 +50,7 @@ TEST(Release, ABufferIsReleasedWithoutMemory) {
     buffers.clear();
   }
   EXPECT_EQ(pool->in_use_bytes(), 0U);
-  EXPECT_EQ(pool->held_bytes(), ledger.live_bytes);
+  EXPECT_EQ(pool->account().held_bytes(), ledger.live_bytes);
 }
 
 TEST(Release, AReleasedBufferServesAgainWithoutMemory) {
@@ -63,7 +63,7 @@ TEST(Release, AReleasedBufferServesAgainWithoutMemory) {
       Buffer const buffer = pool->try_allocate(Memory::kHost, 3 * kMiB);
       ASSERT_TRUE(buffer);
     }
-    pool->trim();
+    pool->account().trim();
   }
   EXPECT_EQ(ledger.allocations, 1);
   EXPECT_EQ(ledger.live_bytes, 0U);
@@ -77,7 +77,7 @@ TEST(Release, ABlockThatCannotBeKeptTrackOfIsNotTaken) {
     EXPECT_THROW(pool->try_allocate(Memory::kHost, kMiB), std::bad_alloc);
   }
   EXPECT_EQ(ledger.live_bytes, 0U);
-  EXPECT_EQ(pool->held_bytes(), 0U);
+  EXPECT_EQ(pool->account().held_bytes(), 0U);
   EXPECT_TRUE(pool->allocate(Memory::kHost, kMiB, "with memory again"));
 }
 

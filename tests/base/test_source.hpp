@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "src/base/memory.hpp"
 
@@ -19,12 +21,13 @@ struct Ledger {
   int fail_until = 1 << 30;
   uint64_t live_bytes = 0;
   std::set<void*> live;
+  std::vector<std::pair<const Stream*, const Stream*>> orders;  // earlier, later
 };
 
 class TestSource final : public MemorySource {
  public:
   explicit TestSource(Ledger* ledger) : ledger_(*ledger) {}
-  void* allocate(Memory, uint64_t bytes) override {
+  void* allocate(Memory, uint64_t bytes, const Stream*) override {
     int const call = ledger_.allocations++;
     if (ledger_.fail_from >= 0 && call >= ledger_.fail_from && call < ledger_.fail_until) {
       return nullptr;
@@ -34,11 +37,14 @@ class TestSource final : public MemorySource {
     ledger_.live_bytes += bytes;
     return pointer;
   }
-  void deallocate(Memory, void* pointer, uint64_t bytes) noexcept override {
+  void deallocate(Memory, void* pointer, uint64_t bytes, const Stream*) noexcept override {
     ++ledger_.deallocations;
     ledger_.live.erase(pointer);
     ledger_.live_bytes -= bytes;
     std::free(pointer);
+  }
+  void put_in_order(const Stream* earlier, const Stream* later) override {
+    ledger_.orders.emplace_back(earlier, later);
   }
 
  private:
@@ -47,7 +53,8 @@ class TestSource final : public MemorySource {
 
 inline std::shared_ptr<Pool> make_pool(Ledger* ledger, uint64_t limit = 0,
                                        Memory limited = Memory::kHost) {
-  return std::make_shared<Pool>(std::make_unique<TestSource>(ledger), limited, limit);
+  return std::make_shared<Pool>(
+      std::make_shared<Account>(std::make_unique<TestSource>(ledger), limited, limit));
 }
 
 }  // namespace gpujoin::base

@@ -12,10 +12,10 @@ namespace {
 using MeasureMemory = GpuTest;
 
 TEST_F(MeasureMemory, RatesAreThoseOfAGpu) {
-  base::DeviceFacts facts = context().facts;
+  base::DeviceFacts facts = queue().context.facts;
   facts.copy_bytes_per_second = 0;
   facts.launch_seconds = 0;
-  calibrate::measure_memory(context(), &facts);
+  calibrate::measure_memory(queue(), &facts);
   EXPECT_GT(facts.copy_bytes_per_second, 100e9);
   EXPECT_LT(facts.copy_bytes_per_second, 20e12);
   EXPECT_GT(facts.random_reads_per_second, 0.5e9);
@@ -33,10 +33,10 @@ TEST_F(MeasureMemory, RatesAreThoseOfAGpu) {
 }
 
 TEST_F(MeasureMemory, LeavesTheRatesOfTechniquesAlone) {
-  base::DeviceFacts facts = context().facts;
+  base::DeviceFacts facts = queue().context.facts;
   facts.merge_rows_per_second = 17;
   facts.emitted_pairs_per_second = 18;
-  calibrate::measure_memory(context(), &facts);
+  calibrate::measure_memory(queue(), &facts);
   EXPECT_EQ(facts.merge_rows_per_second, 17);
   EXPECT_EQ(facts.emitted_pairs_per_second, 18);
 }

@@ -5,6 +5,7 @@
 
 #include "src/base/status.hpp"
 #include "tests/cpu/join_tables.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::test {
 namespace {
@@ -27,13 +28,13 @@ class GatherRows : public ::testing::Test {
     gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
     options.device = GPUJOIN_DEVICE_CPU;
     options.cpu_threads = 2;
-    context_ = base::create_context(options);
+    queue_ = OwnQueue(options);
   }
   columns::ResultColumn gather(const TestColumn& column, const std::vector<uint32_t>& rows) {
-    cpu::Workers workers(*context_);
-    return cpu::gather_rows(*context_, workers, "fetch", view_of(column), rows.data(), rows.size());
+    cpu::Workers workers(*queue_);
+    return cpu::gather_rows(*queue_, workers, "fetch", view_of(column), rows.data(), rows.size());
   }
-  std::shared_ptr<base::Context> context_;
+  OwnQueue queue_;
 };
 
 std::vector<uint32_t> drawn(size_t count, size_t source_rows) {
@@ -75,22 +76,22 @@ TEST_F(GatherRows, TakesEachWidthWithItsNulls) {
 
 TEST_F(GatherRows, StopsWhenAskedTo) {
   TestColumn const column = TestColumn::of_random(4, 100, 1);
-  uint64_t const before = context_->host_pool->in_use_bytes();
-  context_->cancel_requested.store(true);
+  uint64_t const before = queue_->host_pool->in_use_bytes();
+  queue_->context.cancels.fetch_add(1);
   try {
     gather(column, drawn(200000, 100));
     FAIL() << "went on";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.status(), GPUJOIN_ERROR_CANCELLED);
   }
-  EXPECT_EQ(context_->host_pool->in_use_bytes(), before);
+  EXPECT_EQ(queue_->host_pool->in_use_bytes(), before);
 }
 
 TEST_F(GatherRows, KeepsTheMemoryLimit) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
   options.memory_limit_bytes = 1 << 16;
-  context_ = base::create_context(options);
+  queue_ = OwnQueue(options);
   TestColumn const column = TestColumn::of_random(8, 100, 1);
   try {
     gather(column, drawn(100000, 100));

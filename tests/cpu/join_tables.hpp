@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/context.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/execute.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::test {
+
+using tests::OwnQueue;
 
 // A column with its memory. NULLs start at a bit offset, as in sliced Arrow arrays.
 struct TestColumn {
@@ -79,9 +81,9 @@ struct TestTable {
   size_t rows = 0;
   std::vector<TestColumn> columns;
 
-  std::shared_ptr<columns::Relation> relation(const std::shared_ptr<base::Context>& context) const {
+  std::shared_ptr<columns::Relation> relation(base::Queue& queue) const {
     auto relation = std::make_shared<columns::Relation>();
-    relation->context = context;
+    relation->context = queue.context.shared_from_this();
     relation->rows = static_cast<int64_t>(rows);
     for (TestColumn const& column : columns) {
       columns::ColumnView view;
@@ -102,13 +104,13 @@ struct TestTable {
 };
 
 // More threads than cores, so that the tests run in parallel on any machine.
-inline std::shared_ptr<base::Context> cpu_context(int32_t threads = 4, uint64_t limit = 0) {
+inline OwnQueue cpu_queue(int32_t threads = 4, uint64_t limit = 0) {
   static tbb::global_control const allowed(tbb::global_control::max_allowed_parallelism, 8);
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
   options.cpu_threads = threads;
   options.memory_limit_bytes = limit;
-  return base::create_context(options);
+  return OwnQueue(options);
 }
 
 inline plan::JoinPlan cpu_plan(plan::Gather gather = plan::Gather::kTransformed,
@@ -123,13 +125,13 @@ inline plan::JoinPlan cpu_plan(plan::Gather gather = plan::Gather::kTransformed,
 }
 
 // Key column 0 on both sides; every column is an output column, the key too.
-inline execute::PlannedJoin planned(const std::shared_ptr<base::Context>& context,
-                                    const TestTable& left, const TestTable& right,
-                                    const plan::JoinPlan& plan, bool pairs, bool materialize) {
+inline execute::PlannedJoin planned(base::Queue& queue, const TestTable& left,
+                                    const TestTable& right, const plan::JoinPlan& plan, bool pairs,
+                                    bool materialize) {
   execute::PlannedJoin join;
-  join.context = context;
-  join.left = left.relation(context);
-  join.right = right.relation(context);
+  join.context = queue.context.shared_from_this();
+  join.left = left.relation(queue);
+  join.right = right.relation(queue);
   join.spec.pairs = pairs;
   join.spec.materialize = materialize;
   for (size_t i = 0; materialize && i < left.columns.size(); ++i) {

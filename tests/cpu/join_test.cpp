@@ -37,12 +37,12 @@ void expect_right(const TestTable& left, const TestTable& right, const plan::Joi
   std::vector<std::string> sorted_rows = expected_rows;
   std::sort(sorted_rows.begin(), sorted_rows.end());
 
-  auto const context = cpu_context(threads);
+  auto const queue = cpu_queue(threads);
   for (bool const pairs : {false, true}) {
     for (bool const materialize : {false, true}) {
       SCOPED_TRACE(testing::Message() << "pairs=" << pairs << " materialize=" << materialize);
       columns::JoinResult result;
-      execute::on_cpu(planned(context, left, right, plan, pairs, materialize), result);
+      execute::on_cpu(queue, planned(queue, left, right, plan, pairs, materialize), result);
       ASSERT_EQ(result.rows, static_cast<int64_t>(expected.size()));
       ASSERT_EQ(result.has_pairs, pairs);
       if (materialize) {
@@ -68,7 +68,7 @@ void expect_right(const TestTable& left, const TestTable& right, const plan::Joi
       }
     }
   }
-  EXPECT_EQ(context->host_pool->in_use_bytes(), 0U);
+  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
 }
 
 void expect_right_by_every_plan(const TestTable& left, const TestTable& right,
@@ -233,9 +233,9 @@ TEST(CpuJoin, ManyMoreMatchesThanExpected) {
   TestTable left = table_of(4, random_keys(1500, 100, 28), {4, 2}, 28);
   TestTable right = table_of(4, random_keys(4500, 100, 29), {8}, 29);
   left.columns[2].with_nulls(left.rows, 3, 1, 4);
-  auto const context = cpu_context();
+  auto const queue = cpu_queue();
   columns::JoinResult result;
-  execute::on_cpu(planned(context, left, right, cpu_plan(), true, true), result);
+  execute::on_cpu(queue, planned(queue, left, right, cpu_plan(), true, true), result);
   EXPECT_GE(result.statistics.output_resumes, 1);
   expect_right(left, right, cpu_plan());
 }
@@ -243,13 +243,13 @@ TEST(CpuJoin, ManyMoreMatchesThanExpected) {
 TEST(CpuJoin, RepeatedOutputColumns) {
   TestTable const left = table_of(4, random_keys(500, 400, 30), {4}, 30);
   TestTable const right = table_of(4, random_keys(600, 400, 31), {4}, 31);
-  auto const context = cpu_context();
+  auto const queue = cpu_queue();
   for (auto const gather : {plan::Gather::kTransformed, plan::Gather::kUntransformed}) {
-    auto join = planned(context, left, right, cpu_plan(gather), false, true);
+    auto join = planned(queue, left, right, cpu_plan(gather), false, true);
     join.spec.left_columns = {1, 0, 1};
     join.spec.right_columns = {};
     columns::JoinResult result;
-    execute::on_cpu(join, result);
+    execute::on_cpu(queue, join, result);
     ASSERT_EQ(result.columns.size(), 3U);
     ASSERT_EQ(result.rows, static_cast<int64_t>(reference_pairs(left, right).size()));
     auto const* first = static_cast<const uint32_t*>(result.columns[0].data.get());
@@ -271,7 +271,8 @@ TEST(CpuJoin, SaysWhatItDid) {
   TestTable const left = table_of(4, random_keys(500, 400, 30), {4}, 30);
   TestTable const right = table_of(4, random_keys(600, 400, 31), {4}, 31);
   columns::JoinResult result;
-  execute::on_cpu(planned(cpu_context(), left, right, cpu_plan(), false, true), result);
+  auto const queue = cpu_queue();
+  execute::on_cpu(queue, planned(queue, left, right, cpu_plan(), false, true), result);
   ASSERT_EQ(result.statistics.stages.size(), 3U);
   EXPECT_EQ(result.statistics.stages[0].stage, "transform");
   EXPECT_EQ(result.statistics.stages[1].stage, "match");

@@ -26,10 +26,10 @@ std::vector<uint64_t> dense(size_t rows, uint64_t first = 0) {
   return keys;
 }
 
-gpujoin_status status_of(const execute::PlannedJoin& join) {
+gpujoin_status status_of(base::Queue& queue, const execute::PlannedJoin& join) {
   columns::JoinResult result;
   try {
-    execute::on_cpu(join, result);
+    execute::on_cpu(queue, join, result);
   } catch (const base::Error& error) {
     return error.status();
   }
@@ -41,15 +41,15 @@ TEST(CpuLimits, MemoryLimitIsAnErrorAndGivesEverythingBack) {
   TestTable const right = two_columns(dense(50000), 2);
   int failures = 0;
   for (uint64_t limit = 1 << 12; limit <= uint64_t{1} << 25; limit *= 2) {
-    auto const context = cpu_context(4, limit);
-    auto const join = planned(context, left, right, cpu_plan(), true, true);
-    gpujoin_status const status = status_of(join);
+    auto const queue = cpu_queue(4, limit);
+    auto const join = planned(queue, left, right, cpu_plan(), true, true);
+    gpujoin_status const status = status_of(queue, join);
     if (status != GPUJOIN_OK) {
       EXPECT_EQ(status, GPUJOIN_ERROR_MEMORY_LIMIT) << "limit " << limit;
       ++failures;
     }
-    EXPECT_EQ(context->host_pool->in_use_bytes(), 0U) << "limit " << limit;
-    EXPECT_LE(context->host_pool->held_bytes(), limit);
+    EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U) << "limit " << limit;
+    EXPECT_LE(queue->host_pool->account().held_bytes(), limit);
   }
   EXPECT_GE(failures, 5);
   EXPECT_LE(failures, 13);
@@ -59,10 +59,10 @@ TEST(CpuLimits, ALimitThatHoldsTheResultButNotTheEstimateIsEnough) {
   // 2^18 probe rows of which 1000 match: an output for all of them would not fit.
   TestTable const left = two_columns(dense(1000), 1);
   TestTable const right = two_columns(dense(1 << 18), 2);
-  auto const context = cpu_context(2, uint64_t{7} << 20);
-  auto const join = planned(context, left, right, cpu_plan(), true, true);
+  auto const queue = cpu_queue(2, uint64_t{7} << 20);
+  auto const join = planned(queue, left, right, cpu_plan(), true, true);
   columns::JoinResult result;
-  execute::on_cpu(join, result);
+  execute::on_cpu(queue, join, result);
   EXPECT_EQ(result.rows, 1000);
   EXPECT_EQ(result.statistics.stages[1].technique, "co_partitions, counted");
 }
@@ -70,11 +70,11 @@ TEST(CpuLimits, ALimitThatHoldsTheResultButNotTheEstimateIsEnough) {
 TEST(CpuLimits, ASmallResultDoesNotHoldALargeBlock) {
   TestTable const left = two_columns(dense(1000), 1);
   TestTable const right = two_columns(dense(1 << 18), 2);
-  auto const context = cpu_context(2);
+  auto const queue = cpu_queue(2);
   columns::JoinResult result;
-  execute::on_cpu(planned(context, left, right, cpu_plan(), true, true), result);
+  execute::on_cpu(queue, planned(queue, left, right, cpu_plan(), true, true), result);
   EXPECT_EQ(result.rows, 1000);
-  EXPECT_LT(context->host_pool->in_use_bytes(), 1U << 20);
+  EXPECT_LT(queue->host_pool->in_use_bytes(), 1U << 20);
 }
 
 TEST(CpuLimits, ProgressCallbackCancels) {
@@ -87,23 +87,23 @@ TEST(CpuLimits, ProgressCallbackCancels) {
     bool other_thread = false;
   } state;
   state.thread = std::this_thread::get_id();
-  auto const context = cpu_context(4);
-  context->progress_user = &state;
-  context->progress_function = [](const char*, int64_t done, int64_t total, void* user) {
+  auto const queue = cpu_queue(4);
+  queue->context.progress_user = &state;
+  queue->context.progress_function = [](const char*, int64_t done, int64_t total, void* user) {
     auto& s = *static_cast<State*>(user);
     EXPECT_LE(done, total);
     s.other_thread |= s.thread != std::this_thread::get_id();
     return ++s.calls == s.refuse_at ? 1 : 0;
   };
-  auto const join = planned(context, left, right, cpu_plan(), true, true);
-  EXPECT_EQ(status_of(join), GPUJOIN_OK);
+  auto const join = planned(queue, left, right, cpu_plan(), true, true);
+  EXPECT_EQ(status_of(queue, join), GPUJOIN_OK);
   int const calls = state.calls;
   EXPECT_GE(calls, 6);
   for (int refuse_at : {1, 2, 3, 4, calls / 2}) {
     state.calls = 0;
     state.refuse_at = refuse_at;
-    EXPECT_EQ(status_of(join), GPUJOIN_ERROR_CANCELLED) << "call " << refuse_at;
-    EXPECT_EQ(context->host_pool->in_use_bytes(), 0U);
+    EXPECT_EQ(status_of(queue, join), GPUJOIN_ERROR_CANCELLED) << "call " << refuse_at;
+    EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
   }
   EXPECT_FALSE(state.other_thread);
 }
@@ -112,22 +112,21 @@ TEST(CpuLimits, CancelTakesEffectInTheMiddleOfOneHeavyKey) {
   // 4 * 10^9 matches of one key: minutes of work in a single partition.
   TestTable const left = two_columns(std::vector<uint64_t>(1 << 16, 5), 1);
   TestTable const right = two_columns(std::vector<uint64_t>(1 << 16, 5), 2);
-  auto const context = cpu_context(2);
-  auto join = planned(context, left, right, cpu_plan(), false, true);
+  auto const queue = cpu_queue(2);
+  auto join = planned(queue, left, right, cpu_plan(), false, true);
   join.spec.left_columns = {};
   join.spec.right_columns = {};
   std::thread canceller([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    context->cancel_requested = true;
+    queue->context.cancels.fetch_add(1);
   });
   auto const start = std::chrono::steady_clock::now();
-  gpujoin_status const status = status_of(join);
+  gpujoin_status const status = status_of(queue, join);
   auto const elapsed = std::chrono::steady_clock::now() - start;
   canceller.join();
-  context->cancel_requested = false;
   EXPECT_EQ(status, GPUJOIN_ERROR_CANCELLED);
   EXPECT_LT(elapsed, std::chrono::seconds(20));
-  EXPECT_EQ(context->host_pool->in_use_bytes(), 0U);
+  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
 }
 
 // Sum of the right payload over the output, and its rows, for one heavy key.
@@ -145,7 +144,8 @@ TEST(CpuSkew, AHeavyKeyIsSharedAmongTasks) {
     TestTable const left = two_columns(left_keys, 1);
     TestTable const right = two_columns(right_keys, 2);
     columns::JoinResult result;
-    execute::on_cpu(planned(cpu_context(4), left, right, cpu_plan(), true, true), result);
+    auto const queue = cpu_queue(4);
+    execute::on_cpu(queue, planned(queue, left, right, cpu_plan(), true, true), result);
     ASSERT_EQ(result.rows, static_cast<int64_t>(5000 + each.heavy_build * each.heavy_probe));
     auto const* l = static_cast<const uint32_t*>(result.left_rows.get());
     auto const* r = static_cast<const uint32_t*>(result.right_rows.get());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cpu/join_tables.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::test {
 namespace {
@@ -15,8 +16,7 @@ std::vector<uint64_t> drawn(size_t rows, uint64_t distinct, uint64_t seed) {
   return keys;
 }
 
-columns::Relation relation_of(const std::shared_ptr<base::Context>& context,
-                              const TestColumn& column, size_t rows) {
+columns::Relation relation_of(base::Queue& queue, const TestColumn& column, size_t rows) {
   columns::ColumnView view;
   view.type = column.width == 4 ? GPUJOIN_TYPE_INT32 : GPUJOIN_TYPE_INT64;
   view.width = column.width;
@@ -24,7 +24,7 @@ columns::Relation relation_of(const std::shared_ptr<base::Context>& context,
   view.validity = column.validity.empty() ? nullptr : column.validity.data();
   view.validity_bit_offset = column.bit_offset;
   columns::Relation relation;
-  relation.context = context;
+  relation.context = queue.context.shared_from_this();
   relation.rows = static_cast<int64_t>(rows);
   relation.columns.push_back(view);
   return relation;
@@ -43,11 +43,11 @@ auto reader_of(const columns::Relation& relation) {
   };
 }
 
-plan::SampleFindings expect_as_the_reference(const columns::Relation& build,
+plan::SampleFindings expect_as_the_reference(base::Queue& queue, const columns::Relation& build,
                                              const columns::Relation& probe, int32_t width) {
   plan::SampleFindings const expected =
       plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
-  EXPECT_EQ(cpu::sample_keys(build, 0, probe, 0), expected);
+  EXPECT_EQ(cpu::sample_keys(queue, build, 0, probe, 0), expected);
   return expected;
 }
 
@@ -55,7 +55,7 @@ TEST(CpuSample, EqualsTheReference) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
   options.cpu_threads = 3;
-  auto const context = base::create_context(options);
+  auto const queue = OwnQueue(options);
   // The largest is scanned in part.
   constexpr size_t kLarge = plan::kFewestSampleTiles * plan::kSampleTileRows + 999'999;
   for (int32_t const width : {4, 8}) {
@@ -70,8 +70,8 @@ TEST(CpuSample, EqualsTheReference) {
           probe_key.with_nulls(kProbeRows, 5, 11, 6);
         }
         plan::SampleFindings const found =
-            expect_as_the_reference(relation_of(context, build_key, rows),
-                                    relation_of(context, probe_key, kProbeRows), width);
+            expect_as_the_reference(queue, relation_of(queue, build_key, rows),
+                                    relation_of(queue, probe_key, kProbeRows), width);
         EXPECT_EQ(found.scanned_rows == static_cast<int64_t>(rows), rows != kLarge);
       }
     }
@@ -82,7 +82,7 @@ TEST(CpuSample, CountsHotKeysAsTheReference) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
   options.cpu_threads = 3;
-  auto const context = base::create_context(options);
+  auto const queue = OwnQueue(options);
   constexpr size_t kBuildRows = 400'000;
   constexpr size_t kProbeRows = 700'000;
   for (int32_t const width : {4, 8}) {
@@ -94,8 +94,8 @@ TEST(CpuSample, CountsHotKeysAsTheReference) {
     TestColumn probe_key = TestColumn::of_keys(width, probe_keys);
     probe_key.with_nulls(kProbeRows, 5, 11, 6);
     plan::SampleFindings const found =
-        expect_as_the_reference(relation_of(context, build_key, kBuildRows),
-                                relation_of(context, probe_key, kProbeRows), width);
+        expect_as_the_reference(queue, relation_of(queue, build_key, kBuildRows),
+                                relation_of(queue, probe_key, kProbeRows), width);
     EXPECT_EQ(found.hot.keys, 2);
     EXPECT_GT(found.hot.rows, 10);
     EXPECT_LT(found.hot.rows, 45);

@@ -69,20 +69,20 @@ Pairs pairs_on(const TestTable& left, const Numbers& left_keys, const TestTable&
 void expect_right_on(const TestTable& left, const Numbers& left_keys, const TestTable& right,
                      const Numbers& right_keys, int32_t radix_bits = 0, uint64_t hash_ones = 0) {
   Pairs const expected = pairs_on(left, left_keys, right, right_keys);
-  auto const context = cpu_context();
-  context->hash_ones = hash_ones;
+  auto const queue = cpu_queue();
+  queue->context.hash_ones = hash_ones;
   for (auto const side : {plan::Side::kLeft, plan::Side::kRight}) {
     for (bool const pairs : {false, true}) {
       for (bool const materialize : {false, true}) {
         SCOPED_TRACE(testing::Message() << plan::to_text(side) << " pairs=" << pairs
                                         << " materialize=" << materialize);
         auto join =
-            planned(context, left, right, cpu_plan(plan::Gather::kUntransformed, side, radix_bits),
+            planned(queue, left, right, cpu_plan(plan::Gather::kUntransformed, side, radix_bits),
                     pairs, materialize);
         join.spec.left_keys = left_keys;
         join.spec.right_keys = right_keys;
         columns::JoinResult result;
-        execute::on_cpu(join, result);
+        execute::on_cpu(queue, join, result);
         ASSERT_EQ(result.rows, static_cast<int64_t>(expected.size()));
         std::vector<std::string> rows = rows_of(result);
         if (pairs) {
@@ -105,7 +105,7 @@ void expect_right_on(const TestTable& left, const Numbers& left_keys, const Test
       }
     }
   }
-  EXPECT_EQ(context->host_pool->in_use_bytes(), 0U);
+  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
 }
 
 TEST(CpuSeveralKeys, AreComparedColumnByColumn) {
@@ -173,14 +173,14 @@ TestTable chosen_keys(const std::function<uint64_t(uint64_t)>& second) {
 }
 
 // The least of three times that the join takes.
-double seconds_of_join(const std::shared_ptr<base::Context>& context, const TestTable& table) {
+double seconds_of_join(base::Queue& queue, const TestTable& table) {
   double least = 1e9;
   for (int i = 0; i < 3; ++i) {
-    auto join = planned(context, table, table, cpu_plan(plan::Gather::kUntransformed), true, false);
+    auto join = planned(queue, table, table, cpu_plan(plan::Gather::kUntransformed), true, false);
     join.spec.left_keys = join.spec.right_keys = {0, 1};
     columns::JoinResult result;
     auto const begin = std::chrono::steady_clock::now();
-    execute::on_cpu(join, result);
+    execute::on_cpu(queue, join, result);
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
     least = std::min(least, took.count());
     EXPECT_EQ(result.rows, static_cast<int64_t>(kChosenKeys));
@@ -205,14 +205,14 @@ TEST(CpuSeveralKeys, AreNotChosenToShareTheirHash) {
     TestTable const table = chosen_keys(second);
     for (int seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE(testing::Message() << name << ", seed " << seed);
-      auto const context = cpu_context();
-      if (seed != 0) context->hash_seed = static_cast<uint64_t>(seed - 1);
+      auto const queue = cpu_queue();
+      if (seed != 0) queue->context.hash_seed = static_cast<uint64_t>(seed - 1);
       // A machine that is busy takes 5 ms, all keys of one hash 1.4 s.
-      EXPECT_LT(seconds_of_join(context, table), 0.25);
-      auto const relation = table.relation(context);
-      cpu::Workers workers(*context);
+      EXPECT_LT(seconds_of_join(queue, table), 0.25);
+      auto const relation = table.relation(queue);
+      cpu::Workers workers(*queue);
       Numbers const keys = {0, 1};
-      cpu::HashedKeys const hashed = cpu::hash_keys(*context, workers, *relation, keys);
+      cpu::HashedKeys const hashed = cpu::hash_keys(*queue, workers, *relation, keys);
       auto const* const hashes = static_cast<const uint64_t*>(hashed.view.data);
       EXPECT_EQ(std::set<uint64_t>(hashes, hashes + kChosenKeys).size(), kChosenKeys);
       // Any 14 bits of them take 0.632 of their values, 6 standard deviations either way.
@@ -228,7 +228,7 @@ TEST(CpuSeveralKeys, AreNotChosenToShareTheirHash) {
 }
 
 TEST(CpuSeveralKeys, AreHashedByASeedOfTheirContext) {
-  EXPECT_NE(cpu_context()->hash_seed, cpu_context()->hash_seed);
+  EXPECT_NE(cpu_queue()->context.hash_seed, cpu_queue()->context.hash_seed);
   auto const hash_by = [](uint64_t seed) {
     kernels::ColumnHash const hash = gpujoin::keys::column_hash(seed, 0);
     kernels::HashSum sum = hash.start;
@@ -245,12 +245,12 @@ TEST(CpuSeveralKeys, AreHashedInPieces) {
   TestTable table = table_of({4, 8}, (size_t{1} << 16) + 100, 1000, 10);
   table.columns[0].with_nulls(table.rows, 5, 0, 11);
   table.columns[1].with_nulls(table.rows, 5, 6, 12);
-  auto const context = cpu_context();
-  auto const relation = table.relation(context);
-  cpu::Workers workers(*context);
+  auto const queue = cpu_queue();
+  auto const relation = table.relation(queue);
+  cpu::Workers workers(*queue);
   Numbers const keys = {0, 1};
-  cpu::HashedKeys const hashed = cpu::hash_keys(*context, workers, *relation, keys);
-  kernels::ColumnHash const factors = gpujoin::keys::column_hash(*context);
+  cpu::HashedKeys const hashed = cpu::hash_keys(*queue, workers, *relation, keys);
+  kernels::ColumnHash const factors = gpujoin::keys::column_hash(queue->context);
   for (size_t row = 0; row < table.rows; ++row) {
     bool const valid = (hashed.view.validity[row / 8] >> (row % 8) & 1) != 0;
     ASSERT_EQ(valid, !table.columns[0].is_null(row) && !table.columns[1].is_null(row)) << row;
@@ -268,17 +268,17 @@ TEST(CpuSeveralKeys, MemoryLimitIsAnErrorAndGivesEverythingBack) {
   TestTable const right = table_of({4, 8}, 40000, 200, 14);
   int failures = 0;
   for (uint64_t limit = 1 << 14; limit <= uint64_t{1} << 25; limit *= 2) {
-    auto const context = cpu_context(4, limit);
-    auto join = planned(context, left, right, cpu_plan(plan::Gather::kUntransformed), true, true);
+    auto const queue = cpu_queue(4, limit);
+    auto join = planned(queue, left, right, cpu_plan(plan::Gather::kUntransformed), true, true);
     join.spec.left_keys = join.spec.right_keys = {0, 1};
     try {
       columns::JoinResult result;
-      execute::on_cpu(join, result);
+      execute::on_cpu(queue, join, result);
     } catch (const base::Error& error) {
       EXPECT_EQ(error.status(), GPUJOIN_ERROR_MEMORY_LIMIT) << "limit " << limit;
       ++failures;
     }
-    EXPECT_EQ(context->host_pool->in_use_bytes(), 0U) << "limit " << limit;
+    EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U) << "limit " << limit;
   }
   EXPECT_GE(failures, 4);
   EXPECT_LE(failures, 11);
@@ -286,17 +286,16 @@ TEST(CpuSeveralKeys, MemoryLimitIsAnErrorAndGivesEverythingBack) {
 
 TEST(CpuSeveralKeys, ShowInThePlanAndInTheStages) {
   TestTable const left = table_of({4, 8}, 1000, 20, 15);
-  auto const context = cpu_context();
-  auto const relation = left.relation(context);
+  auto const queue = cpu_queue();
+  auto const relation = left.relation(queue);
   columns::JoinSpec spec;
   spec.left_keys = spec.right_keys = {0, 1};
   spec.pairs = true;
-  auto const join =
-      execute::make_plan(context, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
+  auto const join = execute::make_plan(queue, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
   EXPECT_EQ(join.choice.plan().gather, plan::Gather::kUntransformed);
-  auto const text = plan::explain(join.choice, join.request, context->facts);
+  auto const text = plan::explain(join.choice, join.request, queue->context.facts);
   EXPECT_NE(text.find("key of 2 columns 12 B"), std::string::npos) << text;
-  auto const result = execute::execute(join);
+  auto const result = execute::execute(queue, join);
   ASSERT_EQ(result->statistics.stages.size(), 3U);
   EXPECT_EQ(result->statistics.stages[0].technique.find("hash of 2 keys, radix_onesweep("), 0U);
   EXPECT_EQ(result->statistics.stages[1].technique, "verified co_partitions, grown");
@@ -304,7 +303,7 @@ TEST(CpuSeveralKeys, ShowInThePlanAndInTheStages) {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   options.gather = GPUJOIN_GATHER_TRANSFORMED;
   try {
-    execute::make_plan(context, relation, relation, spec, options);
+    execute::make_plan(queue, relation, relation, spec, options);
     ADD_FAILURE() << "payloads cannot move with a hash";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.status(), GPUJOIN_ERROR_ILLEGAL_PLAN);

@@ -45,8 +45,8 @@ std::vector<Sides> all_sides() {
 }
 
 TEST(OneLaunch, LeavesNothingToTheNext) {
-  auto const context = open_context(GPUJOIN_DEVICE_CUDA);
-  if (context == nullptr) GTEST_SKIP() << "no CUDA device";
+  auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
+  if (queue == nullptr) GTEST_SKIP() << "no CUDA device";
   columns::JoinSpec spec;
   spec.pairs = true;
   double told_by_all = 0;
@@ -62,9 +62,9 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
         options.algorithm = algorithm;
         options.build_side = GPUJOIN_SIDE_RIGHT;
         auto const result = execute::execute(
-            execute::make_plan(context, register_relation(context, left, true),
-                               register_relation(context, right, true), spec, options, false));
-        EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
+            queue, execute::make_plan(queue, register_relation(queue, left, true),
+                                      register_relation(queue, right, true), spec, options, false));
+        EXPECT_TRUE(rows_of(queue, *result) == reference_join(left, right, spec));
         double told = 0;
         for (columns::StageStatistics const& stage : result->statistics.stages) {
           EXPECT_GE(stage.milliseconds, 0) << stage.stage;

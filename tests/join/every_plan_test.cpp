@@ -114,32 +114,33 @@ struct Expected {
 
 // "" when the result has the rows of the reference: sorted and compared one by one for the plans
 // with a name, by their fingerprint for the many others.
-std::string difference(const execute::PlannedJoin& join, const Expected& expected) {
-  auto const result = execute::execute(join);
+std::string difference(base::Queue& queue, const execute::PlannedJoin& join,
+                       const Expected& expected) {
+  auto const result = execute::execute(queue, join);
   if (result->rows != static_cast<int64_t>(expected.rows.size())) {
     return std::to_string(result->rows) + " rows instead of " +
            std::to_string(expected.rows.size());
   }
   bool const same = plan::algorithm_name(join.choice.plan()).empty()
-                        ? fingerprint_of(*result) == expected.fingerprint
-                        : rows_of(*result) == expected.rows;
+                        ? fingerprint_of(queue, *result) == expected.fingerprint
+                        : rows_of(queue, *result) == expected.rows;
   return same ? "" : "other rows";
 }
 
-void run_plan(const std::shared_ptr<columns::Relation>& left,
+void run_plan(base::Queue& queue, const std::shared_ptr<columns::Relation>& left,
               const std::shared_ptr<columns::Relation>& right, const columns::JoinSpec& spec,
               const plan::JoinPlan& plan, int32_t radix_bits, const Expected& expected) {
   gpujoin_plan_options const options = options_of(plan, radix_bits);
-  execute::PlannedJoin join = execute::make_plan(left->context, left, right, spec, options);
+  execute::PlannedJoin join = execute::make_plan(queue, left, right, spec, options);
   plan::JoinPlan obeyed = join.choice.plan();
   obeyed.radix_bits = plan.radix_bits;
   obeyed.expected_rows = plan.expected_rows;
   ASSERT_TRUE(obeyed == plan) << plan::to_text(join.choice.plan());
-  ASSERT_EQ(difference(join, expected), "");
+  ASSERT_EQ(difference(queue, join, expected), "");
   if (expected.rows.size() < 2000) return;
   // The same with hardly any room at first: the match stops, is given room and goes on.
   for (plan::Attempt& attempt : join.choice.attempts) attempt.plan.expected_rows = 1;
-  ASSERT_EQ(difference(join, expected), "");
+  ASSERT_EQ(difference(queue, join, expected), "");
 }
 
 constexpr size_t kAllRows = SIZE_MAX;
@@ -161,8 +162,8 @@ bool is_run(const plan::JoinPlan& plan, bool every_selection, size_t number, siz
 
 void run_plans(gpujoin_device device, const std::vector<plan::JoinPlan>& plans,
                const Inputs& inputs) {
-  auto const context = open_context(device);
-  if (context == nullptr) GTEST_SKIP() << "no CUDA device can be used";
+  auto const queue = open_queue(device);
+  if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
   ASSERT_FALSE(plans.empty());
   size_t joins = 0;
   size_t pairs_of_relations = 0;
@@ -173,8 +174,8 @@ void run_plans(gpujoin_device device, const std::vector<plan::JoinPlan>& plans,
     ++pairs_of_relations;
     HostRelation const left = random_relation(relations.left, 2 * c + 2);
     HostRelation const right = random_relation(relations.right, 2 * c + 3);
-    auto const left_relation = register_relation(context, left, inputs.on_device);
-    auto const right_relation = register_relation(context, right, inputs.on_device);
+    auto const left_relation = register_relation(queue, left, inputs.on_device);
+    auto const right_relation = register_relation(queue, right, inputs.on_device);
     for (size_t s = 0; s < selections().size(); ++s) {
       columns::JoinSpec const spec = spec_of(selections()[s]);
       Expected expected;
@@ -184,7 +185,8 @@ void run_plans(gpujoin_device device, const std::vector<plan::JoinPlan>& plans,
         if (!is_run(plans[p], inputs.every_selection, p, c, s)) continue;
         SCOPED_TRACE(std::string(relations.name) + ", " + selections()[s].name + ", " +
                      plan::to_text(plans[p]));
-        run_plan(left_relation, right_relation, spec, plans[p], relations.radix_bits, expected);
+        run_plan(queue, left_relation, right_relation, spec, plans[p], relations.radix_bits,
+                 expected);
         if (::testing::Test::HasFatalFailure()) return;
         ++joins;
       }

@@ -7,24 +7,25 @@
 #include "src/base/status.hpp"
 #include "src/execute/execute.hpp"
 #include "tests/join/random_relation.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::tests {
 
-// Null where the device cannot be used.
-inline std::shared_ptr<base::Context> open_context(const gpujoin_context_options& options) {
+// None where the device cannot be used.
+inline OwnQueue open_queue(const gpujoin_context_options& options) {
   try {
-    return base::create_context(options);
+    return OwnQueue(options);
   } catch (const base::Error& error) {
-    if (error.status() == GPUJOIN_ERROR_NO_DEVICE) return nullptr;
+    if (error.status() == GPUJOIN_ERROR_NO_DEVICE) return {};
     throw;
   }
 }
 
-inline std::shared_ptr<base::Context> open_context(gpujoin_device device, uint64_t limit = 0) {
+inline OwnQueue open_queue(gpujoin_device device, uint64_t limit = 0) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = device;
   options.memory_limit_bytes = limit;
-  return open_context(options);
+  return open_queue(options);
 }
 
 // The options that name every technique and number of the plan, but radix bits.

@@ -7,6 +7,7 @@
 
 #include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -14,22 +15,21 @@ namespace {
 class ProbeChunks : public ::testing::Test {
  protected:
   void SetUp() override {
-    context_ = open(0);
-    if (context_ == nullptr) GTEST_SKIP() << "no CUDA device can be used";
+    queue_ = open(0);
+    if (queue_ == nullptr) GTEST_SKIP() << "no CUDA device can be used";
   }
 
-  static std::shared_ptr<base::Context> open(uint64_t limit,
-                                             gpujoin_progress_function progress = nullptr,
-                                             void* user = nullptr) {
+  static OwnQueue open(uint64_t limit, gpujoin_progress_function progress = nullptr,
+                       void* user = nullptr) {
     gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
     options.device = GPUJOIN_DEVICE_CUDA;
     options.memory_limit_bytes = limit;
     options.progress = progress;
     options.progress_user = user;
-    return open_context(options);
+    return open_queue(options);
   }
 
-  std::shared_ptr<base::Context> context_;
+  OwnQueue queue_;
 };
 
 gpujoin_plan_options options_of(plan::JoinPlan plan, gpujoin_transfer transfer,
@@ -76,16 +76,16 @@ std::vector<plan::JoinPlan> chunk_plans() {
   return plans;
 }
 
-std::vector<Row> run(const std::shared_ptr<columns::Relation>& left,
+std::vector<Row> run(base::Queue& queue, const std::shared_ptr<columns::Relation>& left,
                      const std::shared_ptr<columns::Relation>& right, const columns::JoinSpec& spec,
                      const gpujoin_plan_options& options) {
-  auto const join = execute::make_plan(left->context, left, right, spec, options);
+  auto const join = execute::make_plan(queue, left, right, spec, options);
   EXPECT_EQ(join.choice.plan().transfer, static_cast<plan::Transfer>(options.transfer));
-  auto const result = execute::execute(join);
+  auto const result = execute::execute(queue, join);
   if (options.transfer == GPUJOIN_TRANSFER_PROBE_CHUNKS) {
     EXPECT_EQ(result->memory, base::Memory::kHost);
   }
-  return rows_of(*result);
+  return rows_of(queue, *result);
 }
 
 RelationShape shape(size_t rows, uint64_t distinct, int32_t key_width = 4, double nulls = 0,
@@ -111,14 +111,14 @@ TEST_F(ProbeChunks, AnswerAsTheReferenceWhateverTheirSize) {
   };
   std::vector<plan::JoinPlan> const plans = chunk_plans();
   ASSERT_FALSE(plans.empty());
-  uint64_t const in_use = context_->device_pool->in_use_bytes();
+  uint64_t const in_use = queue_->device_pool->in_use_bytes();
   uint64_t seed = 100;
   for (Case const& c : cases) {
     HostRelation const left = random_relation(c.left, ++seed);
     HostRelation const right = random_relation(c.right, ++seed);
     for (bool on_device : {false, true}) {
-      auto const left_relation = register_relation(context_, left, on_device);
-      auto const right_relation = register_relation(context_, right, on_device);
+      auto const left_relation = register_relation(queue_, left, on_device);
+      auto const right_relation = register_relation(queue_, right, on_device);
       // Every selection meets small and large, with NULLs and without, on the host and on the
       // device.
       for (size_t s = on_device ? 1 : 0; s < selections().size(); s += 2) {
@@ -129,7 +129,7 @@ TEST_F(ProbeChunks, AnswerAsTheReferenceWhateverTheirSize) {
             SCOPED_TRACE(plan::to_text(plan) + ", " + std::to_string(c.left.rows) + " x " +
                          std::to_string(c.right.rows) + " in chunks of " +
                          std::to_string(chunk_rows) + (on_device ? " on the device" : ""));
-            ASSERT_TRUE(run(left_relation, right_relation, spec,
+            ASSERT_TRUE(run(queue_, left_relation, right_relation, spec,
                             options_of(plan, GPUJOIN_TRANSFER_PROBE_CHUNKS, chunk_rows)) ==
                         expected);
           }
@@ -137,7 +137,7 @@ TEST_F(ProbeChunks, AnswerAsTheReferenceWhateverTheirSize) {
       }
     }
   }
-  EXPECT_EQ(context_->device_pool->in_use_bytes(), in_use);
+  EXPECT_EQ(queue_->device_pool->in_use_bytes(), in_use);
 }
 
 // One side on the device and one on the host, either way round.
@@ -147,11 +147,11 @@ TEST_F(ProbeChunks, TakeSidesWhereverTheyAre) {
   columns::JoinSpec const spec = spec_of(selections()[2]);
   std::vector<Row> const expected = reference_join(left, right, spec);
   for (bool left_on_device : {false, true}) {
-    auto const left_relation = register_relation(context_, left, left_on_device);
-    auto const right_relation = register_relation(context_, right, !left_on_device);
+    auto const left_relation = register_relation(queue_, left, left_on_device);
+    auto const right_relation = register_relation(queue_, right, !left_on_device);
     for (plan::JoinPlan const& plan : chunk_plans()) {
       SCOPED_TRACE(plan::to_text(plan));
-      ASSERT_TRUE(run(left_relation, right_relation, spec,
+      ASSERT_TRUE(run(queue_, left_relation, right_relation, spec,
                       options_of(plan, GPUJOIN_TRANSFER_PROBE_CHUNKS, 131)) == expected);
     }
   }
@@ -159,11 +159,11 @@ TEST_F(ProbeChunks, TakeSidesWhereverTheyAre) {
 
 TEST_F(ProbeChunks, SayHowManyThereWere) {
   HostRelation const host = random_relation(shape(1000, 500), 1);
-  auto const relation = register_relation(context_, host, false);
+  auto const relation = register_relation(queue_, host, false);
   plan::JoinPlan const plan = chunk_plans().front();
-  auto const join = execute::make_plan(context_, relation, relation, spec_of(selections()[1]),
+  auto const join = execute::make_plan(queue_, relation, relation, spec_of(selections()[1]),
                                        options_of(plan, GPUJOIN_TRANSFER_PROBE_CHUNKS, 300));
-  auto const result = execute::execute(join);
+  auto const result = execute::execute(queue_, join);
   auto const& stages = result->statistics.stages;
   ASSERT_FALSE(stages.empty());
   EXPECT_EQ(stages.front().technique, "probe_chunks, 4 of 300 rows");
@@ -199,16 +199,16 @@ TEST_F(ProbeChunks, StayBelowTheLimit) {
   spec.left_columns = {1};
   spec.right_columns = {0, 1};
   for (uint64_t limit : {uint64_t{24} << 20, uint64_t{1} << 20}) {
-    auto const context = open(limit);
-    uint64_t const in_use = context->device_pool->in_use_bytes();
-    auto const left = register_relation(context, build, false);
-    auto const right = register_relation(context, probe, false);
+    auto const queue = open(limit);
+    uint64_t const in_use = queue->device_pool->in_use_bytes();
+    auto const left = register_relation(queue, build, false);
+    auto const right = register_relation(queue, probe, false);
     for (plan::JoinPlan plan : chunk_plans()) {
       if (plan.build_side != plan::Side::kLeft) continue;
       SCOPED_TRACE(plan::to_text(plan) + ", limit " + std::to_string(limit));
       auto options = options_of(plan, GPUJOIN_TRANSFER_PROBE_CHUNKS, 0);
       auto const execute_it = [&] {
-        return execute::execute(execute::make_plan(context, left, right, spec, options));
+        return execute::execute(queue, execute::make_plan(queue, left, right, spec, options));
       };
       if (limit < (uint64_t{2} << 20)) {
         // The pages of growing output alone are more.
@@ -235,7 +235,7 @@ TEST_F(ProbeChunks, StayBelowTheLimit) {
         options.probe_chunk_rows = kProbeRows;
         EXPECT_THROW(execute_it(), base::Error);
       }
-      EXPECT_EQ(context->device_pool->in_use_bytes(), in_use);
+      EXPECT_EQ(queue->device_pool->in_use_bytes(), in_use);
     }
   }
 }
@@ -244,27 +244,27 @@ TEST_F(ProbeChunks, StopBetweenChunksWhenAsked) {
   struct Calls {
     int left = 0;
   } calls;
-  auto const context = open(
+  auto const queue = open(
       0,
       [](const char*, int64_t, int64_t, void* user) -> int32_t {
         return --static_cast<Calls*>(user)->left < 0 ? 1 : 0;
       },
       &calls);
   HostRelation const host = random_relation(shape(3000, 2000, 4, 0.1, 3), 1);
-  auto const relation = register_relation(context, host, false);
-  uint64_t const in_use = context->device_pool->in_use_bytes();
+  auto const relation = register_relation(queue, host, false);
+  uint64_t const in_use = queue->device_pool->in_use_bytes();
   for (plan::JoinPlan const& plan : chunk_plans()) {
-    auto const join = execute::make_plan(context, relation, relation, spec_of(selections()[1]),
+    auto const join = execute::make_plan(queue, relation, relation, spec_of(selections()[1]),
                                          options_of(plan, GPUJOIN_TRANSFER_PROBE_CHUNKS, 500));
     for (int allowed : {0, 1, 3, 6, 9, 14}) {
       calls.left = allowed;
       try {
-        execute::execute(join);
+        execute::execute(queue_, join);
         ADD_FAILURE() << "it went on after " << allowed << " steps";
       } catch (const base::Error& error) {
         EXPECT_EQ(error.status(), GPUJOIN_ERROR_CANCELLED);
       }
-      EXPECT_EQ(context->device_pool->in_use_bytes(), in_use);
+      EXPECT_EQ(queue->device_pool->in_use_bytes(), in_use);
     }
   }
 }
@@ -281,8 +281,8 @@ TEST_F(ProbeChunks, OtherTransfersAnswerAsTheReference) {
                              Sizes{shape(2500, 900, 8, 0.2, 1), shape(2500, 900, 8, 0, 0)}}) {
     HostRelation const left = random_relation(sizes.left, ++seed);
     HostRelation const right = random_relation(sizes.right, ++seed);
-    auto const left_relation = register_relation(context_, left, false);
-    auto const right_relation = register_relation(context_, right, false);
+    auto const left_relation = register_relation(queue_, left, false);
+    auto const right_relation = register_relation(queue_, right, false);
     for (Selection const& selection : selections()) {
       columns::JoinSpec const spec = spec_of(selection);
       std::vector<Row> const expected = reference_join(left, right, spec);
@@ -296,7 +296,7 @@ TEST_F(ProbeChunks, OtherTransfersAnswerAsTheReference) {
                        plan::to_text(static_cast<plan::Transfer>(transfer)));
           std::vector<Row> found;
           try {
-            found = run(left_relation, right_relation, spec, options_of(plan, transfer, 0));
+            found = run(queue_, left_relation, right_relation, spec, options_of(plan, transfer, 0));
           } catch (const base::Error& error) {
             ASSERT_EQ(error.status(), GPUJOIN_ERROR_UNSUPPORTED) << error.what();
             ASSERT_TRUE(transfer == GPUJOIN_TRANSFER_MANAGED ||

@@ -107,17 +107,17 @@ inline HostRelation random_relation(const RelationShape& shape, uint64_t seed) {
 
 // The relation as the library sees it. On a CUDA context its columns are copied to the device when
 // `on_device`.
-inline std::shared_ptr<columns::Relation> register_relation(
-    const std::shared_ptr<base::Context>& context, const HostRelation& host, bool on_device) {
+inline std::shared_ptr<columns::Relation> register_relation(base::Queue& queue,
+                                                            const HostRelation& host,
+                                                            bool on_device) {
   auto relation = std::make_shared<columns::Relation>();
-  relation->context = context;
+  relation->context = queue.context.shared_from_this();
   relation->rows = static_cast<int64_t>(host.rows);
   auto buffers = std::make_shared<std::vector<base::Buffer>>();
   auto const place = [&](const void* data, size_t bytes) -> const void* {
     if (!on_device || bytes == 0) return data;
-    buffers->push_back(
-        context->device_pool->allocate(base::Memory::kDevice, bytes, "a test column"));
-    base::copy(*context, buffers->back().data(), base::Memory::kDevice, data, base::Memory::kHost,
+    buffers->push_back(queue.device_pool->allocate(base::Memory::kDevice, bytes, "a test column"));
+    base::copy(queue, buffers->back().data(), base::Memory::kDevice, data, base::Memory::kHost,
                bytes);
     return buffers->back().data();
   };

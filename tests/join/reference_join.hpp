@@ -52,22 +52,21 @@ inline std::vector<Row> reference_join(const HostRelation& left, const HostRelat
 }
 
 // Bytes of a result's column; zeros where it has none.
-inline std::vector<unsigned char> host_bytes(const columns::JoinResult& result,
+inline std::vector<unsigned char> host_bytes(base::Queue& queue, const columns::JoinResult& result,
                                              const columns::Storage& storage, size_t bytes) {
   std::vector<unsigned char> host(bytes);
   if (storage != nullptr) {
-    base::copy(*result.context, host.data(), base::Memory::kHost, storage.get(), result.memory,
-               bytes);
-    base::finish(*result.context);
+    base::copy(queue, host.data(), base::Memory::kHost, storage.get(), result.memory, bytes);
+    base::finish(queue);
   }
   return host;
 }
 
 // The rows of a result, sorted as the reference's are.
-inline std::vector<Row> rows_of(const columns::JoinResult& result) {
+inline std::vector<Row> rows_of(base::Queue& queue, const columns::JoinResult& result) {
   auto const rows = static_cast<size_t>(result.rows);
   auto const fetch = [&](const columns::Storage& storage, size_t bytes) {
-    return host_bytes(result, storage, bytes);
+    return host_bytes(queue, result, storage, bytes);
   };
   std::vector<Row> found(rows);
   if (result.has_pairs) {

@@ -43,7 +43,7 @@ inline RowFingerprint fingerprint_of(const std::vector<Row>& rows) {
   return found;
 }
 
-inline RowFingerprint fingerprint_of(const columns::JoinResult& result) {
+inline RowFingerprint fingerprint_of(base::Queue& queue, const columns::JoinResult& result) {
   struct Column {
     std::vector<unsigned char> values;
     std::vector<unsigned char> bits;
@@ -64,7 +64,7 @@ inline RowFingerprint fingerprint_of(const columns::JoinResult& result) {
   };
   auto const rows = static_cast<size_t>(result.rows);
   auto const fetch = [&](const columns::Storage& storage, size_t bytes) {
-    return host_bytes(result, storage, bytes);
+    return host_bytes(queue, result, storage, bytes);
   };
   std::vector<Column> columns;
   if (result.has_pairs) {

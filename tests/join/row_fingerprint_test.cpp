@@ -1,4 +1,5 @@
 #include "tests/join/row_fingerprint.hpp"
+#include "tests/own_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ TEST(RowFingerprint, IsAnotherForOtherRows) {
 TEST(RowFingerprint, OfAResultIsThatOfItsRows) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CPU;
-  auto const context = base::create_context(options);
+  auto const queue = OwnQueue(options);
   HostRelation const left = random_relation({300, 4, 200, 1, 0.1, 0.2, 3}, 1);
   HostRelation const right = random_relation({400, 4, 200, 1, 0.1, 0.2, 5}, 2);
   columns::JoinSpec spec;
@@ -32,12 +33,13 @@ TEST(RowFingerprint, OfAResultIsThatOfItsRows) {
   spec.materialize = true;
   spec.left_columns = {0, 1, 2, 3, 4, 5};
   spec.right_columns = {1, 5};
-  auto const result = execute::execute(execute::make_plan(
-      context, register_relation(context, left, false), register_relation(context, right, false),
-      spec, GPUJOIN_PLAN_OPTIONS_INIT));
-  std::vector<Row> const rows = rows_of(*result);
+  auto const result =
+      execute::execute(queue, execute::make_plan(queue, register_relation(queue, left, false),
+                                                 register_relation(queue, right, false), spec,
+                                                 GPUJOIN_PLAN_OPTIONS_INIT));
+  std::vector<Row> const rows = rows_of(queue, *result);
   ASSERT_GT(rows.size(), 100U);
-  EXPECT_EQ(fingerprint_of(*result), fingerprint_of(rows));
+  EXPECT_EQ(fingerprint_of(queue, *result), fingerprint_of(rows));
 }
 
 }  // namespace

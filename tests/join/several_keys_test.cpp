@@ -95,29 +95,29 @@ std::vector<gpujoin_plan_options> plans_for(gpujoin_device device, gpujoin_trans
 }
 
 void expect_right(gpujoin_device device, bool on_device, gpujoin_transfer transfer = 0) {
-  auto const context = open_context(device);
-  if (context == nullptr) GTEST_SKIP() << "no CUDA device can be used";
+  auto const queue = open_queue(device);
+  if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
   uint64_t seed = 1;
   for (Keys const& keys : key_sets()) {
     for (size_t const rows : {size_t{0}, size_t{1}, size_t{33}, size_t{2500}}) {
       HostRelation const left = relation_of(rows, keys.distinct, 0.15, ++seed);
       HostRelation const right = relation_of(rows + rows / 3, keys.distinct, 0.15, ++seed);
-      auto const left_relation = register_relation(context, left, on_device);
-      auto const right_relation = register_relation(context, right, on_device);
+      auto const left_relation = register_relation(queue, left, on_device);
+      auto const right_relation = register_relation(queue, right, on_device);
       for (Selection const& selection : selections()) {
         columns::JoinSpec spec = spec_of(selection);
         spec.left_keys = keys.left;
         spec.right_keys = keys.right;
         std::vector<Row> const expected = reference_join(left, right, spec);
         for (gpujoin_plan_options const& options : plans_for(device, transfer)) {
-          auto join = execute::make_plan(context, left_relation, right_relation, spec, options);
+          auto join = execute::make_plan(queue, left_relation, right_relation, spec, options);
           SCOPED_TRACE(std::string(keys.name) + ", " + std::to_string(rows) + " rows, " +
                        selection.name + ", " + plan::to_text(join.choice.plan()));
-          auto const result = execute::execute(join);
+          auto const result = execute::execute(queue, join);
           ASSERT_EQ(result->rows, static_cast<int64_t>(expected.size()));
-          ASSERT_TRUE(rows_of(*result) == expected);
+          ASSERT_TRUE(rows_of(queue, *result) == expected);
           for (plan::Attempt& attempt : join.choice.attempts) attempt.plan.expected_rows = 1;
-          ASSERT_TRUE(rows_of(*execute::execute(join)) == expected);
+          ASSERT_TRUE(rows_of(queue, *execute::execute(queue, join)) == expected);
         }
       }
     }
@@ -144,16 +144,16 @@ TEST(SeveralKeys, CudaAnswersAsTheReferenceInChunks) {
 
 // A plan written by hand does not get around the rule.
 TEST(SeveralKeys, APlanThatComparesOneKeyIsNotExecuted) {
-  auto const context = open_context(GPUJOIN_DEVICE_CPU);
+  auto const queue = open_queue(GPUJOIN_DEVICE_CPU);
   HostRelation const host = relation_of(50, 3, 0, 1);
-  auto const relation = register_relation(context, host, false);
+  auto const relation = register_relation(queue, host, false);
   columns::JoinSpec spec;
   spec.left_keys = spec.right_keys = {0, 6};
   spec.pairs = true;
-  auto join = execute::make_plan(context, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
+  auto join = execute::make_plan(queue, relation, relation, spec, GPUJOIN_PLAN_OPTIONS_INIT);
   join.choice.attempts.front().plan.gather = plan::Gather::kTransformed;
   try {
-    execute::execute(join);
+    execute::execute(queue, join);
     ADD_FAILURE() << "executed";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.status(), GPUJOIN_ERROR_ILLEGAL_PLAN);
@@ -173,19 +173,18 @@ TEST(SeveralKeys, ASmallMemoryLimitIsAnErrorOrTheAnswer) {
     int failures = 0;
     int answers = 0;
     for (uint64_t limit = uint64_t{1} << 20; limit <= uint64_t{1} << 28; limit *= 4) {
-      auto const context = open_context(device, limit);
-      if (context == nullptr) break;
-      auto const left_relation = register_relation(context, left, false);
-      auto const right_relation = register_relation(context, right, false);
+      auto const queue = open_queue(device, limit);
+      if (queue == nullptr) break;
+      auto const left_relation = register_relation(queue, left, false);
+      auto const right_relation = register_relation(queue, right, false);
       base::Pool const& pool =
-          device == GPUJOIN_DEVICE_CPU ? *context->host_pool : *context->device_pool;
+          device == GPUJOIN_DEVICE_CPU ? *queue->host_pool : *queue->device_pool;
       uint64_t const in_use_at_start = pool.in_use_bytes();
       for (gpujoin_plan_options const& options : plans_for(device)) {
         try {
-          auto const join =
-              execute::make_plan(context, left_relation, right_relation, spec, options);
-          auto const result = execute::execute(join);
-          EXPECT_TRUE(rows_of(*result) == expected);
+          auto const join = execute::make_plan(queue, left_relation, right_relation, spec, options);
+          auto const result = execute::execute(queue, join);
+          EXPECT_TRUE(rows_of(queue, *result) == expected);
           ++answers;
         } catch (const base::Error& error) {
           EXPECT_EQ(error.status(), GPUJOIN_ERROR_MEMORY_LIMIT) << error.what();

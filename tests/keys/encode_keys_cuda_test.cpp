@@ -25,8 +25,8 @@ std::vector<Shape> shapes() {
           {{8, 4}, 16}, {{8, 8, 4}, 21}, {{4, 8, 4, 8, 4}, 6}};
 }
 
-std::vector<KeyEncoding> encodings_of(base::Context& context, const KeyTable& table) {
-  std::vector<KeyEncoding> found = {keys::hashed(context)};
+std::vector<KeyEncoding> encodings_of(base::Queue& queue, const KeyTable& table) {
+  std::vector<KeyEncoding> found = {keys::hashed(queue.context)};
   std::vector<keys::ColumnRange> const ranges = table.ranges(table.valid_rows());
   for (auto const& encoding :
        {keys::pack(table.widths(), ranges), keys::pack_drawn(table.widths(), ranges)}) {
@@ -44,16 +44,16 @@ TEST_F(EncodeKeys, CodesAreThoseOfTheHost) {
     for (size_t const rows : edge_sizes()) {
       for (double const nulls : {0.0, 0.2}) {
         KeyTable table = key_table(rows, shape.widths, shape.bits, rows + 1, nulls);
-        table.place_all(context(), rows % 3);
+        table.place_all(queue(), rows % 3);
         std::vector<uint32_t> const valid = table.valid_rows();
-        for (KeyEncoding const& encoding : encodings_of(context(), table)) {
+        for (KeyEncoding const& encoding : encodings_of(queue(), table)) {
           for (bool const mixed : {false, true}) {
             SCOPED_TRACE(std::to_string(shape.widths.size()) + " columns, " + std::to_string(rows) +
                          " rows, NULLs " + std::to_string(nulls) +
                          (encoding.exact ? ", packed in " : ", hashed in ") +
                          std::to_string(encoding.width) + (mixed ? ", mixed" : ""));
             PreparedKeys const keys = transform::encode_keys(
-                context(), table.keys, static_cast<int64_t>(rows), encoding, mixed);
+                queue(), table.keys, static_cast<int64_t>(rows), encoding, mixed);
             ASSERT_EQ(keys.rows, valid.size());
             EXPECT_EQ(keys.key_width, encoding.width);
             EXPECT_EQ(keys.mixed, mixed);
@@ -64,9 +64,8 @@ TEST_F(EncodeKeys, CodesAreThoseOfTheHost) {
             if (mixed) {
               for (uint64_t& code : expected) code = mixed_code(code, encoding.width);
             }
-            EXPECT_TRUE(download_codes(context(), keys.keys, encoding.width, keys.rows) ==
-                        expected);
-            EXPECT_FALSE(transform::lie_outside(context(), keys, keys));
+            EXPECT_TRUE(download_codes(queue(), keys.keys, encoding.width, keys.rows) == expected);
+            EXPECT_FALSE(transform::lie_outside(queue(), keys, keys));
             if (HasFailure()) return;
           }
         }
@@ -78,11 +77,11 @@ TEST_F(EncodeKeys, CodesAreThoseOfTheHost) {
 TEST_F(EncodeKeys, APlainKeyIsReadWhereItLies) {
   for (int32_t const width : {4, 8}) {
     KeyTable table = key_table(1000, {width}, 20, 1);
-    table.place_all(context());
+    table.place_all(queue());
     KeyEncoding const plain = *keys::pack_unseen(table.widths());
-    EXPECT_EQ(transform::encode_keys(context(), table.keys, 1000, plain, false).keys,
+    EXPECT_EQ(transform::encode_keys(queue(), table.keys, 1000, plain, false).keys,
               table.keys.front().data);
-    PreparedKeys const later = transform::encode_later(context(), table.keys, 1000, plain);
+    PreparedKeys const later = transform::encode_later(queue(), table.keys, 1000, plain);
     EXPECT_EQ(later.keys, table.keys.front().data);
     EXPECT_FALSE(later.pending);
   }
@@ -92,35 +91,34 @@ TEST_F(EncodeKeys, ColumnsComeBackFromCodes) {
   for (Shape const& shape : shapes()) {
     for (size_t const rows : {size_t{1}, size_t{1025}, size_t{40000}}) {
       KeyTable table = key_table(rows, shape.widths, shape.bits, rows, 0);
-      table.place_all(context());
-      for (KeyEncoding const& encoding : encodings_of(context(), table)) {
+      table.place_all(queue());
+      for (KeyEncoding const& encoding : encodings_of(queue(), table)) {
         if (!encoding.exact) continue;
         std::vector<uint32_t> positions(rows);
         std::mt19937_64 random(rows);
         for (uint32_t& position : positions) position = static_cast<uint32_t>(random() % rows);
-        base::Buffer const at = upload(context(), positions);
+        base::Buffer const at = upload(queue(), positions);
         for (bool const mixed : {false, true}) {
           PreparedKeys const codes = transform::encode_keys(
-              context(), table.keys, static_cast<int64_t>(rows), encoding, mixed);
+              queue(), table.keys, static_cast<int64_t>(rows), encoding, mixed);
           for (size_t c = 0; c < table.hosts.size(); ++c) {
             HostColumn const& host = table.hosts[c];
             base::Buffer const target = pool().allocate(base::Memory::kDevice, host.data.size(),
                                                         "a decoded column of a test");
-            keys::decode(context(), encoding, c, codes.keys, nullptr, rows, mixed, target.data());
-            EXPECT_TRUE(download<unsigned char>(context(), target.data(), host.data.size()) ==
+            keys::decode(queue(), encoding, c, codes.keys, nullptr, rows, mixed, target.data());
+            EXPECT_TRUE(download<unsigned char>(queue(), target.data(), host.data.size()) ==
                         host.data);
-            keys::decode(context(), encoding, c, codes.keys, at.as<uint32_t>(), rows, mixed,
+            keys::decode(queue(), encoding, c, codes.keys, at.as<uint32_t>(), rows, mixed,
                          target.data());
-            EXPECT_TRUE(download<unsigned char>(context(), target.data(), host.data.size()) ==
+            EXPECT_TRUE(download<unsigned char>(queue(), target.data(), host.data.size()) ==
                         bytes_of_rows(host, positions));
           }
           // In place, where the widths allow it.
           HostColumn const& last = table.hosts.back();
           if (last.width != encoding.width) continue;
-          keys::decode(context(), encoding, table.hosts.size() - 1, codes.keys, nullptr, rows,
-                       mixed, codes.keys_copy.data());
-          EXPECT_TRUE(download<unsigned char>(context(), codes.keys, last.data.size()) ==
-                      last.data);
+          keys::decode(queue(), encoding, table.hosts.size() - 1, codes.keys, nullptr, rows, mixed,
+                       codes.keys_copy.data());
+          EXPECT_TRUE(download<unsigned char>(queue(), codes.keys, last.data.size()) == last.data);
         }
         if (HasFailure()) return;
       }
@@ -145,17 +143,16 @@ TEST_F(EncodeKeys, AValueOutsideIsToldAndANullIsNot) {
           valid[far] = 0;
           set_valid(&table.hosts[0], valid, 5);
         }
-        table.place_all(context());
+        table.place_all(queue());
         KeyTable inside = key_table(rows, {8, 8}, 10, 4, 0);
-        inside.place_all(context());
+        inside.place_all(queue());
         auto const count = static_cast<int64_t>(rows);
-        PreparedKeys const left =
-            transform::encode_keys(context(), table.keys, count, assumed, true);
+        PreparedKeys const left = transform::encode_keys(queue(), table.keys, count, assumed, true);
         PreparedKeys const right =
-            transform::encode_keys(context(), inside.keys, count, assumed, true);
-        EXPECT_EQ(transform::lie_outside(context(), left, right), !is_null);
-        EXPECT_EQ(transform::lie_outside(context(), right, left), !is_null);
-        EXPECT_FALSE(transform::lie_outside(context(), right, right));
+            transform::encode_keys(queue(), inside.keys, count, assumed, true);
+        EXPECT_EQ(transform::lie_outside(queue(), left, right), !is_null);
+        EXPECT_EQ(transform::lie_outside(queue(), right, left), !is_null);
+        EXPECT_FALSE(transform::lie_outside(queue(), right, right));
       }
     }
   }
@@ -169,18 +166,18 @@ TEST_F(EncodeKeys, ThePartitioningEncodesAsItCounts) {
       for (double const nulls : {0.0, 0.2}) {
         if (rows > 100000 && shape.widths.size() != 2) continue;
         KeyTable table = key_table(rows, shape.widths, shape.bits, rows + 5, nulls);
-        table.place_all(context());
+        table.place_all(queue());
         auto const count = static_cast<int64_t>(rows);
-        for (KeyEncoding const& encoding : encodings_of(context(), table)) {
+        for (KeyEncoding const& encoding : encodings_of(queue(), table)) {
           for (int32_t const passes : {1, 2}) {
             SCOPED_TRACE(std::to_string(shape.widths.size()) + " columns, " + std::to_string(rows) +
                          " rows, NULLs " + std::to_string(nulls) +
                          (encoding.exact ? ", packed in " : ", hashed in ") +
                          std::to_string(encoding.width) + ", passes " + std::to_string(passes));
             PreparedKeys const later =
-                transform::encode_later(context(), table.keys, count, encoding);
+                transform::encode_later(queue(), table.keys, count, encoding);
             PreparedKeys const now =
-                transform::encode_keys(context(), table.keys, count, encoding, false);
+                transform::encode_keys(queue(), table.keys, count, encoding, false);
             ASSERT_TRUE(later.pending);
             EXPECT_EQ(later.keys, nullptr);
             ASSERT_EQ(later.rows, now.rows);
@@ -189,17 +186,17 @@ TEST_F(EncodeKeys, ThePartitioningEncodesAsItCounts) {
             transform::PreparedColumn numbers;
             numbers.width = sizeof(uint32_t);
             auto const by_columns =
-                transform::radix_unordered(context(), later, {&numbers, 1}, order);
-            auto const by_codes = transform::radix_unordered(context(), now, {&numbers, 1}, order);
+                transform::radix_unordered(queue(), later, {&numbers, 1}, order);
+            auto const by_codes = transform::radix_unordered(queue(), now, {&numbers, 1}, order);
             size_t const bounds = (size_t{1} << order.bits.end) + 1;
-            EXPECT_TRUE(download<uint32_t>(context(), by_columns.offsets.data(), bounds) ==
-                        download<uint32_t>(context(), by_codes.offsets.data(), bounds));
+            EXPECT_TRUE(download<uint32_t>(queue(), by_columns.offsets.data(), bounds) ==
+                        download<uint32_t>(queue(), by_codes.offsets.data(), bounds));
             std::vector<uint64_t> const codes =
-                download_codes(context(), now.keys, encoding.width, now.rows);
+                download_codes(queue(), now.keys, encoding.width, now.rows);
             std::vector<uint64_t> const moved =
-                download_codes(context(), by_columns.keys.data(), encoding.width, now.rows);
+                download_codes(queue(), by_columns.keys.data(), encoding.width, now.rows);
             std::vector<uint32_t> const order_of =
-                download<uint32_t>(context(), by_columns.columns.front().data(), now.rows);
+                download<uint32_t>(queue(), by_columns.columns.front().data(), now.rows);
             std::vector<bool> seen(now.rows, false);
             for (size_t at = 0; at < moved.size(); ++at) {
               ASSERT_LT(order_of[at], now.rows);
@@ -207,7 +204,7 @@ TEST_F(EncodeKeys, ThePartitioningEncodesAsItCounts) {
               seen[order_of[at]] = true;
               ASSERT_EQ(moved[at], mixed_code(codes[order_of[at]], encoding.width)) << at;
             }
-            EXPECT_FALSE(transform::lie_outside(context(), later, now));
+            EXPECT_FALSE(transform::lie_outside(queue(), later, now));
           }
         }
       }
@@ -223,13 +220,13 @@ TEST_F(EncodeKeys, ThePartitioningTellsWhatLiesOutside) {
       uint64_t const value = is_outside ? uint64_t{1} << 50 : 1000;
       std::memcpy(&table.hosts[1].data[far * 8], &value, 8);
       table.keys.clear();
-      table.place_all(context());
-      PreparedKeys const keys = transform::encode_later(context(), table.keys, 20001, assumed);
+      table.place_all(queue());
+      PreparedKeys const keys = transform::encode_later(queue(), table.keys, 20001, assumed);
       transform::PreparedColumn numbers;
       numbers.width = sizeof(uint32_t);
-      transform::radix_unordered(context(), keys, {&numbers, 1},
+      transform::radix_unordered(queue(), keys, {&numbers, 1},
                                  {plan::Transform::kRadixUnordered, {0, 5}, 1});
-      EXPECT_EQ(transform::lie_outside(context(), keys, keys), is_outside);
+      EXPECT_EQ(transform::lie_outside(queue(), keys, keys), is_outside);
     }
   }
 }

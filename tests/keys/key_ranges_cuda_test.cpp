@@ -10,11 +10,11 @@ using KeyRanges = GpuTest;
 using keys::AskedRows;
 using Widths = std::vector<int32_t>;
 
-void expect_ranges(base::Context& context, KeyTable left, KeyTable right) {
-  left.place_all(context, left.rows % 3);
-  right.place_all(context);
+void expect_ranges(base::Queue& queue, KeyTable left, KeyTable right) {
+  left.place_all(queue, left.rows % 3);
+  right.place_all(queue);
   keys::KeyRanges const found =
-      keys::key_ranges(context, {left.keys, static_cast<int64_t>(left.rows)},
+      keys::key_ranges(queue, {left.keys, static_cast<int64_t>(left.rows)},
                        {right.keys, static_cast<int64_t>(right.rows)}, AskedRows::kAll);
   EXPECT_TRUE(found.of_all_rows);
   auto const expect_side = [](const KeyTable& table, const std::vector<keys::ColumnRange>& ranges) {
@@ -40,7 +40,7 @@ TEST_F(KeyRanges, AreThoseOfTheValidRowsOfEverySize) {
       for (Widths const& widths : {Widths{8}, Widths{4, 8}, Widths{8, 4, 4, 8, 4}}) {
         SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(widths.size()) +
                      " columns, NULLs " + std::to_string(nulls));
-        expect_ranges(context(), key_table(rows, widths, 12, rows, nulls),
+        expect_ranges(queue(), key_table(rows, widths, 12, rows, nulls),
                       key_table(rows / 2 + 3, widths, 31, rows + 1, nulls));
         if (HasFailure()) return;
       }
@@ -61,7 +61,7 @@ TEST_F(KeyRanges, FindAnExtremeWhereverItLies) {
         std::memcpy(&left.hosts[c].data[random() % left.rows * width], &value, width);
       }
     }
-    expect_ranges(context(), std::move(left), std::move(right));
+    expect_ranges(queue(), std::move(left), std::move(right));
     if (HasFailure()) return;
   }
 }
@@ -74,16 +74,16 @@ TEST_F(KeyRanges, OfOneValueAtAnEndOfItsTypeAreThatValue) {
       KeyTable table;
       table.rows = 100;
       table.hosts = {key_column(std::vector<uint64_t>(100, value), width)};
-      expect_ranges(context(), std::move(table), key_table(3, {width}, 3, 1));
+      expect_ranges(queue(), std::move(table), key_table(3, {width}, 3, 1));
     }
   }
 }
 
 TEST_F(KeyRanges, OfNoRowsAreNone) {
   KeyTable none = key_table(0, {4, 8}, 3, 1);
-  none.place_all(context());
+  none.place_all(queue());
   keys::KeyRanges const found =
-      keys::key_ranges(context(), {none.keys, 0}, {none.keys, 0}, AskedRows::kAll);
+      keys::key_ranges(queue(), {none.keys, 0}, {none.keys, 0}, AskedRows::kAll);
   for (keys::ColumnRange const& range : found.of_both()) EXPECT_GT(range.low, range.high);
 }
 
@@ -96,11 +96,11 @@ TEST_F(KeyRanges, OfDrawnRowsHaveTheFirstAndTheLast) {
     KeyTable left;
     left.rows = rows;
     left.hosts = {key_column(ascending, 8)};
-    left.place_all(context());
+    left.place_all(queue());
     KeyTable right = key_table(1000, {8}, 9, 5);
-    right.place_all(context());
-    keys::KeyRanges const found = keys::key_ranges(
-        context(), {left.keys, static_cast<int64_t>(rows)}, {right.keys, 1000}, AskedRows::kDrawn);
+    right.place_all(queue());
+    keys::KeyRanges const found = keys::key_ranges(queue(), {left.keys, static_cast<int64_t>(rows)},
+                                                   {right.keys, 1000}, AskedRows::kDrawn);
     EXPECT_EQ(found.of_all_rows, rows == size_t{1} << 17);
     uint64_t const sign = uint64_t{1} << 63;
     EXPECT_EQ(found.left[0].low, ascending.front() ^ sign);
@@ -116,11 +116,11 @@ TEST_F(KeyRanges, OfDrawnRowsSkipOthers) {
   std::vector<uint64_t> values(kRows, 5);
   for (size_t row = 300; row < 900; ++row) values[row] = 1000;  // between two stripes
   table.hosts = {key_column(values, 8)};
-  table.place_all(context());
+  table.place_all(queue());
   keys::KeyColumns const keys = {table.keys, kRows};
-  keys::KeyRanges const drawn = keys::key_ranges(context(), keys, keys, AskedRows::kDrawn);
+  keys::KeyRanges const drawn = keys::key_ranges(queue(), keys, keys, AskedRows::kDrawn);
   EXPECT_EQ(drawn.left[0].high, uint64_t{5} ^ uint64_t{1} << 63);
-  keys::KeyRanges const all = keys::key_ranges(context(), keys, keys, AskedRows::kAll);
+  keys::KeyRanges const all = keys::key_ranges(queue(), keys, keys, AskedRows::kAll);
   EXPECT_EQ(all.left[0].high, uint64_t{1000} ^ uint64_t{1} << 63);
 }
 

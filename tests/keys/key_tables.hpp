@@ -16,9 +16,9 @@ struct KeyTable {
   size_t rows = 0;
 
   // offsets: of each column, so many values beyond an aligned address.
-  void place_all(base::Context& context, size_t values_beyond = 0) {
+  void place_all(base::Queue& queue, size_t values_beyond = 0) {
     for (HostColumn const& host : hosts) {
-      keys.push_back(place(context, host, values_beyond * static_cast<size_t>(host.width)));
+      keys.push_back(place(queue, host, values_beyond * static_cast<size_t>(host.width)));
     }
   }
   uint64_t value(size_t column, size_t row) const {
@@ -105,10 +105,10 @@ inline std::vector<uint64_t> codes_of(const keys::KeyEncoding& encoding, const K
   return codes;
 }
 
-inline std::vector<uint64_t> download_codes(base::Context& context, const void* codes,
-                                            int32_t width, size_t rows) {
-  if (width == 8) return download<uint64_t>(context, codes, rows);
-  std::vector<uint32_t> const narrow = download<uint32_t>(context, codes, rows);
+inline std::vector<uint64_t> download_codes(base::Queue& queue, const void* codes, int32_t width,
+                                            size_t rows) {
+  if (width == 8) return download<uint64_t>(queue, codes, rows);
+  std::vector<uint32_t> const narrow = download<uint32_t>(queue, codes, rows);
   return {narrow.begin(), narrow.end()};
 }
 

@@ -8,12 +8,12 @@ namespace {
 
 using RowMarks = GpuTest;
 
-void expect_marks(base::Context& context, uint32_t rows,
+void expect_marks(base::Queue& queue, uint32_t rows,
                   const std::vector<std::vector<uint32_t>>& named) {
-  keys::RowMarks marks(context, rows);
+  keys::RowMarks marks(queue, rows);
   std::vector<bool> expected(rows, false);
   for (std::vector<uint32_t> const& numbers : named) {
-    base::Buffer const on_device = upload(context, numbers);
+    base::Buffer const on_device = upload(queue, numbers);
     marks.mark(on_device.as<uint32_t>(), numbers.size());
     for (uint32_t const row : numbers) expected[row] = true;
   }
@@ -24,7 +24,7 @@ void expect_marks(base::Context& context, uint32_t rows,
   auto const expect_rows = [&](const keys::RowMarks::Rows& found,
                                const std::vector<uint32_t>& wanted) {
     ASSERT_EQ(found.count, wanted.size());
-    EXPECT_TRUE(download<uint32_t>(context, found.numbers.data(), found.count) == wanted);
+    EXPECT_TRUE(download<uint32_t>(queue, found.numbers.data(), found.count) == wanted);
   };
   expect_rows(marks.marked(), marked);
   expect_rows(marks.unmarked(), unmarked);
@@ -34,12 +34,12 @@ TEST_F(RowMarks, AreThoseOfTheRowsThatWereNamed) {
   for (size_t const size : edge_sizes()) {
     auto const rows = static_cast<uint32_t>(size);
     SCOPED_TRACE(rows);
-    expect_marks(context(), rows, {});
+    expect_marks(queue(), rows, {});
     if (rows == 0) continue;
     std::vector<uint32_t> all(rows);
     std::iota(all.begin(), all.end(), 0U);
-    expect_marks(context(), rows, {all});
-    expect_marks(context(), rows, {{rows - 1}, {0}});
+    expect_marks(queue(), rows, {all});
+    expect_marks(queue(), rows, {{rows - 1}, {0}});
     // At random, often the same, in two launches.
     std::mt19937_64 random(rows);
     std::vector<uint32_t> some(size / 3 + 1);
@@ -47,22 +47,22 @@ TEST_F(RowMarks, AreThoseOfTheRowsThatWereNamed) {
     std::vector<uint32_t> more = some;
     more.insert(more.end(), 3000, rows / 2);
     for (uint32_t& row : more) row = row / 2;
-    expect_marks(context(), rows, {some, more});
+    expect_marks(queue(), rows, {some, more});
     if (HasFailure()) return;
   }
 }
 
 TEST_F(RowMarks, OfOneRowThatIsNamedOverAndOver) {
-  expect_marks(context(), 100000, {std::vector<uint32_t>(1 << 20, 77777)});
+  expect_marks(queue(), 100000, {std::vector<uint32_t>(1 << 20, 77777)});
 }
 
 TEST_F(RowMarks, OfNeighboursInAnyOrder) {
   std::vector<uint32_t> descending(70000);
   for (uint32_t i = 0; i < descending.size(); ++i) descending[i] = 99999 - i;
-  expect_marks(context(), 100000, {descending});
+  expect_marks(queue(), 100000, {descending});
   std::vector<uint32_t> twice;
   for (uint32_t i = 0; i < 50000; ++i) twice.insert(twice.end(), 2, 2 * i);
-  expect_marks(context(), 100000, {twice});
+  expect_marks(queue(), 100000, {twice});
 }
 
 }  // namespace

@@ -31,21 +31,20 @@ bool are_equal(const KeyTable& build, uint32_t build_row, const KeyTable& probe,
   return true;
 }
 
-void expect_kept(base::Context& context, const KeyTable& build, const KeyTable& probe,
+void expect_kept(base::Queue& queue, const KeyTable& build, const KeyTable& probe,
                  const HostPairs& pairs, uint64_t at_once) {
   HostPairs expected;
   for (size_t i = 0; i < pairs.build.size(); ++i) {
     if (!are_equal(build, pairs.build[i], probe, pairs.probe[i])) continue;
     expected.add(pairs.build[i], pairs.probe[i]);
   }
-  base::Buffer const build_rows = upload(context, pairs.build);
-  base::Buffer const probe_rows = upload(context, pairs.probe);
-  uint64_t const kept =
-      keys::verify_pairs(context, build.keys, probe.keys, build_rows.as<uint32_t>(),
-                         probe_rows.as<uint32_t>(), pairs.build.size(), at_once);
+  base::Buffer const build_rows = upload(queue, pairs.build);
+  base::Buffer const probe_rows = upload(queue, pairs.probe);
+  uint64_t const kept = keys::verify_pairs(queue, build.keys, probe.keys, build_rows.as<uint32_t>(),
+                                           probe_rows.as<uint32_t>(), pairs.build.size(), at_once);
   ASSERT_EQ(kept, expected.build.size());
-  EXPECT_TRUE(download<uint32_t>(context, build_rows.data(), kept) == expected.build);
-  EXPECT_TRUE(download<uint32_t>(context, probe_rows.data(), kept) == expected.probe);
+  EXPECT_TRUE(download<uint32_t>(queue, build_rows.data(), kept) == expected.build);
+  EXPECT_TRUE(download<uint32_t>(queue, probe_rows.data(), kept) == expected.probe);
 }
 
 TEST_F(VerifyPairs, KeepsEqualPairsInOrderWhateverIsTakenAtOnce) {
@@ -56,8 +55,8 @@ TEST_F(VerifyPairs, KeepsEqualPairsInOrderWhateverIsTakenAtOnce) {
     KeyTable probe = key_table(700, widths, 2, 2);
     for (size_t c = 1; c < widths.size(); ++c)
       build.hosts[c] = key_table(500, widths, 1, 3).hosts[c];
-    build.place_all(context(), 1);
-    probe.place_all(context());
+    build.place_all(queue(), 1);
+    probe.place_all(queue());
     std::mt19937_64 random(7);
     for (size_t const count : edge_sizes()) {
       HostPairs pairs;
@@ -66,7 +65,7 @@ TEST_F(VerifyPairs, KeepsEqualPairsInOrderWhateverIsTakenAtOnce) {
       }
       for (uint64_t const at_once : {uint64_t{1000}, uint64_t{4096}, keys::kVerifiedAtOnce}) {
         SCOPED_TRACE(std::to_string(count) + " pairs, " + std::to_string(at_once) + " at once");
-        expect_kept(context(), build, probe, pairs, at_once);
+        expect_kept(queue(), build, probe, pairs, at_once);
         if (HasFailure()) return;
       }
     }
@@ -75,57 +74,57 @@ TEST_F(VerifyPairs, KeepsEqualPairsInOrderWhateverIsTakenAtOnce) {
 
 TEST_F(VerifyPairs, OnePairThatDiffersGoesWhereverItLies) {
   KeyTable table = key_table(5000, {8, 4}, 30, 1);
-  table.place_all(context());
+  table.place_all(queue());
   constexpr uint32_t kPairs = 5000;
   for (uint32_t const odd : {0U, 1U, 1023U, 1024U, 2500U, kPairs - 1}) {
     HostPairs pairs;
     for (uint32_t i = 0; i < kPairs; ++i) pairs.add(i, i == odd ? (i + 1) % kPairs : i);
-    expect_kept(context(), table, table, pairs, 1500);
+    expect_kept(queue(), table, table, pairs, 1500);
   }
 }
 
 TEST_F(VerifyPairs, WritesNothingWhereAllAreEqual) {
   KeyTable table = key_table(5000, {8, 4}, 30, 1);
-  table.place_all(context());
+  table.place_all(queue());
   std::vector<uint32_t> rows(40000);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint32_t>(i * 7 % 5000);
-  base::Buffer const build = upload(context(), rows);
-  base::Buffer const probe = upload(context(), rows);
-  base::finish(context());
+  base::Buffer const build = upload(queue(), rows);
+  base::Buffer const probe = upload(queue(), rows);
+  base::finish(queue());
   pool().reset_peak();
   uint64_t const in_use = pool().in_use_bytes();
-  EXPECT_EQ(keys::verify_pairs(context(), table.keys, table.keys, build.as<uint32_t>(),
+  EXPECT_EQ(keys::verify_pairs(queue(), table.keys, table.keys, build.as<uint32_t>(),
                                probe.as<uint32_t>(), rows.size()),
             rows.size());
   EXPECT_EQ(pool().peak_bytes(), in_use);
-  EXPECT_TRUE(download<uint32_t>(context(), build.data(), rows.size()) == rows);
+  EXPECT_TRUE(download<uint32_t>(queue(), build.data(), rows.size()) == rows);
 }
 
 TEST_F(VerifyPairs, OfNoPairsOrOfNoneThatIsEqualNothingIsLeft) {
   KeyTable left = key_table(3000, {8, 4}, 20, 1);
   KeyTable right = key_table(3000, {8, 4}, 20, 2);
   for (unsigned char& byte : right.hosts[1].data) byte = 0xee;
-  left.place_all(context());
-  right.place_all(context());
+  left.place_all(queue());
+  right.place_all(queue());
   HostPairs pairs;
-  expect_kept(context(), left, right, pairs, 1000);
+  expect_kept(queue(), left, right, pairs, 1000);
   for (uint32_t i = 0; i < 3000; ++i) pairs.add(i, i);
-  expect_kept(context(), left, right, pairs, 1000);
+  expect_kept(queue(), left, right, pairs, 1000);
 }
 
 // A hash of three bits: each eighth of all pairs is a match of it. The table joins the codes, and
 // what is left after verification are the pairs of the keys.
 TEST_F(VerifyPairs, MakesAJoinByAHashOfThreeBitsRight) {
-  context().hash_ones = ~uint64_t{7};
+  queue().context.hash_ones = ~uint64_t{7};
   KeyTable build = key_table(1500, {8, 4}, 5, 1, 0.1);
   KeyTable probe = key_table(2500, {8, 4}, 5, 2, 0.1);
-  build.place_all(context());
-  probe.place_all(context());
-  keys::KeyEncoding const hashed = keys::hashed(context());
+  build.place_all(queue());
+  probe.place_all(queue());
+  keys::KeyEncoding const hashed = keys::hashed(queue().context);
   transform::PreparedKeys const build_keys =
-      transform::encode_keys(context(), build.keys, 1500, hashed, false);
+      transform::encode_keys(queue(), build.keys, 1500, hashed, false);
   transform::PreparedKeys const probe_keys =
-      transform::encode_keys(context(), probe.keys, 2500, hashed, false);
+      transform::encode_keys(queue(), probe.keys, 2500, hashed, false);
   auto const side_of = [](const transform::PreparedKeys& keys) {
     match::MatchSide side;
     side.keys = keys.keys;
@@ -133,11 +132,11 @@ TEST_F(VerifyPairs, MakesAJoinByAHashOfThreeBitsRight) {
     side.rows = keys.rows;
     return side;
   };
-  output::GrowingPairs pairs(context(), 1 << 20);
-  match::GlobalTable table(context(), 8, side_of(build_keys));
-  table.probe(context(), side_of(probe_keys), pairs);
+  output::GrowingPairs pairs(queue(), 1 << 20);
+  match::GlobalTable table(queue(), 8, side_of(build_keys));
+  table.probe(queue(), side_of(probe_keys), pairs);
   pairs.finish();
-  uint64_t const kept = keys::verify_pairs(context(), build.keys, probe.keys, pairs.build(),
+  uint64_t const kept = keys::verify_pairs(queue(), build.keys, probe.keys, pairs.build(),
                                            pairs.probe(), pairs.rows(), 10000);
   EXPECT_GT(pairs.rows(), 8 * kept);
   std::vector<std::pair<uint32_t, uint32_t>> expected;
@@ -148,8 +147,8 @@ TEST_F(VerifyPairs, MakesAJoinByAHashOfThreeBitsRight) {
     }
   }
   ASSERT_EQ(kept, expected.size());
-  auto const build_rows = download<uint32_t>(context(), pairs.build(), kept);
-  auto const probe_rows = download<uint32_t>(context(), pairs.probe(), kept);
+  auto const build_rows = download<uint32_t>(queue(), pairs.build(), kept);
+  auto const probe_rows = download<uint32_t>(queue(), pairs.probe(), kept);
   std::vector<std::pair<uint32_t, uint32_t>> found;
   for (size_t i = 0; i < kept; ++i) found.emplace_back(build_rows[i], probe_rows[i]);
   std::sort(found.begin(), found.end());

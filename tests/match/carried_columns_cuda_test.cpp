@@ -13,7 +13,7 @@ TEST_F(CarriedColumns, AnswerAsTheReferenceForAnyNumberOfPartitions) {
       for (KeyShape shape : key_shapes(key_width)) {
         spread_out(&shape);
         plan::JoinPlan const plan = plan_of(radix_bits, rows_of(shape));
-        int32_t const launches = expect_rows(context(), plan, shape, key_width);
+        int32_t const launches = expect_rows(queue(), plan, shape, key_width);
         EXPECT_LE(launches, 1) << "there was room for all of " << shape.name;
         if (HasFailure()) return;
       }
@@ -33,7 +33,7 @@ TEST_F(CarriedColumns, AnswerAsTheReferenceForManyPartitions) {
     shape.probe.insert(shape.probe.end(), 40000, shape.build[500]);
     spread_out(&shape);
     for (int32_t key_width : {4, 8}) {
-      expect_rows(context(), plan_of(radix_bits, rows_of(shape)), shape, key_width);
+      expect_rows(queue(), plan_of(radix_bits, rows_of(shape)), shape, key_width);
       if (HasFailure()) return;
     }
   }
@@ -43,7 +43,7 @@ TEST_F(CarriedColumns, AnswerAsTheReferenceForKeysThatWereNotSpread) {
   // Few partitions and few buckets have all the rows.
   for (int32_t key_width : {4, 8}) {
     for (KeyShape const& shape : key_shapes(key_width)) {
-      expect_rows(context(), plan_of(5, rows_of(shape)), shape, key_width, {{8}, {2}});
+      expect_rows(queue(), plan_of(5, rows_of(shape)), shape, key_width, {{8}, {2}});
       if (HasFailure()) return;
     }
   }
@@ -61,7 +61,7 @@ TEST_F(CarriedColumns, WriteColumnsOfEveryWidth) {
            {Payloads{{}, {}}, Payloads{{4}, {4}}, Payloads{{4, 4, 4}, {}}, Payloads{{1}, {}},
             Payloads{{}, {2}}, Payloads{{8}, {8}}, Payloads{{16}, {16, 16}},
             Payloads{{1, 2, 4, 8, 16}, {16, 8, 4, 2, 1}}}) {
-        expect_rows(context(), plan, *shape, key_width, widths);
+        expect_rows(queue(), plan, *shape, key_width, widths);
         if (HasFailure()) return;
       }
     }
@@ -77,15 +77,14 @@ TEST_F(CarriedColumns, AreAsManyAsTheyMayBe) {
   }
   KeyShape shape{"most columns", unique_keys(9000, 1, 5), random_keys(20000, 12000, 1, 6)};
   spread_out(&shape);
-  expect_rows(context(), plan_of(3, rows_of(shape)), shape, 4, widths);
+  expect_rows(queue(), plan_of(3, rows_of(shape)), shape, 4, widths);
 
-  Carrier const side(context(), shape.build, 4, 3, {}, 1);
+  Carrier const side(queue(), shape.build, 4, 3, {}, 1);
   columns::Storage target;
   std::vector<CarriedOutput> const outputs(kernels::kCarriedColumns + 1,
                                            {side.numbers.data(), 4, CarriedFrom::kBuild, &target});
   EXPECT_EQ(status_of([&] {
-              match::carried_columns(context(), plan_of(3, 1), 4, side.side(), side.side(),
-                                     outputs);
+              match::carried_columns(queue(), plan_of(3, 1), 4, side.side(), side.side(), outputs);
             }),
             GPUJOIN_ERROR_INTERNAL);
 }
@@ -101,9 +100,9 @@ TEST_F(CarriedColumns, OfPartitionsThatAreCutIntoUnits) {
       // All in the last partition, then in both.
       for (uint64_t& key : shape.build) key = 2 * key + 1;
       for (uint64_t& key : shape.probe) key = 2 * key + 1;
-      expect_rows(context(), plan_of(1, rows_of(shape)), shape, 4);
+      expect_rows(queue(), plan_of(1, rows_of(shape)), shape, 4);
       spread_out(&shape);
-      expect_rows(context(), plan_of(1, rows_of(shape)), shape, 8, {{8}, {1}});
+      expect_rows(queue(), plan_of(1, rows_of(shape)), shape, 8, {{8}, {1}});
       if (HasFailure()) return;
     }
   }
@@ -127,8 +126,8 @@ TEST_F(CarriedColumns, OfABuildKeyThousandsOfTimesAmongOthersOfItsBucket) {
       shape.probe.push_back(key_in(kBits, bucket % 4, bucket, 1));
     }
     shuffle(&shape.probe, 8);
-    expect_rows(context(), plan_of(kBits, rows_of(shape)), shape, key_width);
-    expect_rows(context(), plan_of(kBits, rows_of(shape)), shape, key_width, {{16}, {1, 8}});
+    expect_rows(queue(), plan_of(kBits, rows_of(shape)), shape, key_width);
+    expect_rows(queue(), plan_of(kBits, rows_of(shape)), shape, key_width, {{16}, {1, 8}});
     if (HasFailure()) return;
   }
 }
@@ -158,7 +157,7 @@ TEST_F(CarriedColumns, OfBucketsWithSomeKeysOfManyRows) {
       for (uint64_t seed = 0; seed < 3; ++seed) {
         shuffle(&shape.build, seed);
         shuffle(&shape.probe, seed + 10);
-        expect_rows(context(), plan_of(kBits, rows_of(shape)), shape, key_width);
+        expect_rows(queue(), plan_of(kBits, rows_of(shape)), shape, key_width);
         if (HasFailure()) return;
       }
     }
@@ -184,10 +183,10 @@ TEST_F(CarriedColumns, OfHotKeysThatWereExpected) {
         shuffle(&shape.probe, probe);
         plan::JoinPlan plan = plan_of(kBits, rows_of(shape));
         plan.expected_hot_rows = std::max<int64_t>(1, static_cast<int64_t>(build * probe));
-        EXPECT_LE(expect_rows(context(), plan, shape, key_width), 1);
+        EXPECT_LE(expect_rows(queue(), plan, shape, key_width), 1);
         if (probe == kFewest) {
           plan.expected_rows = 1;
-          expect_rows(context(), plan, shape, key_width);
+          expect_rows(queue(), plan, shape, key_width);
         }
         if (HasFailure()) return;
       }
@@ -221,8 +220,8 @@ TEST_F(CarriedColumns, OfSoManyMatchesAsAWarpHasLanes) {
       for (uint64_t seed = 0; seed < 4; ++seed) {
         shuffle(&shape.build, seed);
         shuffle(&shape.probe, seed + 10);
-        expect_rows(context(), plan_of(kBits, rows_of(shape)), shape, key_width);
-        expect_rows(context(), plan_of(kBits, rows_of(shape)), shape, key_width, {{2}, {8}});
+        expect_rows(queue(), plan_of(kBits, rows_of(shape)), shape, key_width);
+        expect_rows(queue(), plan_of(kBits, rows_of(shape)), shape, key_width, {{2}, {8}});
         if (HasFailure()) return;
       }
     }
@@ -233,7 +232,7 @@ TEST_F(CarriedColumns, OfKeysThatAreAllEqual) {
   for (int32_t radix_bits : {1, 8}) {
     KeyShape const shape{"all equal", std::vector<uint64_t>(3000, 0x12345),
                          std::vector<uint64_t>(3000, 0x12345)};
-    EXPECT_LE(expect_rows(context(), plan_of(radix_bits, 9000000), shape, radix_bits == 1 ? 4 : 8),
+    EXPECT_LE(expect_rows(queue(), plan_of(radix_bits, 9000000), shape, radix_bits == 1 ? 4 : 8),
               1);
   }
 }
@@ -245,7 +244,7 @@ TEST_F(CarriedColumns, AreLaunchedOnceMoreWhenMoreRowsCameThanExpected) {
   for (KeyShape const* shape : {&heavy, &many}) {
     for (uint64_t expected : {0, 1, 50000}) {
       for (int32_t key_width : {4, 8}) {
-        EXPECT_EQ(expect_rows(context(), plan_of(2, expected), *shape, key_width, {{4}, {16}}), 2)
+        EXPECT_EQ(expect_rows(queue(), plan_of(2, expected), *shape, key_width, {{4}, {16}}), 2)
             << expected << " rows expected of " << rows_of(*shape);
       }
     }
@@ -257,8 +256,8 @@ TEST_F(CarriedColumns, OfAnEmptySideAreNone) {
   KeyShape const no_probe{"no probe rows", {1, 2, 3}, {}};
   KeyShape const no_match{"no match", {1, 2, 3}, {4, 5, 6}};
   for (KeyShape const* shape : {&no_build, &no_probe, &no_match}) {
-    expect_rows(context(), plan_of(1, 0), *shape, 4);
-    expect_rows(context(), plan_of(1, 1000), *shape, 8, {{1}, {2}});
+    expect_rows(queue(), plan_of(1, 0), *shape, 4);
+    expect_rows(queue(), plan_of(1, 1000), *shape, 8, {{1}, {2}});
   }
 }
 
@@ -271,7 +270,7 @@ TEST_F(CarriedColumns, EndWithMemoryLimitAndReturnEverything) {
   int refused = 0;
   for (uint64_t expected : {uint64_t{0}, rows_of(large)}) {
     for (uint64_t limit : {256U << 20, 80U << 20, 40U << 20, 16U << 20, 8U << 20}) {
-      auto const limited = limited_context(limit);
+      auto const limited = limited_queue(limit);
       uint64_t const in_use = limited->device_pool->in_use_bytes();
       gpujoin_status const status = status_of([&] {
         expect_rows(*limited, plan_of(3, expected), large, 4, {{4}, {}});

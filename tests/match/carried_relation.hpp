@@ -36,17 +36,17 @@ struct Carrier {
   base::Buffer numbers;
   std::vector<columns::DeviceColumn> device_payloads;
 
-  Carrier(base::Context& context, const std::vector<uint64_t>& of_keys, int32_t key_width,
+  Carrier(base::Queue& queue, const std::vector<uint64_t>& of_keys, int32_t key_width,
           int32_t radix_bits, const std::vector<int32_t>& widths, uint64_t seed)
       : keys(partitioned(of_keys, radix_bits)),
-        device_keys(place(context, key_column(keys, key_width))),
-        offsets(upload(context, offsets_of(keys, radix_bits))) {
+        device_keys(place(queue, key_column(keys, key_width))),
+        offsets(upload(queue, offsets_of(keys, radix_bits))) {
     std::vector<uint32_t> positions(keys.size());
     std::iota(positions.begin(), positions.end(), 0U);
-    numbers = upload(context, positions);
+    numbers = upload(queue, positions);
     for (int32_t width : widths) {
       payloads.push_back(random_column(keys.size(), width, seed + payloads.size()));
-      device_payloads.push_back(place(context, payloads.back(), width == 16 ? 8 : 0));
+      device_payloads.push_back(place(queue, payloads.back(), width == 16 ? 8 : 0));
     }
   }
   match::CarriedSide side() const {
@@ -62,12 +62,12 @@ struct Carrier {
   }
 };
 
-inline void expect_payloads(base::Context& context, const Carrier& side,
+inline void expect_payloads(base::Queue& queue, const Carrier& side,
                             const std::vector<uint32_t>& positions,
                             const columns::Storage* targets) {
   for (size_t i = 0; i < side.payloads.size(); ++i) {
     std::vector<unsigned char> const expected = bytes_of_rows(side.payloads[i], positions);
-    ASSERT_TRUE(download<unsigned char>(context, targets[i].get(), expected.size()) == expected)
+    ASSERT_TRUE(download<unsigned char>(queue, targets[i].get(), expected.size()) == expected)
         << "column " << i << " of width " << side.payloads[i].width;
   }
 }
@@ -79,12 +79,12 @@ struct Payloads {
 
 // Joins; every pair of rows must come once, and in its place both keys and all payloads. Answers
 // the launches.
-inline int32_t expect_rows(base::Context& context, const plan::JoinPlan& plan,
-                           const KeyShape& shape, int32_t key_width, const Payloads& widths = {}) {
+inline int32_t expect_rows(base::Queue& queue, const plan::JoinPlan& plan, const KeyShape& shape,
+                           int32_t key_width, const Payloads& widths = {}) {
   SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes, " +
                std::to_string(plan.radix_bits) + " bits");
-  Carrier const build(context, shape.build, key_width, plan.radix_bits, widths.build, 100);
-  Carrier const probe(context, shape.probe, key_width, plan.radix_bits, widths.probe, 200);
+  Carrier const build(queue, shape.build, key_width, plan.radix_bits, widths.build, 100);
+  Carrier const probe(queue, shape.probe, key_width, plan.radix_bits, widths.probe, 200);
   size_t const of_build = 1 + widths.build.size();
   size_t const of_probe = 1 + widths.probe.size();
   std::vector<columns::Storage> targets(of_build + of_probe + 2);
@@ -94,15 +94,15 @@ inline int32_t expect_rows(base::Context& context, const plan::JoinPlan& plan,
   probe.add_outputs(CarriedFrom::kProbe, targets.data() + of_build, &outputs);
   outputs.push_back({nullptr, key_width, CarriedFrom::kKey, &targets[of_build + of_probe + 1]});
   WrittenRows const written =
-      match::carried_columns(context, plan, key_width, build.side(), probe.side(), outputs);
+      match::carried_columns(queue, plan, key_width, build.side(), probe.side(), outputs);
 
   Pairs const expected = expected_pairs({build.keys, probe.keys, {}, {}});
   EXPECT_EQ(written.rows, expected.size());
   if (written.rows != expected.size() || expected.empty()) return written.launches;
   std::vector<uint32_t> const build_rows =
-      download<uint32_t>(context, targets[0].get(), expected.size());
+      download<uint32_t>(queue, targets[0].get(), expected.size());
   std::vector<uint32_t> const probe_rows =
-      download<uint32_t>(context, targets[of_build].get(), expected.size());
+      download<uint32_t>(queue, targets[of_build].get(), expected.size());
   Pairs found(expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     found[i] = uint64_t{probe_rows[i]} << 32 | build_rows[i];
@@ -118,10 +118,10 @@ inline int32_t expect_rows(base::Context& context, const plan::JoinPlan& plan,
   }
   std::vector<unsigned char> const keys = bytes_of_rows(key_column(unmixed, key_width), build_rows);
   for (size_t i : {of_build + of_probe, of_build + of_probe + 1}) {
-    EXPECT_TRUE(download<unsigned char>(context, targets[i].get(), keys.size()) == keys);
+    EXPECT_TRUE(download<unsigned char>(queue, targets[i].get(), keys.size()) == keys);
   }
-  expect_payloads(context, build, build_rows, targets.data() + 1);
-  expect_payloads(context, probe, probe_rows, targets.data() + of_build + 1);
+  expect_payloads(queue, build, build_rows, targets.data() + 1);
+  expect_payloads(queue, probe, probe_rows, targets.data() + of_build + 1);
   return written.launches;
 }
 

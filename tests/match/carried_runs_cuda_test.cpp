@@ -17,16 +17,16 @@ class CarriedRuns : public GpuTest {
         for (int64_t hot : {int64_t{0}, static_cast<int64_t>(rows)}) {
           plan::JoinPlan plan = plan_of(radix_bits, rows);
           plan.expected_hot_rows = hot;
-          EXPECT_LE(expect_rows(context(), plan, shape, key_width, payloads), 2);
+          EXPECT_LE(expect_rows(queue(), plan, shape, key_width, payloads), 2);
           if (HasFailure()) return;
         }
         for (uint64_t missing : {uint64_t{1}, uint64_t{kernels::kCarriedChunk} * 1000}) {
           plan::JoinPlan plan = plan_of(radix_bits, rows > missing ? rows - missing : 1);
           plan.expected_hot_rows = static_cast<int64_t>(rows);
-          expect_rows(context(), plan, shape, key_width, payloads);
+          expect_rows(queue(), plan, shape, key_width, payloads);
           if (HasFailure()) return;
         }
-        expect_rows(context(), plan_of(radix_bits, 9 * (shape.probe.size() + 1)), shape, key_width,
+        expect_rows(queue(), plan_of(radix_bits, 9 * (shape.probe.size() + 1)), shape, key_width,
                     payloads);
         if (HasFailure()) return;
       }

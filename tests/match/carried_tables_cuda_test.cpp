@@ -25,7 +25,7 @@ TEST_F(CarriedTables, RankUniqueKeysOfAnyNumberOfBits) {
   for (int32_t bits : {kRankedBits - 1, kRankedBits, kRankedBits + 1}) {
     for (Payloads const& widths : {Payloads{{}, {}}, Payloads{{4}, {4}}, Payloads{{8, 8}, {8}},
                                    Payloads{{4, 4, 4, 4, 4, 4}, {4}}, Payloads{{1, 16}, {2}}}) {
-      EXPECT_LE(expect_rows(context(), plan_of(bits, rows_of(shape)), shape, 4, widths), 1);
+      EXPECT_LE(expect_rows(queue(), plan_of(bits, rows_of(shape)), shape, 4, widths), 1);
       if (HasFailure()) return;
     }
   }
@@ -46,7 +46,7 @@ TEST_F(CarriedTables, RankPartitionsUpToTheirLastRow) {
   shuffle(&shape.build, 3);
   shuffle(&shape.probe, 4);
   for (Payloads const& widths : {Payloads{{4}, {4}}, Payloads{{4, 8, 16}, {8}}}) {
-    EXPECT_LE(expect_rows(context(), plan_of(kRankedBits, rows_of(shape)), shape, 4, widths), 1);
+    EXPECT_LE(expect_rows(queue(), plan_of(kRankedBits, rows_of(shape)), shape, 4, widths), 1);
     if (HasFailure()) return;
   }
 }
@@ -59,9 +59,9 @@ TEST_F(CarriedTables, LeavePartitionsWhoseKeysRepeat) {
     for (size_t i = 0; i < 100000; i += every) shape.build.push_back(shape.build[i]);
     spread_out(&shape);
     for (Payloads const& widths : {Payloads{{4}, {4}}, Payloads{{8, 4}, {8}}}) {
-      EXPECT_LE(expect_rows(context(), plan_of(kRankedBits, rows_of(shape)), shape, 4, widths), 1);
+      EXPECT_LE(expect_rows(queue(), plan_of(kRankedBits, rows_of(shape)), shape, 4, widths), 1);
       // With too little room what is left is joined twice, too.
-      expect_rows(context(), plan_of(kRankedBits, 1000), shape, 4, widths);
+      expect_rows(queue(), plan_of(kRankedBits, 1000), shape, 4, widths);
       if (HasFailure()) return;
     }
   }
@@ -78,8 +78,8 @@ TEST_F(CarriedTables, JoinAllUnitsOfAPartitionTheSameWay) {
     uint64_t const key = shape.build[i];
     shape.probe.insert(shape.probe.end(), 10 * kernels::kCarriedProbeRows, key);
   }
-  expect_rows(context(), plan_of(kRankedBits, rows_of(shape)), shape, 4, {{4}, {4}});
-  expect_rows(context(), plan_of(kRankedBits, rows_of(shape)), shape, 4, {{8, 8}, {}});
+  expect_rows(queue(), plan_of(kRankedBits, rows_of(shape)), shape, 4, {{4}, {4}});
+  expect_rows(queue(), plan_of(kRankedBits, rows_of(shape)), shape, 4, {{8, 8}, {}});
 }
 
 TEST_F(CarriedTables, DealMatchesWhereverALineOfTheOutputBegins) {
@@ -100,7 +100,7 @@ TEST_F(CarriedTables, DealMatchesWhereverALineOfTheOutputBegins) {
       uint64_t const expected = std::max<uint64_t>(rows_of(shape), 40 * shape.probe.size());
       for (Payloads const& widths :
            {Payloads{{}, {}}, Payloads{{4}, {4}}, Payloads{{8}, {8, 8}}, Payloads{{2, 16}, {1}}}) {
-        expect_rows(context(), plan_of(2, expected), shape, key_width, widths);
+        expect_rows(queue(), plan_of(2, expected), shape, key_width, widths);
         if (HasFailure()) return;
       }
     }
@@ -115,8 +115,8 @@ TEST_F(CarriedTables, DealMoreMatchesOfARowThanAChunkHasPlaces) {
   shape.probe.insert(shape.probe.end(), 40, 7);
   shuffle(&shape.probe, 9);
   for (uint64_t expected : {rows_of(shape), uint64_t{40 * 104}}) {
-    expect_rows(context(), plan_of(1, expected), shape, 4, {{4}, {4}});
-    expect_rows(context(), plan_of(1, expected), shape, 8, {{8}, {4}});
+    expect_rows(queue(), plan_of(1, expected), shape, 4, {{4}, {4}});
+    expect_rows(queue(), plan_of(1, expected), shape, 8, {{8}, {4}});
   }
 }
 

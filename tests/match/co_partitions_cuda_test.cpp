@@ -16,9 +16,8 @@ plan::JoinPlan default_plan(int32_t radix_bits) {
   return plan;
 }
 
-int32_t expect_shapes(base::Context& context, const plan::JoinPlan& plan, Layout layout,
-                      bool spreads, uint64_t first_capacity,
-                      const std::vector<std::string>& names = {}) {
+int32_t expect_shapes(base::Queue& queue, const plan::JoinPlan& plan, Layout layout, bool spreads,
+                      uint64_t first_capacity, const std::vector<std::string>& names = {}) {
   SCOPED_TRACE(plan::to_text(plan) + (layout == Layout::kBuckets ? ", in buckets" : ""));
   int32_t resumes = 0;
   for (int32_t key_width : {4, 8}) {
@@ -33,7 +32,7 @@ int32_t expect_shapes(base::Context& context, const plan::JoinPlan& plan, Layout
         SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes" +
                      (row_ids ? ", row ids" : ""));
         resumes +=
-            expect_partition_join(context, plan, layout, shape, key_width, row_ids, first_capacity);
+            expect_partition_join(queue, plan, layout, shape, key_width, row_ids, first_capacity);
         if (::testing::Test::HasFailure()) return resumes;
       }
     }
@@ -43,26 +42,26 @@ int32_t expect_shapes(base::Context& context, const plan::JoinPlan& plan, Layout
 
 TEST_F(CoPartitions, AnswerAsTheReferenceForAnyNumberOfPartitions) {
   for (int32_t radix_bits : {1, 3, 7, 12}) {
-    expect_shapes(context(), default_plan(radix_bits), Layout::kSideBySide, true, 1 << 20);
+    expect_shapes(queue(), default_plan(radix_bits), Layout::kSideBySide, true, 1 << 20);
     if (HasFailure()) return;
   }
 }
 
 TEST_F(CoPartitions, AnswerAsTheReferenceForKeysThatWereNotSpread) {
   // Few partitions and few buckets of the table have all the rows.
-  expect_shapes(context(), default_plan(5), Layout::kSideBySide, false, 1 << 20);
+  expect_shapes(queue(), default_plan(5), Layout::kSideBySide, false, 1 << 20);
 }
 
 TEST_F(CoPartitions, AnswerAsTheReferenceInBuckets) {
-  expect_shapes(context(), default_plan(4), Layout::kBuckets, true, 1 << 20);
+  expect_shapes(queue(), default_plan(4), Layout::kBuckets, true, 1 << 20);
 }
 
 TEST_F(CoPartitions, AnswerAsTheReferenceByNestedLoop) {
   if (!plan::has_papers()) GTEST_SKIP() << "built without the papers' techniques";
   plan::JoinPlan plan = default_plan(3);
   plan.match = plan::Match::kNestedLoop;
-  expect_shapes(context(), plan, Layout::kSideBySide, true, 1 << 20);
-  expect_shapes(context(), plan, Layout::kBuckets, false, 1 << 20);
+  expect_shapes(queue(), plan, Layout::kSideBySide, true, 1 << 20);
+  expect_shapes(queue(), plan, Layout::kBuckets, false, 1 << 20);
 }
 
 const std::vector<std::string>& edges() {
@@ -79,7 +78,7 @@ const std::vector<std::string>& edges() {
 TEST_F(CoPartitions, AnswerAsTheReferenceByEveryFinderScheduleAndOutput) {
   for (Layout layout : {Layout::kSideBySide, Layout::kBuckets}) {
     for (plan::JoinPlan const& plan : partition_plans(2)) {
-      expect_shapes(context(), plan, layout, true, 1 << 20, edges());
+      expect_shapes(queue(), plan, layout, true, 1 << 20, edges());
       if (HasFailure()) return;
     }
   }
@@ -88,7 +87,7 @@ TEST_F(CoPartitions, AnswerAsTheReferenceByEveryFinderScheduleAndOutput) {
 TEST_F(CoPartitions, AnswerAsTheReferenceForManyPartitionsByEveryFinderScheduleAndOutput) {
   for (Layout layout : {Layout::kSideBySide, Layout::kBuckets}) {
     for (plan::JoinPlan const& plan : partition_plans(10)) {
-      expect_shapes(context(), plan, layout, true, 1 << 20, {"random_9999"});
+      expect_shapes(queue(), plan, layout, true, 1 << 20, {"random_9999"});
       if (HasFailure()) return;
     }
   }
@@ -97,11 +96,11 @@ TEST_F(CoPartitions, AnswerAsTheReferenceForManyPartitionsByEveryFinderScheduleA
 TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirst) {
   CallerAllocator allocator;
   {
-    auto const list = allocator.open_context();
+    auto const list = allocator.open_queue();
     for (int32_t radix_bits : {1, 6}) {
       EXPECT_GT(expect_shapes(*list, default_plan(radix_bits), Layout::kSideBySide, true, 1), 0);
     }
-    EXPECT_EQ(list->device_pool->guard_violations(), 0U);
+    EXPECT_EQ(list->device_pool->account().guard_violations(), 0U);
   }
   EXPECT_EQ(allocator.live_blocks(), 0U);
 }
@@ -109,16 +108,16 @@ TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirst) {
 TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirstByEveryFinderScheduleAndOutput) {
   CallerAllocator allocator;
   {
-    auto const list = allocator.open_context();
+    auto const list = allocator.open_queue();
     for (plan::JoinPlan const& plan : partition_plans(1)) {
       bool const list_resumes =
           expect_shapes(*list, plan, Layout::kBuckets, true, 1,
                         {"duplicates_on_both", "heavy_build_key", "heavy_probe_key"}) > 0;
-      expect_shapes(context(), plan, Layout::kSideBySide, true, 1, {"skewed", "all_equal"});
+      expect_shapes(queue(), plan, Layout::kSideBySide, true, 1, {"skewed", "all_equal"});
       EXPECT_TRUE(list_resumes || plan.output != plan::Output::kGrown) << plan::to_text(plan);
       if (HasFailure()) return;
     }
-    EXPECT_EQ(list->device_pool->guard_violations(), 0U);
+    EXPECT_EQ(list->device_pool->account().guard_violations(), 0U);
   }
   EXPECT_EQ(allocator.live_blocks(), 0U);
 }
@@ -126,7 +125,7 @@ TEST_F(CoPartitions, AnswerTheSameWithHardlyAnyRoomAtFirstByEveryFinderScheduleA
 // Everything in one partition: build chunks of 4096 rows, probe chunks of 16384, batches of 2048.
 TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   for (plan::Skew skew :
        {plan::Skew::kNone, plan::Skew::kWorkUnits, plan::Skew::kRedistributedBlocks}) {
     plan::JoinPlan plan = default_plan(4);
@@ -143,7 +142,7 @@ TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
         for (auto* side : {&shape.build, &shape.probe}) {
           for (uint64_t& key : *side) key += 9;  // partition 9 of 16
         }
-        expect_partition_join(context(), plan, Layout::kSideBySide, shape, 4, false, 1 << 20);
+        expect_partition_join(queue(), plan, Layout::kSideBySide, shape, 4, false, 1 << 20);
         int32_t const resumes =
             expect_partition_join(*list, plan, Layout::kSideBySide, shape, 4, false, 1);
         EXPECT_EQ(resumes > 0, expected_pairs({shape.build, shape.probe, {}, {}}).size() > 1024);
@@ -157,11 +156,11 @@ TEST_F(CoPartitions, SplitAPartitionThatIsTooLarge) {
 // way.
 TEST_F(CoPartitions, WalkAChainOfEqualKeysToItsEnd) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   KeyShape const shape{"", std::vector<uint64_t>(5000, 3), std::vector<uint64_t>(80, 3)};
   for (plan::JoinPlan const& plan : partition_plans(2)) {
     SCOPED_TRACE(plan::to_text(plan));
-    expect_partition_join(context(), plan, Layout::kSideBySide, shape, 8, false, 1);
+    expect_partition_join(queue(), plan, Layout::kSideBySide, shape, 8, false, 1);
     int32_t const resumes =
         expect_partition_join(*list, plan, Layout::kBuckets, shape, 8, false, 1);
     EXPECT_TRUE(resumes > 0 || plan.output != plan::Output::kGrown);
@@ -177,19 +176,19 @@ TEST_F(CoPartitions, JoinAKeyThatMostRowsHave) {
     std::vector<uint64_t> const light = {6, 6, 2};
     LaidOut const build = lay_out(heavy_build ? heavy : light, 2, Layout::kSideBySide, 0);
     LaidOut const probe = lay_out(heavy_build ? light : heavy, 2, Layout::kSideBySide, 0);
-    PlacedSide const placed_build(context(), build, 4, {});
-    PlacedSide const placed_probe(context(), probe, 4, {});
+    PlacedSide const placed_build(queue(), build, 4, {});
+    PlacedSide const placed_probe(queue(), probe, 4, {});
     for (plan::JoinPlan const& plan : partition_plans(2)) {
       SCOPED_TRACE(plan::to_text(plan) + (heavy_build ? ", heavy build side" : ""));
-      output::GrowingPairs pairs(context(), 1 << 20);
-      match::co_partitions(context(), plan, 4, placed_build.keys(), placed_build.view(),
+      output::GrowingPairs pairs(queue(), 1 << 20);
+      match::co_partitions(queue(), plan, 4, placed_build.keys(), placed_build.view(),
                            placed_probe.keys(), placed_probe.view(), pairs);
       pairs.finish();
       ASSERT_EQ(pairs.rows(), 2 * kRows);
       std::vector<uint32_t> const heavy_rows =
-          download<uint32_t>(context(), heavy_build ? pairs.build() : pairs.probe(), pairs.rows());
+          download<uint32_t>(queue(), heavy_build ? pairs.build() : pairs.probe(), pairs.rows());
       std::vector<uint32_t> const light_rows =
-          download<uint32_t>(context(), heavy_build ? pairs.probe() : pairs.build(), pairs.rows());
+          download<uint32_t>(queue(), heavy_build ? pairs.probe() : pairs.build(), pairs.rows());
       // A bit for each of the two light rows.
       std::vector<unsigned char> met(kRows, 0);
       for (size_t i = 0; i < heavy_rows.size(); ++i) {
@@ -219,16 +218,16 @@ TEST_F(CoPartitions, AreNotBegunAgainWhenGroupsAreCorrected) {
       probe.push_back(uint64_t{i % (kBuildRows / kSame)} << kBits | p);
     }
   }
-  PlacedSide const placed_build(context(), lay_out(build, kBits, Layout::kSideBySide, 0), 4, {});
-  PlacedSide const placed_probe(context(), lay_out(probe, kBits, Layout::kSideBySide, 0), 4, {});
+  PlacedSide const placed_build(queue(), lay_out(build, kBits, Layout::kSideBySide, 0), 4, {});
+  PlacedSide const placed_probe(queue(), lay_out(probe, kBits, Layout::kSideBySide, 0), 4, {});
   for (plan::Skew skew :
        {plan::Skew::kNone, plan::Skew::kWorkUnits, plan::Skew::kRedistributedBlocks}) {
     plan::JoinPlan plan = default_plan(kBits);
     plan.output = plan::Output::kEstimatedGroups;
     plan.skew = skew;
     SCOPED_TRACE(plan::to_text(plan));
-    output::GrowingPairs pairs(context(), 1);
-    match::co_partitions(context(), plan, 4, placed_build.keys(), placed_build.view(),
+    output::GrowingPairs pairs(queue(), 1);
+    match::co_partitions(queue(), plan, 4, placed_build.keys(), placed_build.view(),
                          placed_probe.keys(), placed_probe.view(), pairs);
     pairs.finish();
     EXPECT_EQ(pairs.rows(), uint64_t{kPartitions} * kProbeRows * kSame);

@@ -10,22 +10,22 @@ using GlobalTable = GpuTest;
 Arranged as_given(const KeyShape& shape) { return {shape.build, shape.probe, {}, {}}; }
 
 Family family_of(int32_t key_width, const Arranged&) {
-  return [key_width](base::Context& context, const match::MatchSide& build,
+  return [key_width](base::Queue& queue, const match::MatchSide& build,
                      const match::MatchSide& probe, output::GrowingPairs& pairs) {
-    match::global_table(context, key_width, build, probe, pairs);
+    match::global_table(queue, key_width, build, probe, pairs);
   };
 }
 
 TEST_F(GlobalTable, AnswersAsTheReference) {
-  expect_every_shape(context(), as_given, family_of, 1 << 20);
+  expect_every_shape(queue(), as_given, family_of, 1 << 20);
 }
 
 TEST_F(GlobalTable, AnswersTheSameWithHardlyAnyRoomAtFirst) {
   CallerAllocator allocator;
   {
-    auto const list = allocator.open_context();
+    auto const list = allocator.open_queue();
     EXPECT_GT(expect_every_shape(*list, as_given, family_of, 1), 0);
-    EXPECT_EQ(list->device_pool->guard_violations(), 0U);
+    EXPECT_EQ(list->device_pool->account().guard_violations(), 0U);
   }
   EXPECT_EQ(allocator.live_blocks(), 0U);
 }
@@ -38,16 +38,16 @@ TEST_F(GlobalTable, VerifiesWideKeysThatShareTheirTag) {
     keys.build.push_back(kernels::unmix_key(mixed));
     keys.probe.push_back(kernels::unmix_key(mixed + (high % 3 == 0 ? uint64_t{1} << 52 : 0)));
   }
-  expect_join(context(), keys, 8, family_of(8, keys), 1);
+  expect_join(queue(), keys, 8, family_of(8, keys), 1);
   // Unique keys, all with one tag and few slots.
   keys.build.clear();
   for (uint64_t i = 0; i < 1000; ++i) {
     keys.build.push_back(kernels::unmix_key(i << 44 | 0x12345678));
   }
-  expect_join(context(), keys, 8, family_of(8, keys), 1);
+  expect_join(queue(), keys, 8, family_of(8, keys), 1);
   keys.probe = keys.build;
   std::reverse(keys.probe.begin(), keys.probe.end());
-  expect_join(context(), keys, 8, family_of(8, keys), 1);
+  expect_join(queue(), keys, 8, family_of(8, keys), 1);
 }
 
 TEST_F(GlobalTable, ProbesThatEndAtTheLastSlotGoOnAtTheFirst) {
@@ -57,13 +57,13 @@ TEST_F(GlobalTable, ProbesThatEndAtTheLastSlotGoOnAtTheFirst) {
     keys.build.push_back(kernels::unmix_key(static_cast<uint32_t>(i << 16 | 0xffff)));
     keys.probe.push_back(kernels::unmix_key(static_cast<uint32_t>((i * 2) << 16 | 0xffff)));
   }
-  expect_join(context(), keys, 4, family_of(4, keys), 1);
+  expect_join(queue(), keys, 4, family_of(4, keys), 1);
 }
 
 TEST_F(GlobalTable, ManyPairsOfOneHeavyKeyAreAllWritten) {
   // 1.2 million pairs, 10 MB.
   Arranged const keys{std::vector<uint64_t>(3000, 5), std::vector<uint64_t>(400, 5), {}, {}};
-  expect_join(context(), keys, 4, family_of(4, keys), 1);
+  expect_join(queue(), keys, 4, family_of(4, keys), 1);
 }
 
 }  // namespace

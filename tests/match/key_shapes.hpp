@@ -142,30 +142,30 @@ inline void set_row_ids(Arranged* keys) {
 }
 
 // The family to run over the sides' keys in device memory.
-using Family = std::function<void(base::Context& context, const match::MatchSide& build,
+using Family = std::function<void(base::Queue& queue, const match::MatchSide& build,
                                   const match::MatchSide& probe, output::GrowingPairs& pairs)>;
 
 // Runs the family and compares; answers how often the output had to be given room.
-inline int32_t expect_join(base::Context& context, const Arranged& keys, int32_t key_width,
+inline int32_t expect_join(base::Queue& queue, const Arranged& keys, int32_t key_width,
                            const Family& family, uint64_t first_capacity) {
-  columns::DeviceColumn const build_keys = place(context, key_column(keys.build, key_width));
-  columns::DeviceColumn const probe_keys = place(context, key_column(keys.probe, key_width));
-  base::Buffer const build_ids = upload(context, keys.build_ids);
-  base::Buffer const probe_ids = upload(context, keys.probe_ids);
+  columns::DeviceColumn const build_keys = place(queue, key_column(keys.build, key_width));
+  columns::DeviceColumn const probe_keys = place(queue, key_column(keys.probe, key_width));
+  base::Buffer const build_ids = upload(queue, keys.build_ids);
+  base::Buffer const probe_ids = upload(queue, keys.probe_ids);
   match::MatchSide const build{build_keys.data, static_cast<uint32_t>(keys.build.size()),
                                build_ids.as<uint32_t>()};
   match::MatchSide const probe{probe_keys.data, static_cast<uint32_t>(keys.probe.size()),
                                probe_ids.as<uint32_t>()};
-  output::GrowingPairs output(context, first_capacity);
-  family(context, build, probe, output);
+  output::GrowingPairs output(queue, first_capacity);
+  family(queue, build, probe, output);
   output.finish();
   Pairs const expected = expected_pairs(keys);
   EXPECT_EQ(output.rows(), expected.size());
   if (output.rows() != expected.size()) return output.resumes();
   std::vector<uint32_t> const build_rows =
-      download<uint32_t>(context, output.build(), expected.size());
+      download<uint32_t>(queue, output.build(), expected.size());
   std::vector<uint32_t> const probe_rows =
-      download<uint32_t>(context, output.probe(), expected.size());
+      download<uint32_t>(queue, output.probe(), expected.size());
   Pairs found(expected.size());
   for (size_t i = 0; i < found.size(); ++i)
     found[i] = uint64_t{probe_rows[i]} << 32 | build_rows[i];
@@ -176,7 +176,7 @@ inline int32_t expect_join(base::Context& context, const Arranged& keys, int32_t
 
 // Every shape of both key widths, with and without row ids; answers the resumes of all of them.
 inline int32_t expect_every_shape(
-    base::Context& context, const std::function<Arranged(const KeyShape&)>& arrange,
+    base::Queue& queue, const std::function<Arranged(const KeyShape&)>& arrange,
     const std::function<Family(int32_t key_width, const Arranged&)>& family,
     uint64_t first_capacity) {
   int32_t resumes = 0;
@@ -187,7 +187,7 @@ inline int32_t expect_every_shape(
         if (row_ids) set_row_ids(&keys);
         SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes" +
                      (row_ids ? ", row ids" : ""));
-        resumes += expect_join(context, keys, key_width, family(key_width, keys), first_capacity);
+        resumes += expect_join(queue, keys, key_width, family(key_width, keys), first_capacity);
         if (::testing::Test::HasFailure()) return resumes;
       }
     }

@@ -11,9 +11,9 @@ class MergePath : public GpuTest, public ::testing::WithParamInterface<plan::Mat
   Family family(int32_t key_width) const {
     plan::JoinPlan plan;
     plan.match = GetParam();
-    return [plan, key_width](base::Context& context, const match::MatchSide& build,
+    return [plan, key_width](base::Queue& queue, const match::MatchSide& build,
                              const match::MatchSide& probe, output::GrowingPairs& pairs) {
-      match::merge_path(context, plan, key_width, build, probe, pairs);
+      match::merge_path(queue, plan, key_width, build, probe, pairs);
     };
   }
   auto families() const {
@@ -38,16 +38,16 @@ Arranged sorted(const KeyShape& shape) {
 }
 
 TEST_P(MergePath, AnswersAsTheReference) {
-  expect_every_shape(context(), sorted, families(), 1 << 20);
+  expect_every_shape(queue(), sorted, families(), 1 << 20);
 }
 
 TEST_P(MergePath, AnswersTheSameWithHardlyAnyRoomAtFirst) {
   CallerAllocator allocator;
   {
-    auto const list = allocator.open_context();
+    auto const list = allocator.open_queue();
     // The total is known before anything is written.
     EXPECT_EQ(expect_every_shape(*list, sorted, families(), 1), 0);
-    EXPECT_EQ(list->device_pool->guard_violations(), 0U);
+    EXPECT_EQ(list->device_pool->account().guard_violations(), 0U);
   }
   EXPECT_EQ(allocator.live_blocks(), 0U);
 }
@@ -63,9 +63,9 @@ TEST_P(MergePath, FindsEqualKeysAcrossTheEdgesOfTiles) {
       for (uint64_t i = 0; i < 100; ++i) keys.build.push_back(6000 + i);
       keys.probe = {0, before / 2, 4999, 5000, 5000, 5001, 6000, 6099, 6100};
       std::sort(keys.probe.begin(), keys.probe.end());
-      expect_join(context(), keys, 4, family(4), 1);
+      expect_join(queue(), keys, 4, family(4), 1);
       std::swap(keys.build, keys.probe);
-      expect_join(context(), keys, 8, family(8), 1);
+      expect_join(queue(), keys, 8, family(8), 1);
       if (HasFailure()) return;
     }
   }
@@ -85,7 +85,7 @@ TEST_P(MergePath, ExpandsRowsWithoutPairsBesideRowsWithMany) {
       keys.build.push_back(25);
       keys.build.insert(keys.build.end(), 3, 40);
       set_row_ids(&keys);
-      expect_join(context(), keys, 4, family(4), 1);
+      expect_join(queue(), keys, 4, family(4), 1);
       if (HasFailure()) return;
     }
   }
@@ -106,8 +106,8 @@ TEST_P(MergePath, SeesOnePairOfEqualBuildKeysWhereverItIs) {
         for (uint64_t i = 1; i < probes; ++i) keys.probe.push_back(i * 10);
         keys.probe.push_back(10 * place);
         std::sort(keys.probe.begin(), keys.probe.end());
-        expect_join(context(), keys, 4, family(4), 1);
-        expect_join(context(), keys, 8, family(8), 1);
+        expect_join(queue(), keys, 4, family(4), 1);
+        expect_join(queue(), keys, 8, family(8), 1);
         if (HasFailure()) return;
       }
     }
@@ -118,15 +118,15 @@ TEST_P(MergePath, FindsUniqueKeysBelowBetweenAndAboveTheOthers) {
   Arranged keys;
   for (uint64_t i = 0; i < 6000; ++i) keys.build.push_back(100 + 2 * i);
   keys.probe = {0, 99, 100, 101, 102, 102, 4194, 4195, 4196, 12098, 12098, 12099, UINT32_MAX};
-  expect_join(context(), keys, 4, family(4), 1);
+  expect_join(queue(), keys, 4, family(4), 1);
   std::swap(keys.build, keys.probe);
-  expect_join(context(), keys, 4, family(4), 1);
+  expect_join(queue(), keys, 4, family(4), 1);
 }
 
 // 1.5 million pairs, 12 MB: each probe row spans two tiles and more.
 TEST_P(MergePath, WritesAMillionPairsOfOneKey) {
   Arranged const keys{std::vector<uint64_t>(5000, 1), std::vector<uint64_t>(300, 1), {}, {}};
-  expect_join(context(), keys, 4, family(4), 1);
+  expect_join(queue(), keys, 4, family(4), 1);
 }
 
 }  // namespace

@@ -87,18 +87,18 @@ inline LaidOut lay_out(const std::vector<uint64_t>& keys, int32_t radix_bits, La
 // A side in device memory, with row ids or without.
 class PlacedSide {
  public:
-  PlacedSide(base::Context& context, const LaidOut& side, int32_t key_width,
+  PlacedSide(base::Queue& queue, const LaidOut& side, int32_t key_width,
              const std::vector<uint32_t>& ids_of_rows)
       : rows_(static_cast<uint32_t>(side.position_of_row.size())),
         bucket_bits_(side.bucket_bits),
-        keys_(place(context, key_column(side.places, key_width))),
-        offsets_(upload(context, side.offsets)),
-        buckets_(upload(context, side.buckets)),
-        bucket_offsets_(upload(context, side.bucket_offsets)) {
+        keys_(place(queue, key_column(side.places, key_width))),
+        offsets_(upload(queue, side.offsets)),
+        buckets_(upload(queue, side.buckets)),
+        bucket_offsets_(upload(queue, side.bucket_offsets)) {
     if (ids_of_rows.empty()) return;
     std::vector<uint32_t> ids(side.places.size(), 0xdeadU);
     for (uint32_t row = 0; row < rows_; ++row) ids[side.position_of_row[row]] = ids_of_rows[row];
-    ids_ = upload(context, ids);
+    ids_ = upload(queue, ids);
   }
 
   match::MatchSide keys() const { return {keys_.data, rows_, ids_.as<uint32_t>()}; }
@@ -119,8 +119,8 @@ class PlacedSide {
 
 // Joins partitions as the plan says, over sides laid out as it is told; answers how often the
 // output had to be given room.
-inline int32_t expect_partition_join(base::Context& context, const plan::JoinPlan& plan,
-                                     Layout layout, KeyShape shape, int32_t key_width, bool row_ids,
+inline int32_t expect_partition_join(base::Queue& queue, const plan::JoinPlan& plan, Layout layout,
+                                     KeyShape shape, int32_t key_width, bool row_ids,
                                      uint64_t first_capacity) {
   constexpr int32_t kBuildBucketBits = 5;
   constexpr int32_t kProbeBucketBits = 10;
@@ -131,18 +131,18 @@ inline int32_t expect_partition_join(base::Context& context, const plan::JoinPla
   LaidOut const build = lay_out(keys.build, plan.radix_bits, layout, kBuildBucketBits);
   LaidOut const probe = lay_out(keys.probe, plan.radix_bits, layout, kProbeBucketBits);
   if (row_ids) set_row_ids(&keys);
-  PlacedSide const placed_build(context, build, key_width, keys.build_ids);
-  PlacedSide const placed_probe(context, probe, key_width, keys.probe_ids);
+  PlacedSide const placed_build(queue, build, key_width, keys.build_ids);
+  PlacedSide const placed_probe(queue, probe, key_width, keys.probe_ids);
   if (!row_ids) {
     keys.build_ids = build.position_of_row;
     keys.probe_ids = probe.position_of_row;
   }
-  Family const family = [&](base::Context& of_family, const match::MatchSide&,
+  Family const family = [&](base::Queue& of_family, const match::MatchSide&,
                             const match::MatchSide&, output::GrowingPairs& pairs) {
     match::co_partitions(of_family, plan, key_width, placed_build.keys(), placed_build.view(),
                          placed_probe.keys(), placed_probe.view(), pairs);
   };
-  return expect_join(context, keys, key_width, family, first_capacity);
+  return expect_join(queue, keys, key_width, family, first_capacity);
 }
 
 // Every finder with every skew technique and every output that it goes with.

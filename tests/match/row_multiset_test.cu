@@ -5,6 +5,7 @@
 #include "kernels/match/key_columns.cuh"
 #include "kernels/tuning.hpp"
 #include "tests/match/key_shapes.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -64,30 +65,30 @@ struct PlacedSide {
   match::KeyRows rows;
 };
 
-PlacedSide place_side(base::Context& context, const Side& side) {
+PlacedSide place_side(base::Queue& queue, const Side& side) {
   PlacedSide placed;
-  for (HostColumn const& key : side.keys) placed.keys.push_back(place(context, key));
-  placed.row_numbers = upload(context, side.row_numbers);
+  for (HostColumn const& key : side.keys) placed.keys.push_back(place(queue, key));
+  placed.row_numbers = upload(queue, side.row_numbers);
   placed.rows = {placed.keys, static_cast<uint32_t>(side.taking_part().size()),
                  placed.row_numbers.as<uint32_t>()};
   return placed;
 }
 
 // Answers how often the output had to be given room.
-int32_t expect_join_of(base::Context& context, const Side& build, const Side& probe,
+int32_t expect_join_of(base::Queue& queue, const Side& build, const Side& probe,
                        plan::Output output, uint64_t first_capacity) {
   SCOPED_TRACE(plan::to_text(output));
-  PlacedSide const build_side = place_side(context, build);
-  PlacedSide const probe_side = place_side(context, probe);
-  output::GrowingPairs pairs(context, first_capacity);
-  match::RowMultiset table(context, build_side.rows);
-  table.probe(context, output, probe_side.rows, pairs);
+  PlacedSide const build_side = place_side(queue, build);
+  PlacedSide const probe_side = place_side(queue, probe);
+  output::GrowingPairs pairs(queue, first_capacity);
+  match::RowMultiset table(queue, build_side.rows);
+  table.probe(queue, output, probe_side.rows, pairs);
   pairs.finish();
   Pairs const expected = reference_pairs(build, probe);
   EXPECT_EQ(pairs.rows(), expected.size());
   if (pairs.rows() != expected.size()) return pairs.resumes();
-  auto const build_rows = download<uint32_t>(context, pairs.build(), expected.size());
-  auto const probe_rows = download<uint32_t>(context, pairs.probe(), expected.size());
+  auto const build_rows = download<uint32_t>(queue, pairs.build(), expected.size());
+  auto const probe_rows = download<uint32_t>(queue, pairs.probe(), expected.size());
   Pairs found(expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     found[i] = uint64_t{probe_rows[i]} << 32 | build_rows[i];
@@ -97,11 +98,11 @@ int32_t expect_join_of(base::Context& context, const Side& build, const Side& pr
   return pairs.resumes();
 }
 
-int32_t expect_join_both_ways(base::Context& context, const Side& build, const Side& probe,
+int32_t expect_join_both_ways(base::Queue& queue, const Side& build, const Side& probe,
                               uint64_t first_capacity = 1 << 20) {
   int32_t resumes = 0;
   for (plan::Output const output : all_outputs()) {
-    resumes += expect_join_of(context, build, probe, output, first_capacity);
+    resumes += expect_join_of(queue, build, probe, output, first_capacity);
   }
   return resumes;
 }
@@ -113,7 +114,7 @@ void leave_rows_out(Side* side) {
   }
 }
 
-int32_t expect_every_key_shape(base::Context& context, uint64_t first_capacity) {
+int32_t expect_every_key_shape(base::Queue& queue, uint64_t first_capacity) {
   int32_t resumes = 0;
   for (int32_t width : {4, 8}) {
     for (KeyShape const& shape : key_shapes(width)) {
@@ -126,7 +127,7 @@ int32_t expect_every_key_shape(base::Context& context, uint64_t first_capacity) 
           leave_rows_out(&build);
           leave_rows_out(&probe);
         }
-        resumes += expect_join_both_ways(context, build, probe, first_capacity);
+        resumes += expect_join_both_ways(queue, build, probe, first_capacity);
         if (::testing::Test::HasFailure()) return resumes;
       }
     }
@@ -134,16 +135,14 @@ int32_t expect_every_key_shape(base::Context& context, uint64_t first_capacity) 
   return resumes;
 }
 
-TEST_F(RowMultiset, AnswersAsTheReferenceOnOneColumn) {
-  expect_every_key_shape(context(), 1 << 20);
-}
+TEST_F(RowMultiset, AnswersAsTheReferenceOnOneColumn) { expect_every_key_shape(queue(), 1 << 20); }
 
 TEST_F(RowMultiset, AnswersTheSameWithHardlyAnyRoomAtFirst) {
   CallerAllocator allocator;
   {
-    auto const list = allocator.open_context();
+    auto const list = allocator.open_queue();
     EXPECT_GT(expect_every_key_shape(*list, 1), 0);
-    EXPECT_EQ(list->device_pool->guard_violations(), 0U);
+    EXPECT_EQ(list->device_pool->account().guard_violations(), 0U);
   }
   EXPECT_EQ(allocator.live_blocks(), 0U);
 }
@@ -173,10 +172,10 @@ TEST_F(RowMultiset, ComparesOneToFiveColumnsOfMixedWidths) {
       SCOPED_TRACE(std::to_string(widths.size()) + " columns, " + std::to_string(rows) + " rows");
       Side build = several_columns(rows, widths, distinct, 1);
       Side probe = several_columns(rows + rows / 2, widths, distinct, 2);
-      expect_join_both_ways(context(), build, probe);
+      expect_join_both_ways(queue(), build, probe);
       leave_rows_out(&build);
       leave_rows_out(&probe);
-      expect_join_both_ways(context(), build, probe);
+      expect_join_both_ways(queue(), build, probe);
       if (HasFailure()) return;
     }
   }
@@ -185,9 +184,9 @@ TEST_F(RowMultiset, ComparesOneToFiveColumnsOfMixedWidths) {
 TEST_F(RowMultiset, EmptySidesHaveNoPairs) {
   Side const nothing = several_columns(0, {4, 8}, 1, 1);
   Side const some = several_columns(100, {4, 8}, 3, 1);
-  expect_join_both_ways(context(), nothing, some);
-  expect_join_both_ways(context(), some, nothing);
-  expect_join_both_ways(context(), nothing, nothing);
+  expect_join_both_ways(queue(), nothing, some);
+  expect_join_both_ways(queue(), some, nothing);
+  expect_join_both_ways(queue(), nothing, nothing);
 }
 
 Side twice(const Side& side) {
@@ -200,10 +199,10 @@ Side twice(const Side& side) {
 }
 
 // Keys of two columns that are all different, but share what every hash has set.
-void expect_join_of_hashes(base::Context& context, uint64_t ones, size_t build_rows,
+void expect_join_of_hashes(base::Queue& queue, uint64_t ones, size_t build_rows,
                            size_t probe_rows) {
   SCOPED_TRACE(ones);
-  context.hash_ones = ones;
+  queue.context.hash_ones = ones;
   auto const side = [](size_t rows, uint64_t first) {
     std::vector<std::vector<uint64_t>> columns(2, std::vector<uint64_t>(rows));
     for (size_t i = 0; i < rows; ++i) {
@@ -212,42 +211,42 @@ void expect_join_of_hashes(base::Context& context, uint64_t ones, size_t build_r
     }
     return side_of(columns, {8, 8});
   };
-  expect_join_both_ways(context, twice(side(build_rows, 0)), side(probe_rows, build_rows / 2));
-  context.hash_ones = 0;
+  expect_join_both_ways(queue, twice(side(build_rows, 0)), side(probe_rows, build_rows / 2));
+  queue.context.hash_ones = 0;
 }
 
 TEST_F(RowMultiset, VerifiesKeysThatShareTheirHash) {
   // The one of free slots and directory entries for all keys, and eight hashes.
   for (uint64_t const ones : {~uint64_t{0}, ~uint64_t{7}, ~(uint64_t{7} << 60)}) {
-    expect_join_of_hashes(context(), ones, 1500, 700);
+    expect_join_of_hashes(queue(), ones, 1500, 700);
   }
 }
 
 TEST_F(RowMultiset, VerifiesKeysThatShareTheirTagOrTheirPlace) {
   constexpr uint64_t kSome = 511;
-  expect_join_of_hashes(context(), ~(kSome << 32), 3000, 3000);  // a tag, 512 places
-  expect_join_of_hashes(context(), ~kSome, 3000, 3000);          // a place, 512 tags
+  expect_join_of_hashes(queue(), ~(kSome << 32), 3000, 3000);  // a tag, 512 places
+  expect_join_of_hashes(queue(), ~kSome, 3000, 3000);          // a place, 512 tags
 }
 
 // By a hash without a seed all keys (a, mix(a)) have the same.
 TEST_F(RowMultiset, HashesKeysThatWereChosenToShareOneApart) {
   constexpr size_t kRows = 1 << 14;
   for (uint64_t const seed : {uint64_t{0}, uint64_t{1}, uint64_t{0x123456789abcdef0}}) {
-    context().hash_seed = seed;
+    queue().context.hash_seed = seed;
     std::vector<std::vector<uint64_t>> columns(2, std::vector<uint64_t>(kRows));
     for (size_t i = 0; i < kRows; ++i) {
       columns[0][i] = i;
       columns[1][i] = kernels::mix_key(uint64_t{i});
     }
     Side const side = side_of(columns, {8, 8});
-    expect_join_both_ways(context(), side, side);
+    expect_join_both_ways(queue(), side, side);
   }
 }
 
 // A key 60 000 times: without the directory each insertion would walk through thousands of windows.
 TEST_F(RowMultiset, InsertsAHeavyKeyAmongOthers) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   for (int32_t const width : {4, 8}) {
     SCOPED_TRACE(width);
     Side const build =
@@ -258,7 +257,7 @@ TEST_F(RowMultiset, InsertsAHeavyKeyAmongOthers) {
         side_of({joined(unique_keys(500, 2, 3), std::vector<uint64_t>(20, 77))}, {width});
     EXPECT_GT(expect_join_of(*list, build, probe, plan::Output::kGrown, 1), 0);
     if (plan::has_papers()) {
-      EXPECT_EQ(expect_join_of(context(), build, probe, plan::Output::kTwoPasses, 1), 0);
+      EXPECT_EQ(expect_join_of(queue(), build, probe, plan::Output::kTwoPasses, 1), 0);
       EXPECT_EQ(expect_join_of(*list, build, probe, plan::Output::kTwoPasses, 1), 0);
     }
     // The other way round every unit has pairs to write, and few windows to walk.
@@ -276,13 +275,13 @@ TEST_F(RowMultiset, InsertsSeveralHeavyKeysThatShareADirectoryEntry) {
     probe.insert(probe.end(), 3, key);
   }
   std::shuffle(build.begin(), build.end(), std::mt19937_64(4));
-  expect_join_both_ways(context(), side_of({build}, {4}), side_of({probe}, {4}));
+  expect_join_both_ways(queue(), side_of({build}, {4}), side_of({probe}, {4}));
 }
 
 TEST_F(RowMultiset, FailsWithoutRoomAndLeavesNothing) {
   gpujoin_context_options options = cuda_options();
   options.memory_limit_bytes = uint64_t{8} << 20;
-  auto const small = base::create_context(options);
+  auto const small = OwnQueue(options);
   uint64_t const at_start = small->device_pool->in_use_bytes();
   for (plan::Output const output : all_outputs()) {
     {

@@ -126,22 +126,22 @@ HostColumn filled_column(size_t rows, int32_t width, uint64_t seed) {
 // A side on the device, and the columns of it that are to be put out.
 class Side {
  public:
-  Side(base::Context& context, CarriedFrom from, const std::vector<uint64_t>& keys,
-       int32_t key_width, const std::vector<int32_t>& widths, bool gives_numbers)
-      : context_(context),
+  Side(base::Queue& queue, CarriedFrom from, const std::vector<uint64_t>& keys, int32_t key_width,
+       const std::vector<int32_t>& widths, bool gives_numbers)
+      : queue_(queue),
         from_(from),
         rows_(static_cast<uint32_t>(keys.size())),
-        keys_(place(context, key_column(keys, key_width))),
+        keys_(place(queue, key_column(keys, key_width))),
         targets_(widths.size() + 1) {
     if (gives_numbers) {
       std::vector<uint32_t> numbers(keys.size());
       for (uint32_t row = 0; row < rows_; ++row) numbers[row] = number_of(row);
-      numbers_ = upload(context, numbers);
+      numbers_ = upload(queue, numbers);
     }
     gives_numbers_ = gives_numbers;
     for (int32_t const width : widths) {
       payloads_.push_back(filled_column(keys.size(), width, 7 * payloads_.size() + keys.size()));
-      device_payloads_.push_back(place(context, payloads_.back()));
+      device_payloads_.push_back(place(queue, payloads_.back()));
     }
   }
 
@@ -155,7 +155,7 @@ class Side {
   }
 
   std::vector<uint32_t> rows_written(size_t count) const {
-    std::vector<uint32_t> rows = download<uint32_t>(context_, targets_.back().get(), count);
+    std::vector<uint32_t> rows = download<uint32_t>(queue_, targets_.back().get(), count);
     if (gives_numbers_) {
       for (uint32_t& row : rows) row = (row - 11) / 3;
     }
@@ -165,7 +165,7 @@ class Side {
   void expect_payloads(const std::vector<uint32_t>& rows) const {
     for (size_t i = 0; i < payloads_.size(); ++i) {
       std::vector<unsigned char> const expected = bytes_of_rows(payloads_[i], rows);
-      EXPECT_TRUE(download<unsigned char>(context_, targets_[i].get(), expected.size()) == expected)
+      EXPECT_TRUE(download<unsigned char>(queue_, targets_[i].get(), expected.size()) == expected)
           << "column " << i << " of width " << payloads_[i].width
           << (from_ == CarriedFrom::kBuild ? " of the build side" : " of the probe side");
     }
@@ -179,7 +179,7 @@ class Side {
  private:
   static uint32_t number_of(uint32_t row) { return 3 * row + 11; }
 
-  base::Context& context_;
+  base::Queue& queue_;
   CarriedFrom from_;
   uint32_t rows_;
   columns::DeviceColumn keys_;
@@ -205,12 +205,11 @@ struct Written : match::WrittenRows {
 };
 
 // As the executor goes about it: few rows in one launch, others by a table and a probe of it.
-Finding join(base::Context& context, plan::JoinPlan plan, int32_t width,
-             const match::TableSide& build, const match::TableSide& probe,
-             const std::vector<CarriedOutput>& outputs, Written* written,
-             bool leaves_scattered = false) {
+Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match::TableSide& build,
+             const match::TableSide& probe, const std::vector<CarriedOutput>& outputs,
+             Written* written, bool leaves_scattered = false) {
   if (match::joins_in_one_launch(build.rows, probe.rows)) {
-    auto const rows = match::small_table(context, plan, width, build, probe, outputs);
+    auto const rows = match::small_table(queue, plan, width, build, probe, outputs);
     if (rows) *written = {{rows->rows, rows->launches}, rows->table};
     return rows ? Finding::kJoined : Finding::kKeysRepeat;
   }
@@ -218,24 +217,24 @@ Finding join(base::Context& context, plan::JoinPlan plan, int32_t width,
   for (CarriedOutput const& output : outputs) {
     if (output.from == CarriedFrom::kBuild) columns.push_back({output.source, output.width});
   }
-  auto table = match::make_table(context, plan, width, build, columns);
+  auto table = match::make_table(queue, plan, width, build, columns);
   if (table == nullptr) {
     if (leaves_scattered) return Finding::kKeysScattered;
     plan.match = Match::kGlobalTable;
-    table = match::make_table(context, plan, width, build, columns);
+    table = match::make_table(queue, plan, width, build, columns);
   }
-  auto const rows = table->probe(context, plan.expected_rows, probe, outputs);
+  auto const rows = table->probe(queue, plan.expected_rows, probe, outputs);
   if (rows) *written = {*rows, plan.match};
   return rows ? Finding::kJoined : Finding::kKeysRepeat;
 }
 
 // Joins. Each probe row with a match must come once, with the columns of its build row beside it.
-std::optional<Written> expect_rows(base::Context& context, Match match, const KeyPair& keys,
+std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPair& keys,
                                    const Columns& columns = {},
                                    std::optional<uint64_t> expected_rows = std::nullopt) {
-  Side build(context, CarriedFrom::kBuild, keys.build, keys.width, columns.build,
+  Side build(queue, CarriedFrom::kBuild, keys.build, keys.width, columns.build,
              columns.gives_numbers);
-  Side probe(context, CarriedFrom::kProbe, keys.probe, keys.width, columns.probe,
+  Side probe(queue, CarriedFrom::kProbe, keys.probe, keys.width, columns.probe,
              columns.gives_numbers);
   std::vector<CarriedOutput> outputs;
   columns::Storage key;
@@ -244,7 +243,7 @@ std::optional<Written> expect_rows(base::Context& context, Match match, const Ke
   probe.add_outputs(true, &outputs);
   Written rows;
   Finding const found =
-      join(context, plan_of(match, expected_rows.value_or(keys.matches)), keys.width, build.side(),
+      join(queue, plan_of(match, expected_rows.value_or(keys.matches)), keys.width, build.side(),
            probe.side(), outputs, &rows, columns.leaves_scattered);
   std::optional<Written> const written =
       found == Finding::kJoined ? std::optional(rows) : std::nullopt;
@@ -277,7 +276,7 @@ std::optional<Written> expect_rows(base::Context& context, Match match, const Ke
   probe.expect_payloads(probe_rows);
   std::vector<unsigned char> const key_bytes =
       bytes_of_rows(key_column(keys.probe, keys.width), probe_rows);
-  EXPECT_TRUE(download<unsigned char>(context, key.get(), key_bytes.size()) == key_bytes);
+  EXPECT_TRUE(download<unsigned char>(queue, key.get(), key_bytes.size()) == key_bytes);
   return written;
 }
 
@@ -331,9 +330,9 @@ TEST_F(TableColumns, OfDenseKeysAreFoundByTheirPlace) {
       for (KeySeries const& series : dense_series(sizes.build, key_width)) {
         SCOPED_TRACE(trace_of(series, sizes, key_width));
         KeyPair const keys(series, sizes, key_width, 0.5, 1);
-        expect_table(expect_rows(context(), Match::kDirectTable, keys, {{4}, {4}}),
+        expect_table(expect_rows(queue(), Match::kDirectTable, keys, {{4}, {4}}),
                      Match::kDirectTable);
-        expect_table(expect_rows(context(), Match::kGlobalTable, keys, {{4}, {4}}),
+        expect_table(expect_rows(queue(), Match::kGlobalTable, keys, {{4}, {4}}),
                      Match::kGlobalTable);
         if (HasFailure()) return;
       }
@@ -353,8 +352,7 @@ TEST_F(TableColumns, OfALoneValueAreThoseOfTheBuildRow) {
       for (Columns const& columns :
            {Columns{{4}, {4}, false}, Columns{{8}, {4}, false}, Columns{{4, 4}, {}, false},
             Columns{{}, {8}, false}, Columns{{}, {4}, true}, Columns{{}, {4}, true, true}}) {
-        expect_table(expect_rows(context(), Match::kGlobalTable, keys, columns),
-                     Match::kGlobalTable);
+        expect_table(expect_rows(queue(), Match::kGlobalTable, keys, columns), Match::kGlobalTable);
       }
       if (HasFailure()) return;
     }
@@ -375,7 +373,7 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
   }();
   uint32_t const probe_rows = kSmall;
   std::vector<uint32_t> const probe(probe_rows, kAllOnesMixed);
-  base::Buffer const probe_keys = upload(context(), probe);
+  base::Buffer const probe_keys = upload(queue(), probe);
   struct Lone {
     std::vector<uint32_t> keys;
     std::vector<uint32_t> values;
@@ -385,30 +383,30 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
   for (Lone const& lone : {Lone{{7, kAllOnesMixed, 99}, {1, kMost, 2}, false, 0},
                            Lone{{7, kAllOnesMixed, 99}, {kMost, 5, kMost}, true, 5},
                            Lone{{kAllOnesMixed}, {kMost - 1}, true, kMost - 1}}) {
-    base::Buffer const keys = upload(context(), lone.keys);
-    base::Buffer const values = upload(context(), lone.values);
+    base::Buffer const keys = upload(queue(), lone.keys);
+    base::Buffer const values = upload(queue(), lone.values);
     columns::Storage written;
     std::vector<CarriedOutput> const outputs = {{values.data(), 4, CarriedFrom::kBuild, &written}};
     Written rows_written;
-    Finding const found = join(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
+    Finding const found = join(queue(), plan_of(Match::kGlobalTable, probe_rows), 4,
                                {keys.data(), static_cast<uint32_t>(lone.keys.size())},
                                {probe_keys.data(), probe_rows}, outputs, &rows_written);
     ASSERT_EQ(found == Finding::kJoined, lone.is_written);
     if (!lone.is_written) continue;
     EXPECT_EQ(rows_written.rows, probe_rows);
-    EXPECT_TRUE(download<uint32_t>(context(), written.get(), probe_rows) ==
+    EXPECT_TRUE(download<uint32_t>(queue(), written.get(), probe_rows) ==
                 std::vector<uint32_t>(probe_rows, lone.value));
   }
   // With two values the key itself looks like a free slot: nothing is written where a build row has
   // it, and no probe row finds it else.
   for (std::vector<uint32_t> const& build :
        {std::vector<uint32_t>{7, kAllOnesMixed}, std::vector<uint32_t>{7, 99, 5}}) {
-    base::Buffer const keys = upload(context(), build);
+    base::Buffer const keys = upload(queue(), build);
     columns::Storage written[2];
     std::vector<CarriedOutput> const outputs = {{keys.data(), 4, CarriedFrom::kBuild, &written[0]},
                                                 {keys.data(), 4, CarriedFrom::kBuild, &written[1]}};
     Written rows_written;
-    Finding const found = join(context(), plan_of(Match::kGlobalTable, probe_rows), 4,
+    Finding const found = join(queue(), plan_of(Match::kGlobalTable, probe_rows), 4,
                                {keys.data(), static_cast<uint32_t>(build.size())},
                                {probe_keys.data(), probe_rows}, outputs, &rows_written);
     ASSERT_EQ(found == Finding::kJoined, build.size() == 3);
@@ -418,15 +416,15 @@ TEST_F(TableColumns, OfTheHighestValueAreWrittenOrLeft) {
   }
   // The same of 8 bytes.
   std::vector<uint64_t> const wide = {7, 0x9462ee862b60c63f};
-  base::Buffer const wide_keys = upload(context(), wide);
-  base::Buffer const wide_probe = upload(context(), std::vector<uint64_t>(probe_rows, wide.back()));
+  base::Buffer const wide_keys = upload(queue(), wide);
+  base::Buffer const wide_probe = upload(queue(), std::vector<uint64_t>(probe_rows, wide.back()));
   for (uint32_t const rows : {1U, 2U}) {
     columns::Storage written;
     std::vector<CarriedOutput> const outputs = {
         {wide_keys.data(), 8, CarriedFrom::kBuild, &written}};
     Written rows_written;
     Finding const found =
-        join(context(), plan_of(Match::kGlobalTable, probe_rows), 8, {wide_keys.data(), rows},
+        join(queue(), plan_of(Match::kGlobalTable, probe_rows), 8, {wide_keys.data(), rows},
              {wide_probe.data(), probe_rows}, outputs, &rows_written);
     ASSERT_EQ(found == Finding::kJoined, rows == 1);
     if (rows == 1) {
@@ -445,14 +443,14 @@ TEST_F(TableColumns, OfKeysTooFarApartAreHashed) {
         SCOPED_TRACE(trace_of(series, sizes, key_width));
         KeyPair const keys(series, sizes, key_width, 0.5, 2);
         for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-          expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), Match::kGlobalTable);
+          expect_table(expect_rows(queue(), match, keys, {{4, 4}, {4}}), Match::kGlobalTable);
         }
         if (HasFailure()) return;
       }
       KeySeries const last{"as many places as there may be", 3, 1, most};
       SCOPED_TRACE(trace_of(last, sizes, key_width));
       expect_table(
-          expect_rows(context(), Match::kDirectTable, KeyPair(last, sizes, key_width, 0.5, 3)),
+          expect_rows(queue(), Match::kDirectTable, KeyPair(last, sizes, key_width, 0.5, 3)),
           Match::kDirectTable);
     }
   }
@@ -483,8 +481,8 @@ TEST_F(TableColumns, OfKeysTooFarApartInSomeRowsAreHashed) {
           if (found != kNone) keys.probe[row] = keys.build[found];
         }
         for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-          expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), Match::kGlobalTable);
-          expect_table(expect_rows(context(), match, keys, {{2}, {8}}), Match::kGlobalTable);
+          expect_table(expect_rows(queue(), match, keys, {{4, 4}, {4}}), Match::kGlobalTable);
+          expect_table(expect_rows(queue(), match, keys, {{2}, {8}}), Match::kGlobalTable);
         }
         if (HasFailure()) return;
       }
@@ -507,12 +505,12 @@ TEST_F(TableColumns, OfRepeatedKeysAreLeftToOthers) {
           for (std::vector<int32_t> const& widths :
                {std::vector{4}, std::vector<int32_t>{}, std::vector{16}}) {
             for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-              EXPECT_FALSE(expect_rows(context(), match, keys, {widths, {8}}).has_value());
+              EXPECT_FALSE(expect_rows(queue(), match, keys, {widths, {8}}).has_value());
             }
           }
           std::fill(keys.build.begin(), keys.build.end(), keys.build.front());
           for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-            EXPECT_FALSE(expect_rows(context(), match, keys, {{4}, {8}}).has_value());
+            EXPECT_FALSE(expect_rows(queue(), match, keys, {{4}, {8}}).has_value());
           }
           if (HasFailure()) return;
         }
@@ -533,7 +531,7 @@ TEST_F(TableColumns, OfTheMostRowsInSlotsAndOfMore) {
       KeySeries const series = {"scattered", 5, scatter, 3 * uint64_t{rows}};
       SCOPED_TRACE(trace_of(series, sizes, key_width));
       KeyPair const keys(series, sizes, key_width, 0.7, 5);
-      expect_table(expect_rows(context(), Match::kGlobalTable, keys, {{4}, {4}}),
+      expect_table(expect_rows(queue(), Match::kGlobalTable, keys, {{4}, {4}}),
                    Match::kGlobalTable);
     }
   }
@@ -550,7 +548,7 @@ TEST_F(TableColumns, OfMixedWidthsLieInSlotsInAnyOrder) {
           std::vector{4, 2}, std::vector{8}}) {
       for (bool const numbers : {false, true}) {
         SCOPED_TRACE(std::to_string(key_width) + ": " + ::testing::PrintToString(widths));
-        expect_table(expect_rows(context(), Match::kGlobalTable, keys, {widths, {4}, numbers}),
+        expect_table(expect_rows(queue(), Match::kGlobalTable, keys, {widths, {4}, numbers}),
                      Match::kGlobalTable);
       }
     }
@@ -585,10 +583,10 @@ TEST_F(TableColumns, HaveEveryWidth) {
                        std::to_string(columns.build.size()) + " and " +
                        std::to_string(columns.probe.size()) + " payloads" +
                        (numbers ? " and the build row" : ""));
-          expect_table(expect_rows(context(), Match::kDirectTable, keys, columns),
+          expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
                        Match::kDirectTable);
           if (key_width == 4 || numbers) {
-            expect_table(expect_rows(context(), Match::kGlobalTable, keys, columns),
+            expect_table(expect_rows(queue(), Match::kGlobalTable, keys, columns),
                          Match::kGlobalTable);
           }
           if (HasFailure()) return;
@@ -598,7 +596,7 @@ TEST_F(TableColumns, HaveEveryWidth) {
       for (Columns columns : {Columns{{}, {}}, Columns{{4}, {8}}}) {
         columns.gives_numbers = true;
         for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-          expect_table(expect_rows(context(), match, keys, columns), match);
+          expect_table(expect_rows(queue(), match, keys, columns), match);
         }
       }
     }
@@ -638,10 +636,8 @@ TEST_F(TableColumns, OfAnyNumberOfRows) {
       KeyPair const keys(series, size, key_width, 0.8, size.probe);
       // Batches of words are of 128 rows, of other widths 64.
       for (Columns const& columns : {Columns{{4}, {4}}, Columns{{2}, {8}}}) {
-        expect_table(expect_rows(context(), Match::kDirectTable, keys, columns),
-                     Match::kDirectTable);
-        expect_table(expect_rows(context(), Match::kGlobalTable, keys, columns),
-                     Match::kGlobalTable);
+        expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
+        expect_table(expect_rows(queue(), Match::kGlobalTable, keys, columns), Match::kGlobalTable);
       }
       if (HasFailure()) return;
     }
@@ -654,11 +650,11 @@ TEST_F(TableColumns, OfAnEmptySideAreNone) {
     keys.probe.clear();
     keys.build_row.clear();
     keys.matches = 0;
-    expect_table(expect_rows(context(), match, keys, {{4}, {4}}), match);
+    expect_table(expect_rows(queue(), match, keys, {{4}, {4}}), match);
     keys.build.clear();
     keys.probe = {1, 2, 3};
     keys.build_row.assign(3, kNone);
-    expect_table(expect_rows(context(), match, keys, {{4}, {4}}), match);
+    expect_table(expect_rows(queue(), match, keys, {{4}, {4}}), match);
   }
 }
 
@@ -671,11 +667,11 @@ TEST_F(TableColumns, OfFewMatchesAndOfMany) {
       SCOPED_TRACE(std::to_string(ratio) + " of the probe rows match");
       KeyPair const keys({"full", 0, 2, sizes.build}, sizes, key_width, ratio, 6);
       for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-        expect_table(expect_rows(context(), match, keys, {{4, 4}, {4}}), match);
-        expect_table(expect_rows(context(), match, keys, {{8}, {1}}), match);
+        expect_table(expect_rows(queue(), match, keys, {{4, 4}, {4}}), match);
+        expect_table(expect_rows(queue(), match, keys, {{8}, {1}}), match);
         for (uint64_t const expected : {sizes.probe, sizes.probe / 100}) {
-          expect_table(expect_rows(context(), match, keys, {{4}, {4}}, expected), match);
-          expect_table(expect_rows(context(), match, keys, {{8, 8}, {2}}, expected), match);
+          expect_table(expect_rows(queue(), match, keys, {{4}, {4}}, expected), match);
+          expect_table(expect_rows(queue(), match, keys, {{8, 8}, {2}}, expected), match);
         }
       }
       if (HasFailure()) return;
@@ -703,7 +699,7 @@ TEST_F(TableColumns, OfATableInSlices) {
         SCOPED_TRACE(trace_of(series, sizes, key_width));
         Columns columns{slices.widths, {4}};
         columns.build_numbers = false;
-        expect_table(expect_rows(context(), Match::kDirectTable,
+        expect_table(expect_rows(queue(), Match::kDirectTable,
                                  KeyPair(series, sizes, key_width, ratio, 7), columns),
                      Match::kDirectTable);
         if (HasFailure()) return;
@@ -714,21 +710,21 @@ TEST_F(TableColumns, OfATableInSlices) {
   KeyPair keys({"slices", 0, 1, 3 * kPlaces}, {2 * kPlaces, 1000}, 4, 0.5, 8);
   auto const last = std::max_element(keys.build.begin(), keys.build.end());
   keys.build[last == keys.build.begin() ? 1 : 0] = *last;
-  EXPECT_FALSE(expect_rows(context(), Match::kDirectTable, keys, {{16}, {4}}).has_value());
+  EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, {{16}, {4}}).has_value());
 }
 
 // More rows than blocks have spare places for, be there as many of them as may run at a time.
 TEST_F(TableColumns, AreLaunchedOnceMoreWhenMoreRowsCameThanExpected) {
-  uint32_t const blocks = static_cast<uint32_t>(context().facts.sm_count) * 2048U /
+  uint32_t const blocks = static_cast<uint32_t>(queue().context.facts.sm_count) * 2048U /
                           static_cast<uint32_t>(kernels::kTableThreads);
   Sizes const sizes{50000, blocks * kernels::kCarriedChunk / 4 * 5};
   KeyPair const keys({"with gaps", 3, 1, 100000}, sizes, 4, 1, 9);
   for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
-    auto const short_of_room = expect_rows(context(), match, keys, {{4}, {}}, 1);
+    auto const short_of_room = expect_rows(queue(), match, keys, {{4}, {}}, 1);
     expect_table(short_of_room, match);
     if (HasFailure()) return;
     EXPECT_EQ(short_of_room->launches, 2);
-    auto const with_room = expect_rows(context(), match, keys, {{4}, {}});
+    auto const with_room = expect_rows(queue(), match, keys, {{4}, {}});
     expect_table(with_room, match);
     if (HasFailure()) return;
     EXPECT_EQ(with_room->launches, 1);
@@ -742,16 +738,16 @@ TEST_F(TableColumns, LeaveScatteredKeysToAnother) {
   columns.why_not = Finding::kKeysScattered;
   for (int32_t const width : {4, 8}) {
     KeyPair const far({"far", 5, 16, 600'000}, {1000, kSmall}, width, 0.5, 3);
-    EXPECT_FALSE(expect_rows(context(), Match::kDirectTable, far, columns).has_value());
-    auto const hashed = expect_rows(context(), Match::kGlobalTable, far, columns);
+    EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, far, columns).has_value());
+    auto const hashed = expect_rows(queue(), Match::kGlobalTable, far, columns);
     ASSERT_TRUE(hashed.has_value());
     EXPECT_EQ(hashed->table, Match::kGlobalTable);
     KeyPair const few({"few", 5, 16, 600'000}, {1000, 70'000}, width, 0.5, 3);
-    auto const in_one_launch = expect_rows(context(), Match::kDirectTable, few, columns);
+    auto const in_one_launch = expect_rows(queue(), Match::kDirectTable, few, columns);
     ASSERT_TRUE(in_one_launch.has_value());
     EXPECT_EQ(in_one_launch->table, Match::kGlobalTable);
     KeyPair const dense({"dense", 5, 16, 1200}, {1000, kSmall}, width, 0.5, 3);
-    auto const placed = expect_rows(context(), Match::kDirectTable, dense, columns);
+    auto const placed = expect_rows(queue(), Match::kDirectTable, dense, columns);
     ASSERT_TRUE(placed.has_value());
     EXPECT_EQ(placed->table, Match::kDirectTable);
     if (HasFailure()) return;
@@ -760,13 +756,13 @@ TEST_F(TableColumns, LeaveScatteredKeysToAnother) {
 
 TEST_F(TableColumns, AreNoMoreThanALaunchHasRoomFor) {
   KeyPair const keys({"full", 0, 1, 100}, {100, 100}, 4, 1, 1);
-  columns::DeviceColumn const column = place(context(), key_column(keys.build, 4));
+  columns::DeviceColumn const column = place(queue(), key_column(keys.build, 4));
   columns::Storage target;
   std::vector<CarriedOutput> const outputs(kernels::kCarriedColumns + 1,
                                            {column.data, 4, CarriedFrom::kProbe, &target});
   EXPECT_EQ(status_of([&] {
               Written written;
-              join(context(), plan_of(Match::kDirectTable, 1), 4, {column.data, 100},
+              join(queue(), plan_of(Match::kDirectTable, 1), 4, {column.data, 100},
                    {column.data, 100}, outputs, &written);
             }),
             GPUJOIN_ERROR_INTERNAL);
@@ -780,7 +776,7 @@ TEST_F(TableColumns, EndWithMemoryLimitAndReturnEverything) {
     KeyPair const keys({"with gaps", 0, 1, 40000}, sizes, 4, 0.9, 10);
     for (Match const match : {Match::kDirectTable, Match::kGlobalTable}) {
       for (uint64_t const limit : {512U << 20, 64U << 20, 32U << 20, 16U << 20}) {
-        auto const limited = limited_context(limit);
+        auto const limited = limited_queue(limit);
         uint64_t const in_use = limited->device_pool->in_use_bytes();
         gpujoin_status const status = status_of([&] {
           expect_rows(*limited, match, keys, {{4}, {8}});
@@ -814,11 +810,11 @@ class TablePlans : public GpuTest {
     spec.right_columns = {4, 2, 0};
     HostRelation const left = random_relation(probe, 21);
     HostRelation const right = random_relation(build, 22);
-    auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
+    auto const of_joins = open_queue(GPUJOIN_DEVICE_CUDA);
     auto const result = execute::execute(
-        execute::make_plan(of_joins, register_relation(of_joins, left, true),
-                           register_relation(of_joins, right, true), spec, options));
-    EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
+        of_joins, execute::make_plan(of_joins, register_relation(of_joins, left, true),
+                                     register_relation(of_joins, right, true), spec, options));
+    EXPECT_TRUE(rows_of(of_joins, *result) == reference_join(left, right, spec));
     std::string technique;
     bool has_materialized = false;
     for (columns::StageStatistics const& stage : result->statistics.stages) {
@@ -908,19 +904,20 @@ TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
           random_relation({kProbeRows, of.key_width, 2 * places, 1, of.nulls, of.nulls, 3}, 22);
       HostRelation const& left = of.builds_left ? builds : probes;
       HostRelation const& right = of.builds_left ? probes : builds;
-      auto const of_joins = open_context(GPUJOIN_DEVICE_CUDA);
-      of_joins->facts.random_inserts_per_second = 1e8;
-      of_joins->facts.l2_random_inserts_per_second = 1e8;
+      auto const of_joins = open_queue(GPUJOIN_DEVICE_CUDA);
+      of_joins->context.facts.random_inserts_per_second = 1e8;
+      of_joins->context.facts.l2_random_inserts_per_second = 1e8;
       execute::PlannedJoin join =
           execute::make_plan(of_joins, register_relation(of_joins, left, true),
                              register_relation(of_joins, right, true), spec, options);
       join.request.options.algorithm = GPUJOIN_ALGORITHM_AUTOMATIC;
       if (of.limit != 0) join.choice.memory_limit_bytes = of.limit;
       plan::Candidate const table = join.choice.attempts.front();
-      join.choice.attempts = plan::attempts_of(table, {}, join.request, join.choice.sample,
-                                               of_joins->facts, join.choice.memory_limit_bytes);
-      auto const result = execute::execute(join);
-      EXPECT_TRUE(rows_of(*result) == reference_join(left, right, spec));
+      join.choice.attempts =
+          plan::attempts_of(table, {}, join.request, join.choice.sample, of_joins->context.facts,
+                            join.choice.memory_limit_bytes);
+      auto const result = execute::execute(of_joins, join);
+      EXPECT_TRUE(rows_of(of_joins, *result) == reference_join(left, right, spec));
       std::string technique;
       for (columns::StageStatistics const& stage : result->statistics.stages) {
         if (stage.stage == "match") technique = stage.technique;

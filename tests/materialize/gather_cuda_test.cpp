@@ -40,16 +40,14 @@ Request request_of(const columns::DeviceColumn& column, ResultColumn* target) {
   return request;
 }
 
-std::vector<unsigned char> values_of(base::Context& context, const ResultColumn& column,
-                                     size_t bytes) {
-  return download<unsigned char>(context, column.data.get(), bytes);
+std::vector<unsigned char> values_of(base::Queue& queue, const ResultColumn& column, size_t bytes) {
+  return download<unsigned char>(queue, column.data.get(), bytes);
 }
 
 // One byte a row, from the bits; beyond the last row the bits of the last word must be zero.
-std::vector<unsigned char> valid_of(base::Context& context, const ResultColumn& column,
-                                    size_t pairs) {
+std::vector<unsigned char> valid_of(base::Queue& queue, const ResultColumn& column, size_t pairs) {
   std::vector<uint32_t> const words =
-      download<uint32_t>(context, column.validity.get(), (pairs + 31) / 32);
+      download<uint32_t>(queue, column.validity.get(), (pairs + 31) / 32);
   std::vector<unsigned char> valid(pairs);
   for (size_t pair = 0; pair < words.size() * 32; ++pair) {
     unsigned const bit = words[pair / 32] >> (pair % 32) & 1;
@@ -72,15 +70,15 @@ std::vector<unsigned char> expected_valid(const HostColumn& column,
 TEST_F(Gather, TakesTheNamedRowsOfEveryWidth) {
   for (size_t pairs : edge_sizes()) {
     std::vector<uint32_t> const rows = random_rows(pairs, kSourceRows, pairs);
-    base::Buffer const device_rows = upload(context(), rows);
+    base::Buffer const device_rows = upload(queue(), rows);
     for (int32_t width : kWidths) {
       SCOPED_TRACE(std::to_string(pairs) + " pairs of " + std::to_string(width) + " bytes");
       HostColumn const host = random_column(kSourceRows, width, pairs + 1);
-      columns::DeviceColumn const column = place(context(), host);
+      columns::DeviceColumn const column = place(queue(), host);
       ResultColumn target;
-      NullCounts null_counts(context(), 0);
-      materialize::gather(context(), device_rows.as<uint32_t>(), pairs,
-                          {request_of(column, &target)}, null_counts);
+      NullCounts null_counts(queue(), 0);
+      materialize::gather(queue(), device_rows.as<uint32_t>(), pairs, {request_of(column, &target)},
+                          null_counts);
       null_counts.finish();
       EXPECT_EQ(target.validity, nullptr);
       EXPECT_EQ(target.null_count, 0);
@@ -89,7 +87,7 @@ TEST_F(Gather, TakesTheNamedRowsOfEveryWidth) {
         continue;
       }
       std::vector<unsigned char> const expected = bytes_of_rows(host, rows);
-      ASSERT_EQ(values_of(context(), target, expected.size()), expected);
+      ASSERT_EQ(values_of(queue(), target, expected.size()), expected);
     }
   }
 }
@@ -99,18 +97,18 @@ TEST_F(Gather, WithoutRowNumbersCopiesTheColumn) {
     for (int32_t width : kWidths) {
       HostColumn host = random_column(kSourceRows, width, pairs);
       set_valid(&host, random_valid(kSourceRows, 0.5, pairs), 4);
-      columns::DeviceColumn const column = place(context(), host);
+      columns::DeviceColumn const column = place(queue(), host);
       ResultColumn target;
-      NullCounts null_counts(context(), 1);
-      materialize::gather(context(), nullptr, pairs, {request_of(column, &target)}, null_counts);
+      NullCounts null_counts(queue(), 1);
+      materialize::gather(queue(), nullptr, pairs, {request_of(column, &target)}, null_counts);
       null_counts.finish();
       std::vector<uint32_t> const rows = identity_rows(pairs);
       std::vector<unsigned char> const expected = bytes_of_rows(host, rows);
-      EXPECT_EQ(values_of(context(), target, expected.size()), expected);
+      EXPECT_EQ(values_of(queue(), target, expected.size()), expected);
       std::vector<unsigned char> const valid = expected_valid(host, rows);
       EXPECT_EQ(target.null_count, std::count(valid.begin(), valid.end(), 0));
       if (target.null_count != 0) {
-        EXPECT_EQ(valid_of(context(), target, pairs), valid);
+        EXPECT_EQ(valid_of(queue(), target, pairs), valid);
       }
     }
   }
@@ -118,15 +116,15 @@ TEST_F(Gather, WithoutRowNumbersCopiesTheColumn) {
 
 TEST_F(Gather, SixteenByteValuesNeedAlignmentToEightOnly) {
   HostColumn const host = random_column(kSourceRows, 16, 3);
-  columns::DeviceColumn const column = place(context(), host, 8);
+  columns::DeviceColumn const column = place(queue(), host, 8);
   std::vector<uint32_t> const rows = random_rows(2000, kSourceRows, 4);
-  base::Buffer const device_rows = upload(context(), rows);
+  base::Buffer const device_rows = upload(queue(), rows);
   ResultColumn target;
-  NullCounts null_counts(context(), 0);
-  materialize::gather(context(), device_rows.as<uint32_t>(), rows.size(),
+  NullCounts null_counts(queue(), 0);
+  materialize::gather(queue(), device_rows.as<uint32_t>(), rows.size(),
                       {request_of(column, &target)}, null_counts);
   std::vector<unsigned char> const expected = bytes_of_rows(host, rows);
-  EXPECT_EQ(values_of(context(), target, expected.size()), expected);
+  EXPECT_EQ(values_of(queue(), target, expected.size()), expected);
 }
 
 TEST_F(Gather, CarriesValidityFromBitsOfEveryOffset) {
@@ -136,23 +134,23 @@ TEST_F(Gather, CarriesValidityFromBitsOfEveryOffset) {
       SCOPED_TRACE(std::to_string(pairs) + " pairs, bits from " + std::to_string(offset));
       HostColumn host = random_column(kSourceRows, 4, pairs);
       set_valid(&host, random_valid(kSourceRows, 0.3, pairs), offset);
-      columns::DeviceColumn const column = place(context(), host);
+      columns::DeviceColumn const column = place(queue(), host);
       std::vector<uint32_t> const rows = random_rows(pairs, kSourceRows, pairs + 2);
-      base::Buffer const device_rows = upload(context(), rows);
+      base::Buffer const device_rows = upload(queue(), rows);
       ResultColumn target;
-      NullCounts null_counts(context(), 1);
-      materialize::gather(context(), device_rows.as<uint32_t>(), pairs,
-                          {request_of(column, &target)}, null_counts);
+      NullCounts null_counts(queue(), 1);
+      materialize::gather(queue(), device_rows.as<uint32_t>(), pairs, {request_of(column, &target)},
+                          null_counts);
       null_counts.finish();
       std::vector<unsigned char> const valid = expected_valid(host, rows);
       ASSERT_EQ(target.null_count, std::count(valid.begin(), valid.end(), 0));
       if (target.null_count == 0) {
         EXPECT_EQ(target.validity, nullptr);
       } else {
-        ASSERT_EQ(valid_of(context(), target, pairs), valid);
+        ASSERT_EQ(valid_of(queue(), target, pairs), valid);
       }
       std::vector<unsigned char> const expected = bytes_of_rows(host, rows);
-      EXPECT_EQ(values_of(context(), target, expected.size()), expected);
+      EXPECT_EQ(values_of(queue(), target, expected.size()), expected);
     }
   }
 }
@@ -163,20 +161,20 @@ TEST_F(Gather, CarriesValidityFromBytes) {
     SCOPED_TRACE(pairs);
     HostColumn host = random_column(kSourceRows, 2, pairs);
     host.valid = random_valid(kSourceRows, 0.6, pairs);
-    columns::DeviceColumn const column = place(context(), host);
-    base::Buffer const bytes = upload(context(), host.valid);
+    columns::DeviceColumn const column = place(queue(), host);
+    base::Buffer const bytes = upload(queue(), host.valid);
     std::vector<uint32_t> const rows = random_rows(pairs, kSourceRows, pairs + 2);
-    base::Buffer const device_rows = upload(context(), rows);
+    base::Buffer const device_rows = upload(queue(), rows);
     ResultColumn target;
-    NullCounts null_counts(context(), 1);
+    NullCounts null_counts(queue(), 1);
     Request request = request_of(column, &target);
     request.source.validity_bytes = bytes.as<uint8_t>();
-    materialize::gather(context(), device_rows.as<uint32_t>(), pairs, {request}, null_counts);
+    materialize::gather(queue(), device_rows.as<uint32_t>(), pairs, {request}, null_counts);
     null_counts.finish();
     std::vector<unsigned char> const valid = expected_valid(host, rows);
     ASSERT_EQ(target.null_count, std::count(valid.begin(), valid.end(), 0));
     if (target.null_count != 0) {
-      ASSERT_EQ(valid_of(context(), target, pairs), valid);
+      ASSERT_EQ(valid_of(queue(), target, pairs), valid);
     }
   }
 }
@@ -190,12 +188,12 @@ TEST_F(Gather, DropsTheValidityOfAColumnWithoutNulls) {
   set_valid(&one_null, valid, 3);
   HostColumn all_null = random_column(kSourceRows, 4, 3);
   set_valid(&all_null, std::vector<unsigned char>(kSourceRows, 0), 3);
-  columns::DeviceColumn const full_column = place(context(), full);
-  columns::DeviceColumn const one_column = place(context(), one_null);
-  columns::DeviceColumn const all_column = place(context(), all_null);
+  columns::DeviceColumn const full_column = place(queue(), full);
+  columns::DeviceColumn const one_column = place(queue(), one_null);
+  columns::DeviceColumn const all_column = place(queue(), all_null);
   std::vector<ResultColumn> targets(3);
-  NullCounts null_counts(context(), 3);
-  materialize::gather(context(), nullptr, kSourceRows,
+  NullCounts null_counts(queue(), 3);
+  materialize::gather(queue(), nullptr, kSourceRows,
                       {request_of(full_column, &targets[0]), request_of(one_column, &targets[1]),
                        request_of(all_column, &targets[2])},
                       null_counts);
@@ -203,16 +201,15 @@ TEST_F(Gather, DropsTheValidityOfAColumnWithoutNulls) {
   EXPECT_EQ(targets[0].null_count, 0);
   EXPECT_EQ(targets[0].validity, nullptr);
   EXPECT_EQ(targets[1].null_count, 1);
-  EXPECT_EQ(valid_of(context(), targets[1], kSourceRows), valid);
+  EXPECT_EQ(valid_of(queue(), targets[1], kSourceRows), valid);
   EXPECT_EQ(targets[2].null_count, static_cast<int64_t>(kSourceRows));
-  EXPECT_EQ(valid_of(context(), targets[2], kSourceRows),
-            std::vector<unsigned char>(kSourceRows, 0));
+  EXPECT_EQ(valid_of(queue(), targets[2], kSourceRows), std::vector<unsigned char>(kSourceRows, 0));
 }
 
 TEST_F(Gather, TakesMoreColumnsThanOneLaunchHolds) {
   constexpr size_t kPairs = 2049;
   std::vector<uint32_t> const rows = random_rows(kPairs, kSourceRows, 1);
-  base::Buffer const device_rows = upload(context(), rows);
+  base::Buffer const device_rows = upload(queue(), rows);
   for (size_t count : {size_t{0}, size_t{7}, size_t{8}, size_t{9}, size_t{16}, size_t{17}}) {
     SCOPED_TRACE(std::to_string(count) + " columns");
     std::vector<HostColumn> hosts;
@@ -224,18 +221,18 @@ TEST_F(Gather, TakesMoreColumnsThanOneLaunchHolds) {
         set_valid(&hosts[i], random_valid(kSourceRows, 0.1 * static_cast<double>(i % 7 + 1), i),
                   static_cast<int64_t>(i));
       }
-      placed.push_back(place(context(), hosts[i]));
+      placed.push_back(place(queue(), hosts[i]));
     }
     std::vector<ResultColumn> targets(count);
     std::vector<Request> requests;
     for (size_t i = 0; i < count; ++i) requests.push_back(request_of(placed[i], &targets[i]));
-    NullCounts null_counts(context(), count);
-    materialize::gather(context(), device_rows.as<uint32_t>(), kPairs, requests, null_counts);
+    NullCounts null_counts(queue(), count);
+    materialize::gather(queue(), device_rows.as<uint32_t>(), kPairs, requests, null_counts);
     null_counts.finish();
     for (size_t i = 0; i < count; ++i) {
       SCOPED_TRACE("column " + std::to_string(i));
       std::vector<unsigned char> const expected = bytes_of_rows(hosts[i], rows);
-      EXPECT_EQ(values_of(context(), targets[i], expected.size()), expected);
+      EXPECT_EQ(values_of(queue(), targets[i], expected.size()), expected);
       if (hosts[i].valid.empty()) {
         EXPECT_EQ(targets[i].validity, nullptr);
         continue;
@@ -243,7 +240,7 @@ TEST_F(Gather, TakesMoreColumnsThanOneLaunchHolds) {
       std::vector<unsigned char> const valid = expected_valid(hosts[i], rows);
       EXPECT_EQ(targets[i].null_count, std::count(valid.begin(), valid.end(), 0));
       ASSERT_NE(targets[i].validity, nullptr);
-      EXPECT_EQ(valid_of(context(), targets[i], kPairs), valid);
+      EXPECT_EQ(valid_of(queue(), targets[i], kPairs), valid);
     }
   }
 }
@@ -251,13 +248,12 @@ TEST_F(Gather, TakesMoreColumnsThanOneLaunchHolds) {
 TEST_F(Gather, CountsNullsOverSeveralCalls) {
   HostColumn host = random_column(kSourceRows, 8, 1);
   set_valid(&host, random_valid(kSourceRows, 0.5, 2), 1);
-  columns::DeviceColumn const column = place(context(), host);
+  columns::DeviceColumn const column = place(queue(), host);
   std::vector<ResultColumn> targets(3);
-  NullCounts null_counts(context(), 3);
+  NullCounts null_counts(queue(), 3);
   size_t const pairs[] = {10, 1000, 2999};
   for (size_t i = 0; i < 3; ++i) {
-    materialize::gather(context(), nullptr, pairs[i], {request_of(column, &targets[i])},
-                        null_counts);
+    materialize::gather(queue(), nullptr, pairs[i], {request_of(column, &targets[i])}, null_counts);
   }
   null_counts.finish();
   for (size_t i = 0; i < 3; ++i) {

@@ -9,7 +9,7 @@ namespace {
 using GatherMixedKeys = GpuTest;
 
 template <typename Key>
-void expect_unmixed(base::Context& context, size_t pairs) {
+void expect_unmixed(base::Queue& queue, size_t pairs) {
   constexpr size_t kRows = 2000;
   std::mt19937_64 random(pairs);
   std::vector<Key> keys(kRows);
@@ -20,8 +20,8 @@ void expect_unmixed(base::Context& context, size_t pairs) {
   }
   std::vector<uint32_t> rows(pairs);
   for (uint32_t& row : rows) row = static_cast<uint32_t>(random() % kRows);
-  base::Buffer const device_keys = upload(context, mixed);
-  base::Buffer const device_rows = upload(context, rows);
+  base::Buffer const device_keys = upload(queue, mixed);
+  base::Buffer const device_rows = upload(queue, rows);
 
   // The same column twice: unmixed, and as it is.
   std::vector<columns::ResultColumn> targets(2);
@@ -32,11 +32,11 @@ void expect_unmixed(base::Context& context, size_t pairs) {
     requests[i].source.unmix = i == 0;
     requests[i].target = &targets[i];
   }
-  materialize::NullCounts null_counts(context, 0);
-  materialize::gather(context, device_rows.as<uint32_t>(), pairs, requests, null_counts);
+  materialize::NullCounts null_counts(queue, 0);
+  materialize::gather(queue, device_rows.as<uint32_t>(), pairs, requests, null_counts);
   null_counts.finish();
-  std::vector<Key> const unmixed = download<Key>(context, targets[0].data.get(), pairs);
-  std::vector<Key> const as_it_is = download<Key>(context, targets[1].data.get(), pairs);
+  std::vector<Key> const unmixed = download<Key>(queue, targets[0].data.get(), pairs);
+  std::vector<Key> const as_it_is = download<Key>(queue, targets[1].data.get(), pairs);
   for (size_t i = 0; i < pairs; ++i) {
     ASSERT_EQ(unmixed[i], keys[rows[i]]) << i;
     ASSERT_EQ(as_it_is[i], mixed[rows[i]]) << i;
@@ -47,8 +47,8 @@ TEST_F(GatherMixedKeys, GivesTheKeysThatWereMixed) {
   for (size_t pairs : edge_sizes()) {
     if (pairs == 0) continue;
     SCOPED_TRACE(pairs);
-    expect_unmixed<uint32_t>(context(), pairs);
-    expect_unmixed<uint64_t>(context(), pairs);
+    expect_unmixed<uint32_t>(queue(), pairs);
+    expect_unmixed<uint64_t>(queue(), pairs);
   }
 }
 

@@ -34,7 +34,7 @@ class Beyond32Bits : public GpuTest {
     size_t all = 0;
     ASSERT_EQ(cudaMemGetInfo(&available, &all), cudaSuccess);
     if (available < uint64_t{40} << 30) GTEST_SKIP() << "40 GiB of device memory are needed";
-    counts_ = upload(context(), std::vector<uint32_t>(kUnits * kThreads, kPairsOfThread));
+    counts_ = upload(queue(), std::vector<uint32_t>(kUnits * kThreads, kPairsOfThread));
     match_ = {counts_.as<uint32_t>(), kUnits};
   }
   void TearDown() override {
@@ -45,18 +45,18 @@ class Beyond32Bits : public GpuTest {
   template <template <int> class Emitter, typename Sink>
   void launch(const Sink& sink, kernels::ResumePoint* resume) {
     emit_counts_kernel<kThreads, Emitter>
-        <<<kGrid, kThreads, 0, base::stream_of(context())>>>(sink, resume, match_);
+        <<<kGrid, kThreads, 0, base::stream_of(queue())>>>(sink, resume, match_);
     base::check(cudaGetLastError(), "emitting pairs");
   }
 
   void expect_all(output::GrowingPairs& pairs) {
     pairs.finish();
     ASSERT_EQ(pairs.rows(), kPairs);
-    base::Buffer const sums = upload(context(), std::vector<unsigned long long>(3, 0));
-    sum_pairs_kernel<<<264, 1024, 0, base::stream_of(context())>>>(
+    base::Buffer const sums = upload(queue(), std::vector<unsigned long long>(3, 0));
+    sum_pairs_kernel<<<264, 1024, 0, base::stream_of(queue())>>>(
         pairs.build(), pairs.probe(), pairs.rows(), sums.as<unsigned long long>());
     base::check(cudaGetLastError(), "summing pairs");
-    auto const found = download<unsigned long long>(context(), sums.data(), 3);
+    auto const found = download<unsigned long long>(queue(), sums.data(), 3);
     uint64_t const threads = uint64_t{kUnits} * kThreads;
     uint64_t const of_numbers = uint64_t{kPairsOfThread} * (kPairsOfThread - 1) / 2;
     uint64_t const of_threads = threads * (threads - 1) / 2;

@@ -5,7 +5,7 @@ namespace gpujoin::tests {
 namespace {
 
 TEST_F(Beyond32Bits, GrownPairs) {
-  output::GrowingPairs pairs(context(), 1 << 20);
+  output::GrowingPairs pairs(queue(), 1 << 20);
   kernels::ResumePoint* resume = pairs.resume_points(kGrid);
   do {
     launch<kernels::BlockEmitter>(pairs.sink(), resume);

@@ -32,7 +32,7 @@ std::vector<uint32_t> random_chunks(size_t count, double partly, uint64_t seed) 
   return filled;
 }
 
-void expect_closed(base::Context& context, const Case& chunks) {
+void expect_closed(base::Queue& queue, const Case& chunks) {
   uint64_t const places = uint64_t{kChunk} * chunks.filled.size();
   uint64_t const room = places - chunks.missing_chunks * kChunk;
   std::vector<unsigned long long> tails;
@@ -56,14 +56,14 @@ void expect_closed(base::Context& context, const Case& chunks) {
   counters.missed = 17;
   counters.left = chunks.left;
   base::Buffer const device_counters =
-      upload(context, std::vector<kernels::CarriedCounters>{counters});
+      upload(queue, std::vector<kernels::CarriedCounters>{counters});
   std::vector<unsigned long long> all_tails = tails;
   all_tails.resize(chunks.most_tails, 12345);  // room for more, with anything in it
-  base::Buffer const device_tails = upload(context, all_tails);
+  base::Buffer const device_tails = upload(queue, all_tails);
 
-  NumberedColumns const columns(context, std::move(numbers), rows);
+  NumberedColumns const columns(queue, std::move(numbers), rows);
   kernels::CarriedCounters const told =
-      output::close_chunks(context,
+      output::close_chunks(queue,
                            {device_counters.as<kernels::CarriedCounters>(),
                             device_tails.as<unsigned long long>(), chunks.most_tails, room},
                            columns.columns());
@@ -81,42 +81,42 @@ void expect_closed(base::Context& context, const Case& chunks) {
 }
 
 TEST_F(CloseChunks, HoldEveryRowOnceAndInTheSameOrder) {
-  expect_closed(context(), {random_chunks(50, 0.5, 1)});
-  expect_closed(context(), {random_chunks(300, 0.02, 2)});
-  expect_closed(context(), {random_chunks(300, 0.98, 3)});
-  expect_closed(context(), {random_chunks(1, 1, 4)});
-  expect_closed(context(), {random_chunks(2, 1, 5)});
-  expect_closed(context(), {random_chunks(7, 0, 6)});
-  expect_closed(context(), {{}});
+  expect_closed(queue(), {random_chunks(50, 0.5, 1)});
+  expect_closed(queue(), {random_chunks(300, 0.02, 2)});
+  expect_closed(queue(), {random_chunks(300, 0.98, 3)});
+  expect_closed(queue(), {random_chunks(1, 1, 4)});
+  expect_closed(queue(), {random_chunks(2, 1, 5)});
+  expect_closed(queue(), {random_chunks(7, 0, 6)});
+  expect_closed(queue(), {{}});
 }
 
 TEST_F(CloseChunks, OfMoreTailsThanTheBlockHasThreads) {
-  expect_closed(context(), {random_chunks(2600, 0.999, 7)});
+  expect_closed(queue(), {random_chunks(2600, 0.999, 7)});
   // Whose shared memory has to be asked for beside the static.
-  expect_closed(context(), {random_chunks(1500, 1, 8), 9000});
-  expect_closed(context(), {random_chunks(1500, 1, 9), 15000});
+  expect_closed(queue(), {random_chunks(1500, 1, 8), 9000});
+  expect_closed(queue(), {random_chunks(1500, 1, 9), 15000});
 }
 
 TEST_F(CloseChunks, OfLittleFilledAndNearlyFilledChunks) {
-  expect_closed(context(), {std::vector<uint32_t>(40, 1)});
-  expect_closed(context(), {std::vector<uint32_t>(40, kChunk - 1)});
+  expect_closed(queue(), {std::vector<uint32_t>(40, 1)});
+  expect_closed(queue(), {std::vector<uint32_t>(40, kChunk - 1)});
   // The last row ends a chunk; it lies in a full chunk; in one that is a tail, before and behind
   // where that ends.
-  expect_closed(context(), {{kChunk / 2, kChunk / 2, kChunk, kChunk}});
-  expect_closed(context(), {{kChunk / 2, kChunk, kChunk, kChunk}});
-  expect_closed(context(), {{kChunk, 10, 20, kChunk / 2}});
-  expect_closed(context(), {{kChunk / 2, kChunk, 4000, 3000, 100}});
-  expect_closed(context(), {{1, kChunk}});
-  expect_closed(context(), {{kChunk, 1}});
+  expect_closed(queue(), {{kChunk / 2, kChunk / 2, kChunk, kChunk}});
+  expect_closed(queue(), {{kChunk / 2, kChunk, kChunk, kChunk}});
+  expect_closed(queue(), {{kChunk, 10, 20, kChunk / 2}});
+  expect_closed(queue(), {{kChunk / 2, kChunk, 4000, 3000, 100}});
+  expect_closed(queue(), {{1, kChunk}});
+  expect_closed(queue(), {{kChunk, 1}});
 }
 
 TEST_F(CloseChunks, AreLeftAloneWithoutRoomAndForAnotherLaunch) {
   Case no_room = {random_chunks(30, 0.5, 9)};
   no_room.missing_chunks = 1;
-  expect_closed(context(), no_room);
+  expect_closed(queue(), no_room);
   Case left = {random_chunks(30, 0.5, 10)};
   left.left = 1;
-  expect_closed(context(), left);
+  expect_closed(queue(), left);
 }
 
 }  // namespace

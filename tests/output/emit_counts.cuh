@@ -74,10 +74,9 @@ inline Pairs expected_pairs(const std::vector<uint32_t>& counts) {
 }
 
 // The pairs in two columns of device memory, ascending.
-inline Pairs sorted_pairs(base::Context& context, const void* build, const void* probe,
-                          size_t rows) {
-  std::vector<uint32_t> const build_rows = download<uint32_t>(context, build, rows);
-  std::vector<uint32_t> const probe_rows = download<uint32_t>(context, probe, rows);
+inline Pairs sorted_pairs(base::Queue& queue, const void* build, const void* probe, size_t rows) {
+  std::vector<uint32_t> const build_rows = download<uint32_t>(queue, build, rows);
+  std::vector<uint32_t> const probe_rows = download<uint32_t>(queue, probe, rows);
   Pairs pairs(rows);
   for (size_t i = 0; i < rows; ++i) pairs[i] = uint64_t{probe_rows[i]} << 32 | build_rows[i];
   std::sort(pairs.begin(), pairs.end());
@@ -93,11 +92,11 @@ struct EmitOptions {
 
 // Runs the match to its end, as the match stage does.
 template <int kThreads>
-void emit_counts(base::Context& context, const std::vector<uint32_t>& counts,
+void emit_counts(base::Queue& queue, const std::vector<uint32_t>& counts,
                  output::GrowingPairs& pairs, EmitOptions options = {}) {
   ASSERT_EQ(counts.size() % kThreads, 0U);
   uint64_t const units = counts.size() / kThreads;
-  base::Buffer const device_counts = upload(context, counts);
+  base::Buffer const device_counts = upload(queue, counts);
   kernels::ResumePoint* resume = pairs.resume_points(options.grid);
   int launches = 0;
   do {
@@ -105,17 +104,17 @@ void emit_counts(base::Context& context, const std::vector<uint32_t>& counts,
     kernels::PairSink sink = pairs.sink();
     sink.build_row_ids = options.build_row_ids;
     sink.probe_row_ids = options.probe_row_ids;
-    emit_counts_kernel<kThreads><<<options.grid, kThreads, 0, base::stream_of(context)>>>(
+    emit_counts_kernel<kThreads><<<options.grid, kThreads, 0, base::stream_of(queue)>>>(
         sink, resume, {device_counts.as<uint32_t>(), units});
     base::check(cudaGetLastError(), "emitting pairs");
   } while (!pairs.collect(options.foresee ? units : 0));
   pairs.finish();
 }
 
-inline void expect_pairs(base::Context& context, const output::GrowingPairs& pairs,
+inline void expect_pairs(base::Queue& queue, const output::GrowingPairs& pairs,
                          const Pairs& expected) {
   ASSERT_EQ(pairs.rows(), expected.size());
-  ASSERT_TRUE(sorted_pairs(context, pairs.build(), pairs.probe(), expected.size()) == expected);
+  ASSERT_TRUE(sorted_pairs(queue, pairs.build(), pairs.probe(), expected.size()) == expected);
 }
 
 }  // namespace gpujoin::tests

@@ -26,20 +26,20 @@ std::vector<uint32_t> counts_of_total(uint64_t total, size_t units) {
 TEST_F(GrowingPairs, WithRoomForAllNeverResume) {
   for (uint32_t grid : {1U, 3U, 64U}) {
     std::vector<uint32_t> const counts = random_counts(20, 12, grid);
-    output::GrowingPairs pairs(context(), 1 << 16);
-    emit_counts<256>(context(), counts, pairs, {grid});
-    expect_pairs(context(), pairs, expected_pairs(counts));
+    output::GrowingPairs pairs(queue(), 1 << 16);
+    emit_counts<256>(queue(), counts, pairs, {grid});
+    expect_pairs(queue(), pairs, expected_pairs(counts));
     EXPECT_EQ(pairs.resumes(), 0);
   }
 }
 
 TEST_F(GrowingPairs, OfAMatchWithoutPairsAreEmpty) {
-  output::GrowingPairs pairs(context(), 0);
-  emit_counts<256>(context(), std::vector<uint32_t>(1024, 0), pairs);
+  output::GrowingPairs pairs(queue(), 0);
+  emit_counts<256>(queue(), std::vector<uint32_t>(1024, 0), pairs);
   EXPECT_EQ(pairs.rows(), 0U);
   EXPECT_EQ(pairs.resumes(), 0);
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   output::GrowingPairs list_pairs(*list, 0);
   emit_counts<256>(*list, std::vector<uint32_t>(1024, 0), list_pairs);
   EXPECT_EQ(list_pairs.rows(), 0U);
@@ -47,8 +47,8 @@ TEST_F(GrowingPairs, OfAMatchWithoutPairsAreEmpty) {
 
 TEST_F(GrowingPairs, GrowWhenOnePairTooManyCame) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
-  for (base::Context* each : {&context(), list.get()}) {
+  auto const list = allocator.open_queue();
+  for (base::Queue* each : {&queue(), &*list}) {
     for (int64_t beyond : {-1, 0, 1}) {
       output::GrowingPairs pairs(*each, 5000);
       uint64_t const capacity = pairs.sink().capacity;
@@ -64,20 +64,20 @@ TEST_F(GrowingPairs, GrowWhenOnePairTooManyCame) {
 
 // The largest test of the folder: about 25 MB.
 TEST_F(GrowingPairs, OfMappedPagesStayWhereTheyAreWhenTheyGrow) {
-  if (context().device->page_bytes == 0) GTEST_SKIP() << "this device maps no pages";
+  if (queue().context.device->page_bytes == 0) GTEST_SKIP() << "this device maps no pages";
   std::vector<uint32_t> const counts = random_counts(2500, 9, 5);
-  output::GrowingPairs pairs(context(), 1);
+  output::GrowingPairs pairs(queue(), 1);
   uint32_t const* build = pairs.build();
-  emit_counts<256>(context(), counts, pairs, {16, false});
+  emit_counts<256>(queue(), counts, pairs, {16, false});
   EXPECT_GT(pairs.resumes(), 1);
   EXPECT_EQ(pairs.build(), build);
-  expect_pairs(context(), pairs, expected_pairs(counts));
+  expect_pairs(queue(), pairs, expected_pairs(counts));
 }
 
 TEST_F(GrowingPairs, OfACallersAllocatorResumeManyTimes) {
   CallerAllocator allocator;
   {
-    auto const list = allocator.open_context();
+    auto const list = allocator.open_queue();
     for (uint32_t grid : {1U, 5U}) {
       std::vector<uint32_t> const counts = random_counts(60, 18, grid);
       output::GrowingPairs pairs(*list, 1);
@@ -92,7 +92,7 @@ TEST_F(GrowingPairs, OfACallersAllocatorResumeManyTimes) {
 
 TEST_F(GrowingPairs, ForeseeTheNeedFromTheUnitsTaken) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   std::vector<uint32_t> const counts = random_counts(60, 18, 9);
   output::GrowingPairs blind(*list, 1);
   emit_counts<256>(*list, counts, blind, {2, false});
@@ -104,13 +104,13 @@ TEST_F(GrowingPairs, ForeseeTheNeedFromTheUnitsTaken) {
 
 TEST_F(GrowingPairs, TakeUnequalCounts) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   std::vector<uint32_t> counts(30 * 512, 0);
   counts[5] = 7001;
   counts[3 * 512 + 511] = 20000;
   for (size_t i = 20 * 512; i < 21 * 512; ++i) counts[i] = i % 2 == 0 ? 30 : 0;
   counts.back() = 1;
-  for (base::Context* each : {&context(), list.get()}) {
+  for (base::Queue* each : {&queue(), &*list}) {
     for (uint32_t grid : {1U, 4U, 40U}) {
       output::GrowingPairs pairs(*each, 1000);
       emit_counts<512>(*each, counts, pairs, {grid});
@@ -121,7 +121,7 @@ TEST_F(GrowingPairs, TakeUnequalCounts) {
 
 TEST_F(GrowingPairs, HoldRowIdsAcrossResumes) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   std::vector<uint32_t> const counts = random_counts(20, 30, 1);
   std::vector<uint32_t> build_ids(31);
   for (uint32_t i = 0; i < 31; ++i) build_ids[i] = 1000 + i;
@@ -138,8 +138,8 @@ TEST_F(GrowingPairs, HoldRowIdsAcrossResumes) {
 
 TEST_F(GrowingPairs, MakeRoomForAKnownTotal) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
-  for (base::Context* each : {&context(), list.get()}) {
+  auto const list = allocator.open_queue();
+  for (base::Queue* each : {&queue(), &*list}) {
     for (uint64_t rows : {0U, 1U, 1024U, 1025U, 700000U}) {
       output::GrowingPairs pairs(*each, 10);
       pairs.make_room(rows);
@@ -162,10 +162,10 @@ TEST_F(GrowingPairs, MakeRoomForAKnownTotal) {
 
 TEST_F(GrowingPairs, LeaveTheirColumnsToWhoeverHoldsThem) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   std::vector<uint32_t> const counts = random_counts(10, 10, 2);
   Pairs const expected = expected_pairs(counts);
-  for (base::Context* each : {&context(), list.get()}) {
+  for (base::Queue* each : {&queue(), &*list}) {
     columns::Storage build;
     columns::Storage probe;
     {

@@ -15,13 +15,13 @@ constexpr uint32_t kHole = 0xffffffffU;
 class NumberedColumns {
  public:
   // numbers: of each place its own number, or kHole. rows: places that are none.
-  NumberedColumns(base::Context& context, std::vector<uint32_t> numbers, uint64_t rows)
-      : context_(context), numbers_(std::move(numbers)), rows_(rows) {
-    device_numbers_ = upload(context, numbers_);
+  NumberedColumns(base::Queue& queue, std::vector<uint32_t> numbers, uint64_t rows)
+      : queue_(queue), numbers_(std::move(numbers)), rows_(rows) {
+    device_numbers_ = upload(queue, numbers_);
     columns_.push_back({device_numbers_.data(), 4});
     for (int32_t width : {1, 2, 4, 8, 16}) {
       hosts_.push_back(random_column(numbers_.size(), width, rows + static_cast<uint64_t>(width)));
-      buffers_.push_back(upload(context, hosts_.back().data));
+      buffers_.push_back(upload(queue, hosts_.back().data));
       columns_.push_back({buffers_.back().data(), width});
     }
   }
@@ -29,12 +29,12 @@ class NumberedColumns {
   const std::vector<kernels::SqueezedColumn>& columns() const { return columns_; }
 
   void expect_untouched() const {
-    EXPECT_TRUE(download<uint32_t>(context_, device_numbers_.data(), numbers_.size()) == numbers_);
+    EXPECT_TRUE(download<uint32_t>(queue_, device_numbers_.data(), numbers_.size()) == numbers_);
   }
 
   // Every row once among the first places, and in the same order in every column.
   void expect_filled() const {
-    std::vector<uint32_t> const found = download<uint32_t>(context_, device_numbers_.data(), rows_);
+    std::vector<uint32_t> const found = download<uint32_t>(queue_, device_numbers_.data(), rows_);
     std::vector<uint32_t> expected;
     std::copy_if(numbers_.begin(), numbers_.end(), std::back_inserter(expected),
                  [](uint32_t number) { return number != kHole; });
@@ -49,14 +49,14 @@ class NumberedColumns {
     }
     for (size_t i = 0; i < hosts_.size(); ++i) {
       std::vector<unsigned char> const bytes = download<unsigned char>(
-          context_, buffers_[i].data(), rows_ * static_cast<size_t>(hosts_[i].width));
+          queue_, buffers_[i].data(), rows_ * static_cast<size_t>(hosts_[i].width));
       ASSERT_TRUE(bytes == bytes_of_rows(hosts_[i], found))
           << "a column of width " << hosts_[i].width;
     }
   }
 
  private:
-  base::Context& context_;
+  base::Queue& queue_;
   std::vector<uint32_t> numbers_;
   uint64_t rows_;
   base::Buffer device_numbers_;

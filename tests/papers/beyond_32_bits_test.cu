@@ -16,8 +16,8 @@ TEST_F(Beyond32Bits, PagesOfThreadsAndChunksOfBlocks) {
   plan.page_pairs = 63;
   for (plan::Output output : {plan::Output::kThreadPages, plan::Output::kBlockChunks}) {
     plan.output = output;
-    output::GrowingPairs pairs(context(), 1);
-    papers::PagedPairs paged(context(), plan, kGrid, kThreads, pairs);
+    output::GrowingPairs pairs(queue(), 1);
+    papers::PagedPairs paged(queue(), plan, kGrid, kThreads, pairs);
     do {
       if (output == plan::Output::kThreadPages) {
         launch<kernels::ThreadPageEmitter>(paged.sink(), nullptr);
@@ -32,8 +32,8 @@ TEST_F(Beyond32Bits, PagesOfThreadsAndChunksOfBlocks) {
 }
 
 TEST_F(Beyond32Bits, TwoPasses) {
-  output::GrowingPairs pairs(context(), 1);
-  papers::CountedUnits counted(context(), kUnits, pairs);
+  output::GrowingPairs pairs(queue(), 1);
+  papers::CountedUnits counted(queue(), kUnits, pairs);
   launch<kernels::CountingEmitter>(counted.counting_sink(), nullptr);
   launch<kernels::PlacingEmitter>(counted.placing_sink(), nullptr);
   expect_all(pairs);
@@ -42,13 +42,13 @@ TEST_F(Beyond32Bits, TwoPasses) {
 TEST_F(Beyond32Bits, EstimatedGroups) {
   std::vector<uint32_t> offsets(kUnits + 1);
   for (uint32_t i = 0; i <= kUnits; ++i) offsets[i] = i * 4096;
-  base::Buffer const device_offsets = upload(context(), offsets);
+  base::Buffer const device_offsets = upload(queue(), offsets);
   papers::PartitionSizes sizes{};
   sizes.build_offsets = sizes.probe_offsets = device_offsets.as<uint32_t>();
   sizes.partitions = kUnits;
   sizes.build_rows = sizes.probe_rows = offsets.back();
-  output::GrowingPairs pairs(context(), 1);
-  papers::EstimatedGroups groups(context(), sizes, kPairs, pairs);
+  output::GrowingPairs pairs(queue(), 1);
+  papers::EstimatedGroups groups(queue(), sizes, kPairs, pairs);
   kernels::ResumePoint* resume = pairs.resume_points(kGrid);
   do {
     launch<kernels::GroupEmitter>(groups.sink(), resume);

@@ -35,15 +35,15 @@ class ChildKernels : public GpuTest {
     kernels::ChildCounts total{};
     Arranged const keys{
         partitioned(shape.build, kRadixBits), partitioned(shape.probe, kRadixBits), {}, {}};
-    PlacedSide const build(context(), lay_out(keys.build, kRadixBits, Layout::kSideBySide, 0),
+    PlacedSide const build(queue(), lay_out(keys.build, kRadixBits, Layout::kSideBySide, 0),
                            key_width, {});
-    PlacedSide const probe(context(), lay_out(keys.probe, kRadixBits, Layout::kSideBySide, 0),
+    PlacedSide const probe(queue(), lay_out(keys.probe, kRadixBits, Layout::kSideBySide, 0),
                            key_width, {});
     match::JoinedPartitions const joined{finder,       key_width,    kRadixBits,  build.keys(),
                                          probe.keys(), build.view(), probe.view()};
     for (plan::Output how :
          {plan::Output::kThreadPages, plan::Output::kBlockChunks, plan::Output::kTwoPasses}) {
-      Family const family = [&](base::Context& of_family, const match::MatchSide&,
+      Family const family = [&](base::Queue& of_family, const match::MatchSide&,
                                 const match::MatchSide&, output::GrowingPairs& pairs) {
         papers::SkewSchedule const schedule(of_family, plan::Skew::kChildKernels, joined);
         if (how == plan::Output::kTwoPasses) {
@@ -69,7 +69,7 @@ class ChildKernels : public GpuTest {
         total.launched += counts.launched;
         total.refused += counts.refused;
       };
-      expect_join(context(), keys, key_width, family, 1 << 22);
+      expect_join(queue(), keys, key_width, family, 1 << 22);
     }
     return total;
   }

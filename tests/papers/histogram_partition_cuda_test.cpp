@@ -21,30 +21,30 @@ PreparedColumn as_prepared(const columns::DeviceColumn& column) {
   return prepared;
 }
 
-std::vector<uint32_t> rows_in_order(base::Context& context, const PlacedKeys& keys,
+std::vector<uint32_t> rows_in_order(base::Queue& queue, const PlacedKeys& keys,
                                     const PartitionWay& way) {
   Transformed const ordered = transform::order_by_key(
-      context, keys.prepared, transform::prepare_row_ids(context, keys.prepared), way.order());
-  return download<uint32_t>(context, ordered.values.data(), keys.prepared.rows);
+      queue, keys.prepared, transform::prepare_row_ids(queue, keys.prepared), way.order());
+  return download<uint32_t>(queue, ordered.values.data(), keys.prepared.rows);
 }
 
-void expect_partitions(base::Context& context, const PartitionKeys& input, int32_t key_width,
+void expect_partitions(base::Queue& queue, const PartitionKeys& input, int32_t key_width,
                        const PartitionWay& way) {
   SCOPED_TRACE(input.name + ", key " + std::to_string(key_width) + ", " + to_text(way));
-  PlacedKeys const placed(context, input.keys, key_width);
+  PlacedKeys const placed(queue, input.keys, key_width);
   Transformed const ordered = transform::order_by_key(
-      context, placed.prepared, transform::prepare_row_ids(context, placed.prepared), way.order());
+      queue, placed.prepared, transform::prepare_row_ids(queue, placed.prepared), way.order());
   EXPECT_FALSE(ordered.buckets);
   size_t const rows = input.keys.size();
-  std::vector<uint64_t> const keys = download_keys(context, ordered.keys.data(), key_width, rows);
-  std::vector<uint32_t> const ids = download<uint32_t>(context, ordered.values.data(), rows);
+  std::vector<uint64_t> const keys = download_keys(queue, ordered.keys.data(), key_width, rows);
+  std::vector<uint32_t> const ids = download<uint32_t>(queue, ordered.values.data(), rows);
   expect_every_row_once(input.keys, key_width, keys, ids);
   if (::testing::Test::HasFatalFailure()) return;
   uint64_t const mask = (uint64_t{1} << way.bits) - 1;
   ASSERT_TRUE(std::is_sorted(keys.begin(), keys.end(),
                              [mask](uint64_t a, uint64_t b) { return (a & mask) < (b & mask); }));
   // The input is read only: the next column is moved by the same keys.
-  ASSERT_EQ(download_keys(context, placed.column.data, key_width, rows)[rows - 1],
+  ASSERT_EQ(download_keys(queue, placed.column.data, key_width, rows)[rows - 1],
             cut_to_width(input.keys[rows - 1], key_width));
 }
 
@@ -53,7 +53,7 @@ TEST_F(HistogramPartition, BringsThePartitionsTogetherInAscendingOrder) {
     for (Transform technique : kAll) {
       for (PartitionWay const& way : ways_of(technique)) {
         for (int32_t key_width : {4, 8}) {
-          expect_partitions(context(), input, key_width, way);
+          expect_partitions(queue(), input, key_width, way);
           if (HasFatalFailure()) return;
         }
       }
@@ -63,7 +63,7 @@ TEST_F(HistogramPartition, BringsThePartitionsTogetherInAscendingOrder) {
 
 TEST_F(HistogramPartition, OfOnePartitionIsACopy) {
   for (Transform technique : kAll) {
-    expect_partitions(context(), {"random", any_keys(9999, 3)}, 4, {technique, 0, 1});
+    expect_partitions(queue(), {"random", any_keys(9999, 3)}, 4, {technique, 0, 1});
   }
 }
 
@@ -74,7 +74,7 @@ TEST_F(HistogramPartition, OfNoRowsIsNothing) {
     PreparedColumn values;
     values.width = 4;
     Transformed const ordered =
-        transform::order_by_key(context(), none, values, {technique, {0, 12}, 2});
+        transform::order_by_key(queue(), none, values, {technique, {0, 12}, 2});
     EXPECT_FALSE(ordered.keys);
     EXPECT_FALSE(ordered.values);
   }
@@ -91,15 +91,15 @@ TEST_F(HistogramPartition, OfThreadsAndWarpsPutsEveryColumnInTheSameOrder) {
       for (PartitionWay const& way : ways_of(technique)) {
         for (int32_t key_width : {4, 8}) {
           SCOPED_TRACE(input.name + ", key " + std::to_string(key_width) + ", " + to_text(way));
-          PlacedKeys const placed(context(), input.keys, key_width);
-          std::vector<uint32_t> const order = rows_in_order(context(), placed, way);
-          ASSERT_EQ(rows_in_order(context(), placed, way), order);
+          PlacedKeys const placed(queue(), input.keys, key_width);
+          std::vector<uint32_t> const order = rows_in_order(queue(), placed, way);
+          ASSERT_EQ(rows_in_order(queue(), placed, way), order);
           for (int32_t value_width : {1, 2, 8, 16}) {
             HostColumn const host = random_column(input.keys.size(), value_width, 3);
-            columns::DeviceColumn const values = place(context(), host, value_width == 16 ? 8 : 0);
-            Transformed const moved = transform::order_by_key(context(), placed.prepared,
-                                                              as_prepared(values), way.order());
-            ASSERT_EQ(download<unsigned char>(context(), moved.values.data(), host.data.size()),
+            columns::DeviceColumn const values = place(queue(), host, value_width == 16 ? 8 : 0);
+            Transformed const moved =
+                transform::order_by_key(queue(), placed.prepared, as_prepared(values), way.order());
+            ASSERT_EQ(download<unsigned char>(queue(), moved.values.data(), host.data.size()),
                       bytes_of_rows(host, order))
                 << "value " << host.width;
           }
@@ -119,17 +119,17 @@ TEST_F(HistogramPartition, OfWarpsKeepsTheOrderOfTheInput) {
       std::stable_sort(expected.begin(), expected.end(), [&](uint32_t a, uint32_t b) {
         return (input.keys[a] & mask) < (input.keys[b] & mask);
       });
-      PlacedKeys const placed(context(), input.keys, 4);
-      ASSERT_EQ(rows_in_order(context(), placed, way), expected);
+      PlacedKeys const placed(queue(), input.keys, 4);
+      ASSERT_EQ(rows_in_order(queue(), placed, way), expected);
     }
   }
 }
 
 TEST_F(HistogramPartition, OfBlocksRefusesPayloads) {
-  PlacedKeys const placed(context(), any_keys(100, 1), 4);
-  columns::DeviceColumn const values = place(context(), random_column(100, 8, 1));
+  PlacedKeys const placed(queue(), any_keys(100, 1), 4);
+  columns::DeviceColumn const values = place(queue(), random_column(100, 8, 1));
   EXPECT_EQ(status_of([&] {
-              transform::order_by_key(context(), placed.prepared, as_prepared(values),
+              transform::order_by_key(queue(), placed.prepared, as_prepared(values),
                                       {Transform::kHistogramBlock, {0, 4}, 1});
             }),
             GPUJOIN_ERROR_INTERNAL);

@@ -20,20 +20,20 @@ struct Found {
 };
 
 // corrected: with the second merge path, which runs where the first found duplicates.
-Found find(base::Context& context, const std::vector<uint32_t>& build,
+Found find(base::Queue& queue, const std::vector<uint32_t>& build,
            const std::vector<uint32_t>& probe, bool corrected) {
-  base::Buffer const build_keys = upload(context, build);
-  base::Buffer const probe_keys = upload(context, probe);
-  base::Buffer const lower = upload(context, std::vector<uint32_t>(probe.size()));
-  base::Buffer const counts = upload(context, std::vector<uint32_t>(probe.size()));
-  base::Buffer const duplicates = upload(context, std::vector<uint32_t>(1));
+  base::Buffer const build_keys = upload(queue, build);
+  base::Buffer const probe_keys = upload(queue, probe);
+  base::Buffer const lower = upload(queue, std::vector<uint32_t>(probe.size()));
+  base::Buffer const counts = upload(queue, std::vector<uint32_t>(probe.size()));
+  base::Buffer const duplicates = upload(queue, std::vector<uint32_t>(1));
   unsigned const tiles = base::grid_of(build.size() + probe.size(), kernels::kMergeTile);
-  base::Buffer const splits = upload(context, std::vector<uint32_t>(tiles + 1));
+  base::Buffer const splits = upload(queue, std::vector<uint32_t>(tiles + 1));
   kernels::MergeSides<uint32_t> const sides{build_keys.as<uint32_t>(), probe_keys.as<uint32_t>(),
                                             static_cast<uint32_t>(build.size()),
                                             static_cast<uint32_t>(probe.size())};
   unsigned const split_blocks = base::grid_of(tiles + 1, kernels::kMergeThreads);
-  cudaStream_t const stream = base::stream_of(context);
+  cudaStream_t const stream = base::stream_of(queue);
   kernels::merge_splits_kernel<kernels::Bound::kLower, uint32_t>
       <<<split_blocks, kernels::kMergeThreads, 0, stream>>>(sides, tiles, splits.as<uint32_t>());
   kernels::merge_one_bound_kernel<uint32_t><<<tiles, kernels::kMergeThreads, 0, stream>>>(
@@ -50,9 +50,9 @@ Found find(base::Context& context, const std::vector<uint32_t>& build,
   }
   base::check(cudaGetLastError(), "finding one bound");
   Found found;
-  found.duplicates = download<uint32_t>(context, duplicates.data(), 1)[0];
-  found.lower = download<uint32_t>(context, lower.data(), probe.size());
-  found.counts = download<uint32_t>(context, counts.data(), probe.size());
+  found.duplicates = download<uint32_t>(queue, duplicates.data(), 1)[0];
+  found.lower = download<uint32_t>(queue, lower.data(), probe.size());
+  found.counts = download<uint32_t>(queue, counts.data(), probe.size());
   return found;
 }
 
@@ -77,7 +77,7 @@ TEST_F(MergeOneBound, IsEnoughForUniqueKeys) {
     std::vector<uint32_t> probe(4 * rows);
     std::iota(probe.begin(), probe.end(), 0U);
     for (bool corrected : {false, true}) {
-      Found const found = find(context(), build, probe, corrected);
+      Found const found = find(queue(), build, probe, corrected);
       EXPECT_EQ(found.duplicates, 0U) << rows << " unique keys";
       expect_bounds(found, build, probe);
       if (HasFatalFailure()) return;
@@ -93,7 +93,7 @@ TEST_F(MergeOneBound, SeesTwoEqualKeysAnywhere) {
       build[place + 1] = build[place];
       for (std::vector<uint32_t> const& probe :
            {std::vector<uint32_t>{7}, every_third(2 * rows), std::vector<uint32_t>(3000, 0)}) {
-        Found const found = find(context(), build, probe, true);
+        Found const found = find(queue(), build, probe, true);
         EXPECT_EQ(found.duplicates, 1U) << place << " of " << rows;
         expect_bounds(found, build, probe);
         if (HasFatalFailure()) return;

@@ -4,6 +4,7 @@
 
 #include "src/transform/transform.hpp"
 #include "tests/gpu_fixture.hpp"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -60,24 +61,24 @@ PreparedColumn prepared(const columns::DeviceColumn& column) {
 }
 
 // key_shift: bytes beyond an aligned address, as a slice of a column may begin.
-void expect_sorted(base::Context& context, const std::vector<uint64_t>& keys, int32_t key_width,
+void expect_sorted(base::Queue& queue, const std::vector<uint64_t>& keys, int32_t key_width,
                    int32_t value_width, size_t key_shift = 0) {
   SCOPED_TRACE(std::to_string(keys.size()) + " rows, key " + std::to_string(key_width) +
                ", value " + std::to_string(value_width));
   HostColumn const host_keys = key_column(keys, key_width);
   HostColumn const host_values = random_column(keys.size(), value_width, keys.size());
-  columns::DeviceColumn const device_keys = place(context, host_keys, key_shift);
+  columns::DeviceColumn const device_keys = place(queue, host_keys, key_shift);
   columns::DeviceColumn const values =
-      place(context, host_values, value_width == 16 ? 8 : static_cast<size_t>(value_width));
-  Transformed const sorted = transform::order_by_key(context, prepared(device_keys, keys.size()),
+      place(queue, host_values, value_width == 16 ? 8 : static_cast<size_t>(value_width));
+  Transformed const sorted = transform::order_by_key(queue, prepared(device_keys, keys.size()),
                                                      prepared(values), kMergeSort);
   std::vector<uint32_t> const order = expected_order(keys);
-  ASSERT_EQ(download<unsigned char>(context, sorted.keys.data(), host_keys.data.size()),
+  ASSERT_EQ(download<unsigned char>(queue, sorted.keys.data(), host_keys.data.size()),
             bytes_of_rows(host_keys, order));
-  ASSERT_EQ(download<unsigned char>(context, sorted.values.data(), host_values.data.size()),
+  ASSERT_EQ(download<unsigned char>(queue, sorted.values.data(), host_values.data.size()),
             bytes_of_rows(host_values, order));
   // The input is read only: the next column is moved by the same keys.
-  ASSERT_EQ(download<unsigned char>(context, device_keys.data, host_keys.data.size()),
+  ASSERT_EQ(download<unsigned char>(queue, device_keys.data, host_keys.data.size()),
             host_keys.data);
 }
 
@@ -86,7 +87,7 @@ TEST_F(MergeSort, IsTheStableOrderForEveryWidthAndSize) {
     for (int32_t key_width : {4, 8}) {
       std::vector<uint64_t> const keys = mixed_keys(rows, key_width, rows + 1);
       for (int32_t value_width : {1, 2, 4, 8, 16}) {
-        expect_sorted(context(), keys, key_width, value_width, static_cast<size_t>(key_width));
+        expect_sorted(queue(), keys, key_width, value_width, static_cast<size_t>(key_width));
         if (HasFatalFailure()) return;
       }
     }
@@ -111,7 +112,7 @@ TEST_F(MergeSort, SortsWhatIsInOrderInReverseOrEqual) {
       std::vector<uint64_t> const all_greatest(rows, greatest(key_width));
       for (auto const& keys :
            {ascending, descending, up_and_down, runs_of_1000, equal, all_greatest}) {
-        expect_sorted(context(), keys, key_width, 4);
+        expect_sorted(queue(), keys, key_width, 4);
         if (HasFatalFailure()) return;
       }
     }
@@ -124,11 +125,11 @@ TEST_F(MergeSort, ComparesKeysAsUnsignedInAllBits) {
       std::vector<uint64_t> keys(rows);
       std::mt19937_64 random(rows);
       for (uint64_t& key : keys) key = greatest(key_width) >> random() % 64;
-      expect_sorted(context(), keys, key_width, 8);
+      expect_sorted(queue(), keys, key_width, 8);
       // Only the lowest bit differs, only the highest, one in the middle.
       for (int32_t bit : {0, 8 * key_width / 2, 8 * key_width - 1}) {
         for (uint64_t& key : keys) key = (random() & 1) << bit;
-        expect_sorted(context(), keys, key_width, 2);
+        expect_sorted(queue(), keys, key_width, 2);
       }
       if (HasFatalFailure()) return;
     }
@@ -143,9 +144,9 @@ TEST_F(MergeSort, MergesARunThatBelongsBeforeOrBetweenTheOther) {
     for (uint64_t begin : {0, 1000, 4095, 4096, 4097, 9000}) {
       std::vector<uint64_t> keys(rows);
       for (size_t i = 0; i < rows; ++i) keys[i] = i < tile ? 1000 + i : begin;
-      expect_sorted(context(), keys, 4, 4);
+      expect_sorted(queue(), keys, 4, 4);
       for (size_t i = tile; i < rows; ++i) keys[i] = begin + (i - tile) / 7;
-      expect_sorted(context(), keys, 8, 1);
+      expect_sorted(queue(), keys, 8, 1);
       if (HasFatalFailure()) return;
     }
   }
@@ -155,15 +156,14 @@ TEST_F(MergeSort, GivesEveryColumnTheSameOrder) {
   // Five distinct keys: an unstable order would differ somewhere.
   size_t const rows = 70000;
   HostColumn const host = random_column(rows, 16, 8);
-  columns::DeviceColumn const keys = place(context(), key_column(random_keys(rows, 5, 3, 1), 4));
-  columns::DeviceColumn const payload = place(context(), host);
+  columns::DeviceColumn const keys = place(queue(), key_column(random_keys(rows, 5, 3, 1), 4));
+  columns::DeviceColumn const payload = place(queue(), host);
   PreparedKeys const sides = prepared(keys, rows);
   Transformed const ids = transform::order_by_key(
-      context(), sides, transform::prepare_row_ids(context(), sides), kMergeSort);
-  Transformed const values =
-      transform::order_by_key(context(), sides, prepared(payload), kMergeSort);
-  std::vector<uint32_t> const order = download<uint32_t>(context(), ids.values.data(), rows);
-  EXPECT_EQ(download<unsigned char>(context(), values.values.data(), host.data.size()),
+      queue(), sides, transform::prepare_row_ids(queue(), sides), kMergeSort);
+  Transformed const values = transform::order_by_key(queue(), sides, prepared(payload), kMergeSort);
+  std::vector<uint32_t> const order = download<uint32_t>(queue(), ids.values.data(), rows);
+  EXPECT_EQ(download<unsigned char>(queue(), values.values.data(), host.data.size()),
             bytes_of_rows(host, order));
 }
 
@@ -172,7 +172,7 @@ TEST_F(MergeSort, OfNoRowsIsNothing) {
   none.key_width = 8;
   PreparedColumn values;
   values.width = 16;
-  Transformed const sorted = transform::order_by_key(context(), none, values, kMergeSort);
+  Transformed const sorted = transform::order_by_key(queue(), none, values, kMergeSort);
   EXPECT_FALSE(sorted.keys);
   EXPECT_FALSE(sorted.values);
 }
@@ -182,7 +182,7 @@ TEST_F(MergeSort, TooLittleMemoryIsAStatus) {
   size_t const rows = 200000;
   gpujoin_context_options options = cuda_options();
   options.memory_limit_bytes = 4 << 20;
-  auto const small = base::create_context(options);
+  auto const small = OwnQueue(options);
   columns::DeviceColumn const keys = place(*small, key_column(random_keys(rows, rows, 1, 1), 4));
   columns::DeviceColumn const values = place(*small, random_column(rows, 4, 1));
   uint64_t const in_use = small->device_pool->in_use_bytes();
@@ -198,11 +198,11 @@ TEST_F(MergeSort, TooLittleMemoryIsAStatus) {
 
 TEST_F(MergeSort, StopsBetweenRoundsWhenCancelled) {
   size_t const rows = 20000;
-  columns::DeviceColumn const keys = place(context(), key_column(random_keys(rows, 99, 1, 1), 4));
-  columns::DeviceColumn const values = place(context(), random_column(rows, 4, 1));
-  context().cancel_requested = true;
+  columns::DeviceColumn const keys = place(queue(), key_column(random_keys(rows, 99, 1, 1), 4));
+  columns::DeviceColumn const values = place(queue(), random_column(rows, 4, 1));
+  queue().context.cancels.fetch_add(1);
   try {
-    transform::order_by_key(context(), prepared(keys, rows), prepared(values), kMergeSort);
+    transform::order_by_key(queue(), prepared(keys, rows), prepared(values), kMergeSort);
     FAIL() << "the request was not seen";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.status(), GPUJOIN_ERROR_CANCELLED);

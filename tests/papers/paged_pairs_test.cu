@@ -7,6 +7,7 @@
 #include "src/papers/paged_pairs.hpp"
 #include "tests/caller_allocator.hpp"
 #include "tests/output/emit_counts.cuh"
+#include "tests/own_queue.hpp"
 
 namespace gpujoin::tests {
 namespace {
@@ -28,23 +29,23 @@ struct Launches {
 };
 
 // As the match stage does. Returns the holes of the last launch.
-uint64_t emit_paged(base::Context& context, const std::vector<uint32_t>& counts,
-                    const Launches& how, output::GrowingPairs& pairs) {
+uint64_t emit_paged(base::Queue& queue, const std::vector<uint32_t>& counts, const Launches& how,
+                    output::GrowingPairs& pairs) {
   plan::JoinPlan plan;
   plan.output = how.output;
   plan.page_pairs = how.page_pairs;
   plan.expected_rows = how.expected_rows;
-  base::Buffer const device_counts = upload(context, counts);
+  base::Buffer const device_counts = upload(queue, counts);
   Counted const match = {device_counts.as<uint32_t>(), counts.size() / kThreads};
   uint32_t const announced = how.announced_grid == 0 ? how.grid : how.announced_grid;
-  papers::PagedPairs paged(context, plan, announced, kThreads, pairs);
+  papers::PagedPairs paged(queue, plan, announced, kThreads, pairs);
   do {
     if (pairs.resumes() > 9) throw std::runtime_error("the output never had enough room");
     kernels::PageSink sink = paged.sink();
     sink.build_row_ids = how.build_row_ids;
     sink.probe_row_ids = how.probe_row_ids;
     auto const launch = [&](auto kernel) {
-      kernel<<<how.grid, kThreads, 0, base::stream_of(context)>>>(sink, nullptr, match);
+      kernel<<<how.grid, kThreads, 0, base::stream_of(queue)>>>(sink, nullptr, match);
       base::check(cudaGetLastError(), "emitting pages");
     };
     if (how.output == Output::kThreadPages) {
@@ -79,7 +80,7 @@ std::vector<std::vector<uint32_t>> shapes() {
 
 TEST_F(PagedPairs, OfEverySizeHoldEveryPairOnce) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   for (std::vector<uint32_t> const& counts : shapes()) {
     Pairs const expected = expected_pairs(counts);
     for (Output output : kBoth) {
@@ -89,7 +90,7 @@ TEST_F(PagedPairs, OfEverySizeHoldEveryPairOnce) {
         Launches how;
         how.output = output;
         how.page_pairs = page;
-        base::Context& where = page % 3 == 0 ? *list : context();
+        base::Queue& where = page % 3 == 0 ? *list : queue();
         how.expected_rows = page % 2 == 0 ? static_cast<int64_t>(expected.size()) : 0;
         output::GrowingPairs pairs(where, 1);
         emit_paged(where, counts, how, pairs);
@@ -102,17 +103,17 @@ TEST_F(PagedPairs, OfEverySizeHoldEveryPairOnce) {
 
 TEST_F(PagedPairs, AreLaunchedOnceMoreWhenPagesAreMissing) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context();
+  auto const list = allocator.open_queue();
   std::vector<uint32_t> const counts(100 * kThreads, 29);
   Pairs const expected = expected_pairs(counts);
-  for (base::Context* each : {&context(), list.get()}) {
+  for (base::Queue* each : {&queue(), &*list}) {
     for (Output output : kBoth) {
       for (int32_t page : {1, 8, 31}) {
         Launches how;
         how.output = output;
         how.page_pairs = page;
         how.grid = page == 8 ? 30 : 1;
-        each->device_pool->trim();  // no range of an earlier test, with room for all
+        each->device_pool->account().trim();  // no range of an earlier test, with room for all
         output::GrowingPairs pairs(*each, 1);
         ASSERT_LT(pairs.room_pairs(), expected.size());
         emit_paged(*each, counts, how, pairs);
@@ -129,8 +130,8 @@ TEST_F(PagedPairs, HaveNoHolesInPagesOfOnePlace) {
   std::vector<uint32_t> const counts(4 * kThreads, 3);
   for (Output output : kBoth) {
     how.output = output;
-    output::GrowingPairs pairs(context(), 1 << 16);
-    EXPECT_EQ(emit_paged(context(), counts, how, pairs), 0U);
+    output::GrowingPairs pairs(queue(), 1 << 16);
+    EXPECT_EQ(emit_paged(queue(), counts, how, pairs), 0U);
   }
 }
 
@@ -142,8 +143,8 @@ TEST_F(PagedPairs, LeaveLessThanAPageForEachWriterEmpty) {
     how.output = output;
     how.page_pairs = 64;
     how.expected_rows = 1 << 20;
-    output::GrowingPairs pairs(context(), 1 << 20);
-    uint64_t const holes = emit_paged(context(), counts, how, pairs);
+    output::GrowingPairs pairs(queue(), 1 << 20);
+    uint64_t const holes = emit_paged(queue(), counts, how, pairs);
     uint64_t const writers = output == Output::kThreadPages ? 3 * kThreads : 3;
     EXPECT_GT(holes, 0U);
     EXPECT_LE(holes, writers * 63);
@@ -159,10 +160,10 @@ TEST_F(PagedPairs, OfMoreBlocksThanAnnouncedAreLaunchedAgain) {
     how.grid = 50;
     how.announced_grid = 1;
     how.expected_rows = 1 << 20;
-    output::GrowingPairs pairs(context(), 1 << 20);
-    emit_paged(context(), counts, how, pairs);
+    output::GrowingPairs pairs(queue(), 1 << 20);
+    emit_paged(queue(), counts, how, pairs);
     EXPECT_EQ(pairs.resumes(), 1);
-    expect_pairs(context(), pairs, expected_pairs(counts));
+    expect_pairs(queue(), pairs, expected_pairs(counts));
   }
 }
 
@@ -171,8 +172,8 @@ TEST_F(PagedPairs, HoldRowIds) {
   std::vector<uint32_t> const build_ids = {70, 60, 50, 40, 30, 20};
   std::vector<uint32_t> probe_ids(counts.size());
   for (uint32_t i = 0; i < probe_ids.size(); ++i) probe_ids[i] = 0x80000000U + 3 * i;
-  base::Buffer const build = upload(context(), build_ids);
-  base::Buffer const probe = upload(context(), probe_ids);
+  base::Buffer const build = upload(queue(), build_ids);
+  base::Buffer const probe = upload(queue(), probe_ids);
   Pairs expected;
   for (uint64_t pair : expected_pairs(counts)) {
     expected.push_back(uint64_t{probe_ids[pair >> 32]} << 32 |
@@ -184,20 +185,20 @@ TEST_F(PagedPairs, HoldRowIds) {
     how.output = output;
     how.build_row_ids = build.as<uint32_t>();
     how.probe_row_ids = probe.as<uint32_t>();
-    output::GrowingPairs pairs(context(), 1);
-    emit_paged(context(), counts, how, pairs);
-    expect_pairs(context(), pairs, expected);
+    output::GrowingPairs pairs(queue(), 1);
+    emit_paged(queue(), counts, how, pairs);
+    expect_pairs(queue(), pairs, expected);
   }
 }
 
 TEST_F(PagedPairs, EndWithMemoryLimitAndReturnEverything) {
   CallerAllocator allocator;
-  auto const list = allocator.open_context(8 << 20);
+  auto const list = allocator.open_queue(8 << 20);
   gpujoin_context_options options = cuda_options();
-  options.memory_limit_bytes = 4 * context().device->page_bytes + (2 << 20);
-  auto const mapped = base::create_context(options);
+  options.memory_limit_bytes = 4 * queue().context.device->page_bytes + (2 << 20);
+  auto const mapped = OwnQueue(options);
   std::vector<uint32_t> const counts(10 * kThreads, 600);
-  for (base::Context* each : {mapped.get(), list.get()}) {
+  for (base::Queue* each : {&*mapped, &*list}) {
     uint64_t const in_use = each->device_pool->in_use_bytes();
     for (Output output : kBoth) {
       Launches how;

@@ -50,16 +50,16 @@ Pages random_pages(uint32_t page_rows, size_t count, double partly, uint64_t see
   return pages;
 }
 
-void expect_squeezed(base::Context& context, const Pages& pages) {
+void expect_squeezed(base::Queue& queue, const Pages& pages) {
   uint64_t const rows = pages.rows();
   std::vector<unsigned long long> const tails = pages.tails();
   SCOPED_TRACE(::testing::Message()
                << pages.filled.size() << " pages of " << pages.page_rows << ", " << tails.size()
                << " partly filled, " << rows << " rows");
-  base::Buffer const device_tails = upload(context, tails);
-  NumberedColumns const columns(context, pages.numbers(), rows);
+  base::Buffer const device_tails = upload(queue, tails);
+  NumberedColumns const columns(queue, pages.numbers(), rows);
   papers::squeeze_pages(
-      context,
+      queue,
       {device_tails.as<unsigned long long>(), tails.size(), pages.places() - rows, pages.page_rows},
       rows, columns.columns());
   columns.expect_filled();
@@ -70,7 +70,7 @@ TEST_F(SqueezePages, OfEveryWidthHoldEveryRowOnceAndInTheSameOrder) {
     for (size_t count : {size_t{1}, size_t{2}, size_t{7}, size_t{33}, size_t{300}}) {
       if (page_rows * count > 1000000) continue;
       for (double partly : {0.05, 0.5, 1.0}) {
-        expect_squeezed(context(), random_pages(page_rows, count, partly, page_rows + count));
+        expect_squeezed(queue(), random_pages(page_rows, count, partly, page_rows + count));
         if (HasFatalFailure()) return;
       }
     }
@@ -84,19 +84,19 @@ TEST_F(SqueezePages, AtTheEnds) {
         Pages{kRows, {kRows, kRows, 1}}, Pages{kRows, {kRows, kRows - 1, kRows}},
         Pages{kRows, {1, 1, 1, 1, 1}}, Pages{kRows, std::vector<uint32_t>(500, kRows - 1)},
         Pages{kRows, std::vector<uint32_t>(500, 1)}}) {
-    expect_squeezed(context(), pages);
+    expect_squeezed(queue(), pages);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_F(SqueezePages, OfMoreColumnsThanThereCanBeAreRefused) {
-  base::Buffer const column = upload(context(), std::vector<uint32_t>(64));
-  base::Buffer const tails = upload(context(), std::vector<unsigned long long>{1});
+  base::Buffer const column = upload(queue(), std::vector<uint32_t>(64));
+  base::Buffer const tails = upload(queue(), std::vector<unsigned long long>{1});
   std::vector<kernels::SqueezedColumn> columns(kernels::kCarriedColumns, {column.data(), 4});
   papers::PageTails const pages{tails.as<unsigned long long>(), 1, 63, 64};
-  EXPECT_EQ(status_of([&] { papers::squeeze_pages(context(), pages, 1, columns); }), GPUJOIN_OK);
+  EXPECT_EQ(status_of([&] { papers::squeeze_pages(queue(), pages, 1, columns); }), GPUJOIN_OK);
   columns.push_back({column.data(), 4});
-  EXPECT_EQ(status_of([&] { papers::squeeze_pages(context(), pages, 1, columns); }),
+  EXPECT_EQ(status_of([&] { papers::squeeze_pages(queue(), pages, 1, columns); }),
             GPUJOIN_ERROR_INTERNAL);
 }
 

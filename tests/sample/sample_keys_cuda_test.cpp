@@ -72,11 +72,11 @@ void expect_same(const plan::MetKeys& found, const plan::MetKeys& expected, cons
   EXPECT_EQ(found.most, expected.most) << what;
 }
 
-plan::SampleFindings sample_on_device(base::Context& context, const Side& build, const Side& probe,
+plan::SampleFindings sample_on_device(base::Queue& queue, const Side& build, const Side& probe,
                                       plan::SampleEffort effort) {
-  columns::DeviceColumn const build_column = place(context, build.column);
-  columns::DeviceColumn const probe_column = place(context, probe.column);
-  return sample::sample_keys(context, view_of(build_column), build.rows, view_of(probe_column),
+  columns::DeviceColumn const build_column = place(queue, build.column);
+  columns::DeviceColumn const probe_column = place(queue, probe.column);
+  return sample::sample_keys(queue, view_of(build_column), build.rows, view_of(probe_column),
                              probe.rows, effort);
 }
 
@@ -100,9 +100,9 @@ void expect_counted(const plan::SampleFindings& found, const Side& build, const 
   EXPECT_EQ(found.met_seldom.drawn_rows + found.met_often.drawn_rows, rows);
 }
 
-void expect_reference(base::Context& context, const Side& build, const Side& probe) {
+void expect_reference(base::Queue& queue, const Side& build, const Side& probe) {
   plan::SampleFindings const found =
-      sample_on_device(context, build, probe, plan::SampleEffort::kCounted);
+      sample_on_device(queue, build, probe, plan::SampleEffort::kCounted);
   plan::SampleFindings const expected = plan::sample_keys(
       build.rows, reader_of(build.column), probe.rows, reader_of(probe.column), build.column.width);
   expect_same(found.build, expected.build, "build");
@@ -120,7 +120,7 @@ void expect_reference(base::Context& context, const Side& build, const Side& pro
   EXPECT_EQ(found.hot.most_build, expected.hot.most_build);
   EXPECT_EQ(found, expected);
   plan::SampleFindings const positions =
-      sample_on_device(context, build, probe, plan::SampleEffort::kPositions);
+      sample_on_device(queue, build, probe, plan::SampleEffort::kPositions);
   EXPECT_EQ(positions, plan::sample_keys(build.rows, reader_of(build.column), probe.rows,
                                          reader_of(probe.column), build.column.width,
                                          plan::SampleEffort::kPositions));
@@ -141,8 +141,8 @@ TEST_F(SampleKeys, EqualTheReferenceAtEverySize) {
       SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(width) + " bytes");
       Side const build = make_side(random_keys(rows, rows + 1, stride, rows), width);
       Side const probe = make_side(random_keys(rows + 3, rows + 1, stride, rows + 1), width);
-      expect_reference(context(), build, probe);
-      expect_reference(context(), probe, build);
+      expect_reference(queue(), build, probe);
+      expect_reference(queue(), probe, build);
     }
   }
 }
@@ -156,9 +156,9 @@ TEST_F(SampleKeys, LeaveNullsOut) {
         Side const build = make_side(random_keys(9000, 3000, stride, 1), width, nulls, offset);
         Side const probe = make_side(random_keys(7000, 3000, stride, 2), width, nulls, offset + 5);
         Side const full = make_side(random_keys(500, 3000, stride, 3), width);
-        expect_reference(context(), build, probe);
-        expect_reference(context(), build, full);
-        expect_reference(context(), full, probe);
+        expect_reference(queue(), build, probe);
+        expect_reference(queue(), build, full);
+        expect_reference(queue(), full, probe);
       }
     }
   }
@@ -171,12 +171,12 @@ TEST_F(SampleKeys, CountHeavyKeysExactly) {
     for (size_t i = 0; i < build.size(); i += 2) build[i] = 7 * stride;
     std::vector<uint64_t> probe = random_keys(5000, 40000, stride, 2);
     for (size_t i = 0; i < probe.size(); i += 3) probe[i] = 7 * stride;
-    expect_reference(context(), make_side(build, width), make_side(probe, width));
+    expect_reference(queue(), make_side(build, width), make_side(probe, width));
     // One key is all there is.
-    expect_reference(context(), make_side(std::vector<uint64_t>(5000, 9), width),
+    expect_reference(queue(), make_side(std::vector<uint64_t>(5000, 9), width),
                      make_side(std::vector<uint64_t>(5000, 9), width));
     // Nothing matches.
-    expect_reference(context(), make_side(std::vector<uint64_t>(5000, 9), width),
+    expect_reference(queue(), make_side(std::vector<uint64_t>(5000, 9), width),
                      make_side(std::vector<uint64_t>(5000, 10), width));
   }
 }
@@ -196,7 +196,7 @@ TEST_F(SampleKeys, CountTheProbeRowsOfHotKeys) {
         }
         for (size_t i = 0; hot != 0 && i < 90; ++i) probe[i * 3001 + 5] = i % hot * stride;
         for (size_t i = 0; hot == 7 && i < probe.size(); i += 2) probe[i] = 3 * stride;
-        expect_reference(context(), make_side(build, width, nulls, 3),
+        expect_reference(queue(), make_side(build, width, nulls, 3),
                          make_side(probe, width, nulls, 5));
       }
     }
@@ -209,8 +209,8 @@ TEST_F(SampleKeys, SeeEveryBitThatVaries) {
     build[2777] = width == 8 ? uint64_t{1} << 63 | 0x50 : uint64_t{1} << 31 | 0x50;
     Side const build_side = make_side(build, width);
     Side const probe_side = make_side(std::vector<uint64_t>(10, 0x52), width);
-    expect_reference(context(), build_side, probe_side);
-    expect_reference(context(), probe_side, build_side);
+    expect_reference(queue(), build_side, probe_side);
+    expect_reference(queue(), probe_side, build_side);
   }
 }
 
@@ -218,7 +218,7 @@ TEST_F(SampleKeys, NoKeyValueIsReserved) {
   for (int32_t width : {4, 8}) {
     uint64_t const most = width == 8 ? UINT64_MAX : UINT32_MAX;
     std::vector<uint64_t> const keys = {0, most, 1, most - 1, 0, most, 0x80000000, 0x7fffffff};
-    expect_reference(context(), make_side(keys, width), make_side(keys, width));
+    expect_reference(queue(), make_side(keys, width), make_side(keys, width));
   }
 }
 
@@ -227,9 +227,9 @@ TEST_F(SampleKeys, OrderKeysAsSignedIntegers) {
     std::vector<uint64_t> keys = random_keys(9000, 1000, 1, 5);
     for (uint64_t& key : keys) key -= 700;
     Side const side = make_side(keys, width);
-    expect_reference(context(), side, side);
+    expect_reference(queue(), side, side);
     plan::SampleFindings const found =
-        sample_on_device(context(), side, side, plan::SampleEffort::kCounted);
+        sample_on_device(queue(), side, side, plan::SampleEffort::kCounted);
     EXPECT_EQ(found.scanned.low, -700);
     EXPECT_EQ(found.scanned.high, 299);
   }
@@ -240,9 +240,9 @@ TEST_F(SampleKeys, ReadPositionsAlone) {
     Side const build = make_side(random_keys(30000, 900, stride_of(width), 1), width, 0.2, 3);
     Side const probe = make_side(random_keys(50000, 900, stride_of(width), 2), width);
     plan::SampleFindings const counted =
-        sample_on_device(context(), build, probe, plan::SampleEffort::kCounted);
+        sample_on_device(queue(), build, probe, plan::SampleEffort::kCounted);
     plan::SampleFindings const read =
-        sample_on_device(context(), build, probe, plan::SampleEffort::kPositions);
+        sample_on_device(queue(), build, probe, plan::SampleEffort::kPositions);
     plan::SampleFindings expected;
     expected.build = counted.build;
     expected.probe = counted.probe;
@@ -252,7 +252,7 @@ TEST_F(SampleKeys, ReadPositionsAlone) {
 
 // Large (6 MB): more tiles than resident blocks.
 TEST_F(SampleKeys, ScanBuildSidesThatTakeSeveralTilesABlock) {
-  expect_reference(context(), make_side(random_keys(1500001, 3000, 1, 1), 4, 0.01, 3),
+  expect_reference(queue(), make_side(random_keys(1500001, 3000, 1, 1), 4, 0.01, 3),
                    make_side(random_keys(2000, 6000, 1, 2), 4));
 }
 
@@ -266,18 +266,18 @@ TEST_F(SampleKeys, ScanAPartOfLargeBuildSides) {
       uint64_t const stride = stride_of(width);
       // Five rows a key, half of the probe rows match.
       Side const build = make_side(random_keys(rows, rows / 5, stride, 1), width);
-      expect_reference(context(), build,
+      expect_reference(queue(), build,
                        make_side(random_keys(20000, 2 * rows / 5, stride, 2), width));
     }
     constexpr size_t kRows = kAll / 8 * 9 + 100;
     Side const probe = make_side(random_keys(20000, 5000, 1, 3), width, 0.1, 5);
     // NULLs, few keys, one key, and the order of the key with both signs.
-    expect_reference(context(), make_side(random_keys(kRows, kRows, 1, 4), width, 0.3, 3), probe);
-    expect_reference(context(), make_side(random_keys(kRows, 700, 1, 5), width), probe);
-    expect_reference(context(), make_side(std::vector<uint64_t>(kRows, 17), width), probe);
+    expect_reference(queue(), make_side(random_keys(kRows, kRows, 1, 4), width, 0.3, 3), probe);
+    expect_reference(queue(), make_side(random_keys(kRows, 700, 1, 5), width), probe);
+    expect_reference(queue(), make_side(std::vector<uint64_t>(kRows, 17), width), probe);
     std::vector<uint64_t> sorted(kRows);
     for (size_t i = 0; i < kRows; ++i) sorted[i] = i / 3 - kRows / 6;
-    expect_reference(context(), make_side(sorted, width), make_side(sorted, width));
+    expect_reference(queue(), make_side(sorted, width), make_side(sorted, width));
   }
 }
 

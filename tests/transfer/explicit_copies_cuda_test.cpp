@@ -1,6 +1,7 @@
 // explicit_copies_cuda_test.cpp: columns where the device can read them.
 #include "src/transfer/transfer.hpp"
 #include "tests/gpu_fixture.hpp"
+#include "tests/own_queue.hpp"
 #include "tests/transfer/host_views.hpp"
 
 namespace gpujoin::tests {
@@ -14,11 +15,11 @@ TEST_F(Transfer, PageableColumnsArriveByteForByte) {
       SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(width) + " bytes");
       HostColumn const host = random_column(rows, width, rows + 1);
       columns::DeviceColumn const column = transfer::to_device(
-          context(), view_of(host, base::Memory::kHost), static_cast<int64_t>(rows));
+          queue(), view_of(host, base::Memory::kHost), static_cast<int64_t>(rows));
       EXPECT_EQ(column.width, width);
       EXPECT_EQ(column.validity, nullptr);
       EXPECT_EQ(column.data_copy.bytes(), host.data.size());
-      EXPECT_EQ(download<unsigned char>(context(), column.data, host.data.size()), host.data);
+      EXPECT_EQ(download<unsigned char>(queue(), column.data, host.data.size()), host.data);
     }
   }
 }
@@ -32,22 +33,22 @@ TEST_F(Transfer, PinnedColumnsArriveByteForByte) {
     columns::ColumnView view = view_of(host, base::Memory::kPinned);
     view.data = pinned.data();
     columns::DeviceColumn const column =
-        transfer::to_device(context(), view, static_cast<int64_t>(rows));
+        transfer::to_device(queue(), view, static_cast<int64_t>(rows));
     EXPECT_NE(column.data, pinned.data());
     EXPECT_EQ(column.data_copy.memory(), base::Memory::kDevice);
-    EXPECT_EQ(download<unsigned char>(context(), column.data, host.data.size()), host.data);
+    EXPECT_EQ(download<unsigned char>(queue(), column.data, host.data.size()), host.data);
   }
 }
 
 TEST_F(Transfer, DeviceColumnsPassThroughWithoutACopy) {
   HostColumn host = random_column(1000, 4, 1);
   set_valid(&host, random_valid(1000, 0.3, 2), 21);
-  columns::DeviceColumn const placed = place(context(), host);
+  columns::DeviceColumn const placed = place(queue(), host);
   columns::ColumnView view = view_of(host, base::Memory::kDevice);
   view.data = placed.data;
   view.validity = placed.validity;
   uint64_t const in_use = pool().in_use_bytes();
-  columns::DeviceColumn const column = transfer::to_device(context(), view, 1000);
+  columns::DeviceColumn const column = transfer::to_device(queue(), view, 1000);
   EXPECT_EQ(column.data, placed.data);
   EXPECT_EQ(column.validity, placed.validity);
   EXPECT_EQ(column.validity_bit_offset, 21);
@@ -64,8 +65,8 @@ TEST_F(Transfer, ValidityArrivesFromEveryBitOffset) {
       HostColumn host = random_column(rows, 2, rows);
       set_valid(&host, random_valid(rows, 0.5, rows + static_cast<size_t>(offset)), offset);
       columns::DeviceColumn const column = transfer::to_device(
-          context(), view_of(host, base::Memory::kHost), static_cast<int64_t>(rows));
-      EXPECT_EQ(valid_rows(context(), column, rows), host.valid);
+          queue(), view_of(host, base::Memory::kHost), static_cast<int64_t>(rows));
+      EXPECT_EQ(valid_rows(queue(), column, rows), host.valid);
       // Only the bytes that hold bits of the rows travel: nothing beyond them need be readable.
       EXPECT_EQ(column.validity_copy.bytes(),
                 (static_cast<size_t>(column.validity_bit_offset) + rows + 7) / 8);
@@ -79,7 +80,7 @@ TEST_F(Transfer, NoRowsNeedNoMemory) {
   uint64_t const in_use = pool().in_use_bytes();
   columns::ColumnView view = view_of(host, base::Memory::kHost);
   view.data = nullptr;
-  columns::DeviceColumn const column = transfer::to_device(context(), view, 0);
+  columns::DeviceColumn const column = transfer::to_device(queue(), view, 0);
   EXPECT_FALSE(column.data_copy);
   EXPECT_EQ(column.width, 8);
   EXPECT_EQ(pool().in_use_bytes(), in_use);
@@ -88,7 +89,7 @@ TEST_F(Transfer, NoRowsNeedNoMemory) {
 TEST_F(Transfer, TheColumnThatDoesNotFitIsNamed) {
   gpujoin_context_options options = cuda_options();
   options.memory_limit_bytes = 1 << 20;
-  auto const small = base::create_context(options);
+  auto const small = OwnQueue(options);
   uint64_t const in_use = small->device_pool->in_use_bytes();
   HostColumn const host = random_column(1 << 20, 4, 1);
   try {

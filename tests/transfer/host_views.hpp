@@ -24,11 +24,11 @@ inline columns::ColumnView view_of(const HostColumn& column, base::Memory memory
 }
 
 // What the device reads as validity, one byte a row.
-inline std::vector<unsigned char> valid_rows(base::Context& context,
+inline std::vector<unsigned char> valid_rows(base::Queue& queue,
                                              const columns::DeviceColumn& column, size_t rows) {
   size_t const offset = static_cast<size_t>(column.validity_bit_offset);
   std::vector<uint8_t> const bits =
-      download<uint8_t>(context, column.validity, (offset + rows + 7) / 8);
+      download<uint8_t>(queue, column.validity, (offset + rows + 7) / 8);
   std::vector<unsigned char> valid(rows);
   for (size_t row = 0; row < rows; ++row) {
     valid[row] = bits[(offset + row) / 8] >> ((offset + row) % 8) & 1;

@@ -8,6 +8,7 @@
 #include "kernels/tuning.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/transfer/transfer.hpp"
+#include "tests/own_queue.hpp"
 #include "tests/transfer/host_views.hpp"
 
 namespace gpujoin::tests {
@@ -52,24 +53,24 @@ class Transports : public GpuTest {
   // What a kernel reads, through the gather.
   void expect_read(const columns::DeviceColumn& column, const HostColumn& host, size_t rows) {
     columns::ResultColumn target;
-    materialize::NullCounts nulls(context(), 1);
+    materialize::NullCounts nulls(queue(), 1);
     materialize::Request request;
     request.source.data = column.data;
     request.source.width = column.width;
     request.source.validity_bits = column.validity;
     request.source.validity_bit_offset = column.validity_bit_offset;
     request.target = &target;
-    materialize::gather(context(), nullptr, rows, {request}, nulls);
+    materialize::gather(queue(), nullptr, rows, {request}, nulls);
     nulls.finish();
     if (rows == 0) return;
-    ASSERT_EQ(download<unsigned char>(context(), target.data.get(), host.data.size()), host.data);
+    ASSERT_EQ(download<unsigned char>(queue(), target.data.get(), host.data.size()), host.data);
     if (host.valid.empty()) return;
     int64_t const null_rows =
         static_cast<int64_t>(std::count(host.valid.begin(), host.valid.end(), 0));
     ASSERT_EQ(target.null_count, null_rows);
     if (null_rows == 0) return;
     std::vector<uint8_t> const bits =
-        download<uint8_t>(context(), target.validity.get(), (rows + 7) / 8);
+        download<uint8_t>(queue(), target.validity.get(), (rows + 7) / 8);
     for (size_t row = 0; row < rows; ++row) {
       ASSERT_EQ(bits[row / 8] >> (row % 8) & 1, host.valid[row]) << row;
     }
@@ -97,7 +98,7 @@ TEST_F(Transports, BringEveryWidthFromPageableAndFromPinnedMemory) {
           base::Buffer memory;
           if (pinned) memory = pin(&view, host.data.size());
           columns::DeviceColumn column;
-          auto const transport = transfer::make_transport(context(), technique);
+          auto const transport = transfer::make_transport(queue(), technique);
           column = transport->bring(view, static_cast<int64_t>(rows));
           transport->await(column);
           transport->await(column);  // costs nothing
@@ -120,7 +121,7 @@ TEST_F(Transports, BringValidityFromEveryBitOffset) {
         HostColumn host = random_column(rows, 4, rows);
         set_valid(&host, random_valid(rows, 0.5, rows + static_cast<size_t>(offset)), offset);
         columns::DeviceColumn column;
-        auto const transport = transfer::make_transport(context(), technique);
+        auto const transport = transfer::make_transport(queue(), technique);
         column = transport->bring(view_of(host, base::Memory::kHost), static_cast<int64_t>(rows));
         transport->await(column);
         expect_read(column, host, rows);
@@ -139,7 +140,7 @@ TEST_F(Transports, BringLargePageableColumns) {
     std::vector<HostColumn> hosts;
     for (uint64_t seed : {1, 2, 3}) hosts.push_back(counting_column(kRows, seed << 40));
     std::vector<columns::DeviceColumn> columns(hosts.size());
-    auto const transport = transfer::make_transport(context(), technique);
+    auto const transport = transfer::make_transport(queue(), technique);
     for (size_t i = 0; i < hosts.size(); ++i) {
       columns[i] = transport->bring(view_of(hosts[i], base::Memory::kHost), int64_t{kRows});
     }
@@ -154,14 +155,14 @@ TEST_F(Transports, BringLargePageableColumns) {
 TEST_F(Transports, LetDeviceColumnsPass) {
   HostColumn host = random_column(1000, 4, 1);
   set_valid(&host, random_valid(1000, 0.3, 2), 21);
-  columns::DeviceColumn const placed = place(context(), host);
+  columns::DeviceColumn const placed = place(queue(), host);
   columns::ColumnView view = view_of(host, base::Memory::kDevice);
   view.data = placed.data;
   view.validity = placed.validity;
   for (plan::Transfer technique : techniques()) {
     uint64_t const in_use = pool().in_use_bytes();
     columns::DeviceColumn column;
-    auto const transport = transfer::make_transport(context(), technique);
+    auto const transport = transfer::make_transport(queue(), technique);
     column = transport->bring(view, 1000);
     transport->await(column);
     EXPECT_EQ(column.data, placed.data);
@@ -182,7 +183,7 @@ TEST_F(Transports, MayBeLeftInTheMiddle) {
       uint64_t const in_use = pool().in_use_bytes();
       {
         std::vector<columns::DeviceColumn> columns(4);
-        auto const transport = transfer::make_transport(context(), technique);
+        auto const transport = transfer::make_transport(queue(), technique);
         for (columns::DeviceColumn& column : columns) column = transport->bring(view, 5 << 20);
       }
       EXPECT_EQ(pool().in_use_bytes(), in_use) << plan::to_text(technique);
@@ -201,27 +202,26 @@ TEST_F(Transports, OverlappedCopiesWaitForTheBlocksEarlierUsers) {
     columns::DeviceColumn column;
     {
       base::Buffer used = pool().allocate(base::Memory::kDevice, kBytes, "a block");
-      base::check(cudaMemsetAsync(used.data(), 0x5a, kBytes, base::stream_of(context())),
-                  "filling");
+      base::check(cudaMemsetAsync(used.data(), 0x5a, kBytes, base::stream_of(queue())), "filling");
       for (int i = 0; i < 20; ++i) {
         base::check(cudaMemcpyAsync(kept.data(), used.data(), kBytes, cudaMemcpyDeviceToDevice,
-                                    base::stream_of(context())),
+                                    base::stream_of(queue())),
                     "copying");
       }
     }  // the block is free while the copies are queued
-    auto const transport = transfer::make_transport(context(), plan::Transfer::kOverlappedCopies);
+    auto const transport = transfer::make_transport(queue(), plan::Transfer::kOverlappedCopies);
     column = transport->bring(view, int64_t{kBytes});
     transport->await(column);
-    EXPECT_EQ(download<unsigned char>(context(), kept.data(), kBytes),
+    EXPECT_EQ(download<unsigned char>(queue(), kept.data(), kBytes),
               std::vector<unsigned char>(kBytes, 0x5a));
-    EXPECT_EQ(download<unsigned char>(context(), column.data, kBytes), host.data);
+    EXPECT_EQ(download<unsigned char>(queue(), column.data, kBytes), host.data);
   }
 }
 
 TEST_F(Transports, NameTheColumnThatDoesNotFit) {
   gpujoin_context_options options = cuda_options();
   options.memory_limit_bytes = 1 << 20;
-  auto const small = base::create_context(options);
+  auto const small = OwnQueue(options);
   uint64_t const in_use = small->device_pool->in_use_bytes();
   HostColumn const host = random_column(1 << 20, 4, 1);
   for (plan::Transfer technique : techniques()) {
@@ -249,14 +249,14 @@ TEST_F(Transports, UseManagedColumnsInPlace) {
       columns::ColumnView view = view_of(host, declared);
       view.data = managed;
       columns::DeviceColumn column;
-      auto const transport = transfer::make_transport(context(), technique);
+      auto const transport = transfer::make_transport(queue(), technique);
       column = transport->bring(view, 100000);
       EXPECT_EQ(column.data, managed);
       transport->await(column);
       expect_read(column, host, 100000);
     }
   }
-  base::finish(context());
+  base::finish(queue());
   cudaFree(managed);
 }
 
@@ -264,7 +264,7 @@ TEST_F(Transports, ManagedMemoryIsNeverMoreThanTheDeviceHas) {
   if (!has_managed_memory()) GTEST_SKIP() << "no managed memory";
   HostColumn const host = random_column(16, 16, 1);
   for (plan::Transfer technique : {plan::Transfer::kManaged, plan::Transfer::kManagedPrefetch}) {
-    auto const transport = transfer::make_transport(context(), technique);
+    auto const transport = transfer::make_transport(queue(), technique);
     try {
       transport->bring(view_of(host, base::Memory::kHost), int64_t{1} << 38);
       ADD_FAILURE() << "4 TiB were found";
@@ -282,7 +282,7 @@ TEST_F(Transports, ManagedBlocksAreUsedAgain) {
         round % 2 == 0 ? plan::Transfer::kManaged : plan::Transfer::kManagedPrefetch;
     HostColumn const host = counting_column(300000, round << 32);
     columns::DeviceColumn column;
-    auto const transport = transfer::make_transport(context(), technique);
+    auto const transport = transfer::make_transport(queue(), technique);
     column = transport->bring(view_of(host, base::Memory::kHost), 300000);
     transport->await(column);
     expect_read(column, host, 300000);
@@ -297,7 +297,7 @@ TEST_F(Transports, ZeroCopyReadsColumnsThatSharePages) {
   std::vector<HostColumn> parts(3);
   std::vector<columns::DeviceColumn> columns(6);
   {
-    auto const transport = transfer::make_transport(context(), plan::Transfer::kZeroCopy);
+    auto const transport = transfer::make_transport(queue(), plan::Transfer::kZeroCopy);
     for (size_t i = 0; i < 6; ++i) {
       HostColumn& part = parts[i % 3];
       unsigned char const* const first = &whole.data[(i % 3) * kLargeRows * 8];
@@ -327,7 +327,7 @@ TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
   ASSERT_EQ(cudaHostRegister(middle, 100000, cudaHostRegisterDefault), cudaSuccess);
   {
     columns::DeviceColumn column;
-    auto const transport = transfer::make_transport(context(), plan::Transfer::kZeroCopy);
+    auto const transport = transfer::make_transport(queue(), plan::Transfer::kZeroCopy);
     column = transport->bring(view_of(host, base::Memory::kHost), kRows);
     EXPECT_NE(column.data, host.data.data());
     expect_read(column, host, kRows);
@@ -335,7 +335,7 @@ TEST_F(Transports, ZeroCopyStagesWhatCannotBeRegistered) {
   // The overlapped copies meet the same column.
   {
     columns::DeviceColumn column;
-    auto const transport = transfer::make_transport(context(), plan::Transfer::kOverlappedCopies);
+    auto const transport = transfer::make_transport(queue(), plan::Transfer::kOverlappedCopies);
     column = transport->bring(view_of(host, base::Memory::kHost), kRows);
     transport->await(column);
     expect_read(column, host, kRows);
@@ -349,9 +349,9 @@ TEST_F(Transports, ZeroCopySharesPagesWithOtherContexts) {
   constexpr size_t kRows = kLargeRows;
   HostColumn const host = counting_column(kRows, 1);
   columns::ColumnView const view = view_of(host, base::Memory::kHost);
-  auto const other = base::create_context(cuda_options());
+  auto const other = OwnQueue(cuda_options());
   columns::DeviceColumn column;
-  auto const transport = transfer::make_transport(context(), plan::Transfer::kZeroCopy);
+  auto const transport = transfer::make_transport(queue(), plan::Transfer::kZeroCopy);
   {
     columns::DeviceColumn earlier;
     auto const ends_first = transfer::make_transport(*other, plan::Transfer::kZeroCopy);

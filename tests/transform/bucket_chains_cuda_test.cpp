@@ -15,18 +15,18 @@ struct Unchained {
   std::vector<uint32_t> rows;
 };
 
-void unchain(base::Context& context, const Transformed& chains, int32_t key_width, int32_t bits,
+void unchain(base::Queue& queue, const Transformed& chains, int32_t key_width, int32_t bits,
              const std::vector<uint32_t>& offsets, Unchained* result) {
   size_t const partitions = size_t{1} << bits;
   size_t const bucket_rows = size_t{1} << chains.bucket_bits;
-  ASSERT_EQ(download<uint32_t>(context, chains.offsets.data(), partitions + 1), offsets);
+  ASSERT_EQ(download<uint32_t>(queue, chains.offsets.data(), partitions + 1), offsets);
   auto const bucket_offsets =
-      download<uint32_t>(context, chains.bucket_offsets.data(), partitions + 1);
+      download<uint32_t>(queue, chains.bucket_offsets.data(), partitions + 1);
   ASSERT_EQ(bucket_offsets[0], 0U);
-  auto const buckets = download<uint32_t>(context, chains.buckets.data(), bucket_offsets.back());
+  auto const buckets = download<uint32_t>(queue, chains.buckets.data(), bucket_offsets.back());
   size_t const places = chains.values.bytes() / sizeof(uint32_t);
-  auto const keys = download_keys(context, chains.keys.data(), key_width, places);
-  auto const rows = download<uint32_t>(context, chains.values.data(), places);
+  auto const keys = download_keys(queue, chains.keys.data(), key_width, places);
+  auto const rows = download<uint32_t>(queue, chains.values.data(), places);
   std::vector<bool> taken(places / bucket_rows);
   for (uint32_t bucket : buckets) {
     ASSERT_LT(bucket, taken.size());
@@ -48,14 +48,14 @@ void unchain(base::Context& context, const Transformed& chains, int32_t key_widt
   }
 }
 
-void expect_chains(base::Context& context, const PartitionKeys& input, int32_t key_width,
+void expect_chains(base::Queue& queue, const PartitionKeys& input, int32_t key_width,
                    const PartitionWay& way) {
   SCOPED_TRACE(input.name + ", key " + std::to_string(key_width) + ", " + to_text(way));
-  PlacedKeys const placed(context, input.keys, key_width);
+  PlacedKeys const placed(queue, input.keys, key_width);
   Transformed const chains = transform::order_by_key(
-      context, placed.prepared, transform::prepare_row_ids(context, placed.prepared), way.order());
+      queue, placed.prepared, transform::prepare_row_ids(queue, placed.prepared), way.order());
   Unchained found;
-  unchain(context, chains, key_width, way.bits, offsets_of(input.keys, way.bits), &found);
+  unchain(queue, chains, key_width, way.bits, offsets_of(input.keys, way.bits), &found);
   if (::testing::Test::HasFatalFailure()) return;
   expect_every_row_once(input.keys, key_width, found.keys, found.rows);
 }
@@ -64,7 +64,7 @@ TEST_F(BucketChains, HoldEachRowOnceInTheBucketsOfItsPartition) {
   for (PartitionKeys const& input : partition_keys()) {
     for (PartitionWay const& way : ways_of(Transform::kBucketChains)) {
       for (int32_t key_width : {4, 8}) {
-        expect_chains(context(), input, key_width, way);
+        expect_chains(queue(), input, key_width, way);
         if (HasFatalFailure()) return;
       }
     }
@@ -74,8 +74,8 @@ TEST_F(BucketChains, HoldEachRowOnceInTheBucketsOfItsPartition) {
 TEST_F(BucketChains, OfEveryNumberOfBitsInOnePass) {
   std::vector<uint64_t> const keys = any_keys(60000, 11);
   for (int32_t bits = 0; bits <= plan::most_bits_per_pass(Transform::kBucketChains); ++bits) {
-    expect_chains(context(), {"random", keys}, 4, {Transform::kBucketChains, bits, 1});
-    expect_chains(context(), {"random", keys}, 8, {Transform::kBucketChains, bits, 1});
+    expect_chains(queue(), {"random", keys}, 4, {Transform::kBucketChains, bits, 1});
+    expect_chains(queue(), {"random", keys}, 8, {Transform::kBucketChains, bits, 1});
     if (HasFatalFailure()) return;
   }
 }
@@ -88,9 +88,9 @@ TEST_F(BucketChains, HoldWhenManyBlocksAppendAtOnce) {
                                   {Transform::kBucketChains, 11, 1},
                                   {Transform::kBucketChains, 13, 2},
                                   {Transform::kBucketChains, 16, 2}}) {
-    expect_chains(context(), {"random", any_keys(1'000'000, 4)}, 4, way);
-    expect_chains(context(), {"equal", std::vector<uint64_t>(1'000'000, 3)}, 4, way);
-    expect_chains(context(), {"half of one key", half}, 8, way);
+    expect_chains(queue(), {"random", any_keys(1'000'000, 4)}, 4, way);
+    expect_chains(queue(), {"equal", std::vector<uint64_t>(1'000'000, 3)}, 4, way);
+    expect_chains(queue(), {"half of one key", half}, 8, way);
     if (HasFatalFailure()) return;
   }
 }
@@ -98,13 +98,13 @@ TEST_F(BucketChains, HoldWhenManyBlocksAppendAtOnce) {
 TEST_F(BucketChains, NumberTheRowsThemselvesWhereNoneWasDropped) {
   for (int32_t passes : {1, 2}) {
     std::vector<uint64_t> const keys = any_keys(30000, 6);
-    PlacedKeys const placed(context(), keys, 4);
+    PlacedKeys const placed(queue(), keys, 4);
     PreparedColumn numbers;
     numbers.width = sizeof(uint32_t);
-    Transformed const chains = transform::order_by_key(context(), placed.prepared, numbers,
+    Transformed const chains = transform::order_by_key(queue(), placed.prepared, numbers,
                                                        {Transform::kBucketChains, {0, 7}, passes});
     Unchained found;
-    unchain(context(), chains, 4, 7, offsets_of(keys, 7), &found);
+    unchain(queue(), chains, 4, 7, offsets_of(keys, 7), &found);
     if (HasFatalFailure()) return;
     expect_every_row_once(keys, 4, found.keys, found.rows);
   }
@@ -113,18 +113,18 @@ TEST_F(BucketChains, NumberTheRowsThemselvesWhereNoneWasDropped) {
 TEST_F(BucketChains, MoveTheNumbersOfRowsWithValidKeys) {
   HostColumn host = key_column(any_keys(30000, 8), 4);
   set_valid(&host, random_valid(30000, 0.3, 1), 3);
-  columns::DeviceColumn const column = place(context(), host);
-  transform::PreparedKeys const keys = transform::prepare_keys(context(), column, 30000, true);
+  columns::DeviceColumn const column = place(queue(), host);
+  transform::PreparedKeys const keys = transform::prepare_keys(queue(), column, 30000, true);
   transform::Order const order{Transform::kBucketChains, {0, 7}, 2};
-  PreparedColumn const numbers = transform::row_ids_to_order(context(), keys, order);
+  PreparedColumn const numbers = transform::row_ids_to_order(queue(), keys, order);
   ASSERT_NE(numbers.data, nullptr);
-  std::vector<uint64_t> const mixed = download_keys(context(), keys.keys, 4, keys.rows);
-  Transformed const chains = transform::order_by_key(context(), keys, numbers, order);
+  std::vector<uint64_t> const mixed = download_keys(queue(), keys.keys, 4, keys.rows);
+  Transformed const chains = transform::order_by_key(queue(), keys, numbers, order);
   Unchained found;
-  unchain(context(), chains, 4, 7, offsets_of(mixed, 7), &found);
+  unchain(queue(), chains, 4, 7, offsets_of(mixed, 7), &found);
   if (HasFatalFailure()) return;
   std::sort(found.rows.begin(), found.rows.end());
-  EXPECT_EQ(found.rows, download<uint32_t>(context(), keys.source_rows, keys.rows));
+  EXPECT_EQ(found.rows, download<uint32_t>(queue(), keys.source_rows, keys.rows));
 }
 
 TEST_F(BucketChains, OfNoRowsAreNothing) {
@@ -133,16 +133,16 @@ TEST_F(BucketChains, OfNoRowsAreNothing) {
   PreparedColumn values;
   values.width = 4;
   Transformed const chains =
-      transform::order_by_key(context(), none, values, {Transform::kBucketChains, {0, 12}, 2});
+      transform::order_by_key(queue(), none, values, {Transform::kBucketChains, {0, 12}, 2});
   EXPECT_FALSE(chains.keys);
   EXPECT_FALSE(chains.buckets);
 }
 
 TEST_F(BucketChains, OfFewRowsInManyPartitionsStaySmall) {
   std::vector<uint64_t> const keys = any_keys(1000, 2);
-  PlacedKeys const placed(context(), keys, 8);
+  PlacedKeys const placed(queue(), keys, 8);
   Transformed const chains = transform::order_by_key(
-      context(), placed.prepared, transform::prepare_row_ids(context(), placed.prepared),
+      queue(), placed.prepared, transform::prepare_row_ids(queue(), placed.prepared),
       {Transform::kBucketChains, {0, 16}, 2});
   EXPECT_LE(chains.keys.bytes(), keys.size() * 32 * 8 * 2);
 }
@@ -155,17 +155,17 @@ TEST_F(BucketChains, RefuseMorePlacesThanPositionsCanName) {
   numbers.width = sizeof(uint32_t);
   EXPECT_EQ(
       status_of([&] {
-        transform::order_by_key(context(), many, numbers, {Transform::kBucketChains, {0, 16}, 2});
+        transform::order_by_key(queue(), many, numbers, {Transform::kBucketChains, {0, 16}, 2});
       }),
       GPUJOIN_ERROR_TOO_MANY_ROWS);
 }
 
 TEST_F(BucketChains, RefusePayloads) {
-  PlacedKeys const placed(context(), any_keys(100, 1), 4);
+  PlacedKeys const placed(queue(), any_keys(100, 1), 4);
   PreparedColumn wide;
   wide.width = 8;
   EXPECT_EQ(status_of([&] {
-              transform::order_by_key(context(), placed.prepared, wide,
+              transform::order_by_key(queue(), placed.prepared, wide,
                                       {Transform::kBucketChains, {0, 4}, 1});
             }),
             GPUJOIN_ERROR_INTERNAL);

@@ -95,9 +95,9 @@ TEST_F(KeyRange, IsThatOfAllKeys) {
             series(99, 0x9e3779b97f4a7c15, rows, width), Keys(rows, most_of(width)),
             series(sign_of(width) - rows / 2, 1, rows, width)}) {
         SCOPED_TRACE(std::to_string(rows) + " rows, width " + std::to_string(width));
-        columns::DeviceColumn const column = place(context(), key_column(keys, width));
+        columns::DeviceColumn const column = place(queue(), key_column(keys, width));
         kernels::KeyRange const found =
-            transform::key_range(context(), column.data, width, static_cast<uint32_t>(rows));
+            transform::key_range(queue(), column.data, width, static_cast<uint32_t>(rows));
         kernels::KeyRange const expected = range_of(keys, width);
         EXPECT_EQ(found.low, expected.low);
         EXPECT_EQ(found.high, expected.high);
@@ -105,25 +105,25 @@ TEST_F(KeyRange, IsThatOfAllKeys) {
       }
     }
   }
-  EXPECT_EQ(transform::places_of(transform::key_range(context(), nullptr, 4, 0), 4).places, 0U);
+  EXPECT_EQ(transform::places_of(transform::key_range(queue(), nullptr, 4, 0), 4).places, 0U);
 }
 
 // As if a launch had failed between those that write the counters and the one that leaves them 0.
 TEST_F(FilterKeys, OfCountersThatWereLeftDirty) {
   {
-    base::ZeroedCounts const zeroed(context(), base::kZeroedBytes);
+    base::ZeroedCounts const zeroed(queue(), base::kZeroedBytes);
     ASSERT_EQ(cudaMemset(zeroed.as<void>(), 0xff, base::kZeroedBytes), cudaSuccess);
   }
   std::vector<uint32_t> const keys = {5, 9, 7};
-  base::Buffer const there = upload(context(), keys);
+  base::Buffer const there = upload(queue(), keys);
   for (int time = 0; time < 2; ++time) {
     transform::KeyPlaces const places =
-        transform::places_of(transform::key_range(context(), there.data(), 4, 3), 4);
+        transform::places_of(transform::key_range(queue(), there.data(), 4, 3), 4);
     EXPECT_EQ(places.low, 5U);
     EXPECT_EQ(places.shift, 1);
     EXPECT_EQ(places.places, 3U);
   }
-  EXPECT_EQ(status_of([&] { base::ZeroedCounts(context(), base::kZeroedBytes + 1); }),
+  EXPECT_EQ(status_of([&] { base::ZeroedCounts(queue(), base::kZeroedBytes + 1); }),
             GPUJOIN_ERROR_INTERNAL);
 }
 
@@ -133,11 +133,11 @@ struct FilteredSide {
   columns::DeviceColumn column;
   PreparedKeys prepared;
 
-  FilteredSide(base::Context& context, const Keys& keys, int32_t width, double nulls)
+  FilteredSide(base::Queue& queue, const Keys& keys, int32_t width, double nulls)
       : host(key_column(keys, width)) {
     if (nulls > 0) set_valid(&host, random_valid(keys.size(), nulls, keys.size() + 1), 3);
-    column = place(context, host);
-    prepared = transform::prepare_keys(context, column, static_cast<int64_t>(keys.size()), false);
+    column = place(queue, host);
+    prepared = transform::prepare_keys(queue, column, static_cast<int64_t>(keys.size()), false);
   }
 };
 
@@ -150,17 +150,17 @@ std::set<uint64_t> valid_keys(const Keys& keys, const HostColumn& host) {
 }
 
 // Kept rows are the ones named, each once, with their keys beside them.
-void expect_kept(base::Context& context, const PreparedKeys& prepared, const Keys& keys,
-                 int32_t width, const std::vector<uint32_t>& expected) {
+void expect_kept(base::Queue& queue, const PreparedKeys& prepared, const Keys& keys, int32_t width,
+                 const std::vector<uint32_t>& expected) {
   ASSERT_EQ(prepared.rows, expected.size());
   if (expected.empty()) return;
   std::vector<uint32_t> rows(expected.size());
   std::iota(rows.begin(), rows.end(), 0U);
   if (prepared.source_rows != nullptr) {
-    rows = download<uint32_t>(context, prepared.source_rows, rows.size());
+    rows = download<uint32_t>(queue, prepared.source_rows, rows.size());
   }
   std::vector<unsigned char> const found =
-      download<unsigned char>(context, prepared.keys, rows.size() * static_cast<size_t>(width));
+      download<unsigned char>(queue, prepared.keys, rows.size() * static_cast<size_t>(width));
   std::vector<uint32_t> sorted = rows;
   std::sort(sorted.begin(), sorted.end());
   ASSERT_TRUE(sorted == expected) << "the right number of rows, not the right ones";
@@ -189,15 +189,15 @@ struct Ends {
 // Of both sides: build rows in the probe side's range are kept, and probe rows whose key there is.
 // Of the build side: its rows whose key a probe row has, and all probe rows, unless the ranges do
 // not meet.
-void expect_filtered(base::Context& context, Filtered filtered, const FilterCase& filter_case,
+void expect_filtered(base::Queue& queue, Filtered filtered, const FilterCase& filter_case,
                      int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
                std::to_string(nulls) + " NULL" +
                (filtered == Filtered::kBuild ? ", the build side alone" : ""));
   auto const& [name, build_keys, probe_keys] = filter_case;
-  FilteredSide build(context, build_keys, width, nulls);
-  FilteredSide probe(context, probe_keys, width, nulls);
-  ASSERT_TRUE(transform::filter_by_bits(context, filtered, &build.prepared, &probe.prepared));
+  FilteredSide build(queue, build_keys, width, nulls);
+  FilteredSide probe(queue, probe_keys, width, nulls);
+  ASSERT_TRUE(transform::filter_by_bits(queue, filtered, &build.prepared, &probe.prepared));
 
   std::set<uint64_t> const of_build = valid_keys(build_keys, build.host);
   std::set<uint64_t> const of_probe = valid_keys(probe_keys, probe.host);
@@ -219,14 +219,14 @@ void expect_filtered(base::Context& context, Filtered filtered, const FilterCase
     bool const kept = filtered == Filtered::kBoth ? of_build.contains(probe_keys[row]) : meet;
     if (probe.host.is_valid(row) && (kept || !joins)) kept_probe.push_back(row);
   }
-  expect_kept(context, build.prepared, build_keys, width, kept_build);
-  expect_kept(context, probe.prepared, probe_keys, width, kept_probe);
+  expect_kept(queue, build.prepared, build_keys, width, kept_build);
+  expect_kept(queue, probe.prepared, probe_keys, width, kept_probe);
 }
 
-void expect_filtered(base::Context& context, const FilterCase& filter_case, int32_t width,
+void expect_filtered(base::Queue& queue, const FilterCase& filter_case, int32_t width,
                      double nulls) {
   for (Filtered const filtered : {Filtered::kBoth, Filtered::kBuild}) {
-    expect_filtered(context, filtered, filter_case, width, nulls);
+    expect_filtered(queue, filtered, filter_case, width, nulls);
   }
 }
 
@@ -286,7 +286,7 @@ TEST_F(FilterKeys, LeaveOutWhatCannotMatch) {
   for (int32_t const width : {4, 8}) {
     for (FilterCase const& filter_case : filter_cases(width)) {
       for (double const nulls : {0.0, 0.2}) {
-        expect_filtered(context(), filter_case, width, nulls);
+        expect_filtered(queue(), filter_case, width, nulls);
         if (HasFailure()) return;
       }
     }
@@ -299,11 +299,11 @@ TEST_F(FilterKeys, AtTheEdgesOfWarpsAndTiles) {
       if (rows == 0) continue;
       Keys const build = random_keys(rows, 3 * rows, 4, rows);
       expect_filtered(
-          context(),
+          queue(),
           {"random " + std::to_string(rows), build, random_keys(rows + 5, 12 * rows, 1, rows + 1)},
           width, 0.1);
       // The last of many tiles: 2048 rows each.
-      expect_filtered(context(),
+      expect_filtered(queue(),
                       {"few of many " + std::to_string(rows), build,
                        random_keys(70001, 100 * rows, 4, rows + 2)},
                       width, 0);
@@ -320,13 +320,13 @@ uint64_t hash_of(uint64_t key, int32_t width, uint64_t places) {
 
 // Rows of the side that is asked stay if a row of the other one has their hash; that one stays as
 // it is.
-void expect_filtered_by_hashes(base::Context& context, Filtered filtered,
-                               const FilterCase& filter_case, int32_t width, double nulls) {
+void expect_filtered_by_hashes(base::Queue& queue, Filtered filtered, const FilterCase& filter_case,
+                               int32_t width, double nulls) {
   SCOPED_TRACE(filter_case.name + ", keys of " + std::to_string(width) + " bytes, " +
                std::to_string(nulls) + " NULL" +
                (filtered == Filtered::kBuild ? ", the build side is asked" : ""));
-  FilteredSide build(context, filter_case.build, width, nulls);
-  FilteredSide probe(context, filter_case.probe, width, nulls);
+  FilteredSide build(queue, filter_case.build, width, nulls);
+  FilteredSide probe(queue, filter_case.probe, width, nulls);
   bool const asks_build = filtered == Filtered::kBuild;
   FilteredSide& marking = asks_build ? probe : build;
   FilteredSide& asked = asks_build ? build : probe;
@@ -334,7 +334,7 @@ void expect_filtered_by_hashes(base::Context& context, Filtered filtered,
   Keys const& asked_keys = asks_build ? filter_case.build : filter_case.probe;
   bool const joins = marking.prepared.rows != 0 && asked.prepared.rows != 0;
   uint64_t const places = base::traffic::hash_filter_places(marking.prepared.rows);
-  transform::filter_by_hashes(context, filtered, &build.prepared, &probe.prepared);
+  transform::filter_by_hashes(queue, filtered, &build.prepared, &probe.prepared);
 
   std::set<uint64_t> marks;
   for (uint64_t const key : valid_keys(marking_keys, marking.host)) {
@@ -349,8 +349,8 @@ void expect_filtered_by_hashes(base::Context& context, Filtered filtered,
     bool const is_marked = marks.contains(hash_of(asked_keys[row], width, places));
     if (asked.host.is_valid(row) && (is_marked || !joins)) kept.push_back(row);
   }
-  expect_kept(context, marking.prepared, marking_keys, width, all);
-  expect_kept(context, asked.prepared, asked_keys, width, kept);
+  expect_kept(queue, marking.prepared, marking_keys, width, all);
+  expect_kept(queue, asked.prepared, asked_keys, width, kept);
 }
 
 TEST_F(FilterKeys, ByHashesLeaveOutTheRowsWithoutAMark) {
@@ -358,7 +358,7 @@ TEST_F(FilterKeys, ByHashesLeaveOutTheRowsWithoutAMark) {
     for (FilterCase const& filter_case : filter_cases(width)) {
       for (double const nulls : {0.0, 0.2}) {
         for (Filtered const filtered : {Filtered::kBoth, Filtered::kBuild}) {
-          expect_filtered_by_hashes(context(), filtered, filter_case, width, nulls);
+          expect_filtered_by_hashes(queue(), filtered, filter_case, width, nulls);
         }
         if (HasFailure()) return;
       }
@@ -377,11 +377,10 @@ TEST_F(FilterKeys, ByHashesKeepFewScatteredKeysWithoutAMatch) {
       std::shuffle(probe.begin(), probe.end(), random);
       Keys const build(probe.begin(), probe.begin() + static_cast<std::ptrdiff_t>(rows));
       FilterCase const scattered = {"scattered " + std::to_string(rows), build, probe};
-      expect_filtered_by_hashes(context(), Filtered::kBoth, scattered, width, 0);
-      FilteredSide of_build(context(), build, width, 0);
-      FilteredSide of_probe(context(), probe, width, 0);
-      transform::filter_by_hashes(context(), Filtered::kBoth, &of_build.prepared,
-                                  &of_probe.prepared);
+      expect_filtered_by_hashes(queue(), Filtered::kBoth, scattered, width, 0);
+      FilteredSide of_build(queue(), build, width, 0);
+      FilteredSide of_probe(queue(), probe, width, 0);
+      transform::filter_by_hashes(queue(), Filtered::kBoth, &of_build.prepared, &of_probe.prepared);
       EXPECT_GE(of_probe.prepared.rows, rows);
       // An eighth of the bits at most is set, of four times the rows.
       EXPECT_LT(of_probe.prepared.rows, rows + rows * 3 / 4);
@@ -403,10 +402,10 @@ TEST(HashFilterPlaces, AreEightARowAndFitL2) {
 
 TEST_F(FilterKeys, OfOnlyNullsDoNothing) {
   for (auto const& [build_nulls, probe_nulls] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}}) {
-    FilteredSide build(context(), series(0, 1, 1000, 4), 4, build_nulls);
-    FilteredSide probe(context(), series(0, 1, 900, 4), 4, probe_nulls);
+    FilteredSide build(queue(), series(0, 1, 1000, 4), 4, build_nulls);
+    FilteredSide probe(queue(), series(0, 1, 900, 4), 4, probe_nulls);
     EXPECT_TRUE(
-        transform::filter_by_bits(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
+        transform::filter_by_bits(queue(), Filtered::kBoth, &build.prepared, &probe.prepared));
     EXPECT_EQ(build.prepared.rows, build_nulls > 0 ? 0U : 1000U);
     EXPECT_EQ(probe.prepared.rows, probe_nulls > 0 ? 0U : 900U);
   }
@@ -431,26 +430,24 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
     SCOPED_TRACE(std::to_string(wide.ends.back()) + ", width " + std::to_string(wide.width));
     Keys probe_keys = wide.ends;
     probe_keys.insert(probe_keys.begin() + 1, wide.ends[1] + 6);
-    FilteredSide build(context(), wide.ends, wide.width, 0);
-    FilteredSide probe(context(), probe_keys, wide.width, 0);
+    FilteredSide build(queue(), wide.ends, wide.width, 0);
+    FilteredSide probe(queue(), probe_keys, wide.width, 0);
     const void* const keys_before = probe.prepared.keys;
-    EXPECT_EQ(
-        transform::filter_by_bits(context(), Filtered::kBoth, &build.prepared, &probe.prepared),
-        wide.is_filtered);
+    EXPECT_EQ(transform::filter_by_bits(queue(), Filtered::kBoth, &build.prepared, &probe.prepared),
+              wide.is_filtered);
     EXPECT_EQ(build.prepared.rows, 3U);
     EXPECT_EQ(build.prepared.source_rows, nullptr);
     EXPECT_EQ(probe.prepared.rows, wide.is_filtered ? 3U : 4U);
     if (!wide.is_filtered) {
       EXPECT_EQ(probe.prepared.keys, keys_before);
     }
-    FilteredSide same(context(), wide.ends, wide.width, 0);
-    EXPECT_EQ(
-        transform::filter_by_bits(context(), Filtered::kBuild, &same.prepared, &probe.prepared),
-        wide.is_filtered);
+    FilteredSide same(queue(), wide.ends, wide.width, 0);
+    EXPECT_EQ(transform::filter_by_bits(queue(), Filtered::kBuild, &same.prepared, &probe.prepared),
+              wide.is_filtered);
     EXPECT_EQ(same.prepared.keys, same.column.data);
-    expect_kept(context(), build.prepared, wide.ends, wide.width, {0, 1, 2});
+    expect_kept(queue(), build.prepared, wide.ends, wide.width, {0, 1, 2});
     expect_kept(
-        context(), probe.prepared, probe_keys, wide.width,
+        queue(), probe.prepared, probe_keys, wide.width,
         wide.is_filtered ? std::vector<uint32_t>{0, 2, 3} : std::vector<uint32_t>{0, 1, 2, 3});
   }
 }
@@ -459,20 +456,20 @@ TEST_F(FilterKeys, GiveUpWhereTheCommonRangeIsTooWide) {
 TEST_F(FilterKeys, KeptRowsTellWhereTheirColumnsAre) {
   Keys const build_keys = series(0, 2, 6000, 4);
   Keys const probe_keys = series(3000, 1, 20000, 4);
-  FilteredSide build(context(), build_keys, 4, 0.1);
-  FilteredSide probe(context(), probe_keys, 4, 0.1);
+  FilteredSide build(queue(), build_keys, 4, 0.1);
+  FilteredSide probe(queue(), probe_keys, 4, 0.1);
   ASSERT_TRUE(
-      transform::filter_by_bits(context(), Filtered::kBoth, &build.prepared, &probe.prepared));
+      transform::filter_by_bits(queue(), Filtered::kBoth, &build.prepared, &probe.prepared));
   for (FilteredSide const* side : {&build, &probe}) {
     ASSERT_NE(side->prepared.source_rows, nullptr);
     HostColumn const payload = random_column(side->host.data.size() / 4, 8, 1);
-    columns::DeviceColumn const column = place(context(), payload);
+    columns::DeviceColumn const column = place(queue(), payload);
     transform::PreparedColumn const values =
-        transform::prepare_values(context(), side->prepared, column);
+        transform::prepare_values(queue(), side->prepared, column);
     std::vector<uint32_t> const rows =
-        download<uint32_t>(context(), side->prepared.source_rows, side->prepared.rows);
+        download<uint32_t>(queue(), side->prepared.source_rows, side->prepared.rows);
     std::vector<unsigned char> const expected = bytes_of_rows(payload, rows);
-    EXPECT_TRUE(download<unsigned char>(context(), values.data, expected.size()) == expected);
+    EXPECT_TRUE(download<unsigned char>(queue(), values.data, expected.size()) == expected);
   }
 }
 

@@ -53,26 +53,26 @@ std::vector<uint64_t> keys_of_width(size_t rows, int32_t width, uint64_t seed) {
   return keys;
 }
 
-void expect_order(base::Context& context, const std::vector<uint64_t>& keys, int32_t key_width,
+void expect_order(base::Queue& queue, const std::vector<uint64_t>& keys, int32_t key_width,
                   int32_t value_width, KeyBits bits) {
   SCOPED_TRACE(std::to_string(keys.size()) + " rows, key " + std::to_string(key_width) +
                ", value " + std::to_string(value_width) + ", bits " + std::to_string(bits.begin) +
                " to " + std::to_string(bits.end));
   HostColumn const host_keys = key_column(keys, key_width);
   HostColumn const host_values = random_column(keys.size(), value_width, keys.size());
-  columns::DeviceColumn const key_column_ = place(context, host_keys);
-  columns::DeviceColumn const values = place(context, host_values, value_width == 16 ? 8 : 0);
+  columns::DeviceColumn const key_column_ = place(queue, host_keys);
+  columns::DeviceColumn const values = place(queue, host_values, value_width == 16 ? 8 : 0);
   PreparedKeys const prepared =
-      transform::prepare_keys(context, key_column_, static_cast<int64_t>(keys.size()), false);
+      transform::prepare_keys(queue, key_column_, static_cast<int64_t>(keys.size()), false);
   Transformed const ordered =
-      transform::order_by_key(context, prepared, as_prepared(values), radix_order(bits));
+      transform::order_by_key(queue, prepared, as_prepared(values), radix_order(bits));
   std::vector<uint32_t> const order = expected_order(keys, bits);
-  ASSERT_EQ(download<unsigned char>(context, ordered.keys.data(), host_keys.data.size()),
+  ASSERT_EQ(download<unsigned char>(queue, ordered.keys.data(), host_keys.data.size()),
             bytes_of_rows(host_keys, order));
-  ASSERT_EQ(download<unsigned char>(context, ordered.values.data(), host_values.data.size()),
+  ASSERT_EQ(download<unsigned char>(queue, ordered.values.data(), host_values.data.size()),
             bytes_of_rows(host_values, order));
   // The input is read only: the next column is moved by the same keys.
-  ASSERT_EQ(download<unsigned char>(context, key_column_.data, host_keys.data.size()),
+  ASSERT_EQ(download<unsigned char>(queue, key_column_.data, host_keys.data.size()),
             host_keys.data);
 }
 
@@ -81,7 +81,7 @@ TEST_F(OrderByKey, IsTheStableOrderOfTheBitsForEveryWidth) {
     for (int32_t key_width : {4, 8}) {
       std::vector<uint64_t> const keys = keys_of_width(rows, key_width, rows + 1);
       for (int32_t value_width : {1, 2, 4, 8, 16}) {
-        expect_order(context(), keys, key_width, value_width, {0, 9});
+        expect_order(queue(), keys, key_width, value_width, {0, 9});
         if (::testing::Test::HasFatalFailure()) return;
       }
     }
@@ -94,9 +94,9 @@ TEST_F(OrderByKey, LooksAtNoOtherBits) {
          {KeyBits{0, 1}, KeyBits{0, 8}, KeyBits{0, 12}, KeyBits{3, 17}, KeyBits{31, 32},
           KeyBits{0, 32}, KeyBits{30, 34}, KeyBits{40, 63}, KeyBits{63, 64}, KeyBits{0, 64}}) {
       if (bits.end <= 32) {
-        expect_order(context(), keys_of_width(rows, 4, rows), 4, 4, bits);
+        expect_order(queue(), keys_of_width(rows, 4, rows), 4, 4, bits);
       }
-      expect_order(context(), keys_of_width(rows, 8, rows), 8, 4, bits);
+      expect_order(queue(), keys_of_width(rows, 8, rows), 8, 4, bits);
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
@@ -104,7 +104,7 @@ TEST_F(OrderByKey, LooksAtNoOtherBits) {
 
 TEST_F(OrderByKey, KeepsEqualKeysInTheirOrder) {
   for (size_t rows : edge_sizes()) {
-    expect_order(context(), std::vector<uint64_t>(rows, 0xabcd), 4, 4, {0, 16});
+    expect_order(queue(), std::vector<uint64_t>(rows, 0xabcd), 4, 4, {0, 16});
   }
 }
 
@@ -114,20 +114,20 @@ TEST_F(OrderByKey, GivesTwoColumnsTheSamePermutation) {
     size_t const rows = 50000;
     HostColumn const host = random_column(rows, 2, 8);
     columns::DeviceColumn const keys =
-        place(context(), key_column(random_keys(rows, 5, 3, 1), key_width));
-    columns::DeviceColumn const payload = place(context(), host);
+        place(queue(), key_column(random_keys(rows, 5, 3, 1), key_width));
+    columns::DeviceColumn const payload = place(queue(), host);
     PreparedKeys const prepared =
-        transform::prepare_keys(context(), keys, static_cast<int64_t>(rows), true);
+        transform::prepare_keys(queue(), keys, static_cast<int64_t>(rows), true);
     Transformed const ids = transform::order_by_key(
-        context(), prepared, transform::prepare_row_ids(context(), prepared), radix_order({0, 6}));
+        queue(), prepared, transform::prepare_row_ids(queue(), prepared), radix_order({0, 6}));
     Transformed const values =
-        transform::order_by_key(context(), prepared, as_prepared(payload), radix_order({0, 6}));
-    std::vector<uint32_t> const order = download<uint32_t>(context(), ids.values.data(), rows);
-    EXPECT_EQ(download<unsigned char>(context(), values.values.data(), host.data.size()),
+        transform::order_by_key(queue(), prepared, as_prepared(payload), radix_order({0, 6}));
+    std::vector<uint32_t> const order = download<uint32_t>(queue(), ids.values.data(), rows);
+    EXPECT_EQ(download<unsigned char>(queue(), values.values.data(), host.data.size()),
               bytes_of_rows(host, order));
     size_t const key_bytes = rows * static_cast<size_t>(key_width);
-    EXPECT_EQ(download<unsigned char>(context(), ids.keys.data(), key_bytes),
-              download<unsigned char>(context(), values.keys.data(), key_bytes));
+    EXPECT_EQ(download<unsigned char>(queue(), ids.keys.data(), key_bytes),
+              download<unsigned char>(queue(), values.keys.data(), key_bytes));
   }
 }
 
@@ -136,13 +136,13 @@ TEST_F(OrderByKey, OfNoRowsIsNothing) {
   none.key_width = 8;
   PreparedColumn values;
   values.width = 16;
-  Transformed const ordered = transform::order_by_key(context(), none, values, radix_order({0, 8}));
+  Transformed const ordered = transform::order_by_key(queue(), none, values, radix_order({0, 8}));
   EXPECT_FALSE(ordered.keys);
   EXPECT_FALSE(ordered.values);
 }
 
 // Host keys in partition order and, counted apart, where each partition begins.
-void expect_offsets(base::Context& context, std::vector<uint64_t> keys, int32_t key_width,
+void expect_offsets(base::Queue& queue, std::vector<uint64_t> keys, int32_t key_width,
                     int32_t radix_bits) {
   SCOPED_TRACE(std::to_string(keys.size()) + " rows, key " + std::to_string(key_width) + ", " +
                std::to_string(radix_bits) + " bits");
@@ -152,18 +152,18 @@ void expect_offsets(base::Context& context, std::vector<uint64_t> keys, int32_t 
   std::partial_sum(expected.begin(), expected.end(), expected.begin());
   std::stable_sort(keys.begin(), keys.end(),
                    [mask](uint64_t a, uint64_t b) { return (a & mask) < (b & mask); });
-  columns::DeviceColumn const column = place(context, key_column(keys, key_width));
+  columns::DeviceColumn const column = place(queue, key_column(keys, key_width));
   base::Buffer const offsets = transform::partition_offsets(
-      context, column.data, key_width, static_cast<uint32_t>(keys.size()), radix_bits);
+      queue, column.data, key_width, static_cast<uint32_t>(keys.size()), radix_bits);
   ASSERT_EQ(offsets.bytes(), expected.size() * 4);
-  ASSERT_EQ(download<uint32_t>(context, offsets.data(), expected.size()), expected);
+  ASSERT_EQ(download<uint32_t>(queue, offsets.data(), expected.size()), expected);
 }
 
 TEST_F(PartitionOffsets, AreWhereEachPartitionBegins) {
   for (int32_t radix_bits : {0, 1, 2, 5, 8, 11, 12, 16}) {
     for (size_t rows : {size_t{0}, size_t{1}, size_t{31}, size_t{33}, size_t{1025}, size_t{9999}}) {
       for (int32_t key_width : {4, 8}) {
-        expect_offsets(context(), keys_of_width(rows, key_width, rows + 5), key_width, radix_bits);
+        expect_offsets(queue(), keys_of_width(rows, key_width, rows + 5), key_width, radix_bits);
         if (::testing::Test::HasFatalFailure()) return;
       }
     }
@@ -172,8 +172,8 @@ TEST_F(PartitionOffsets, AreWhereEachPartitionBegins) {
 
 TEST_F(PartitionOffsets, HoldOnePartitionWithEverything) {
   for (uint64_t digit : {uint64_t{0}, uint64_t{7}, uint64_t{255}}) {
-    expect_offsets(context(), std::vector<uint64_t>(5000, digit), 4, 8);
-    expect_offsets(context(), std::vector<uint64_t>(5000, digit | uint64_t{1} << 60), 8, 8);
+    expect_offsets(queue(), std::vector<uint64_t>(5000, digit), 4, 8);
+    expect_offsets(queue(), std::vector<uint64_t>(5000, digit | uint64_t{1} << 60), 8, 8);
   }
 }
 

@@ -79,8 +79,8 @@ struct PlacedKeys {
   columns::DeviceColumn column;
   transform::PreparedKeys prepared;
 
-  PlacedKeys(base::Context& context, const std::vector<uint64_t>& keys, int32_t width)
-      : column(place(context, key_column(keys, width))) {
+  PlacedKeys(base::Queue& queue, const std::vector<uint64_t>& keys, int32_t width)
+      : column(place(queue, key_column(keys, width))) {
     prepared.rows = static_cast<uint32_t>(keys.size());
     prepared.key_width = width;
     prepared.mixed = true;
@@ -88,10 +88,10 @@ struct PlacedKeys {
   }
 };
 
-inline std::vector<uint64_t> download_keys(base::Context& context, const void* keys, int32_t width,
+inline std::vector<uint64_t> download_keys(base::Queue& queue, const void* keys, int32_t width,
                                            size_t rows) {
-  if (width == 8) return download<uint64_t>(context, keys, rows);
-  std::vector<uint32_t> const narrow = download<uint32_t>(context, keys, rows);
+  if (width == 8) return download<uint64_t>(queue, keys, rows);
+  std::vector<uint32_t> const narrow = download<uint32_t>(queue, keys, rows);
   return {narrow.begin(), narrow.end()};
 }
 
@@ -121,7 +121,7 @@ inline void expect_memory_limits(const PartitionWay& way) {
   std::vector<uint64_t> const keys = any_keys(200000, 1);
   int refused = 0;
   for (uint64_t limit : {40U << 20, 6U << 20, 4U << 20, 3U << 20, 5U << 19}) {
-    auto const limited = limited_context(limit);
+    auto const limited = limited_queue(limit);
     {
       PlacedKeys const placed(*limited, keys, 4);
       transform::PreparedColumn const rows = transform::prepare_row_ids(*limited, placed.prepared);

@@ -22,7 +22,7 @@ TEST_F(PrepareKeyRows, LeavesOutARowWithANullInAnyColumn) {
           set_valid(&host.back(), random_valid(rows, nulls[c], rows + c),
                     static_cast<int64_t>(c) * 5);
         }
-        keys.push_back(place(context(), host.back()));
+        keys.push_back(place(queue(), host.back()));
       }
       std::vector<uint32_t> expected;
       for (uint32_t row = 0; row < rows; ++row) {
@@ -31,11 +31,11 @@ TEST_F(PrepareKeyRows, LeavesOutARowWithANullInAnyColumn) {
         if (valid) expected.push_back(row);
       }
       transform::PreparedKeys const prepared =
-          transform::prepare_key_rows(context(), keys, static_cast<int64_t>(rows));
+          transform::prepare_key_rows(queue(), keys, static_cast<int64_t>(rows));
       ASSERT_EQ(prepared.rows, expected.size());
       ASSERT_EQ(prepared.source_rows == nullptr, expected.size() == rows);
       if (prepared.source_rows == nullptr) continue;
-      EXPECT_EQ(download<uint32_t>(context(), prepared.source_rows, expected.size()), expected);
+      EXPECT_EQ(download<uint32_t>(queue(), prepared.source_rows, expected.size()), expected);
     }
   }
 }
@@ -43,8 +43,8 @@ TEST_F(PrepareKeyRows, LeavesOutARowWithANullInAnyColumn) {
 TEST_F(PrepareKeyRows, KeepsAllRowsWithoutAList) {
   std::vector<columns::DeviceColumn> keys;
   for (int32_t const width : {4, 8, 4})
-    keys.push_back(place(context(), random_column(777, width, 1)));
-  transform::PreparedKeys const prepared = transform::prepare_key_rows(context(), keys, 777);
+    keys.push_back(place(queue(), random_column(777, width, 1)));
+  transform::PreparedKeys const prepared = transform::prepare_key_rows(queue(), keys, 777);
   EXPECT_EQ(prepared.rows, 777U);
   EXPECT_EQ(prepared.source_rows, nullptr);
 }

@@ -27,8 +27,8 @@ std::vector<uint32_t> valid_rows(const HostColumn& column, size_t rows) {
   return found;
 }
 
-std::vector<unsigned char> keys_of(base::Context& context, const PreparedKeys& prepared) {
-  return download<unsigned char>(context, prepared.keys,
+std::vector<unsigned char> keys_of(base::Queue& queue, const PreparedKeys& prepared) {
+  return download<unsigned char>(queue, prepared.keys,
                                  prepared.rows * static_cast<size_t>(prepared.key_width));
 }
 
@@ -60,9 +60,9 @@ std::vector<unsigned char> unmixed(std::vector<unsigned char> bytes, int32_t wid
 TEST_F(PrepareKeys, KeysWithoutValidityAreReadWhereTheyLie) {
   for (int32_t width : {4, 8}) {
     HostColumn const host = some_keys(1000, width, 1);
-    columns::DeviceColumn const column = place(context(), host);
+    columns::DeviceColumn const column = place(queue(), host);
     uint64_t const in_use = pool().in_use_bytes();
-    PreparedKeys const prepared = prepare_keys(context(), column, 1000, false);
+    PreparedKeys const prepared = prepare_keys(queue(), column, 1000, false);
     EXPECT_EQ(prepared.rows, 1000U);
     EXPECT_EQ(prepared.key_width, width);
     EXPECT_FALSE(prepared.mixed);
@@ -82,17 +82,17 @@ TEST_F(PrepareKeys, NullKeysAreDroppedAndTheOthersKeepTheirOrder) {
                        (mixed ? ", mixed" : "") + ", nulls " + std::to_string(nulls));
           HostColumn host = some_keys(rows, width, rows + 3);
           set_valid(&host, random_valid(rows, nulls, rows), offset);
-          columns::DeviceColumn const column = place(context(), host);
+          columns::DeviceColumn const column = place(queue(), host);
           PreparedKeys const prepared =
-              prepare_keys(context(), column, static_cast<int64_t>(rows), mixed);
+              prepare_keys(queue(), column, static_cast<int64_t>(rows), mixed);
           std::vector<uint32_t> const expected = valid_rows(host, rows);
           ASSERT_EQ(prepared.rows, expected.size());
           EXPECT_EQ(prepared.mixed, mixed);
           if (expected.size() != rows) {
             ASSERT_NE(prepared.source_rows, nullptr);
-            EXPECT_EQ(download<uint32_t>(context(), prepared.source_rows, prepared.rows), expected);
+            EXPECT_EQ(download<uint32_t>(queue(), prepared.source_rows, prepared.rows), expected);
           }
-          std::vector<unsigned char> keys = keys_of(context(), prepared);
+          std::vector<unsigned char> keys = keys_of(queue(), prepared);
           if (mixed) keys = unmixed(std::move(keys), width);
           EXPECT_EQ(keys, bytes_of_rows(host, expected));
         }
@@ -107,9 +107,8 @@ TEST_F(PrepareKeys, ABitmapWithoutNullsIsTheIdentity) {
     SCOPED_TRACE(rows);
     HostColumn host = some_keys(rows, 4, rows);
     set_valid(&host, std::vector<unsigned char>(rows, 1), 3);
-    columns::DeviceColumn const column = place(context(), host);
-    PreparedKeys const prepared =
-        prepare_keys(context(), column, static_cast<int64_t>(rows), false);
+    columns::DeviceColumn const column = place(queue(), host);
+    PreparedKeys const prepared = prepare_keys(queue(), column, static_cast<int64_t>(rows), false);
     EXPECT_EQ(prepared.rows, rows);
     EXPECT_EQ(prepared.source_rows, nullptr);
     EXPECT_EQ(prepared.keys, column.data);
@@ -121,9 +120,9 @@ TEST_F(PrepareKeys, OnlyNullKeysLeaveNoRows) {
     for (size_t rows : {size_t{1}, size_t{32}, size_t{1025}, size_t{5000}}) {
       HostColumn host = some_keys(rows, 8, rows);
       set_valid(&host, std::vector<unsigned char>(rows, 0), 5);
-      columns::DeviceColumn const column = place(context(), host);
+      columns::DeviceColumn const column = place(queue(), host);
       PreparedKeys const prepared =
-          prepare_keys(context(), column, static_cast<int64_t>(rows), mixed);
+          prepare_keys(queue(), column, static_cast<int64_t>(rows), mixed);
       EXPECT_EQ(prepared.rows, 0U);
       EXPECT_NE(prepared.source_rows, nullptr) << "no rows are not the identity";
     }
@@ -134,19 +133,19 @@ TEST_F(PrepareKeys, MixingIsTheSameOnBothSidesOfTheBus) {
   for (size_t rows : edge_sizes()) {
     HostColumn const narrow = some_keys(rows, 4, rows);
     HostColumn const wide = some_keys(rows, 8, rows);
-    columns::DeviceColumn const narrow_column = place(context(), narrow);
-    columns::DeviceColumn const wide_column = place(context(), wide);
+    columns::DeviceColumn const narrow_column = place(queue(), narrow);
+    columns::DeviceColumn const wide_column = place(queue(), wide);
     auto const count = static_cast<int64_t>(rows);
-    PreparedKeys const narrow_keys = prepare_keys(context(), narrow_column, count, true);
-    PreparedKeys const wide_keys = prepare_keys(context(), wide_column, count, true);
+    PreparedKeys const narrow_keys = prepare_keys(queue(), narrow_column, count, true);
+    PreparedKeys const wide_keys = prepare_keys(queue(), wide_column, count, true);
     std::vector<uint32_t> narrow_expected = as_keys<uint32_t>(narrow.data);
     for (uint32_t& key : narrow_expected) key = kernels::mix_key(key);
     std::vector<uint64_t> wide_expected = as_keys<uint64_t>(wide.data);
     for (uint64_t& key : wide_expected) key = kernels::mix_key(key);
-    EXPECT_EQ(as_keys<uint32_t>(keys_of(context(), narrow_keys)), narrow_expected);
-    EXPECT_EQ(as_keys<uint64_t>(keys_of(context(), wide_keys)), wide_expected);
+    EXPECT_EQ(as_keys<uint32_t>(keys_of(queue(), narrow_keys)), narrow_expected);
+    EXPECT_EQ(as_keys<uint64_t>(keys_of(queue(), wide_keys)), wide_expected);
     // The caller's column is read only.
-    EXPECT_EQ(download<unsigned char>(context(), narrow_column.data, narrow.data.size()),
+    EXPECT_EQ(download<unsigned char>(queue(), narrow_column.data, narrow.data.size()),
               narrow.data);
   }
 }

@@ -62,14 +62,13 @@ struct PlacedColumns {
   std::vector<columns::DeviceColumn> device;
   std::vector<PreparedColumn> prepared;  // after row numbers
 
-  PlacedColumns(base::Context& context, size_t rows, const std::vector<int32_t>& widths,
+  PlacedColumns(base::Queue& queue, size_t rows, const std::vector<int32_t>& widths,
                 int32_t values_beyond) {
     prepared.emplace_back();
     prepared.back().width = sizeof(uint32_t);
     for (size_t i = 0; i < widths.size(); ++i) {
       hosts.push_back(random_column(rows, widths[i], rows + i));
-      device.push_back(
-          place(context, hosts.back(), static_cast<size_t>(values_beyond * widths[i])));
+      device.push_back(place(queue, hosts.back(), static_cast<size_t>(values_beyond * widths[i])));
       prepared.emplace_back();
       prepared.back().data = device.back().data;
       prepared.back().width = widths[i];
@@ -77,7 +76,7 @@ struct PlacedColumns {
   }
 };
 
-void expect_rows(base::Context& context, const std::vector<uint64_t>& keys, int32_t key_width,
+void expect_rows(base::Queue& queue, const std::vector<uint64_t>& keys, int32_t key_width,
                  const std::vector<int32_t>& widths, const PartitionWay& way,
                  int32_t values_beyond = 0) {
   SCOPED_TRACE(std::to_string(keys.size()) + " rows, key " + std::to_string(key_width) + ", " +
@@ -85,25 +84,23 @@ void expect_rows(base::Context& context, const std::vector<uint64_t>& keys, int3
   size_t const rows = keys.size();
   HostColumn const host_keys = key_column(keys, key_width);
   columns::DeviceColumn const device_keys =
-      place(context, host_keys, static_cast<size_t>(values_beyond * key_width));
-  PlacedColumns const columns(context, rows, widths, values_beyond);
+      place(queue, host_keys, static_cast<size_t>(values_beyond * key_width));
+  PlacedColumns const columns(queue, rows, widths, values_beyond);
   transform::PreparedKeys prepared;
   prepared.rows = static_cast<uint32_t>(rows);
   prepared.key_width = key_width;
   prepared.keys = device_keys.data;
   UnorderedRows const moved =
-      transform::radix_unordered(context, prepared, columns.prepared, way.order());
+      transform::radix_unordered(queue, prepared, columns.prepared, way.order());
 
   std::vector<uint64_t> const mixed = mixed_keys(keys, key_width);
   std::vector<uint32_t> const offsets = offsets_of(mixed, way.bits);
   ASSERT_EQ(moved.offsets.bytes(), offsets.size() * sizeof(uint32_t));
-  ASSERT_TRUE(download<uint32_t>(context, moved.offsets.data(), offsets.size()) == offsets)
+  ASSERT_TRUE(download<uint32_t>(queue, moved.offsets.data(), offsets.size()) == offsets)
       << "offsets are not what the host counts";
   ASSERT_EQ(moved.columns.size(), widths.size() + 1);
-  std::vector<uint64_t> const moved_keys =
-      download_keys(context, moved.keys.data(), key_width, rows);
-  std::vector<uint32_t> const order =
-      download<uint32_t>(context, moved.columns.front().data(), rows);
+  std::vector<uint64_t> const moved_keys = download_keys(queue, moved.keys.data(), key_width, rows);
+  std::vector<uint32_t> const order = download<uint32_t>(queue, moved.columns.front().data(), rows);
   expect_every_row_once(mixed, key_width, moved_keys, order);
   if (::testing::Test::HasFatalFailure()) return;
   uint64_t const mask = (uint64_t{1} << way.bits) - 1;
@@ -114,12 +111,12 @@ void expect_rows(base::Context& context, const std::vector<uint64_t>& keys, int3
   }
   for (size_t i = 0; i < widths.size(); ++i) {
     HostColumn const& host = columns.hosts[i];
-    ASSERT_TRUE(download<unsigned char>(context, moved.columns[i + 1].data(), host.data.size()) ==
+    ASSERT_TRUE(download<unsigned char>(queue, moved.columns[i + 1].data(), host.data.size()) ==
                 bytes_of_rows(host, order))
         << "column " << i << " of width " << host.width << " did not follow its key";
   }
   // What is moved is read only.
-  ASSERT_TRUE(download<unsigned char>(context, device_keys.data, host_keys.data.size()) ==
+  ASSERT_TRUE(download<unsigned char>(queue, device_keys.data, host_keys.data.size()) ==
               host_keys.data);
 }
 
@@ -128,8 +125,8 @@ TEST_F(RadixUnordered, BringsEveryRowToItsPartitionWithAnyBitsAndPasses) {
   for (PartitionWay const& way : every_way()) {
     for (int32_t key_width : {4, 8}) {
       for (size_t rows : {size_t{3001}, size_t{70001}}) {
-        expect_rows(context(), any_keys(rows, 1), key_width, {}, way);
-        expect_rows(context(), any_keys(rows, 2), key_width, {4}, way);
+        expect_rows(queue(), any_keys(rows, 1), key_width, {}, way);
+        expect_rows(queue(), any_keys(rows, 2), key_width, {4}, way);
         if (HasFatalFailure()) return;
       }
     }
@@ -143,7 +140,7 @@ TEST_F(RadixUnordered, MovesColumnsOfEveryWidthTogether) {
       std::vector<uint64_t> const keys = any_keys(100003, 3);
       for (std::vector<int32_t> const& widths : std::vector<std::vector<int32_t>>{
                {1}, {2}, {8}, {16}, {1, 2, 4}, {8, 1, 8}, {1, 2, 4, 8, 16}, {16, 8, 4, 2, 1}}) {
-        expect_rows(context(), keys, key_width, widths, way);
+        expect_rows(queue(), keys, key_width, widths, way);
         if (HasFatalFailure()) return;
       }
     }
@@ -154,15 +151,15 @@ TEST_F(RadixUnordered, MovesAsManyColumnsAsThereMayBe) {
   std::vector<int32_t> widths;
   for (int32_t i = 1; i < kernels::kMovedColumns; ++i) widths.push_back(1 << i % 5);
   for (PartitionWay const& way : {way_of(7, 1), way_of(13, 2)}) {
-    expect_rows(context(), any_keys(40000, 4), 4, widths, way);
-    expect_rows(context(), any_keys(40000, 5), 8, std::vector<int32_t>(widths.size(), 4), way);
+    expect_rows(queue(), any_keys(40000, 4), 4, widths, way);
+    expect_rows(queue(), any_keys(40000, 5), 8, std::vector<int32_t>(widths.size(), 4), way);
     if (HasFatalFailure()) return;
   }
   widths.push_back(4);
-  PlacedKeys const keys(context(), any_keys(100, 1), 4);
-  PlacedColumns const columns(context(), 100, widths, 0);
+  PlacedKeys const keys(queue(), any_keys(100, 1), 4);
+  PlacedColumns const columns(queue(), 100, widths, 0);
   EXPECT_EQ(status_of([&] {
-              transform::radix_unordered(context(), keys.prepared, columns.prepared,
+              transform::radix_unordered(queue(), keys.prepared, columns.prepared,
                                          way_of(4, 1).order());
             }),
             GPUJOIN_ERROR_INTERNAL);
@@ -177,8 +174,8 @@ TEST_F(RadixUnordered, HasNoTroubleAtTheEdgesOfTiles) {
   for (size_t rows : sizes) {
     for (PartitionWay const& way : {way_of(5, 1), way_of(10, 2)}) {
       for (std::vector<int32_t> const& widths : {std::vector<int32_t>{4}, {8}, {16, 1}}) {
-        expect_rows(context(), any_keys(rows, rows), 4, widths, way);
-        expect_rows(context(), any_keys(rows, rows), 8, widths, way);
+        expect_rows(queue(), any_keys(rows, rows), 4, widths, way);
+        expect_rows(queue(), any_keys(rows, rows), 8, widths, way);
         if (HasFatalFailure()) return;
       }
     }
@@ -189,26 +186,26 @@ TEST_F(RadixUnordered, ReadsColumnsThatAreNotAlignedToVectors) {
   for (PartitionWay const& way : {way_of(6, 1), way_of(11, 2)}) {
     for (int32_t key_width : {4, 8}) {
       for (int32_t beyond : {1, 3}) {
-        expect_rows(context(), any_keys(20011, 6), key_width, {1, 2, 4, 8}, way, beyond);
+        expect_rows(queue(), any_keys(20011, 6), key_width, {1, 2, 4, 8}, way, beyond);
         if (HasFatalFailure()) return;
       }
     }
   }
   // Values of 16 bytes may lie at multiples of 8.
   std::vector<uint64_t> const keys = any_keys(10007, 7);
-  PlacedKeys const placed(context(), keys, 4);
+  PlacedKeys const placed(queue(), keys, 4);
   HostColumn const host = random_column(keys.size(), 16, 8);
-  columns::DeviceColumn const values = place(context(), host, 8);
+  columns::DeviceColumn const values = place(queue(), host, 8);
   for (PartitionWay const& way : {way_of(6, 1), way_of(11, 2)}) {
     PreparedColumn columns[2];
     columns[0].width = sizeof(uint32_t);
     columns[1].width = 16;
     columns[1].data = values.data;
     UnorderedRows const moved =
-        transform::radix_unordered(context(), placed.prepared, columns, way.order());
+        transform::radix_unordered(queue(), placed.prepared, columns, way.order());
     std::vector<uint32_t> const order =
-        download<uint32_t>(context(), moved.columns[0].data(), keys.size());
-    EXPECT_TRUE(download<unsigned char>(context(), moved.columns[1].data(), host.data.size()) ==
+        download<uint32_t>(queue(), moved.columns[0].data(), keys.size());
+    EXPECT_TRUE(download<unsigned char>(queue(), moved.columns[1].data(), host.data.size()) ==
                 bytes_of_rows(host, order));
   }
 }
@@ -218,9 +215,9 @@ TEST_F(RadixUnordered, TakesKeysThatAreHeavy) {
        {way_of(1, 1), way_of(9, 1), way_of(11, 1), way_of(2, 2), way_of(15, 2), way_of(16, 2)}) {
     for (int32_t key_width : {4, 8}) {
       for (uint64_t key : {uint64_t{0}, uint64_t{0xdeadbeefcafe}, UINT64_MAX}) {
-        expect_rows(context(), std::vector<uint64_t>(300000, key), key_width, {4}, way);
+        expect_rows(queue(), std::vector<uint64_t>(300000, key), key_width, {4}, way);
       }
-      expect_rows(context(), zipf_keys(300000, 1e5, 9), key_width, {8, 2}, way);
+      expect_rows(queue(), zipf_keys(300000, 1e5, 9), key_width, {8, 2}, way);
       if (HasFatalFailure()) return;
     }
   }
@@ -229,13 +226,13 @@ TEST_F(RadixUnordered, TakesKeysThatAreHeavy) {
 // A counter of 16 bits hands 0x8000 rows on; so many equal keys that each of the blocks which count
 // does, and that both counters of a word do.
 TEST_F(RadixUnordered, CountsMoreRowsOfAPartitionThanItsCountersHold) {
-  auto const rows = static_cast<size_t>(context().facts.sm_count) * 2 * 0x8000 / 10 * 11;
+  auto const rows = static_cast<size_t>(queue().context.facts.sm_count) * 2 * 0x8000 / 10 * 11;
   std::vector<uint64_t> keys(rows, 12345);
-  expect_rows(context(), keys, 4, {}, way_of(3, 1));
+  expect_rows(queue(), keys, 4, {}, way_of(3, 1));
   for (size_t row = 0; row < rows; ++row) {
     keys[row] = kernels::unmix_key(static_cast<uint32_t>(6 + row % 2));
   }
-  expect_rows(context(), keys, 4, {}, way_of(16, 2));
+  expect_rows(queue(), keys, 4, {}, way_of(16, 2));
 }
 
 TEST_F(RadixUnordered, AnswersAsEveryPartitioningDoes) {
@@ -243,25 +240,24 @@ TEST_F(RadixUnordered, AnswersAsEveryPartitioningDoes) {
     for (PartitionWay const& way : ways_of(Transform::kRadixUnordered)) {
       for (int32_t key_width : {4, 8}) {
         SCOPED_TRACE(input.name + ", key " + std::to_string(key_width) + ", " + to_text(way));
-        PlacedKeys const placed(context(), input.keys, key_width);
+        PlacedKeys const placed(queue(), input.keys, key_width);
         transform::Transformed const ordered = transform::order_by_key(
-            context(), placed.prepared,
-            transform::row_ids_to_order(context(), placed.prepared, way.order()), way.order());
+            queue(), placed.prepared,
+            transform::row_ids_to_order(queue(), placed.prepared, way.order()), way.order());
         EXPECT_FALSE(ordered.buckets);
         size_t const rows = input.keys.size();
         std::vector<uint64_t> const mixed = mixed_keys(input.keys, key_width);
         std::vector<uint64_t> const keys =
-            download_keys(context(), ordered.keys.data(), key_width, rows);
+            download_keys(queue(), ordered.keys.data(), key_width, rows);
         expect_every_row_once(mixed, key_width, keys,
-                              download<uint32_t>(context(), ordered.values.data(), rows));
+                              download<uint32_t>(queue(), ordered.values.data(), rows));
         if (HasFatalFailure()) return;
         // Found in the keys, offsets are those that were counted.
         std::vector<uint32_t> const offsets = offsets_of(mixed, way.bits);
         base::Buffer const found = transform::partition_offsets(
-            context(), ordered.keys.data(), key_width, static_cast<uint32_t>(rows), way.bits);
-        ASSERT_TRUE(download<uint32_t>(context(), found.data(), offsets.size()) == offsets);
-        ASSERT_TRUE(download<uint32_t>(context(), ordered.offsets.data(), offsets.size()) ==
-                    offsets);
+            queue(), ordered.keys.data(), key_width, static_cast<uint32_t>(rows), way.bits);
+        ASSERT_TRUE(download<uint32_t>(queue(), found.data(), offsets.size()) == offsets);
+        ASSERT_TRUE(download<uint32_t>(queue(), ordered.offsets.data(), offsets.size()) == offsets);
       }
     }
   }
@@ -272,17 +268,16 @@ TEST_F(RadixUnordered, KeepsTheRowNumbersOfKeysThatWereLeftOut) {
   std::vector<uint64_t> const keys = any_keys(9999, 10);
   HostColumn host = key_column(keys, 4);
   set_valid(&host, random_valid(keys.size(), 0.3, 11), 3);
-  columns::DeviceColumn const column = place(context(), host);
+  columns::DeviceColumn const column = place(queue(), host);
   transform::PreparedKeys const prepared =
-      transform::prepare_keys(context(), column, static_cast<int64_t>(keys.size()), false);
+      transform::prepare_keys(queue(), column, static_cast<int64_t>(keys.size()), false);
   ASSERT_NE(prepared.source_rows, nullptr);
   transform::Order const order = way_of(8, 1).order();
   transform::Transformed const ordered = transform::order_by_key(
-      context(), prepared, transform::row_ids_to_order(context(), prepared, order), order);
-  std::vector<uint64_t> const moved =
-      download_keys(context(), ordered.keys.data(), 4, prepared.rows);
+      queue(), prepared, transform::row_ids_to_order(queue(), prepared, order), order);
+  std::vector<uint64_t> const moved = download_keys(queue(), ordered.keys.data(), 4, prepared.rows);
   std::vector<uint32_t> const rows =
-      download<uint32_t>(context(), ordered.values.data(), prepared.rows);
+      download<uint32_t>(queue(), ordered.values.data(), prepared.rows);
   size_t valid = 0;
   for (unsigned char each : host.valid) valid += each;
   ASSERT_EQ(prepared.rows, valid);
@@ -306,7 +301,7 @@ TEST_F(RadixUnordered, EndsWithMemoryLimitWhicheverColumnHasNoRoom) {
   int refused = 0;
   for (int32_t passes : {1, 2}) {
     for (uint64_t limit = 2 << 20; limit <= 40 << 20; limit += 1 << 20) {
-      auto const limited = limited_context(limit);
+      auto const limited = limited_queue(limit);
       {
         PlacedKeys const keys(*limited, any_keys(60000, 1), 8);
         PlacedColumns const columns(*limited, 60000, {1, 2, 4, 8}, 0);

@@ -8,14 +8,13 @@ namespace {
 using VaryingBits = GpuTest;
 using transform::KeyBits;
 
-KeyBits found_bits(base::Context& context, const std::vector<uint64_t>& left,
+KeyBits found_bits(base::Queue& queue, const std::vector<uint64_t>& left,
                    const std::vector<uint64_t>& right, int32_t width) {
-  columns::DeviceColumn const left_column = place(context, key_column(left, width));
-  columns::DeviceColumn const right_column = place(context, key_column(right, width));
+  columns::DeviceColumn const left_column = place(queue, key_column(left, width));
+  columns::DeviceColumn const right_column = place(queue, key_column(right, width));
   return transform::varying_bits(
-      context,
-      transform::prepare_keys(context, left_column, static_cast<int64_t>(left.size()), false),
-      transform::prepare_keys(context, right_column, static_cast<int64_t>(right.size()), false));
+      queue, transform::prepare_keys(queue, left_column, static_cast<int64_t>(left.size()), false),
+      transform::prepare_keys(queue, right_column, static_cast<int64_t>(right.size()), false));
 }
 
 // Against the first key, bit by bit.
@@ -34,9 +33,9 @@ KeyBits expected_bits(const std::vector<uint64_t>& left, const std::vector<uint6
   return bits.end == 0 ? KeyBits{0, 1} : bits;
 }
 
-void expect_bits(base::Context& context, const std::vector<uint64_t>& left,
+void expect_bits(base::Queue& queue, const std::vector<uint64_t>& left,
                  const std::vector<uint64_t>& right, int32_t width) {
-  KeyBits const found = found_bits(context, left, right, width);
+  KeyBits const found = found_bits(queue, left, right, width);
   KeyBits const expected = expected_bits(left, right, width);
   EXPECT_EQ(found.begin, expected.begin);
   EXPECT_EQ(found.end, expected.end);
@@ -62,7 +61,7 @@ TEST_F(VaryingBits, AreThoseOfTheMask) {
             if (width == 4) key &= UINT32_MAX;
           }
         }
-        expect_bits(context(), left, right, width);
+        expect_bits(queue(), left, right, width);
       }
     }
   }
@@ -72,17 +71,17 @@ TEST_F(VaryingBits, CountADifferenceBetweenTheSides) {
   // Neither side varies by itself.
   std::vector<uint64_t> const left(100, 0x10);
   std::vector<uint64_t> const right(1000, 0x90);
-  KeyBits const bits = found_bits(context(), left, right, 4);
+  KeyBits const bits = found_bits(queue(), left, right, 4);
   EXPECT_EQ(bits.begin, 7);
   EXPECT_EQ(bits.end, 8);
-  expect_bits(context(), left, right, 8);
+  expect_bits(queue(), left, right, 8);
 }
 
 TEST_F(VaryingBits, EqualKeysStillHaveOneBit) {
   for (uint64_t key : {uint64_t{0}, uint64_t{12345}, uint64_t{0xffffffff}}) {
     for (int32_t width : {4, 8}) {
       std::vector<uint64_t> const keys(777, key);
-      KeyBits const bits = found_bits(context(), keys, keys, width);
+      KeyBits const bits = found_bits(queue(), keys, keys, width);
       EXPECT_EQ(bits.begin, 0);
       EXPECT_EQ(bits.end, 1);
     }
@@ -92,9 +91,9 @@ TEST_F(VaryingBits, EqualKeysStillHaveOneBit) {
 TEST_F(VaryingBits, AnEmptySideSaysNothing) {
   for (int32_t width : {4, 8}) {
     std::vector<uint64_t> const keys = {0x30, 0x50, 0x70};
-    expect_bits(context(), {}, keys, width);
-    expect_bits(context(), keys, {}, width);
-    KeyBits const bits = found_bits(context(), {}, {}, width);
+    expect_bits(queue(), {}, keys, width);
+    expect_bits(queue(), keys, {}, width);
+    KeyBits const bits = found_bits(queue(), {}, {}, width);
     EXPECT_EQ(bits.begin, 0);
     EXPECT_EQ(bits.end, 1);
   }
@@ -104,7 +103,7 @@ TEST_F(VaryingBits, AnEmptySideSaysNothing) {
 TEST_F(VaryingBits, AreFoundInTheLastOfManyTiles) {
   std::vector<uint64_t> keys(1500001, 0x40);
   keys.back() = 0x40 | 1U << 29;
-  expect_bits(context(), keys, {}, 4);
+  expect_bits(queue(), keys, {}, 4);
 }
 
 }  // namespace
