@@ -27,7 +27,7 @@ RelationShape shape_of(size_t rows, uint64_t distinct, bool unique, uint64_t str
   return shape;
 }
 
-columns::JoinSpec all_of(const HostRelation&) {
+columns::JoinSpec all_of_both() {
   columns::JoinSpec spec;
   spec.pairs = spec.materialize = true;
   spec.left_columns = {0, 2, 5};
@@ -64,7 +64,7 @@ TEST(Queues, JoinSideBySide) {
       HostRelation const right = random_relation(shape_of(rows, rows, true), 2 * seed + 1);
       auto const left_relation = register_relation(queue, left, true);
       auto const right_relation = register_relation(queue, right, true);
-      columns::JoinSpec const spec = all_of(left);
+      columns::JoinSpec const spec = all_of_both();
       std::vector<Row> const expected = reference_join(left, right, spec);
       for (int round = 0; round < kRounds; ++round) {
         for (gpujoin_algorithm const algorithm : families()) {
@@ -82,16 +82,21 @@ TEST(Queues, JoinSideBySide) {
 }
 
 // One side of a join as an attempt brings it.
-std::shared_ptr<execute::GpuSide> side_of(base::Queue& queue, const columns::Relation& relation,
-                                          const std::vector<int32_t>& keys,
-                                          const std::vector<int32_t>& columns,
-                                          const plan::JoinPlan& plan, bool moves_payloads) {
-  auto side = std::make_shared<execute::GpuSide>(queue, relation, keys, columns, nullptr);
-  auto const in_place = transfer::make_transport(queue, plan::Transfer::kNone);
-  side->start(plan, moves_payloads);
-  side->bring_transformed(*in_place);
-  side->bring_payloads(*in_place);
-  return side;
+struct BroughtSide {
+  std::shared_ptr<execute::GpuSide> side;
+  std::unique_ptr<transfer::Transport> transport;  // after the side, as it is used
+};
+
+BroughtSide bring(base::Queue& queue, const columns::Relation& relation,
+                  const std::vector<int32_t>& keys, const std::vector<int32_t>& columns,
+                  const plan::JoinPlan& plan, bool moves_payloads) {
+  BroughtSide brought;
+  brought.side = std::make_shared<execute::GpuSide>(queue, relation, keys, columns, nullptr);
+  brought.transport = transfer::make_transport(queue, plan::Transfer::kNone);
+  brought.side->start(plan, moves_payloads);
+  brought.side->bring_transformed(*brought.transport);
+  brought.side->bring_payloads(*brought.transport);
+  return brought;
 }
 
 TEST(Queues, ProbeOneBuildSide) {
@@ -101,7 +106,7 @@ TEST(Queues, ProbeOneBuildSide) {
   for (bool const unique : {true, false}) {
     HostRelation const right = random_relation(shape_of(kBuildRows, kBuildRows, unique), 50);
     auto const right_relation = register_relation(builder, right, true);
-    columns::JoinSpec const spec = all_of(right);
+    columns::JoinSpec const spec = all_of_both();
     for (gpujoin_algorithm const algorithm : families()) {
       HostRelation const first = random_relation(shape_of(1000, kBuildRows, false), 51);
       auto const join = execute::make_plan(builder, register_relation(builder, first, true),
@@ -114,15 +119,15 @@ TEST(Queues, ProbeOneBuildSide) {
       }
       if (plan::partitions(plan.transform) && plan.radix_bits == 0) plan.radix_bits = 8;
       bool const moves = plan::moves_payloads(join.request.right, plan, spec.pairs);
-      auto const build_side =
-          side_of(builder, *right_relation, spec.right_keys, spec.right_columns, plan, moves);
+      BroughtSide const build_side =
+          bring(builder, *right_relation, spec.right_keys, spec.right_columns, plan, moves);
       std::vector<columns::StageStatistics> stages;
       execute::StageClock clock(builder, stages);
       clock.predict(join.choice.predicted());
       clock.begin("transfer");
       execute::JoinStep const step{*builder, plan, spec,
-                                   clock,    true, execute::all_bits(*build_side)};
-      std::unique_ptr<const execute::Built> const built = execute::build(step, build_side);
+                                   clock,    true, execute::all_bits(*build_side.side)};
+      std::unique_ptr<const execute::Built> const built = execute::build(step, build_side.side);
       clock.finish();
       ASSERT_NE(built, nullptr);
 
@@ -144,12 +149,13 @@ TEST(Queues, ProbeOneBuildSide) {
             execute::StageClock own_clock(queue, own);
             own_clock.predict(join.choice.predicted());
             own_clock.begin("transfer");
-            auto const probe_side =
-                side_of(queue, *left_relation, spec.left_keys, spec.left_columns, plan,
-                        plan::moves_payloads(join.request.left, plan, spec.pairs));
+            BroughtSide const probe_side =
+                bring(queue, *left_relation, spec.left_keys, spec.left_columns, plan,
+                      plan::moves_payloads(join.request.left, plan, spec.pairs));
             execute::JoinStep const probe{*queue,    plan, spec,
-                                          own_clock, true, execute::all_bits(*probe_side)};
-            bool const joined = built->probe(probe, *probe_side, result) == plan::Finding::kJoined;
+                                          own_clock, true, execute::all_bits(*probe_side.side)};
+            bool const joined =
+                built->probe(probe, *probe_side.side, result) == plan::Finding::kJoined;
             own_clock.finish();
             wrong[static_cast<size_t>(t)] += joined && rows_of(queue, result) == expected ? 0 : 1;
           }

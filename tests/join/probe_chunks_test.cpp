@@ -259,7 +259,7 @@ TEST_F(ProbeChunks, StopBetweenChunksWhenAsked) {
     for (int allowed : {0, 1, 3, 6, 9, 14}) {
       calls.left = allowed;
       try {
-        execute::execute(queue_, join);
+        execute::execute(queue, join);
         ADD_FAILURE() << "it went on after " << allowed << " steps";
       } catch (const base::Error& error) {
         EXPECT_EQ(error.status(), GPUJOIN_ERROR_CANCELLED);
