@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/execute/built.hpp"
+#include "src/keys/verify_pairs.hpp"
 #include "src/match/match.hpp"
 #include "src/output/growing_pairs.hpp"
 
@@ -57,6 +58,9 @@ class BuiltForPairs final : public Built {
     output::GrowingPairs pairs(
         step.queue, static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)));
     match(step, probe, pairs);
+    if (side_->is_hashed()) {
+      pairs.keep_front(verified(step, *side_, probe, pairs.build(), pairs.probe(), pairs.rows()));
+    }
     step.clock.enter("materialize");
     result.rows = static_cast<int64_t>(pairs.rows());
     result.statistics.output_resumes = pairs.resumes();
@@ -119,8 +123,10 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
   uint64_t const rows = pairs.rows();
   std::vector<materialize::Request> key_requests;
   for (size_t i = 0; i < result.columns.size(); ++i) {
-    size_t const key = i < left_columns ? left.key_number(i) : right.key_number(i - left_columns);
-    if (key == GpuSide::kNoKey) continue;
+    GpuSide const& side = i < left_columns ? left : right;
+    size_t const column = i < left_columns ? i : i - left_columns;
+    if (!side.is_key(column)) continue;
+    size_t const key = side.key_number(column);
     if (by_position && probe.encoding() != nullptr) {
       if (rows != 0) result.columns[i].data = probe.decode_key(queue, key, pairs.probe(), rows);
       continue;
@@ -170,6 +176,12 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
 
 std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   return std::make_unique<BuiltForPairs>(step, std::move(side));
+}
+
+uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& probe,
+                  uint32_t* build_rows, uint32_t* probe_rows, uint64_t pairs) {
+  step.clock.enter("verify");
+  return keys::verify_pairs(step.queue, build.keys(), probe.keys(), build_rows, probe_rows, pairs);
 }
 
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {

@@ -17,12 +17,16 @@ class BuiltPartitions final : public Built {
   plan::Finding probe(const JoinStep& step, GpuSide& probe,
                       columns::JoinResult& result) const override {
     step.clock.enter("transform");
-    probe.carry(step.plan, step.probe_numbers());
+    probe.carry(step.plan, step.probe_numbers() || probe.is_hashed());
     step.clock.enter("match");
     CarriedResult carried(*side_, probe, step.build_left(), result);
-    match::WrittenRows const written =
+    match::WrittenRows written =
         match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
                                probe.carried_side(), carried.outputs());
+    if (side_->is_hashed()) {
+      written.rows =
+          verified(step, *side_, probe, carried.build_rows(), carried.probe_rows(), written.rows);
+    }
     if (step.plan.gather == plan::Gather::kCarriedRows) step.clock.enter("materialize");
     carried.finish(step.queue, written);
     return plan::Finding::kJoined;
@@ -36,7 +40,7 @@ class BuiltPartitions final : public Built {
 
 std::unique_ptr<const Built> build_partitions(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   step.clock.enter("transform");
-  side->carry(step.plan, step.build_numbers());
+  side->carry(step.plan, step.build_numbers() || side->is_hashed());
   return std::make_unique<BuiltPartitions>(std::move(side));
 }
 

@@ -16,15 +16,22 @@ class CarriedResult {
                 columns::JoinResult& result);
 
   const std::vector<match::CarriedOutput>& outputs() const { return outputs_; }
+  // Row numbers that the match wrote, where both sides carry them.
+  uint32_t* build_rows() const { return numbers(build_left_ ? left_rows_ : right_rows_); }
+  uint32_t* probe_rows() const { return numbers(build_left_ ? right_rows_ : left_rows_); }
   // The match has written its columns: fetches the others.
   void finish(base::Queue& queue, const match::WrittenRows& written);
 
  private:
+  static uint32_t* numbers(const columns::Storage& storage) {
+    return static_cast<uint32_t*>(const_cast<void*>(storage.get()));
+  }
   columns::ResultColumn* left_targets() { return result_.columns.data(); }
   columns::ResultColumn* right_targets() { return result_.columns.data() + left_columns_; }
   void add_outputs(const GpuSide& side, kernels::CarriedFrom from, columns::ResultColumn* targets,
                    size_t count, columns::Storage* row_numbers);
 
+  bool build_left_;
   const GpuSide& left_;
   const GpuSide& right_;
   columns::JoinResult& result_;

@@ -8,7 +8,8 @@ using kernels::CarriedFrom;
 
 CarriedResult::CarriedResult(const GpuSide& build, const GpuSide& probe, bool build_left,
                              columns::JoinResult& result)
-    : left_(build_left ? build : probe),
+    : build_left_(build_left),
+      left_(build_left ? build : probe),
       right_(build_left ? probe : build),
       result_(result),
       left_columns_(start_columns(left_, right_, result)) {

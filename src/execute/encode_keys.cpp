@@ -53,6 +53,10 @@ std::optional<keys::KeyEncoding> packed(base::Queue& queue, const PlannedJoin& j
 void choose_encoding(base::Queue& queue, const plan::SampleStatistics& sample, PlannedJoin* join) {
   bool const lone = join->spec.left_keys.size() == 1;
   join->encoding = lone ? narrowed(*join, sample) : packed(queue, *join);
+  if (!lone && !join->encoding) {
+    join->encoding = keys::hashed(queue.context);
+    return;
+  }
   if (!join->encoding || join->encoding->is_plain()) {
     join->encoding.reset();
     return;

@@ -5,7 +5,8 @@
 
 namespace gpujoin::execute {
 
-// Sets the join's encoding, and what the planner is told of it. sample: of a lone key, as far as it
+// Sets the join's encoding, of several keys that no code holds their hash, and what the planner is
+// told of it. sample: of a lone key, as far as it
 // was sampled. expected: the plan is for CUDA. May wait for the stream.
 void choose_encoding(base::Queue& queue, const plan::SampleStatistics& sample, PlannedJoin* join);
 

@@ -100,7 +100,14 @@ class GpuSide {
   static constexpr size_t kNoKey = SIZE_MAX;
   // Which key column an output column is, or kNoKey.
   size_t key_number(size_t output_column) const;
-  bool is_key(size_t output_column) const { return key_number(output_column) != kNoKey; }
+  // What is joined tells its values. A hash does not: then it is a payload like any other.
+  bool is_key(size_t output_column) const {
+    return !is_hashed() && key_number(output_column) != kNoKey;
+  }
+  // Equal codes may be of unequal keys.
+  bool is_hashed() const { return encoding_ != nullptr && !encoding_->exact; }
+  // As they came.
+  const std::vector<columns::DeviceColumn>& keys() const { return keys_; }
 
   // Gathers of the payloads by row number in the input.
   void request_untransformed(columns::ResultColumn* targets,

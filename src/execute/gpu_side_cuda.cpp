@@ -27,7 +27,7 @@ GpuSide::GpuSide(base::Queue& queue, const columns::Relation& relation,
 }
 
 void GpuSide::start(const plan::JoinPlan& plan, bool moves_payloads) {
-  encoding_ = plan.keys == plan::Keys::kPacked ? join_encoding_ : nullptr;
+  encoding_ = plan.keys != plan::Keys::kPlain ? join_encoding_ : nullptr;
   moves_payloads_ = moves_payloads;
   first_moved_ = kRowIds;
   for (size_t i = 0; moves_payloads && i < payloads_.size() && first_moved_ == kRowIds; ++i) {
@@ -56,7 +56,12 @@ void GpuSide::bring_transformed(transfer::Transport& transport) {
 
 void GpuSide::bring_payloads(transfer::Transport& transport) {
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i) || i == first_moved_) continue;
+    if (i == first_moved_) continue;
+    if (size_t const key = key_number(i); key != kNoKey) {
+      payloads_[i].width = keys_[key].width;
+      payloads_[i].data = keys_[key].data;  // no row with a NULL in it is joined
+      continue;
+    }
     auto const column = static_cast<size_t>(output_columns_[i]);
     payloads_[i] = transport.bring(relation_.columns[column], relation_.rows);
   }
@@ -75,9 +80,9 @@ void GpuSide::prepare(const plan::JoinPlan& plan) {
   // The unordered partitioning mixes keys as it reads them.
   bool const mixed =
       plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
-  // And encodes them as it counts them, but that a filter reads codes before.
-  bool const later =
-      plan.transform == plan::Transform::kRadixUnordered && plan.filter == plan::Filter::kNone;
+  // And packs them as it counts them, but that a filter reads codes before.
+  bool const later = !is_hashed() && plan.transform == plan::Transform::kRadixUnordered &&
+                     plan.filter == plan::Filter::kNone;
   bool const is_same =
       prepared_.mixed == mixed && prepared_encoding_ == encoding_ && (later || !prepared_.pending);
   if (is_prepared_ && is_same) return;

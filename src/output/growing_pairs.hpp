@@ -47,6 +47,9 @@ class GrowingPairs {
   void note_resume() { ++resumes_; }  // a launch was made again
   [[noreturn]] void fail_for_room(uint64_t pairs) const;
 
+  // After finish: those behind are none of the output.
+  void keep_front(uint64_t pairs) { rows_ = pairs; }
+
   // Joins a list of blocks into one; call once, after collect answered true. Queued on the stream.
   void finish();
 

@@ -120,8 +120,11 @@ Choices considered(const Named& named, const PlanRequest& request, Device device
   choices.matches = {Match::kDirectTable, Match::kGlobalTable, Match::kCoPartitions,
                      Match::kMergePath};
   if (device == Device::kCuda) {
+    if (request.key_count > 1) {
+      choices.keys = {Keys::kHashed, Keys::kPlain};
+      choices.matches.push_back(Match::kRowMultiset);
+    }
     if (request.code_width != 0) choices.keys = {Keys::kPacked, Keys::kPlain};
-    if (request.key_count > 1) choices.matches.push_back(Match::kRowMultiset);
   }
   choices.outputs = {Output::kGrown, Output::kCounted, Output::kBlockChunks};
   // The first of two that cost the same is taken.
@@ -239,6 +242,8 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   nearest.match = named.match.value_or(nearest.match);
   nearest.output = named.output.value_or(nearest.output);
   nearest.gather = named.gather.value_or(nearest.gather);
+  const bool as_they_are = request.key_count == 1 || nearest.match == Match::kRowMultiset;
+  nearest.keys = as_they_are ? Keys::kPlain : Keys::kHashed;
   set_numbers(options, &nearest);
   std::optional<std::string> reason = why_missing(nearest);
   if (!reason) reason = why_illegal(nearest, request.key_count);
@@ -334,7 +339,8 @@ std::string technique_name(const JoinPlan& plan) {
 }  // namespace
 
 std::string candidate_name(const JoinPlan& plan) {
-  return technique_name(plan) + (plan.keys == Keys::kPacked ? " packed" : "");
+  const std::string name = technique_name(plan);
+  return plan.keys == Keys::kPlain ? name : name + " " + to_text(plan.keys);
 }
 
 }  // namespace gpujoin::plan

@@ -92,6 +92,7 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
 }
 
 int32_t joined_key_width(const JoinPlan& plan, const PlanRequest& request) {
+  if (plan.keys == Keys::kHashed) return sizeof(uint64_t);
   return plan.keys == Keys::kPacked ? request.code_width : request.left.key_width;
 }
 
@@ -180,7 +181,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   }
   if (filter != nullptr) add_stage("filter", to_text(plan.filter), *filter);
   Cost encoded;
-  if (plan.keys == Keys::kPacked) encoded = encode_cost(plan, shape, facts);
+  if (plan.keys != Keys::kPlain) encoded = encode_cost(plan, shape, facts);
   Cost match = match_cost(plan, shape, facts);
   if (plan.transform != Transform::kNone) {
     encoded += transform_cost(plan, shape, shape.build, facts);
@@ -190,6 +191,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
     match += encoded;
   }
   add_stage("match", to_text(plan.match), match);
+  if (plan.keys == Keys::kHashed) add_stage("verify", "key_columns", verify_cost(shape, facts));
   Cost columns;
   if (plan.gather != Gather::kCarried) {
     columns += gather_cost(plan, shape, true, facts);

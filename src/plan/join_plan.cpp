@@ -10,7 +10,7 @@ namespace gpujoin::plan {
 namespace {
 
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
-constexpr auto kKeys = static_cast<int32_t>(Keys::kPacked);
+constexpr auto kKeys = static_cast<int32_t>(Keys::kHashed);
 constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_HASHES;
 constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
@@ -222,12 +222,27 @@ Reason why_numbers_illegal(const JoinPlan& plan) {
   return std::nullopt;
 }
 
+// Row numbers of both sides are what is verified, before anything is fetched by them.
+Reason why_hashed_illegal(const JoinPlan& plan, int32_t key_count) {
+  if (key_count == 1) return "keys=hashed is of several key columns";
+  if (plan.filter != Filter::kNone) {
+    return base::text("filter=%s reads keys, and keys=hashed are not", to_text(plan.filter));
+  }
+  if (plan.gather == Gather::kUntransformed || plan.gather == Gather::kCarriedRows) {
+    return std::nullopt;
+  }
+  return base::text("gather=%s moves payloads before keys=hashed are verified",
+                    to_text(plan.gather));
+}
+
 Reason why_keys_illegal(const JoinPlan& plan, int32_t key_count) {
   const bool multiset = plan.match == Match::kRowMultiset;
-  if (plan.keys == Keys::kPacked) {
-    if (plan.device == Device::kCpu) return "keys=packed is of CUDA plans";
+  if (plan.keys != Keys::kPlain) {
+    if (plan.device == Device::kCpu) {
+      return base::text("keys=%s is of CUDA plans", to_text(plan.keys));
+    }
     if (multiset) return "match=row_multiset compares key columns as they are: keys=plain";
-    return std::nullopt;
+    return plan.keys == Keys::kHashed ? why_hashed_illegal(plan, key_count) : std::nullopt;
   }
   if (key_count == 1) return std::nullopt;
   if (plan.device == Device::kCpu) {
@@ -237,8 +252,8 @@ Reason why_keys_illegal(const JoinPlan& plan, int32_t key_count) {
   }
   if (multiset) return std::nullopt;
   return base::text(
-      "match=%s compares one key column, or several that fit a code of 8 bytes; others need "
-      "match=row_multiset",
+      "match=%s compares one key column, or a code of several: keys=packed or hashed; as they are "
+      "match=row_multiset compares them",
       to_text(plan.match));
 }
 

@@ -79,6 +79,7 @@ enum class Gather : int32_t {
 enum class Keys : int32_t {
   kPlain = 1,   // the columns as they are
   kPacked = 2,  // one code of 4 or 8 bytes: the bits that vary (src/keys/encoding.hpp)
+  kHashed = 3,  // a hash of several columns that do not fit; pairs are verified
 };
 
 // Which rows are left out before they are moved, beside those with NULL keys.

@@ -62,6 +62,7 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
   if (plan.device == Device::kCuda && plan.transform == Transform::kNone) return false;
+  if (plan.keys == Keys::kHashed) return false;  // row numbers are verified
   if (plan.gather != Gather::kUntransformed && plan.gather != Gather::kCarriedRows) return true;
   if (plan.device == Device::kCpu) return false;
   const bool is_lone = side.payload_widths == std::vector<int32_t>{kRowIdWidth};
@@ -193,6 +194,8 @@ uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
 
 uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
   if (plan.transfer == Transfer::kProbeChunks) return chunked_memory_need(plan, shape);
+  const uint64_t codes =
+      plan.keys == Keys::kHashed ? (shape.build_rows + shape.probe_rows) * shape.key_width : 0;
   const auto gathered_width = [&](bool of_build) {
     return gathered_columns(shape, plan, of_build).width;
   };
@@ -212,7 +215,7 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     const bool groups = probes_table(plan.match) && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
     if (plan.gather == Gather::kCarried) return copies + table + grouped + columns;
-    return copies + pairs + std::max(table + grouped, columns);
+    return copies + codes + pairs + std::max(table + grouped, columns);
   }
 
   // A side keeps, to the end, its mixed keys (a sort's are the input), its ordered keys and the
@@ -237,7 +240,7 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     }
   }
   const uint64_t bounds = merges(plan.match) ? shape.probe_rows * 16 : 0;
-  return copies + kept + std::max({ordering, bounds + pairs, pairs + columns + reordering});
+  return copies + codes + kept + std::max({ordering, bounds + pairs, pairs + columns + reordering});
 }
 
 }  // namespace gpujoin::plan

@@ -102,7 +102,7 @@ double straggler_seconds(const JoinPlan& plan, const JoinShape& shape, double se
 // Multiset of hash and row number: as the global table, but rows of equal keys lie in a sequence of
 // slots that each probe row walks.
 Cost multiset_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
-  const uint64_t key_bytes = shape.key_width * static_cast<uint64_t>(shape.key_count);
+  const uint64_t key_bytes = shape.key_width;
   const bool one_short_key = shape.key_count == 1 && shape.key_width == 4;
   const uint64_t verified = one_short_key ? 0 : static_cast<uint64_t>(shape.key_count);
   const uint64_t table = traffic::row_multiset_bytes(shape.build_rows);

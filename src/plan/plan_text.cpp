@@ -24,7 +24,7 @@ const char* to_text(Transfer value) {
 }
 
 const char* to_text(Keys value) {
-  static const char* const names[] = {"plain", "packed"};
+  static const char* const names[] = {"plain", "packed", "hashed"};
   return name_of(value, names);
 }
 

@@ -26,7 +26,9 @@ void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void operator delete(void* pointer) noexcept { std::free(pointer); }
 void operator delete[](void* pointer) noexcept { std::free(pointer); }
-void operator delete(void* pointer, std::size_t) noexcept { std::free(pointer); }
+__attribute__((noinline)) void operator delete(void* pointer, std::size_t) noexcept {
+  std::free(pointer);
+}
 void operator delete[](void* pointer, std::size_t) noexcept { std::free(pointer); }
 
 namespace gpujoin::base {

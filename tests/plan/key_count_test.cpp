@@ -1,6 +1,9 @@
 // Keys of several columns: what plans remain, and what is said of the others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "src/base/status.hpp"
 #include "src/plan/candidates.hpp"
 #include "tests/plan/requests.hpp"
@@ -24,13 +27,31 @@ std::string why_refused(const PlanRequest& request) {
   return "";
 }
 
-TEST(KeyCount, SeveralColumnsAreJoinedByTheRowMultiset) {
+TEST(KeyCount, SeveralColumnsAreJoinedAsTheyAreOrByTheirHash) {
   for (int32_t key_count = 2; key_count <= 5; ++key_count) {
     PlanChoice const choice = choose_plan(request_on(key_count), SampleStatistics(), h200(), 0);
-    ASSERT_EQ(choice.candidates.size(), 1U);
-    EXPECT_EQ(algorithm_name(choice.plan()), "ROW-MULTISET");
-    EXPECT_EQ(choice.plan().output, Output::kGrown);
-    EXPECT_EQ(why_illegal(choice.plan(), key_count), std::nullopt);
+    int as_they_are = 0;
+    int hashed = 0;
+    for (const Candidate& candidate : choice.candidates) {
+      EXPECT_EQ(why_illegal(candidate.plan, key_count), std::nullopt);
+      const bool is_hashed = candidate.plan.keys == Keys::kHashed;
+      ++(is_hashed ? hashed : as_they_are);
+      EXPECT_EQ(candidate.plan.match == Match::kRowMultiset, !is_hashed);
+      const bool verified =
+          std::any_of(candidate.stages.begin(), candidate.stages.end(),
+                      [](const StageCost& cost) { return std::string(cost.stage) == "verify"; });
+      EXPECT_EQ(verified, is_hashed);
+    }
+    EXPECT_EQ(as_they_are, 1);
+    EXPECT_GE(hashed, 4);
+  }
+}
+
+TEST(KeyCount, KeysThatACodeHoldsAreNotHashed) {
+  PlanRequest request = request_on(2);
+  request.code_width = 8;
+  for (const JoinPlan& candidate : candidates_of(request, h200())) {
+    EXPECT_NE(candidate.keys, Keys::kHashed);
   }
 }
 
@@ -49,15 +70,17 @@ TEST(KeyCount, OtherMatchesCompareOneColumn) {
   EXPECT_GT(others, 0);
 }
 
-TEST(KeyCount, WhatIsNamedAndComparesOneColumnIsRefusedByItsName) {
+TEST(KeyCount, WhatIsNamedJoinsAHashWhereRowNumbersTravel) {
   PlanRequest request = request_on(3);
   request.options.match = GPUJOIN_MATCH_GLOBAL_TABLE;
-  EXPECT_NE(why_refused(request).find("match=global_table compares one key column"),
-            std::string::npos);
+  EXPECT_EQ(choose_plan(request, SampleStatistics(), h200(), 0).plan().keys, Keys::kHashed);
   request.options = GPUJOIN_PLAN_OPTIONS_INIT;
   request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
-  EXPECT_NE(why_refused(request).find("match=co_partitions compares one key column"),
-            std::string::npos);
+  EXPECT_EQ(why_refused(request),
+            "gather=transformed moves payloads before keys=hashed are verified");
+  request.options = GPUJOIN_PLAN_OPTIONS_INIT;
+  request.options.filter = GPUJOIN_FILTER_KEY_HASHES;
+  EXPECT_EQ(why_refused(request), "filter=key_hashes reads keys, and keys=hashed are not");
 }
 
 TEST(KeyCount, TheRowMultisetIsAPlanForOneColumnByName) {
