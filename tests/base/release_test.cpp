@@ -22,13 +22,13 @@ void* allocate(std::size_t bytes) {
 }  // namespace
 
 // Of the whole test program.
+// The compiler may see one of a pair and inline the other, and takes them for no pair.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void operator delete(void* pointer) noexcept { std::free(pointer); }
 void operator delete[](void* pointer) noexcept { std::free(pointer); }
-__attribute__((noinline)) void operator delete(void* pointer, std::size_t) noexcept {
-  std::free(pointer);
-}
+void operator delete(void* pointer, std::size_t) noexcept { std::free(pointer); }
 void operator delete[](void* pointer, std::size_t) noexcept { std::free(pointer); }
 
 namespace gpujoin::base {
