@@ -12,14 +12,12 @@
 #include <cstdint>
 
 #include "kernels/dependent_launch.cuh"
+#include "kernels/keys/count_unequal.cuh"
 #include "kernels/keys/encoded_keys.cuh"
 #include "kernels/keys/verify_pairs.hpp"
-#include "kernels/last_block.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
-
-constexpr int kVerifyBlocksPerSm = kThreadsPerSm / kStreamThreads;
 
 // Which of the pairs whose bit is set are equal in all columns, as bits.
 template <int kItems>
@@ -50,7 +48,6 @@ __device__ __forceinline__ uint32_t equal_pairs(const VerifiedColumns& keys,
   return equal;
 }
 
-// The last block to come tells the host, which needs no copy then.
 __global__ void __launch_bounds__(kStreamThreads)
     count_unequal_kernel(const __grid_constant__ VerifiedColumns keys,
                          const uint32_t* __restrict__ build, const uint32_t* __restrict__ probe,
@@ -72,19 +69,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     }
     unequal += __popc(are_pairs & ~equal_pairs(keys, build_rows, probe_rows, are_pairs));
   }
-  // Nearly always no pair of a whole block differs.
-  if (__syncthreads_or(unequal != 0) != 0) {
-    unsigned long long of_warp = unequal;
-    for (int lane = 16; lane > 0; lane /= 2) {
-      of_warp += __shfl_xor_sync(0xffffffffU, of_warp, lane);
-    }
-    if (threadIdx.x % 32 == 0 && of_warp != 0) atomicAdd(&state->pairs, of_warp);
-    __syncthreads();
-  }
-  if (threadIdx.x != 0 || !comes_last(&state->finished)) return;
-  answer->content = static_cast<volatile UnequalState*>(state)->pairs;
-  *state = {};
-  give_answer(answer);
+  answer_unequal(unequal, state, answer);
 }
 
 }  // namespace gpujoin::kernels

@@ -5,6 +5,7 @@
 
 #include "kernels/host_answer.hpp"
 #include "kernels/keys/column_hash.hpp"
+#include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
 
@@ -18,6 +19,8 @@ struct VerifiedColumns {
   VerifiedColumn columns[kMostKeyColumns];
   int32_t count;
 };
+
+constexpr int kVerifyBlocksPerSm = kThreadsPerSm / kStreamThreads;
 
 struct UnequalState {
   unsigned long long pairs;

@@ -10,6 +10,11 @@ namespace gpujoin::execute {
 
 namespace {
 
+// Pairs of row numbers are verified; where all columns are written, key columns are.
+bool verifies_rows(const JoinStep& step, const GpuSide& side) {
+  return side.is_hashed() && step.plan.gather == plan::Gather::kCarriedRows;
+}
+
 class BuiltPartitions final : public Built {
  public:
   explicit BuiltPartitions(std::shared_ptr<const GpuSide> side) : side_(std::move(side)) {}
@@ -17,19 +22,18 @@ class BuiltPartitions final : public Built {
   plan::Finding probe(const JoinStep& step, GpuSide& probe,
                       columns::JoinResult& result) const override {
     step.clock.enter("transform");
-    probe.carry(step.plan, step.probe_numbers() || probe.is_hashed());
+    probe.carry(step.plan, step.probe_numbers() || verifies_rows(step, probe));
     step.clock.enter("match");
     CarriedResult carried(*side_, probe, step.build_left(), result);
     match::WrittenRows written =
         match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
                                probe.carried_side(), carried.outputs());
-    if (side_->is_hashed()) {
+    if (verifies_rows(step, *side_)) {
       written.rows =
           verified(step, *side_, probe, carried.build_rows(), carried.probe_rows(), written.rows);
     }
     if (step.plan.gather == plan::Gather::kCarriedRows) step.clock.enter("materialize");
-    carried.finish(step.queue, written);
-    return plan::Finding::kJoined;
+    return carried.finish(step, written);
   }
 
  private:
@@ -40,7 +44,7 @@ class BuiltPartitions final : public Built {
 
 std::unique_ptr<const Built> build_partitions(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   step.clock.enter("transform");
-  side->carry(step.plan, step.build_numbers() || side->is_hashed());
+  side->carry(step.plan, step.build_numbers() || verifies_rows(step, *side));
   return std::make_unique<BuiltPartitions>(std::move(side));
 }
 

@@ -32,8 +32,7 @@ class BuiltTable final : public Built {
     auto const written =
         table_->probe(step.queue, step.plan.expected_rows, probe.table_side(), carried.outputs());
     if (!written) return Finding::kKeysRepeat;
-    carried.finish(step.queue, *written);
-    return Finding::kJoined;
+    return carried.finish(step, *written);
   }
 
  private:
@@ -44,7 +43,7 @@ class BuiltTable final : public Built {
     if (step.build_left() || probe.drops_rows()) return;
     auto const written = table_->look_up(step.queue, probe.table_side(), carried.outputs());
     if (!written) return;
-    carried.finish(step.queue, *written);
+    if (carried.finish(step, *written) != Finding::kJoined) return;
     result.keeps_left = true;
   }
 
@@ -79,12 +78,11 @@ Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
                          probe.table_side(), carried.outputs());
   if (!written) return Finding::kKeysRepeat;
   step.clock.add_kernel_time(written->milliseconds);
-  carried.finish(step.queue, *written);
   if (written->table != step.plan.match) {
     step.clock.note(base::text("%s: the keys are too far apart for %s",
                                plan::to_text(written->table), plan::to_text(step.plan.match)));
   }
-  return Finding::kJoined;
+  return carried.finish(step, *written);
 }
 
 }  // namespace gpujoin::execute

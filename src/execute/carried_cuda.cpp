@@ -7,9 +7,11 @@ namespace gpujoin::execute {
 
 void GpuSide::choose_carried(bool row_numbers, bool payloads) {
   carried_columns_.clear();
+  carried_keys_ = is_hashed() && payloads;
+  if (carried_keys_) carried_columns_.assign(keys_.size(), kKeyColumn);
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i)) continue;
+    if (is_key(i) || (carried_keys_ && key_number(i) != kNoKey)) continue;
     // One place is kept for row numbers.
     bool const is_full = carried_columns_.size() + 1 == kernels::kMovedColumns;
     if (!payloads || payloads_[i].validity != nullptr || is_full) {
@@ -26,12 +28,12 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
   choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_);
   std::vector<transform::PreparedColumn> columns;
-  for (size_t const i : carried_columns_) {
-    if (i == kRowIds) {
+  for (size_t place = 0; place < carried_columns_.size(); ++place) {
+    if (carried_columns_[place] == kRowIds) {
       columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
     } else {
-      await(payloads_[i]);
-      columns.push_back(transform::prepare_values(queue_, prepared_, payloads_[i]));
+      await(carried_column(place));
+      columns.push_back(transform::prepare_values(queue_, prepared_, carried_column(place)));
     }
   }
   moved_ = transform::radix_unordered(queue_, prepared_, columns, order_);
@@ -43,13 +45,13 @@ void GpuSide::carry_in_place(bool row_numbers) {
   choose_carried(row_numbers, true);
   kept_in_place_.clear();
   carried_data_.clear();
-  for (size_t const i : carried_columns_) {
-    if (i == kRowIds) {
+  for (size_t place = 0; place < carried_columns_.size(); ++place) {
+    if (carried_columns_[place] == kRowIds) {
       carried_data_.push_back(prepared_.source_rows);
       continue;
     }
-    await(payloads_[i]);
-    kept_in_place_.push_back(transform::prepare_values(queue_, prepared_, payloads_[i]));
+    await(carried_column(place));
+    kept_in_place_.push_back(transform::prepare_values(queue_, prepared_, carried_column(place)));
     carried_data_.push_back(kept_in_place_.back().data);
   }
 }
@@ -63,12 +65,18 @@ match::TableSide GpuSide::table_side() const { return {prepared_.keys, prepared_
 std::vector<match::TableColumn> GpuSide::table_columns() const {
   std::vector<match::TableColumn> columns;
   for (size_t i = 0; i < carried_columns_.size(); ++i) {
-    size_t const output = carried_columns_[i];
+    bool const is_row_id = carried_columns_[i] == kRowIds;
     int32_t const width =
-        output == kRowIds ? static_cast<int32_t>(sizeof(uint32_t)) : payloads_[output].width;
+        is_row_id ? static_cast<int32_t>(sizeof(uint32_t)) : carried_column(i).width;
     columns.push_back({carried_data_[i], width});
   }
   return columns;
+}
+
+// expected: no row number.
+const columns::DeviceColumn& GpuSide::carried_column(size_t place) const {
+  bool const is_key_column = carried_columns_[place] == kKeyColumn;
+  return is_key_column ? keys_[place] : payloads_[carried_columns_[place]];
 }
 
 const void* const* GpuSide::carried(size_t output_column) const {
@@ -80,7 +88,7 @@ const void* const* GpuSide::carried(size_t output_column) const {
 void GpuSide::request_left(columns::ResultColumn* targets,
                            std::vector<materialize::Request>* requests) const {
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i) || carries(i)) continue;
+    if (is_key(i) || carries(i) || (carried_keys_ && key_number(i) != kNoKey)) continue;
     requests->push_back(request_untransformed(i, &targets[i]));
   }
 }

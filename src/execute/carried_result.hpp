@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/columns/result.hpp"
+#include "src/execute/built.hpp"
 #include "src/execute/gpu_side.hpp"
 #include "src/match/chunked_columns.hpp"
 
@@ -19,8 +20,9 @@ class CarriedResult {
   // Row numbers that the match wrote, where both sides carry them.
   uint32_t* build_rows() const { return numbers(build_left_ ? left_rows_ : right_rows_); }
   uint32_t* probe_rows() const { return numbers(build_left_ ? right_rows_ : left_rows_); }
-  // The match has written its columns: fetches the others.
-  void finish(base::Queue& queue, const match::WrittenRows& written);
+  // The match has written its columns: verifies hashed keys, fetches the other columns. kJoined or
+  // kKeysCollide.
+  plan::Finding finish(const JoinStep& step, const match::WrittenRows& written);
 
  private:
   static uint32_t* numbers(const columns::Storage& storage) {
@@ -45,6 +47,16 @@ class CarriedResult {
   };
   void add_key(const GpuSide& side);
   void hand_out_keys(base::Queue& queue, uint64_t rows);
+
+  // Key columns that a side carries because its code is a hash: written for both sides.
+  struct KeyColumns {
+    std::vector<columns::DeviceColumn> views;
+    std::vector<columns::Storage> data;
+  };
+  void add_key_columns(const GpuSide& side, kernels::CarriedFrom from, KeyColumns& written);
+  bool keys_are_equal(const JoinStep& step, uint64_t rows);
+  KeyColumns left_keys_;
+  KeyColumns right_keys_;
 
   // Both sides' keys are the same in a row of the result: they are written once, however often they
   // are put out. Codes of several columns are told apart afterwards.

@@ -1,6 +1,9 @@
 #include "src/execute/carried_result.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "src/keys/verify_pairs.hpp"
 
 namespace gpujoin::execute {
 
@@ -15,16 +18,29 @@ CarriedResult::CarriedResult(const GpuSide& build, const GpuSide& probe, bool bu
       left_columns_(start_columns(left_, right_, result)) {
   CarriedFrom const from_left = build_left ? CarriedFrom::kBuild : CarriedFrom::kProbe;
   CarriedFrom const from_right = build_left ? CarriedFrom::kProbe : CarriedFrom::kBuild;
+  add_key_columns(left_, from_left, left_keys_);
+  add_key_columns(right_, from_right, right_keys_);
   add_outputs(left_, from_left, left_targets(), left_columns_, &left_rows_);
   add_outputs(right_, from_right, right_targets(), result.columns.size() - left_columns_,
               &right_rows_);
+}
+
+void CarriedResult::add_key_columns(const GpuSide& side, CarriedFrom from, KeyColumns& written) {
+  if (!side.carries_keys()) return;
+  size_t const count = side.keys().size();
+  written.data.resize(count);
+  for (size_t n = 0; n < count; ++n) {
+    outputs_.push_back({side.carried_key(n), side.keys()[n].width, from, &written.data[n]});
+  }
 }
 
 void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
                                 columns::ResultColumn* targets, size_t count,
                                 columns::Storage* row_numbers) {
   for (size_t i = 0; i < count; ++i) {
-    if (side.is_key(i)) {
+    if (side.carries_keys() && side.key_number(i) != GpuSide::kNoKey) {
+      key_targets_.push_back({side.key_number(i), &targets[i].data});
+    } else if (side.is_key(i)) {
       if (key_targets_.empty()) add_key(side);
       key_targets_.push_back({side.key_number(i), &targets[i].data});
     } else if (side.carries(i)) {
@@ -49,7 +65,25 @@ void CarriedResult::add_key(const GpuSide& side) {
   outputs_.push_back({reinterpret_cast<const void*>(low), field.width, CarriedFrom::kKey, &keys_});
 }
 
+bool CarriedResult::keys_are_equal(const JoinStep& step, uint64_t rows) {
+  if (!left_.carries_keys()) return true;
+  step.clock.enter("verify");
+  for (auto const& [side, written] : {std::pair{&left_, &left_keys_}, {&right_, &right_keys_}}) {
+    for (size_t n = 0; n < written->data.size(); ++n) {
+      columns::DeviceColumn view;
+      view.width = side->keys()[n].width;
+      view.data = written->data[n].get();
+      written->views.push_back(std::move(view));
+    }
+  }
+  return keys::count_unequal(step.queue, left_keys_.views, right_keys_.views, rows) == 0;
+}
+
 void CarriedResult::hand_out_keys(base::Queue& queue, uint64_t rows) {
+  if (left_.carries_keys()) {
+    for (KeyTarget const& key : key_targets_) *key.target = left_keys_.data[key.number];
+    return;
+  }
   keys::KeyEncoding const* const encoding = left_.encoding();
   if (encoding == nullptr || encoding->fields.size() == 1 || rows == 0) {
     for (KeyTarget const& key : key_targets_) *key.target = keys_;
@@ -65,7 +99,9 @@ void CarriedResult::hand_out_keys(base::Queue& queue, uint64_t rows) {
   }
 }
 
-void CarriedResult::finish(base::Queue& queue, const match::WrittenRows& written) {
+plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRows& written) {
+  if (!keys_are_equal(step, written.rows)) return plan::Finding::kKeysCollide;
+  base::Queue& queue = step.queue;
   result_.rows = static_cast<int64_t>(written.rows);
   hand_out_keys(queue, written.rows);
   result_.statistics.output_resumes = std::max(written.launches - 1, 0);
@@ -83,6 +119,7 @@ void CarriedResult::finish(base::Queue& queue, const match::WrittenRows& written
   if (result_.has_left_rows()) result_.left_rows = left_rows_;
   if (result_.has_right_rows()) result_.right_rows = right_rows_;
   null_counts.finish();
+  return plan::Finding::kJoined;
 }
 
 }  // namespace gpujoin::execute

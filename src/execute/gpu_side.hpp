@@ -61,6 +61,9 @@ class GpuSide {
   bool drops_rows() const { return prepared_.rows != relation_.rows; }
   bool carries(size_t output_column) const { return carried(output_column) != nullptr; }
   bool carries_row_numbers() const { return carries(kRowIds); }
+  // Key columns go along as they are, to be verified behind the match and put out.
+  bool carries_keys() const { return carried_keys_; }
+  const void* carried_key(size_t key_number) const { return carried_data_[key_number]; }
   // In the order of the keys. Of row numbers in place null where rows are told by theirs.
   const void* carried_data(size_t output_column) const { return *carried(output_column); }
   const void* carried_row_numbers() const { return *carried(kRowIds); }
@@ -132,8 +135,10 @@ class GpuSide {
   bool has_payloads() const { return count_key_outputs() != output_columns_.size(); }
 
  private:
-  // What the first moved column is when it is not a payload.
+  // What the first moved column is when it is not a payload. Key columns that are carried come
+  // before all payloads, in their order.
   static constexpr size_t kRowIds = SIZE_MAX;
+  static constexpr size_t kKeyColumn = SIZE_MAX - 1;
 
   // An output column in transformed order.
   struct Moved {
@@ -143,6 +148,7 @@ class GpuSide {
 
   // Columns that a match can write itself. payloads false: row numbers in the place of them.
   void choose_carried(bool row_numbers, bool payloads);
+  const columns::DeviceColumn& carried_column(size_t place) const;
   const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;
   materialize::Request request_untransformed(size_t output_column,
@@ -170,7 +176,9 @@ class GpuSide {
   bool is_used_ = false;          // by an attempt
   bool is_prepared_ = false;
   bool is_filtered_ = false;
-  std::vector<size_t> carried_columns_;  // output column of each; kRowIds: row numbers
+  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place.
+  std::vector<size_t> carried_columns_;
+  bool carried_keys_ = false;
   std::vector<const void*> carried_data_;
   transform::UnorderedRows moved_;                        // carried through a partitioning
   std::vector<transform::PreparedColumn> kept_in_place_;  // or not

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernels/keys/verify_columns.cuh"
 #include "kernels/keys/verify_pairs.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
@@ -32,16 +33,17 @@ kernels::VerifiedColumns verified_columns(std::span<const columns::DeviceColumn>
   return keys;
 }
 
-uint64_t count_unequal(base::Queue& queue, const kernels::VerifiedColumns& keys,
-                       const uint32_t* build, const uint32_t* probe, uint64_t pairs) {
+// kernel: its last parameters are the rows, the state and the answer.
+template <typename... Parameters, typename... Args>
+uint64_t count_unequal(base::Queue& queue, void (*kernel)(Parameters...), uint64_t rows,
+                       Args... args) {
   base::ZeroedCounts zeroed(queue, sizeof(kernels::UnequalState));
   auto* const answer = reinterpret_cast<kernels::UnequalAnswer*>(base::start_answer(queue));
   auto const resident =
       static_cast<uint64_t>(queue.context.facts.sm_count * kernels::kVerifyBlocksPerSm);
-  uint64_t const tiles = (pairs + kernels::kStreamTile - 1) / kernels::kStreamTile;
-  base::launch_dependent(queue, kernels::count_unequal_kernel,
-                         static_cast<uint32_t>(std::min(tiles, resident)), kernels::kStreamThreads,
-                         0, "verifying pairs", keys, build, probe, pairs,
+  uint64_t const tiles = (rows + kernels::kStreamTile - 1) / kernels::kStreamTile;
+  base::launch_dependent(queue, kernel, static_cast<uint32_t>(std::min(tiles, resident)),
+                         kernels::kStreamThreads, 0, "verifying keys", args..., rows,
                          zeroed.as<kernels::UnequalState>(), answer);
   zeroed.all_launched();
   base::await_answer(queue);
@@ -106,7 +108,9 @@ uint64_t verify_pairs(base::Queue& queue, std::span<const columns::DeviceColumn>
                       std::span<const columns::DeviceColumn> probe_keys, uint32_t* build,
                       uint32_t* probe, uint64_t pairs, uint64_t at_once) {
   kernels::VerifiedColumns const keys = verified_columns(build_keys, probe_keys);
-  if (pairs == 0 || count_unequal(queue, keys, build, probe, pairs) == 0) return pairs;
+  if (pairs == 0 ||
+      count_unequal(queue, kernels::count_unequal_kernel, pairs, keys, build, probe) == 0)
+    return pairs;
   at_once = std::min(at_once, pairs);
   KeptPairs kept_pairs(queue, {keys}, static_cast<uint32_t>(at_once));
   uint64_t kept = 0;
@@ -121,6 +125,12 @@ uint64_t verify_pairs(base::Queue& queue, std::span<const columns::DeviceColumn>
     kept += equal;
   }
   return kept;
+}
+
+uint64_t count_unequal(base::Queue& queue, std::span<const columns::DeviceColumn> build_keys,
+                       std::span<const columns::DeviceColumn> probe_keys, uint64_t rows) {
+  kernels::VerifiedColumns const keys = verified_columns(build_keys, probe_keys);
+  return rows == 0 ? 0 : count_unequal(queue, kernels::verify_columns_kernel, rows, keys);
 }
 
 }  // namespace gpujoin::keys

@@ -1,4 +1,4 @@
-// verify_pairs.hpp: pairs of an inexact code whose keys differ are dropped.
+// verify_pairs.hpp: pairs of an inexact code whose keys differ: dropped, or counted.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,10 @@ inline constexpr uint64_t kVerifiedAtOnce = uint64_t{1} << 24;
 uint64_t verify_pairs(base::Queue& queue, std::span<const columns::DeviceColumn> build_keys,
                       std::span<const columns::DeviceColumn> probe_keys, uint32_t* build,
                       uint32_t* probe, uint64_t pairs, uint64_t at_once = kVerifiedAtOnce);
+
+// Of columns that a match wrote for both sides: how many of their [rows] values differ. Waits for
+// the stream.
+uint64_t count_unequal(base::Queue& queue, std::span<const columns::DeviceColumn> build_keys,
+                       std::span<const columns::DeviceColumn> probe_keys, uint64_t rows);
 
 }  // namespace gpujoin::keys

@@ -61,18 +61,15 @@ class AttemptList {
     JoinPlan plan = first_.plan;
     plan.keys = Keys::kPlain;
     if (request_.key_count > 1) {
-      plan = as_pairs();
-      plan.keys = Keys::kPlain;
-      plan.transform = Transform::kNone;
-      plan.match = Match::kRowMultiset;
-      plan.skew = Skew::kNone;
-      plan.radix_bits = plan.passes = plan.page_pairs = 0;
+      plan = as_multiset();
     } else if (partitions(plan.transform) && request_.options.radix_bits == 0 &&
                plan.filter == Filter::kNone) {
       plan.radix_bits = bits_for(plan);
     }
     add(Finding::kKeysOutside, plan);
   }
+
+  void after_collisions() { add(Finding::kKeysCollide, as_multiset()); }
 
   // What needs least of all candidates, if it is less than what has been tried.
   void last_resort(const std::vector<Candidate>& candidates) {
@@ -121,6 +118,17 @@ class AttemptList {
     return plan;
   }
 
+  // Several key columns as they are.
+  JoinPlan as_multiset() const {
+    JoinPlan plan = as_pairs();
+    plan.keys = Keys::kPlain;
+    plan.transform = Transform::kNone;
+    plan.match = Match::kRowMultiset;
+    plan.skew = Skew::kNone;
+    plan.radix_bits = plan.passes = plan.page_pairs = 0;
+    return plan;
+  }
+
   Candidate cost(const JoinPlan& plan) const { return cost_of(plan, request_, sample_, facts_); }
   void add(Finding after, const Candidate& candidate) { attempts_.push_back({candidate, after}); }
   void add(Finding after, const JoinPlan& plan) { add(after, cost(plan)); }
@@ -152,6 +160,7 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     list.after_repeated_keys();
   }
   if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();
+  if (plan.keys == Keys::kHashed && plan.gather == Gather::kCarried) list.after_collisions();
   list.last_resort(candidates);
   return list.take();
 }
@@ -191,6 +200,8 @@ const char* to_text(Finding finding) {
       return "build keys repeat";
     case Finding::kKeysOutside:
       return "keys lie outside of the range that was drawn";
+    case Finding::kKeysCollide:
+      return "hashes of unequal keys are equal";
     case Finding::kNoRoom:
       return "there is no room";
   }

@@ -242,8 +242,8 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   nearest.match = named.match.value_or(nearest.match);
   nearest.output = named.output.value_or(nearest.output);
   nearest.gather = named.gather.value_or(nearest.gather);
-  const bool as_they_are = device == Device::kCpu || request.key_count == 1 ||
-                           nearest.match == Match::kRowMultiset;
+  const bool as_they_are =
+      device == Device::kCpu || request.key_count == 1 || nearest.match == Match::kRowMultiset;
   nearest.keys = as_they_are ? Keys::kPlain : Keys::kHashed;
   set_numbers(options, &nearest);
   std::optional<std::string> reason = why_missing(nearest);

@@ -124,6 +124,7 @@ enum class Finding {
   kKeysScattered,  // keys are too far apart for the places or the bits that the plan gives them
   kKeysRepeat,     // a build key occurs twice, for which the plan's table has no place
   kKeysOutside,    // a key lies outside of the range by which codes were made
+  kKeysCollide,    // unequal keys have equal hashes, and columns were written already
   kNoRoom,         // the memory limit, or the memory, was too small
 };
 

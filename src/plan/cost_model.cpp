@@ -155,6 +155,17 @@ JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_r
 
 namespace {
 
+// Key columns that a match writes, to be verified, are payloads like any other.
+PlanRequest with_key_columns(PlanRequest request) {
+  for (SideStatistics* side : {&request.left, &request.right}) {
+    const int32_t width = side->key_width / request.key_count;
+    side->payload_widths.insert(side->payload_widths.end(), static_cast<size_t>(request.key_count),
+                                width);
+    side->key_is_output = false;
+  }
+  return request;
+}
+
 // As it runs on its device. filter: what comes before the transform, of a plan whose rows are left
 // out; null: there is none.
 Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
@@ -165,7 +176,9 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   const base::DeviceFacts facts = cpu && facts_of_context.is_cuda
                                       ? base::cpu_facts(facts_of_context.cpu_threads)
                                       : facts_of_context;
-  const JoinShape shape = shape_of(plan, request, sample);
+  const bool writes_keys = plan.keys == Keys::kHashed && plan.gather == Gather::kCarried;
+  const PlanRequest of_columns = writes_keys ? with_key_columns(request) : PlanRequest();
+  const JoinShape shape = shape_of(plan, writes_keys ? of_columns : request, sample);
   Candidate candidate;
   candidate.plan = plan;
   const auto add_stage = [&](const char* stage, const char* technique, const Cost& cost,
@@ -191,7 +204,9 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
     match += encoded;
   }
   add_stage("match", to_text(plan.match), match);
-  if (plan.keys == Keys::kHashed) add_stage("verify", "key_columns", verify_cost(shape, facts));
+  if (plan.keys == Keys::kHashed) {
+    add_stage("verify", "key_columns", verify_cost(plan, shape, facts));
+  }
   Cost columns;
   if (plan.gather != Gather::kCarried) {
     columns += gather_cost(plan, shape, true, facts);

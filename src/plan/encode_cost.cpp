@@ -20,7 +20,11 @@ Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devic
   return streamed({encoded + decoded, 0}, (counts ? 0 : 2) + (decodes ? 1 : 0), facts);
 }
 
-Cost verify_cost(const JoinShape& shape, const base::DeviceFacts& facts) {
+Cost verify_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  if (plan.gather == Gather::kCarried) {
+    const auto key_bytes = static_cast<uint64_t>(shape.build.key_width);
+    return streamed({shape.pairs * 2 * key_bytes, 0}, 1, facts);
+  }
   Cost cost = streamed({shape.pairs * base::traffic::kPairBytes, 0}, 1, facts);
   const auto columns = static_cast<double>(shape.key_count);
   for (const SideStatistics* side : {&shape.build, &shape.probe}) {

@@ -222,17 +222,16 @@ Reason why_numbers_illegal(const JoinPlan& plan) {
   return std::nullopt;
 }
 
-// Row numbers of both sides are what is verified, before anything is fetched by them.
+// Verified are pairs of row numbers, before anything is fetched by them, or key columns that the
+// match wrote. A hash is no address.
 Reason why_hashed_illegal(const JoinPlan& plan, int32_t key_count) {
   if (key_count == 1) return "keys=hashed is of several key columns";
   if (plan.filter != Filter::kNone) {
     return base::text("filter=%s reads keys, and keys=hashed are not", to_text(plan.filter));
   }
-  if (plan.gather == Gather::kUntransformed || plan.gather == Gather::kCarriedRows) {
-    return std::nullopt;
-  }
-  return base::text("gather=%s moves payloads before keys=hashed are verified",
-                    to_text(plan.gather));
+  if (plan.match == Match::kDirectTable) return "keys=hashed are no addresses of a direct_table";
+  if (plan.gather != Gather::kTransformed) return std::nullopt;
+  return "gather=transformed moves payloads before keys=hashed are verified";
 }
 
 Reason why_keys_illegal(const JoinPlan& plan, int32_t key_count) {

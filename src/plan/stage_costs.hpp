@@ -64,7 +64,7 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
 // Codes of both sides' keys, and key columns of the output from codes.
 Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of hashed codes: every pair's key columns.
-Cost verify_cost(const JoinShape& shape, const base::DeviceFacts& facts);
+Cost verify_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Wu et al. 2024, Algorithm 1: each further payload is moved by the same keys just before its
 // gather.
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
