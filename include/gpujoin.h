@@ -47,10 +47,10 @@
  *   this library is all zero, so that an old library never ignores a wish. Fields named reserved
  *   must be zero, and struct_size is a multiple of 8.
  * - Threads: any function may be called from any thread at any time, also with handles that other
- *   threads use in the same moment; what a call writes (a page, fetches, an error) is its own. Calls
- *   on one context run side by side, each with a stream, and with scratch memory that is kept for
- *   the next; on a context with a stream of the caller's they wait for each other. A handle that
- *   another thread destroys stays good for the calls that have begun; later ones answer
+ *   threads use in the same moment; what a call writes (a page, fetches, an error) is its own.
+ *   Calls on one context run side by side, each with a stream, and with scratch memory that is kept
+ *   for the next; on a context with a stream of the caller's they wait for each other. A handle
+ *   that another thread destroys stays good for the calls that have begun; later ones answer
  *   INVALID_ARGUMENT.
  * - Blocking: gpujoin_context_calibrate, gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join,
  *   gpujoin_join_sequence, gpujoin_result_fetch and gpujoin_result_export block until their stream
@@ -187,8 +187,8 @@ typedef struct gpujoin_allocator {
   uint32_t reserved;
   /* At least `bytes`, aligned to `alignment` (a power of two, at most 256), in `memory` (HOST,
    * DEVICE or PINNED). NULL when there is none, which the join answers with
-   * GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`, the stream of the call, and
-   * later on those of other calls, which then wait for what this one was given before. */
+   * GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`, the stream of the call,
+   * and later on those of other calls, which then wait for what this one was given before. */
   void* (*allocate)(uint64_t bytes, uint64_t alignment, gpujoin_memory memory, void* cuda_stream,
                     void* user);
   /* Gets back what allocate gave; work that uses it may still be queued on `cuda_stream`, which may
@@ -313,8 +313,8 @@ GPUJOIN_API gpujoin_status gpujoin_context_cancel(gpujoin_context* context, gpuj
  *           replaced by the complete new one, or not at all; anything else is refused. Of a link,
  *           what it leads to is replaced.
  * Blocking: until all is measured, seconds. Beside other work on the device or the cores it finds
- *           too little. No other call on this context may run. May be cancelled; reports progress as "calibrate", and the stages of its
- *           joins as theirs.
+ *           too little. No other call on this context may run. May be cancelled; reports progress
+ *           as "calibrate", and the stages of its joins as theirs.
  * Memory:   up to 3 GiB of device memory (CUDA) or 1 GiB (CPU) within the context's limit, given
  *           back to the pool.
  * Errors:   INVALID_ARGUMENT (the file cannot be written), OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED,

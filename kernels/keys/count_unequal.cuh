@@ -1,5 +1,5 @@
-// count_unequal.cuh: what the threads of a launch found unequal, summed, and told to the host by the
-// last block to come
+// count_unequal.cuh: what the threads of a launch found unequal, summed, and told to the host by
+// the last block to come
 //
 // In       a count of each thread
 // Out      the answer: their sum

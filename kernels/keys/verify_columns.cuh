@@ -1,5 +1,5 @@
-// verify_columns.cuh: rows that were joined by an inexact code, whose key columns were written for both
-// sides, held against each other
+// verify_columns.cuh: rows that were joined by an inexact code, whose key columns were written for
+// both sides, held against each other
 //
 // In       columns[].build[rows], columns[].probe[rows]   values of 4 or 8 bytes, without a NULL
 // Out      the answer: how many rows differ in a column, a row once for each

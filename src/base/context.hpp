@@ -83,8 +83,8 @@ class CurrentDevice {
 std::shared_ptr<Context> create_context(const gpujoin_context_options& options);
 
 #if GPUJOIN_WITH_CUDA
-// In device_cuda.cpp. Fills context.device, device_account and facts, makes a queue; answers false with the reason
-// when CUDA cannot be used.
+// In device_cuda.cpp. Fills context.device, device_account and facts, makes a queue; answers false
+// with the reason when CUDA cannot be used.
 bool open_device(Context& context, const gpujoin_context_options& options, std::string* why_not);
 #endif
 

@@ -1,5 +1,5 @@
-// device.hpp: the CUDA half of a context and of its queues, and the checks that every CUDA call goes
-// through.
+// device.hpp: the CUDA half of a context and of its queues, and the checks that every CUDA call
+// goes through.
 #pragma once
 
 #include <cuda.h>
@@ -123,9 +123,9 @@ void await(Queue& queue, void* event);
 inline cudaStream_t stream_of(const Queue& queue) { return queue.device->stream->handle; }
 
 // Copies that run beside the queue's stream have a stream for each direction of the host link.
-// Blocks of the pool are reused in the order of the queue's stream, so each side waits for the other
-// by events: a copy for the earlier users of its block, the queue's stream for the copy.
-// See docs/decisions/0016-transfers.md.
+// Blocks of the pool are reused in the order of the queue's stream, so each side waits for the
+// other by events: a copy for the earlier users of its block, the queue's stream for the copy. See
+// docs/decisions/0016-transfers.md.
 enum class Direction { kToDevice, kFromDevice };
 cudaStream_t copy_stream(Queue& queue, Direction direction);
 

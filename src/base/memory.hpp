@@ -2,8 +2,8 @@
 // from them.
 //
 // A pool hands out blocks of host, device and pinned memory and keeps freed blocks for the next
-// join. Blocks are reused in stream order: everything that a queue does runs on its one stream, so a
-// block may be handed out again while earlier work that used it is still queued. A block that
+// join. Blocks are reused in stream order: everything that a queue does runs on its one stream, so
+// a block may be handed out again while earlier work that used it is still queued. A block that
 // another queue's pool kept comes with a wait of the one stream for the other. The account enforces
 // the context's limit. Thread-safe, because exported Arrow arrays may be released anywhere.
 #pragma once

@@ -1,8 +1,8 @@
 // queue.hpp: what one call at a time works with: its stream, its pools, what is read back by it.
 //
-// A context has any number of queues. A call takes one that is idle, or a new one, and hands it back
-// at its end, so calls on one context run side by side. With a stream of the caller's there is one
-// queue, for which calls wait.
+// A context has any number of queues. A call takes one that is idle, or a new one, and hands it
+// back at its end, so calls on one context run side by side. With a stream of the caller's there is
+// one queue, for which calls wait.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// queue_cuda.cpp: the CUDA half of a queue: its stream and scratch, and how the host hears of kernels.
+// queue_cuda.cpp: the CUDA half of a queue: its stream and scratch, and how the host hears of
+// kernels.
 #include "src/base/queue.hpp"
 
 #include <atomic>

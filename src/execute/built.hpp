@@ -57,8 +57,8 @@ std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide
 // nothing. Waits for the stream where that may be.
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe);
 
-// Of pairs of row numbers whose hashed keys are equal drops those whose keys differ, and answers how
-// many are left. A stage of its own. Waits for the stream.
+// Of pairs of row numbers whose hashed keys are equal drops those whose keys differ, and answers
+// how many are left. A stage of its own. Waits for the stream.
 uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& probe,
                   uint32_t* build_rows, uint32_t* probe_rows, uint64_t pairs);
 

@@ -1,4 +1,5 @@
-// encode_cost.cpp: bytes and seconds of key columns that become codes, and of pairs that are verified.
+// encode_cost.cpp: bytes and seconds of key columns that become codes, and of pairs that are
+// verified.
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {

@@ -1,4 +1,5 @@
-// concurrent_joins_test.cpp: calls on one context from several threads: joins, plans, pages, exports.
+// concurrent_joins_test.cpp: calls on one context from several threads: joins, plans, pages,
+// exports.
 #include <atomic>
 #include <chrono>
 #include <thread>

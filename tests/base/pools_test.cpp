@@ -1,5 +1,5 @@
-// pools_test.cpp: several pools of one account: one limit for all of them, and blocks that go from the
-// pool of an idle queue to that of another one.
+// pools_test.cpp: several pools of one account: one limit for all of them, and blocks that go from
+// the pool of an idle queue to that of another one.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// queues_cuda_test.cpp: queues of one context at the same time: joins side by side, and one build side
-// that several of them probe.
+// queues_cuda_test.cpp: queues of one context at the same time: joins side by side, and one build
+// side that several of them probe.
 #include <gtest/gtest.h>
 
 #include <memory>

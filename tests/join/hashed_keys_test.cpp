@@ -1,5 +1,5 @@
-// hashed_keys_test.cpp: several key columns joined by their hash, by every plan that takes hashed keys,
-// also where most hashes collide: what verification leaves is the reference's.
+// hashed_keys_test.cpp: several key columns joined by their hash, by every plan that takes hashed
+// keys, also where most hashes collide: what verification leaves is the reference's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
