@@ -38,6 +38,26 @@ void Queue::step(const char* stage, int64_t done, int64_t total) {
   }
 }
 
+namespace {
+
+// Counted already; no longer where it cannot be made.
+std::unique_ptr<Queue> make_counted(Context& context) {
+  struct Place {
+    Queues* all;
+    ~Place() {
+      if (all == nullptr) return;
+      std::lock_guard const lock(all->mutex);
+      --all->made;
+      all->handed_back.notify_one();
+    }
+  } place{&context.queues};
+  auto queue = std::make_unique<Queue>(context);
+  place.all = nullptr;
+  return queue;
+}
+
+}  // namespace
+
 LeasedQueue::LeasedQueue(Context& context) {
   Queues& all = context.queues;
   {
@@ -53,16 +73,7 @@ LeasedQueue::LeasedQueue(Context& context) {
       ++all.made;
     }
   }
-  if (queue_ == nullptr) {
-    try {
-      queue_ = std::make_unique<Queue>(context);
-    } catch (...) {
-      std::lock_guard const lock(all.mutex);
-      --all.made;
-      all.handed_back.notify_one();
-      throw;
-    }
-  }
+  if (queue_ == nullptr) queue_ = make_counted(context);
   queue_->answered_ = context.answered.load();
   queue_->host_pool->set_idle(false);
   if (queue_->device_pool != nullptr) queue_->device_pool->set_idle(false);
