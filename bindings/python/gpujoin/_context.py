@@ -85,10 +85,10 @@ class Context:
     calibration   a file that calibrate() wrote on this machine: plans are weighed by its figures;
                   None = by those built in for the architecture
 
-    Any thread may call; calls on one context, and on what was made with it, are made one after
-    the other. Contexts are independent. A join started in the main thread runs in a thread of its
-    own, so that Ctrl-C cancels it; log and progress are then called in that thread. They must not
-    call this package.
+    Any thread may call, and calls on one context run side by side, within its memory limit;
+    calibrate() wants to be alone. A join started in the main thread runs in a thread of its own, so
+    that Ctrl-C cancels it; log and progress are called in the thread of the join, of several joins
+    at the same time. They must not call this package.
 
     Errors: NoDevice (device "cuda" only), InvalidArgument, OutOfMemory, CudaError, LibraryNotFound.
     """
@@ -108,10 +108,10 @@ class Context:
                 raise InvalidArgument(f"{name} is a {type(function).__name__}, not a function")
         self._log = log
         self._progress = progress
-        self._callback_error: BaseException | None = None
-        self._callback_cancelled = False
+        self._callbacks = _Callbacks()
+        self._requests = 0  # to cancel, by cancel()
+        self._interrupts = 0  # and by Ctrl-C, which means one call alone
         self._late_cancel = False
-        self._lock = threading.RLock()
         options = _abi.ContextOptions(
             device=kind,
             cuda_device_id=cuda_device,
@@ -148,11 +148,12 @@ class Context:
         )
 
     def cancel(self) -> None:
-        """Stops the planning or join that runs now, or else the next one: it raises Cancelled.
+        """Stops the plannings and joins that run now, or else the next one: they raise Cancelled.
 
         From any thread.
         """
         self._late_cancel = False
+        self._requests += 1
         _abi.invoke("context_cancel", self._handle)
 
     def calibrate(self, path: str | os.PathLike[str]) -> None:
@@ -179,15 +180,13 @@ class Context:
 
     def _call(self, name: str, *arguments: Any) -> None:
         """A call that does not take long."""
-        with self._lock:
-            _abi.invoke(name, *arguments)
+        _abi.invoke(name, *arguments)
 
     def _call_long(self, name: str, *arguments: Any, out: _abi.Handle | None) -> None:
         """A planning, an execution or a calibration: Ctrl-C in the main thread cancels it.
 
-        The call is then made by another thread, which holds the lock: should a second Ctrl-C make
-        the main thread leave before it is over, nothing touches what it uses, and Python waits for
-        it before it exits.
+        The call is then made by another thread: should a second Ctrl-C make the main thread leave
+        before it is over, Python waits for it before it exits.
         """
         call = _LongCall()
         if threading.current_thread() is not threading.main_thread():
@@ -210,6 +209,7 @@ class Context:
         except BaseException:  # KeyboardInterrupt, or what a signal handler raised
             if not call.claim():  # it has begun
                 call.is_interrupted = self._late_cancel = True
+                self._interrupts += 1
                 if self._handle.pointer:
                     _abi.invoke("context_cancel", self._handle)
                 while not call.is_over:
@@ -224,20 +224,29 @@ class Context:
     def _make(
         self, call: _LongCall, name: str, arguments: tuple[Any, ...], out: _abi.Handle | None
     ) -> None:
-        with self._lock:
-            self._callback_error = None
-            self._callback_cancelled = False
-            try:
-                _abi.invoke(name, *arguments, *([] if out is None else [out.out]))
-            except Cancelled:
-                error, self._callback_error = self._callback_error, None
-                if error is not None:
-                    raise error from None
-                if call.is_interrupted or self._callback_cancelled or not self._late_cancel:
-                    raise
-                # A Ctrl-C came when its call was already over, and its request hit this one.
-                self._late_cancel = False
-                self._make(call, name, arguments, out)
+        callbacks = self._callbacks
+        callbacks.error, callbacks.cancelled = None, False
+        requests, interrupts = self._requests, self._interrupts
+        try:
+            _abi.invoke(name, *arguments, *([] if out is None else [out.out]))
+        except Cancelled:
+            error, callbacks.error = callbacks.error, None
+            if error is not None:
+                raise error from None
+            is_meant = call.is_interrupted or callbacks.cancelled or self._requests != requests
+            if is_meant or not (self._late_cancel or self._interrupts != interrupts):
+                raise
+            # A Ctrl-C meant another call, which was over when the request came or ran beside this
+            # one.
+            self._late_cancel = False
+            self._make(call, name, arguments, out)
+
+
+class _Callbacks(threading.local):
+    """What the progress function of the calling thread's join did."""
+
+    error: BaseException | None = None
+    cancelled = False
 
 
 class _LongCall:
@@ -283,12 +292,13 @@ def _on_progress(stage: bytes, done: int, total: int, user: int) -> int:
     context = _contexts.get(user)
     if context is None or context._progress is None:
         return 0
+    callbacks = context._callbacks
     try:
-        context._callback_cancelled = bool(context._progress(_abi.text(stage), done, total))
+        callbacks.cancelled = bool(context._progress(_abi.text(stage), done, total))
     except BaseException as error:
-        context._callback_error = error
+        callbacks.error = error
         return 1
-    return 1 if context._callback_cancelled else 0
+    return 1 if callbacks.cancelled else 0
 
 
 def context_or_default(context: Context | None) -> Context:

@@ -70,13 +70,13 @@ class Plan:
         Errors: OutOfMemory, MemoryLimit, Cancelled, CudaError, DeviceLost, Forked, InternalError.
         """
         handle = _abi.Handle("result")
+        columns = self._columns  # close() forgets them
         self._context._call_long("plan_execute", self._handle, out=handle)
-        return Result(self._context, handle, self._columns, self._has_pairs)
+        return Result(self._context, handle, columns, self._has_pairs)
 
     def close(self) -> None:
-        """Lets go of the inputs; results stay valid. Waits for an execution in another thread."""
-        with self._context._lock:
-            self._handle.close()
+        """Lets go of the inputs; results stay valid. An execution in another thread goes on."""
+        self._handle.close()
         self._columns = ()
 
     def __enter__(self) -> Plan:

@@ -111,9 +111,17 @@ def test_ctrl_c_that_comes_too_late_stops_nothing_else(device):
 
 
 def test_joins_in_threads(device):
-    """One context for all threads: calls wait for each other."""
+    """One context for all threads, whose joins run side by side: each waits for the others."""
     counts = []
-    with gpujoin.Context(device) as context:
+    everybody = threading.Barrier(4)
+    waited = threading.local()
+
+    def progress(stage, done, total):
+        if not getattr(waited, "once", False):
+            waited.once = True
+            everybody.wait(60)
+
+    with gpujoin.Context(device, progress=progress) as context:
 
         def work():
             for _ in range(5):
@@ -125,6 +133,35 @@ def test_joins_in_threads(device):
         for thread in threads:
             thread.join()
     assert counts == [20000] * 20
+
+
+def test_an_exception_in_progress_ends_its_own_join_alone(device):
+    culprit = threading.local()
+    both = threading.Barrier(2)
+    outcomes = {}
+
+    def progress(stage, done, total):
+        if not getattr(culprit, "waited", False):
+            culprit.waited = True
+            both.wait(60)
+            if culprit.fails:
+                raise ValueError("not this one")
+
+    with gpujoin.Context(device, progress=progress) as context:
+
+        def work(fails):
+            culprit.fails = fails
+            try:
+                outcomes[fails] = join(context).num_rows
+            except ValueError as error:
+                outcomes[fails] = str(error)
+
+        threads = [threading.Thread(target=work, args=[fails]) for fails in (True, False)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert outcomes == {True: "not this one", False: 20000}
 
 
 def test_contexts_in_threads(device):
