@@ -134,7 +134,7 @@ class ChunkedJoin {
   // False: the keys do not suit the plan.
   bool build_side() {
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(queue_, stages, steps(0));
+    StageClock clock(queue_, plan::Device::kCuda, stages, steps(0));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
     build_->start(attempt_->plan, moves_payloads(build_left_));
@@ -197,7 +197,7 @@ class ChunkedJoin {
     chunk.context = join_.context;
     chunk.has_pairs = join_.spec.pairs;
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(queue_, stages, steps(3 + 4 * chunks_));
+    StageClock clock(queue_, plan::Device::kCuda, stages, steps(3 + 4 * chunks_));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
     columns::Relation const& relation = inputs.receive();

@@ -152,7 +152,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
   if (join.choice.plan().transfer == plan::Transfer::kProbeChunks)
     return in_chunks(queue, join, result);
   std::vector<plan::Attempt> const& attempts = join.choice.attempts;
-  StageClock clock(queue, result.statistics.stages);
+  StageClock clock(queue, plan::Device::kCuda, result.statistics.stages);
   Sides sides(queue, join);
   result.memory = base::Memory::kDevice;
   result.has_pairs = join.spec.pairs;

@@ -122,7 +122,7 @@ TEST(Queues, ProbeOneBuildSide) {
       BroughtSide const build_side =
           bring(builder, *right_relation, spec.right_keys, spec.right_columns, plan, moves);
       std::vector<columns::StageStatistics> stages;
-      execute::StageClock clock(builder, stages);
+      execute::StageClock clock(builder, plan::Device::kCuda, stages);
       clock.predict(join.choice.predicted());
       clock.begin("transfer");
       execute::JoinStep const step{*builder, plan, spec,
@@ -146,7 +146,7 @@ TEST(Queues, ProbeOneBuildSide) {
             result.memory = base::Memory::kDevice;
             result.has_pairs = true;
             std::vector<columns::StageStatistics> own;
-            execute::StageClock own_clock(queue, own);
+            execute::StageClock own_clock(queue, plan::Device::kCuda, own);
             own_clock.predict(join.choice.predicted());
             own_clock.begin("transfer");
             BroughtSide const probe_side =
