@@ -1,5 +1,5 @@
-// queues_cuda_test.cpp: queues of one context at the same time: joins side by side, and one build side
-// that several of them probe.
+// queues_cuda_test.cpp: queues of one context at the same time: joins side by side, and one build
+// side that several of them probe.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/transfer/transfer.hpp"
 #include "tests/join/joins.hpp"
@@ -125,9 +125,9 @@ TEST(Queues, ProbeOneBuildSide) {
       execute::StageClock clock(builder, plan::Device::kCuda, stages);
       clock.predict(join.choice.predicted());
       clock.begin("transfer");
-      execute::JoinStep const step{*builder, plan, spec,
-                                   clock,    true, execute::all_bits(*build_side.side)};
-      std::unique_ptr<const execute::Built> const built = execute::build(step, build_side.side);
+      execute::JoinStep const step{*builder, plan, spec, clock, true};
+      std::unique_ptr<const execute::Built> const built =
+          execute::build_on_gpu(step, build_side.side, execute::all_bits(*build_side.side));
       clock.finish();
       ASSERT_NE(built, nullptr);
 
@@ -152,8 +152,7 @@ TEST(Queues, ProbeOneBuildSide) {
             BroughtSide const probe_side =
                 bring(queue, *left_relation, spec.left_keys, spec.left_columns, plan,
                       plan::moves_payloads(join.request.left, plan, spec.pairs));
-            execute::JoinStep const probe{*queue,    plan, spec,
-                                          own_clock, true, execute::all_bits(*probe_side.side)};
+            execute::JoinStep const probe{*queue, plan, spec, own_clock, true};
             bool const joined =
                 built->probe(probe, *probe_side.side, result) == plan::Finding::kJoined;
             own_clock.finish();
