@@ -51,7 +51,7 @@ MAY_INCLUDE["src/match/"].append("src/transform/key_range.hpp")
 
 # Host code that knows no CUDA header.
 WITHOUT_CUDA = ["include/", "bindings/c/", LIMITS, "src/columns/", "src/plan/", "src/cpu/",
-                "tests/abi/"]
+                "src/execute/built.hpp", "src/execute/stage_clock.hpp", "tests/abi/"]
 CUDA_HEADER = re.compile(r"(cuda|cub/|thrust/|nv/|cooperative_groups|nvtx|driver_types|vector_types)")
 # Device code takes from CUB what runs inside a block or a warp, never what launches kernels.
 NOT_IN_KERNELS = re.compile(r"(thrust/|cub/(?!block/|warp/))")

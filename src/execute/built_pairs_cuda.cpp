@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/keys/verify_pairs.hpp"
 #include "src/match/match.hpp"
 #include "src/output/growing_pairs.hpp"
@@ -27,10 +27,10 @@ bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const
   return few_pairs && (build.has_key_output() || probe.has_key_output());
 }
 
-class BuiltForPairs final : public Built {
+class BuiltForPairs final : public BuiltOnGpu {
  public:
-  BuiltForPairs(const JoinStep& step, std::shared_ptr<GpuSide> side)
-      : side_(std::move(side)), sort_bits_(step.sort_bits) {
+  BuiltForPairs(const JoinStep& step, std::shared_ptr<GpuSide> side, transform::KeyBits sort_bits)
+      : side_(std::move(side)), sort_bits_(sort_bits) {
     step.clock.enter("transform");
     transform_side(step.plan, sort_bits_, *side_);
     if (step.is_kept && step.plan.gather == plan::Gather::kTransformed) {
@@ -47,8 +47,9 @@ class BuiltForPairs final : public Built {
     }
   }
 
-  plan::Finding probe(const JoinStep& step, GpuSide& probe,
-                      columns::JoinResult& result) const override {
+ private:
+  plan::Finding probe_on_gpu(const JoinStep& step, GpuSide& probe,
+                             columns::JoinResult& result) const override {
     if (step.plan.transform != plan::Transform::kNone) {
       step.clock.enter("transform");
       transform_side(step.plan, sort_bits_, probe);
@@ -68,7 +69,6 @@ class BuiltForPairs final : public Built {
     return plan::Finding::kJoined;
   }
 
- private:
   void match(const JoinStep& step, const GpuSide& probe, output::GrowingPairs& pairs) const {
     bool const by_position = matches_by_position(step.plan, *side_, probe);
     match::MatchSide const build_keys = side_->match_side(by_position);
@@ -174,8 +174,9 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
 
 }  // namespace
 
-std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_ptr<GpuSide> side) {
-  return std::make_unique<BuiltForPairs>(step, std::move(side));
+std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_ptr<GpuSide> side,
+                                             transform::KeyBits sort_bits) {
+  return std::make_unique<BuiltForPairs>(step, std::move(side), sort_bits);
 }
 
 uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& probe,
@@ -189,8 +190,11 @@ bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& prob
          transform::lie_outside(step.queue, build.prepared(), probe.prepared());
 }
 
-std::unique_ptr<const Built> build(const JoinStep& step, std::shared_ptr<GpuSide> side) {
-  if (!plan::writes_columns(step.plan.gather)) return build_for_pairs(step, std::move(side));
+std::unique_ptr<const Built> build_on_gpu(const JoinStep& step, std::shared_ptr<GpuSide> side,
+                                          transform::KeyBits sort_bits) {
+  if (!plan::writes_columns(step.plan.gather)) {
+    return build_for_pairs(step, std::move(side), sort_bits);
+  }
   if (step.plan.transform == plan::Transform::kNone) return build_table(step, std::move(side));
   return build_partitions(step, std::move(side));
 }

@@ -2,7 +2,7 @@
 // columns.
 #include <utility>
 
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/execute/carried_result.hpp"
 #include "src/match/carried_columns.hpp"
 
@@ -15,12 +15,13 @@ bool verifies_rows(const JoinStep& step, const GpuSide& side) {
   return side.is_hashed() && step.plan.gather == plan::Gather::kCarriedRows;
 }
 
-class BuiltPartitions final : public Built {
+class BuiltPartitions final : public BuiltOnGpu {
  public:
   explicit BuiltPartitions(std::shared_ptr<const GpuSide> side) : side_(std::move(side)) {}
 
-  plan::Finding probe(const JoinStep& step, GpuSide& probe,
-                      columns::JoinResult& result) const override {
+ private:
+  plan::Finding probe_on_gpu(const JoinStep& step, GpuSide& probe,
+                             columns::JoinResult& result) const override {
     step.clock.enter("transform");
     probe.carry(step.plan, step.probe_numbers() || verifies_rows(step, probe));
     step.clock.enter("match");
@@ -36,7 +37,6 @@ class BuiltPartitions final : public Built {
     return carried.finish(step, written);
   }
 
- private:
   std::shared_ptr<const GpuSide> side_;
 };
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/base/status.hpp"
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/execute/carried_result.hpp"
 #include "src/match/small_table.hpp"
 #include "src/match/table_columns.hpp"
@@ -15,12 +15,14 @@ namespace {
 
 using plan::Finding;
 
-class BuiltTable final : public Built {
+class BuiltTable final : public BuiltOnGpu {
  public:
   BuiltTable(std::shared_ptr<const GpuSide> side, std::unique_ptr<const match::ColumnTable> table)
       : side_(std::move(side)), table_(std::move(table)) {}
 
-  Finding probe(const JoinStep& step, GpuSide& probe, columns::JoinResult& result) const override {
+ private:
+  Finding probe_on_gpu(const JoinStep& step, GpuSide& probe,
+                       columns::JoinResult& result) const override {
     step.clock.enter("match");
     probe.prepare(step.plan);
     probe.carry_in_place(step.probe_numbers());
@@ -35,7 +37,6 @@ class BuiltTable final : public Built {
     return carried.finish(step, *written);
   }
 
- private:
   // Of the right side's columns, for each left row; see JoinSpec::keep_left. Rows with NULL keys
   // have no match.
   void look_up(const JoinStep& step, const GpuSide& probe, CarriedResult& carried,

@@ -1,12 +1,13 @@
 #include "src/execute/fetch_rows.hpp"
 
-#include <chrono>
+#include <functional>
 #include <utility>
 
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/cpu/gather_rows.hpp"
 #include "src/cpu/workers.hpp"
+#include "src/execute/stage_clock.hpp"
 
 namespace gpujoin::execute {
 
@@ -14,12 +15,17 @@ namespace {
 
 namespace traffic = base::traffic;
 
-void stage_on_cpu(const plan::StageCost& cost, std::vector<columns::StageStatistics>& stages,
-                  const std::function<void()>& work) {
-  auto const begin = std::chrono::steady_clock::now();
+// Runs the work as one stage, its cost as given.
+void run_stage(base::Queue& queue, plan::Device device, const plan::StageCost& cost,
+               std::vector<columns::StageStatistics>& stages, const std::function<void()>& work) {
+  plan::StageCosts const predicted = {cost};
+  std::vector<columns::StageStatistics> own;
+  StageClock clock(queue, device, own);
+  clock.predict(predicted);
+  clock.begin(cost.stage);
   work();
-  std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - begin;
-  stages.push_back({cost.stage, cost.technique_text(), spent.count(), cost.bytes});
+  clock.finish();
+  stages.push_back(std::move(own.front()));
 }
 
 }  // namespace
@@ -30,10 +36,6 @@ namespace {
   base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
 }
 }  // namespace
-void stage_on_gpu(base::Queue&, const plan::StageCost&, std::vector<columns::StageStatistics>&,
-                  const std::function<void()>&) {
-  fail_without_cuda();
-}
 columns::ColumnView copy_to_gpu(base::Queue&, const columns::ColumnView&, int64_t, void*,
                                 columns::Storage*, columns::Storage*) {
   fail_without_cuda();
@@ -75,7 +77,7 @@ void FetchedRelation::bring(int32_t column, std::vector<columns::StageStatistics
   cost.bytes = traffic::host_copy(static_cast<uint64_t>(relation_->rows),
                                   static_cast<uint64_t>(source.width))
                    .bytes();
-  stage_on_gpu(queue_, cost, stages, [&] {
+  run_stage(queue_, device_, cost, stages, [&] {
     copy->view = copy_to_gpu(queue_, source, relation_->rows, relation_->ready_event, &copy->data,
                              &copy->validity);
   });
@@ -137,12 +139,12 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     }
     std::vector<columns::ResultColumn> gathered;
     if (device_ == plan::Device::kCuda) {
-      stage_on_gpu(queue_, cost, stages, [&] {
+      run_stage(queue_, device_, cost, stages, [&] {
         gathered = gather_on_gpu(queue_, sources, relation_->ready_event, numbers, row_count);
       });
     } else {
       cpu::Workers workers(queue_);
-      stage_on_cpu(cost, stages, [&] {
+      run_stage(queue_, device_, cost, stages, [&] {
         for (columns::ColumnView const* source : sources) {
           gathered.push_back(cpu::gather_rows(queue_, workers, stage, *source, numbers, row_count));
         }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -59,9 +58,6 @@ class FetchedRelation {
 };
 
 // The GPU's part, in fetch_rows_cuda.cpp; these throw NO_DEVICE in a build without CUDA.
-// Runs the work as one stage: its time by events, its cost as given.
-void stage_on_gpu(base::Queue& queue, const plan::StageCost& cost,
-                  std::vector<columns::StageStatistics>& stages, const std::function<void()>& work);
 // Copies a host column to the device. Queued on the stream.
 columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
                                 void* ready_event, columns::Storage* data,

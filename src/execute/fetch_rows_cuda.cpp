@@ -3,24 +3,10 @@
 
 #include "src/base/device.hpp"
 #include "src/execute/fetch_rows.hpp"
-#include "src/execute/stage_clock.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/transfer/transfer.hpp"
 
 namespace gpujoin::execute {
-
-void stage_on_gpu(base::Queue& queue, const plan::StageCost& cost,
-                  std::vector<columns::StageStatistics>& stages,
-                  const std::function<void()>& work) {
-  plan::StageCosts const predicted = {cost};
-  std::vector<columns::StageStatistics> own;
-  StageClock clock(queue, own);
-  clock.predict(predicted);
-  clock.begin(cost.stage);
-  work();
-  clock.finish();
-  stages.push_back(std::move(own.front()));
-}
 
 columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
                                 void* ready_event, columns::Storage* data,

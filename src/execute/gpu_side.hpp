@@ -9,6 +9,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/device_column.hpp"
 #include "src/columns/result.hpp"
+#include "src/execute/side.hpp"
 #include "src/keys/encoding.hpp"
 #include "src/match/carried_columns.hpp"
 #include "src/match/match.hpp"
@@ -25,7 +26,7 @@ namespace gpujoin::execute {
 std::vector<columns::ResultColumn> empty_columns(const columns::Relation& relation,
                                                  const std::vector<int32_t>& output_columns);
 
-class GpuSide {
+class GpuSide final : public Side {
  public:
   GpuSide(base::Queue& queue, const columns::Relation& relation, const std::vector<int32_t>& keys,
           const std::vector<int32_t>& output_columns, const keys::KeyEncoding* encoding);

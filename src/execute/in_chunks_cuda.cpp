@@ -9,7 +9,7 @@
 #include "src/base/host_memory.hpp"
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/execute/chunk_inputs.hpp"
 #include "src/execute/chunk_rows.hpp"
 #include "src/execute/host_results.hpp"
@@ -134,7 +134,7 @@ class ChunkedJoin {
   // False: the keys do not suit the plan.
   bool build_side() {
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(queue_, stages, steps(0));
+    StageClock clock(queue_, plan::Device::kCuda, stages, steps(0));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
     build_->start(attempt_->plan, moves_payloads(build_left_));
@@ -145,8 +145,8 @@ class ChunkedJoin {
     }
     clock.begin("transform");
     built_ = nullptr;
-    JoinStep const step{queue_, attempt_->plan, join_.spec, clock, true, all_bits(*build_)};
-    built_ = build(step, build_);
+    JoinStep const step{queue_, attempt_->plan, join_.spec, clock, true};
+    built_ = build_on_gpu(step, build_, all_bits(*build_));
     clock.finish();
     add_up(stages);
     return built_ != nullptr;
@@ -197,7 +197,7 @@ class ChunkedJoin {
     chunk.context = join_.context;
     chunk.has_pairs = join_.spec.pairs;
     std::vector<columns::StageStatistics> stages;
-    StageClock clock(queue_, stages, steps(3 + 4 * chunks_));
+    StageClock clock(queue_, plan::Device::kCuda, stages, steps(3 + 4 * chunks_));
     clock.predict(attempt_->stages);
     clock.begin("transfer");
     columns::Relation const& relation = inputs.receive();
@@ -207,7 +207,7 @@ class ChunkedJoin {
     auto const in_place = transfer::make_transport(queue_, plan::Transfer::kNone);
     probe.bring_transformed(*in_place);
     probe.bring_payloads(*in_place);
-    JoinStep const step{queue_, plan, join_.spec, clock, true, all_bits(probe)};
+    JoinStep const step{queue_, plan, join_.spec, clock, true};
     Finding const found = built_->probe(step, probe, chunk);
     bool const outside = lie_outside(step, *build_, probe);
     clock.finish();

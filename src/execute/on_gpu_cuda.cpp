@@ -5,7 +5,7 @@
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
 #include "src/match/table_columns.hpp"
@@ -133,14 +133,14 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
         plan::bits_of_rows(plan, build_side.rows(), sides.probe().rows(), build_side.key_width());
   }
   result.statistics.plan = plan::to_text(plan);
-  JoinStep step{queue, plan, join.spec, clock, false, {}};
+  JoinStep const step{queue, plan, join.spec, clock};
   if (sides.join_in_one_launch(plan)) {
     Finding const found = join_in_one_launch(step, build_side, sides.probe(), result);
     return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
   }
   clock.enter("transform");
-  step.sort_bits = sides.sort_bits(plan);
-  std::unique_ptr<const Built> const built = build(step, sides.build());
+  std::unique_ptr<const Built> const built =
+      build_on_gpu(step, sides.build(), sides.sort_bits(plan));
   if (built == nullptr) return Finding::kKeysScattered;
   Finding const found = built->probe(step, sides.probe(), result);
   return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
@@ -152,7 +152,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
   if (join.choice.plan().transfer == plan::Transfer::kProbeChunks)
     return in_chunks(queue, join, result);
   std::vector<plan::Attempt> const& attempts = join.choice.attempts;
-  StageClock clock(queue, result.statistics.stages);
+  StageClock clock(queue, plan::Device::kCuda, result.statistics.stages);
   Sides sides(queue, join);
   result.memory = base::Memory::kDevice;
   result.has_pairs = join.spec.pairs;

@@ -1,9 +1,8 @@
-// stage_clock.hpp: device time of each stage, by events on the queue's stream or by a kernel's
-// own clock, and the steps between stages.
+// stage_clock.hpp: the time of each stage, and the steps between stages. Of the GPU device time, by
+// events on the queue's stream or by a kernel's own clock; of the CPU the host's time.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,7 +20,9 @@ class StageClock {
     int64_t before = 0;
     int64_t total = 4;  // the stages of the path
   };
-  StageClock(base::Queue& queue, std::vector<columns::StageStatistics>& stages,
+  // device: on which the stages run. steps: of the GPU. The CPU's threads report what they do
+  // themselves, stage by stage.
+  StageClock(base::Queue& queue, plan::Device device, std::vector<columns::StageStatistics>& stages,
              Steps steps = {0, 4});
 
   // Techniques and bytes of stages that begin from here on: those with the same name. The costs
@@ -37,12 +38,15 @@ class StageClock {
   void add_kernel_time(double milliseconds) { stages_.back().milliseconds += milliseconds; }
 
   bool is_new() const { return stages_.empty(); }
-  // Ends the stage before and starts one; reports progress and checks for cancellation.
+  // Ends the stage before and starts one; checks for cancellation and, of the GPU, reports
+  // progress.
   void begin(const char* stage);
   // The same, unless it is the stage that runs.
   void enter(const char* stage);
   // What the last stage came to, in the place of its technique.
   void note(std::string technique) { stages_.back().technique = std::move(technique); }
+  // The same, and what it moved, where no bytes were predicted.
+  void note(std::string technique, uint64_t bytes);
   // The attempt that ends with the last stage did not join the sides; the next one has stages of
   // its own.
   void note_in_vain(const char* why);
@@ -51,15 +55,23 @@ class StageClock {
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
+  using HostClock = std::chrono::steady_clock;
+
+  bool is_of_host() const { return device_ == plan::Device::kCpu; }
+  void take_host_time();  // of the last stage
+  // In stage_clock_cuda.cpp.
   void record();
+  void read_events();
 
   base::Queue& queue_;
+  plan::Device device_;
   const plan::StageCosts* predicted_ = nullptr;
   std::vector<columns::StageStatistics>& stages_;
   Steps steps_;
   bool is_over_ = false;  // the last stage, of an attempt in vain
   size_t events_ = 0;
-  size_t first_timed_ = 0;  // by events: stage; kNone: no event was recorded
+  size_t first_timed_ = 0;       // by events: stage; kNone: no event was recorded
+  HostClock::time_point began_;  // the last stage, by the host's clock
 };
 
 }  // namespace gpujoin::execute

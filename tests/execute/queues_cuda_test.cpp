@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/execute/built.hpp"
+#include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/transfer/transfer.hpp"
 #include "tests/join/joins.hpp"
@@ -122,12 +122,12 @@ TEST(Queues, ProbeOneBuildSide) {
       BroughtSide const build_side =
           bring(builder, *right_relation, spec.right_keys, spec.right_columns, plan, moves);
       std::vector<columns::StageStatistics> stages;
-      execute::StageClock clock(builder, stages);
+      execute::StageClock clock(builder, plan::Device::kCuda, stages);
       clock.predict(join.choice.predicted());
       clock.begin("transfer");
-      execute::JoinStep const step{*builder, plan, spec,
-                                   clock,    true, execute::all_bits(*build_side.side)};
-      std::unique_ptr<const execute::Built> const built = execute::build(step, build_side.side);
+      execute::JoinStep const step{*builder, plan, spec, clock, true};
+      std::unique_ptr<const execute::Built> const built =
+          execute::build_on_gpu(step, build_side.side, execute::all_bits(*build_side.side));
       clock.finish();
       ASSERT_NE(built, nullptr);
 
@@ -146,14 +146,13 @@ TEST(Queues, ProbeOneBuildSide) {
             result.memory = base::Memory::kDevice;
             result.has_pairs = true;
             std::vector<columns::StageStatistics> own;
-            execute::StageClock own_clock(queue, own);
+            execute::StageClock own_clock(queue, plan::Device::kCuda, own);
             own_clock.predict(join.choice.predicted());
             own_clock.begin("transfer");
             BroughtSide const probe_side =
                 bring(queue, *left_relation, spec.left_keys, spec.left_columns, plan,
                       plan::moves_payloads(join.request.left, plan, spec.pairs));
-            execute::JoinStep const probe{*queue,    plan, spec,
-                                          own_clock, true, execute::all_bits(*probe_side.side)};
+            execute::JoinStep const probe{*queue, plan, spec, own_clock, true};
             bool const joined =
                 built->probe(probe, *probe_side.side, result) == plan::Finding::kJoined;
             own_clock.finish();

@@ -1,0 +1,70 @@
+#include "src/execute/cpu_side.hpp"
+
+#include <utility>
+
+namespace gpujoin::execute {
+
+CpuSide::CpuSide(base::Queue& queue, cpu::Workers& workers, const columns::Relation& relation,
+                 const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns)
+    : queue_(queue),
+      workers_(workers),
+      relation_(relation),
+      keys_(keys),
+      output_columns_(output_columns) {}
+
+void CpuSide::lay_out(const plan::JoinPlan& plan, bool row_numbers) {
+  if (is_hashed()) hashed_ = cpu::hash_keys(queue_, workers_, relation_, keys_);
+  // Several keys are verified by row number.
+  rows_.layout = cpu::layout_rows(relation_, is_hashed() ? hashed_.view : key(0), output_columns_,
+                                  row_numbers || is_hashed(), plan.gather);
+  rows_.input_rows = static_cast<uint64_t>(relation_.rows);
+}
+
+void CpuSide::partition(std::span<CpuSide* const> sides, uint32_t radix_bits) {
+  std::vector<cpu::PartitionedRows> rows;
+  for (CpuSide* side : sides) {
+    rows.push_back(std::move(side->rows_));
+    rows.back().radix_bits = radix_bits;
+  }
+  CpuSide const& first = *sides.front();
+  cpu::partition_rows(first.queue_, first.workers_, rows);
+  for (size_t i = 0; i < sides.size(); ++i) {
+    sides[i]->rows_ = std::move(rows[i]);
+    sides[i]->hashed_ = {};
+  }
+}
+
+void CpuSide::let_go_of_rows() {
+  rows_.rows = {};
+  rows_.begin.clear();
+}
+
+cpu::OutputSource CpuSide::row_numbers_source(bool is_build) const {
+  cpu::OutputSource source;
+  source.source = cpu::Source::kRowNumber;
+  source.from_build = is_build;
+  source.width = sizeof(uint32_t);
+  source.offset = rows_.layout.row_number_offset;
+  return source;
+}
+
+void CpuSide::add_column_sources(bool is_build, std::vector<cpu::OutputSource>* sources) const {
+  for (int32_t const number : output_columns_) {
+    cpu::OutputSource source;
+    source.column = &column(number);
+    source.from_build = is_build;
+    source.width = static_cast<uint32_t>(source.column->width);
+    if (source.column == rows_.layout.key) {
+      source.source = cpu::Source::kKey;
+    } else if (cpu::CarriedColumn const* carried = rows_.layout.find(source.column)) {
+      source.source = cpu::Source::kCarried;
+      source.offset = carried->offset;
+      source.null_bit = carried->null_bit;
+    } else {
+      source.source = cpu::Source::kFetched;
+    }
+    sources->push_back(source);
+  }
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,62 @@
+// cpu_side.hpp: one relation on its way through the CPU path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/cpu/batch_writer.hpp"
+#include "src/cpu/key_columns.hpp"
+#include "src/cpu/radix_partition.hpp"
+#include "src/cpu/workers.hpp"
+#include "src/execute/side.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::execute {
+
+class CpuSide final : public Side {
+ public:
+  // queue, workers: by which the side is partitioned and, of a probe side, joined. Probes of a
+  // build side bring their own.
+  CpuSide(base::Queue& queue, cpu::Workers& workers, const columns::Relation& relation,
+          const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
+
+  // Chooses what a row carries, as the plan gathers, and hashes keys of several columns.
+  // row_numbers: they are put out.
+  void lay_out(const plan::JoinPlan& plan, bool row_numbers);
+  // Groups the rows of all sides by the same bits, in one call, so that no thread waits between the
+  // sides. expected: they are laid out; their workers are the first one's.
+  static void partition(std::span<CpuSide* const> sides, uint32_t radix_bits);
+  bool is_partitioned() const { return !rows_.begin.empty(); }
+  const cpu::PartitionedRows& rows() const { return rows_; }
+  // The side is not partitioned any more.
+  void let_go_of_rows();
+
+  cpu::Workers& workers() { return workers_; }
+  size_t key_count() const { return keys_.size(); }
+  const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }
+  // What is joined is the hash of several columns: equal hashes may be of unequal keys.
+  bool is_hashed() const { return keys_.size() > 1; }
+
+  // Where values of the output come from, once the side is laid out. is_build: which side it is.
+  cpu::OutputSource row_numbers_source(bool is_build) const;
+  void add_column_sources(bool is_build, std::vector<cpu::OutputSource>* sources) const;
+
+ private:
+  const columns::ColumnView& column(int32_t number) const {
+    return relation_.columns[static_cast<size_t>(number)];
+  }
+
+  base::Queue& queue_;
+  cpu::Workers& workers_;
+  const columns::Relation& relation_;
+  const std::vector<int32_t>& keys_;
+  const std::vector<int32_t>& output_columns_;
+  cpu::HashedKeys hashed_;  // of several keys, until the rows are partitioned
+  cpu::PartitionedRows rows_;
+};
+
+}  // namespace gpujoin::execute
