@@ -34,6 +34,7 @@ template <typename KeyType>
 struct CarriedJoin {
   using Key = KeyType;
   static constexpr bool kMixesKeys = true;
+  static constexpr bool kWidensKeys = true;
   static constexpr bool kNumbersRows = false;
   static constexpr bool kKeepsTable = false;
   static constexpr bool kStages = true;
@@ -63,6 +64,7 @@ template <typename KeyType>
 struct TableJoin {
   using Key = KeyType;
   static constexpr bool kMixesKeys = false;
+  static constexpr bool kWidensKeys = false;  // codes of one column travel through partitions only
   static constexpr bool kNumbersRows = true;
   // The table shall stay in L2: what is read or written once passes by it.
   static constexpr bool kKeepsTable = true;

@@ -240,13 +240,27 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
 
 }  // namespace
 
+namespace {
+
+// Of every column but the keys, as kernels are made for it; 0 where keys of 8 bytes are put out by
+// codes of 4: the kernels of columns of 4 bytes write none.
+int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_width) {
+  int32_t const width = common_width(outputs);
+  bool const widens = std::any_of(outputs.begin(), outputs.end(), [&](const CarriedOutput& output) {
+    return output.from == kernels::CarriedFrom::kKey && output.width != key_width;
+  });
+  return widens && width == 4 ? 0 : width;
+}
+
+}  // namespace
+
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs) {
   if (build.rows == 0 || probe.rows == 0) return {};
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    switch (common_width(outputs)) {
+    switch (column_width(outputs, key_width)) {
       case 4:
         return join<Key, 4>(queue, plan, build, probe, outputs);
       case 8:
