@@ -185,8 +185,8 @@ __device__ __forceinline__ void write_carried_column(const Join&, const CarriedC
     auto const key_of = [&](int item) {
       return Join::kMixesKeys && Rows::kMixesKeys ? unmix_key(rows.keys[item]) : rows.keys[item];
     };
-    // Codes of 4 bytes that stand for keys of 8: see CarriedColumn::source. Columns of 4 bytes alone
-    // have no such branch, which costs many matches a key 5 %.
+    // Codes of 4 bytes that stand for keys of 8: see CarriedColumn::source. Columns of 4 bytes
+    // alone have no such branch, which costs many matches a key 5 %.
     if constexpr (Join::kWidensKeys && kWidth != 4 && sizeof(Key) == sizeof(uint32_t)) {
       if (column.width == sizeof(uint64_t)) {
         auto const low = reinterpret_cast<unsigned long long>(column.source);
