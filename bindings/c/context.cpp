@@ -114,6 +114,7 @@ gpujoin_status gpujoin_context_trim(gpujoin_context* context, gpujoin_error* err
   return guard(held, error, [&] {
     check_found(held.get(), context, "context");
     held->check_usable();
+    gpujoin::base::drop_idle_queues(*held);
     held->host_account->trim();
     if (held->device_account != nullptr) held->device_account->trim();
   });

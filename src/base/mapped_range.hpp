@@ -35,8 +35,11 @@ class MappedRange {
  private:
   friend std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes);
   MappedRange(const Queue& queue, uint64_t reserved_bytes);
-  // Another queue's from here on.
+  // Another queue's from here on, which waits for what the last owner had queued.
   void hand_over(const Queue& queue);
+  // Throws nothing: a failure is a lost device, which the next checked call reports.
+  void park() noexcept;
+  void wait_until_unused() noexcept;
 
   std::shared_ptr<Pool> pool_;
   std::shared_ptr<Stream>
@@ -47,6 +50,7 @@ class MappedRange {
   uint64_t reserved_ = 0;
   uint64_t mapped_ = 0;
   bool parked_ = false;             // which account its bytes are on
+  Event released_{false};           // the last owner's queue was there when it was parked
   std::vector<uint64_t> mappings_;  // sizes, in address order
 };
 

@@ -27,9 +27,8 @@ MappedRange::MappedRange(const Queue& queue, uint64_t reserved_bytes)
 }
 
 MappedRange::~MappedRange() {
-  // Kernels that use these pages may still be queued. Failures mean a lost device, which the next
-  // checked call reports.
-  if (mapped_ != 0) cudaStreamSynchronize(stream_->handle);
+  // Kernels that use these pages may still be queued.
+  if (mapped_ != 0) wait_until_unused();
   shrink(0);
   if (base_ != 0) driver_.mem_address_free(base_, reserved_);
   cudaGetLastError();
@@ -50,9 +49,28 @@ void MappedRange::shrink(uint64_t bytes) {
 }
 
 void MappedRange::hand_over(const Queue& queue) {
-  put_in_order(*stream_, *queue.device->stream);
+  if (stream_ != queue.device->stream) released_.hold(queue.device->stream->handle);
   stream_ = queue.device->stream;
   pool_ = queue.device_pool;
+  pool_->unpark(mapped_);
+  parked_ = false;
+}
+
+void MappedRange::park() noexcept {
+  released_.try_record(stream_->handle);
+  cudaGetLastError();
+  pool_->park(mapped_);
+  parked_ = true;
+}
+
+// Of a parked range no more than its last owner's work: another call may have the stream by now.
+void MappedRange::wait_until_unused() noexcept {
+  if (parked_) {
+    released_.try_wait();
+  } else {
+    cudaStreamSynchronize(stream_->handle);
+  }
+  cudaGetLastError();
 }
 
 void* MappedRange::data() const { return reinterpret_cast<void*>(base_); }
@@ -110,6 +128,7 @@ std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes) {
   std::shared_ptr<RangePark> const park = device.park;
   std::unique_ptr<MappedRange> range;
   {
+    auto const account = queue.context.device_account->lock();
     std::lock_guard const lock(park->mutex);
     // The smallest that is large enough, but not one so large that a small result would hold it;
     // else the largest smaller one.
@@ -127,15 +146,12 @@ std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes) {
       if (better) best = at;
     }
     if (best != park->ranges.end()) {
+      (*best)->hand_over(queue);
       range = std::move(*best);
       park->room.splice(park->room.end(), park->ranges, best);
     }
   }
-  if (range != nullptr) {
-    range->hand_over(queue);
-    range->pool_->unpark(range->mapped_);
-    range->parked_ = false;
-  } else {
+  if (range == nullptr) {
     // Address space costs nothing: as much as the device could ever fill.
     uint64_t const page = device.page_bytes;
     uint64_t const reserved = (queue.context.facts.memory_bytes + page - 1) / page * page;
@@ -145,8 +161,8 @@ std::shared_ptr<MappedRange> take_range(Queue& queue, uint64_t bytes) {
   }
   return {range.release(), [park](MappedRange* returned) {
             std::unique_ptr<MappedRange> owned(returned);
-            owned->pool_->park(owned->mapped_);
-            owned->parked_ = true;
+            auto const account = owned->pool_->account().lock();
+            owned->park();
             std::lock_guard const lock(park->mutex);
             park->room.front() = std::move(owned);
             park->ranges.splice(park->ranges.end(), park->room, park->room.begin());

@@ -125,6 +125,8 @@ class Account {
   Account& operator=(const Account&) = delete;
 
   void trim() noexcept;  // gives the cached blocks of all pools back to the source
+  // For who changes what is cached in several steps, among which nobody trims or is refused.
+  std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(mutex_); }
   // Called by trim, to unmap parked ranges.
   void set_trim_hook(std::function<void()> hook);
 

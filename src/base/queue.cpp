@@ -1,13 +1,19 @@
 #include "src/base/queue.hpp"
 
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
 
 #if GPUJOIN_WITH_CUDA
-void open_queue(Queue& queue);  // in queue_cuda.cpp
+// In queue_cuda.cpp.
+void open_queue(Queue& queue);
+void drain_queue(Queue& queue) noexcept;
+#else
+static void drain_queue(Queue&) noexcept {}
 #endif
 
 Queue::Queue(Context& of)
@@ -25,8 +31,12 @@ bool Queue::is_cancelled() const {
 
 void Queue::check_cancelled() {
   if (!is_cancelled()) return;
-  // Every call that runs sees the request; one that begins later does not.
-  context.answered.store(context.cancels.load());
+  // Every call that runs sees the request; one that begins later does not. Another call may have
+  // answered a later one meanwhile.
+  uint64_t const seen = context.cancels.load();
+  uint64_t before = context.answered.load();
+  while (before < seen && !context.answered.compare_exchange_weak(before, seen)) {
+  }
   fail(GPUJOIN_ERROR_CANCELLED, "cancelled by gpujoin_context_cancel");
 }
 
@@ -59,6 +69,8 @@ std::unique_ptr<Queue> make_counted(Context& context) {
 }  // namespace
 
 LeasedQueue::LeasedQueue(Context& context) {
+  // Before any wait: a request that comes during it is meant for this call, too.
+  uint64_t const answered = context.answered.load();
   Queues& all = context.queues;
   {
     std::unique_lock lock(all.mutex);
@@ -74,18 +86,31 @@ LeasedQueue::LeasedQueue(Context& context) {
     }
   }
   if (queue_ == nullptr) queue_ = make_counted(context);
-  queue_->answered_ = context.answered.load();
+  queue_->answered_ = answered;
   queue_->host_pool->set_idle(false);
   if (queue_->device_pool != nullptr) queue_->device_pool->set_idle(false);
 }
 
 LeasedQueue::~LeasedQueue() {
+  if (std::uncaught_exceptions() > exceptions_) drain_queue(*queue_);
   queue_->host_pool->set_idle(true);
   if (queue_->device_pool != nullptr) queue_->device_pool->set_idle(true);
   Queues& all = queue_->context.queues;
   std::lock_guard const lock(all.mutex);
   all.idle.push_back(std::move(queue_));
   all.handed_back.notify_one();
+}
+
+void drop_idle_queues(Context& context) {
+  Queues& all = context.queues;
+  std::vector<std::unique_ptr<Queue>> dropped;
+  std::lock_guard const lock(all.mutex);
+  if (all.idle.size() < 2) return;
+  dropped.reserve(all.idle.size() - 1);
+  auto const last = all.idle.end() - 1;  // the warm one
+  std::move(all.idle.begin(), last, std::back_inserter(dropped));
+  all.idle.erase(all.idle.begin(), last);
+  all.made -= dropped.size();
 }
 
 }  // namespace gpujoin::base

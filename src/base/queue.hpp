@@ -5,7 +5,9 @@
 // one queue, for which calls wait.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 
 #include "src/base/context.hpp"
@@ -45,6 +47,8 @@ class LeasedQueue {
  public:
   // May wait where the context has a stream of the caller's. Throws what making a queue does.
   explicit LeasedQueue(Context& context);
+  // After an exception waits for the stream: what a call that failed has queued reads memory of
+  // others, who know of no reader once the call is over.
   ~LeasedQueue();
   LeasedQueue(const LeasedQueue&) = delete;
   LeasedQueue& operator=(const LeasedQueue&) = delete;
@@ -53,7 +57,11 @@ class LeasedQueue {
   Queue* operator->() const { return queue_.get(); }
 
  private:
+  int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Queue> queue_;
 };
+
+// Idle queues but one go, with their streams and scratch.
+void drop_idle_queues(Context& context);
 
 }  // namespace gpujoin::base

@@ -37,6 +37,13 @@ void await(Queue& queue, void* event) {
         "waiting for an imported array");
 }
 
+void drain_queue(Queue& queue) noexcept {
+  if (queue.device == nullptr) return;
+  // A failure here is a lost device, which the next checked call reports.
+  cudaStreamSynchronize(queue.device->stream->handle);
+  cudaGetLastError();
+}
+
 ZeroedCounts::ZeroedCounts(Queue& queue, uint64_t bytes) : queue_(*queue.device) {
   if (bytes > kZeroedBytes) {
     fail(GPUJOIN_ERROR_INTERNAL, "%llu bytes of counters to keep at 0",

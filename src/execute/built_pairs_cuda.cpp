@@ -192,6 +192,8 @@ bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& prob
 
 std::unique_ptr<const Built> build_on_gpu(const JoinStep& step, std::shared_ptr<GpuSide> side,
                                           transform::KeyBits sort_bits) {
+  // Other queues may probe it, for which this one's waits are none.
+  if (step.is_kept) side->await_all();
   if (!plan::writes_columns(step.plan.gather)) {
     return build_for_pairs(step, std::move(side), sort_bits);
   }

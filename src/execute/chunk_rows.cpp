@@ -35,6 +35,8 @@ uint64_t chunk_row_bytes(const plan::JoinPlan& plan, const plan::PlanRequest& re
   for (plan::SideStatistics const* side : {&request.left, &request.right}) {
     if (side->key_is_output) output += key;
     for (int32_t const width : side->payload_widths) output += static_cast<uint64_t>(width);
+    // Written to be verified.
+    if (plan.keys == plan::Keys::kHashed && !side->key_is_output) output += key;
   }
   // Keys mixed or without NULLs, their order with the first moved column, the sorter's copies of
   // both, row numbers.

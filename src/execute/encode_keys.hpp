@@ -5,9 +5,9 @@
 
 namespace gpujoin::execute {
 
-// Sets the join's encoding, of several keys that no code holds their hash, and what the planner is
-// told of it. sample: of a lone key, as far as it
-// was sampled. expected: the plan is for CUDA. May wait for the stream.
+// Sets the join's encoding, and what the planner is told of it; where no code holds several keys
+// the encoding is their hash. sample: of a lone key, as far as it was sampled. expected: the plan is
+// for CUDA. May wait for the stream.
 void choose_encoding(base::Queue& queue, const plan::SampleStatistics& sample, PlannedJoin* join);
 
 }  // namespace gpujoin::execute

@@ -21,7 +21,7 @@ struct PlannedJoin {
   std::shared_ptr<const columns::Relation> left;
   std::shared_ptr<const columns::Relation> right;
   columns::JoinSpec spec;
-  std::optional<keys::KeyEncoding> encoding;  // by which plans of packed keys encode them
+  std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   plan::PlanRequest request;
   plan::PlanChoice choice;
 

@@ -81,6 +81,9 @@ class GpuSide final : public Side {
   // let go.
   void keep_moved(bool row_numbers);
 
+  // Nothing of it is on its way any more, as this side's queue sees it.
+  void await_all() const;
+
   // That take part, as far as is known.
   uint32_t rows() const {
     return is_prepared_ ? prepared_.rows : static_cast<uint32_t>(relation_.rows);

@@ -69,6 +69,11 @@ void GpuSide::bring_payloads(transfer::Transport& transport) {
 
 void GpuSide::await(const columns::DeviceColumn& column) const { transport_->await(column); }
 
+void GpuSide::await_all() const {
+  for (columns::DeviceColumn const& key : keys_) await(key);
+  for (columns::DeviceColumn const& payload : payloads_) await(payload);
+}
+
 size_t GpuSide::key_number(size_t output_column) const {
   auto const found =
       std::find(key_indices_.begin(), key_indices_.end(), output_columns_[output_column]);

@@ -170,6 +170,9 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
     if (found == Finding::kJoined || (join.spec.keep_left && found == Finding::kKeysRepeat)) break;
     clock.use_events();
     clock.note_in_vain(plan::to_text(found));
+    // What it wrote is in no attempt's memory.
+    result.columns.clear();
+    result.left_rows = result.right_rows = nullptr;
     attempt = &plan::attempt_after(attempts, *attempt, found);
   }
   clock.finish();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/register_columns.hpp"
 #include "src/execute/execute.hpp"
@@ -321,6 +322,8 @@ std::unique_ptr<columns::JoinResult> Sequence::finish() {
     put_out(dimension, step, spec_.steps[i].columns, *result);
     let_go_of_rows(step);
   }
+  // Row numbers that were counted last, which no stage has waited for.
+  if (keeps_fact_) base::finish(queue_);
   return result;
 }
 

@@ -67,7 +67,7 @@ void ChunkedColumns::fail(uint64_t rows) const {
       pool.account().limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY,
       "no room for %llu rows of %zu output columns: %llu bytes are in use",
       static_cast<unsigned long long>(rows), outputs_.size(),
-      static_cast<unsigned long long>(pool.in_use_bytes()));
+      static_cast<unsigned long long>(pool.account().in_use_bytes()));
 }
 
 void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {

@@ -21,7 +21,7 @@ constexpr uint64_t kLeastCapacity = 1024;
       pool.account().limit_bytes() != 0 ? GPUJOIN_ERROR_MEMORY_LIMIT : GPUJOIN_ERROR_OUT_OF_MEMORY;
   base::fail(status, "no room for %llu pairs of the output (8 bytes each): %llu bytes are in use",
              static_cast<unsigned long long>(pairs),
-             static_cast<unsigned long long>(pool.in_use_bytes()));
+             static_cast<unsigned long long>(pool.account().in_use_bytes()));
 }
 
 GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity)

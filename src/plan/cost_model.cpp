@@ -159,8 +159,8 @@ namespace {
 PlanRequest with_key_columns(PlanRequest request) {
   for (SideStatistics* side : {&request.left, &request.right}) {
     const int32_t width = side->key_width / request.key_count;
-    side->payload_widths.insert(side->payload_widths.end(), static_cast<size_t>(request.key_count),
-                                width);
+    side->payload_widths.insert(side->payload_widths.begin(),
+                                static_cast<size_t>(request.key_count), width);
     side->key_is_output = false;
   }
   return request;

@@ -187,7 +187,8 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
 // The build side that stays, as it came and as it was moved; chunks are cut to the room that is
 // left.
 uint64_t chunked_memory_need(const JoinPlan& plan, const JoinShape& shape) {
-  return 2 * input_bytes(shape.build) + table_bytes(plan, shape);
+  const uint64_t codes = plan.keys == Keys::kHashed ? shape.build_rows * shape.key_width : 0;
+  return 2 * input_bytes(shape.build) + table_bytes(plan, shape) + codes;
 }
 
 }  // namespace
@@ -214,7 +215,7 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     // ranges of the probe side.
     const bool groups = probes_table(plan.match) && shape.sample.rows_per_match > 1.01;
     const uint64_t grouped = groups ? shape.build_rows * 16 + shape.probe_rows * 16 : 0;
-    if (plan.gather == Gather::kCarried) return copies + table + grouped + columns;
+    if (plan.gather == Gather::kCarried) return copies + codes + table + grouped + columns;
     return copies + codes + pairs + std::max(table + grouped, columns);
   }
 

@@ -62,7 +62,13 @@ ON_EVERY_DEVICE(ConcurrentJoins);
 
 }  // namespace
 
-TEST_P(ConcurrentJoins, OnOneContext) { join_in_threads(make_context(device())); }
+TEST_P(ConcurrentJoins, OnOneContext) {
+  Context const context = make_context(device());
+  join_in_threads(context);
+  // The queues that they left are given back, and made again.
+  ASSERT_OK(call(gpujoin_context_trim, context.get()));
+  join_in_threads(context);
+}
 
 TEST_P(ConcurrentJoins, OnAStreamOfTheCallersTakeTurns) {
   if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "a CPU context has no stream";
