@@ -27,12 +27,6 @@ execute::PlannedJoin make_plan(base::Queue& queue, const gpujoin_relation* left,
                             is_explained);
 }
 
-std::shared_ptr<const columns::JoinResult> execute_plan(base::Queue& queue,
-                                                        const execute::PlannedJoin& join) {
-  queue.check_cancelled();
-  return execute::execute(queue, join);
-}
-
 }  // namespace
 
 }  // namespace gpujoin::shim
@@ -85,7 +79,7 @@ gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
     join->context->check_usable();
     LeasedQueue const queue(*join->context);
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(execute_plan(*queue, *join));
+    *out = handle.give(gpujoin::execute::execute(*queue, *join));
   });
 }
 
@@ -103,6 +97,7 @@ gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* le
     held->check_usable();
     LeasedQueue const queue(*held);
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(execute_plan(*queue, make_plan(*queue, left, right, spec, options, false)));
+    *out = handle.give(
+        gpujoin::execute::execute(*queue, make_plan(*queue, left, right, spec, options, false)));
   });
 }

@@ -334,10 +334,8 @@ void Pool::release(Memory memory, [[maybe_unused]] uint64_t bytes,
 bool Pool::try_reserve(uint64_t bytes) {
   Account& all = *account_;
   std::lock_guard const lock(all.mutex_);
-  if (all.limit_ != 0) {
-    if (bytes > all.limit_ || all.in_use_ > all.limit_ - bytes) return false;
-    if (all.in_use_ + all.cached_ > all.limit_ - bytes) all.trim_locked();
-  }
+  if (all.passes_limit(all.limited_, bytes)) return false;
+  if (all.limit_ != 0 && all.in_use_ + all.cached_ > all.limit_ - bytes) all.trim_locked();
   add_in_use(bytes);
   return true;
 }

@@ -11,7 +11,7 @@ void GpuSide::choose_carried(bool row_numbers, bool payloads) {
   if (carried_keys_) carried_columns_.assign(keys_.size(), kKeyColumn);
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i) || (carried_keys_ && key_number(i) != kNoKey)) continue;
+    if (is_key(i) || is_carried_key(i)) continue;
     // One place is kept for row numbers.
     bool const is_full = carried_columns_.size() + 1 == kernels::kMovedColumns;
     if (!payloads || payloads_[i].validity != nullptr || is_full) {
@@ -88,7 +88,7 @@ const void* const* GpuSide::carried(size_t output_column) const {
 void GpuSide::request_left(columns::ResultColumn* targets,
                            std::vector<materialize::Request>* requests) const {
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i) || carries(i) || (carried_keys_ && key_number(i) != kNoKey)) continue;
+    if (is_key(i) || carries(i) || is_carried_key(i)) continue;
     requests->push_back(request_untransformed(i, &targets[i]));
   }
 }

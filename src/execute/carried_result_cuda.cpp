@@ -38,7 +38,7 @@ void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
                                 columns::ResultColumn* targets, size_t count,
                                 columns::Storage* row_numbers) {
   for (size_t i = 0; i < count; ++i) {
-    if (side.carries_keys() && side.key_number(i) != GpuSide::kNoKey) {
+    if (side.is_carried_key(i)) {
       key_targets_.push_back({side.key_number(i), &targets[i].data});
     } else if (side.is_key(i)) {
       if (key_targets_.empty()) add_key(side);

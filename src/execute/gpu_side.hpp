@@ -65,6 +65,10 @@ class GpuSide final : public Side {
   // Key columns go along as they are, to be verified behind the match and put out.
   bool carries_keys() const { return carried_keys_; }
   const void* carried_key(size_t key_number) const { return carried_data_[key_number]; }
+  // An output column that is put out from them.
+  bool is_carried_key(size_t output_column) const {
+    return carried_keys_ && key_number(output_column) != kNoKey;
+  }
   // In the order of the keys. Of row numbers in place null where rows are told by theirs.
   const void* carried_data(size_t output_column) const { return *carried(output_column); }
   const void* carried_row_numbers() const { return *carried(kRowIds); }

@@ -39,6 +39,24 @@ columns::JoinSpec spec_of_keys() {
   return spec;
 }
 
+// Both sides of a join, and its rows.
+struct Sides {
+  Sides(base::Queue& queue, size_t left_rows, size_t right_rows, uint64_t distinct, uint64_t seed,
+        bool on_device)
+      : left(relation_of(left_rows, distinct, seed)),
+        right(relation_of(right_rows, distinct, seed + 10)),
+        expected(reference_join(left, right, spec)),
+        left_relation(register_relation(queue, left, on_device)),
+        right_relation(register_relation(queue, right, on_device)) {}
+
+  columns::JoinSpec spec = spec_of_keys();
+  HostRelation left;
+  HostRelation right;
+  std::vector<Row> expected;
+  std::shared_ptr<columns::Relation> left_relation;
+  std::shared_ptr<columns::Relation> right_relation;
+};
+
 std::vector<plan::JoinPlan> hashed_plans() {
   plan::Choices choices;
   choices.keys = {plan::Keys::kHashed};
@@ -47,13 +65,12 @@ std::vector<plan::JoinPlan> hashed_plans() {
 }
 
 // As the planner would have it, had it taken this plan.
-execute::PlannedJoin planned(base::Queue& queue, const std::shared_ptr<columns::Relation>& left,
-                             const std::shared_ptr<columns::Relation>& right,
-                             const columns::JoinSpec& spec, const plan::JoinPlan& plan) {
+execute::PlannedJoin planned(base::Queue& queue, const Sides& sides, const plan::JoinPlan& plan) {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   options.match = GPUJOIN_MATCH_ROW_MULTISET;
   options.build_side = static_cast<gpujoin_side>(plan.build_side);
-  execute::PlannedJoin join = execute::make_plan(queue, left, right, spec, options);
+  execute::PlannedJoin join =
+      execute::make_plan(queue, sides.left_relation, sides.right_relation, sides.spec, options);
   join.encoding = keys::hashed(queue.context);
   join.request.code_width = 0;
   join.request.options = options_of(plan);
@@ -68,7 +85,6 @@ TEST(HashedKeys, EveryPlanAnswersAsTheReference) {
   if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
   std::vector<plan::JoinPlan> const plans = hashed_plans();
   ASSERT_GT(plans.size(), 20U);
-  columns::JoinSpec const spec = spec_of_keys();
   struct Case {
     size_t left;
     size_t right;
@@ -77,17 +93,13 @@ TEST(HashedKeys, EveryPlanAnswersAsTheReference) {
   };
   for (Case const& of : {Case{0, 40, 3, 0}, Case{2500, 3000, 12, 0}, Case{900, 1200, 9, ~0xfULL},
                          Case{60, 70, 3, ~0ULL}}) {
-    HostRelation const left = relation_of(of.left, of.distinct, 11);
-    HostRelation const right = relation_of(of.right, of.distinct, 21);
-    std::vector<Row> const expected = reference_join(left, right, spec);
     queue->context.hash_ones = of.ones;
-    auto const left_relation = register_relation(queue, left, true);
-    auto const right_relation = register_relation(queue, right, true);
+    Sides const sides(queue, of.left, of.right, of.distinct, 11, true);
     for (plan::JoinPlan const& plan : plans) {
-      execute::PlannedJoin join = planned(queue, left_relation, right_relation, spec, plan);
+      execute::PlannedJoin join = planned(queue, sides, plan);
       SCOPED_TRACE(std::to_string(of.left) + " rows, " + plan::to_text(join.choice.plan()));
       auto const result = execute::execute(queue, join);
-      ASSERT_TRUE(rows_of(queue, *result) == expected);
+      ASSERT_TRUE(rows_of(queue, *result) == sides.expected);
       auto const& stages = result->statistics.stages;
       EXPECT_TRUE(std::any_of(stages.begin(), stages.end(),
                               [](auto const& stage) { return stage.stage == "verify"; }));
@@ -99,13 +111,8 @@ TEST(HashedKeys, EveryPlanAnswersAsTheReference) {
 TEST(HashedKeys, OfHostMemoryAreVerifiedToo) {
   auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
   if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
-  columns::JoinSpec const spec = spec_of_keys();
-  HostRelation const left = relation_of(2500, 12, 31);
-  HostRelation const right = relation_of(2700, 12, 41);
-  std::vector<Row> const expected = reference_join(left, right, spec);
   queue->context.hash_ones = ~0xffULL;
-  auto const left_relation = register_relation(queue, left, false);
-  auto const right_relation = register_relation(queue, right, false);
+  Sides const sides(queue, 2500, 2700, 12, 31, false);
   for (plan::JoinPlan plan : hashed_plans()) {
     if (plan.skew == plan::Skew::kNone || plan::is_of_papers(plan.output, plan.gather)) continue;
     for (plan::Transfer const transfer :
@@ -113,9 +120,9 @@ TEST(HashedKeys, OfHostMemoryAreVerifiedToo) {
       plan.transfer = transfer;
       plan.probe_chunk_rows = transfer == plan::Transfer::kProbeChunks ? 700 : 0;
       if (plan::why_illegal(plan, 3)) continue;
-      execute::PlannedJoin const join = planned(queue, left_relation, right_relation, spec, plan);
+      execute::PlannedJoin const join = planned(queue, sides, plan);
       SCOPED_TRACE(plan::to_text(join.choice.plan()));
-      ASSERT_TRUE(rows_of(queue, *execute::execute(queue, join)) == expected);
+      ASSERT_TRUE(rows_of(queue, *execute::execute(queue, join)) == sides.expected);
     }
   }
 }
@@ -125,29 +132,27 @@ TEST(HashedKeys, OfHostMemoryAreVerifiedToo) {
 TEST(HashedKeys, ArePlannedWhereNoCodeHoldsTheKeys) {
   auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
   if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
-  columns::JoinSpec const spec = spec_of_keys();
-  HostRelation const left = relation_of(3000, 14, 51);
-  HostRelation const right = relation_of(3100, 14, 61);
-  std::vector<Row> const expected = reference_join(left, right, spec);
-  auto const left_relation = register_relation(queue, left, true);
-  auto const right_relation = register_relation(queue, right, true);
+  Sides const sides(queue, 3000, 3100, 14, 51, true);
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-  execute::PlannedJoin join =
-      execute::make_plan(queue, left_relation, right_relation, spec, options);
+  auto const make_plan = [&] {
+    return execute::make_plan(queue, sides.left_relation, sides.right_relation, sides.spec,
+                              options);
+  };
+  execute::PlannedJoin join = make_plan();
   size_t hashed = 0;
   std::vector<plan::Candidate> const candidates = join.choice.candidates;
   for (plan::Candidate const& candidate : candidates) {
     hashed += candidate.plan.keys == plan::Keys::kHashed ? 1 : 0;
     join.take(candidate);
     SCOPED_TRACE(plan::to_text(candidate.plan));
-    ASSERT_TRUE(rows_of(queue, *execute::execute(queue, join)) == expected);
+    ASSERT_TRUE(rows_of(queue, *execute::execute(queue, join)) == sides.expected);
   }
   EXPECT_GT(hashed, 2U);
   for (gpujoin_match const match : {GPUJOIN_MATCH_CO_PARTITIONS, GPUJOIN_MATCH_MERGE_PATH}) {
     options.match = match;
-    join = execute::make_plan(queue, left_relation, right_relation, spec, options);
+    join = make_plan();
     EXPECT_EQ(join.choice.plan().keys, plan::Keys::kHashed);
-    EXPECT_TRUE(rows_of(queue, *execute::execute(queue, join)) == expected);
+    EXPECT_TRUE(rows_of(queue, *execute::execute(queue, join)) == sides.expected);
   }
 }
 
