@@ -137,6 +137,8 @@ typedef int32_t gpujoin_status;
 #define GPUJOIN_ERROR_FORKED 14
 /* A defect of this library. */
 #define GPUJOIN_ERROR_INTERNAL 15
+/* A row of a single join has more than one match; the message names the row. Since 0.2. */
+#define GPUJOIN_ERROR_SEVERAL_MATCHES 16
 
 /* The caller's error record: may be uninitialized before the call, is written only on failure.
  * Frozen for this ABI. */
@@ -372,6 +374,9 @@ typedef int32_t gpujoin_type;
 #define GPUJOIN_TYPE_TIME32 19
 #define GPUJOIN_TYPE_TIME64 20
 #define GPUJOIN_TYPE_DURATION 21
+/* Bits, least significant first, as validity has them. Of results only: the mark of a mark join.
+ * Since 0.2. */
+#define GPUJOIN_TYPE_BOOL 22
 
 typedef struct gpujoin_column {
   uint32_t struct_size;
@@ -496,23 +501,57 @@ GPUJOIN_API void gpujoin_relation_destroy(gpujoin_relation* relation);
 
 /* 6. Joins
  * -------- */
+/* Which rows come out. A row matches one of the other side when all their keys are equal; a NULL
+ * key is equal to nothing. docs/semantics.md has every kind as a table of examples. */
 typedef int32_t gpujoin_join_kind;
+/* Each pair of rows that match. */
 #define GPUJOIN_JOIN_INNER 1
+/* The same, and once each left row without a match, its right columns NULL (since 0.2, as all that
+ * follow). */
+#define GPUJOIN_JOIN_LEFT 2
+/* The same, and once each right row without a match, its left columns NULL. */
+#define GPUJOIN_JOIN_RIGHT 3
+/* Inner, and the rows without a match of both sides. */
+#define GPUJOIN_JOIN_FULL 4
+/* Rows of one side that have a match (EXISTS), once each. */
+#define GPUJOIN_JOIN_LEFT_SEMI 5
+#define GPUJOIN_JOIN_RIGHT_SEMI 6
+/* Rows of one side that have none (NOT EXISTS). */
+#define GPUJOIN_JOIN_LEFT_ANTI 7
+#define GPUJOIN_JOIN_RIGHT_ANTI 8
+/* All rows of one side, with a BOOL column "mark" after the output columns: what SQL answers for
+ * keys IN (the other side's keys): true where there is a match, else NULL where a comparison is
+ * unknown, because of a NULL key here or there, else false. */
+#define GPUJOIN_JOIN_LEFT_MARK 9
+#define GPUJOIN_JOIN_RIGHT_MARK 10
+/* Null-aware anti join (NOT IN): rows whose mark is false. */
+#define GPUJOIN_JOIN_LEFT_NOT_IN 11
+#define GPUJOIN_JOIN_RIGHT_NOT_IN 12
+/* LEFT and RIGHT for a scalar subquery: a row of that side with a second match ends the join with
+ * GPUJOIN_ERROR_SEVERAL_MATCHES. */
+#define GPUJOIN_JOIN_LEFT_SINGLE 13
+#define GPUJOIN_JOIN_RIGHT_SINGLE 14
+/* Each left row with each right row; without keys. */
+#define GPUJOIN_JOIN_CROSS 15
+
+/* The row number of a side that has no row in an output row: as UINT32, and as INT64. */
+#define GPUJOIN_NO_ROW UINT32_MAX
+#define GPUJOIN_NO_ROW_INT64 (-1)
 
 /* What a join puts out; or-ed. */
 /* The output columns, materialized. */
 #define GPUJOIN_OUTPUT_COLUMNS 1
-/* Row numbers: (left row, right row) of each output row. */
+/* Row numbers: left row and right row of each output row. */
 #define GPUJOIN_OUTPUT_PAIRS 2
 
 typedef struct gpujoin_join_spec {
   uint32_t struct_size;
   /* Required. */
   gpujoin_join_kind kind;
-  /* Of left_keys and right_keys: 1 to 5 columns, all of which must be equal. */
+  /* Of left_keys and right_keys: 1 to 5 columns, all of which must be equal; 0 of a cross join. */
   int32_t key_count;
   /* GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named, else
-   * PAIRS. */
+   * PAIRS. Semi, anti, mark and NOT IN joins have columns and row numbers of their side alone. */
   int32_t output;
   /* Column positions in the left relation. */
   const int32_t* left_keys;
@@ -552,8 +591,10 @@ GPUJOIN_API gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_
 
 /* 7. Results
  * ----------
- * Rows 0 to rows - 1. Row numbers (pairs) count from 0 in the relations as registered. Columns are
- * numbered from 0: the left output columns as listed in the spec, then the right ones.
+ * Rows 0 to rows - 1. Row numbers (pairs) count from 0 in the relations as registered; of a side
+ * that has no row in an output row (outer joins) they are GPUJOIN_NO_ROW. Columns are numbered from
+ * 0: the left output columns as listed in the spec, then the right ones, then the mark of a mark
+ * join.
  */
 
 /* gpujoin_result_get_rows: number of output rows. Does not wait.
@@ -596,12 +637,14 @@ typedef struct gpujoin_fetch {
   int32_t column;
   /* Indices: UINT32 or INT64, 0 = INT64; columns: 0 or the column's own. */
   gpujoin_type type;
-  /* As many values as the page has rows are written. INT64 row numbers into device memory: aligned
-   * to 8 bytes. */
+  /* As many values as the page has rows are written; of BOOL (rows + 7) / 8 bytes, the page's first
+   * row in bit 0 of byte 0, in device memory rounded up to 4. INT64 row numbers into device memory:
+   * aligned to 8 bytes. */
   void* data;
   /* Room in data. */
   uint64_t data_bytes;
-  /* Bits, the page's first row in bit 0 of byte 0; NULL is allowed when the page has no NULL. */
+  /* Bits, the page's first row in bit 0 of byte 0; NULL is allowed when the page has no NULL, and
+   * for row numbers, which say GPUJOIN_NO_ROW themselves. */
   uint8_t* validity;
   /* Room in validity; (rows + 7) / 8 are written, in device memory rounded up to 4. */
   uint64_t validity_bytes;
@@ -629,7 +672,8 @@ GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_
                                                 gpujoin_error* error);
 
 /* gpujoin_result_export: a page as an Arrow struct array in host memory. Its children are the
- * pairs, when asked for (left_row, right_row: uint32; of a sequence left_row, right_row_0,
+ * pairs, when asked for (left_row, right_row: uint32, NULL where a side has no row; of a semi,
+ * anti, mark or NOT IN join that of its side alone; of a sequence left_row, right_row_0,
  * right_row_1 ...), then the output columns with their names and Arrow types.
  *
  * page           NULL = the whole result.
@@ -844,7 +888,8 @@ GPUJOIN_API gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* 
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the
  *           pool.
  * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), TOO_MANY_ROWS,
- *           OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
+ *           SEVERAL_MATCHES (of a single join), OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA,
+ *           DEVICE_LOST, FORKED, INTERNAL.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
                                                 gpujoin_error* error);

@@ -97,31 +97,55 @@ std::shared_ptr<const Relation> checked_relation(const base::Context& context,
   return relation;
 }
 
+namespace {
+
+void check_side_comes_out(columns::JoinKind kind, columns::RowsOfSide rows,
+                          const std::vector<int32_t>& output_columns, const char* side) {
+  if (rows != columns::RowsOfSide::kNone || output_columns.empty()) return;
+  fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+       "spec.%s_column_count is %zu and a %s join puts out no %s row", side, output_columns.size(),
+       columns::to_text(kind), side);
+}
+
+}  // namespace
+
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
                                const Relation& right) {
   gpujoin_join_spec const known = read_struct(given, "spec");
   // Larger numbers may mean something to a later version; what is below means nothing to any.
-  if (known.kind > GPUJOIN_JOIN_INNER) {
-    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.kind: %d; this version knows GPUJOIN_JOIN_INNER only",
-         known.kind);
+  if (known.kind > static_cast<int32_t>(columns::kLastJoinKind)) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.kind: %d; this version knows 1 to %d", known.kind,
+         static_cast<int32_t>(columns::kLastJoinKind));
   }
-  check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_INNER, "spec.kind");
+  check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_CROSS, "spec.kind");
+  columns::JoinSpec spec;
+  spec.kind = static_cast<columns::JoinKind>(known.kind);
+  bool const is_cross = spec.kind == columns::JoinKind::kCross;
   if (known.key_count > columns::kMostKeys) {
     fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on 1 to %d key columns",
          known.key_count, columns::kMostKeys);
   }
-  check_range(known.key_count, 1, columns::kMostKeys, "spec.key_count");
+  if (is_cross) {
+    check_range(known.key_count, 0, 0, "spec.key_count of a cross join");
+    spec.left_keys.clear();
+    spec.right_keys.clear();
+  } else {
+    check_range(known.key_count, 1, columns::kMostKeys, "spec.key_count");
+  }
   check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
 
-  columns::JoinSpec spec;
-  spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
-  spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
-  check_equal_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
-                    "spec.right_keys");
+  if (!is_cross) {
+    spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
+    spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
+    check_equal_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
+                      "spec.right_keys");
+  }
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
       checked_columns(right, known.right_columns, known.right_column_count, "right");
 
+  check_side_comes_out(spec.kind, left_rows_of(spec.kind), spec.left_columns, "left");
+  check_side_comes_out(spec.kind, right_rows_of(spec.kind), spec.right_columns, "right");
   bool const named = !spec.left_columns.empty() || !spec.right_columns.empty();
   spec.pairs = known.output == 0 ? !named : (known.output & GPUJOIN_OUTPUT_PAIRS) != 0;
   spec.materialize = known.output == 0 ? named : (known.output & GPUJOIN_OUTPUT_COLUMNS) != 0;

@@ -2,6 +2,7 @@
 //
 // In       rows[count]   numbers of rows that had one, in any order, any number of times
 // Out      words         bit r % 32 of word r / 32 set for each
+//          lowest        of mark_rows_once: the lowest row that was marked already, or kNoRow
 // Needs    words 0, or marks of rows before
 // Launch   mark: ceil(count / kStreamTile) blocks of kStreamThreads; count: kRangeBlocksPerSm
 //          blocks for each multiprocessor, or less; dependent
@@ -61,6 +62,23 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) mark_row(words, read[item]);
+}
+
+// The same where a row may come once: `lowest` becomes the lowest that was marked already. An
+// atomic for each row, whose answer is waited for.
+__global__ void __launch_bounds__(kStreamThreads)
+    mark_rows_once_kernel(const uint32_t* __restrict__ rows, uint64_t count, uint32_t* words,
+                          uint32_t* lowest) {
+  await_last_kernel();
+  uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const at = first + item * kStreamThreads;
+    if (at >= count) continue;
+    uint32_t const row = __ldcs(&rows[at]);
+    uint32_t const bit = 1U << (row % 32);
+    if ((atomicOr(&words[row / 32], bit) & bit) != 0) atomicMin(lowest, row);
+  }
 }
 
 // The last block to come tells the host, which needs no copy then.

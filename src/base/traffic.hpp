@@ -73,6 +73,15 @@ constexpr Traffic probe_chunks(uint64_t probe_rows, uint64_t probe_row_width, ui
   return host_copy(probe_rows, probe_row_width) + host_copy(output_rows, output_row_width);
 }
 
+// Marks of rows by their numbers: a sector each, which most find in the cache.
+constexpr uint64_t mark_rows(uint64_t rows) { return rows * (kRowIdBytes + kSectorBytes); }
+
+// Rows behind others: both are read and written.
+constexpr uint64_t append_rows(uint64_t rows, uint64_t width) { return rows * 2 * width; }
+
+// Row numbers of both sides, written.
+constexpr uint64_t cross_pairs(uint64_t rows) { return rows * kPairBytes; }
+
 // Mixing: each key is read and its hash written.
 constexpr Traffic mix_keys(uint64_t rows, uint64_t key_width) { return {rows * 2 * key_width, 0}; }
 

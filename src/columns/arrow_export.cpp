@@ -19,18 +19,24 @@ using base::Memory;
 std::vector<ExportedColumn> columns_of(const JoinResult& result) {
   std::vector<ExportedColumn> columns;
   columns.reserve(result.columns.size() + 2);
-  if (result.has_pairs) {
-    columns.push_back({"left_row", "I", false, 4, result.left_rows, nullptr, 0, 0});
-    if (result.step_rows.empty()) {
-      columns.push_back({"right_row", "I", false, 4, result.right_rows, nullptr, 0, 0});
-    }
-    for (size_t i = 0; i < result.step_rows.size(); ++i) {
-      columns.push_back(
-          {"right_row_" + std::to_string(i), "I", false, 4, result.step_rows[i], nullptr, 0, 0});
-    }
+  // The schema of a query does not depend on its data.
+  auto const add_rows = [&](const std::string& name, const Storage& rows, bool nullable,
+                            const Storage& validity, int64_t missing) {
+    columns.push_back({name, "I", nullable, 4, rows, validity, 0, missing});
+  };
+  if (result.has_left_rows()) {
+    add_rows("left_row", result.left_rows, result.may_miss_left_rows, result.left_rows_validity,
+             result.left_rows_missing);
+  }
+  if (result.has_right_rows() && result.step_rows.empty()) {
+    add_rows("right_row", result.right_rows, result.may_miss_right_rows, result.right_rows_validity,
+             result.right_rows_missing);
+  }
+  for (size_t i = 0; result.has_pairs && i < result.step_rows.size(); ++i) {
+    add_rows("right_row_" + std::to_string(i), result.step_rows[i], false, nullptr, 0);
   }
   for (const ResultColumn& column : result.columns) {
-    // Nullable even when no NULL came out: the schema of a query does not depend on its data.
+    // Nullable even when no NULL came out.
     columns.push_back({column.name, column.arrow_format, true, column.width, column.data,
                        column.null_count == 0 ? nullptr : column.validity, 0, column.null_count});
   }
@@ -42,6 +48,7 @@ Window window_on(const JoinResult& result, const gpujoin_page& page,
   PageBytes bytes;
   for (const ExportedColumn& column : columns) {
     bytes.values_per_row += static_cast<uint64_t>(column.width);
+    if (column.width == 0) ++bytes.host_bitmaps;
     if (column.validity != nullptr) ++bytes.host_bitmaps;
   }
   return window_of(page, result.rows, bytes);
@@ -64,8 +71,10 @@ void bring_to_host(base::Queue& queue, const Window& window, std::vector<Exporte
   int64_t const rows = window.rows + lead;
   for (ExportedColumn& column : columns) {
     auto const width = static_cast<uint64_t>(column.width);
-    column.data =
-        on_host(queue, column.data, first_row * width, static_cast<uint64_t>(rows) * width);
+    bool const is_bits = width == 0;
+    column.data = on_host(
+        queue, column.data, is_bits ? first_row / 8 : first_row * width,
+        is_bits ? bitmap_bytes(rows) : base::checked_bytes(static_cast<uint64_t>(rows), width));
     if (column.validity != nullptr) {
       column.validity = on_host(queue, column.validity, first_row / 8, bitmap_bytes(rows));
     }

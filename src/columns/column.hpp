@@ -10,6 +10,7 @@
 #include "gpujoin.h"
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/columns/join_kind.hpp"
 
 namespace gpujoin::columns {
 
@@ -50,7 +51,8 @@ enum class PairSides { kBoth, kLeft, kRight };
 
 // The validated join specification, by value.
 struct JoinSpec {
-  // 1 to kMostKeys columns of each side, compared pairwise.
+  JoinKind kind = JoinKind::kInner;
+  // 1 to kMostKeys columns of each side, compared pairwise; none of a cross join.
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
   bool pairs = false;

@@ -22,14 +22,22 @@ using base::Memory;
 struct Request {
   std::string argument;  // "fetches[2]"
   gpujoin_fetch* fetch = nullptr;
-  const ResultColumn* column = nullptr;  // null: row numbers
   const std::byte* source = nullptr;
-  int32_t source_width = 0;
+  int32_t source_width = 0;  // 0: values are bits
   int32_t target_width = 0;
+  const void* validity = nullptr;  // of the source; null: no NULLs
+  int64_t result_nulls = 0;
+  bool needs_validity = false;    // the values do not say where a NULL is
   Memory memory = Memory::kHost;  // of the target
   std::vector<uint8_t> bits;      // the page's validity from bit 0 on, when it is to be written
   int64_t null_count = 0;
+  std::vector<uint8_t> value_bits;  // the page's values, where they are bits
   bool is_widened() const { return target_width != source_width; }
+  bool is_bits() const { return source_width == 0; }
+  uint64_t data_bytes(int64_t rows) const {
+    if (!is_bits()) return static_cast<uint64_t>(rows) * static_cast<uint64_t>(target_width);
+    return memory == Memory::kDevice ? bitmap_words_bytes(rows) : bitmap_bytes(rows);
+  }
 };
 
 Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request request) {
@@ -48,9 +56,19 @@ Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request 
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.column is %d and the sequence has %zu steps",
          request.argument.c_str(), fetch.column, result.step_rows.size());
   }
+  bool const of_left = fetch.what == GPUJOIN_FETCH_LEFT_INDEX;
+  bool const is_there = of_left ? result.has_left_rows() : result.has_right_rows();
+  if (!of_a_step && !is_there) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.what asks for rows of the %s side and none come out",
+         request.argument.c_str(), of_left ? "left" : "right");
+  }
   const Storage& rows = of_a_step ? result.step_rows[static_cast<size_t>(fetch.column)]
-                        : fetch.what == GPUJOIN_FETCH_LEFT_INDEX ? result.left_rows
-                                                                 : result.right_rows;
+                        : of_left ? result.left_rows
+                                  : result.right_rows;
+  if (!of_a_step) {
+    request.validity = (of_left ? result.left_rows_validity : result.right_rows_validity).get();
+    request.result_nulls = of_left ? result.left_rows_missing : result.right_rows_missing;
+  }
   request.source = static_cast<const std::byte*>(rows.get());
   request.source_width = 4;
   request.target_width = fetch.type == GPUJOIN_TYPE_UINT32 ? 4 : 8;
@@ -67,7 +85,9 @@ Request resolve_column(const JoinResult& result, gpujoin_fetch& fetch, Request r
     fail(GPUJOIN_ERROR_TYPE, "%s.type is %s and column %d \"%s\" is %s", request.argument.c_str(),
          name_of(fetch.type), fetch.column, column.name.c_str(), name_of(column.type));
   }
-  request.column = &column;
+  request.validity = column.validity.get();
+  request.result_nulls = column.null_count;
+  request.needs_validity = true;
   request.source = static_cast<const std::byte*>(column.data.get());
   request.source_width = column.width;
   request.target_width = column.width;
@@ -122,16 +142,16 @@ PageBytes bytes_of(const std::vector<Request>& requests) {
   PageBytes bytes;
   for (const Request& request : requests) {
     bytes.values_per_row += static_cast<uint64_t>(request.target_width);
-    if (request.fetch->validity == nullptr) continue;
-    ++(request.memory == Memory::kDevice ? bytes.device_bitmaps : bytes.host_bitmaps);
+    auto& bitmaps = request.memory == Memory::kDevice ? bytes.device_bitmaps : bytes.host_bitmaps;
+    if (request.is_bits()) ++bitmaps;
+    if (request.fetch->validity != nullptr) ++bitmaps;
   }
   return bytes;
 }
 
 void check_room(const Request& request, int64_t rows) {
   const gpujoin_fetch& fetch = *request.fetch;
-  uint64_t const data_bytes =
-      static_cast<uint64_t>(rows) * static_cast<uint64_t>(request.target_width);
+  uint64_t const data_bytes = request.data_bytes(rows);
   if (rows > 0 && fetch.data == nullptr) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.data is NULL and the page has %lld rows",
          request.argument.c_str(), static_cast<long long>(rows));
@@ -151,35 +171,53 @@ void check_room(const Request& request, int64_t rows) {
   }
 }
 
-// Counts the page's NULLs and prepares its bits. Bits of a device result are few: they come to the
-// host to be counted and shifted.
+// The page's bits of a bitmap of the result. Bits of a device result are few: they come to the host
+// to be counted and shifted.
+struct PageBits {
+  std::vector<uint8_t> on_host;
+  const uint8_t* bits = nullptr;
+  int64_t first_bit = 0;
+};
+
+PageBits bits_of_page(base::Queue& queue, const JoinResult& result, const Window& window,
+                      const void* bitmap) {
+  PageBits page;
+  page.bits = static_cast<const uint8_t*>(bitmap);
+  page.first_bit = window.first_row;
+  if (result.memory != Memory::kDevice) return page;
+  int64_t const first_byte = page.first_bit / 8;
+  page.first_bit %= 8;
+  page.on_host.resize(bitmap_bytes(page.first_bit + window.rows));
+  base::copy(queue, page.on_host.data(), Memory::kHost, page.bits + first_byte, Memory::kDevice,
+             page.on_host.size());
+  base::finish(queue);
+  page.bits = page.on_host.data();
+  return page;
+}
+
+// Counts the page's NULLs and prepares its bits.
 void prepare_validity(base::Queue& queue, const JoinResult& result, const Window& window,
                       Request& request) {
   bool const wanted = request.fetch->validity != nullptr;
-  if (request.column == nullptr || request.column->validity == nullptr ||
-      request.column->null_count == 0) {
+  if (request.validity == nullptr || request.result_nulls == 0) {
     if (wanted) request.bits = all_valid(window.rows);
     return;
   }
-  const auto* bits = static_cast<const uint8_t*>(request.column->validity.get());
-  int64_t first_bit = window.first_row;
-  std::vector<uint8_t> on_host;
-  if (result.memory == Memory::kDevice) {
-    int64_t const first_byte = first_bit / 8;
-    first_bit %= 8;
-    on_host.resize(bitmap_bytes(first_bit + window.rows));
-    base::copy(queue, on_host.data(), Memory::kHost, bits + first_byte, Memory::kDevice,
-               on_host.size());
-    base::finish(queue);
-    bits = on_host.data();
-  }
-  request.null_count = count_nulls(bits, first_bit, window.rows);
+  PageBits const page = bits_of_page(queue, result, window, request.validity);
+  request.null_count = count_nulls(page.bits, page.first_bit, window.rows);
   if (wanted) {
-    request.bits = rebased(bits, first_bit, window.rows);
-  } else if (request.null_count > 0) {
+    request.bits = rebased(page.bits, page.first_bit, window.rows);
+  } else if (request.needs_validity && request.null_count > 0) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.validity is NULL and the page has %lld NULLs",
          request.argument.c_str(), static_cast<long long>(request.null_count));
   }
+}
+
+void prepare_bits(base::Queue& queue, const JoinResult& result, const Window& window,
+                  Request& request) {
+  if (!request.is_bits() || window.rows == 0) return;
+  PageBits const page = bits_of_page(queue, result, window, request.source);
+  request.value_bits = rebased(page.bits, page.first_bit, window.rows);
 }
 
 // Turns `rows` uint32 into int64 where they stand: they fill the upper half of the memory, and
@@ -190,7 +228,7 @@ void widen_in_place(void* values, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     uint32_t narrow = 0;
     std::memcpy(&narrow, in + i * 4, sizeof(narrow));
-    int64_t const wide = narrow;
+    int64_t const wide = narrow == GPUJOIN_NO_ROW ? GPUJOIN_NO_ROW_INT64 : int64_t{narrow};
     std::memcpy(out + i * 8, &wide, sizeof(wide));
   }
 }
@@ -228,7 +266,10 @@ void write_page(base::Queue& queue, const JoinResult& result, const Window& wind
   if (window.rows == 0) return;
   auto* target = static_cast<std::byte*>(request.fetch->data);
   const std::byte* source = request.source + window.first_row * request.source_width;
-  if (request.is_widened() && request.memory == Memory::kDevice) {
+  if (request.is_bits()) {
+    base::copy(queue, target, request.memory, request.value_bits.data(), Memory::kHost,
+               request.data_bytes(window.rows));
+  } else if (request.is_widened() && request.memory == Memory::kDevice) {
     write_wide_on_device(queue, result, source, window.rows, target, widen);
   } else if (request.is_widened()) {
     write_wide_on_host(queue, result, source, window.rows, target, request.memory);
@@ -253,7 +294,10 @@ void fetch_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page
 
   Window const window = window_of(page, result.rows, bytes_of(requests));
   for (const Request& request : requests) check_room(request, window.rows);
-  for (Request& request : requests) prepare_validity(queue, result, window, request);
+  for (Request& request : requests) {
+    prepare_validity(queue, result, window, request);
+    prepare_bits(queue, result, window, request);
+  }
 
   for (const Request& request : requests) write_page(queue, result, window, request, widen);
   base::finish(queue);

@@ -22,9 +22,9 @@ struct ResultColumn {
   std::string name;
   std::string arrow_format;
   gpujoin_type type = 0;
-  int32_t width = 0;
-  Storage data;      // [rows] values of `width` bytes; null when rows == 0
-  Storage validity;  // bits, first row in bit 0, 4-byte words; null: no NULLs
+  int32_t width = 0;  // 0: values are bits, as validity is
+  Storage data;       // [rows] values of `width` bytes; null when rows == 0
+  Storage validity;   // bits, first row in bit 0, 4-byte words; null: no NULLs
   int64_t null_count = 0;
 };
 
@@ -56,8 +56,16 @@ struct JoinResult {
   bool keeps_left = false;  // row i is of left row i: what JoinSpec::keep_left asked for
   bool has_left_rows() const { return has_pairs && pair_sides != PairSides::kRight; }
   bool has_right_rows() const { return has_pairs && pair_sides != PairSides::kLeft; }
-  Storage left_rows;                  // [rows] uint32, when has_pairs
-  Storage right_rows;                 // [rows] uint32, when has_pairs
+  Storage left_rows;   // [rows] uint32, when has_pairs; GPUJOIN_NO_ROW: none
+  Storage right_rows;  // [rows] uint32, when has_pairs
+  // Bits of those that are there, and how many are not; null: all are.
+  Storage left_rows_validity;
+  Storage right_rows_validity;
+  int64_t left_rows_missing = 0;
+  int64_t right_rows_missing = 0;
+  // Whether the kind of join may leave some out, whatever the data.
+  bool may_miss_left_rows = false;
+  bool may_miss_right_rows = false;
   std::vector<Storage> step_rows;     // of a sequence in the place of right_rows: of each dimension
   std::vector<ResultColumn> columns;  // left output columns, then right ones
   Statistics statistics;

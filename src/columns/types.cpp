@@ -16,7 +16,7 @@ struct TypeFacts {
 
 // Types whose unit is the Arrow format's (times, durations) have no unit when they come as plain
 // columns; microseconds (milliseconds for 4 bytes) is what databases mean most often.
-constexpr std::array<TypeFacts, 22> kTypes = {{
+constexpr std::array<TypeFacts, 23> kTypes = {{
     {"unsupported", 0, "", false},     {"INT8", 1, "c", false},
     {"INT16", 2, "s", false},          {"INT32", 4, "i", true},
     {"INT64", 8, "l", true},           {"UINT8", 1, "C", false},
@@ -28,6 +28,7 @@ constexpr std::array<TypeFacts, 22> kTypes = {{
     {"TIMESTAMP_NS", 8, "tsn:", true}, {"BYTES16", 16, "w:16", false},
     {"FLOAT16", 2, "e", false},        {"TIME32", 4, "ttm", false},
     {"TIME64", 8, "ttu", false},       {"DURATION", 8, "tDu", false},
+    {"BOOL", 0, "b", false},
 }};
 
 const TypeFacts& facts_of(gpujoin_type type) {
@@ -64,6 +65,8 @@ gpujoin_type type_of_arrow_format(std::string_view format) {
   }
   if (is_decimal128(format)) return GPUJOIN_TYPE_BYTES16;
   for (size_t type = 1; type < kTypes.size(); ++type) {
+    // Bits are in results only.
+    if (kTypes[type].width == 0) continue;
     if (format == kTypes[type].arrow_format) return static_cast<gpujoin_type>(type);
   }
   return 0;

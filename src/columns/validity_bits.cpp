@@ -61,6 +61,29 @@ int64_t count_nulls(const uint8_t* bits, int64_t first_bit, int64_t rows) {
   return rows - valid;
 }
 
+void append_bits(uint8_t* bitmap, int64_t at, const uint8_t* bits, int64_t rows) {
+  uint64_t const bytes = bitmap_bytes(rows);
+  unsigned const shift = static_cast<unsigned>(at % 8);
+  uint8_t* const target = bitmap + at / 8;
+  uint64_t const last = bitmap_bytes(at % 8 + rows);
+  for (uint64_t i = 0; i < bytes; ++i) {
+    unsigned value = bits[i];
+    if (i == bytes - 1) value &= last_byte_mask(rows);
+    target[i] = static_cast<uint8_t>(target[i] | value << shift);
+    if (shift != 0 && i + 1 < last) target[i + 1] = static_cast<uint8_t>(value >> (8 - shift));
+  }
+}
+
+void append_same_bits(uint8_t* bitmap, int64_t at, bool value, int64_t rows) {
+  for (; rows > 0 && at % 8 != 0; ++at, --rows) {
+    bitmap[at / 8] = static_cast<uint8_t>(bitmap[at / 8] | (value ? 1u : 0u) << (at % 8));
+  }
+  if (rows == 0) return;
+  uint64_t const bytes = bitmap_bytes(rows);
+  std::memset(bitmap + at / 8, value ? 0xFF : 0, bytes);
+  if (value) bitmap[at / 8 + static_cast<int64_t>(bytes) - 1] = last_byte_mask(rows);
+}
+
 std::vector<uint8_t> all_valid(int64_t rows) {
   std::vector<uint8_t> out(bitmap_words_bytes(rows), 0);
   if (rows == 0) return out;

@@ -21,4 +21,9 @@ std::vector<uint8_t> rebased(const uint8_t* bits, int64_t first_bit, int64_t row
 // `rows` ones, in whole words; the bits after the last row are zero.
 std::vector<uint8_t> all_valid(int64_t rows);
 
+// Writes `rows` bits of a bitmap from bit `at` on: those of `bits` from bit 0 on, or all ones or
+// zeros. expected: the bits of the byte from there on are 0.
+void append_bits(uint8_t* bitmap, int64_t at, const uint8_t* bits, int64_t rows);
+void append_same_bits(uint8_t* bitmap, int64_t at, bool value, int64_t rows);
+
 }  // namespace gpujoin::columns

@@ -20,7 +20,8 @@ struct PlannedJoin {
   std::shared_ptr<base::Context> context;
   std::shared_ptr<const columns::Relation> left;
   std::shared_ptr<const columns::Relation> right;
-  columns::JoinSpec spec;
+  columns::JoinSpec asked;  // of the join's kind
+  columns::JoinSpec spec;   // of the inner join that it is made of: what the executors see
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   plan::PlanRequest request;
   plan::PlanChoice choice;

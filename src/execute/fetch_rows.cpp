@@ -1,6 +1,5 @@
 #include "src/execute/fetch_rows.hpp"
 
-#include <functional>
 #include <utility>
 
 #include "src/base/status.hpp"
@@ -11,24 +10,7 @@
 
 namespace gpujoin::execute {
 
-namespace {
-
 namespace traffic = base::traffic;
-
-// Runs the work as one stage, its cost as given.
-void run_stage(base::Queue& queue, plan::Device device, const plan::StageCost& cost,
-               std::vector<columns::StageStatistics>& stages, const std::function<void()>& work) {
-  plan::StageCosts const predicted = {cost};
-  std::vector<columns::StageStatistics> own;
-  StageClock clock(queue, device, own);
-  clock.predict(predicted);
-  clock.begin(cost.stage);
-  work();
-  clock.finish();
-  stages.push_back(std::move(own.front()));
-}
-
-}  // namespace
 
 #if !GPUJOIN_WITH_CUDA
 namespace {
@@ -37,6 +19,10 @@ namespace {
 }
 }  // namespace
 columns::ColumnView copy_to_gpu(base::Queue&, const columns::ColumnView&, int64_t, void*,
+                                columns::Storage*, columns::Storage*) {
+  fail_without_cuda();
+}
+columns::ColumnView copy_to_cpu(base::Queue&, const columns::ColumnView&, int64_t, void*,
                                 columns::Storage*, columns::Storage*) {
   fail_without_cuda();
 }
@@ -63,7 +49,8 @@ FetchedRelation::FetchedRelation(base::Queue& queue,
 void FetchedRelation::announce_use(int32_t column) { ++uses_[static_cast<size_t>(column)]; }
 
 bool FetchedRelation::lies_elsewhere(int32_t column) const {
-  return device_ == plan::Device::kCuda && view(column).memory != base::Memory::kDevice;
+  bool const is_on_device = view(column).memory == base::Memory::kDevice;
+  return is_on_device != (device_ == plan::Device::kCuda);
 }
 
 void FetchedRelation::bring(int32_t column, std::vector<columns::StageStatistics>& stages) {
@@ -77,9 +64,10 @@ void FetchedRelation::bring(int32_t column, std::vector<columns::StageStatistics
   cost.bytes = traffic::host_copy(static_cast<uint64_t>(relation_->rows),
                                   static_cast<uint64_t>(source.width))
                    .bytes();
-  run_stage(queue_, device_, cost, stages, [&] {
-    copy->view = copy_to_gpu(queue_, source, relation_->rows, relation_->ready_event, &copy->data,
-                             &copy->validity);
+  run_as_stage(queue_, device_, cost, stages, [&] {
+    auto const copy_over = device_ == plan::Device::kCuda ? copy_to_gpu : copy_to_cpu;
+    copy->view = copy_over(queue_, source, relation_->rows, relation_->ready_event, &copy->data,
+                           &copy->validity);
   });
   kept = std::move(copy);
 }
@@ -139,12 +127,12 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     }
     std::vector<columns::ResultColumn> gathered;
     if (device_ == plan::Device::kCuda) {
-      run_stage(queue_, device_, cost, stages, [&] {
+      run_as_stage(queue_, device_, cost, stages, [&] {
         gathered = gather_on_gpu(queue_, sources, relation_->ready_event, numbers, row_count);
       });
     } else {
       cpu::Workers workers(queue_);
-      run_stage(queue_, device_, cost, stages, [&] {
+      run_as_stage(queue_, device_, cost, stages, [&] {
         for (columns::ColumnView const* source : sources) {
           gathered.push_back(cpu::gather_rows(queue_, workers, stage, *source, numbers, row_count));
         }

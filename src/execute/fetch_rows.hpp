@@ -15,7 +15,8 @@
 namespace gpujoin::execute {
 
 // Columns of one relation where an executor reads them. On the GPU a host column goes to the device
-// when it is first needed, once, and its copy is let go of after the last use that was announced.
+// when it is first needed, once, and its copy is let go of after the last use that was announced;
+// on the CPU a column of the device comes to the host, for results that a GPU left there.
 class FetchedRelation {
  public:
   FetchedRelation(base::Queue& queue, std::shared_ptr<const columns::Relation> relation,
@@ -60,6 +61,10 @@ class FetchedRelation {
 // The GPU's part, in fetch_rows_cuda.cpp; these throw NO_DEVICE in a build without CUDA.
 // Copies a host column to the device. Queued on the stream.
 columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
+                                void* ready_event, columns::Storage* data,
+                                columns::Storage* validity);
+// Copies a device column to host memory, and waits for it.
+columns::ColumnView copy_to_cpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
                                 void* ready_event, columns::Storage* data,
                                 columns::Storage* validity);
 // 0, 1, 2 and so on.

@@ -1,7 +1,9 @@
 // fetch_rows_cuda.cpp: columns by row number on the GPU, through the materialize stage's gather.
 #include <utility>
 
+#include "src/base/copy.hpp"
 #include "src/base/device.hpp"
+#include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/materialize/materialize.hpp"
 #include "src/transfer/transfer.hpp"
@@ -22,6 +24,31 @@ columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& c
   view.memory = base::Memory::kDevice;
   *data = columns::make_storage(std::move(copied.data_copy));
   *validity = columns::make_storage(std::move(copied.validity_copy));
+  return view;
+}
+
+columns::ColumnView copy_to_cpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
+                                void* ready_event, columns::Storage* data,
+                                columns::Storage* validity) {
+  base::await(queue, ready_event);
+  columns::ColumnView view = column;
+  view.memory = base::Memory::kHost;
+  auto const copy = [&](const void* source, uint64_t bytes) {
+    base::Buffer copied = queue.host_pool->allocate(base::Memory::kHost, bytes, "a column's copy");
+    base::copy(queue, copied.data(), base::Memory::kHost, source, base::Memory::kDevice, bytes);
+    return columns::make_storage(std::move(copied));
+  };
+  auto const count = static_cast<uint64_t>(rows);
+  *data = copy(column.data, base::checked_bytes(count, static_cast<uint64_t>(column.width)));
+  view.data = data->get();
+  if (column.validity != nullptr) {
+    int64_t const first = column.validity_bit_offset / 8;
+    view.validity_bit_offset = column.validity_bit_offset % 8;
+    *validity =
+        copy(column.validity + first, columns::bitmap_bytes(view.validity_bit_offset + rows));
+    view.validity = static_cast<const uint8_t*>(validity->get());
+  }
+  base::finish(queue);
   return view;
 }
 

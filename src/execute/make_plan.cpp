@@ -5,6 +5,7 @@
 #include "src/base/status.hpp"
 #include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/kinds.hpp"
 #include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {
@@ -70,10 +71,12 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.context = queue.context.shared_from_this();
   join.left = std::move(left);
   join.right = std::move(right);
-  join.spec = std::move(spec);
+  join.asked = std::move(spec);
+  join.spec = inner_spec_of(join.asked);
 
   plan::PlanRequest& request = join.request;
   request.options = options;
+  request.kind = join.asked.kind;
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
@@ -85,9 +88,10 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.right.row_numbers = join.spec.right_rows();
 
   bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
-  bool const device_inputs =
-      any_column(*join.left, join.spec.left_keys, join.spec.left_columns, base::Memory::kDevice) ||
-      any_column(*join.right, join.spec.right_keys, join.spec.right_columns, base::Memory::kDevice);
+  bool const device_inputs = any_column(*join.left, join.asked.left_keys, join.asked.left_columns,
+                                        base::Memory::kDevice) ||
+                             any_column(*join.right, join.asked.right_keys,
+                                        join.asked.right_columns, base::Memory::kDevice);
   if (on_cpu_plan && device_inputs) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
   }
@@ -100,6 +104,12 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
                join.context->reason.c_str());
   }
 
+  if (join.asked.kind == columns::JoinKind::kCross) {
+    join.choice =
+        plan::choose_cross(request, on_cpu_plan ? plan::Device::kCpu : plan::Device::kCuda);
+    log_choice(*join.context, join.choice);
+    return join;
+  }
   uint64_t const limit = on_cpu_plan ? join.context->host_account->limit_bytes()
                                      : join.context->device_account->limit_bytes();
   base::DeviceFacts const& facts = join.context->facts;

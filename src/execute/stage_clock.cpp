@@ -79,4 +79,17 @@ void StageClock::finish() {
   queue_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
 }
 
+void run_as_stage(base::Queue& queue, plan::Device device, const plan::StageCost& cost,
+                  std::vector<columns::StageStatistics>& stages,
+                  const std::function<void()>& work) {
+  plan::StageCosts const predicted = {cost};
+  std::vector<columns::StageStatistics> own;
+  StageClock clock(queue, device, own);
+  clock.predict(predicted);
+  clock.begin(cost.stage);
+  work();
+  clock.finish();
+  stages.push_back(std::move(own.front()));
+}
+
 }  // namespace gpujoin::execute

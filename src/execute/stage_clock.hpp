@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -73,5 +74,9 @@ class StageClock {
   size_t first_timed_ = 0;       // by events: stage; kNone: no event was recorded
   HostClock::time_point began_;  // the last stage, by the host's clock
 };
+
+// Runs the work as one stage of its own, its cost as given, and appends it.
+void run_as_stage(base::Queue& queue, plan::Device device, const plan::StageCost& cost,
+                  std::vector<columns::StageStatistics>& stages, const std::function<void()>& work);
 
 }  // namespace gpujoin::execute

@@ -15,31 +15,51 @@ using base::check;
 using base::Memory;
 using base::stream_of;
 
-RowMarks::RowMarks(base::Queue& queue, uint32_t rows) : queue_(queue), rows_(rows) {
-  words_ = queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, (uint64_t{rows} + 31) / 32,
-                                                      "marks of rows");
-  if (rows == 0) return;
-  check(cudaMemsetAsync(words_.data(), 0, words_.bytes(), stream_of(queue)),
+namespace {
+
+base::Buffer cleared_words(base::Queue& queue, uint32_t rows) {
+  base::Buffer words = queue.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, (uint64_t{rows} + 31) / 32, "marks of rows");
+  if (rows == 0) return words;
+  check(cudaMemsetAsync(words.data(), 0, words.bytes(), stream_of(queue)),
         "clearing marks of rows");
+  return words;
 }
+
+}  // namespace
+
+RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
+    : columns::RowMarks(cleared_words(queue, rows), rows), queue_(queue) {}
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
   if (count == 0) return;
   base::launch_dependent(queue_, kernels::mark_rows_kernel,
                          base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
-                         "marking rows", rows, count, words_.as<uint32_t>());
+                         "marking rows", rows, count, mutable_words());
+}
+
+std::optional<uint32_t> RowMarks::mark_once(const uint32_t* rows, uint64_t count) {
+  if (count == 0) return std::nullopt;
+  auto* const lowest = queue_.device->counters.as<uint32_t>();
+  check(cudaMemsetAsync(lowest, 0xff, sizeof(uint32_t), stream_of(queue_)),
+        "starting the lowest row with two matches");
+  base::launch_dependent(queue_, kernels::mark_rows_once_kernel,
+                         base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
+                         "marking rows with one match", rows, count, mutable_words(), lowest);
+  uint32_t const found = base::read_back(queue_, lowest);
+  return found == kernels::kNoRow ? std::nullopt : std::optional(found);
 }
 
 uint32_t RowMarks::count() {
-  if (rows_ == 0) return 0;
-  auto const words = static_cast<uint32_t>((uint64_t{rows_} + 31) / 32);
+  if (rows() == 0) return 0;
+  auto const words_count = static_cast<uint32_t>((uint64_t{rows()} + 31) / 32);
   base::ZeroedCounts zeroed(queue_, sizeof(kernels::MarksState));
   auto* const answer = reinterpret_cast<kernels::MarksAnswer*>(base::start_answer(queue_));
   auto const resident =
       static_cast<unsigned>(queue_.context.facts.sm_count * kernels::kRangeBlocksPerSm);
   base::launch_dependent(queue_, kernels::count_marks_kernel,
-                         std::min(base::grid_of(words, kernels::kStreamTile), resident),
-                         kernels::kStreamThreads, 0, "counting marked rows", this->words(), words,
+                         std::min(base::grid_of(words_count, kernels::kStreamTile), resident),
+                         kernels::kStreamThreads, 0, "counting marked rows", words(), words_count,
                          zeroed.as<kernels::MarksState>(), answer);
   zeroed.all_launched();
   base::await_answer(queue_);
@@ -57,11 +77,11 @@ RowMarks::Rows RowMarks::select(bool are_marked, uint32_t count) {
   auto* const selected = found.numbers.as<uint32_t>();
   auto* const counted = queue_.device->counters.as<uint32_t>();
   size_t bytes = 0;
-  check(cub::DeviceSelect::If(nullptr, bytes, all_rows, selected, counted, int64_t{rows_},
+  check(cub::DeviceSelect::If(nullptr, bytes, all_rows, selected, counted, int64_t{rows()},
                               is_wanted, stream_of(queue_)),
         "sizing the selection of marked rows");
   base::Buffer const storage = pool.allocate(Memory::kDevice, bytes, "selection storage");
-  check(cub::DeviceSelect::If(storage.data(), bytes, all_rows, selected, counted, int64_t{rows_},
+  check(cub::DeviceSelect::If(storage.data(), bytes, all_rows, selected, counted, int64_t{rows()},
                               is_wanted, stream_of(queue_)),
         "selecting marked rows");
   return found;

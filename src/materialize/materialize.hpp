@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "src/base/queue.hpp"
@@ -48,7 +49,21 @@ void gather(base::Queue& queue, const uint32_t* rows, uint64_t pairs,
 // [rows] uint32 0, 1, 2 and so on. Queued on the stream.
 columns::Storage row_numbers(base::Queue& queue, uint64_t rows);
 
+// Row numbers of both sides of a cross join: left[i] = i / right_rows, right[i] = i % right_rows.
+// Queued on the stream. expected: right_rows > 0 where rows > 0.
+void cross_pairs(base::Queue& queue, uint64_t rows, uint32_t right_rows, uint32_t* left,
+                 uint32_t* right);
+
 // Queues wide[i] = rows[i], as a caller asks for row numbers who says nothing of their type.
 void widen_row_numbers(base::Queue& queue, const uint32_t* rows, uint64_t count, int64_t* wide);
+
+// A part of a column of bits: from bit 0 on, or one value for all its rows.
+struct Bits {
+  const uint32_t* words = nullptr;  // null: `fill`
+  uint64_t rows = 0;
+  bool fill = false;
+};
+// The parts one after the other, in words of 32 bits. Queued on the stream. expected: at most 3.
+columns::Storage append_bits(base::Queue& queue, std::span<const Bits> parts);
 
 }  // namespace gpujoin::materialize

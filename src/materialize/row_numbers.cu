@@ -1,12 +1,22 @@
 // row_numbers.cu: the numbers of rows that are where they were, and row numbers in 8 bytes.
-#include <thrust/copy.h>
 #include <thrust/execution_policy.h>
 #include <thrust/sequence.h>
+#include <thrust/transform.h>
 
 #include "src/base/device.hpp"
 #include "src/materialize/materialize.hpp"
 
 namespace gpujoin::materialize {
+
+namespace {
+
+struct Widened {
+  __device__ int64_t operator()(uint32_t row) const {
+    return row == GPUJOIN_NO_ROW ? GPUJOIN_NO_ROW_INT64 : int64_t{row};
+  }
+};
+
+}  // namespace
 
 columns::Storage row_numbers(base::Queue& queue, uint64_t rows) {
   base::Buffer numbers =
@@ -18,7 +28,8 @@ columns::Storage row_numbers(base::Queue& queue, uint64_t rows) {
 }
 
 void widen_row_numbers(base::Queue& queue, const uint32_t* rows, uint64_t count, int64_t* wide) {
-  thrust::copy(thrust::cuda::par_nosync.on(base::stream_of(queue)), rows, rows + count, wide);
+  thrust::transform(thrust::cuda::par_nosync.on(base::stream_of(queue)), rows, rows + count, wide,
+                    Widened{});
   base::check(cudaGetLastError(), "widening row numbers");
 }
 

@@ -10,6 +10,7 @@
 
 #include "gpujoin.h"
 #include "src/base/device_facts.hpp"
+#include "src/columns/join_kind.hpp"
 #include "src/plan/join_plan.hpp"
 
 namespace gpujoin::plan {
@@ -67,7 +68,9 @@ struct PlanRequest {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   SideStatistics left;
   SideStatistics right;
-  int32_t key_count = 1;  // columns of the key
+  // What explain calls it. A plan is that of the inner join that the kind is made of.
+  columns::JoinKind kind = columns::JoinKind::kInner;
+  int32_t key_count = 1;  // columns of the key; 0: a cross join
   bool pairs = false;
   // Bytes of a code that the keys fit, as far as is known; 0: they do not, or nobody looked.
   int32_t code_width = 0;
@@ -176,6 +179,9 @@ SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& 
 // taken. The plan's transfer field is set from where the request says that the inputs are.
 PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sample,
                        const base::DeviceFacts& facts, uint64_t memory_limit_bytes);
+
+// Of a cross join: there is nothing to choose. Throws ILLEGAL_PLAN when a technique is named.
+PlanChoice choose_cross(const PlanRequest& request, Device device);
 
 // Why it is that plan, in one sentence. Made when asked for: its text takes as long as the choice.
 std::string reason_of(const PlanChoice& choice);

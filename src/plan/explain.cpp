@@ -41,7 +41,7 @@ std::string request_text(const PlanRequest& request, const JoinPlan& plan,
     if (side->key_is_output) width += side->key_width;
   }
   const bool on_cpu = plan.device == Device::kCpu;
-  std::string lines = "inner join on ";
+  std::string lines = text("%s join on ", columns::to_text(request.kind));
   lines += on_cpu ? text("the CPU, %d threads\n", facts.cpu_threads) : facts.name + "\n";
   // A plan for the CPU in a context on a GPU is weighed by the built-in figures: the context's are
   // the GPU's.

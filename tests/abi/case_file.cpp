@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-enum class Kind { kSigned, kUnsigned, kFloat32, kFloat64, kBytes };
+enum class Kind { kSigned, kUnsigned, kFloat32, kFloat64, kBytes, kBool };
 
 struct TypeFacts {
   gpujoin_type type;
@@ -61,9 +61,34 @@ Kind kind_of(gpujoin_type type) {
       return Kind::kFloat64;
     case GPUJOIN_TYPE_BYTES16:
       return Kind::kBytes;
+    case GPUJOIN_TYPE_BOOL:
+      return Kind::kBool;
     default:
       return Kind::kSigned;
   }
+}
+
+gpujoin_join_kind join_kind_of(const std::string& name) {
+  static const std::map<std::string, gpujoin_join_kind> kKinds = {
+      {"inner", GPUJOIN_JOIN_INNER},
+      {"left", GPUJOIN_JOIN_LEFT},
+      {"right", GPUJOIN_JOIN_RIGHT},
+      {"full", GPUJOIN_JOIN_FULL},
+      {"left_semi", GPUJOIN_JOIN_LEFT_SEMI},
+      {"right_semi", GPUJOIN_JOIN_RIGHT_SEMI},
+      {"left_anti", GPUJOIN_JOIN_LEFT_ANTI},
+      {"right_anti", GPUJOIN_JOIN_RIGHT_ANTI},
+      {"left_mark", GPUJOIN_JOIN_LEFT_MARK},
+      {"right_mark", GPUJOIN_JOIN_RIGHT_MARK},
+      {"left_not_in", GPUJOIN_JOIN_LEFT_NOT_IN},
+      {"right_not_in", GPUJOIN_JOIN_RIGHT_NOT_IN},
+      {"left_single", GPUJOIN_JOIN_LEFT_SINGLE},
+      {"right_single", GPUJOIN_JOIN_RIGHT_SINGLE},
+      {"cross", GPUJOIN_JOIN_CROSS},
+  };
+  auto const found = kKinds.find(name);
+  if (found == kKinds.end()) throw std::runtime_error("no kind is called " + name);
+  return found->second;
 }
 
 Words words_of(const std::string& line) {
@@ -93,6 +118,8 @@ void add_join_line(const Words& words, JoinCase* join) {
   if (words[0] == "on" && words.size() == 3) {
     join->left_keys.push_back(join->left.position_of(words[1]));
     join->right_keys.push_back(join->right.position_of(words[2]));
+  } else if (words[0] == "kind" && words.size() == 2) {
+    join->kind = join_kind_of(words[1]);
   } else if (words[0] == "pairs" && words.size() == 1) {
     join->pairs = true;
   } else if (words[0] == "output") {
@@ -101,6 +128,8 @@ void add_join_line(const Words& words, JoinCase* join) {
         join->left_output.push_back(join->left.position_of(words[i].substr(5)));
       } else if (words[i].rfind("right.", 0) == 0) {
         join->right_output.push_back(join->right.position_of(words[i].substr(6)));
+      } else if (words[i] == "mark" && i + 1 == words.size()) {
+        join->mark = true;
       } else {
         throw std::runtime_error(words[i] + " is no output column");
       }
@@ -113,7 +142,8 @@ void add_join_line(const Words& words, JoinCase* join) {
 void add_expected_line(const Words& words, JoinCase* join) {
   std::vector<CaseColumn> columns = join->output_columns();
   if (join->pairs) {
-    columns.insert(columns.begin(), 2, CaseColumn{"row", GPUJOIN_TYPE_INT64, 8});
+    size_t const sides = size_t{join->puts_out_left()} + size_t{join->puts_out_right()};
+    columns.insert(columns.begin(), sides, CaseColumn{"row", GPUJOIN_TYPE_INT64, 8});
   }
   if (words.size() != columns.size()) throw std::runtime_error("a row of another length");
   Row row;
@@ -143,7 +173,18 @@ std::vector<CaseColumn> JoinCase::output_columns() const {
   std::vector<CaseColumn> columns;
   for (int32_t const i : left_output) columns.push_back(left.columns[static_cast<size_t>(i)]);
   for (int32_t const i : right_output) columns.push_back(right.columns[static_cast<size_t>(i)]);
+  if (mark) columns.push_back({"mark", GPUJOIN_TYPE_BOOL, 1});
   return columns;
+}
+
+bool JoinCase::puts_out_left() const {
+  return kind != GPUJOIN_JOIN_RIGHT_SEMI && kind != GPUJOIN_JOIN_RIGHT_ANTI &&
+         kind != GPUJOIN_JOIN_RIGHT_MARK && kind != GPUJOIN_JOIN_RIGHT_NOT_IN;
+}
+
+bool JoinCase::puts_out_right() const {
+  return kind != GPUJOIN_JOIN_LEFT_SEMI && kind != GPUJOIN_JOIN_LEFT_ANTI &&
+         kind != GPUJOIN_JOIN_LEFT_MARK && kind != GPUJOIN_JOIN_LEFT_NOT_IN;
 }
 
 bool encode(const CaseColumn& column, const std::string& word, std::string* bytes) {
@@ -156,6 +197,11 @@ bool encode(const CaseColumn& column, const std::string& word, std::string* byte
       break;
     case Kind::kUnsigned:
       *bytes = low_bytes(std::stoull(word, &used), column.width);
+      break;
+    case Kind::kBool:
+      if (word != "true" && word != "false") throw std::runtime_error(word + " is no truth value");
+      (*bytes)[0] = word == "true" ? 1 : 0;
+      used = word.size();
       break;
     case Kind::kFloat32: {
       float const value = std::stof(word, &used);
@@ -188,10 +234,11 @@ void append_value(bool valid, const void* value, size_t width, Row* row) {
   }
 }
 
-JoinCase read_case(const std::string& path) {
+std::vector<JoinCase> read_cases(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
-  JoinCase join;
+  JoinCase tables;
+  std::vector<JoinCase> joins;
   std::string section;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -201,14 +248,15 @@ JoinCase read_case(const std::string& path) {
       if (words.size() == 1 && (words[0] == "left" || words[0] == "right" || words[0] == "join" ||
                                 words[0] == "expect")) {
         section = words[0];
+        if (section == "join") joins.push_back(tables);
       } else if (section == "left") {
-        add_table_line(words, &join.left);
+        add_table_line(words, &tables.left);
       } else if (section == "right") {
-        add_table_line(words, &join.right);
+        add_table_line(words, &tables.right);
       } else if (section == "join") {
-        add_join_line(words, &join);
-      } else if (section == "expect") {
-        add_expected_line(words, &join);
+        add_join_line(words, &joins.back());
+      } else if (section == "expect" && !joins.empty()) {
+        add_expected_line(words, &joins.back());
       } else {
         throw std::runtime_error("a line before the first section");
       }
@@ -216,10 +264,9 @@ JoinCase read_case(const std::string& path) {
       throw std::runtime_error(path + ":" + std::to_string(number) + ": " + error.what());
     }
   }
-  if (section != "expect" || join.left_keys.empty())
-    throw std::runtime_error(path + ": incomplete");
-  std::sort(join.expected.begin(), join.expected.end());
-  return join;
+  if (section != "expect") throw std::runtime_error(path + ": incomplete");
+  for (JoinCase& join : joins) std::sort(join.expected.begin(), join.expected.end());
+  return joins;
 }
 
 }  // namespace gpujoin_test

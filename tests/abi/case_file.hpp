@@ -1,4 +1,4 @@
-// case_file.hpp: a join of tests/cases, read. The format is in tests/cases/README.md.
+// case_file.hpp: joins of tests/cases, read. The format is in tests/cases/README.md.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,18 @@ struct CaseTable {
 struct JoinCase {
   CaseTable left;
   CaseTable right;
+  gpujoin_join_kind kind = GPUJOIN_JOIN_INNER;
   std::vector<int32_t> left_keys;
   std::vector<int32_t> right_keys;
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
   bool pairs = false;
+  bool mark = false;          // the BOOL column of a mark join, the last one
   std::vector<Row> expected;  // sorted
+
+  // Whether rows of a side come out: a semi join's are of one side.
+  bool puts_out_left() const;
+  bool puts_out_right() const;
 
   // Type and width of the answer's columns, without the pairs.
   std::vector<CaseColumn> output_columns() const;
@@ -44,7 +50,8 @@ bool encode(const CaseColumn& column, const std::string& word, std::string* byte
 // Appends a value to a row.
 void append_value(bool valid, const void* value, size_t width, Row* row);
 
-// Throws std::runtime_error, naming file and line.
-JoinCase read_case(const std::string& path);
+// The joins of a file, which has one pair of tables. Throws std::runtime_error, naming file and
+// line.
+std::vector<JoinCase> read_cases(const std::string& path);
 
 }  // namespace gpujoin_test

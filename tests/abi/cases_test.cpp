@@ -57,11 +57,12 @@ Table table_of(const CaseTable& table) {
 
 Spec spec_of(const JoinCase& join_case) {
   Spec spec;
+  spec.kind = join_case.kind;
   spec.left_keys = join_case.left_keys;
   spec.right_keys = join_case.right_keys;
   spec.left_columns = join_case.left_output;
   spec.right_columns = join_case.right_output;
-  if (!spec.left_columns.empty() || !spec.right_columns.empty()) {
+  if (!spec.left_columns.empty() || !spec.right_columns.empty() || join_case.mark) {
     spec.output |= GPUJOIN_OUTPUT_COLUMNS;
   }
   if (join_case.pairs) spec.output |= GPUJOIN_OUTPUT_PAIRS;
@@ -71,7 +72,7 @@ Spec spec_of(const JoinCase& join_case) {
 // The whole answer, a row a string, sorted.
 std::vector<Row> rows_of_answer(const Result& result, const JoinCase& join_case) {
   std::vector<Row> rows(static_cast<size_t>(rows_of(result)));
-  auto const add = [&](int32_t what, int32_t number, size_t width) {
+  auto const add = [&](int32_t what, int32_t number, size_t width, bool is_bits) {
     std::vector<uint8_t> data(rows.size() * width);
     std::vector<uint8_t> validity((rows.size() + 7) / 8);
     gpujoin_fetch fetch = fetch_of(what, number, data.data(), data.size());
@@ -82,20 +83,38 @@ std::vector<Row> rows_of_answer(const Result& result, const JoinCase& join_case)
     for (size_t row = 0; row < rows.size(); ++row) {
       bool const valid = (validity[row / 8] >> (row % 8) & 1) != 0;
       nulls += valid ? 0 : 1;
-      append_value(valid, data.data() + row * width, width, &rows[row]);
+      auto const bit = static_cast<uint8_t>(data[row / 8] >> (row % 8) & 1);
+      append_value(valid, is_bits ? &bit : data.data() + row * width, width, &rows[row]);
     }
     EXPECT_EQ(fetch.null_count, nulls);
   };
   if (join_case.pairs) {
-    add(GPUJOIN_FETCH_LEFT_INDEX, 0, 8);
-    add(GPUJOIN_FETCH_RIGHT_INDEX, 0, 8);
+    if (join_case.puts_out_left()) add(GPUJOIN_FETCH_LEFT_INDEX, 0, 8, false);
+    if (join_case.puts_out_right()) add(GPUJOIN_FETCH_RIGHT_INDEX, 0, 8, false);
   }
   std::vector<CaseColumn> const columns = join_case.output_columns();
   for (size_t i = 0; i < columns.size(); ++i) {
-    add(GPUJOIN_FETCH_COLUMN, static_cast<int32_t>(i), columns[i].width);
+    add(GPUJOIN_FETCH_COLUMN, static_cast<int32_t>(i), columns[i].width,
+        columns[i].type == GPUJOIN_TYPE_BOOL);
   }
   std::sort(rows.begin(), rows.end());
   return rows;
+}
+
+std::vector<gpujoin_algorithm> algorithms_of(const JoinCase& join_case, gpujoin_device device) {
+  // Nothing is matched.
+  if (join_case.kind == GPUJOIN_JOIN_CROSS) return {GPUJOIN_ALGORITHM_AUTOMATIC};
+  if (device == GPUJOIN_DEVICE_CPU) {
+    return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX};
+  }
+  // The others compare one key column.
+  if (join_case.left_keys.size() > 1) {
+    return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX,
+            GPUJOIN_ALGORITHM_ROW_MULTISET};
+  }
+  return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_NOP,         GPUJOIN_ALGORITHM_PHJ_OM,
+          GPUJOIN_ALGORITHM_PHJ_GFUR,  GPUJOIN_ALGORITHM_SMJ_OM,      GPUJOIN_ALGORITHM_SMJ_UM,
+          GPUJOIN_ALGORITHM_CPU_RADIX, GPUJOIN_ALGORITHM_ROW_MULTISET};
 }
 
 }  // namespace
@@ -105,39 +124,28 @@ TEST(CaseFolder, HoldsTheCases) {
 }
 
 TEST_P(Cases, AnswersAsWritten) {
-  JoinCase const join_case =
-      read_case(std::string(kFolder) + "/" + std::get<0>(GetParam()) + ".txt");
-  Table const left_table = table_of(join_case.left);
-  Table const right_table = table_of(join_case.right);
-  Spec const spec = spec_of(join_case);
+  std::vector<JoinCase> const joins =
+      read_cases(std::string(kFolder) + "/" + std::get<0>(GetParam()) + ".txt");
+  ASSERT_FALSE(joins.empty());
+  Table const left_table = table_of(joins.front().left);
+  Table const right_table = table_of(joins.front().right);
   Context const context = make_context(device());
   Relation const left = make_relation(context, left_table);
   Relation const right = make_relation(context, right_table);
-
-  std::vector<gpujoin_algorithm> algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC,
-                                               GPUJOIN_ALGORITHM_CPU_RADIX};
-  if (device() == GPUJOIN_DEVICE_CUDA) {
-    algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_NOP,
-                  GPUJOIN_ALGORITHM_PHJ_OM,    GPUJOIN_ALGORITHM_PHJ_GFUR,
-                  GPUJOIN_ALGORITHM_SMJ_OM,    GPUJOIN_ALGORITHM_SMJ_UM,
-                  GPUJOIN_ALGORITHM_CPU_RADIX, GPUJOIN_ALGORITHM_ROW_MULTISET};
-    // The others compare one key column.
-    if (join_case.left_keys.size() > 1) {
-      algorithms = {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX,
-                    GPUJOIN_ALGORITHM_ROW_MULTISET};
-    }
-  }
-  for (gpujoin_algorithm const algorithm : algorithms) {
-    for (gpujoin_side const side : {0, GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
-      gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-      options.algorithm = algorithm;
-      options.build_side = side;
-      if (algorithm == GPUJOIN_ALGORITHM_CPU_RADIX) options.device = GPUJOIN_DEVICE_CPU;
-      SCOPED_TRACE("algorithm " + std::to_string(algorithm) + ", build side " +
-                   std::to_string(side));
-      Result const result = join(context, left, right, spec, &options);
-      ASSERT_NE(result, nullptr);
-      EXPECT_EQ(rows_of_answer(result, join_case), join_case.expected);
+  for (JoinCase const& join_case : joins) {
+    Spec const spec = spec_of(join_case);
+    for (gpujoin_algorithm const algorithm : algorithms_of(join_case, device())) {
+      for (gpujoin_side const side : {0, GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
+        gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+        options.algorithm = algorithm;
+        options.build_side = side;
+        if (algorithm == GPUJOIN_ALGORITHM_CPU_RADIX) options.device = GPUJOIN_DEVICE_CPU;
+        SCOPED_TRACE("kind " + std::to_string(join_case.kind) + ", algorithm " +
+                     std::to_string(algorithm) + ", build side " + std::to_string(side));
+        Result const result = join(context, left, right, spec, &options);
+        ASSERT_NE(result, nullptr);
+        EXPECT_EQ(rows_of_answer(result, join_case), join_case.expected);
+      }
     }
   }
 }

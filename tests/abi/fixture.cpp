@@ -68,7 +68,7 @@ Relation make_relation(const Context& context, const Table& table) {
 
 gpujoin_join_spec Spec::get() const {
   gpujoin_join_spec spec = GPUJOIN_JOIN_SPEC_INIT;
-  spec.kind = GPUJOIN_JOIN_INNER;
+  spec.kind = kind;
   spec.key_count = static_cast<int32_t>(left_keys.size());
   spec.output = output;
   spec.left_keys = left_keys.data();

@@ -94,6 +94,7 @@ Relation make_relation(const Context& context, const Table& table);
 
 // A specification that owns its lists.
 struct Spec {
+  gpujoin_join_kind kind = GPUJOIN_JOIN_INNER;
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
   std::vector<int32_t> left_columns;

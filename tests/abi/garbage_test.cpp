@@ -127,7 +127,7 @@ TEST_F(GarbageTest, OfASpecification) {
   static const Garbage<Join> kTable[] = {
       {[](Join& s) { s.struct_size = sizeof(s) - 4; }, kMismatch, "spec.struct_size"},
       {[](Join& s) { s.struct_size = sizeof(s) + 3; }, kMismatch, "spec.struct_size"},
-      {[](Join& s) { s.kind = 0; }, kInvalid, "spec.kind is 0, allowed is 1"},
+      {[](Join& s) { s.kind = 0; }, kInvalid, "spec.kind is 0, allowed are 1 to 15"},
       {[](Join& s) { s.kind = -5; }, kInvalid, "spec.kind"},
       {[](Join& s) { s.kind = INT32_MAX; }, kUnsupported, "spec.kind"},
       {[](Join& s) { s.key_count = 0; }, kInvalid, "spec.key_count is 0, allowed are 1 to 5"},

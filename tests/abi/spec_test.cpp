@@ -61,7 +61,8 @@ TEST_F(SpecTest, KindIsRequiredAndInner) {
   EXPECT_OK(with([](auto&) {}));
   EXPECT_NAMES(with([](auto& s) { s.kind = 0; }), kInvalid, "kind");
   EXPECT_NAMES(with([](auto& s) { s.kind = -1; }), kInvalid, "kind");
-  EXPECT_NAMES(with([](auto& s) { s.kind = 2; }), GPUJOIN_ERROR_UNSUPPORTED, "kind");
+  EXPECT_NAMES(with([](auto& s) { s.kind = GPUJOIN_JOIN_CROSS + 1; }), GPUJOIN_ERROR_UNSUPPORTED,
+               "kind");
 }
 
 TEST_F(SpecTest, OneToFiveKeyColumns) {

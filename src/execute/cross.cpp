@@ -1,0 +1,93 @@
+#include "src/execute/cross.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/base/status.hpp"
+#include "src/base/traffic.hpp"
+#include "src/cpu/workers.hpp"
+#include "src/execute/fetch_rows.hpp"
+#include "src/execute/stage_clock.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using columns::Storage;
+
+constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+
+void cross_pairs_on_cpu(base::Queue& queue, uint64_t rows, uint64_t right_rows, uint32_t* left,
+                        uint32_t* right) {
+  cpu::Workers workers(queue);
+  auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
+  workers.for_each("match", tasks, [&](int64_t task, int32_t) {
+    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
+    uint64_t of_left = first / right_rows;
+    uint64_t of_right = first % right_rows;
+    for (uint64_t row = first; row < std::min(rows, first + kTaskRows); ++row) {
+      left[row] = static_cast<uint32_t>(of_left);
+      right[row] = static_cast<uint32_t>(of_right);
+      if (++of_right == right_rows) {
+        of_right = 0;
+        ++of_left;
+      }
+    }
+  });
+}
+
+// Columns of one side by its row numbers, behind those that are there.
+void fetch(base::Queue& queue, const std::shared_ptr<const columns::Relation>& relation,
+           const std::vector<int32_t>& wanted, const Storage& numbers, plan::Device device,
+           columns::JoinResult& result) {
+  if (wanted.empty()) return;
+  FetchedRelation fetched(queue, relation, device);
+  for (columns::ResultColumn& column :
+       fetched.fetch("materialize", wanted, numbers, result.rows,
+                     base::traffic::Locality::kClustered, result.statistics.stages)) {
+    result.columns.push_back(std::move(column));
+  }
+}
+
+}  // namespace
+
+#if !GPUJOIN_WITH_CUDA
+void cross_pairs_on_gpu(base::Queue&, uint64_t, uint32_t, uint32_t*, uint32_t*) {
+  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+}
+#endif
+
+void cross(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  plan::JoinPlan const& plan = join.choice.plan();
+  bool const cuda = plan.device == plan::Device::kCuda;
+  result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+  int64_t product = 0;
+  if (__builtin_mul_overflow(join.left->rows, join.right->rows, &product)) {
+    base::fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "a cross join of %lld and %lld rows",
+               static_cast<long long>(join.left->rows), static_cast<long long>(join.right->rows));
+  }
+  result.rows = product;
+  auto const rows = static_cast<uint64_t>(product);
+  auto const right_rows = static_cast<uint32_t>(join.right->rows);
+  base::Pool& pool = cuda ? *queue.device_pool : *queue.host_pool;
+  base::Buffer left = pool.allocate_rows<uint32_t>(result.memory, rows, "left row numbers");
+  base::Buffer right = pool.allocate_rows<uint32_t>(result.memory, rows, "right row numbers");
+  run_as_stage(queue, plan.device, join.choice.predicted().front(), result.statistics.stages, [&] {
+    if (cuda) {
+      cross_pairs_on_gpu(queue, rows, right_rows, left.as<uint32_t>(), right.as<uint32_t>());
+    } else {
+      cross_pairs_on_cpu(queue, rows, right_rows, left.as<uint32_t>(), right.as<uint32_t>());
+    }
+  });
+  Storage const left_numbers = columns::make_storage(std::move(left));
+  Storage const right_numbers = columns::make_storage(std::move(right));
+  fetch(queue, join.left, join.asked.left_columns, left_numbers, plan.device, result);
+  fetch(queue, join.right, join.asked.right_columns, right_numbers, plan.device, result);
+  result.has_pairs = join.asked.pairs;
+  if (!join.asked.pairs) return;
+  result.left_rows = left_numbers;
+  result.right_rows = right_numbers;
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,262 @@
+#include "src/execute/kinds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/base/status.hpp"
+#include "src/base/traffic.hpp"
+#include "src/execute/appended_rows.hpp"
+#include "src/execute/fetch_rows.hpp"
+#include "src/execute/row_marks.hpp"
+#include "src/execute/stage_clock.hpp"
+#include "src/execute/travellers.hpp"
+#include "src/execute/unknown_comparisons.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using columns::JoinSpec;
+using columns::PairSides;
+using columns::ResultColumn;
+using columns::RowMarks;
+using columns::RowsOfSide;
+using columns::Storage;
+using std::chrono::steady_clock;
+
+RowsOfSide rows_of(const JoinSpec& spec, bool left) {
+  return left ? left_rows_of(spec.kind) : right_rows_of(spec.kind);
+}
+
+PairSides sides_of(bool left, bool right) {
+  if (left && right) return PairSides::kBoth;
+  return left ? PairSides::kLeft : PairSides::kRight;
+}
+
+ResultColumn mark_column() {
+  ResultColumn column;
+  column.name = "mark";
+  column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_BOOL);
+  column.type = GPUJOIN_TYPE_BOOL;
+  return column;
+}
+
+// Rows of one side by their numbers.
+struct SideRows {
+  Storage numbers;
+  int64_t count = 0;
+  std::vector<ResultColumn> columns;
+};
+
+class KindOfResult {
+ public:
+  KindOfResult(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result)
+      : queue_(queue),
+        join_(join),
+        result_(result),
+        memory_(result.memory),
+        device_(memory_ == base::Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu) {}
+
+  void put_out() {
+    for (bool const left : {true, false}) {
+      if (comes_alone(rows_of(join_.asked, left))) return put_out_alone(left);
+    }
+    put_out_with_unmatched();
+  }
+
+ private:
+  const columns::Relation& relation(bool left) const { return left ? *join_.left : *join_.right; }
+
+  void as_stage(const char* stage, const char* technique, uint64_t bytes,
+                const std::function<void()>& work) {
+    plan::StageCost cost;
+    cost.stage = stage;
+    cost.technique = technique;
+    cost.bytes = bytes;
+    run_as_stage(queue_, device_, cost, result_.statistics.stages, work);
+  }
+
+  // Those that a pair of the inner join has.
+  std::unique_ptr<RowMarks> marks_of(bool left) {
+    std::unique_ptr<RowMarks> marks;
+    Storage const& numbers = left ? result_.left_rows : result_.right_rows;
+    auto const count = static_cast<uint64_t>(result_.rows);
+    as_stage("marks", columns::to_text(join_.asked.kind), base::traffic::mark_rows(count), [&] {
+      marks = make_row_marks(queue_, memory_, relation(left).rows);
+      auto const* const rows = static_cast<const uint32_t*>(numbers.get());
+      if (rows_of(join_.asked, left) != RowsOfSide::kSingle) return marks->mark(rows, count);
+      if (auto const twice = marks->mark_once(rows, count)) {
+        base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
+                   left ? "left" : "right", *twice);
+      }
+    });
+    return marks;
+  }
+
+  SideRows rows_by(bool left, RowMarks::Rows rows) {
+    SideRows found;
+    found.count = rows.count;
+    found.numbers = columns::make_storage(std::move(rows.numbers));
+    auto const& wanted = left ? join_.asked.left_columns : join_.asked.right_columns;
+    if (found.count == 0 || wanted.empty()) {
+      for (int32_t const column : wanted) {
+        found.columns.push_back(
+            columns::column_like(relation(left).columns[static_cast<size_t>(column)]));
+      }
+      return found;
+    }
+    FetchedRelation fetched(queue_, left ? join_.left : join_.right, device_);
+    found.columns = fetched.fetch("unmatched", wanted, found.numbers, found.count,
+                                  base::traffic::Locality::kClustered, result_.statistics.stages);
+    return found;
+  }
+
+  SideRows unmatched(bool left) {
+    if (!comes_unmatched(rows_of(join_.asked, left))) return rows_by(left, {});
+    return rows_by(left, marks_of(left)->unmarked());
+  }
+
+  void put_out_with_unmatched() {
+    result_.may_miss_left_rows = comes_unmatched(rows_of(join_.asked, false));
+    result_.may_miss_right_rows = comes_unmatched(rows_of(join_.asked, true));
+    SideRows const left = unmatched(true);
+    SideRows const right = unmatched(false);
+    if (left.count != 0 || right.count != 0) append(left, right);
+    if (join_.asked.pairs) return;
+    result_.has_pairs = false;
+    result_.pair_sides = PairSides::kBoth;
+    result_.left_rows = result_.right_rows = nullptr;
+  }
+
+  void append(const SideRows& left, const SideRows& right) {
+    uint64_t row_bytes = 0;
+    for (ResultColumn const& column : result_.columns) {
+      row_bytes += static_cast<uint64_t>(column.width);
+    }
+    uint64_t const bytes =
+        base::traffic::append_rows(static_cast<uint64_t>(result_.rows + left.count + right.count),
+                                   row_bytes + (join_.asked.pairs ? 8 : 0));
+    as_stage("append", "rows without a match", bytes, [&] {
+      size_t const of_left = join_.asked.left_columns.size();
+      for (size_t i = 0; i < result_.columns.size(); ++i) {
+        ResultColumn& column = result_.columns[i];
+        bool const is_left = i < of_left;
+        std::array<ColumnPart, 3> parts = {
+            ColumnPart{result_.rows, &column}, {left.count, nullptr}, {right.count, nullptr}};
+        if (is_left) parts[1].column = &left.columns[i];
+        if (!is_left) parts[2].column = &right.columns[i - of_left];
+        column = append_rows(queue_, memory_, column, parts);
+      }
+      if (!join_.asked.pairs) return;
+      append_numbers(left, right, true);
+      append_numbers(left, right, false);
+    });
+    result_.rows += left.count + right.count;
+  }
+
+  void append_numbers(const SideRows& left, const SideRows& right, bool is_left) {
+    Storage& numbers = is_left ? result_.left_rows : result_.right_rows;
+    ResultColumn const matched = row_numbers_of(numbers);
+    ResultColumn const alone = row_numbers_of(is_left ? left.numbers : right.numbers);
+    std::array<ColumnPart, 3> parts = {ColumnPart{result_.rows, &matched},
+                                       {left.count, is_left ? &alone : nullptr},
+                                       {right.count, is_left ? nullptr : &alone}};
+    static_assert(GPUJOIN_NO_ROW == 0xffffffff, "made of bytes that are all alike");
+    ResultColumn made = append_rows(queue_, memory_, matched, parts, 0xff);
+    numbers = std::move(made.data);
+    (is_left ? result_.left_rows_validity : result_.right_rows_validity) = std::move(made.validity);
+    (is_left ? result_.left_rows_missing : result_.right_rows_missing) = made.null_count;
+  }
+
+  void put_out_alone(bool left) {
+    auto const marks = marks_of(left);
+    result_.left_rows = result_.right_rows = nullptr;
+    SideRows rows;
+    switch (rows_of(join_.asked, left)) {
+      case RowsOfSide::kMatched:
+        rows = rows_by(left, marks->marked());
+        break;
+      case RowsOfSide::kUnmatchedOnly:
+        rows = rows_by(left, marks->unmarked());
+        break;
+      case RowsOfSide::kNotIn: {
+        // Rows that are true or unknown stay out alike.
+        mark_unknown(queue_, join_, left, memory_, *marks, result_.statistics.stages);
+        rows = rows_by(left, marks->unmarked());
+        break;
+      }
+      default:
+        rows = marked_rows(left, *marks);
+        break;
+    }
+    result_.rows = rows.count;
+    result_.columns = std::move(rows.columns);
+    result_.has_pairs = join_.asked.pairs;
+    result_.pair_sides = sides_of(left, !left);
+    if (join_.asked.pairs) (left ? result_.left_rows : result_.right_rows) = rows.numbers;
+  }
+
+  // All rows, with their marks as a column.
+  SideRows marked_rows(bool left, RowMarks& marks) {
+    int64_t const rows = relation(left).rows;
+    auto const as_column = [](const RowMarks& bits) {
+      return Storage(bits.bits(), bits.bits()->data());
+    };
+    auto const all = make_row_marks(queue_, memory_, rows);
+    SideRows found = rows_by(left, all->unmarked());
+    ResultColumn column = mark_column();
+    column.data = as_column(marks);
+    // What is known: rows with a match, and those without an unknown comparison.
+    auto const unknown = make_row_marks(queue_, memory_, rows);
+    mark_unknown(queue_, join_, left, memory_, *unknown, result_.statistics.stages);
+    if (unknown->count() != 0) {
+      auto const known = make_row_marks(queue_, memory_, rows);
+      RowMarks::Rows const matched = marks.marked();
+      known->mark(matched.numbers.as<uint32_t>(), matched.count);
+      RowMarks::Rows const certain = unknown->unmarked();
+      known->mark(certain.numbers.as<uint32_t>(), certain.count);
+      column.null_count = rows - known->count();
+      if (column.null_count != 0) column.validity = as_column(*known);
+    }
+    if (rows == 0) column.data = nullptr;
+    found.columns.push_back(std::move(column));
+    return found;
+  }
+
+  base::Queue& queue_;
+  const PlannedJoin& join_;
+  columns::JoinResult& result_;
+  base::Memory memory_;
+  plan::Device device_;
+};
+
+}  // namespace
+
+JoinSpec inner_spec_of(const JoinSpec& asked) {
+  JoinSpec inner = asked;
+  inner.kind = columns::JoinKind::kInner;
+  if (asked.kind == columns::JoinKind::kInner) return inner;
+  for (bool const left : {true, false}) {
+    if (!comes_alone(rows_of(asked, left))) continue;
+    inner.pairs = true;
+    inner.pair_sides = sides_of(left, !left);
+    inner.materialize = false;
+    inner.left_columns.clear();
+    inner.right_columns.clear();
+    return inner;
+  }
+  if (asked.pairs) return inner;
+  inner.pairs = true;
+  inner.pair_sides =
+      sides_of(comes_unmatched(rows_of(asked, true)), comes_unmatched(rows_of(asked, false)));
+  return inner;
+}
+
+void put_out_kind(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  KindOfResult(queue, join, result).put_out();
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,28 @@
+// kinds.hpp: every kind of join as an inner join, and what its rows leave marked.
+//
+//   outer of a side   the pairs, then the rows of that side that none of them has
+//   single            the same, where a row may come once
+//   semi, anti        rows of a side that are marked, or are not
+//   mark, NOT IN      the same, told apart from rows for which a comparison is unknown
+//
+// A cross join is none: see cross.hpp.
+//
+// So a kind costs no family of matches anything, and no family knows of kinds.
+#pragma once
+
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/columns/result.hpp"
+#include "src/execute/execute.hpp"
+
+namespace gpujoin::execute {
+
+// What the executors are to join: with the row numbers of sides that are marked; without columns
+// where only rows with or without a match come out. expected: no cross join.
+columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked);
+
+// From the inner join's result to that of the kind that was asked for. Waits for the stream.
+// Throws SEVERAL_MATCHES.
+void put_out_kind(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
+
+}  // namespace gpujoin::execute

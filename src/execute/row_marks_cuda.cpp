@@ -1,0 +1,10 @@
+#include "src/execute/row_marks.hpp"
+#include "src/keys/marks.hpp"
+
+namespace gpujoin::execute {
+
+std::unique_ptr<columns::RowMarks> row_marks_on_gpu(base::Queue& queue, uint32_t rows) {
+  return std::make_unique<keys::RowMarks>(queue, rows);
+}
+
+}  // namespace gpujoin::execute
