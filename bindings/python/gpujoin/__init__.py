@@ -1,8 +1,8 @@
 """Relational joins on an NVIDIA GPU, or on the CPU of a machine without one: libgpujoin for Python.
 
     import gpujoin
-    result = gpujoin.join(orders, lines, "o_orderkey", "l_orderkey")
-    table = result.to_table()
+    result = gpujoin.join(orders, lines, left_on="o_orderkey", right_on="l_orderkey", how="left")
+    table = result.to_table()  # or to_polars(), to_pandas()
 
 Tables come and go as Arrow. `python -m gpujoin` joins files from the command line.
 """
@@ -26,7 +26,9 @@ from .errors import (
     LibraryNotFound,
     MemoryLimit,
     NoDevice,
+    NotUnique,
     OutOfMemory,
+    SeveralMatches,
     TooManyRows,
     TypeMismatch,
     Unsupported,
@@ -50,9 +52,11 @@ __all__ = [
     "LibraryNotFound",
     "MemoryLimit",
     "NoDevice",
+    "NotUnique",
     "OutOfMemory",
     "Plan",
     "Result",
+    "SeveralMatches",
     "Stage",
     "Statistics",
     "TooManyRows",

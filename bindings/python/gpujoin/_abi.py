@@ -89,7 +89,6 @@ SIDES = {"auto": 0, "left": 1, "right": 2}
 
 MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}
 
-INNER = 1
 OUTPUT_COLUMNS = 1
 OUTPUT_PAIRS = 2
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,9 +19,11 @@ import pyarrow as pa
 from . import __version__, _abi, library_version
 from ._arguments import INT32, whole
 from ._cli_files import Bar, FileError, TableFile, Writer, head
-from ._columns import OutputColumn, all_columns, select_columns
+from ._columns import SUFFIX, OutputColumn, all_columns, select_columns
 from ._context import Context, parse_bytes
-from ._plan import Plan, plan
+from ._inputs import Input
+from ._kinds import ALIASES, KINDS, Kind, kind_of
+from ._plan import Plan, plan_columns, plan_options
 from ._result import Result, Statistics
 from .errors import GpujoinError, InvalidArgument
 
@@ -71,8 +74,8 @@ def _ending_by_exception() -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns the exit status; errors are one line on stderr."""
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         with _ending_by_exception():
             options.run(options)
             sys.stdout.flush()
@@ -101,9 +104,20 @@ def _fail(message: str, status: int) -> int:
     return status
 
 
+class _Version(argparse.Action):
+    """--version: asks the library only when it is given."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(f"gpujoin {__version__}, library {library_version()}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m gpujoin", description="Joins tables on an NVIDIA GPU, or on the CPU."
+    )
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="print the versions of package and library"
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
@@ -113,23 +127,33 @@ def _parser() -> argparse.ArgumentParser:
 
     join = commands.add_parser(
         "join",
-        help="inner-join two files",
-        description="Inner-joins two files on one key column or several.",
+        help="join two files",
+        description="Joins two files on one key column or several.",
         epilog=JOIN_NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     join.set_defaults(run=_join)
     join.add_argument("left", metavar="LEFT", help="a file")
     join.add_argument("right", metavar="RIGHT", help="a file")
-    join.add_argument("--left-on", metavar="A,B,...", required=True, help="key columns of LEFT")
+    join.add_argument("--on", metavar="A,B,...", help="key columns of both files")
+    join.add_argument("--left-on", metavar="A,B,...", help="key columns of LEFT")
     join.add_argument(
         "--right-on", metavar="A,B,...", help="key columns of RIGHT; default: --left-on"
+    )
+    join.add_argument(
+        "--how",
+        metavar="KIND",
+        default="inner",
+        help=f"which rows: {', '.join([*KINDS, *ALIASES])}; default: inner",
     )
     join.add_argument(
         "--select",
         metavar="A,B,...",
         help="output columns; a column of RIGHT whose name LEFT has too is NAME_right; "
-        "default: all, but the keys of RIGHT",
+        "default: all, but keys that are there already",
+    )
+    join.add_argument(
+        "--suffix", metavar="TEXT", default=SUFFIX, help=f"in the place of {SUFFIX}"
     )
     join.add_argument("-o", "--output", metavar="FILE", help="write the output to a file")
     join.add_argument("--rows", type=int, default=10, metavar="N", help="rows to print (10)")
@@ -210,28 +234,20 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         raise UsageError(f"--algorithm {options.algorithm} is none of {', '.join(_abi.ALGORITHMS)}")
     left, right = _open_file(options.left), _open_file(options.right)
     writer = _open_writer(options.output, [left, right]) if options.output is not None else None
-    keys, columns = _choose_columns(left.schema, right.schema, options)
+    kind, keys, columns = _choose_columns(left.schema, right.schema, options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
 
-    tables = [
-        _read(left, [*keys["left"], *(c for c in columns if c.side == "left")], bar),
-        _read(right, [*keys["right"], *(c for c in columns if c.side == "right")], bar),
-    ]
+    inputs: dict[str, Input] = {}
+    for side, file in (("left", left), ("right", right)):
+        inputs[side], keys[side], columns = _read(side, file, keys[side], columns, bar)
     timer.add("read")
 
-    # Every column now has its name in the output, which only one column has.
-    planned = plan(
-        tables[0],
-        tables[1],
-        [key.name for key in keys["left"]],
-        [key.name for key in keys["right"]],
-        select=[column.name for column in columns],
-        algorithm=options.algorithm,
-        build_side=options.build_side,
-        context=context,
+    choices = {"algorithm": options.algorithm, "build_side": options.build_side}
+    planned = plan_columns(
+        context, inputs, kind, keys, columns, pairs=False, options=plan_options(choices)
     )
-    del tables
+    del inputs
     timer.add("plan")
     if options.explain:
         bar.clear()
@@ -242,12 +258,19 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     _execute(planned, options.rows, writer, timer, bar)
 
 
-def _read(file: TableFile, columns: Sequence[OutputColumn], bar: Bar) -> pa.Table:
-    """Columns of a file under their names in the output."""
-    names = {column.column: column.name for column in columns}
-    positions = sorted(names)
+def _read(
+    side: str, file: TableFile, keys: Sequence[int], columns: Sequence[OutputColumn], bar: Bar
+) -> tuple[Input, list[int], list[OutputColumn]]:
+    """What a join needs of a file; its keys and the output columns with their positions in that."""
+    needed = {*keys, *(column.column for column in columns if column.side == side)}
+    positions = sorted(needed or {0})  # a cross join needs its rows all the same
     report = functools.partial(bar.show, f"reading {file.name}")
-    return file.read(positions, report).rename_columns([names[i] for i in positions])
+    table = Input(file.read(positions, report), side)
+    moved = [
+        replace(column, column=positions.index(column.column)) if column.side == side else column
+        for column in columns
+    ]
+    return table, [positions.index(key) for key in keys], moved
 
 
 def _execute(planned: Plan, rows: int, writer: Writer | None, timer: _Timer, bar: Bar) -> None:
@@ -283,31 +306,55 @@ def _open_writer(path: str, inputs: Sequence[TableFile]) -> Writer:
 
 def _choose_columns(
     left: pa.Schema, right: pa.Schema, options: argparse.Namespace
-) -> tuple[dict[str, list[OutputColumn]], list[OutputColumn]]:
-    """The keys of each side, and the output columns."""
-    keys: dict[str, list[OutputColumn]] = {"left": [], "right": []}
-    for side, schema, text in (
-        ("left", left, options.left_on),
-        ("right", right, options.right_on or options.left_on),
-    ):
-        for name in [text] if text in schema.names else [n.strip() for n in text.split(",")]:
-            position = schema.get_field_index(name)
-            if position < 0:
-                names = ", ".join(schema.names)
-                raise UsageError(
-                    f"--{side}-on: {getattr(options, side)} has no column {name!r}; it has {names}"
-                )
-            keys[side].append(
-                next(c for c in all_columns(left, right) if (c.side, c.column) == (side, position))
-            )
+) -> tuple[Kind, dict[str, list[int]], list[OutputColumn]]:
+    """The kind, the positions of each side's keys, and the output columns."""
+    select = None if options.select is None else [n.strip() for n in options.select.split(",")]
+    try:
+        kind = kind_of(options.how)
+        keys = _choose_keys(left, right, kind, options)
+        columns = all_columns(left, right, kind, keys, options.suffix)
+        return kind, keys, select_columns(columns, kind, keys, select)
+    except InvalidArgument as error:
+        raise UsageError("--" + str(error)) from None
+
+
+def _choose_keys(
+    left: pa.Schema, right: pa.Schema, kind: Kind, options: argparse.Namespace
+) -> dict[str, list[int]]:
+    of_sides = (options.left_on, options.right_on)
+    if not kind.has_keys:
+        if any(names is not None for names in (options.on, *of_sides)):
+            raise UsageError(f"--how {options.how} has no keys: no --on, --left-on or --right-on")
+        return {"left": [], "right": []}
+    if options.on is not None and of_sides != (None, None):
+        raise UsageError("--on names the keys of both files: no --left-on or --right-on with it")
+    if options.on is None and options.left_on is None:
+        raise UsageError("no keys are named: give --on, or --left-on and --right-on")
+    of_left = options.left_on if options.on is None else options.on
+    of_right = of_left if options.right_on is None else options.right_on
+    keys = {
+        "left": _key_positions("left", left, of_left, options),
+        "right": _key_positions("right", right, of_right, options),
+    }
     counts = len(keys["left"]), len(keys["right"])
     if counts[0] != counts[1]:
         raise UsageError(f"--left-on names {counts[0]} columns, and --right-on {counts[1]}")
-    select = None if options.select is None else [n.strip() for n in options.select.split(",")]
-    try:
-        return keys, select_columns(left, right, [k.column for k in keys["right"]], select)
-    except InvalidArgument as error:
-        raise UsageError("--" + str(error)) from None
+    return keys
+
+
+def _key_positions(
+    side: str, schema: pa.Schema, names: str, options: argparse.Namespace
+) -> list[int]:
+    positions = []
+    for name in [names] if names in schema.names else [n.strip() for n in names.split(",")]:
+        if name not in schema.names:
+            option = f"--{side}-on" if options.on is None else "--on"
+            there = ", ".join(schema.names)
+            raise UsageError(
+                f"{option}: {getattr(options, side)} has no column {name!r}; it has {there}"
+            )
+        positions.append(schema.names.index(name))
+    return positions
 
 
 def _first_rows(result: Result, rows: int) -> pa.RecordBatch:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from . import _abi
 from ._context import Context
+from ._result import of_rows
 from .errors import InvalidArgument, TypeMismatch, Unsupported
 
 _PRIMITIVES = {
@@ -226,7 +227,8 @@ class Input:
             key_positions.append(len(fields))
             fields.append(key_field.with_type(key_type))
             arrays.append(self.values(key).cast(key_type))
-        batch = _one_batch(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
+        table = of_rows(pa.Table, arrays, pa.schema(fields), self.table.num_rows)
+        batch = _one_batch(table)
         capsules = batch.__arrow_c_array__()
         schema = _get_pointer(capsules[0], b"arrow_schema")
         array = _get_pointer(capsules[1], b"arrow_array")
@@ -235,6 +237,8 @@ class Input:
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    if not table.num_columns:  # which a cross join may need nothing of but its rows
+        return of_rows(pa.RecordBatch, [], table.schema, table.num_rows)
     batches = table.combine_chunks().to_batches()
     if not batches:
         empty = [pa.array([], field.type) for field in table.schema]

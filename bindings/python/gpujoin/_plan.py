@@ -9,11 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from . import _abi
-from ._arguments import INT32, INT64, whole
-from ._columns import SUFFIX, OutputColumn, select_columns
+from ._arguments import INT32, INT64, check_suffix, whole
+from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
 from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried, key_types
-from ._result import PAIR_FIELDS, Result, ResultColumn, TakenColumn
+from ._kinds import Kind, kind_of
+from ._result import Result, ResultColumn, TakenColumn
+from ._validate import check_unique, unique_sides
 from .errors import BufferTooSmall, InvalidArgument
 
 _EXPLAIN_BYTES = 1 << 14  # at first
@@ -45,12 +47,12 @@ class Plan:
         context: Context,
         handle: _abi.Handle,
         columns: Sequence[ResultColumn],
-        has_pairs: bool,
+        pair_fields: Sequence[pa.Field],
     ) -> None:
         self._context = context
         self._handle = handle
         self._columns = columns
-        self._has_pairs = has_pairs
+        self._pair_fields = pair_fields
 
     def explain(self) -> str:
         """The plan as text: its techniques, what was sampled, what each candidate would cost."""
@@ -67,12 +69,13 @@ class Plan:
     def execute(self) -> Result:
         """Runs the plan. Ctrl-C in the main thread cancels it.
 
-        Errors: OutOfMemory, MemoryLimit, Cancelled, CudaError, DeviceLost, Forked, InternalError.
+        Errors: SeveralMatches (of a single join), TooManyRows, OutOfMemory, MemoryLimit, Cancelled,
+        CudaError, DeviceLost, Forked, InternalError.
         """
         handle = _abi.Handle("result")
         columns = self._columns  # close() forgets them
         self._context._call_long("plan_execute", self._handle, out=handle)
-        return Result(self._context, handle, columns, self._has_pairs)
+        return Result(self._context, handle, columns, self._pair_fields)
 
     def close(self) -> None:
         """Lets go of the inputs; results stay valid. An execution in another thread goes on."""
@@ -89,20 +92,22 @@ class Plan:
 def plan(
     left: Any,
     right: Any,
-    left_on: str | Sequence[str] | None = None,
+    on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
+    *,
+    left_on: str | Sequence[str] | None = None,
+    how: str = "inner",
     select: Sequence[str] | None = None,
     pairs: bool = False,
-    algorithm: str | None = None,
-    build_side: str | None = None,
-    context: Context | None = None,
-    *,
-    on: str | Sequence[str] | None = None,
     suffix: str = SUFFIX,
+    validate: str | None = None,
+    context: Context | None = None,
     device: str | None = None,
+    algorithm: str | None = None,
     transform: str | None = None,
     match: str | None = None,
     gather: str | None = None,
+    build_side: str | None = None,
     radix_bits: int | None = None,
     transfer: str | None = None,
     filter: str | None = None,
@@ -112,29 +117,56 @@ def plan(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Plan:
-    """Chooses how to inner-join two tables on a key of one to five columns.
+    """Chooses how to join two tables on a key of one to five columns.
 
     left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
                  __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
                  on a GPU). Read in place, except that a column in more than one chunk is copied.
-    left_on      the key column of left, or a list of up to five: integers, date32, date64 or
+    on           the key column of both sides, or a list of up to five: integers, date32, date64 or
                  timestamps. Rows match when all of them are equal; a NULL matches nothing, and so
                  does a column of type null. Integer keys of different types are cast to the
                  narrowest type that holds both (int32 and int64: int64), those of 8 and 16 bits to
                  32; that copies them. Timestamps with a time zone are instants, equal whatever
                  their zones; they do not compare with those that have none.
-    right_on     the key columns of right, as many; None = the same names
-    on           in the place of both, key columns that have the same names on both sides
-    select       output columns, in this order; None = all of left, then all of right but its keys.
+    left_on      in the place of on, the key columns of left
+    right_on     the key columns of right, as many; None = those of left have the same names
+    how          which rows come out:
+                   inner            each pair of rows that match
+                   left, right      and once each row of that side without a match, the other
+                                    side's columns NULL
+                   full             and those of both sides; also outer, full_outer
+                   left_semi        rows of left that have a match, once each; also semi
+                   left_anti        rows of left that have none; also anti
+                   left_mark        all rows of left, with a boolean column "mark", what SQL answers
+                                    for key IN (keys of right): true where there is a match, else
+                                    NULL where a NULL key leaves it open, else false; also mark
+                   left_not_in      rows of left whose mark is false: NOT IN; also not_in
+                   left_single      left, but SeveralMatches when a row has a second match, as for a
+                                    scalar subquery; also single
+                   cross            each row of left with each of right; without keys
+                 and right_semi, right_anti, right_mark, right_not_in, right_single: the same with
+                 the sides changed over
+    select       output columns, in this order; None = all that there are, but
+                   inner, left, left_single: not the keys of right
+                   right, right_single: not the keys of left
+                   semi, anti, mark, not_in: those of one side only; of a mark join "mark" too, last
                  A right column whose name left has too is called name + suffix, in select and in
-                 the output, whichever columns are selected. [] = none: the result has its rows, and
-                 no columns but those of pairs.
-    pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first
+                 the output, whichever columns are selected; so is "mark". In right and right_single
+                 a key of left leaves its name to a column of right that has it, and cannot be
+                 selected then. [] = none: the result has its rows, and no columns but those of
+                 pairs.
+    pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first,
+                 NULL where a side has no row; of semi, anti, mark and not_in those of one side only
+    suffix       see select
+    validate     "1:1", "1:m", "m:1", or "one_to_one" ...: the sides said to have 1 must have each
+                 key at most once, else NotUnique; rows with a NULL in the key are not looked at.
+                 "m:m" and None = nothing is checked
+    context      None = a shared one, on device "auto"
+    device       auto, cpu, cuda: a context on a GPU can run a plan on the CPU too
     algorithm    auto, nop, nop_carried, direct_carried, phj_carried, phj_om, phj_gfur, phj_um,
                  smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 8)
     build_side   auto, left, right: the side that is hashed or sorted into
-    context      None = a shared one, on device "auto"
-    device, transfer, filter, transform, skew, match, output, gather,
+    transfer, filter, transform, skew, match, output, gather,
     radix_bits, passes, page_pairs, probe_chunk_rows
                  single choices of the plan, as in gpujoin_plan_options; names are in lower case
                  and without their prefix: transform="radix_onesweep", radix_bits=10. None, "auto"
@@ -147,68 +179,101 @@ def plan(
     string_view comes out as large_string, and binary_view as large_binary, in lists and structs
     too.
 
-    Errors: InvalidArgument (unknown names), TypeMismatch (keys), Unsupported, IllegalPlan
-    (techniques that do not fit together), TooManyRows, OutOfMemory, MemoryLimit, Cancelled,
-    CudaError, DeviceLost, Forked.
+    Errors: InvalidArgument (unknown names), NotUnique, TypeMismatch (keys), Unsupported,
+    IllegalPlan (techniques that do not fit together), TooManyRows, OutOfMemory, MemoryLimit,
+    Cancelled, CudaError, DeviceLost, Forked.
     """
     options = plan_options(locals())
+    kind = kind_of(how)
+    check_suffix(suffix)
+    if unique_sides(validate) and not kind.has_keys:
+        raise InvalidArgument(f"validate {validate!r}: a {kind.name} join has no keys")
     context = context_or_default(context)
     inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
-    keys = _keys(inputs, left_on, right_on, on)
-    pairs_of_keys = zip(*([inputs[side].schema.field(k) for k in keys[side]] for side in inputs))
-    types = zip(*(key_types(*fields) for fields in pairs_of_keys))
-    selected = select_columns(
-        inputs["left"].schema, inputs["right"].schema, keys["right"], select, suffix
-    )
+    keys = _keys(inputs, kind, on, left_on, right_on)
+    columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
+    selected = select_columns(columns, kind, keys, select)
+    check_unique(inputs, keys, validate)
+    return plan_columns(context, inputs, kind, keys, selected, pairs, options)
+
+
+def plan_columns(
+    context: Context,
+    inputs: dict[str, Input],
+    kind: Kind,
+    keys: dict[str, list[int]],
+    selected: Sequence[OutputColumn],
+    pairs: bool,
+    options: _abi.PlanOptions,
+) -> Plan:
+    """plan() once its arguments have been understood."""
+    fields = [
+        tuple(inputs[side].schema.field(key) for side, key in zip(inputs, pair))
+        for pair in zip(*(keys[side] for side in inputs))
+    ]
+    types = [key_types(*pair) for pair in fields]
     carried = [
         column
         for column in dict.fromkeys(selected)
-        if is_carried(inputs[column.side].schema.field(column.column).type)
+        if column.side == MARK or is_carried(inputs[column.side].schema.field(column.column).type)
     ]
     has_pairs = pairs or not set(selected) <= set(carried) or not selected
+    has_columns = bool(carried) or kind.has_mark
     relations = []
     spec = _abi.JoinSpec(
-        kind=_abi.INNER,
-        key_count=len(keys["left"]),
-        output=(_abi.OUTPUT_COLUMNS if carried else 0) | (_abi.OUTPUT_PAIRS if has_pairs else 0),
+        kind=kind.number,
+        key_count=len(types),
+        output=_abi.OUTPUT_COLUMNS * has_columns | _abi.OUTPUT_PAIRS * has_pairs,
     )
-    for side, types_of_side in zip(inputs, types):
-        columns = [c.column for c in carried if c.side == side]
+    exported = []  # in the order of the library's export
+    for number, side in enumerate(inputs):
+        columns = [column for column in carried if column.side == side]
         relation, key_positions, positions = inputs[side].register(
-            context, keys[side], types_of_side, columns
+            context, keys[side], [pair[number] for pair in types], [c.column for c in columns]
         )
         relations.append(relation)
+        exported += columns
         setattr(spec, side + "_keys", int32_array(key_positions))
         setattr(spec, side + "_columns", int32_array(positions))
         setattr(spec, side + "_column_count", len(positions))
-    exported = [c for side in inputs for c in carried if c.side == side]
-    result_columns = _result_columns(inputs, selected, exported, pairs, has_pairs)
+    exported += [column for column in carried if column.side == MARK]
+    pair_fields = kind.pair_fields if has_pairs else []
+    result_columns = [ResultColumn(field, i) for i, field in enumerate(pair_fields) if pairs]
+    for column in selected:
+        number = len(pair_fields) + exported.index(column) if column in exported else None
+        result_columns.append(_result_column(inputs, kind, column, number))
 
     handle = _abi.Handle("plan")
     parts = *relations, ctypes.byref(spec), ctypes.byref(options)
     context._call_long("plan_create", context._handle, *parts, out=handle)
-    return Plan(context, handle, result_columns, has_pairs)
+    return Plan(context, handle, result_columns, pair_fields)
 
 
-def _keys(inputs: dict[str, Input], left_on: Any, right_on: Any, on: Any) -> dict[str, list[int]]:
+def _keys(
+    inputs: dict[str, Input], kind: Kind, on: Any, left_on: Any, right_on: Any
+) -> dict[str, list[int]]:
     """The positions of the key columns of each side. Errors: InvalidArgument."""
-    if on is not None:
-        if not (left_on is None and right_on is None):
-            raise InvalidArgument("on names the keys of both sides: no left_on or right_on with it")
-        return {side: inputs[side].keys(on, "on") for side in inputs}
-    if left_on is None:
+    if not kind.has_keys:
+        if any(names is not None for names in (on, left_on, right_on)):
+            raise InvalidArgument(f"a {kind.name} join has no keys: no on, left_on or right_on")
+        return {side: [] for side in inputs}
+    if on is not None and left_on is not None:
+        raise InvalidArgument("on and left_on both name the keys of left: give one of them")
+    if on is None and left_on is None:
         raise InvalidArgument(
             "right_on is given, and left_on is not"
             if right_on is not None
             else "no keys are named: give on, or left_on and right_on"
         )
+    of_left, names = ("left_on", left_on) if on is None else ("on", on)
+    of_right = of_left if right_on is None and on is not None else "right_on"
     keys = {
-        "left": inputs["left"].keys(left_on, "left_on"),
-        "right": inputs["right"].keys(left_on if right_on is None else right_on, "right_on"),
+        "left": inputs["left"].keys(names, of_left),
+        "right": inputs["right"].keys(names if right_on is None else right_on, of_right),
     }
     if len(keys["left"]) != len(keys["right"]):
         raise InvalidArgument(
-            f"left_on names {len(keys['left'])} columns, and right_on {len(keys['right'])}"
+            f"{of_left} names {len(keys['left'])} columns, and right_on {len(keys['right'])}"
         )
     return keys
 
@@ -217,9 +282,9 @@ def plan_options(arguments: Mapping[str, Any]) -> _abi.PlanOptions:
     """The single choices of a plan among a function's arguments. Errors: InvalidArgument."""
     options = _abi.PlanOptions()
     for name, numbers in _NAMED.items():
-        setattr(options, name, choose(name, numbers, arguments[name]))
+        setattr(options, name, choose(name, numbers, arguments.get(name)))
     for name, most in _NUMBERS.items():
-        if arguments[name] is not None:
+        if arguments.get(name) is not None:
             setattr(options, name, whole(name, arguments[name], 0, most))
     return options
 
@@ -227,20 +292,22 @@ def plan_options(arguments: Mapping[str, Any]) -> _abi.PlanOptions:
 def join(
     left: Any,
     right: Any,
-    left_on: str | Sequence[str] | None = None,
+    on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
+    *,
+    left_on: str | Sequence[str] | None = None,
+    how: str = "inner",
     select: Sequence[str] | None = None,
     pairs: bool = False,
-    algorithm: str | None = None,
-    build_side: str | None = None,
-    context: Context | None = None,
-    *,
-    on: str | Sequence[str] | None = None,
     suffix: str = SUFFIX,
+    validate: str | None = None,
+    context: Context | None = None,
     device: str | None = None,
+    algorithm: str | None = None,
     transform: str | None = None,
     match: str | None = None,
     gather: str | None = None,
+    build_side: str | None = None,
     radix_bits: int | None = None,
     transfer: str | None = None,
     filter: str | None = None,
@@ -250,10 +317,12 @@ def join(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Result:
-    """Joins two tables: plan() with the same arguments, executed; errors of both.
+    """Joins two tables: plan() with the same arguments, where they are described, executed; errors
+    of both.
 
+    join(january, february, on=["store", "item"], how="full").to_table()
+    join(orders, lines, left_on="o_orderkey", right_on="l_orderkey", how="anti").to_polars()
     join(orders, lines, "o_orderkey", "l_orderkey", select=["o_custkey", "l_quantity"]).to_table()
-    join(january, february, on=["store", "item"]).to_table()
     """
     with plan(**locals()) as planned:
         return planned.execute()
@@ -264,25 +333,16 @@ def int32_array(numbers: Sequence[int]) -> Any:
     return (ctypes.c_int32 * len(numbers))(*numbers)
 
 
-def _result_columns(
-    inputs: dict[str, Input],
-    selected: Sequence[OutputColumn],
-    exported: Sequence[OutputColumn],
-    pairs: bool,
-    has_pairs: bool,
-) -> list[ResultColumn]:
-    """Where each output column comes from; `exported` is in the order of the library's export."""
-    columns = [ResultColumn(field, i) for i, field in enumerate(PAIR_FIELDS)] if pairs else []
-    first = len(PAIR_FIELDS) if has_pairs else 0
-    for column in selected:
-        source = inputs[column.side]
-        field = source.schema.field(column.column)
-        if column in exported:
-            field = pa.field(column.name, field.type, field.nullable)
-            columns.append(ResultColumn(field, first + exported.index(column)))
-        else:
-            row_number = 0 if column.side == "left" else 1
-            taken = TakenColumn(source.values(column.column), row_number)
-            field = pa.field(column.name, taken.type, field.nullable)
-            columns.append(ResultColumn(field, taken=taken))
-    return columns
+def _result_column(
+    inputs: dict[str, Input], kind: Kind, column: OutputColumn, exported: int | None
+) -> ResultColumn:
+    """Where an output column comes from; `exported` is its number in the export, if it is there."""
+    if column.side == MARK:
+        return ResultColumn(pa.field(column.name, pa.bool_()), exported)
+    source = inputs[column.side]
+    field = source.schema.field(column.column)
+    nullable = field.nullable or column.side in kind.without_row
+    if exported is not None:
+        return ResultColumn(pa.field(column.name, field.type, nullable), exported)
+    taken = TakenColumn(source.values(column.column), kind.sides.index(column.side))
+    return ResultColumn(pa.field(column.name, taken.type, nullable), taken=taken)

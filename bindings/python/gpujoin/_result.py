@@ -14,7 +14,7 @@ from ._arguments import INT64, UINT64, whole
 from ._context import Context, name_of
 from .errors import InvalidArgument, Unsupported
 
-PAIR_FIELDS = [pa.field(name, pa.uint32(), nullable=False) for name in ("left_row", "right_row")]
+LEFT_ROW = "left_row"
 _TAKE_ROWS = 1 << 20  # at a time: the text of so many rows fits one Arrow array
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
@@ -55,7 +55,7 @@ class TakenColumn:
     """A column of a type that the library does not carry: its output is taken by row number."""
 
     def __init__(self, values: pa.ChunkedArray, row_number: int) -> None:
-        self.row_number = row_number  # which of the row numbers: 0 is left's
+        self.row_number = row_number  # which of the row numbers that come out
         self._values = values
         self._is_combined = False
         self.type = _without_views(values.type)
@@ -123,14 +123,12 @@ class Result:
         context: Context,
         handle: _abi.Handle,
         columns: Sequence[ResultColumn],
-        has_pairs: bool,
-        pair_fields: Sequence[pa.Field] = PAIR_FIELDS,
+        pair_fields: Sequence[pa.Field],
     ) -> None:
         self._context = context
         self._handle = handle
         self._columns = columns
-        self._has_pairs = has_pairs
-        self._pair_fields = pair_fields
+        self._pair_fields = pair_fields  # of the row numbers in the library's result; [] = none
         rows = ctypes.c_int64()
         context._call("result_get_rows", handle, ctypes.byref(rows))
         self._rows = rows.value
@@ -153,7 +151,7 @@ class Result:
         Errors: OutOfMemory, CudaError, DeviceLost, Forked, Unsupported.
         """
         exported = self._export(None)
-        return _of_rows(pa.Table, self._assemble(exported), self.schema, exported.num_rows)
+        return of_rows(pa.Table, self._assemble(exported), self.schema, exported.num_rows)
 
     def to_batch(self) -> pa.RecordBatch:
         """to_table() as one batch: copies the columns that are in more than one chunk."""
@@ -174,29 +172,58 @@ class Result:
         )
         return self._pages(page)
 
+    def to_polars(self) -> Any:
+        """The whole output as a polars.DataFrame, which shares the memory of to_table().
+
+        Errors: those of to_table; Unsupported, when polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError as error:
+            raise Unsupported(f"to_polars() needs the package polars: {error}") from None
+        return polars.from_arrow(self.to_table())
+
+    def to_pandas(self) -> Any:
+        """The whole output as a pandas.DataFrame, with pyarrow's choice of types.
+
+        Errors: those of to_table; Unsupported, when pandas is not installed.
+        """
+        try:
+            import pandas  # noqa: F401, for pyarrow
+        except ImportError as error:
+            raise Unsupported(f"to_pandas() needs the package pandas: {error}") from None
+        return self.to_table().to_pandas()
+
     def pairs(self) -> pa.RecordBatch:
-        """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs. Of a
+        """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs, NULL
+        where a side has no row; of a semi, anti, mark or not_in join that of its side alone. Of a
         sequence left_row, right_row_0, right_row_1 ...: in the fact table and in each dimension.
 
         Errors: those of to_table, InvalidArgument when pairs were not asked for (pairs=True).
         """
-        if not self._has_pairs:
-            raise InvalidArgument("this join has no pairs; ask for them with pairs=True")
         count = len(self._pair_fields)
+        if not count:
+            raise InvalidArgument("this join has no pairs; ask for them with pairs=True")
         fetches = (_abi.Fetch * count)()
         buffers = []
-        for number, fetch in enumerate(fetches):
-            buffer = pa.allocate_buffer(4 * self._rows)
-            buffers.append(buffer)
+        step = 0  # of a sequence; a join has one
+        for field, fetch in zip(self._pair_fields, fetches):
+            values = pa.allocate_buffer(4 * self._rows)
+            validity = pa.allocate_buffer((self._rows + 7) // 8) if field.nullable else None
+            buffers.append([validity, values])
             fetch.struct_size = ctypes.sizeof(_abi.Fetch)
-            fetch.what = _abi.FETCH_RIGHT_INDEX if number else _abi.FETCH_LEFT_INDEX
-            fetch.column = max(number - 1, 0)
+            if field.name == LEFT_ROW:
+                fetch.what = _abi.FETCH_LEFT_INDEX
+            else:
+                fetch.what, fetch.column = _abi.FETCH_RIGHT_INDEX, step
+                step += 1
             fetch.type = _abi.TYPE_UINT32
-            fetch.data = buffer.address
-            fetch.data_bytes = buffer.size
+            fetch.data, fetch.data_bytes = values.address, values.size
+            if validity is not None:
+                fetch.validity, fetch.validity_bytes = validity.address, validity.size
             fetch.memory = _abi.MEMORY_HOST
         self._context._call("result_fetch", self._handle, None, fetches, count)
-        arrays = [pa.Array.from_buffers(pa.uint32(), self._rows, [None, b]) for b in buffers]
+        arrays = [pa.Array.from_buffers(pa.uint32(), self._rows, parts) for parts in buffers]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(self._pair_fields))
 
     @property
@@ -279,10 +306,10 @@ class Result:
 
     def _batch(self, exported: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [_one_array(array) for array in self._assemble(exported)]
-        return _of_rows(pa.RecordBatch, arrays, self.schema, exported.num_rows)
+        return of_rows(pa.RecordBatch, arrays, self.schema, exported.num_rows)
 
 
-def _of_rows(kind: Any, arrays: Sequence[Any], schema: pa.Schema, rows: int) -> Any:
+def of_rows(kind: Any, arrays: Sequence[Any], schema: pa.Schema, rows: int) -> Any:
     """A Table or a RecordBatch. One without columns has its rows all the same; pyarrow makes such
     a one by leaving columns out, and one of NULLs costs no memory."""
     if arrays:

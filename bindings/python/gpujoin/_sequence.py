@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from . import _abi
 from ._arguments import check_suffix, column_names
-from ._columns import SUFFIX
+from ._columns import SUFFIX, free_name
 from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried, key_types
 from ._plan import int32_array, plan_options
-from ._result import Result, ResultColumn, TakenColumn
+from ._result import LEFT_ROW, Result, ResultColumn, TakenColumn
 from .errors import InvalidArgument
 
 _FACT = 0  # number of the fact table among the inputs; dimension i is number i + 1
@@ -99,12 +99,7 @@ def join_sequence(
         steps.append(step)
         source = number + 1
         for column in _columns_of(inputs[source], step.dimension_key, names, number):
-            name = inputs[source].schema.field(column).name
-            while name in taken_names:
-                if not suffix:
-                    raise InvalidArgument(f"two columns are named {name!r}, and suffix is empty")
-                name += suffix
-            taken_names.add(name)
+            name = free_name(inputs[source].schema.field(column).name, taken_names, suffix)
             selected.append(_Output(source, column, name))
     if not steps:
         raise InvalidArgument("dimensions is empty")
@@ -124,16 +119,15 @@ def join_sequence(
     handle = _abi.Handle("result")
     parts = spec.kept[_FACT], ctypes.byref(spec), ctypes.byref(chosen)
     context._call_long("join_sequence", context._handle, *parts, out=handle)
-    pair_fields = _pair_fields(len(steps))
+    pair_fields = _pair_fields(len(steps)) if has_pairs else []
     columns = [ResultColumn(field, i) for i, field in enumerate(pair_fields)] if pairs else []
-    first = len(pair_fields) if has_pairs else 0
     for output in selected:
-        columns.append(_result_column(inputs, output, exported, first))
-    return Result(context, handle, columns, has_pairs, pair_fields)
+        columns.append(_result_column(inputs, output, exported, len(pair_fields)))
+    return Result(context, handle, columns, pair_fields)
 
 
 def _pair_fields(steps: int) -> list[pa.Field]:
-    names = ["left_row", *(f"right_row_{i}" for i in range(steps))]
+    names = [LEFT_ROW, *(f"right_row_{i}" for i in range(steps))]
     return [pa.field(name, pa.uint32(), nullable=False) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""One exception for each status of the library, all of them GpujoinError."""
+"""One exception for each status of the library, and those of this package: all GpujoinError."""
 
 from __future__ import annotations
 
@@ -117,6 +117,16 @@ class InternalError(GpujoinError):
     """A defect of the library."""
 
     default_status = 15
+
+
+class SeveralMatches(GpujoinError, ValueError):
+    """A row of a single join has more than one match; the message names the row."""
+
+    default_status = 16
+
+
+class NotUnique(GpujoinError, ValueError):
+    """Keys that join(validate=) wants to be unique are not; the message names one of them."""
 
 
 _CLASSES = {cls.default_status: cls for cls in GpujoinError.__subclasses__() if cls.default_status}

@@ -2,7 +2,9 @@
 
 import signal
 
+import pyarrow.parquet
 import pytest
+from tables import customers_and_orders
 
 import gpujoin
 
@@ -30,3 +32,12 @@ def device(request):
 def context(device):
     with gpujoin.Context(device) as opened:
         yield opened
+
+
+@pytest.fixture
+def files(tmp_path):
+    """left.parquet and right.parquet in a folder of their own."""
+    left, right = customers_and_orders()
+    pyarrow.parquet.write_table(left, tmp_path / "left.parquet", row_group_size=100)
+    pyarrow.parquet.write_table(right, tmp_path / "right.parquet")
+    return tmp_path

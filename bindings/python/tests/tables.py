@@ -82,3 +82,52 @@ def line_items(rows=2000, seed=1):
             "what": pa.array([f"item {i}" for i in range(rows)]),
         }
     )
+
+
+def _is_equal(keys, others):
+    """Keys compared as SQL does: True, False, or None where a NULL leaves it open."""
+    unknown = False
+    for key, other in zip(keys, others):
+        if key is None or other is None:
+            unknown = True
+        elif key != other:
+            return False
+    return None if unknown else True
+
+
+def _rows_of_left(left, right, kind):
+    """(left row, right row or None, mark) of a kind that is called by the side "left"."""
+    for i, keys in enumerate(left):
+        answers = [_is_equal(keys, others) for others in right]
+        matches = [j for j, answer in enumerate(answers) if answer]
+        mark = True if matches else None if None in answers else False
+        if kind in ("left", "single"):
+            if kind == "single" and len(matches) > 1:
+                raise LookupError(i)
+            yield from ((i, j, None) for j in matches or [None])
+            continue
+        comes_out = {"semi": matches, "anti": not matches, "not_in": mark is False, "mark": True}
+        if comes_out[kind]:
+            yield i, None, mark
+
+
+def reference_kind(left, right, left_on, right_on, kind):
+    """(left row or None, right row or None, mark) of every output row, by nested loops.
+
+    Errors: LookupError, of a single join with a row that has several matches.
+    """
+    left_keys = list(zip(*(left[name].to_pylist() for name in left_on)))
+    right_keys = list(zip(*(right[name].to_pylist() for name in right_on)))
+    if kind == "cross":
+        return [(i, j, None) for i in range(left.num_rows) for j in range(right.num_rows)]
+    of_left = list(_rows_of_left(left_keys, right_keys, "left"))
+    if kind in ("inner", "full"):
+        pairs = [row for row in of_left if row[1] is not None or kind == "full"]
+        matched = {row[1] for row in of_left}
+        alone = [j for j in range(len(right_keys)) if kind == "full" and j not in matched]
+        return pairs + [(None, j, None) for j in alone]
+    side, _, rest = kind.partition("_")
+    if side == "left":
+        return list(_rows_of_left(left_keys, right_keys, rest or "left"))
+    changed_over = _rows_of_left(right_keys, left_keys, rest or "left")
+    return [(other, row, mark) for row, other, mark in changed_over]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpujoin import _abi
+from gpujoin import _abi, errors
+from gpujoin._kinds import KINDS
 
 HEADER = Path(__file__).parents[3] / "include" / "gpujoin.h"
 SCALARS = {
@@ -70,6 +71,7 @@ def test_functions(header):
         ("TRANSFORM", {k: v for k, v in _abi.TRANSFORMS.items() if v}),
         ("MATCH", {k: v for k, v in _abi.MATCHES.items() if v}),
         ("GATHER", {k: v for k, v in _abi.GATHERS.items() if v}),
+        ("JOIN", {name: kind.number for name, kind in KINDS.items()}),
         ("SIDE", {k: v for k, v in _abi.SIDES.items() if v}),
         ("TRANSFER", {k: v for k, v in _abi.TRANSFERS.items() if v}),
         ("SKEW", {k: v for k, v in _abi.SKEWS.items() if v}),
@@ -83,6 +85,11 @@ def test_functions(header):
 def test_numbers(header, prefix, names):
     found = re.findall(rf"#define GPUJOIN_{prefix}_(\w+) (\d+)", header)
     assert {name.lower(): int(number) for name, number in found} == names
+
+
+def test_statuses(header):
+    found = dict(re.findall(r"#define GPUJOIN_ERROR_(\w+) (\d+)", header))
+    assert sorted(map(int, found.values())) == sorted(errors._CLASSES)
 
 
 def test_version(header):

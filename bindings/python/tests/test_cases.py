@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import gpujoin
+from gpujoin._kinds import KINDS
 
 FOLDER = Path(__file__).parents[3] / "tests" / "cases"
 FILES = sorted(FOLDER.glob("*.txt"))
@@ -24,24 +25,27 @@ SECTIONS = ("left", "right", "join", "expect")
 
 
 def read_case(path):
-    """The lines of each section, as lists of words."""
-    sections = {}
+    """The lines of the two tables, as lists of words, and of each join with its answer."""
+    sections = []
     for line in path.read_text().splitlines():
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if len(words) == 1 and len(sections) < 4 and words[0] == SECTIONS[len(sections)]:
-            lines = sections[words[0]] = []
+        if len(words) == 1 and words[0] in SECTIONS:
+            sections.append((words[0], []))
         else:
-            lines.append(words)
-    assert tuple(sections) == SECTIONS, path
-    return sections
+            sections[-1][1].append(words)
+    names, (left, right, *rest) = zip(*sections)
+    assert names == ("left", "right", *("join", "expect") * (len(rest) // 2)), path
+    return left, right, list(zip(rest[::2], rest[1::2]))
 
 
 def value(word, kind):
     """A word as Python has what lies in memory."""
     if word == "NULL":
         return None
+    if kind == pa.bool_():
+        return {"true": True, "false": False}[word]
     if kind == pa.binary(16):
         return bytes.fromhex(word)
     return float(word) if pa.types.is_floating(kind) else int(word)
@@ -79,16 +83,27 @@ def test_there_are_cases():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_case(context, path):
-    case = read_case(path)
-    left, right = table(case["left"], "left"), table(case["right"], "right")
-    task = {line[0]: line[1:] for line in case["join"]}
-    on = [line[1:] for line in case["join"] if line[0] == "on"]
-    left_on = [f"left.{name}" for name, _ in on]
-    right_on = [f"right.{name}" for _, name in on]
+    left_lines, right_lines, joins = read_case(path)
+    left, right = table(left_lines, "left"), table(right_lines, "right")
+    assert joins
+    for lines, answer in joins:
+        check(left, right, lines, answer, context)
+
+
+def check(left, right, lines, lines_of_answer, context):
+    task = {line[0]: line[1:] for line in lines}
+    (how,) = task.get("kind", ["inner"])
+    on = [line[1:] for line in lines if line[0] == "on"]
+    keys = {
+        "left_on": [f"left.{name}" for name, _ in on],
+        "right_on": [f"right.{name}" for _, name in on],
+    }
     pairs = "pairs" in task
     output = task.get("output", [])
     result = gpujoin.join(
-        *(left, right, left_on, right_on),
+        *(left, right),
+        **(keys if on else {}),
+        how=how,
         select=output,
         pairs=pairs,
         context=context,
@@ -96,15 +111,16 @@ def test_case(context, path):
     answer = result.to_table()
     answer.validate(full=True)
     kinds = [field.type for field in answer.schema]
-    assert kinds == [pa.uint32()] * 2 * pairs + [
-        (left if name.startswith("left.") else right).schema.field(name).type for name in output
-    ]
+    types = {field.name: field.type for side in (left, right) for field in side.schema}
+    types["mark"] = pa.bool_()
+    row_numbers = [pa.uint32()] * len(KINDS[how].sides) if pairs else []
+    assert kinds == row_numbers + [types[name] for name in output]
     expected = Counter(
         tuple(
             word if kind == pa.binary(16) and word != "NULL" else value(word, kind)
             for word, kind in zip(line, kinds)
         )
-        for line in case["expect"]
+        for line in lines_of_answer
     )
     assert all(len(row) == len(kinds) for row in expected)
     assert Counter(zip(*map(words, answer.columns))) == expected

@@ -11,34 +11,13 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from program import gpujoin, join
 from tables import customers_and_orders, line_items, reference_join, rows
+
+import gpujoin as package
 
 SELECT = [("left", "rank"), ("left", "city"), ("right", "day"), ("right", "note")]
 NAMES = "rank,city,day,note_right"
-
-
-@pytest.fixture
-def files(tmp_path):
-    left, right = customers_and_orders()
-    pa.parquet.write_table(left, tmp_path / "left.parquet", row_group_size=100)
-    pa.parquet.write_table(right, tmp_path / "right.parquet")
-    return tmp_path
-
-
-def gpujoin(*arguments, folder=None, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "gpujoin", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
-
-def join(files, *arguments, left="left.parquet", right="right.parquet"):
-    keys = ["--left-on", "id", "--right-on", "customer"]
-    return gpujoin("join", left, right, *keys, *arguments, folder=files)
 
 
 def expected():
@@ -118,6 +97,15 @@ def test_several_keys(files):
     select = [("left", "what"), ("right", "w")]
     wanted = reference_join(table, other, ["order", "line"], ["o", "l"], select)
     assert rows(pa.parquet.read_table(files / "out.parquet")) == wanted
+
+
+def test_version():
+    run = gpujoin("--version")
+    version = f"gpujoin {package.__version__}, library {package.library_version()}\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, version, "")
+    run = gpujoin("--version", GPUJOIN_LIBRARY="/no/such/library.so")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.startswith("gpujoin: libgpujoin was not found")
 
 
 def test_explain_stops_unless_told(files):

@@ -14,8 +14,8 @@ from gpujoin.errors import error_of
 
 
 def test_one_class_for_each_status():
-    classes = {type(error_of(status, "text")) for status in range(1, 16)}
-    assert len(classes) == 15
+    classes = {type(error_of(status, "text")) for status in range(1, 17)}
+    assert len(classes) == 16
     assert all(issubclass(cls, gpujoin.GpujoinError) for cls in classes)
     unknown = error_of(999, "", cuda_code=2, is_sticky=True)
     assert type(unknown) is gpujoin.GpujoinError
@@ -27,6 +27,7 @@ def test_python_knows_what_they_are():
     assert issubclass(gpujoin.TypeMismatch, TypeError)
     assert issubclass(gpujoin.OutOfMemory, MemoryError)
     assert issubclass(gpujoin.LibraryNotFound, ImportError)
+    assert issubclass(gpujoin.NotUnique, ValueError)
 
 
 def table(**columns):

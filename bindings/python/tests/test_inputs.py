@@ -11,7 +11,9 @@ NAMES = ["rank", "city", "day", "note_right"]
 
 
 def check(left, right, context, left_input, right_input):
-    result = gpujoin.join(left_input, right_input, "id", "customer", NAMES, context=context)
+    result = gpujoin.join(
+        left_input, right_input, left_on="id", right_on="customer", select=NAMES, context=context
+    )
     assert rows(result) == reference_join(left, right, "id", "customer", SELECT)
 
 
@@ -145,7 +147,9 @@ def test_capsules(context, wrap):
 
 def test_a_result_is_an_input(context):
     left, right = customers_and_orders()
-    first = gpujoin.join(left, right, "id", "customer", ["id", "order"], context=context)
+    first = gpujoin.join(
+        left, right, "id", "customer", select=["id", "order"], context=context
+    )
     again = gpujoin.join(first, right, "order", select=["id", "customer"], context=context)
     assert again.num_rows == first.num_rows
     assert all(i == customer for i, customer in rows(again))
@@ -156,9 +160,9 @@ def test_polars_frames(context):
     left, right = customers_and_orders()
     frames = polars.DataFrame(left), polars.DataFrame(right)
     check(left, right, context, *frames)
-    result = gpujoin.join(*frames, "id", "customer", NAMES, context=context)
+    result = gpujoin.join(*frames, "id", "customer", select=NAMES, context=context)
     assert rows(polars.DataFrame(result).to_arrow()) == rows(result)
-    ours = polars.DataFrame(result).sort(NAMES)
+    ours = result.to_polars().sort(NAMES)
     theirs = frames[0].join(frames[1], left_on="id", right_on="customer").select(NAMES).sort(NAMES)
     assert ours.equals(theirs)
 

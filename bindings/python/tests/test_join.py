@@ -56,7 +56,9 @@ def test_several_keys_of_the_same_names(context):
     table = line_items()
     keys_of_table = ["line", "order"]
     wanted = ["line", "what_right"]
-    result = gpujoin.join(table, table, keys_of_table, None, wanted, True, context=context)
+    result = gpujoin.join(
+        table, table, on=keys_of_table, select=wanted, pairs=True, context=context
+    )
     select = [("left", "line"), ("right", "what")]
     pairless = result.to_table().select(wanted)
     assert rows(pairless) == reference_join(table, table, keys_of_table, keys_of_table, select)
@@ -91,7 +93,9 @@ def test_names_that_clash(context):
 
 def test_pairs(context):
     left, right = customers_and_orders()
-    result = gpujoin.join(left, right, "id", "customer", ["order"], pairs=True, context=context)
+    result = gpujoin.join(
+        left, right, "id", "customer", select=["order"], pairs=True, context=context
+    )
     assert result.schema.names == ["left_row", "right_row", "order"]
     for left_row, right_row, order in rows(result):
         assert right_row == order
@@ -260,9 +264,9 @@ def test_algorithms(device, context, algorithm):
     arguments = left, right, "id", "customer"
     if device == "cpu" and algorithm != "cpu_radix":
         with pytest.raises((gpujoin.IllegalPlan, gpujoin.Unsupported, gpujoin.NoDevice)):
-            gpujoin.join(*arguments, select, algorithm=algorithm, context=context)
+            gpujoin.join(*arguments, select=select, algorithm=algorithm, context=context)
         return
-    result = gpujoin.join(*arguments, select, algorithm=algorithm, context=context)
+    result = gpujoin.join(*arguments, select=select, algorithm=algorithm, context=context)
     sides = [("left", "rank"), ("right", "day"), ("left", "city")]
     assert rows(result) == reference_join(*arguments, sides)
     assert result.statistics.device == ("cpu" if algorithm == "cpu_radix" else "cuda")
@@ -275,15 +279,27 @@ def test_filter(device, context, filter):
     arguments = left, right, "id", "customer"
     if device == "cpu" and filter.startswith("key_"):
         with pytest.raises(gpujoin.IllegalPlan, match=filter):
-            gpujoin.join(*arguments, select, filter=filter, context=context)
+            gpujoin.join(*arguments, select=select, filter=filter, context=context)
         return
-    result = gpujoin.join(*arguments, select, filter=filter, context=context)
+    result = gpujoin.join(*arguments, select=select, filter=filter, context=context)
     sides = [("left", "rank"), ("right", "day"), ("left", "city")]
     assert rows(result) == reference_join(*arguments, sides)
 
 
 def test_the_default_context():
     assert rows(gpujoin.join(keys(3), keys(2), "k", select=["k"])) == {(0,): 1, (1,): 1}
+
+
+def test_right_on_beside_on(context):
+    """The older order of arguments: the keys of left, then those of right."""
+    left, right = customers_and_orders()
+    named = gpujoin.join(left, right, left_on="id", right_on="customer", context=context)
+    for ours in (
+        gpujoin.join(left, right, "id", "customer", context=context),
+        gpujoin.join(left, right, on="id", right_on="customer", context=context),
+    ):
+        assert ours.schema == named.schema
+        assert rows(ours) == rows(named)
 
 
 def test_on_names_the_keys_of_both_sides(context):
@@ -297,7 +313,7 @@ def test_on_names_the_keys_of_both_sides(context):
         assert plan.execute().num_rows > 0
 
 
-BOTH = "^on names the keys of both sides: no left_on or right_on with it$"
+BOTH = "^on and left_on both name the keys of left: give one of them$"
 
 
 @pytest.mark.parametrize(
@@ -306,7 +322,7 @@ BOTH = "^on names the keys of both sides: no left_on or right_on with it$"
         ({}, "^no keys are named: give on, or left_on and right_on$"),
         ({"right_on": "k"}, "^right_on is given, and left_on is not$"),
         ({"on": "k", "left_on": "k"}, BOTH),
-        ({"on": "k", "right_on": "k"}, BOTH),
+        ({"on": "k", "right_on": "v"}, "^right_on: right has no column 'v'; it has k, w$"),
         ({"on": "v"}, "^on: right has no column 'v'; it has k, w$"),
         ({"on": "w"}, "^on: left has no column 'w'; it has k, v$"),
         ({"on": []}, "^on names no column$"),

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pyarrow as pa
 import pytest
@@ -169,3 +170,25 @@ def test_auto_says_why():
     assert info.device in ("cpu", "cuda")
     assert info.reason
     assert info.memory_limit is None
+
+
+def test_frames_of_polars(result):
+    polars = pytest.importorskip("polars")
+    frame = result.to_polars()
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.columns == result.schema.names
+    assert rows(frame.to_arrow()) == rows(result)
+
+
+def test_frames_of_pandas(context):
+    pandas = pytest.importorskip("pandas")
+    frame = gpujoin.join(keys(5), keys(3), "k", context=context).to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert sorted(frame["v_right"]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("package", ["polars", "pandas"])
+def test_frames_of_a_package_that_is_not_there(result, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(gpujoin.Unsupported, match=f"to_{package}.. needs the package {package}"):
+        getattr(result, f"to_{package}")()

@@ -1,0 +1,87 @@
+"""python -m gpujoin join: kinds of joins, and ways to name their keys."""
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from program import gpujoin, join
+from tables import customers_and_orders, rows
+
+import gpujoin as package
+
+
+def test_keys_that_both_files_name_so(files):
+    for named in (["--on", "order"], ["--left-on", "order"]):
+        run = gpujoin(
+            *("join", "right.parquet", "right.parquet", *named),
+            *("--select", "order,day!", "--suffix", "!", "-o", "out.parquet"),
+            folder=files,
+        )
+        assert (run.returncode, run.stderr) == (0, "")
+        right = customers_and_orders()[1]
+        assert rows(pa.parquet.read_table(files / "out.parquet")) == rows(
+            right.select(["order", "day"])
+        )
+
+
+@pytest.mark.parametrize(
+    "how, names",
+    [
+        ("full", ["id", "city", "rank", "note", "order", "customer", "note_right", "day"]),
+        ("right", ["city", "rank", "note", "order", "customer", "note_right", "day"]),
+        ("Anti", ["id", "city", "rank", "note"]),
+        ("right-mark", ["order", "customer", "note", "day", "mark"]),
+    ],
+)
+def test_kinds(files, how, names):
+    run = join(files, "--how", how, "-o", "out.parquet")
+    assert (run.returncode, run.stderr) == (0, "")
+    found = pa.parquet.read_table(files / "out.parquet")
+    assert found.schema.names == names
+    left, right = customers_and_orders()
+    wanted = package.join(left, right, left_on="id", right_on="customer", how=how)
+    assert rows(found) == rows(wanted)
+
+
+def test_a_mark_beside_a_column_of_its_name(files):
+    for side, name in zip(("left", "right"), ("city", "day")):
+        path = files / f"{side}.parquet"
+        table = pa.parquet.read_table(path)
+        names = ["mark" if n == name else n for n in table.schema.names]
+        pa.parquet.write_table(table.rename_columns(names), path)
+    run = join(files, "--how", "mark", "--select", "id,mark_right", "-o", "out.parquet")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert pa.parquet.read_schema(files / "out.parquet").names == ["id", "mark_right"]
+    assert pa.parquet.read_schema(files / "out.parquet").field("mark_right").type == pa.bool_()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv"])
+def test_a_cross_join_of_one_side(files, ending):
+    pa.csv.write_csv(pa.table({"k": [1, 2]}), files / "left.csv")
+    pa.feather.write_feather(pa.table({"k": [1, 2]}), files / "left.feather")
+    pa.parquet.write_table(pa.table({"k": [1, 2]}), files / "left.parquet")
+    named = ["--how", "cross", "--select", "order", "-o", "out.parquet"]
+    run = gpujoin("join", f"left.{ending}", "right.parquet", *named, folder=files)
+    assert (run.returncode, run.stderr) == (0, "")
+    numbers = customers_and_orders()[1]["order"].to_pylist()
+    assert rows(pa.parquet.read_table(files / "out.parquet")) == {(i,): 2 for i in numbers}
+
+
+@pytest.mark.parametrize(
+    "named, text",
+    [
+        ([], "no keys are named: give --on, or --left-on and --right-on"),
+        (["--right-on", "order"], "no keys are named"),
+        (["--on", "order", "--left-on", "order"], "--on names the keys of both files: no --left"),
+        (["--on", "day"], "--on: left.parquet has no column 'day'; it has id, city, rank, note"),
+        (["--on", "note", "--how", "best"], "--how 'best' is none of inner, left, right, full, "),
+        (["--on", "note", "--how", "cross"], "--how cross has no keys: no --on, --left-on or "),
+        (["--on", "note", "--suffix", ""], "--suffix is empty, and two columns would be named "),
+    ],
+)
+def test_wrong_keys(files, named, text):
+    run = gpujoin("join", "left.parquet", "right.parquet", *named, folder=files)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"gpujoin: {text}")
+    assert len(run.stderr.splitlines()) == 1
