@@ -44,7 +44,8 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     Match::start(shared);
   }
   if (number < units && threadIdx.x < 32)
-    find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number, shared.units[0]);
+    find_carried_unit<Match::kUnitRows, Match::kWholeBuild>(join, Match::heavy_rows(join), number,
+                                                            shared.units[0]);
   block_sync();
   for (uint32_t turn = 0; number < units; turn ^= 1) {
     CarriedUnit const& unit = shared.units[turn];
@@ -59,7 +60,8 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
       number = take_unit(join);
       if (threadIdx.x == 0) next.number = number;
       if (number < units) {
-        find_carried_unit<Match::kUnitRows>(join, Match::heavy_rows(join), number, next);
+        find_carried_unit<Match::kUnitRows, Match::kWholeBuild>(join, Match::heavy_rows(join),
+                                                                number, next);
       }
     }
     while (is_joined && Match::first_row(unit, batch) < unit.probe_rows) {

@@ -48,6 +48,7 @@ struct CarriedJoin {
   const uint32_t* heavy_rows;           // of a launch that deals: as in CarriedUnits
   bool joins_all;                       // every partition has units
   bool most_match;                      // of the probe rows
+  bool wants_absent;                    // of sets: rows without a match, not those with one
   uint8_t*
       // [partitions] not 0: the match could not do it, or not well; a match that does all leaves it
       left;

@@ -87,8 +87,9 @@ __device__ __forceinline__ unsigned long long take_unit(const Join& join) {
 
 // All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded
 // is loaded at once. kUnitRows: of the probe side; heavy_rows: likewise, of a partition with a
-// heavy key.
-template <uint32_t kUnitRows, typename Key>
+// heavy key. kWholeBuild: a unit has all build rows of its partition, and probe rows also where
+// there are none.
+template <uint32_t kUnitRows, bool kWholeBuild, typename Key>
 __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, uint32_t heavy_rows,
                                                   unsigned long long number, CarriedUnit& unit) {
   uint32_t const lane = threadIdx.x % 32;
@@ -105,14 +106,16 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, 
   uint32_t const probe_end = __shfl_sync(0xffffffffU, offset, 3);
   if (lane == 0) {
     unsigned long long const within = number - before;
-    uint32_t const chunks = parts_of(build_end - build, kCarriedBuildRows);
+    uint32_t const build_all = build_end - build;
+    uint32_t const chunks = kWholeBuild ? 1 : parts_of(build_all, kCarriedBuildRows);
     uint32_t const divisor = max(chunks, 1U);
-    unit.is_heavy = has_heavy_key(build_end - build);
+    unit.is_heavy = !kWholeBuild && has_heavy_key(build_all);
     uint32_t const unit_rows = unit.is_heavy ? heavy_rows : kUnitRows;
     uint32_t const skipped_build = static_cast<uint32_t>(within % divisor) * kCarriedBuildRows;
     uint32_t const skipped_probe = static_cast<uint32_t>(within / divisor) * unit_rows;
     unit.build_first = build + skipped_build;
-    unit.build_rows = min(build_end - build - skipped_build, uint32_t{kCarriedBuildRows});
+    unit.build_rows =
+        kWholeBuild ? build_all : min(build_all - skipped_build, uint32_t{kCarriedBuildRows});
     unit.probe_first = probe + skipped_probe;
     unit.probe_rows = chunks == 0 ? 0 : min(probe_end - probe - skipped_probe, unit_rows);
     unit.partition = partition;

@@ -74,6 +74,7 @@ struct MatchByRank {
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
+  static constexpr bool kWholeBuild = false;
   static constexpr bool kLoadsAhead = true;
   using Batch = BatchKeys<MatchByRank>;
 

@@ -170,6 +170,7 @@ struct MatchDealt {
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr uint32_t kUnitRows = kCarriedDealtRows;
+  static constexpr bool kWholeBuild = false;
   static constexpr int kItems = 1;
   static constexpr bool kLoadsAhead = true;
   using Batch = BatchKeys<MatchDealt>;

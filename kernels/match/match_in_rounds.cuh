@@ -44,6 +44,7 @@ struct MatchInRounds {
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
+  static constexpr bool kWholeBuild = false;
   // Wide keys beside wide columns leave no registers.
   static constexpr bool kLoadsAhead = sizeof(Key) <= 4 || kWidth == 4;
   using Batch = BatchKeys<MatchInRounds>;

@@ -51,11 +51,16 @@ enum class PairSides { kBoth, kLeft, kRight };
 
 // The validated join specification, by value.
 struct JoinSpec {
+  // Executors join what matches, whatever the kind. A match may answer more for it: see
+  // JoinResult::left_alone.
   JoinKind kind = JoinKind::kInner;
   // 1 to kMostKeys columns of each side, compared pairwise; none of a cross join.
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
   bool pairs = false;
+  // Nobody asked for them but who marks rows by them: a match that tells the rows itself leaves them
+  // out.
+  bool pairs_for_marks = false;
   PairSides pair_sides = PairSides::kBoth;
   bool materialize = false;
   std::vector<int32_t> left_columns;

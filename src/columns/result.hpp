@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct ResultColumn {
   Storage data;       // [rows] values of `width` bytes; null when rows == 0
   Storage validity;   // bits, first row in bit 0, 4-byte words; null: no NULLs
   int64_t null_count = 0;
+  uint64_t room = 0;  // rows that data has memory for, where it is more than there are
 };
 
 struct StageStatistics {
@@ -47,6 +49,13 @@ struct Statistics {
   std::vector<StageStatistics> stages;
 };
 
+// Rows of one side that came out of a match without pairs.
+struct RowsAlone {
+  int64_t rows = 0;
+  Storage numbers;                    // [rows] uint32, once each, in any order; or null
+  std::vector<ResultColumn> columns;  // the side's output columns
+};
+
 struct JoinResult {
   std::shared_ptr<base::Context> context;
   base::Memory memory = base::Memory::kHost;  // of everything below
@@ -59,6 +68,7 @@ struct JoinResult {
   Storage left_rows;   // [rows] uint32, when has_pairs; GPUJOIN_NO_ROW: none
   Storage right_rows;  // [rows] uint32, when has_pairs
   // Bits of those that are there, and how many are not; null: all are.
+  uint64_t row_numbers_room = 0;  // as ResultColumn::room
   Storage left_rows_validity;
   Storage right_rows_validity;
   int64_t left_rows_missing = 0;
@@ -66,6 +76,11 @@ struct JoinResult {
   // Whether the kind of join may leave some out, whatever the data.
   bool may_miss_left_rows = false;
   bool may_miss_right_rows = false;
+  // What a match that can found beside pairs, or in their place, for JoinSpec::kind: of a semi, mark
+  // or NOT IN join the rows with a match, of an anti or outer join those without one. Others leave
+  // it to marks.
+  std::optional<RowsAlone> left_alone;
+  std::optional<RowsAlone> right_alone;
   std::vector<Storage> step_rows;     // of a sequence in the place of right_rows: of each dimension
   std::vector<ResultColumn> columns;  // left output columns, then right ones
   Statistics statistics;

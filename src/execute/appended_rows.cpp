@@ -103,18 +103,25 @@ ResultColumn append_rows(base::Queue& queue, Memory memory, const ResultColumn& 
     return made;
   }
   auto const width = static_cast<uint64_t>(made.width);
+  ColumnPart const& first = parts.front();
+  bool const stays = first.column != nullptr && first.rows != 0 &&
+                     first.column->room >= static_cast<uint64_t>(rows) &&
+                     first.column->data.use_count() == 1;
   bool const on_device = memory == Memory::kDevice;
   base::Pool& pool = on_device ? *queue.device_pool : *queue.host_pool;
-  base::Buffer values = pool.allocate(
-      memory, base::checked_bytes(static_cast<uint64_t>(rows), width), "an output column");
-  auto* target = values.as<std::byte>();
+  if (stays) {
+    made.data = first.column->data;
+  } else {
+    made.data = columns::make_storage(pool.allocate(
+        memory, base::checked_bytes(static_cast<uint64_t>(rows), width), "an output column"));
+  }
+  auto* target = static_cast<std::byte*>(const_cast<void*>(made.data.get()));
   for (ColumnPart const& part : parts) {
     uint64_t const bytes = static_cast<uint64_t>(part.rows) * width;
-    if (bytes == 0) continue;
-    append_values(queue, memory, part, missing, target, bytes);
+    bool const is_there = stays && &part == &first;
+    if (bytes != 0 && !is_there) append_values(queue, memory, part, missing, target, bytes);
     target += bytes;
   }
-  made.data = columns::make_storage(std::move(values));
   if (any_null) {
     made.validity =
         on_device ? append_bits_on_gpu(queue, parts) : append_bits_on_cpu(queue, parts, rows);

@@ -1,10 +1,12 @@
 // built_partitions_cuda.cpp: partitions of whole rows, of which the match writes the output
 // columns.
 #include <utility>
+#include <vector>
 
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/carried_result.hpp"
 #include "src/match/carried_columns.hpp"
+#include "src/match/partition_sets.hpp"
 
 namespace gpujoin::execute {
 
@@ -15,6 +17,35 @@ bool verifies_rows(const JoinStep& step, const GpuSide& side) {
   return side.is_hashed() && step.plan.gather == plan::Gather::kCarriedRows;
 }
 
+columns::RowsOfSide rows_of(const JoinStep& step, bool left) {
+  return left ? left_rows_of(step.spec.kind) : right_rows_of(step.spec.kind);
+}
+
+// Rows of a side that come out without pairs, of which partitions say which they are: equal codes
+// are equal keys. Of chunks nobody knows before the last.
+bool tells_alone(const JoinStep& step, const GpuSide& side, bool left) {
+  columns::RowsOfSide const rows = rows_of(step, left);
+  bool const is_absent =
+      rows == columns::RowsOfSide::kUnmatched || rows == columns::RowsOfSide::kUnmatchedOnly;
+  if (!is_absent && !columns::comes_alone(rows)) return false;
+  // Rows with NULL keys are in no partition, and have no match.
+  return !step.is_kept && !side.is_hashed() && !(is_absent && side.drops_rows());
+}
+
+// Whether they are to be known by their numbers, too.
+bool wants_numbers(const JoinStep& step, bool left) {
+  columns::RowsOfSide const rows = rows_of(step, left);
+  return !step.spec.pairs_for_marks || rows == columns::RowsOfSide::kMarked ||
+         rows == columns::RowsOfSide::kNotIn;
+}
+
+void carry(const JoinStep& step, GpuSide& side, bool left) {
+  side.prepare(step.plan);
+  bool const numbers = left ? step.spec.left_rows() : step.spec.right_rows();
+  bool const are_left_out = tells_alone(step, side, left) && !wants_numbers(step, left);
+  side.carry(step.plan, (numbers && !are_left_out) || verifies_rows(step, side));
+}
+
 class BuiltPartitions final : public BuiltOnGpu {
  public:
   explicit BuiltPartitions(std::shared_ptr<const GpuSide> side) : side_(std::move(side)) {}
@@ -23,18 +54,56 @@ class BuiltPartitions final : public BuiltOnGpu {
   plan::Finding probe_on_gpu(const JoinStep& step, GpuSide& probe,
                              columns::JoinResult& result) const override {
     step.clock.enter("transform");
-    probe.carry(step.plan, step.probe_numbers() || verifies_rows(step, probe));
+    carry(step, probe, !step.build_left());
     step.clock.enter("match");
+    find_alone(step, probe, true, result);
+    find_alone(step, probe, false, result);
+    if (is_done(step, result)) return plan::Finding::kJoined;
     CarriedResult carried(*side_, probe, step.build_left(), result);
     match::WrittenRows written =
         match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
-                               probe.carried_side(), carried.outputs());
+                               probe.carried_side(), carried.outputs(), rows_behind(result));
     if (verifies_rows(step, *side_)) {
       written.rows =
           verified(step, *side_, probe, carried.build_rows(), carried.probe_rows(), written.rows);
     }
     if (step.plan.gather == plan::Gather::kCarriedRows) step.clock.enter("materialize");
     return carried.finish(step, written);
+  }
+
+  // Both sides' partitions are as good a table of the one as of the other.
+  void find_alone(const JoinStep& step, const GpuSide& probe, bool left,
+                  columns::JoinResult& result) const {
+    bool const of_build = left == step.build_left();
+    GpuSide const& side = of_build ? *side_ : probe;
+    if (!tells_alone(step, side, left)) return;
+    GpuSide const& other = of_build ? probe : *side_;
+    columns::RowsOfSide const rows = rows_of(step, left);
+    bool const is_present =
+        rows != columns::RowsOfSide::kUnmatched && rows != columns::RowsOfSide::kUnmatchedOnly;
+    columns::JoinResult found;
+    found.has_pairs = wants_numbers(step, left);
+    found.pair_sides = columns::PairSides::kLeft;
+    CarriedResult carried(side, found);
+    match::WrittenRows const written = match::partition_set(
+        step.queue, step.plan, side.key_width(),
+        is_present ? match::SetRows::kWithMatch : match::SetRows::kWithoutMatch,
+        side.carried_side(), other.carried_side(), carried.outputs());
+    carried.finish(step, written);
+    (left ? result.left_alone : result.right_alone) =
+        columns::RowsAlone{found.rows, found.left_rows, std::move(found.columns)};
+  }
+
+  // Nothing is left to be matched.
+  static bool is_done(const JoinStep& step, const columns::JoinResult& result) {
+    return (columns::comes_alone(rows_of(step, true)) && result.left_alone) ||
+           (columns::comes_alone(rows_of(step, false)) && result.right_alone);
+  }
+
+  static uint64_t rows_behind(const columns::JoinResult& result) {
+    int64_t const left = result.left_alone ? result.left_alone->rows : 0;
+    int64_t const right = result.right_alone ? result.right_alone->rows : 0;
+    return static_cast<uint64_t>(left + right);
   }
 
   std::shared_ptr<const GpuSide> side_;
@@ -44,7 +113,7 @@ class BuiltPartitions final : public BuiltOnGpu {
 
 std::unique_ptr<const Built> build_partitions(const JoinStep& step, std::shared_ptr<GpuSide> side) {
   step.clock.enter("transform");
-  side->carry(step.plan, step.build_numbers() || verifies_rows(step, *side));
+  carry(step, *side, step.build_left());
   return std::make_unique<BuiltPartitions>(std::move(side));
 }
 

@@ -15,6 +15,8 @@ class CarriedResult {
  public:
   CarriedResult(const GpuSide& build, const GpuSide& probe, bool build_left,
                 columns::JoinResult& result);
+  // Of one side alone, the probe side of what writes it, in the result as the left one.
+  CarriedResult(const GpuSide& side, columns::JoinResult& result);
 
   const std::vector<match::CarriedOutput>& outputs() const { return outputs_; }
   // Row numbers that the match wrote, where both sides carry them.
@@ -35,7 +37,7 @@ class CarriedResult {
 
   bool build_left_;
   const GpuSide& left_;
-  const GpuSide& right_;
+  const GpuSide* right_;  // null: there is the left one alone
   columns::JoinResult& result_;
   size_t left_columns_;
   columns::Storage left_rows_;
@@ -47,6 +49,8 @@ class CarriedResult {
   };
   void add_key(const GpuSide& side);
   void hand_out_keys(base::Queue& queue, uint64_t rows);
+  // Of columns that the match wrote itself.
+  void note_room(uint64_t room);
 
   // Key columns that a side carries because its code is a hash: written for both sides.
   struct KeyColumns {

@@ -13,16 +13,23 @@ CarriedResult::CarriedResult(const GpuSide& build, const GpuSide& probe, bool bu
                              columns::JoinResult& result)
     : build_left_(build_left),
       left_(build_left ? build : probe),
-      right_(build_left ? probe : build),
+      right_(build_left ? &probe : &build),
       result_(result),
-      left_columns_(start_columns(left_, right_, result)) {
+      left_columns_(start_columns(left_, *right_, result)) {
   CarriedFrom const from_left = build_left ? CarriedFrom::kBuild : CarriedFrom::kProbe;
   CarriedFrom const from_right = build_left ? CarriedFrom::kProbe : CarriedFrom::kBuild;
   add_key_columns(left_, from_left, left_keys_);
-  add_key_columns(right_, from_right, right_keys_);
+  add_key_columns(*right_, from_right, right_keys_);
   add_outputs(left_, from_left, left_targets(), left_columns_, &left_rows_);
-  add_outputs(right_, from_right, right_targets(), result.columns.size() - left_columns_,
+  add_outputs(*right_, from_right, right_targets(), result.columns.size() - left_columns_,
               &right_rows_);
+}
+
+CarriedResult::CarriedResult(const GpuSide& side, columns::JoinResult& result)
+    : build_left_(false), left_(side), right_(nullptr), result_(result), left_columns_(0) {
+  result.columns = side.empty_columns();
+  left_columns_ = result.columns.size();
+  add_outputs(left_, CarriedFrom::kProbe, left_targets(), left_columns_, &left_rows_);
 }
 
 void CarriedResult::add_key_columns(const GpuSide& side, CarriedFrom from, KeyColumns& written) {
@@ -68,7 +75,7 @@ void CarriedResult::add_key(const GpuSide& side) {
 bool CarriedResult::keys_are_equal(const JoinStep& step, uint64_t rows) {
   if (!left_.carries_keys()) return true;
   step.clock.enter("verify");
-  for (auto const& [side, written] : {std::pair{&left_, &left_keys_}, {&right_, &right_keys_}}) {
+  for (auto const& [side, written] : {std::pair{&left_, &left_keys_}, {right_, &right_keys_}}) {
     for (size_t n = 0; n < written->data.size(); ++n) {
       columns::DeviceColumn view;
       view.width = side->keys()[n].width;
@@ -99,13 +106,25 @@ void CarriedResult::hand_out_keys(base::Queue& queue, uint64_t rows) {
   }
 }
 
+void CarriedResult::note_room(uint64_t room) {
+  result_.row_numbers_room = room;
+  for (columns::ResultColumn& column : result_.columns) {
+    bool const is_written =
+        std::any_of(outputs_.begin(), outputs_.end(), [&](const match::CarriedOutput& output) {
+          return *output.target != nullptr && *output.target == column.data;
+        });
+    if (is_written) column.room = room;
+  }
+}
+
 plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRows& written) {
   if (!keys_are_equal(step, written.rows)) return plan::Finding::kKeysCollide;
   base::Queue& queue = step.queue;
   result_.rows = static_cast<int64_t>(written.rows);
   hand_out_keys(queue, written.rows);
   result_.statistics.output_resumes = std::max(written.launches - 1, 0);
-  materialize::NullCounts null_counts(queue, left_.nullable_columns() + right_.nullable_columns());
+  materialize::NullCounts null_counts(
+      queue, left_.nullable_columns() + (right_ == nullptr ? 0 : right_->nullable_columns()));
   auto const fetch_left = [&](const GpuSide& side, columns::ResultColumn* targets,
                               const columns::Storage& row_numbers) {
     std::vector<materialize::Request> requests;
@@ -115,9 +134,10 @@ plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRo
                         requests, null_counts);
   };
   fetch_left(left_, left_targets(), left_rows_);
-  fetch_left(right_, right_targets(), right_rows_);
+  if (right_ != nullptr) fetch_left(*right_, right_targets(), right_rows_);
   if (result_.has_left_rows()) result_.left_rows = left_rows_;
   if (result_.has_right_rows()) result_.right_rows = right_rows_;
+  note_room(written.room);
   null_counts.finish();
   return plan::Finding::kJoined;
 }

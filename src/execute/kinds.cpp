@@ -25,7 +25,6 @@ using columns::ResultColumn;
 using columns::RowMarks;
 using columns::RowsOfSide;
 using columns::Storage;
-using std::chrono::steady_clock;
 
 RowsOfSide rows_of(const JoinSpec& spec, bool left) {
   return left ? left_rows_of(spec.kind) : right_rows_of(spec.kind);
@@ -68,6 +67,9 @@ class KindOfResult {
   }
 
  private:
+  std::optional<columns::RowsAlone>& alone_of(bool left) const {
+    return left ? result_.left_alone : result_.right_alone;
+  }
   const columns::Relation& relation(bool left) const { return left ? *join_.left : *join_.right; }
 
   void as_stage(const char* stage, const char* technique, uint64_t bytes,
@@ -79,11 +81,12 @@ class KindOfResult {
     run_as_stage(queue_, device_, cost, result_.statistics.stages, work);
   }
 
-  // Those that a pair of the inner join has.
+  // Those that a pair of the inner join has, or of which the match says so.
   std::unique_ptr<RowMarks> marks_of(bool left) {
     std::unique_ptr<RowMarks> marks;
-    Storage const& numbers = left ? result_.left_rows : result_.right_rows;
-    auto const count = static_cast<uint64_t>(result_.rows);
+    auto const& alone = alone_of(left);
+    Storage const& numbers = alone ? alone->numbers : left ? result_.left_rows : result_.right_rows;
+    auto const count = static_cast<uint64_t>(alone ? alone->rows : result_.rows);
     as_stage("marks", columns::to_text(join_.asked.kind), base::traffic::mark_rows(count), [&] {
       marks = make_row_marks(queue_, memory_, relation(left).rows);
       auto const* const rows = static_cast<const uint32_t*>(numbers.get());
@@ -97,9 +100,16 @@ class KindOfResult {
   }
 
   SideRows rows_by(bool left, RowMarks::Rows rows) {
+    return rows_by(left, columns::make_storage(std::move(rows.numbers)), rows.count);
+  }
+  // expected: with its columns.
+  static SideRows rows_of_match(columns::RowsAlone& rows) {
+    return {std::move(rows.numbers), rows.rows, std::move(rows.columns)};
+  }
+  SideRows rows_by(bool left, Storage numbers, int64_t count) {
     SideRows found;
-    found.count = rows.count;
-    found.numbers = columns::make_storage(std::move(rows.numbers));
+    found.count = count;
+    found.numbers = std::move(numbers);
     auto const& wanted = left ? join_.asked.left_columns : join_.asked.right_columns;
     if (found.count == 0 || wanted.empty()) {
       for (int32_t const column : wanted) {
@@ -115,7 +125,8 @@ class KindOfResult {
   }
 
   SideRows unmatched(bool left) {
-    if (!comes_unmatched(rows_of(join_.asked, left))) return rows_by(left, {});
+    if (!comes_unmatched(rows_of(join_.asked, left))) return rows_by(left, RowMarks::Rows());
+    if (auto& alone = alone_of(left)) return rows_of_match(*alone);
     return rows_by(left, marks_of(left)->unmarked());
   }
 
@@ -124,6 +135,7 @@ class KindOfResult {
     result_.may_miss_right_rows = comes_unmatched(rows_of(join_.asked, true));
     SideRows const left = unmatched(true);
     SideRows const right = unmatched(false);
+    result_.left_alone = result_.right_alone = std::nullopt;
     if (left.count != 0 || right.count != 0) append(left, right);
     if (join_.asked.pairs) return;
     result_.has_pairs = false;
@@ -159,7 +171,8 @@ class KindOfResult {
 
   void append_numbers(const SideRows& left, const SideRows& right, bool is_left) {
     Storage& numbers = is_left ? result_.left_rows : result_.right_rows;
-    ResultColumn const matched = row_numbers_of(numbers);
+    ResultColumn matched = row_numbers_of(std::move(numbers));
+    matched.room = result_.row_numbers_room;
     ResultColumn const alone = row_numbers_of(is_left ? left.numbers : right.numbers);
     std::array<ColumnPart, 3> parts = {ColumnPart{result_.rows, &matched},
                                        {left.count, is_left ? &alone : nullptr},
@@ -171,32 +184,30 @@ class KindOfResult {
     (is_left ? result_.left_rows_missing : result_.right_rows_missing) = made.null_count;
   }
 
-  void put_out_alone(bool left) {
+  SideRows rows_alone(bool left) {
+    RowsOfSide const wanted = rows_of(join_.asked, left);
+    bool const is_mark = wanted == RowsOfSide::kMarked || wanted == RowsOfSide::kNotIn;
+    auto& alone = alone_of(left);
+    if (alone && !is_mark) return rows_of_match(*alone);
     auto const marks = marks_of(left);
-    result_.left_rows = result_.right_rows = nullptr;
-    SideRows rows;
-    switch (rows_of(join_.asked, left)) {
-      case RowsOfSide::kMatched:
-        rows = rows_by(left, marks->marked());
-        break;
-      case RowsOfSide::kUnmatchedOnly:
-        rows = rows_by(left, marks->unmarked());
-        break;
-      case RowsOfSide::kNotIn: {
-        // Rows that are true or unknown stay out alike.
-        mark_unknown(queue_, join_, left, memory_, *marks, result_.statistics.stages);
-        rows = rows_by(left, marks->unmarked());
-        break;
-      }
-      default:
-        rows = marked_rows(left, *marks);
-        break;
+    if (wanted == RowsOfSide::kMatched) return rows_by(left, marks->marked());
+    if (wanted == RowsOfSide::kMarked) return marked_rows(left, *marks);
+    // Rows that are true or unknown stay out alike.
+    if (wanted == RowsOfSide::kNotIn) {
+      mark_unknown(queue_, join_, left, memory_, *marks, result_.statistics.stages);
     }
+    return rows_by(left, marks->unmarked());
+  }
+
+  void put_out_alone(bool left) {
+    SideRows rows = rows_alone(left);
+    result_.left_rows = result_.right_rows = nullptr;
     result_.rows = rows.count;
     result_.columns = std::move(rows.columns);
     result_.has_pairs = join_.asked.pairs;
     result_.pair_sides = sides_of(left, !left);
     if (join_.asked.pairs) (left ? result_.left_rows : result_.right_rows) = rows.numbers;
+    result_.left_alone = result_.right_alone = std::nullopt;
   }
 
   // All rows, with their marks as a column.
@@ -235,23 +246,28 @@ class KindOfResult {
 
 }  // namespace
 
-JoinSpec inner_spec_of(const JoinSpec& asked) {
+JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
   JoinSpec inner = asked;
-  inner.kind = columns::JoinKind::kInner;
-  if (asked.kind == columns::JoinKind::kInner) return inner;
+  if (asked.kind == columns::JoinKind::kInner || asked.kind == columns::JoinKind::kCross) {
+    return inner;
+  }
+  inner.pairs_for_marks = !asked.pairs;
+  inner.pairs = true;
   for (bool const left : {true, false}) {
-    if (!comes_alone(rows_of(asked, left))) continue;
-    inner.pairs = true;
+    RowsOfSide const rows = rows_of(asked, left);
+    if (!comes_alone(rows)) continue;
     inner.pair_sides = sides_of(left, !left);
+    bool const is_part = rows == RowsOfSide::kMatched || rows == RowsOfSide::kUnmatchedOnly;
+    if (matches_alone && is_part) return inner;
     inner.materialize = false;
     inner.left_columns.clear();
     inner.right_columns.clear();
     return inner;
   }
-  if (asked.pairs) return inner;
-  inner.pairs = true;
-  inner.pair_sides =
-      sides_of(comes_unmatched(rows_of(asked, true)), comes_unmatched(rows_of(asked, false)));
+  if (!asked.pairs) {
+    inner.pair_sides =
+        sides_of(comes_unmatched(rows_of(asked, true)), comes_unmatched(rows_of(asked, false)));
+  }
   return inner;
 }
 

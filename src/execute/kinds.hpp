@@ -17,9 +17,10 @@
 
 namespace gpujoin::execute {
 
-// What the executors are to join: with the row numbers of sides that are marked; without columns
-// where only rows with or without a match come out. expected: no cross join.
-columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked);
+// What the executors are to join: with the row numbers of sides that are marked. matches_alone:
+// matches may find the rows of a semi or anti join themselves, with its columns; otherwise those are
+// fetched, and no match is asked for them.
+columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked, bool matches_alone);
 
 // From the inner join's result to that of the kind that was asked for. Waits for the stream.
 // Throws SEVERAL_MATCHES.

@@ -72,11 +72,14 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.left = std::move(left);
   join.right = std::move(right);
   join.asked = std::move(spec);
-  join.spec = inner_spec_of(join.asked);
 
   plan::PlanRequest& request = join.request;
   request.options = options;
   request.kind = join.asked.kind;
+  plan::Device const device = plan::device_of(request, join.context->facts);
+  bool const on_cpu_plan = device == plan::Device::kCpu;
+  join.spec =
+      inner_spec_of(join.asked, !on_cpu_plan && options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
@@ -87,7 +90,6 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.left.row_numbers = join.spec.left_rows();
   request.right.row_numbers = join.spec.right_rows();
 
-  bool const on_cpu_plan = plan::device_of(request, join.context->facts) == plan::Device::kCpu;
   bool const device_inputs = any_column(*join.left, join.asked.left_keys, join.asked.left_columns,
                                         base::Memory::kDevice) ||
                              any_column(*join.right, join.asked.right_keys,
@@ -105,8 +107,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   }
 
   if (join.asked.kind == columns::JoinKind::kCross) {
-    join.choice =
-        plan::choose_cross(request, on_cpu_plan ? plan::Device::kCpu : plan::Device::kCuda);
+    join.choice = plan::choose_cross(request, device);
     log_choice(*join.context, join.choice);
     return join;
   }

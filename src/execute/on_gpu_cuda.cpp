@@ -33,14 +33,37 @@ bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& 
          std::all_of(output_columns.begin(), output_columns.end(), is_ready);
 }
 
+// A table's keys are unique: a probe row that has a match comes out once.
+bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool left) {
+  columns::RowsOfSide const rows =
+      left ? left_rows_of(join.spec.kind) : right_rows_of(join.spec.kind);
+  bool const probes = left != (plan.build_side == plan::Side::kLeft);
+  return rows == columns::RowsOfSide::kMatched && probes &&
+         plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried;
+}
+
+// What the matches are to write. Of a side that comes out alone nothing, where the plan's match does
+// not tell its rows: they are fetched when they are known.
+const std::vector<int32_t>& columns_of(const PlannedJoin& join, bool left) {
+  static const std::vector<int32_t> kNone;
+  columns::RowsOfSide const rows =
+      left ? left_rows_of(join.spec.kind) : right_rows_of(join.spec.kind);
+  plan::JoinPlan const& plan = join.choice.plan();
+  bool const in_partitions = plan::writes_columns(plan.gather) && plan::partitions(plan.transform);
+  bool const come =
+      !columns::comes_alone(rows) || in_partitions || is_semi_by_table(join, plan, left);
+  if (!come) return kNone;
+  return left ? join.spec.left_columns : join.spec.right_columns;
+}
+
 // Both sides of a join, on their way to the device once and to a result as often as it is tried.
 class Sides {
  public:
   Sides(base::Queue& queue, const PlannedJoin& join)
       : queue_(queue),
         join_(join),
-        left_(make_side(*join.left, join.spec.left_keys, join.spec.left_columns)),
-        right_(make_side(*join.right, join.spec.right_keys, join.spec.right_columns)) {}
+        left_(make_side(*join.left, join.spec.left_keys, columns_of(join, true))),
+        right_(make_side(*join.right, join.spec.right_keys, columns_of(join, false))) {}
 
   void start(const plan::JoinPlan& plan) {
     bool const build_left = plan.build_side == plan::Side::kLeft;
@@ -111,6 +134,18 @@ class Sides {
   bool is_brought_ = false;
 };
 
+// The rows of an inner join may be those of the semi join already.
+void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, Finding found,
+               columns::JoinResult& result) {
+  if (found != Finding::kJoined) return;
+  for (bool const left : {true, false}) {
+    if (!is_semi_by_table(join, plan, left)) continue;
+    (left ? result.left_alone : result.right_alone) = columns::RowsAlone{
+        result.rows, left ? result.left_rows : result.right_rows, std::move(result.columns)};
+    result.columns.clear();
+  }
+}
+
 // What the attempt found: kJoined, and the result is there, or why the next one follows.
 Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Attempt& attempt,
                     Sides& sides, StageClock& clock, columns::JoinResult& result) {
@@ -136,14 +171,18 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   JoinStep const step{queue, plan, join.spec, clock};
   if (sides.join_in_one_launch(plan)) {
     Finding const found = join_in_one_launch(step, build_side, sides.probe(), result);
-    return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
+    if (lie_outside(step, build_side, sides.probe())) return Finding::kKeysOutside;
+    note_semi(join, plan, found, result);
+    return found;
   }
   clock.enter("transform");
   std::unique_ptr<const Built> const built =
       build_on_gpu(step, sides.build(), sides.sort_bits(plan));
   if (built == nullptr) return Finding::kKeysScattered;
   Finding const found = built->probe(step, sides.probe(), result);
-  return lie_outside(step, build_side, sides.probe()) ? Finding::kKeysOutside : found;
+  if (lie_outside(step, build_side, sides.probe())) return Finding::kKeysOutside;
+  note_semi(join, plan, found, result);
+  return found;
 }
 
 }  // namespace
@@ -173,6 +212,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
     // What it wrote is in no attempt's memory.
     result.columns.clear();
     result.left_rows = result.right_rows = nullptr;
+    result.left_alone = result.right_alone = std::nullopt;
     attempt = &plan::attempt_after(attempts, *attempt, found);
   }
   clock.finish();

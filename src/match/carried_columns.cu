@@ -209,7 +209,8 @@ class PartitionJoin {
 
 template <typename Key, int kWidth>
 WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSide& build,
-                 const CarriedSide& probe, const std::vector<CarriedOutput>& outputs) {
+                 const CarriedSide& probe, const std::vector<CarriedOutput>& outputs,
+                 uint64_t behind) {
   PartitionJoin<Key, kWidth> partitions(queue, plan, build, probe, outputs);
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
   // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
@@ -222,7 +223,7 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
   if ((expected - std::min(hot, expected)) / kDealtMatches > probe.rows) how = How::kDealt;
   bool leaves = hot != 0;
   Launch<Key> launch = partitions.launch_of(how);
-  ChunkedColumns columns(queue, outputs);
+  ChunkedColumns columns(queue, outputs, behind);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
   columns.expect(expected,
                  launch.blocks + std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()));
@@ -240,33 +241,19 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
 
 }  // namespace
 
-namespace {
-
-// Of every column but the keys, as kernels are made for it; 0 where keys of 8 bytes are put out by
-// codes of 4: the kernels of columns of 4 bytes write none.
-int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_width) {
-  int32_t const width = common_width(outputs);
-  bool const widens = std::any_of(outputs.begin(), outputs.end(), [&](const CarriedOutput& output) {
-    return output.from == kernels::CarriedFrom::kKey && output.width != key_width;
-  });
-  return widens && width == 4 ? 0 : width;
-}
-
-}  // namespace
-
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
-                            const std::vector<CarriedOutput>& outputs) {
+                            const std::vector<CarriedOutput>& outputs, uint64_t behind) {
   if (build.rows == 0 || probe.rows == 0) return {};
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     switch (column_width(outputs, key_width)) {
       case 4:
-        return join<Key, 4>(queue, plan, build, probe, outputs);
+        return join<Key, 4>(queue, plan, build, probe, outputs, behind);
       case 8:
-        return join<Key, 8>(queue, plan, build, probe, outputs);
+        return join<Key, 8>(queue, plan, build, probe, outputs, behind);
       default:
-        return join<Key, 0>(queue, plan, build, probe, outputs);
+        return join<Key, 0>(queue, plan, build, probe, outputs, behind);
     }
   });
 }

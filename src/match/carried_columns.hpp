@@ -19,9 +19,10 @@ struct CarriedSide {
 };
 
 // Writes every column of the join. Waits for the match; holes of the columns may still be filled,
-// so that who reads them belongs on the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+// so that who reads them belongs on the stream. behind: as of ChunkedColumns. Throws OUT_OF_MEMORY
+// or MEMORY_LIMIT.
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
-                            const std::vector<CarriedOutput>& outputs);
+                            const std::vector<CarriedOutput>& outputs, uint64_t behind = 0);
 
 }  // namespace gpujoin::match

@@ -25,9 +25,13 @@ void check_count(const std::vector<CarriedOutput>& outputs);
 // Of every column but the keys, 4 or 8; 0: they are of other widths, or of several. Without such a
 // column 4.
 int32_t common_width(const std::vector<CarriedOutput>& outputs);
+// The same for joins of partitions; 0 also where keys of 8 bytes are put out by codes of 4: the
+// kernels of columns of 4 bytes write none.
+int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_width);
 
 struct WrittenRows {
   uint64_t rows = 0;
+  uint64_t room = 0;     // rows that each column has memory for
   int32_t launches = 0;  // more than one: the output was larger than expected
 };
 
@@ -35,8 +39,9 @@ struct WrittenRows {
 // collected, require and start anew. Then finish.
 class ChunkedColumns {
  public:
-  // outputs: outlives this.
-  ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs);
+  // outputs: outlives this. behind: rows for which the caller wants room behind those written.
+  ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs,
+                 uint64_t behind = 0);
 
   // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a
   // chunk partly empty.
@@ -77,6 +82,7 @@ class ChunkedColumns {
   base::Queue& queue_;
   const std::vector<CarriedOutput>& outputs_;
   std::vector<base::Buffer> columns_;
+  uint64_t behind_;
   uint64_t room_ = 0;
   uint64_t blocks_ = 0;  // of the launches since start
   base::Buffer counters_;

@@ -37,9 +37,19 @@ int32_t common_width(const std::vector<CarriedOutput>& outputs) {
   return width == 4 || width == 8 ? width : 0;
 }
 
-ChunkedColumns::ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs)
+int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_width) {
+  int32_t const width = common_width(outputs);
+  bool const widens = std::any_of(outputs.begin(), outputs.end(), [&](const CarriedOutput& output) {
+    return output.from == kernels::CarriedFrom::kKey && output.width != key_width;
+  });
+  return widens && width == 4 ? 0 : width;
+}
+
+ChunkedColumns::ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs,
+                               uint64_t behind)
     : queue_(queue),
       outputs_(outputs),
+      behind_(behind),
       counters_(queue.device_pool->allocate_rows<kernels::CarriedCounters>(
           Memory::kDevice, 1, "counters of output chunks")) {
   check_count(outputs);
@@ -72,8 +82,8 @@ void ChunkedColumns::fail(uint64_t rows) const {
 
 void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
   // At first no more than memory may hold.
-  uint64_t wanted =
-      whole_chunks(std::min(rows, queue_.context.facts.memory_bytes) + spare_places(blocks));
+  uint64_t wanted = whole_chunks(std::min(rows + behind_, queue_.context.facts.memory_bytes) +
+                                 spare_places(blocks));
   while (!try_make_room(wanted)) {
     if (wanted <= kernels::kCarriedChunk) fail(wanted);
     wanted = whole_chunks(wanted / 2);
@@ -83,7 +93,7 @@ void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
 void ChunkedColumns::require(uint32_t blocks) {
   // Chunks go to other blocks in other launches.
   uint64_t const needed =
-      whole_chunks(done_.rows) + spare_places(std::max<uint64_t>(blocks_, blocks));
+      whole_chunks(done_.rows + behind_) + spare_places(std::max<uint64_t>(blocks_, blocks));
   if (!try_make_room(needed)) fail(needed);
 }
 
@@ -133,6 +143,7 @@ WrittenRows ChunkedColumns::finish() {
   for (size_t i = 0; i < outputs_.size() && done_.rows != 0; ++i) {
     *outputs_[i].target = columns::make_storage(std::move(columns_[i]));
   }
+  done_.room = room_;
   return done_;
 }
 

@@ -89,7 +89,7 @@ std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder
       base::read_back(queue, static_cast<const unsigned long long*>(args.found));
   if (rows_found != probe.rows.rows) return std::nullopt;
   hand_over(std::move(columns), outputs);
-  return WrittenRows{probe.rows.rows, 1};
+  return WrittenRows{probe.rows.rows, probe.rows.rows, 1};
 }
 
 template <int kWidth, bool kBuffers, typename Row, typename Finder>

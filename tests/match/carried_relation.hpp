@@ -72,6 +72,18 @@ inline void expect_payloads(base::Queue& queue, const Carrier& side,
   }
 }
 
+// Mixed keys were turned back.
+inline void expect_keys(base::Queue& queue, const Carrier& side,
+                        const std::vector<uint32_t>& positions, const columns::Storage& target,
+                        int32_t key_width) {
+  std::vector<uint64_t> unmixed = side.keys;
+  for (uint64_t& key : unmixed) {
+    key = key_width == 8 ? kernels::unmix_key(key) : kernels::unmix_key(static_cast<uint32_t>(key));
+  }
+  std::vector<unsigned char> const keys = bytes_of_rows(key_column(unmixed, key_width), positions);
+  EXPECT_TRUE(download<unsigned char>(queue, target.get(), keys.size()) == keys);
+}
+
 struct Payloads {
   std::vector<int32_t> build;
   std::vector<int32_t> probe;
@@ -111,14 +123,8 @@ inline int32_t expect_rows(base::Queue& queue, const plan::JoinPlan& plan, const
   EXPECT_TRUE(found == expected) << "the right number of rows, not the right ones";
   if (found != expected) return written.launches;
 
-  // Mixed keys are turned back.
-  std::vector<uint64_t> unmixed = build.keys;
-  for (uint64_t& key : unmixed) {
-    key = key_width == 8 ? kernels::unmix_key(key) : kernels::unmix_key(static_cast<uint32_t>(key));
-  }
-  std::vector<unsigned char> const keys = bytes_of_rows(key_column(unmixed, key_width), build_rows);
   for (size_t i : {of_build + of_probe, of_build + of_probe + 1}) {
-    EXPECT_TRUE(download<unsigned char>(queue, targets[i].get(), keys.size()) == keys);
+    expect_keys(queue, build, build_rows, targets[i], key_width);
   }
   expect_payloads(queue, build, build_rows, targets.data() + 1);
   expect_payloads(queue, probe, probe_rows, targets.data() + of_build + 1);

@@ -210,7 +210,7 @@ Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match
              Written* written, bool leaves_scattered = false) {
   if (match::joins_in_one_launch(build.rows, probe.rows)) {
     auto const rows = match::small_table(queue, plan, width, build, probe, outputs);
-    if (rows) *written = {{rows->rows, rows->launches}, rows->table};
+    if (rows) *written = {{rows->rows, rows->room, rows->launches}, rows->table};
     return rows ? Finding::kJoined : Finding::kKeysRepeat;
   }
   std::vector<match::TableColumn> columns;

@@ -1,0 +1,22 @@
+// partition_sets.hpp: rows of one side of partitions that have a match, or that have none.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/base/queue.hpp"
+#include "src/match/carried_columns.hpp"
+#include "src/match/chunked_columns.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::match {
+
+enum class SetRows { kWithMatch, kWithoutMatch };
+
+// Writes columns of `side`, as the probe side, for each of its rows whose key `other` has, or has
+// not, once and in any order. Waits as carried_columns does, and throws as it does.
+WrittenRows partition_set(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
+                          SetRows wanted, const CarriedSide& side, const CarriedSide& other,
+                          const std::vector<CarriedOutput>& outputs);
+
+}  // namespace gpujoin::match
