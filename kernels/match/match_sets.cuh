@@ -131,8 +131,8 @@ struct SetByBits : SetShape<uint32_t, kColumnWidth, Shape> {
   }
 };
 
-// Groups of build rows, a chunk of them at a time. What chunks before the last have shown is kept as
-// a bit a probe row.
+// Groups of build rows, a chunk of them at a time. What chunks before the last have shown is kept
+// as a bit a probe row.
 template <typename KeyType, int kColumnWidth, typename Shape>
 struct SetByGroups : SetShape<KeyType, kColumnWidth, Shape> {
   using Base = SetShape<KeyType, kColumnWidth, Shape>;

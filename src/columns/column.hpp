@@ -58,8 +58,8 @@ struct JoinSpec {
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
   bool pairs = false;
-  // Nobody asked for them but who marks rows by them: a match that tells the rows itself leaves them
-  // out.
+  // Nobody asked for them but who marks rows by them: a match that tells the rows itself leaves
+  // them out.
   bool pairs_for_marks = false;
   PairSides pair_sides = PairSides::kBoth;
   bool materialize = false;

@@ -39,4 +39,15 @@ const char* to_text(JoinKind kind) { return kind_of(kind).text; }
 RowsOfSide left_rows_of(JoinKind kind) { return kind_of(kind).left; }
 RowsOfSide right_rows_of(JoinKind kind) { return kind_of(kind).right; }
 
+bool comes_alone(JoinKind kind) {
+  return comes_alone(left_rows_of(kind)) || comes_alone(right_rows_of(kind));
+}
+
+bool puts_out_unmatched(JoinKind kind) {
+  auto const comes = [](RowsOfSide rows) {
+    return comes_unmatched(rows) || rows == RowsOfSide::kUnmatchedOnly;
+  };
+  return comes(left_rows_of(kind)) || comes(right_rows_of(kind));
+}
+
 }  // namespace gpujoin::columns

@@ -1,5 +1,5 @@
-// join_kind.hpp: which rows a join puts out, beside those that match. Every kind is an inner join of
-// the same keys, and a policy over marks of the rows that had a match; see execute/join_kind.hpp.
+// join_kind.hpp: which rows a join puts out, beside those that match. Every kind is an inner join
+// of the same keys, and a policy over marks of the rows that had a match; see execute/kinds.hpp.
 #pragma once
 
 #include <cstdint>
@@ -52,5 +52,10 @@ constexpr bool comes_alone(RowsOfSide rows) {
 constexpr bool comes_unmatched(RowsOfSide rows) {
   return rows == RowsOfSide::kUnmatched || rows == RowsOfSide::kSingle;
 }
+
+// One side comes out without its matches, the other not at all.
+bool comes_alone(JoinKind kind);
+// Rows without a match come out.
+bool puts_out_unmatched(JoinKind kind);
 
 }  // namespace gpujoin::columns

@@ -51,6 +51,7 @@ struct Statistics {
 
 // Rows of one side that came out of a match without pairs.
 struct RowsAlone {
+  bool with_match = false;  // or those without one
   int64_t rows = 0;
   Storage numbers;                    // [rows] uint32, once each, in any order; or null
   std::vector<ResultColumn> columns;  // the side's output columns
@@ -76,9 +77,8 @@ struct JoinResult {
   // Whether the kind of join may leave some out, whatever the data.
   bool may_miss_left_rows = false;
   bool may_miss_right_rows = false;
-  // What a match that can found beside pairs, or in their place, for JoinSpec::kind: of a semi, mark
-  // or NOT IN join the rows with a match, of an anti or outer join those without one. Others leave
-  // it to marks.
+  // What a match that can found beside pairs, or in their place, for JoinSpec::kind: see
+  // execute/alone_task.hpp. Others leave it to marks.
   std::optional<RowsAlone> left_alone;
   std::optional<RowsAlone> right_alone;
   std::vector<Storage> step_rows;     // of a sequence in the place of right_rows: of each dimension

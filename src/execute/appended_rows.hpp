@@ -16,8 +16,8 @@ struct ColumnPart {
 };
 
 // missing: the byte that values of parts without a column are made of. memory: of all parts, and of
-// what is made. A lone part is handed on without a copy, and the first one stays where it is when it
-// has room for all and nobody else has its memory. Queued on the stream. Throws.
+// what is made. A lone part is handed on without a copy, and the first one stays where it is when
+// it has room for all and nobody else has its memory. Queued on the stream. Throws.
 columns::ResultColumn append_rows(base::Queue& queue, base::Memory memory,
                                   const columns::ResultColumn& like,
                                   std::span<const ColumnPart> parts, uint8_t missing = 0);

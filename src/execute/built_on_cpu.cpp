@@ -1,6 +1,8 @@
 #include "src/execute/built_on_cpu.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +12,8 @@
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
+#include "src/cpu/set_partitions.hpp"
+#include "src/execute/alone_task.hpp"
 
 namespace gpujoin::execute {
 
@@ -56,58 +60,132 @@ std::vector<cpu::ComparedColumns> columns_to_verify(const CpuSide& build, const 
   return columns;
 }
 
-// Matches once into output that grows; where memory is too tight for an estimate, counts first.
-std::unique_ptr<cpu::OutputRows> match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
-                                       const std::vector<cpu::OutputSource>& sources) {
+std::vector<cpu::OutputShape> shapes_of(const std::vector<cpu::OutputSource>& sources) {
   std::vector<cpu::OutputShape> shapes;
   for (cpu::OutputSource const& source : sources) {
     shapes.push_back({source.width, source.nullable()});
   }
-  std::vector<cpu::ComparedColumns> const verified = columns_to_verify(build, probe);
-  auto const write = [&](uint64_t capacity) {
-    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes, capacity);
-    cpu::match_partitions(step.queue, probe.workers(), build.rows(), probe.rows(), verified,
-                          sources, *output);
-    return output;
-  };
-  auto const note = [&](const char* technique) {
-    step.clock.note((verified.empty() ? "" : "verified ") + std::string(technique),
-                    build.rows().rows.bytes() + probe.rows().rows.bytes());
-  };
+  return shapes;
+}
+
+using Rows = std::unique_ptr<cpu::OutputRows>;
+
+// write(room) into output that grows; where memory is too tight for a generous room, into as much
+// as count() says.
+Rows write_rows(const JoinStep& step, uint64_t generous, const std::function<Rows(uint64_t)>& write,
+                const std::function<uint64_t()>& count) {
   if (step.plan.output == plan::Output::kGrown) {
-    // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
-    auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
-    uint64_t const probe_rows = probe.rows().begin.back();
     try {
-      note("co_partitions, grown");
-      return write(std::max(expected + expected / 8, probe_rows));
+      step.clock.note("co_partitions, grown");
+      return write(generous);
     } catch (const base::Error& error) {
       if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
     }
   }
-  note("co_partitions, counted");
-  return write(
-      cpu::count_partitions_matches(step.queue, probe.workers(), build.rows(), probe.rows()));
+  step.clock.note("co_partitions, counted");
+  return write(count());
+}
+
+void note_match(const JoinStep& step, bool is_verified, const char* what, const CpuSide& build,
+                const CpuSide& probe) {
+  std::string const technique = step.clock.technique();
+  step.clock.note((is_verified ? "verified " : "") + technique + what,
+                  build.rows().rows.bytes() + probe.rows().rows.bytes());
+}
+
+Rows match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
+           const std::vector<cpu::OutputSource>& sources) {
+  std::vector<cpu::ComparedColumns> const verified = columns_to_verify(build, probe);
+  auto const write = [&](uint64_t capacity) {
+    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(sources), capacity);
+    cpu::match_partitions(step.queue, probe.workers(), build.rows(), probe.rows(), verified,
+                          sources, *output);
+    return output;
+  };
+  // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
+  auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
+  uint64_t const probe_rows = probe.rows().begin.back();
+  Rows rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write, [&] {
+    return cpu::count_partitions_matches(step.queue, probe.workers(), build.rows(), probe.rows());
+  });
+  note_match(step, !verified.empty(), "", build, probe);
+  return rows;
+}
+
+// Rows of `side` that come out without pairs.
+Rows match_alone(const JoinStep& step, const AloneTask& task, const CpuSide& other,
+                 const CpuSide& side, cpu::Workers& workers,
+                 const std::vector<cpu::OutputSource>& sources) {
+  std::vector<cpu::ComparedColumns> const verified = columns_to_verify(other, side);
+  auto const write_of = [&](const std::vector<cpu::OutputSource>& wanted, uint64_t capacity) {
+    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(wanted), capacity);
+    cpu::set_partitions(step.queue, workers, task.with_match, other.rows(), side.rows(), verified,
+                        wanted, *output);
+    return output;
+  };
+  Rows rows = write_rows(
+      step, side.rows().begin.back(), [&](uint64_t room) { return write_of(sources, room); },
+      [&] { return write_of({}, 0)->finish(workers).rows; });
+  note_match(step, !verified.empty(), task.with_match ? ", with a match" : ", without a match",
+             other, side);
+  return rows;
+}
+
+columns::ResultColumn column_of(const cpu::OutputSource& source, cpu::OutputRows::Column finished) {
+  columns::ResultColumn column = columns::column_like(*source.column);
+  column.data = std::move(finished.values);
+  column.validity = std::move(finished.bits);
+  column.null_count = finished.null_count;
+  return column;
+}
+
+void note_finish(const JoinStep& step, const std::vector<cpu::OutputSource>& sources,
+                 const cpu::OutputRows::Finished& finished, columns::JoinResult& result) {
+  result.statistics.output_resumes = finished.slabs - 1;
+  uint64_t row_bytes = 0;
+  for (cpu::OutputSource const& source : sources) row_bytes += source.width;
+  step.clock.note(plan::to_text(step.plan.gather), finished.rows * row_bytes);
 }
 
 void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output,
             const std::vector<cpu::OutputSource>& sources, columns::JoinResult& result) {
   cpu::OutputRows::Finished finished = output.finish(workers);
   result.rows = static_cast<int64_t>(finished.rows);
-  result.statistics.output_resumes = finished.slabs - 1;
   size_t next = 0;
   if (step.spec.left_rows()) result.left_rows = std::move(finished.columns[next++].values);
   if (step.spec.right_rows()) result.right_rows = std::move(finished.columns[next++].values);
   for (; next < sources.size(); ++next) {
-    columns::ResultColumn column = columns::column_like(*sources[next].column);
-    column.data = std::move(finished.columns[next].values);
-    column.validity = std::move(finished.columns[next].bits);
-    column.null_count = finished.columns[next].null_count;
-    result.columns.push_back(std::move(column));
+    result.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
   }
-  uint64_t row_bytes = 0;
-  for (cpu::OutputSource const& source : sources) row_bytes += source.width;
-  step.clock.note(plan::to_text(step.plan.gather), finished.rows * row_bytes);
+  note_finish(step, sources, finished, result);
+}
+
+columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu::Workers& workers,
+                                cpu::OutputRows& output,
+                                const std::vector<cpu::OutputSource>& sources,
+                                columns::JoinResult& result) {
+  cpu::OutputRows::Finished finished = output.finish(workers);
+  columns::RowsAlone rows;
+  rows.with_match = task.with_match;
+  rows.rows = static_cast<int64_t>(finished.rows);
+  size_t next = 0;
+  if (task.numbers) rows.numbers = std::move(finished.columns[next++].values);
+  for (; next < sources.size(); ++next) {
+    rows.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
+  }
+  note_finish(step, sources, finished, result);
+  return rows;
+}
+
+// Of a side whose rows come out alone: a set tells which, of either side's partitions.
+std::optional<AloneTask> task_of(const JoinStep& step, const CpuSide& side, bool left) {
+  if (!comes_alone(step.spec, left)) return std::nullopt;
+  return alone_task(step.spec, left, side.may_drop_rows());
+}
+
+bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
+  if (auto const task = task_of(step, side, left)) return task->numbers;
+  return left ? step.spec.left_rows() : step.spec.right_rows();
 }
 
 class BuiltOnCpu final : public Built {
@@ -121,11 +199,14 @@ class BuiltOnCpu final : public Built {
     auto& probe = side_as<CpuSide>(side);
     if (!probe.is_partitioned()) {
       step.clock.enter("transform");
-      probe.lay_out(step.plan, step.probe_numbers());
+      probe.lay_out(step.plan, numbers_of(step, probe, !step.build_left()));
       CpuSide* const alone[] = {&probe};
       partition(step, alone, side_->rows().radix_bits);
     }
     step.clock.enter("match");
+    for (bool const left : {true, false}) {
+      if (comes_alone(step.spec, left)) return probe_alone(step, probe, left, result);
+    }
     std::vector<cpu::OutputSource> const sources = output_sources(step, *side_, probe);
     auto const output = match(step, *side_, probe, sources);
     if (is_probed_once_) side_->let_go_of_rows();
@@ -136,6 +217,24 @@ class BuiltOnCpu final : public Built {
   }
 
  private:
+  plan::Finding probe_alone(const JoinStep& step, CpuSide& probe, bool left,
+                            columns::JoinResult& result) const {
+    bool const of_build = left == step.build_left();
+    CpuSide const& side = of_build ? *side_ : probe;
+    CpuSide const& other = of_build ? probe : *side_;
+    AloneTask const task = *task_of(step, side, left);
+    std::vector<cpu::OutputSource> sources;
+    if (task.numbers) sources.push_back(side.row_numbers_source(false));
+    side.add_column_sources(false, &sources);
+    auto const output = match_alone(step, task, other, side, probe.workers(), sources);
+    if (is_probed_once_) side_->let_go_of_rows();
+    probe.let_go_of_rows();
+    step.clock.enter("materialize");
+    (left ? result.left_alone : result.right_alone) =
+        finish_alone(step, task, probe.workers(), *output, sources, result);
+    return plan::Finding::kJoined;
+  }
+
   std::shared_ptr<CpuSide> side_;
   bool is_probed_once_;
 };
@@ -145,11 +244,11 @@ class BuiltOnCpu final : public Built {
 std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<CpuSide> side,
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
-  side->lay_out(step.plan, step.build_numbers());
+  side->lay_out(step.plan, numbers_of(step, *side, step.build_left()));
   std::vector<CpuSide*> sides = {side.get()};
   uint64_t probe_rows = 0;
   if (only_probe != nullptr) {
-    only_probe->lay_out(step.plan, step.probe_numbers());
+    only_probe->lay_out(step.plan, numbers_of(step, *only_probe, !step.build_left()));
     probe_rows = only_probe->rows().input_rows;
     sides.push_back(only_probe);
   }

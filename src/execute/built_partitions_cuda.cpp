@@ -1,8 +1,9 @@
 // built_partitions_cuda.cpp: partitions of whole rows, of which the match writes the output
 // columns.
+#include <optional>
 #include <utility>
-#include <vector>
 
+#include "src/execute/alone_task.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/carried_result.hpp"
 #include "src/match/carried_columns.hpp"
@@ -17,33 +18,22 @@ bool verifies_rows(const JoinStep& step, const GpuSide& side) {
   return side.is_hashed() && step.plan.gather == plan::Gather::kCarriedRows;
 }
 
-columns::RowsOfSide rows_of(const JoinStep& step, bool left) {
-  return left ? left_rows_of(step.spec.kind) : right_rows_of(step.spec.kind);
-}
-
-// Rows of a side that come out without pairs, of which partitions say which they are: equal codes
-// are equal keys. Of chunks nobody knows before the last.
-bool tells_alone(const JoinStep& step, const GpuSide& side, bool left) {
-  columns::RowsOfSide const rows = rows_of(step, left);
-  bool const is_absent =
-      rows == columns::RowsOfSide::kUnmatched || rows == columns::RowsOfSide::kUnmatchedOnly;
-  if (!is_absent && !columns::comes_alone(rows)) return false;
-  // Rows with NULL keys are in no partition, and have no match.
-  return !step.is_kept && !side.is_hashed() && !(is_absent && side.drops_rows());
-}
-
-// Whether they are to be known by their numbers, too.
-bool wants_numbers(const JoinStep& step, bool left) {
-  columns::RowsOfSide const rows = rows_of(step, left);
-  return !step.spec.pairs_for_marks || rows == columns::RowsOfSide::kMarked ||
-         rows == columns::RowsOfSide::kNotIn;
+// Partitions tell which rows come out without pairs where equal codes are equal keys. Of chunks
+// nobody knows before the last.
+std::optional<AloneTask> task_of(const JoinStep& step, const GpuSide& side, bool left) {
+  if (step.is_kept || side.is_hashed()) return std::nullopt;
+  std::optional<AloneTask> task = alone_task(step.spec, left, side.drops_rows());
+  // After an attempt that could not tell, nobody asked for the columns: they are fetched.
+  auto const& columns = left ? step.spec.left_columns : step.spec.right_columns;
+  if (task && side.output_column_count() != columns.size()) task->numbers = true;
+  return task;
 }
 
 void carry(const JoinStep& step, GpuSide& side, bool left) {
   side.prepare(step.plan);
   bool const numbers = left ? step.spec.left_rows() : step.spec.right_rows();
-  bool const are_left_out = tells_alone(step, side, left) && !wants_numbers(step, left);
-  side.carry(step.plan, (numbers && !are_left_out) || verifies_rows(step, side));
+  std::optional<AloneTask> const task = task_of(step, side, left);
+  side.carry(step.plan, (task ? task->numbers : numbers) || verifies_rows(step, side));
 }
 
 class BuiltPartitions final : public BuiltOnGpu {
@@ -76,28 +66,26 @@ class BuiltPartitions final : public BuiltOnGpu {
                   columns::JoinResult& result) const {
     bool const of_build = left == step.build_left();
     GpuSide const& side = of_build ? *side_ : probe;
-    if (!tells_alone(step, side, left)) return;
+    std::optional<AloneTask> const task = task_of(step, side, left);
+    if (!task) return;
     GpuSide const& other = of_build ? probe : *side_;
-    columns::RowsOfSide const rows = rows_of(step, left);
-    bool const is_present =
-        rows != columns::RowsOfSide::kUnmatched && rows != columns::RowsOfSide::kUnmatchedOnly;
     columns::JoinResult found;
-    found.has_pairs = wants_numbers(step, left);
+    found.has_pairs = task->numbers;
     found.pair_sides = columns::PairSides::kLeft;
     CarriedResult carried(side, found);
     match::WrittenRows const written = match::partition_set(
         step.queue, step.plan, side.key_width(),
-        is_present ? match::SetRows::kWithMatch : match::SetRows::kWithoutMatch,
+        task->with_match ? match::SetRows::kWithMatch : match::SetRows::kWithoutMatch,
         side.carried_side(), other.carried_side(), carried.outputs());
     carried.finish(step, written);
     (left ? result.left_alone : result.right_alone) =
-        columns::RowsAlone{found.rows, found.left_rows, std::move(found.columns)};
+        columns::RowsAlone{task->with_match, found.rows, found.left_rows, std::move(found.columns)};
   }
 
   // Nothing is left to be matched.
   static bool is_done(const JoinStep& step, const columns::JoinResult& result) {
-    return (columns::comes_alone(rows_of(step, true)) && result.left_alone) ||
-           (columns::comes_alone(rows_of(step, false)) && result.right_alone);
+    return (comes_alone(step.spec, true) && result.left_alone) ||
+           (comes_alone(step.spec, false) && result.right_alone);
   }
 
   static uint64_t rows_behind(const columns::JoinResult& result) {

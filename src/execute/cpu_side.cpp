@@ -1,5 +1,6 @@
 #include "src/execute/cpu_side.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpujoin::execute {
@@ -32,6 +33,11 @@ void CpuSide::partition(std::span<CpuSide* const> sides, uint32_t radix_bits) {
     sides[i]->rows_ = std::move(rows[i]);
     sides[i]->hashed_ = {};
   }
+}
+
+bool CpuSide::may_drop_rows() const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [&](int32_t key) { return column(key).validity != nullptr; });
 }
 
 void CpuSide::let_go_of_rows() {

@@ -38,6 +38,8 @@ class CpuSide final : public Side {
   cpu::Workers& workers() { return workers_; }
   size_t key_count() const { return keys_.size(); }
   const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }
+  // Rows with NULL keys are left out, where there are any.
+  bool may_drop_rows() const;
   // What is joined is the hash of several columns: equal hashes may be of unequal keys.
   bool is_hashed() const { return keys_.size() > 1; }
 

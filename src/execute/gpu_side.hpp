@@ -106,6 +106,7 @@ class GpuSide final : public Side {
   std::vector<columns::ResultColumn> empty_columns() const {
     return execute::empty_columns(relation_, output_columns_);
   }
+  size_t output_column_count() const { return output_columns_.size(); }
   // What the null counters are sized by.
   size_t nullable_columns() const;
   static constexpr size_t kNoKey = SIZE_MAX;

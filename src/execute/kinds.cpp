@@ -186,9 +186,13 @@ class KindOfResult {
 
   SideRows rows_alone(bool left) {
     RowsOfSide const wanted = rows_of(join_.asked, left);
-    bool const is_mark = wanted == RowsOfSide::kMarked || wanted == RowsOfSide::kNotIn;
     auto& alone = alone_of(left);
-    if (alone && !is_mark) return rows_of_match(*alone);
+    bool const is_it = alone && (wanted == RowsOfSide::kMatched ||
+                                 (wanted == RowsOfSide::kUnmatchedOnly && !alone->with_match));
+    auto const& columns = left ? join_.asked.left_columns : join_.asked.right_columns;
+    if (is_it && alone->columns.size() == columns.size()) return rows_of_match(*alone);
+    // In their order they are fetched several times as fast.
+    if (is_it) return rows_by(left, marks_of(left)->marked());
     auto const marks = marks_of(left);
     if (wanted == RowsOfSide::kMatched) return rows_by(left, marks->marked());
     if (wanted == RowsOfSide::kMarked) return marked_rows(left, *marks);
@@ -256,7 +260,7 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
   for (bool const left : {true, false}) {
     RowsOfSide const rows = rows_of(asked, left);
     if (!comes_alone(rows)) continue;
-    inner.pair_sides = sides_of(left, !left);
+    if (matches_alone) inner.pair_sides = sides_of(left, !left);
     bool const is_part = rows == RowsOfSide::kMatched || rows == RowsOfSide::kUnmatchedOnly;
     if (matches_alone && is_part) return inner;
     inner.materialize = false;
@@ -264,7 +268,7 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
     inner.right_columns.clear();
     return inner;
   }
-  if (!asked.pairs) {
+  if (!asked.pairs && matches_alone) {
     inner.pair_sides =
         sides_of(comes_unmatched(rows_of(asked, true)), comes_unmatched(rows_of(asked, false)));
   }

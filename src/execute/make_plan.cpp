@@ -78,8 +78,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.kind = join.asked.kind;
   plan::Device const device = plan::device_of(request, join.context->facts);
   bool const on_cpu_plan = device == plan::Device::kCpu;
-  join.spec =
-      inner_spec_of(join.asked, !on_cpu_plan && options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
+  join.spec = inner_spec_of(join.asked, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,

@@ -5,6 +5,7 @@
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
+#include "src/execute/alone_task.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
@@ -42,16 +43,14 @@ bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool 
          plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried;
 }
 
-// What the matches are to write. Of a side that comes out alone nothing, where the plan's match does
-// not tell its rows: they are fetched when they are known.
+// What the matches are to write. Of a side that comes out alone nothing, where the plan's match
+// does not tell its rows: they are fetched when they are known.
 const std::vector<int32_t>& columns_of(const PlannedJoin& join, bool left) {
   static const std::vector<int32_t> kNone;
-  columns::RowsOfSide const rows =
-      left ? left_rows_of(join.spec.kind) : right_rows_of(join.spec.kind);
   plan::JoinPlan const& plan = join.choice.plan();
   bool const in_partitions = plan::writes_columns(plan.gather) && plan::partitions(plan.transform);
   bool const come =
-      !columns::comes_alone(rows) || in_partitions || is_semi_by_table(join, plan, left);
+      !comes_alone(join.spec, left) || in_partitions || is_semi_by_table(join, plan, left);
   if (!come) return kNone;
   return left ? join.spec.left_columns : join.spec.right_columns;
 }
@@ -141,7 +140,7 @@ void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, Finding foun
   for (bool const left : {true, false}) {
     if (!is_semi_by_table(join, plan, left)) continue;
     (left ? result.left_alone : result.right_alone) = columns::RowsAlone{
-        result.rows, left ? result.left_rows : result.right_rows, std::move(result.columns)};
+        true, result.rows, left ? result.left_rows : result.right_rows, std::move(result.columns)};
     result.columns.clear();
   }
 }

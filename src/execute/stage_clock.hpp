@@ -46,6 +46,7 @@ class StageClock {
   void enter(const char* stage);
   // What the last stage came to, in the place of its technique.
   void note(std::string technique) { stages_.back().technique = std::move(technique); }
+  const std::string& technique() const { return stages_.back().technique; }
   // The same, and what it moved, where no bytes were predicted.
   void note(std::string technique, uint64_t bytes);
   // The attempt that ends with the last stage did not join the sides; the next one has stages of

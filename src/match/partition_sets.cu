@@ -30,8 +30,8 @@ base::Buffer start_units(base::Queue& queue, const CarriedSide& side, const Carr
   return unit_ends;
 }
 
-// Room is taken for all rows of the side: rows that find none are counted, one atomic a batch, which
-// takes four times as long as the set.
+// Room is taken for all rows of the side: rows that find none are counted, one atomic a batch,
+// which takes four times as long as the set.
 template <typename Set>
 WrittenRows write(base::Queue& queue, kernels::CarriedJoin<typename Set::Key> join,
                   uint32_t side_rows, const std::vector<CarriedOutput>& outputs) {

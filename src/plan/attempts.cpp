@@ -47,7 +47,10 @@ class AttemptList {
   void after_repeated_keys() {
     const JoinPlan pairs = as_pairs();
     const JoinPlan parts = partitioned();
-    const bool few = std::min(request_.left.rows, request_.right.rows) < kFewRows;
+    // Rows that come out alone need no pairs, of which there may be any number: partitions make
+    // none.
+    const bool few = std::min(request_.left.rows, request_.right.rows) < kFewRows &&
+                     !columns::comes_alone(request_.kind);
     const Candidate preferred = cost(few ? pairs : parts);
     const bool fits = limit_ == 0 || preferred.memory_bytes <= limit_;
     if (fits) return add(Finding::kKeysRepeat, preferred);

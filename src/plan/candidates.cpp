@@ -133,6 +133,8 @@ Choices considered(const Named& named, const PlanRequest& request, Device device
   choices.build_sides = {build_side_of(request)};
   choices.passes = {request.options.passes};
   choices.filters = {Filter::kNone, Filter::kKeyBits, Filter::kKeyHashes};
+  // Rows that a filter leaves out would be looked for again.
+  if (columns::puts_out_unmatched(request.kind)) choices.filters = {Filter::kNone};
   if (named.filter) choices.filters = {*named.filter};
   if (named.transform) choices.transforms = {*named.transform};
   if (named.skew) choices.skews = {*named.skew};

@@ -321,6 +321,67 @@ TEST_P(Kinds, OfProbeSidesInChunks) {
   }
 }
 
+// Three keys of 30000 rows have 3e8 pairs: 2.4 GB, which no row number of a side takes.
+TEST_P(Kinds, ThatNeedNoPairsMakeNone) {
+  Side side;
+  std::vector<int64_t> keys;
+  std::vector<int64_t> numbers;
+  for (int64_t row = 0; row < 30000; ++row) {
+    keys.push_back(row % 3);
+    numbers.push_back(row);
+  }
+  side.table.emplace_back("k", GPUJOIN_TYPE_INT64, keys);
+  side.table.emplace_back("n", GPUJOIN_TYPE_INT64, numbers);
+  gpujoin_context_options wishes = options();
+  wishes.memory_limit_bytes = uint64_t{192} << 20;
+  Context const context = make_context(wishes);
+  Relation const left = make_relation(context, side.table);
+  Relation const right = make_relation(context, side.table);
+  for (gpujoin_join_kind kind = GPUJOIN_JOIN_LEFT_SEMI; kind <= GPUJOIN_JOIN_RIGHT_NOT_IN; ++kind) {
+    SCOPED_TRACE("kind " + std::to_string(kind));
+    Spec spec;
+    spec.kind = kind;
+    if (puts_out(kind, true)) spec.left_columns = {1};
+    if (puts_out(kind, false)) spec.right_columns = {1};
+    Result const result = join(context, left, right, spec);
+    ASSERT_NE(result, nullptr);
+    bool const has_all = kind <= GPUJOIN_JOIN_RIGHT_SEMI || is_mark(kind);
+    EXPECT_EQ(rows_of(result), has_all ? 30000 : 0);
+  }
+}
+
+// The same of comparisons that are unknown in one of two key columns.
+TEST_P(Kinds, WithUnknownComparisonsMakeNoPairsEither) {
+  std::vector<std::optional<int64_t>> keys;
+  std::vector<std::optional<int64_t>> zeros;
+  std::vector<std::optional<int64_t>> nulls;
+  for (int64_t row = 0; row < 30000; ++row) {
+    keys.emplace_back(row % 3);
+    zeros.emplace_back(0);
+    nulls.emplace_back();
+  }
+  Table left_table;
+  left_table.emplace_back("a", GPUJOIN_TYPE_INT64, keys);
+  left_table.emplace_back("b", GPUJOIN_TYPE_INT64, nulls);
+  Table right_table;
+  right_table.emplace_back("a", GPUJOIN_TYPE_INT64, keys);
+  right_table.emplace_back("b", GPUJOIN_TYPE_INT64, zeros);
+  gpujoin_context_options wishes = options();
+  wishes.memory_limit_bytes = uint64_t{192} << 20;
+  Context const context = make_context(wishes);
+  Relation const left = make_relation(context, left_table);
+  Relation const right = make_relation(context, right_table);
+  for (gpujoin_join_kind kind = GPUJOIN_JOIN_LEFT_MARK; kind <= GPUJOIN_JOIN_RIGHT_NOT_IN; ++kind) {
+    SCOPED_TRACE("kind " + std::to_string(kind));
+    Spec spec;
+    spec.kind = kind;
+    spec.left_keys = spec.right_keys = {0, 1};
+    Result const result = join(context, left, right, spec);
+    ASSERT_NE(result, nullptr);
+    EXPECT_EQ(rows_of(result), is_mark(kind) ? 30000 : 0);
+  }
+}
+
 TEST_P(Kinds, SingleNamesTheRowWithTwoMatches) {
   std::mt19937 random(6);
   // Left keys 0 to 9 and one NULL; right ones once each, but for 7.

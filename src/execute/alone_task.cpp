@@ -1,0 +1,39 @@
+#include "src/execute/alone_task.hpp"
+
+namespace gpujoin::execute {
+
+using columns::RowsOfSide;
+
+namespace {
+
+RowsOfSide rows_of(const columns::JoinSpec& spec, bool left) {
+  return left ? left_rows_of(spec.kind) : right_rows_of(spec.kind);
+}
+
+}  // namespace
+
+std::optional<AloneTask> alone_task(const columns::JoinSpec& spec, bool left, bool drops_rows) {
+  bool const asked = !spec.pairs_for_marks;
+  switch (rows_of(spec, left)) {
+    case RowsOfSide::kMatched:
+      return AloneTask{true, asked};
+    case RowsOfSide::kUnmatchedOnly:
+      // Of rows that are not there marks tell, of those that have a match.
+      if (drops_rows) return AloneTask{true, true};
+      return AloneTask{false, asked};
+    case RowsOfSide::kMarked:
+    case RowsOfSide::kNotIn:
+      return AloneTask{true, true};
+    case RowsOfSide::kUnmatched:
+      if (drops_rows) return std::nullopt;
+      return AloneTask{false, asked};
+    default:
+      return std::nullopt;
+  }
+}
+
+bool comes_alone(const columns::JoinSpec& spec, bool left) {
+  return columns::comes_alone(rows_of(spec, left));
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,94 @@
+"""A join to be tried: two tables, a spec, and nothing about how it is to be executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .column_types import ColumnType
+from .kinds import Kind
+
+
+@dataclass
+class Column:
+    """valid: True where there is a value; None = everywhere. What lies under a NULL is of use to
+    the fuzzer: often the value of another row, which must not match."""
+
+    name: str
+    type: ColumnType
+    values: np.ndarray
+    valid: np.ndarray | None = None
+
+    def take(self, rows: np.ndarray) -> Column:
+        return replace(
+            self,
+            values=self.values[rows],
+            valid=None if self.valid is None else self.valid[rows],
+        )
+
+    def python_values(self) -> list:
+        """As Python has them: None for NULL, bytes for 16 bytes."""
+        values = self.values.tolist()
+        if self.valid is None:
+            return values
+        return [v if ok else None for v, ok in zip(values, self.valid.tolist())]
+
+
+@dataclass
+class Table:
+    columns: list[Column]
+    rows: int
+
+    def take(self, rows: np.ndarray) -> Table:
+        return Table([column.take(rows) for column in self.columns], len(rows))
+
+
+@dataclass
+class Case:
+    """keys     positions of key columns, as many on either side
+    outputs  positions of output columns
+    columns  whether columns are asked for, be they none
+    pairs    whether row numbers are asked for
+    """
+
+    kind: Kind
+    tables: dict[str, Table]
+    keys: dict[str, list[int]]
+    outputs: dict[str, list[int]]
+    columns: bool
+    pairs: bool
+    tokens: dict = field(default_factory=dict, repr=False)  # of compare.py, made when needed
+
+    def changed(self, **fields) -> Case:
+        """A copy with other fields."""
+        return replace(self, tokens={}, **fields)
+
+    def key_columns(self, side: str) -> list[Column]:
+        return [self.tables[side].columns[i] for i in self.keys[side]]
+
+    def output_columns(self) -> list[tuple[str, Column]]:
+        """(side, column), in the order of the result."""
+        return [
+            (side, self.tables[side].columns[i])
+            for side in ("left", "right")
+            for i in self.outputs[side]
+        ]
+
+
+@dataclass
+class Answer:
+    """What comes out, as row numbers: of a side that is in the result, one for each output row,
+    and -1 where there is no row of it.
+
+    mark     1 true, 0 false, -1 NULL; None but of mark joins
+    several  a single join's row has several matches: there is no answer but this
+    """
+
+    rows: dict[str, np.ndarray]
+    mark: np.ndarray | None = None
+    several: bool = False
+
+    @property
+    def count(self) -> int:
+        return len(next(iter(self.rows.values())))

@@ -1,0 +1,40 @@
+"""How much a case asks of a join: whether its answer is nothing, everything, or something between.
+
+A join that finds no match, and one in which each row has one, come out right of much wrong code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .case import Answer, Case
+
+EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
+
+
+def measure(case: Case, answer: Answer) -> str:
+    """empty       no row comes out, or none of the rows that do has a match
+    everything  all rows of the sides that the kind is about have a match (anti, NOT IN: none)
+    """
+    kind = case.kind
+    if answer.several:
+        return SEVERAL
+    if answer.count == 0:
+        return EMPTY
+    if kind.rule == "cross":
+        return EVERYTHING
+    if kind.rule == "mark":
+        first = answer.mark[0]
+        if (answer.mark != first).any():
+            return BETWEEN
+        return EVERYTHING if first == 1 else EMPTY
+    if len(kind.sides) == 1:
+        return EVERYTHING if answer.count == case.tables[kind.side].rows else BETWEEN
+    matched = (answer.rows["left"] >= 0) & (answer.rows["right"] >= 0)
+    if not matched.any():
+        return EMPTY
+    about = ("left", "right") if kind.side == "both" else (kind.side,)
+    for side in about:
+        if len(np.unique(answer.rows[side][matched])) < case.tables[side].rows:
+            return BETWEEN
+    return EVERYTHING

@@ -1,0 +1,139 @@
+"""Executes a case in one way, and says what came of it."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import ExitStack
+from ctypes import c_int32, c_size_t
+from dataclasses import dataclass
+
+from . import library
+from .case import Answer, Case
+from .compare import difference
+from .encode import Encoded
+from .library import Answered, Handle, abi, call
+from .read_result import BadResult, Output, read
+from .way import ENOUGH_BYTES, Way
+
+RIGHT_ANSWER, REFUSED, NO_MEMORY, FAILED = "right", "refused", "memory_limit", "failed"
+
+
+@dataclass
+class Outcome:
+    """what     "right", "refused" (ILLEGAL_PLAN of a plan that names techniques), "memory_limit" or
+             "failed"
+    problem  of "failed"
+    """
+
+    what: str
+    problem: str = ""
+
+
+def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
+    """disturb  changes the output before it is compared, to see whether that is found."""
+    try:
+        for output in _outputs(case, way):
+            if disturb is not None:
+                disturb(output)
+            problem = difference(case, expected, output)
+            if problem:
+                return Outcome(FAILED, problem)
+    except Answered as answer:
+        return _judge(answer, expected, way)
+    except BadResult as problem:
+        return Outcome(FAILED, str(problem))
+    return Outcome(RIGHT_ANSWER)
+
+
+def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
+    if answer.status == library.MEMORY_LIMIT and 0 < way.limit_bytes < ENOUGH_BYTES:
+        return Outcome(NO_MEMORY)
+    refusals = {library.ILLEGAL_PLAN, library.NO_DEVICE}
+    if way.options.get("transfer"):
+        refusals |= {library.UNSUPPORTED}  # managed memory, where the platform has none to page
+    if way.options.get("transform") or way.options.get("algorithm"):
+        refusals |= {library.TOO_MANY_ROWS}
+    if answer.status in refusals and way.names_techniques:
+        return Outcome(REFUSED)
+    if answer.status == library.SEVERAL_MATCHES and expected.several:
+        return Outcome(RIGHT_ANSWER)
+    return Outcome(FAILED, str(answer))
+
+
+def _outputs(case: Case, way: Way) -> list[Output]:
+    """The output of each execution. Errors: Answered, BadResult."""
+    context = library.context(way.device, way.threads, way.limit_bytes)
+    outputs = []
+    encoded = []
+    with ExitStack() as stack:
+        for side in ("left", "right"):
+            if encoded and case.tables["left"] is case.tables["right"]:
+                continue  # one relation on both sides
+            encoded.append(Encoded(context, case.tables[side], way.encodings[side]))
+            stack.enter_context(encoded[-1])
+        relations = [encoded[0].relation, encoded[-1].relation]
+        spec, kept = _spec(case, way)
+        options = abi.PlanOptions(**way.options) if way.options else None
+        given_options = ctypes.byref(options) if options is not None else None
+        parts = [context, *(r.pointer for r in relations), ctypes.byref(spec), given_options]
+        if not way.planned:
+            result = stack.enter_context(Handle("result"))
+            call("join", *parts, result.out)
+            _close(relations)  # a result needs neither
+            outputs.append(_read(result, case, way))
+        else:
+            plan = stack.enter_context(Handle("plan"))
+            call("plan_create", *parts, plan.out)
+            _close(relations)  # a plan keeps what it needs of them
+            _explain(plan)
+            results = []
+            for _ in range(way.executions):
+                results.append(stack.enter_context(Handle("result")))
+                call("plan_execute", plan.pointer, results[-1].out)
+            plan.close()
+            outputs += [_read(result, case, way) for result in results]
+        del kept
+    for e in encoded:
+        if e.problem:
+            raise BadResult(e.problem)
+    return outputs
+
+
+def _close(handles: list[Handle]) -> None:
+    for handle in handles:
+        handle.close()
+
+
+def _spec(case: Case, way: Way) -> tuple[ctypes.Structure, list]:
+    spec = abi.JoinSpec(kind=case.kind.number, key_count=len(case.keys["left"]))
+    kept = []
+    for side in ("left", "right"):
+        for name, positions in (("keys", case.keys[side]), ("columns", case.outputs[side])):
+            if positions:
+                kept.append((c_int32 * len(positions))(*positions))
+                setattr(spec, f"{side}_{name}", kept[-1])
+        setattr(spec, f"{side}_column_count", len(case.outputs[side]))
+    spec.output = case.columns * abi.OUTPUT_COLUMNS | case.pairs * abi.OUTPUT_PAIRS
+    named = any(case.outputs.values())
+    if not way.spec_output and case.columns == named and case.pairs != named:
+        spec.output = 0  # means the same
+    return spec, kept
+
+
+def _explain(plan: Handle) -> None:
+    length = c_size_t(1 << 14)
+    buffer = ctypes.create_string_buffer(length.value)
+    call("plan_explain", plan.pointer, buffer, ctypes.byref(length))
+    if length.value != len(buffer.value) + 1:
+        raise BadResult(f"plan_explain says {length.value} bytes, and writes {len(buffer.value)}")
+
+
+def _read(result: Handle, case: Case, way: Way) -> Output:
+    statistics = abi.Statistics()
+    call("result_get_statistics", result.pointer, ctypes.byref(statistics))
+    output = read(result, case, way.reading)
+    said = statistics.left_rows, statistics.right_rows, statistics.output_rows
+    are = case.tables["left"].rows, case.tables["right"].rows, output.rows
+    if said != are:
+        raise BadResult(f"statistics say {said} rows left, right and out; they are {are}")
+    return output

@@ -1,0 +1,202 @@
+"""How a case is executed, and drawing that: what may not change the answer."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from .case import Case
+
+# Fields of gpujoin_plan_options of which the CPU's plans are made.
+_CPU_FIELDS = {
+    "device": (0, 2),
+    "algorithm": (0, 6),
+    "transform": (0, 2),
+    "match": (0, 2),
+    "gather": (0, 1),
+    "transfer": (0, 1),
+    "skew": (0, 2),
+    "output": (0, 1),
+    "filter": (0, 1),
+    "radix_bits": (0, 1, 2, 3, 4, 5, 6, 8),
+}
+# Numbers of every technique there is, section 10 of gpujoin.h included.
+_ALL_FIELDS = {
+    "device": (0, 1, 2),
+    "algorithm": range(12),
+    "transform": range(10),
+    "match": range(9),
+    "gather": range(5),
+    "transfer": range(8),
+    "skew": range(5),
+    "output": range(7),
+    "filter": range(4),
+    "radix_bits": range(17),
+    "passes": range(3),
+    "page_pairs": (0, 1, 7, 64, 1000, 1 << 20),
+    "probe_chunk_rows": (0, 1, 10, 1000),
+}
+_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, 9, 10, 11)
+_PARTITIONED = (2, 3, 7, 9)
+# Transforms that partition, sort, and leave rows where they are, with their matches and outputs.
+_CUDA_FAMILIES = (
+    ((2, 4, 5, 6, 7, 9), (2, 4), (0, 1, 3, 4, 5, 6)),
+    ((3, 8), (3, 5, 6), (0, 2)),
+    ((1,), (1, 7, 8), (0, 1, 4, 5)),
+)
+# Of a case of this many rows a join is not let take the machine: with so much it has to do.
+_LARGE_ROWS = 20_000
+ENOUGH_BYTES = 1 << 31
+_LIMITS = (1 << 12, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 24)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """form  "plain" (gpujoin_relation_create), "arrow" or "arrow_device" (imports)
+    seed  of offsets, of validity that is not needed, of columns beside; 0 = none of these
+    """
+
+    form: str = "plain"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """form     "fetch", "export" or "export_device"
+    pages    about so many by max_rows; 0 = the whole result in one call
+    bytes    max_bytes of a page, 0 = no limit
+    uint32   row numbers as UINT32, not INT64
+    bare     no validity for columns that cannot have a NULL
+    late     a whole export is read after the result is gone
+    """
+
+    form: str = "fetch"
+    pages: int = 0
+    bytes: int = 0
+    uint32: bool = False
+    bare: bool = False
+    late: bool = False
+
+    def __str__(self) -> str:
+        parts = [f"{name}={value}" for name, value in vars(self).items() if name != "form"]
+        return " ".join([self.form, *parts])
+
+
+@dataclass(frozen=True)
+class Way:
+    """options      fields of gpujoin_plan_options; none = NULL
+    planned      plan_create and plan_execute, not gpujoin_join
+    executions   of a plan
+    spec_output  whether gpujoin_join_spec.output is named where it may be 0
+    """
+
+    device: str
+    options: dict[str, int] = field(default_factory=dict)
+    encodings: dict[str, Encoding] = field(
+        default_factory=lambda: {"left": Encoding(), "right": Encoding()}
+    )
+    reading: Reading = Reading()
+    threads: int = 1
+    limit_bytes: int = 0
+    planned: bool = False
+    executions: int = 1
+    spec_output: bool = True
+
+    @property
+    def names_techniques(self) -> bool:
+        """Whether it may be answered with ILLEGAL_PLAN."""
+        return any(value for name, value in self.options.items() if name != "build_side")
+
+    def __str__(self) -> str:
+        options = " ".join(f"{name}={value}" for name, value in self.options.items()) or "automatic"
+        encodings = " ".join(f"{s}={e.form}({e.seed})" for s, e in self.encodings.items())
+        call = f"{self.executions} executions" if self.planned else "gpujoin_join"
+        return (
+            f"{self.device} threads={self.threads} limit={self.limit_bytes}; {options}; "
+            f"{encodings}; {call}; {self.reading}"
+        )
+
+
+def draw_way(rng: random.Random, case: Case, device: str) -> Way:
+    planned = rng.random() < 0.5
+    is_large = max(table.rows for table in case.tables.values()) > _LARGE_ROWS
+    most_bytes = ENOUGH_BYTES if is_large else 0
+    return Way(
+        device=device,
+        options=_draw_options(rng, device, case.kind.rule == "cross"),
+        encodings={side: _draw_encoding(rng) for side in ("left", "right")},
+        reading=_draw_reading(rng),
+        threads=rng.choice((1, 1, 2, 3)),
+        limit_bytes=rng.choice(_LIMITS) if rng.random() < 0.1 else most_bytes,
+        planned=planned,
+        executions=rng.choice((1, 1, 1, 2)) if planned else 1,
+        spec_output=rng.random() < 0.8,
+    )
+
+
+def _draw_encoding(rng: random.Random) -> Encoding:
+    form = rng.choice(("plain", "plain", "arrow", "arrow", "arrow_device"))
+    return Encoding(form, rng.choice((0, rng.randint(1, 1 << 30), rng.randint(1, 1 << 30))))
+
+
+def _draw_reading(rng: random.Random) -> Reading:
+    return Reading(
+        form=rng.choice(("fetch", "fetch", "fetch", "export", "export_device")),
+        pages=rng.choice((0, 0, 0, 1, 2, 5)),
+        bytes=rng.choice((100, 1000, 30000)) if rng.random() < 0.15 else 0,
+        uint32=rng.random() < 0.5,
+        bare=rng.random() < 0.2,
+        late=rng.random() < 0.5,
+    )
+
+
+def _draw_options(rng: random.Random, device: str, is_cross: bool) -> dict[str, int]:
+    if rng.random() < 0.25:
+        return {}
+    options = {}
+    if rng.random() < 0.6:
+        options["build_side"] = rng.choice((1, 2))
+    if is_cross and rng.random() < 0.9:  # for which no technique can be named
+        return options
+    if rng.random() < 0.04:  # anything; most of it does not go together
+        names = rng.sample(sorted(_ALL_FIELDS), rng.randint(1, 4))
+        options.update({name: rng.choice(_ALL_FIELDS[name]) for name in names})
+    elif device == "cpu" or rng.random() < 0.05:
+        if device != "cpu":
+            options["device"] = 2
+        names = rng.sample(sorted(_CPU_FIELDS), rng.randint(0, 3))
+        options.update({name: rng.choice(_CPU_FIELDS[name]) for name in names if name != "device"})
+        if rng.random() < 0.02:
+            options.update(radix_bits=rng.choice((11, 14)))
+    else:
+        options.update(_draw_cuda_options(rng))
+    return {name: value for name, value in options.items() if value}
+
+
+def _draw_cuda_options(rng: random.Random) -> dict[str, int]:
+    options = {}
+    if rng.random() < 0.5:
+        options["algorithm"] = rng.choice(_CUDA_ALGORITHMS)
+        partitioned = options["algorithm"] in _PARTITIONED
+    else:
+        transforms, matches, outputs = rng.choice(_CUDA_FAMILIES)
+        partitioned = 2 in transforms
+        options["transform"] = rng.choice(transforms)
+        if rng.random() < 0.7:
+            options["match"] = rng.choice(matches)
+        if rng.random() < 0.5:
+            options["output"] = rng.choice(outputs)
+        if rng.random() < 0.5:
+            options["gather"] = rng.choice((1, 1, 2, 3, 4))
+        if rng.random() < 0.1:
+            options["filter"] = rng.choice((1, 2, 3))
+    if partitioned and rng.random() < 0.5:
+        options["radix_bits"] = rng.choice((1, 2, 3, 5, 8, 9, 11, 16))
+        options["passes"] = rng.choice((0, 0, 1, 2))
+    if options.get("output") in (3, 4) and rng.random() < 0.5:
+        options["page_pairs"] = rng.choice((1, 7, 64, 1000))
+    if rng.random() < 0.3:
+        options["transfer"] = rng.choice((2, 3, 7))
+        if options["transfer"] == 7:
+            options["probe_chunk_rows"] = rng.choice((0, 1, 10, 100, 1000))
+    return options
