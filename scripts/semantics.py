@@ -8,7 +8,9 @@
 
 import pathlib
 import sys
+import textwrap
 
+WIDTH = 100  # columns of prose
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CASES = ROOT / "tests" / "cases"
 DOCUMENT = ROOT / "docs" / "semantics.md"
@@ -77,7 +79,7 @@ def header_of(join):
 def section(path):
     """One file: its tables side by side with each join's answer below."""
     comment, tables, joins = read(path)
-    parts = [f"## {path.stem.replace('_', ' ')}", comment]
+    parts = [f"## {path.stem.replace('_', ' ')}", textwrap.fill(comment, WIDTH)]
     for side in ("left", "right"):
         names, *rows = tables[side]
         numbered = [[str(number), *row] for number, row in enumerate(rows)]

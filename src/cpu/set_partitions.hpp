@@ -1,6 +1,6 @@
 // set_partitions.hpp: rows of one side of partitions that have a match, or that have none: semi and
-// anti joins, which need no pair. A row's search ends with its first match, so that neither time nor
-// memory grows with how often keys repeat.
+// anti joins, which need no pair. A row's search ends with its first match, so that neither time
+// nor memory grows with how often keys repeat.
 #pragma once
 
 #include <span>

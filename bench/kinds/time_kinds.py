@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Times every kind of join on a GPU beside the inner join of the same rows, and checks every row.
+
+    GPUJOIN_LIBRARY=build/dev/libgpujoin.so bench/kinds/time_kinds.py [--log2-rows 27] [--calls 7]
+        [--commit TEXT] [--output bench/results/DATE-COMMIT-kinds.json]
+
+Needs CuPy. Left keys are unique, in random order; right keys are drawn from as many. `match`: the
+share of left keys that lie where right ones are drawn. Output: row numbers, or two columns of 4
+bytes a side. Times are the median of the calls, by two events on the context's stream, planning and
+execution from device memory to device memory.
+"""
+
+import argparse
+import ctypes
+import datetime
+import json
+import pathlib
+import statistics
+import sys
+
+import cupy as cp
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python"))
+from gpujoin import _abi  # noqa: E402
+
+KINDS = {
+    "inner": 1,
+    "left": 2,
+    "right": 3,
+    "full": 4,
+    "left_semi": 5,
+    "right_semi": 6,
+    "left_anti": 7,
+    "right_anti": 8,
+    "left_mark": 9,
+    "right_mark": 10,
+}
+NO_ROW = 0xFFFFFFFF
+MARK = "mark"
+TYPE_INT32, MEMORY_DEVICE, FETCH_COLUMN = 3, 2, 1
+Int32s = ctypes.POINTER(ctypes.c_int32)
+
+
+class Column(_abi.Struct):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("type", ctypes.c_int32),
+        ("data", ctypes.c_void_p),
+        ("validity", ctypes.c_void_p),
+        ("validity_bit_offset", ctypes.c_int64),
+        ("memory", ctypes.c_int32),
+        ("cuda_device_id", ctypes.c_int32),
+        ("name", ctypes.c_char_p),
+    ]
+
+
+class Session:
+    """A context on CuPy's stream."""
+
+    def __init__(self):
+        self.stream = cp.cuda.Stream(non_blocking=True)
+        options = _abi.ContextOptions(device=_abi.DEVICES["cuda"], cuda_stream=self.stream.ptr)
+        self.context = _abi.Handle("context")
+        _abi.invoke("context_create", ctypes.byref(options), self.context.out)
+
+    def relate(self, columns):
+        described = (Column * len(columns))()
+        for column, values in zip(described, columns):
+            column.struct_size = ctypes.sizeof(Column)
+            column.type = TYPE_INT32
+            column.data = values.data.ptr
+            column.memory = MEMORY_DEVICE
+        relation = _abi.Handle("relation")
+        arguments = ctypes.c_int64(len(columns[0])), described, len(columns), relation.out
+        _abi.invoke("relation_create", self.context, *arguments)
+        return relation
+
+    def join(self, left, right, kind, with_columns):
+        spec = _abi.JoinSpec(kind=KINDS[kind], key_count=1, output=1 if with_columns else 2)
+        key, both = (ctypes.c_int32 * 1)(0), (ctypes.c_int32 * 2)(0, 1)
+        spec.left_keys = spec.right_keys = ctypes.cast(key, Int32s)
+        if with_columns and sides_of(kind)[0]:
+            spec.left_columns, spec.left_column_count = ctypes.cast(both, Int32s), 2
+        if with_columns and sides_of(kind)[1]:
+            spec.right_columns, spec.right_column_count = ctypes.cast(both, Int32s), 2
+        result = _abi.Handle("result")
+        arguments = left, right, ctypes.byref(spec), None, result.out
+        _abi.invoke("join", self.context, *arguments)
+        return result
+
+    def fetch(self, result, what, column, width=4):
+        """A column of the result, and where it is valid; width 0: bits."""
+        rows = rows_of(result)
+        words = (rows + 31) // 32
+        values = cp.empty(rows if width else words, cp.uint32)
+        validity = cp.empty(words, cp.uint32)
+        fetch = _abi.Fetch(what=what, column=column, memory=MEMORY_DEVICE)
+        fetch.type = _abi.TYPE_UINT32 if what != FETCH_COLUMN else 0
+        fetch.data, fetch.data_bytes = values.data.ptr, values.nbytes
+        fetch.validity, fetch.validity_bytes = validity.data.ptr, validity.nbytes
+        _abi.invoke("result_fetch", result, None, ctypes.byref(fetch), 1)
+        return values if width else bits_of(values, rows), bits_of(validity, rows)
+
+
+def bits_of(words, rows):
+    return cp.unpackbits(words.view(cp.uint8), bitorder="little")[:rows].astype(bool)
+
+
+def sides_of(kind):
+    """Which sides come out."""
+    alone = "_" in kind
+    return (not alone or kind.startswith("left"), not alone or kind.startswith("right"))
+
+
+def rows_of(result):
+    rows = ctypes.c_int64()
+    _abi.invoke("result_get_rows", result, ctypes.byref(rows))
+    return rows.value
+
+
+def stages_of(result):
+    raw = _abi.Statistics()
+    _abi.invoke("result_get_statistics", result, ctypes.byref(raw))
+    stages = {}
+    for number in range(raw.stage_count):
+        stage = _abi.StageStatistics()
+        _abi.invoke("result_get_stage", result, number, ctypes.byref(stage))
+        name = _abi.text(stage.stage)
+        stages[name] = round(stages.get(name, 0) + stage.milliseconds, 4)
+    return _abi.text(raw.plan), stages
+
+
+class Truth:
+    """What each kind has to put out of two key columns, the left one's unique."""
+
+    def __init__(self, left, right):
+        row_of_key = cp.full(int(max(left.max(), right.max())) + 1, NO_ROW, cp.uint32)
+        row_of_key[left] = cp.arange(len(left), dtype=cp.uint32)
+        self.left_of_right = row_of_key[right]  # the left row of each right row, or none
+        self.right_matches = self.left_of_right != NO_ROW
+        self.left_matches = cp.zeros(len(left), bool)
+        self.left_matches[self.left_of_right[self.right_matches]] = True
+
+    def check(self, kind, left, right, mark):
+        """left, right: row numbers of the answer, None for a side that does not come out."""
+        if left is not None and right is not None:
+            self._check_pairs(kind, left, right)
+            return
+        rows = left if left is not None else right
+        matches = self.left_matches if left is not None else self.right_matches
+        if kind.endswith(MARK):
+            expect(bool((mark == matches[rows]).all()), "a mark is wrong")
+            matches = cp.ones(len(matches), bool)
+        wanted = ~matches if kind.endswith("anti") else matches
+        seen = cp.bincount(rows.astype(cp.int64), minlength=len(matches))
+        expect(bool((seen == wanted).all()), "rows are missing, too many, or others")
+
+    def _check_pairs(self, kind, left, right):
+        lone_left, lone_right = right == NO_ROW, left == NO_ROW
+        paired = ~(lone_left | lone_right)
+        expect(bool((self.left_of_right[right[paired]] == left[paired]).all()), "no pair")
+        self._check_once(right[paired], self.right_matches)
+        none = cp.zeros(1, bool)
+        outer_left, outer_right = kind in ("left", "full"), kind in ("right", "full")
+        self._check_once(left[lone_left], ~self.left_matches if outer_left else none)
+        self._check_once(right[lone_right], ~self.right_matches if outer_right else none)
+
+    @staticmethod
+    def _check_once(rows, wanted):
+        seen = cp.bincount(rows.astype(cp.int64), minlength=len(wanted))
+        expect(bool((seen == wanted).all()), "rows are missing, too many, or others")
+
+
+def expect(holds, what):
+    if not holds:
+        raise SystemExit("WRONG RESULT: " + what)
+
+
+def check(session, result, kind, with_columns, truth, payloads):
+    """The second column of each side says its row."""
+    rows, column = [], 0
+    for side, comes in enumerate(sides_of(kind)):
+        if not comes:
+            rows.append(None)
+        elif with_columns:
+            keys, _ = session.fetch(result, FETCH_COLUMN, column)
+            numbers, valid = session.fetch(result, FETCH_COLUMN, column + 1)
+            same = payloads[side].view(cp.uint32)[numbers[valid]] == keys[valid]
+            expect(bool(same.all()), "a key and a payload are of different rows")
+            rows.append(cp.where(valid, numbers, NO_ROW).astype(cp.uint32))
+            column += 2
+        else:
+            what = _abi.FETCH_RIGHT_INDEX if side else _abi.FETCH_LEFT_INDEX
+            rows.append(session.fetch(result, what, 0)[0])
+    mark = None
+    if kind.endswith(MARK):
+        mark, valid = session.fetch(result, FETCH_COLUMN, column, width=0)
+        expect(bool(valid.all()), "a mark is NULL")
+    truth.check(kind, *rows, mark)
+
+
+def measure(session, left, right, kind, with_columns, calls, check_result):
+    times, stages = [], None
+    for call in range(calls + 2):
+        start, end = cp.cuda.Event(), cp.cuda.Event()
+        start.record(session.stream)
+        result = session.join(left, right, kind, with_columns)
+        end.record(session.stream)
+        end.synchronize()
+        if call >= 2:  # the pool is warm
+            times.append(cp.cuda.get_elapsed_time(start, end))
+        if call == 0:
+            check_result(result)
+        rows, (plan, stages) = rows_of(result), stages_of(result)
+        result.close()
+    return {
+        "ms": round(statistics.median(times), 4),
+        "spread": round((max(times) - min(times)) / statistics.median(times), 4),
+        "rows": rows,
+        "plan": plan,
+        "stages": stages,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--log2-rows", type=int, default=27)
+    parser.add_argument("--calls", type=int, default=7)
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--output", type=pathlib.Path)
+    options = parser.parse_args()
+    count = 1 << options.log2_rows
+    session = Session()
+    cp.random.seed(1)
+    benchmarks = []
+    for match in (1.0, 0.5):
+        left_key = cp.random.permutation(count).astype(cp.int32)
+        right_key = cp.random.randint(0, count, count, dtype=cp.int64).astype(cp.int32)
+        if match < 1:
+            left_key = cp.where(left_key % 2 == 0, left_key, left_key + count).astype(cp.int32)
+        numbers = cp.arange(count, dtype=cp.int32)
+        cp.cuda.Device().synchronize()
+        left, right = (session.relate([key, numbers]) for key in (left_key, right_key))
+        truth = Truth(left_key, right_key)
+        for with_columns in (False, True):
+            inner = None
+            for kind in KINDS:
+                payloads = (left_key, right_key)
+                figures = measure(
+                    *(session, left, right, kind, with_columns, options.calls),
+                    lambda result, kind=kind: check(
+                        session, result, kind, with_columns, truth, payloads
+                    ),
+                )
+                inner = inner or figures["ms"]
+                figures = {
+                    "kind": kind,
+                    "match": match,
+                    "output": "columns" if with_columns else "pairs",
+                    "of_inner": round(figures["ms"] / inner, 3),
+                    **figures,
+                }
+                benchmarks.append(figures)
+                print(
+                    f"{match:4} {figures['output']:7} {kind:10} {figures['ms']:8.3f} ms "
+                    f"{figures['of_inner']:6.3f} of inner  {figures['rows']:>10} rows",
+                    flush=True,
+                )
+        left.close(), right.close()
+        _abi.invoke("context_trim", session.context)
+        del truth, left_key, right_key, numbers, payloads
+        cp.get_default_memory_pool().free_all_blocks()
+    if options.output is None:
+        return
+    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    context = {
+        "date": datetime.date.today().isoformat(),
+        "commit": options.commit,
+        "device": name,
+        "command": f"bench/kinds/time_kinds.py --log2-rows {options.log2_rows} "
+        f"--calls {options.calls}",
+        "rows": count,
+    }
+    text = json.dumps({"context": context, "kinds": benchmarks}, indent=2)
+    options.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
