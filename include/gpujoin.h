@@ -113,7 +113,7 @@ typedef int32_t gpujoin_status;
 #define GPUJOIN_ERROR_ABI_MISMATCH 2
 /* Well-formed, but this version cannot do it. */
 #define GPUJOIN_ERROR_UNSUPPORTED 3
-/* A column's type cannot be used here, or two key types differ. */
+/* A column's type cannot be used here, or two key types do not compare. */
 #define GPUJOIN_ERROR_TYPE 4
 /* The techniques named do not fit together, or one is not in this library; the message says why. */
 #define GPUJOIN_ERROR_ILLEGAL_PLAN 5
@@ -341,9 +341,14 @@ GPUJOIN_API void gpujoin_context_destroy(gpujoin_context* context);
  * unchanged until the relation and every plan made from it are destroyed. Results own their memory
  * and need neither.
  *
- * Types are fixed-width. Key columns are 4 or 8 bytes: INT32, UINT32, INT64, UINT64, DATE32,
- * DATE64, TIMESTAMP_*; the two sides of a join must have the same types in the same order. Payloads
- * are any type below.
+ * Types are fixed-width. Payloads are any type below but BOOL, and so are keys. Keys of the two
+ * sides are compared pairwise, by value: integers of any widths and signs with each other, floats
+ * of any widths (-0.0 equals 0.0, NaN equals NaN); all others with their own type, unit and scale.
+ * Columns that do not compare by their bits as they lie there (integers of other widths or signs,
+ * floats, values of 16 bytes) are copied to ones that do when a plan is made, in the memory where
+ * they lie; each then counts as one of the 5 key columns, and values of 16 bytes, or INT64 with
+ * UINT64, as two. In sequences keys are INT32, UINT32, INT64, UINT64, DATE32, DATE64 and
+ * TIMESTAMP_*, of the same type on both sides. Before 0.2 those were all the keys there were.
  */
 typedef struct gpujoin_relation gpujoin_relation;
 
@@ -555,7 +560,7 @@ typedef struct gpujoin_join_spec {
   int32_t output;
   /* Column positions in the left relation. */
   const int32_t* left_keys;
-  /* As many in the right relation; types are compared pairwise and must be the same. */
+  /* As many in the right relation, compared pairwise. */
   const int32_t* right_keys;
   /* Output columns of the left relation, any order, keys allowed, repeats allowed. */
   const int32_t* left_columns;

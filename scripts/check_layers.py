@@ -25,9 +25,9 @@ MAY_INCLUDE = {
     # What a key of several columns is joined by: below both executors' stages.
     "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
                   "src/keys/"],
-    # Both executors hash several columns alike.
+    # Both executors hash several columns alike, and make columns comparable alike.
     "src/cpu/": [API, "src/base/", "src/columns/", "src/plan/", "src/keys/column_hash.hpp",
-                 "src/cpu/"],
+                 "src/keys/derived_key.hpp", "src/cpu/"],
     "src/execute/": [API, "src/"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],

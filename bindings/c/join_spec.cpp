@@ -6,6 +6,7 @@
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/handles.hpp"
 #include "src/base/status.hpp"
+#include "src/execute/derive_keys.hpp"
 
 namespace gpujoin::shim {
 
@@ -39,20 +40,36 @@ std::string element(const std::string& argument, size_t index) {
 }  // namespace
 
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
-                                  const char* argument) {
+                                  const char* argument, bool as_they_are) {
   check_list(keys, argument);
   std::vector<int32_t> checked(keys, keys + count);
   for (size_t i = 0; i < checked.size(); ++i) {
     auto const name = [&] { return element(argument, i); };
     const ColumnView& key = column_of(relation, checked[i], name);
-    if (!columns::is_key_type(key.type)) {
-      fail(GPUJOIN_ERROR_TYPE,
-           "%s cannot be a key: keys are integers, dates and timestamps of 4 or 8 bytes",
-           describe(key, checked[i], name()).c_str());
-    }
+    if (as_they_are ? columns::is_key_type(key.type) : execute::do_compare(key, key)) continue;
+    fail(GPUJOIN_ERROR_TYPE, "%s cannot be a key: keys are %s",
+         describe(key, checked[i], name()).c_str(),
+         as_they_are ? "integers, dates and timestamps of 4 or 8 bytes"
+                     : "of the types of section 5 but BOOL");
   }
   return checked;
 }
+
+namespace {
+
+void check_compare(const Relation& left, const std::vector<int32_t>& left_keys,
+                   const Relation& right, const std::vector<int32_t>& right_keys) {
+  for (size_t i = 0; i < left_keys.size(); ++i) {
+    const ColumnView& left_key = left.columns[static_cast<size_t>(left_keys[i])];
+    const ColumnView& right_key = right.columns[static_cast<size_t>(right_keys[i])];
+    if (execute::do_compare(left_key, right_key)) continue;
+    fail(GPUJOIN_ERROR_TYPE, "the key types do not compare: %s, %s",
+         describe(left_key, left_keys[i], element("spec.left_keys", i)).c_str(),
+         describe(right_key, right_keys[i], element("spec.right_keys", i)).c_str());
+  }
+}
+
+}  // namespace
 
 void check_equal_types(const Relation& left, const std::vector<int32_t>& left_keys,
                        const char* left_argument, const Relation& right,
@@ -135,10 +152,10 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
 
   if (!is_cross) {
-    spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
-    spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
-    check_equal_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
-                      "spec.right_keys");
+    spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys", false);
+    spec.right_keys =
+        checked_keys(right, known.right_keys, known.key_count, "spec.right_keys", false);
+    check_compare(left, spec.left_keys, right, spec.right_keys);
   }
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =

@@ -29,9 +29,9 @@ execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std
   check_range(given.key_count, 1, 1, key_count.c_str());
   std::string const fact_keys = in_spec + ".fact_keys";
   std::string const dimension_keys = in_spec + ".dimension_keys";
-  auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str());
-  auto const others =
-      checked_keys(*step.dimension, given.dimension_keys, given.key_count, dimension_keys.c_str());
+  auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str(), true);
+  auto const others = checked_keys(*step.dimension, given.dimension_keys, given.key_count,
+                                   dimension_keys.c_str(), true);
   check_equal_types(fact, keys, fact_keys.c_str(), *step.dimension, others, dimension_keys.c_str());
   step.fact_key = keys.front();
   step.dimension_key = others.front();

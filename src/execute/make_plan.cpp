@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/base/status.hpp"
+#include "src/execute/derive_keys.hpp"
 #include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
@@ -72,6 +73,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.left = std::move(left);
   join.right = std::move(right);
   join.asked = std::move(spec);
+  make_comparable(queue, &join.left, &join.right, &join.asked);
 
   plan::PlanRequest& request = join.request;
   request.options = options;

@@ -107,8 +107,11 @@ std::vector<gpujoin_algorithm> algorithms_of(const JoinCase& join_case, gpujoin_
   if (device == GPUJOIN_DEVICE_CPU) {
     return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX};
   }
-  // The others compare one key column.
-  if (join_case.left_keys.size() > 1) {
+  // The others compare one key column, which those are not.
+  CaseColumn const& left = join_case.left.columns[static_cast<size_t>(join_case.left_keys[0])];
+  CaseColumn const& right = join_case.right.columns[static_cast<size_t>(join_case.right_keys[0])];
+  bool const is_two = left.width == 16 || (left.width == 8 && left.type != right.type);
+  if (join_case.left_keys.size() > 1 || is_two) {
     return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX,
             GPUJOIN_ALGORITHM_ROW_MULTISET};
   }

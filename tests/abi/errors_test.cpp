@@ -62,8 +62,10 @@ TEST(ErrorRecord, CutsALongMessageBetweenCharacters) {
     while (name.size() < 600) name += "\xC3\xA4";
     Table table;
     table.emplace_back(name, GPUJOIN_TYPE_FLOAT32, std::vector<float>{1});
+    table.emplace_back("day", GPUJOIN_TYPE_DATE32, std::vector<int32_t>{1});
     Relation const relation = make_relation(context, table);
-    Spec const wish;
+    Spec wish;
+    wish.right_keys = {1};
     gpujoin_join_spec const spec = wish.get();
     gpujoin_result* result = nullptr;
     Answer const answer =

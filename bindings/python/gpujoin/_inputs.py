@@ -18,8 +18,6 @@ _PRIMITIVES = {
     *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
     *(pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.binary(16)),
 }
-_INTEGER_KEYS = (pa.int32(), pa.uint32(), pa.int64(), pa.uint64())
-
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -34,50 +32,28 @@ def is_carried(kind: pa.DataType) -> bool:
     )
 
 
-def is_key(kind: pa.DataType) -> bool:
-    """Whether the library joins on a type as it stands."""
-    return kind in _INTEGER_KEYS or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-
-
-def common_key_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
-    """The narrowest integer key type that holds all values of two integer types, or None."""
-    for wide in _INTEGER_KEYS:
-        if all(_holds(wide, narrow) for narrow in (left, right)):
-            return wide
-    return None
-
-
-def _holds(wide: pa.DataType, narrow: pa.DataType) -> bool:
-    if pa.types.is_unsigned_integer(wide):
-        return pa.types.is_unsigned_integer(narrow) and narrow.bit_width <= wide.bit_width
-    spare = 1 if pa.types.is_unsigned_integer(narrow) else 0
-    return narrow.bit_width + spare <= wide.bit_width
-
-
 def key_types(left: pa.Field, right: pa.Field) -> tuple[pa.DataType, pa.DataType]:
     """The types that two key columns are joined as.
 
-    Integers of different types, and of 8 and 16 bits, are widened to a common type, and a column
-    of type null, all of whose rows are NULL, is one of the other's type. Everything else stays as
-    it is. Errors: TypeMismatch, which names the columns.
+    They are their own: the library compares integers of any widths and signs by value, and floats
+    of any widths. But a column of type null, all of whose rows are NULL, is one of the other's
+    type. Errors: TypeMismatch, which names the columns.
     """
     for field in (left, right):
         kind = field.type
-        if not (is_key(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        if not (is_carried(kind) or pa.types.is_null(kind)):
             raise TypeMismatch(
-                f"column {field.name} of type {kind} cannot be a join key; "
-                "keys are integers, dates or timestamps"
+                f"column {field.name} of type {kind} cannot be a join key; keys are integers, "
+                "floats, dates, times, timestamps, durations, decimals and binaries of 16 bytes"
             )
     types = [left.type, right.type]
     for side, other in ((0, 1), (1, 0)):
         if pa.types.is_null(types[side]):
             types[side] = pa.int32() if pa.types.is_null(types[other]) else types[other]
-    if all(map(pa.types.is_integer, types)):
-        common = common_key_type(*types)
-        why_not = "share no type" if common is None else ""
-        types = [common, common]
+    if all(map(pa.types.is_integer, types)) or all(map(pa.types.is_floating, types)):
+        why_not = ""
     elif all(map(pa.types.is_timestamp, types)):
-        why_not = _why_timestamps_differ(*types)
+        why_not = why_timestamps_differ(*types)
     else:
         why_not = "" if types[0] == types[1] else "are of different types; cast one of them"
     if why_not:
@@ -87,7 +63,7 @@ def key_types(left: pa.Field, right: pa.Field) -> tuple[pa.DataType, pa.DataType
     return types[0], types[1]
 
 
-def _why_timestamps_differ(left: pa.TimestampType, right: pa.TimestampType) -> str:
+def why_timestamps_differ(left: pa.TimestampType, right: pa.TimestampType) -> str:
     """Timestamps with a zone are instants, counted in UTC whatever the zone: they compare with each
     other. One without a zone is a clock's reading somewhere, and compares with its kind only."""
     if bool(left.tz) != bool(right.tz):

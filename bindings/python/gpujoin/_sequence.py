@@ -13,9 +13,10 @@ from . import _abi
 from ._arguments import check_suffix, column_names
 from ._columns import SUFFIX, free_name
 from ._context import Context, choose, context_or_default
-from ._inputs import Input, is_carried, key_types
+from ._inputs import Input, is_carried
 from ._plan import int32_array, plan_options
 from ._result import LEFT_ROW, Result, ResultColumn, TakenColumn
+from ._sequence_keys import sequence_key_types
 from .errors import InvalidArgument
 
 _FACT = 0  # number of the fact table among the inputs; dimension i is number i + 1
@@ -152,7 +153,7 @@ def _checked_step(
         fact_on if dimension_on is None else dimension_on, f"{what}: dimension_on"
     )
     fields = inputs[_FACT].schema.field(fact_key), inputs[-1].schema.field(dimension_key)
-    return _Step(fact_key, dimension_key, key_types(*fields)), names
+    return _Step(fact_key, dimension_key, sequence_key_types(*fields)), names
 
 
 def _columns_of(

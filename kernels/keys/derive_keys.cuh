@@ -1,0 +1,29 @@
+// derive_keys.cuh: a key column that compares by its bits, of one that does not
+//
+// Source   ours
+// In       a DerivedKey, on the device
+// Out      values[rows] of 4 or 8 bytes
+// Launch   kStreamTile rows a block of kStreamThreads
+// Moves    the widths of a value and of what it becomes a row
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/keys/derived_key.hpp"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+template <typename Bits>
+__global__ void __launch_bounds__(kStreamThreads)
+    derive_keys_kernel(const __grid_constant__ DerivedKey key, uint64_t rows,
+                       Bits* __restrict__ values) {
+  uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const row = first + item * kStreamThreads;
+    if (row < rows) values[row] = derived_value<Bits>(key, row);
+  }
+}
+
+}  // namespace gpujoin::kernels

@@ -1,0 +1,16 @@
+// derive_keys.hpp: key columns that compare by their bits, of those that do not: on the GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/keys/derived_key.hpp"
+#include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
+
+namespace gpujoin::keys {
+
+// [rows] values of `width` bytes, 4 or 8. key: on the device. Queued on the stream.
+base::Buffer derive_key(base::Queue& queue, const kernels::DerivedKey& key, int32_t width,
+                        uint64_t rows);
+
+}  // namespace gpujoin::keys
