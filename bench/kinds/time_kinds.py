@@ -270,6 +270,8 @@ def main():
         _abi.invoke("context_trim", session.context)
         del truth, left_key, right_key, numbers, payloads
         cp.get_default_memory_pool().free_all_blocks()
+    # It outlives nothing of what it works on.
+    session.context.close()
     if options.output is None:
         return
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()

@@ -3,12 +3,13 @@
 // Source   ours
 // In       a DerivedKey, on the device
 // Out      values[rows] of 4 or 8 bytes
-// Launch   kStreamTile rows a block of kStreamThreads
+// Launch   kStreamTile rows a block of kStreamThreads, dependent
 // Moves    the widths of a value and of what it becomes a row
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/keys/derived_key.hpp"
 #include "kernels/tuning.hpp"
 
@@ -18,6 +19,7 @@ template <typename Bits>
 __global__ void __launch_bounds__(kStreamThreads)
     derive_keys_kernel(const __grid_constant__ DerivedKey key, uint64_t rows,
                        Bits* __restrict__ values) {
+  await_last_kernel();
   uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {

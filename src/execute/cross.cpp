@@ -82,10 +82,10 @@ void cross(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& res
   });
   Storage const left_numbers = columns::make_storage(std::move(left));
   Storage const right_numbers = columns::make_storage(std::move(right));
-  fetch(queue, join.left, join.asked.left_columns, left_numbers, plan.device, result);
-  fetch(queue, join.right, join.asked.right_columns, right_numbers, plan.device, result);
-  result.has_pairs = join.asked.pairs;
-  if (!join.asked.pairs) return;
+  fetch(queue, join.left, join.asked().left_columns, left_numbers, plan.device, result);
+  fetch(queue, join.right, join.asked().right_columns, right_numbers, plan.device, result);
+  result.has_pairs = join.asked().pairs;
+  if (!join.asked().pairs) return;
   result.left_rows = left_numbers;
   result.right_rows = right_numbers;
 }

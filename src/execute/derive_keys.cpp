@@ -80,6 +80,11 @@ std::vector<keys::KeyPart> parts_of(const ColumnView& left, const ColumnView& ri
   return *std::move(parts);
 }
 
+// Of most joins all keys: asking costs no allocation, of which a small join feels each.
+bool compare_as_they_are(const ColumnView& left, const ColumnView& right) {
+  return left.type == right.type && columns::is_key_type(left.type);
+}
+
 bool are_plain(const std::vector<keys::KeyPart>& parts) {
   return parts.size() == 1 && parts.front().left == KeyOp::kAsIs &&
          parts.front().right == KeyOp::kAsIs;
@@ -95,17 +100,26 @@ ColumnView derive_on_gpu(base::Queue&, const ColumnView&, void*, int32_t, int32_
 #endif
 
 bool do_compare(const ColumnView& left, const ColumnView& right) {
-  return keys::compare_by(left, right).has_value();
+  return compare_as_they_are(left, right) || keys::compare_by(left, right).has_value();
 }
 
 void make_comparable(base::Queue& queue, std::shared_ptr<const Relation>* left,
                      std::shared_ptr<const Relation>* right, columns::JoinSpec* spec) {
+  auto const column = [](const Relation& relation, int32_t number) -> const ColumnView& {
+    return relation.columns[static_cast<size_t>(number)];
+  };
+  bool all_plain = true;
+  for (size_t i = 0; i < spec->left_keys.size(); ++i) {
+    all_plain = all_plain && compare_as_they_are(column(**left, spec->left_keys[i]),
+                                                 column(**right, spec->right_keys[i]));
+  }
+  if (all_plain) return;
   std::vector<std::vector<keys::KeyPart>> parts;
   bool any = false;
   size_t count = 0;
   for (size_t i = 0; i < spec->left_keys.size(); ++i) {
-    parts.push_back(parts_of((*left)->columns[static_cast<size_t>(spec->left_keys[i])],
-                             (*right)->columns[static_cast<size_t>(spec->right_keys[i])]));
+    parts.push_back(
+        parts_of(column(**left, spec->left_keys[i]), column(**right, spec->right_keys[i])));
     any = any || !are_plain(parts.back());
     count += parts.back().size();
   }

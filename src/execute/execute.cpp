@@ -23,7 +23,7 @@ plan::SampleFindings sample_on_gpu(base::Queue&, const columns::Relation&, int32
 
 std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
   plan::JoinPlan const& plan = join.choice.plan();
-  bool const is_cross = join.asked.kind == columns::JoinKind::kCross;
+  bool const is_cross = join.asked().kind == columns::JoinKind::kCross;
   auto const key_count = static_cast<int32_t>(join.spec.left_keys.size());
   if (auto const why = is_cross ? std::nullopt : plan::why_illegal(plan, key_count)) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());
@@ -52,7 +52,7 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   uint64_t const held_before = pool.in_use_bytes();
   auto const start = std::chrono::steady_clock::now();
   queue.check_cancelled();
-  statistics.plan = is_cross ? columns::to_text(join.asked.kind) : plan::to_text(plan);
+  statistics.plan = is_cross ? columns::to_text(join.asked().kind) : plan::to_text(plan);
   if (is_cross) {
     cross(queue, join, *result);
   } else if (cuda) {
@@ -60,9 +60,7 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   } else {
     on_cpu(queue, join, *result);
   }
-  if (!is_cross && join.asked.kind != columns::JoinKind::kInner) {
-    put_out_kind(queue, join, *result);
-  }
+  if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;

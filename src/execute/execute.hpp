@@ -20,12 +20,13 @@ struct PlannedJoin {
   std::shared_ptr<base::Context> context;
   std::shared_ptr<const columns::Relation> left;
   std::shared_ptr<const columns::Relation> right;
-  columns::JoinSpec asked;  // of the join's kind
-  columns::JoinSpec spec;   // of the inner join that it is made of: what the executors see
+  columns::JoinSpec spec;  // what the executors see: of a kind, the inner join that it is made of
+  std::optional<columns::JoinSpec> of_kind;   // what was asked for, where that is another
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   plan::PlanRequest request;
   plan::PlanChoice choice;
 
+  const columns::JoinSpec& asked() const { return of_kind ? *of_kind : spec; }
   // Another of the choice's candidates, with what follows it.
   void take(const plan::Candidate& candidate);
 };

@@ -61,7 +61,7 @@ class KindOfResult {
 
   void put_out() {
     for (bool const left : {true, false}) {
-      if (comes_alone(rows_of(join_.asked, left))) return put_out_alone(left);
+      if (comes_alone(rows_of(join_.asked(), left))) return put_out_alone(left);
     }
     put_out_with_unmatched();
   }
@@ -87,10 +87,10 @@ class KindOfResult {
     auto const& alone = alone_of(left);
     Storage const& numbers = alone ? alone->numbers : left ? result_.left_rows : result_.right_rows;
     auto const count = static_cast<uint64_t>(alone ? alone->rows : result_.rows);
-    as_stage("marks", columns::to_text(join_.asked.kind), base::traffic::mark_rows(count), [&] {
+    as_stage("marks", columns::to_text(join_.asked().kind), base::traffic::mark_rows(count), [&] {
       marks = make_row_marks(queue_, memory_, relation(left).rows);
       auto const* const rows = static_cast<const uint32_t*>(numbers.get());
-      if (rows_of(join_.asked, left) != RowsOfSide::kSingle) return marks->mark(rows, count);
+      if (rows_of(join_.asked(), left) != RowsOfSide::kSingle) return marks->mark(rows, count);
       if (auto const twice = marks->mark_once(rows, count)) {
         base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
                    left ? "left" : "right", *twice);
@@ -110,7 +110,7 @@ class KindOfResult {
     SideRows found;
     found.count = count;
     found.numbers = std::move(numbers);
-    auto const& wanted = left ? join_.asked.left_columns : join_.asked.right_columns;
+    auto const& wanted = left ? join_.asked().left_columns : join_.asked().right_columns;
     if (found.count == 0 || wanted.empty()) {
       for (int32_t const column : wanted) {
         found.columns.push_back(
@@ -125,19 +125,19 @@ class KindOfResult {
   }
 
   SideRows unmatched(bool left) {
-    if (!comes_unmatched(rows_of(join_.asked, left))) return rows_by(left, RowMarks::Rows());
+    if (!comes_unmatched(rows_of(join_.asked(), left))) return rows_by(left, RowMarks::Rows());
     if (auto& alone = alone_of(left)) return rows_of_match(*alone);
     return rows_by(left, marks_of(left)->unmarked());
   }
 
   void put_out_with_unmatched() {
-    result_.may_miss_left_rows = comes_unmatched(rows_of(join_.asked, false));
-    result_.may_miss_right_rows = comes_unmatched(rows_of(join_.asked, true));
+    result_.may_miss_left_rows = comes_unmatched(rows_of(join_.asked(), false));
+    result_.may_miss_right_rows = comes_unmatched(rows_of(join_.asked(), true));
     SideRows const left = unmatched(true);
     SideRows const right = unmatched(false);
     result_.left_alone = result_.right_alone = std::nullopt;
     if (left.count != 0 || right.count != 0) append(left, right);
-    if (join_.asked.pairs) return;
+    if (join_.asked().pairs) return;
     result_.has_pairs = false;
     result_.pair_sides = PairSides::kBoth;
     result_.left_rows = result_.right_rows = nullptr;
@@ -150,9 +150,9 @@ class KindOfResult {
     }
     uint64_t const bytes =
         base::traffic::append_rows(static_cast<uint64_t>(result_.rows + left.count + right.count),
-                                   row_bytes + (join_.asked.pairs ? 8 : 0));
+                                   row_bytes + (join_.asked().pairs ? 8 : 0));
     as_stage("append", "rows without a match", bytes, [&] {
-      size_t const of_left = join_.asked.left_columns.size();
+      size_t const of_left = join_.asked().left_columns.size();
       for (size_t i = 0; i < result_.columns.size(); ++i) {
         ResultColumn& column = result_.columns[i];
         bool const is_left = i < of_left;
@@ -162,7 +162,7 @@ class KindOfResult {
         if (!is_left) parts[2].column = &right.columns[i - of_left];
         column = append_rows(queue_, memory_, column, parts);
       }
-      if (!join_.asked.pairs) return;
+      if (!join_.asked().pairs) return;
       append_numbers(left, right, true);
       append_numbers(left, right, false);
     });
@@ -185,11 +185,11 @@ class KindOfResult {
   }
 
   SideRows rows_alone(bool left) {
-    RowsOfSide const wanted = rows_of(join_.asked, left);
+    RowsOfSide const wanted = rows_of(join_.asked(), left);
     auto& alone = alone_of(left);
     bool const is_it = alone && (wanted == RowsOfSide::kMatched ||
                                  (wanted == RowsOfSide::kUnmatchedOnly && !alone->with_match));
-    auto const& columns = left ? join_.asked.left_columns : join_.asked.right_columns;
+    auto const& columns = left ? join_.asked().left_columns : join_.asked().right_columns;
     if (is_it && alone->columns.size() == columns.size()) return rows_of_match(*alone);
     // In their order they are fetched several times as fast.
     if (is_it) return rows_by(left, marks_of(left)->marked());
@@ -208,9 +208,9 @@ class KindOfResult {
     result_.left_rows = result_.right_rows = nullptr;
     result_.rows = rows.count;
     result_.columns = std::move(rows.columns);
-    result_.has_pairs = join_.asked.pairs;
+    result_.has_pairs = join_.asked().pairs;
     result_.pair_sides = sides_of(left, !left);
-    if (join_.asked.pairs) (left ? result_.left_rows : result_.right_rows) = rows.numbers;
+    if (join_.asked().pairs) (left ? result_.left_rows : result_.right_rows) = rows.numbers;
     result_.left_alone = result_.right_alone = std::nullopt;
   }
 
@@ -250,11 +250,12 @@ class KindOfResult {
 
 }  // namespace
 
+bool is_policy(columns::JoinKind kind) {
+  return kind != columns::JoinKind::kInner && kind != columns::JoinKind::kCross;
+}
+
 JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
   JoinSpec inner = asked;
-  if (asked.kind == columns::JoinKind::kInner || asked.kind == columns::JoinKind::kCross) {
-    return inner;
-  }
   inner.pairs_for_marks = !asked.pairs;
   inner.pairs = true;
   for (bool const left : {true, false}) {

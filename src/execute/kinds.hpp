@@ -17,6 +17,9 @@
 
 namespace gpujoin::execute {
 
+// An inner join or a cross join is what it is.
+bool is_policy(columns::JoinKind kind);
+
 // What the executors are to join: with the row numbers of sides that are marked. matches_alone:
 // matches may find the rows of a semi or anti join themselves, with its columns; otherwise those
 // are fetched, and no match is asked for them. Chunks, which do not, write both sides' row numbers.

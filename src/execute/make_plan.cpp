@@ -72,15 +72,19 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.context = queue.context.shared_from_this();
   join.left = std::move(left);
   join.right = std::move(right);
-  join.asked = std::move(spec);
-  make_comparable(queue, &join.left, &join.right, &join.asked);
+  make_comparable(queue, &join.left, &join.right, &spec);
+  if (is_policy(spec.kind)) {
+    join.spec = inner_spec_of(spec, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
+    join.of_kind = std::move(spec);
+  } else {
+    join.spec = std::move(spec);
+  }
 
   plan::PlanRequest& request = join.request;
   request.options = options;
-  request.kind = join.asked.kind;
+  request.kind = join.asked().kind;
   plan::Device const device = plan::device_of(request, join.context->facts);
   bool const on_cpu_plan = device == plan::Device::kCpu;
-  join.spec = inner_spec_of(join.asked, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
@@ -91,10 +95,10 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.left.row_numbers = join.spec.left_rows();
   request.right.row_numbers = join.spec.right_rows();
 
-  bool const device_inputs = any_column(*join.left, join.asked.left_keys, join.asked.left_columns,
-                                        base::Memory::kDevice) ||
-                             any_column(*join.right, join.asked.right_keys,
-                                        join.asked.right_columns, base::Memory::kDevice);
+  bool const device_inputs = any_column(*join.left, join.asked().left_keys,
+                                        join.asked().left_columns, base::Memory::kDevice) ||
+                             any_column(*join.right, join.asked().right_keys,
+                                        join.asked().right_columns, base::Memory::kDevice);
   if (on_cpu_plan && device_inputs) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
   }
@@ -107,7 +111,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
                join.context->reason.c_str());
   }
 
-  if (join.asked.kind == columns::JoinKind::kCross) {
+  if (join.asked().kind == columns::JoinKind::kCross) {
     join.choice = plan::choose_cross(request, device);
     log_choice(*join.context, join.choice);
     return join;

@@ -208,8 +208,8 @@ void mark_unknown(base::Queue& queue, const PlannedJoin& join, bool left, Memory
                   columns::RowMarks& marks, std::vector<columns::StageStatistics>& stages) {
   auto const& own = left ? join.left : join.right;
   auto const& other = left ? join.right : join.left;
-  auto const& own_keys = left ? join.asked.left_keys : join.asked.right_keys;
-  auto const& other_keys = left ? join.asked.right_keys : join.asked.left_keys;
+  auto const& own_keys = left ? join.asked().left_keys : join.asked().right_keys;
+  auto const& other_keys = left ? join.asked().right_keys : join.asked().left_keys;
   // In nothing, no comparison is unknown.
   if (own->rows == 0 || other->rows == 0) return;
   if (!may_be_null(*own, own_keys) && !may_be_null(*other, other_keys)) return;

@@ -14,10 +14,9 @@ base::Buffer derive_key(base::Queue& queue, const kernels::DerivedKey& key, int3
   if (rows == 0) return values;
   base::with_key_type(width, [&](auto zero) {
     using Bits = decltype(zero);
-    kernels::derive_keys_kernel<Bits>
-        <<<base::grid_of(rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
-           base::stream_of(queue)>>>(key, rows, values.as<Bits>());
-    base::check(cudaGetLastError(), "deriving key columns");
+    base::launch_dependent(queue, kernels::derive_keys_kernel<Bits>,
+                           base::grid_of(rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
+                           "deriving key columns", key, rows, values.as<Bits>());
   });
   return values;
 }

@@ -13,6 +13,14 @@ namespace {
 // have so many rows that they take several times what a match takes that writes columns.
 constexpr int64_t kFewRows = int64_t{1} << 14;
 
+// Whether no keys end the attempt: nothing follows the last one.
+bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
+  const bool is_unique_table = probes_table(plan.match) && writes_columns(plan.gather);
+  const bool may_collide = plan.keys == Keys::kHashed && plan.gather == Gather::kCarried;
+  const bool may_lie_outside = plan.keys == Keys::kPacked && request.code_is_assumed;
+  return plan.filter != Filter::kKeyBits && !is_unique_table && !may_collide && !may_lie_outside;
+}
+
 class AttemptList {
  public:
   AttemptList(const Candidate& first, const PlanRequest& request, const SampleStatistics& sample,
@@ -74,12 +82,14 @@ class AttemptList {
 
   void after_collisions() { add(Finding::kKeysCollide, as_multiset()); }
 
-  // What needs least of all candidates, if it is less than what has been tried.
+  // What needs least of all candidates that do every join, if it is less than what has been tried.
   void last_resort(const std::vector<Candidate>& candidates) {
-    const auto least = std::min_element(
-        candidates.begin(), candidates.end(),
-        [](const Candidate& a, const Candidate& b) { return a.memory_bytes < b.memory_bytes; });
-    if (least == candidates.end()) return;
+    const Candidate* least = nullptr;
+    for (const Candidate& candidate : candidates) {
+      const bool is_less = least == nullptr || candidate.memory_bytes < least->memory_bytes;
+      if (is_less && joins_any_keys(candidate.plan, request_)) least = &candidate;
+    }
+    if (least == nullptr) return;
     for (const Attempt& attempt : attempts_) {
       if (attempt.memory_bytes <= least->memory_bytes) return;
     }

@@ -12,6 +12,7 @@ namespace {
 
 using testing::dense_sample;
 using testing::h200;
+using testing::pairs_request;
 using testing::request_of;
 using testing::sample_of;
 
@@ -155,6 +156,49 @@ TEST(Attempts, WhatNeedsLeastIsTheLastResort) {
     EXPECT_GE(candidate.memory_bytes, last->memory_bytes);
   }
   EXPECT_EQ(next_attempt(choice.attempts, *last, Finding::kNoRoom), nullptr);
+}
+
+// An attempt that keys may end has one behind it, the last resort's too.
+TEST(Attempts, LeaveNoKeysUnjoined) {
+  int seen = 0;
+  for (const uint64_t limit : {uint64_t{0}, uint64_t{1} << 21, uint64_t{1} << 30}) {
+    for (const int64_t rows : {int64_t{1000}, int64_t{100'000}, kRows22, kRows27}) {
+      for (const int32_t key_count : {1, 2}) {
+        for (const int32_t code_width : {0, 4, 8}) {
+          for (const bool pairs : {false, true}) {
+            PlanRequest request =
+                pairs ? pairs_request(rows, 2 * rows, 8) : request_of(rows, 2 * rows, 2, 8);
+            request.key_count = key_count;
+            request.left.key_width = request.right.key_width = 8 * key_count;
+            request.code_width = code_width;
+            request.code_is_assumed = code_width != 0;
+            const auto attempts = attempts_for(request, limit);
+            for (const Attempt& attempt : attempts) {
+              SCOPED_TRACE(to_text(attempt.plan));
+              const auto goes_on = [&](Finding finding) {
+                return next_attempt(attempts, attempt, finding) != nullptr;
+              };
+              ++seen;
+              const JoinPlan& plan = attempt.plan;
+              if (probes_table(plan.match) && writes_columns(plan.gather)) {
+                EXPECT_TRUE(goes_on(Finding::kKeysRepeat));
+              }
+              if (plan.filter == Filter::kKeyBits) {
+                EXPECT_TRUE(goes_on(Finding::kKeysScattered));
+              }
+              if (plan.keys == Keys::kPacked) {
+                EXPECT_TRUE(goes_on(Finding::kKeysOutside));
+              }
+              if (plan.keys == Keys::kHashed && plan.gather == Gather::kCarried) {
+                EXPECT_TRUE(goes_on(Finding::kKeysCollide));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen, 200);
 }
 
 }  // namespace
