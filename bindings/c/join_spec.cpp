@@ -37,6 +37,14 @@ std::string element(const std::string& argument, size_t index) {
   return argument + "[" + std::to_string(index) + "]";
 }
 
+void check_side_comes_out(columns::JoinKind kind, columns::RowsOfSide rows,
+                          const std::vector<int32_t>& output_columns, const char* side) {
+  if (rows != columns::RowsOfSide::kNone || output_columns.empty()) return;
+  fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+       "spec.%s_column_count is %zu and a %s join puts out no %s row", side, output_columns.size(),
+       columns::to_text(kind), side);
+}
+
 }  // namespace
 
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
@@ -55,30 +63,17 @@ std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys,
   return checked;
 }
 
-namespace {
-
-void check_compare(const Relation& left, const std::vector<int32_t>& left_keys,
-                   const Relation& right, const std::vector<int32_t>& right_keys) {
+void check_key_types(const Relation& left, const std::vector<int32_t>& left_keys,
+                     const char* left_argument, const Relation& right,
+                     const std::vector<int32_t>& right_keys, const char* right_argument,
+                     bool as_they_are) {
   for (size_t i = 0; i < left_keys.size(); ++i) {
     const ColumnView& left_key = left.columns[static_cast<size_t>(left_keys[i])];
     const ColumnView& right_key = right.columns[static_cast<size_t>(right_keys[i])];
-    if (execute::do_compare(left_key, right_key)) continue;
-    fail(GPUJOIN_ERROR_TYPE, "the key types do not compare: %s, %s",
-         describe(left_key, left_keys[i], element("spec.left_keys", i)).c_str(),
-         describe(right_key, right_keys[i], element("spec.right_keys", i)).c_str());
-  }
-}
-
-}  // namespace
-
-void check_equal_types(const Relation& left, const std::vector<int32_t>& left_keys,
-                       const char* left_argument, const Relation& right,
-                       const std::vector<int32_t>& right_keys, const char* right_argument) {
-  for (size_t i = 0; i < left_keys.size(); ++i) {
-    const ColumnView& left_key = left.columns[static_cast<size_t>(left_keys[i])];
-    const ColumnView& right_key = right.columns[static_cast<size_t>(right_keys[i])];
-    if (left_key.type == right_key.type) continue;
-    fail(GPUJOIN_ERROR_TYPE, "the key types differ: %s, %s",
+    bool const fit =
+        as_they_are ? left_key.type == right_key.type : execute::do_compare(left_key, right_key);
+    if (fit) continue;
+    fail(GPUJOIN_ERROR_TYPE, "the key types %s: %s, %s", as_they_are ? "differ" : "do not compare",
          describe(left_key, left_keys[i], element(left_argument, i)).c_str(),
          describe(right_key, right_keys[i], element(right_argument, i)).c_str());
   }
@@ -114,18 +109,6 @@ std::shared_ptr<const Relation> checked_relation(const base::Context& context,
   return relation;
 }
 
-namespace {
-
-void check_side_comes_out(columns::JoinKind kind, columns::RowsOfSide rows,
-                          const std::vector<int32_t>& output_columns, const char* side) {
-  if (rows != columns::RowsOfSide::kNone || output_columns.empty()) return;
-  fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
-       "spec.%s_column_count is %zu and a %s join puts out no %s row", side, output_columns.size(),
-       columns::to_text(kind), side);
-}
-
-}  // namespace
-
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
                                const Relation& right) {
   gpujoin_join_spec const known = read_struct(given, "spec");
@@ -155,14 +138,15 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
     spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys", false);
     spec.right_keys =
         checked_keys(right, known.right_keys, known.key_count, "spec.right_keys", false);
-    check_compare(left, spec.left_keys, right, spec.right_keys);
+    check_key_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
+                    "spec.right_keys", false);
   }
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
       checked_columns(right, known.right_columns, known.right_column_count, "right");
 
-  check_side_comes_out(spec.kind, left_rows_of(spec.kind), spec.left_columns, "left");
-  check_side_comes_out(spec.kind, right_rows_of(spec.kind), spec.right_columns, "right");
+  check_side_comes_out(spec.kind, rows_of(spec.kind, true), spec.left_columns, "left");
+  check_side_comes_out(spec.kind, rows_of(spec.kind, false), spec.right_columns, "right");
   bool const named = !spec.left_columns.empty() || !spec.right_columns.empty();
   spec.pairs = known.output == 0 ? !named : (known.output & GPUJOIN_OUTPUT_PAIRS) != 0;
   spec.materialize = known.output == 0 ? named : (known.output & GPUJOIN_OUTPUT_COLUMNS) != 0;

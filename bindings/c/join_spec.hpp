@@ -21,9 +21,10 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const columns::Re
 // as_they_are: of types that compare by their bits.
 std::vector<int32_t> checked_keys(const columns::Relation& relation, const int32_t* keys,
                                   int32_t count, const char* argument, bool as_they_are);
-void check_equal_types(const columns::Relation& left, const std::vector<int32_t>& left_keys,
-                       const char* left_argument, const columns::Relation& right,
-                       const std::vector<int32_t>& right_keys, const char* right_argument);
+void check_key_types(const columns::Relation& left, const std::vector<int32_t>& left_keys,
+                     const char* left_argument, const columns::Relation& right,
+                     const std::vector<int32_t>& right_keys, const char* right_argument,
+                     bool as_they_are);
 std::vector<int32_t> checked_columns(const columns::Relation& relation, const int32_t* indices,
                                      int32_t count, const std::string& side);
 

@@ -32,7 +32,8 @@ execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std
   auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str(), true);
   auto const others = checked_keys(*step.dimension, given.dimension_keys, given.key_count,
                                    dimension_keys.c_str(), true);
-  check_equal_types(fact, keys, fact_keys.c_str(), *step.dimension, others, dimension_keys.c_str());
+  check_key_types(fact, keys, fact_keys.c_str(), *step.dimension, others, dimension_keys.c_str(),
+                  true);
   step.fact_key = keys.front();
   step.dimension_key = others.front();
   step.columns = checked_columns(*step.dimension, given.dimension_columns,

@@ -77,4 +77,7 @@ struct JoinSpec {
   bool right_rows() const { return pairs && pair_sides != PairSides::kLeft; }
 };
 
+// What the join's kind does with the rows of a side.
+inline RowsOfSide rows_of(const JoinSpec& spec, bool left) { return rows_of(spec.kind, left); }
+
 }  // namespace gpujoin::columns

@@ -36,18 +36,19 @@ const Kind& kind_of(JoinKind kind) {
 }  // namespace
 
 const char* to_text(JoinKind kind) { return kind_of(kind).text; }
-RowsOfSide left_rows_of(JoinKind kind) { return kind_of(kind).left; }
-RowsOfSide right_rows_of(JoinKind kind) { return kind_of(kind).right; }
+RowsOfSide rows_of(JoinKind kind, bool left) {
+  return left ? kind_of(kind).left : kind_of(kind).right;
+}
 
 bool comes_alone(JoinKind kind) {
-  return comes_alone(left_rows_of(kind)) || comes_alone(right_rows_of(kind));
+  return comes_alone(rows_of(kind, true)) || comes_alone(rows_of(kind, false));
 }
 
 bool puts_out_unmatched(JoinKind kind) {
   auto const comes = [](RowsOfSide rows) {
     return comes_unmatched(rows) || rows == RowsOfSide::kUnmatchedOnly;
   };
-  return comes(left_rows_of(kind)) || comes(right_rows_of(kind));
+  return comes(rows_of(kind, true)) || comes(rows_of(kind, false));
 }
 
 }  // namespace gpujoin::columns

@@ -41,8 +41,7 @@ enum class RowsOfSide : int32_t {
   kNotIn,   // those whose mark is false
   kNone,    // only looked at: the other side's rows come out
 };
-RowsOfSide left_rows_of(JoinKind kind);
-RowsOfSide right_rows_of(JoinKind kind);
+RowsOfSide rows_of(JoinKind kind, bool left);
 
 // Whether a side comes out without its matches: semi, anti, mark and NOT IN.
 constexpr bool comes_alone(RowsOfSide rows) {

@@ -1,7 +1,5 @@
 #include "src/cpu/derive_keys.hpp"
 
-#include <algorithm>
-
 namespace gpujoin::cpu {
 
 namespace {
@@ -10,10 +8,8 @@ constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 
 template <typename Bits>
 void derive(Workers& workers, const kernels::DerivedKey& key, uint64_t rows, Bits* values) {
-  auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
-  workers.for_each("keys", tasks, [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
-    for (uint64_t row = first; row < std::min(rows, first + kTaskRows); ++row) {
+  workers.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+    for (uint64_t row = first; row < end; ++row) {
       values[row] = kernels::derived_value<Bits>(key, row);
     }
   });

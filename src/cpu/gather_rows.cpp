@@ -58,10 +58,7 @@ columns::ResultColumn gather_rows(base::Queue& queue, Workers& workers, const ch
                                         "validity of a column fetched by row number");
   }
   std::atomic<int64_t> nulls{0};
-  auto const tasks = static_cast<int64_t>((count + kTaskRows - 1) / kTaskRows);
-  workers.for_each(stage, tasks, [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
-    uint64_t const end = std::min(count, first + kTaskRows);
+  workers.for_each_range(stage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
     with_width(source.width, [&](auto zero) {
       gather_values<decltype(zero)>(source.data, rows, first, end, values.data());
     });

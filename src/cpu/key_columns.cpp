@@ -103,10 +103,7 @@ HashedKeys hash_keys(base::Queue& queue, Workers& workers, const columns::Relati
   kernels::ColumnHash const hash = keys::column_hash(queue.context);
   auto* const hashes = hashed.hashes.as<uint64_t>();
   auto* const bits = hashed.valid_bits.as<uint8_t>();
-  auto const pieces = static_cast<int64_t>((rows + kPieceRows - 1) / kPieceRows);
-  workers.for_each("transform", pieces, [&](int64_t piece, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(piece) * kPieceRows;
-    uint64_t const last = std::min(first + kPieceRows, rows);
+  workers.for_each_range("transform", rows, kPieceRows, [&](uint64_t first, uint64_t last) {
     hash_rows(hash, relation, keys, first, last, hashes);
     if (has_nulls) std::memset(bits + first / 8, 0xff, (last - first + 7) / 8);
     for (int32_t const key : keys) {

@@ -1,10 +1,8 @@
 #include "src/cpu/row_marks.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace gpujoin::cpu {
@@ -16,10 +14,6 @@ using base::Memory;
 constexpr const char* kStage = "marks";
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 constexpr uint64_t kTaskWords = kTaskRows / 32;
-
-int64_t tasks_of(uint64_t items, uint64_t items_a_task) {
-  return static_cast<int64_t>((items + items_a_task - 1) / items_a_task);
-}
 
 base::Buffer cleared_words(base::Queue& queue, uint32_t rows) {
   base::Buffer words = queue.host_pool->allocate_rows<uint32_t>(
@@ -39,9 +33,8 @@ RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
   uint32_t* const words = mutable_words();
-  workers_.for_each(kStage, tasks_of(count, kTaskRows), [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
-    for (uint64_t i = first; i < std::min(count, first + kTaskRows); ++i) {
+  workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; ++i) {
       uint32_t const bit = uint32_t{1} << (rows[i] % 32);
       auto const word = word_of(words, rows[i]);
       // A look is free, an atomic that changes nothing is not.
@@ -55,9 +48,8 @@ void RowMarks::mark(const uint32_t* rows, uint64_t count) {
 std::optional<uint32_t> RowMarks::mark_once(const uint32_t* rows, uint64_t count) {
   uint32_t* const words = mutable_words();
   std::atomic<uint32_t> lowest{UINT32_MAX};
-  workers_.for_each(kStage, tasks_of(count, kTaskRows), [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
-    for (uint64_t i = first; i < std::min(count, first + kTaskRows); ++i) {
+  workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; ++i) {
       uint32_t const bit = uint32_t{1} << (rows[i] % 32);
       if ((word_of(words, rows[i]).fetch_or(bit, std::memory_order_relaxed) & bit) == 0) continue;
       uint32_t seen = lowest.load(std::memory_order_relaxed);
@@ -72,10 +64,9 @@ std::optional<uint32_t> RowMarks::mark_once(const uint32_t* rows, uint64_t count
 uint32_t RowMarks::count() {
   uint32_t const* const words = this->words();
   std::atomic<uint32_t> marked{0};
-  workers_.for_each(kStage, tasks_of(words_count(), kTaskWords), [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskWords;
+  workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
     uint32_t found = 0;
-    for (uint64_t i = first; i < std::min(words_count(), first + kTaskWords); ++i) {
+    for (uint64_t i = first; i < end; ++i) {
       found += static_cast<uint32_t>(std::popcount(words[i]));
     }
     marked.fetch_add(found, std::memory_order_relaxed);
@@ -95,23 +86,17 @@ RowMarks::Rows RowMarks::select(bool are_marked, uint32_t count) {
     bool const is_last = word + 1 == words_count() && rows() % 32 != 0;
     return is_last ? bits & ((uint32_t{1} << (rows() % 32)) - 1) : bits;
   };
-  int64_t const tasks = tasks_of(words_count(), kTaskWords);
-  std::vector<uint32_t> begin(static_cast<size_t>(tasks) + 1, 0);
-  auto const words_of = [&](int64_t task) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskWords;
-    return std::pair(first, std::min(words_count(), first + kTaskWords));
-  };
-  workers_.for_each(kStage, tasks, [&](int64_t task, int32_t) {
-    auto const [first, end] = words_of(task);
+  std::vector<uint32_t> begin(words_count() / kTaskWords + 2, 0);  // of each range
+  workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
+    uint32_t& rows_of_range = begin[first / kTaskWords + 1];
     for (uint64_t i = first; i < end; ++i) {
-      begin[static_cast<size_t>(task) + 1] += static_cast<uint32_t>(std::popcount(wanted(i)));
+      rows_of_range += static_cast<uint32_t>(std::popcount(wanted(i)));
     }
   });
   for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
   auto* const numbers = found.numbers.as<uint32_t>();
-  workers_.for_each(kStage, tasks, [&](int64_t task, int32_t) {
-    auto const [first, end] = words_of(task);
-    uint32_t* out = numbers + begin[static_cast<size_t>(task)];
+  workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
+    uint32_t* out = numbers + begin[first / kTaskWords];
     for (uint64_t i = first; i < end; ++i) {
       for (uint32_t bits = wanted(i); bits != 0; bits &= bits - 1) {
         *out++ = static_cast<uint32_t>(i * 32) + static_cast<uint32_t>(std::countr_zero(bits));

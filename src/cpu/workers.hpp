@@ -4,6 +4,7 @@
 // the other threads see the request when they poll, and stop.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,7 +27,17 @@ class Workers {
   void for_each(const char* stage, int64_t items,
                 const std::function<void(int64_t item, int32_t worker)>& body);
 
-  // The same inside a body. The calling worker runs only these items until all are done, so what
+  // body(first, end) for ranges of `at_once` items, the last one shorter.
+  template <typename Body>
+  void for_each_range(const char* stage, uint64_t items, uint64_t at_once, const Body& body) {
+    auto const ranges = static_cast<int64_t>((items + at_once - 1) / at_once);
+    for_each(stage, ranges, [&](int64_t range, int32_t) {
+      uint64_t const first = static_cast<uint64_t>(range) * at_once;
+      body(first, std::min(items, first + at_once));
+    });
+  }
+
+  // for_each inside a body. The calling worker runs only these items until all are done, so what
   // it keeps for its own item stays untouched; its worker number may be used again by them.
   void for_each_inside(int64_t items,
                        const std::function<void(int64_t item, int32_t worker)>& body);

@@ -4,14 +4,6 @@ namespace gpujoin::execute {
 
 using columns::RowsOfSide;
 
-namespace {
-
-RowsOfSide rows_of(const columns::JoinSpec& spec, bool left) {
-  return left ? left_rows_of(spec.kind) : right_rows_of(spec.kind);
-}
-
-}  // namespace
-
 std::optional<AloneTask> alone_task(const columns::JoinSpec& spec, bool left, bool drops_rows) {
   bool const asked = !spec.pairs_for_marks;
   switch (rows_of(spec, left)) {
@@ -30,10 +22,6 @@ std::optional<AloneTask> alone_task(const columns::JoinSpec& spec, bool left, bo
     default:
       return std::nullopt;
   }
-}
-
-bool comes_alone(const columns::JoinSpec& spec, bool left) {
-  return columns::comes_alone(rows_of(spec, left));
 }
 
 }  // namespace gpujoin::execute

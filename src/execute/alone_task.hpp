@@ -16,7 +16,4 @@ struct AloneTask {
 // NULL keys, which have no match, are not there to be told.
 std::optional<AloneTask> alone_task(const columns::JoinSpec& spec, bool left, bool drops_rows);
 
-// The kind's other side is only looked at.
-bool comes_alone(const columns::JoinSpec& spec, bool left);
-
 }  // namespace gpujoin::execute

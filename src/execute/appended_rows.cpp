@@ -1,12 +1,11 @@
 #include "src/execute/appended_rows.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "src/base/copy.hpp"
-#include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -20,16 +19,6 @@ using columns::Storage;
 
 constexpr uint64_t kTaskBytes = uint64_t{1} << 20;
 
-// copy(first, bytes) of pieces, by all threads.
-template <typename Copy>
-void in_pieces(cpu::Workers& workers, uint64_t bytes, const Copy& copy) {
-  auto const tasks = static_cast<int64_t>((bytes + kTaskBytes - 1) / kTaskBytes);
-  workers.for_each("unmatched", tasks, [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskBytes;
-    copy(first, std::min(kTaskBytes, bytes - first));
-  });
-}
-
 void append_values(base::Queue& queue, Memory memory, const ColumnPart& part, uint8_t missing,
                    std::byte* target, uint64_t bytes) {
   if (memory == Memory::kDevice) {
@@ -37,12 +26,12 @@ void append_values(base::Queue& queue, Memory memory, const ColumnPart& part, ui
     return base::copy(queue, target, memory, part.column->data.get(), memory, bytes);
   }
   cpu::Workers workers(queue);
-  in_pieces(workers, bytes, [&](uint64_t first, uint64_t count) {
+  workers.for_each_range("unmatched", bytes, kTaskBytes, [&](uint64_t first, uint64_t end) {
     if (part.column == nullptr) {
-      std::memset(target + first, missing, count);
+      std::memset(target + first, missing, end - first);
     } else {
       std::memcpy(target + first, static_cast<const std::byte*>(part.column->data.get()) + first,
-                  count);
+                  end - first);
     }
   });
 }
@@ -68,13 +57,8 @@ Storage append_bits_on_cpu(base::Queue& queue, std::span<const ColumnPart> parts
 }  // namespace
 
 #if !GPUJOIN_WITH_CUDA
-namespace {
-[[noreturn]] void fail_without_cuda() {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
-}
-}  // namespace
-void fill_on_gpu(base::Queue&, void*, uint8_t, uint64_t) { fail_without_cuda(); }
-Storage append_bits_on_gpu(base::Queue&, std::span<const ColumnPart>) { fail_without_cuda(); }
+void fill_on_gpu(base::Queue&, void*, uint8_t, uint64_t) { base::fail_without_cuda(); }
+Storage append_bits_on_gpu(base::Queue&, std::span<const ColumnPart>) { base::fail_without_cuda(); }
 #endif
 
 ResultColumn append_rows(base::Queue& queue, Memory memory, const ResultColumn& like,
@@ -86,7 +70,7 @@ ResultColumn append_rows(base::Queue& queue, Memory memory, const ResultColumn& 
   bool any_null = false;
   for (ColumnPart const& part : parts) {
     if (part.rows == 0) continue;
-    if (part.column != nullptr && part.rows != 0) {
+    if (part.column != nullptr) {
       made.null_count += part.column->null_count;
       any_null = any_null || part.column->validity != nullptr;
     } else {

@@ -179,7 +179,7 @@ columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu
 
 // Of a side whose rows come out alone: a set tells which, of either side's partitions.
 std::optional<AloneTask> task_of(const JoinStep& step, const CpuSide& side, bool left) {
-  if (!comes_alone(step.spec, left)) return std::nullopt;
+  if (!comes_alone(rows_of(step.spec, left))) return std::nullopt;
   return alone_task(step.spec, left, side.may_drop_rows());
 }
 
@@ -205,7 +205,7 @@ class BuiltOnCpu final : public Built {
     }
     step.clock.enter("match");
     for (bool const left : {true, false}) {
-      if (comes_alone(step.spec, left)) return probe_alone(step, probe, left, result);
+      if (comes_alone(rows_of(step.spec, left))) return probe_alone(step, probe, left, result);
     }
     std::vector<cpu::OutputSource> const sources = output_sources(step, *side_, probe);
     auto const output = match(step, *side_, probe, sources);

@@ -84,8 +84,8 @@ class BuiltPartitions final : public BuiltOnGpu {
 
   // Nothing is left to be matched.
   static bool is_done(const JoinStep& step, const columns::JoinResult& result) {
-    return (comes_alone(step.spec, true) && result.left_alone) ||
-           (comes_alone(step.spec, false) && result.right_alone);
+    return (comes_alone(rows_of(step.spec, true)) && result.left_alone) ||
+           (comes_alone(rows_of(step.spec, false)) && result.right_alone);
   }
 
   static uint64_t rows_behind(const columns::JoinResult& result) {

@@ -1,11 +1,11 @@
 #include "src/execute/cross.hpp"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/stage_clock.hpp"
@@ -21,12 +21,10 @@ constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 void cross_pairs_on_cpu(base::Queue& queue, uint64_t rows, uint64_t right_rows, uint32_t* left,
                         uint32_t* right) {
   cpu::Workers workers(queue);
-  auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
-  workers.for_each("match", tasks, [&](int64_t task, int32_t) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
+  workers.for_each_range("match", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
     uint64_t of_left = first / right_rows;
     uint64_t of_right = first % right_rows;
-    for (uint64_t row = first; row < std::min(rows, first + kTaskRows); ++row) {
+    for (uint64_t row = first; row < end; ++row) {
       left[row] = static_cast<uint32_t>(of_left);
       right[row] = static_cast<uint32_t>(of_right);
       if (++of_right == right_rows) {
@@ -54,7 +52,7 @@ void fetch(base::Queue& queue, const std::shared_ptr<const columns::Relation>& r
 
 #if !GPUJOIN_WITH_CUDA
 void cross_pairs_on_gpu(base::Queue&, uint64_t, uint32_t, uint32_t*, uint32_t*) {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+  base::fail_without_cuda();
 }
 #endif
 

@@ -5,6 +5,7 @@
 
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/columns/result.hpp"
 #include "src/cpu/derive_keys.hpp"
 #include "src/cpu/workers.hpp"
@@ -95,7 +96,7 @@ bool are_plain(const std::vector<keys::KeyPart>& parts) {
 #if !GPUJOIN_WITH_CUDA
 ColumnView derive_on_gpu(base::Queue&, const ColumnView&, void*, int32_t, int32_t, int64_t,
                          std::shared_ptr<const void>*) {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+  base::fail_without_cuda();
 }
 #endif
 

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/execute/cross.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
@@ -9,15 +10,13 @@
 namespace gpujoin::execute {
 
 #if !GPUJOIN_WITH_CUDA
-void on_gpu(base::Queue&, const PlannedJoin&, columns::JoinResult&) {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
-}
+void on_gpu(base::Queue&, const PlannedJoin&, columns::JoinResult&) { base::fail_without_cuda(); }
 std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue&, const PlannedJoin&) {
   return std::nullopt;
 }
 plan::SampleFindings sample_on_gpu(base::Queue&, const columns::Relation&, int32_t,
                                    const columns::Relation&, int32_t, plan::SampleEffort) {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+  base::fail_without_cuda();
 }
 #endif
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/cpu/gather_rows.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/execute/stage_clock.hpp"
@@ -13,27 +13,22 @@ namespace gpujoin::execute {
 namespace traffic = base::traffic;
 
 #if !GPUJOIN_WITH_CUDA
-namespace {
-[[noreturn]] void fail_without_cuda() {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
-}
-}  // namespace
 columns::ColumnView copy_to_gpu(base::Queue&, const columns::ColumnView&, int64_t, void*,
                                 columns::Storage*, columns::Storage*) {
-  fail_without_cuda();
+  base::fail_without_cuda();
 }
 columns::ColumnView copy_to_cpu(base::Queue&, const columns::ColumnView&, int64_t, void*,
                                 columns::Storage*, columns::Storage*) {
-  fail_without_cuda();
+  base::fail_without_cuda();
 }
-columns::Storage number_rows_on_gpu(base::Queue&, int64_t) { fail_without_cuda(); }
+columns::Storage number_rows_on_gpu(base::Queue&, int64_t) { base::fail_without_cuda(); }
 void widen_row_numbers_on_gpu(base::Queue&, const uint32_t*, uint64_t, int64_t*) {
-  fail_without_cuda();
+  base::fail_without_cuda();
 }
 std::vector<columns::ResultColumn> gather_on_gpu(base::Queue&,
                                                  const std::vector<const columns::ColumnView*>&,
                                                  void*, const uint32_t*, uint64_t) {
-  fail_without_cuda();
+  base::fail_without_cuda();
 }
 #endif
 

@@ -26,10 +26,6 @@ using columns::RowMarks;
 using columns::RowsOfSide;
 using columns::Storage;
 
-RowsOfSide rows_of(const JoinSpec& spec, bool left) {
-  return left ? left_rows_of(spec.kind) : right_rows_of(spec.kind);
-}
-
 PairSides sides_of(bool left, bool right) {
   if (left && right) return PairSides::kBoth;
   return left ? PairSides::kLeft : PairSides::kRight;

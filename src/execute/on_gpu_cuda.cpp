@@ -5,7 +5,6 @@
 
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
-#include "src/execute/alone_task.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
@@ -36,10 +35,8 @@ bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& 
 
 // A table's keys are unique: a probe row that has a match comes out once.
 bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool left) {
-  columns::RowsOfSide const rows =
-      left ? left_rows_of(join.spec.kind) : right_rows_of(join.spec.kind);
   bool const probes = left != (plan.build_side == plan::Side::kLeft);
-  return rows == columns::RowsOfSide::kMatched && probes &&
+  return rows_of(join.spec, left) == columns::RowsOfSide::kMatched && probes &&
          plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried;
 }
 
@@ -50,7 +47,7 @@ const std::vector<int32_t>& columns_of(const PlannedJoin& join, bool left) {
   plan::JoinPlan const& plan = join.choice.plan();
   bool const in_partitions = plan::writes_columns(plan.gather) && plan::partitions(plan.transform);
   bool const come =
-      !comes_alone(join.spec, left) || in_partitions || is_semi_by_table(join, plan, left);
+      !comes_alone(rows_of(join.spec, left)) || in_partitions || is_semi_by_table(join, plan, left);
   if (!come) return kNone;
   return left ? join.spec.left_columns : join.spec.right_columns;
 }
@@ -134,9 +131,7 @@ class Sides {
 };
 
 // The rows of an inner join may be those of the semi join already.
-void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, Finding found,
-               columns::JoinResult& result) {
-  if (found != Finding::kJoined) return;
+void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::JoinResult& result) {
   for (bool const left : {true, false}) {
     if (!is_semi_by_table(join, plan, left)) continue;
     (left ? result.left_alone : result.right_alone) = columns::RowsAlone{
@@ -168,19 +163,18 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   }
   result.statistics.plan = plan::to_text(plan);
   JoinStep const step{queue, plan, join.spec, clock};
+  std::unique_ptr<const Built> built;
+  Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {
-    Finding const found = join_in_one_launch(step, build_side, sides.probe(), result);
-    if (lie_outside(step, build_side, sides.probe())) return Finding::kKeysOutside;
-    note_semi(join, plan, found, result);
-    return found;
+    found = join_in_one_launch(step, build_side, sides.probe(), result);
+  } else {
+    clock.enter("transform");
+    built = build_on_gpu(step, sides.build(), sides.sort_bits(plan));
+    if (built == nullptr) return Finding::kKeysScattered;
+    found = built->probe(step, sides.probe(), result);
   }
-  clock.enter("transform");
-  std::unique_ptr<const Built> const built =
-      build_on_gpu(step, sides.build(), sides.sort_bits(plan));
-  if (built == nullptr) return Finding::kKeysScattered;
-  Finding const found = built->probe(step, sides.probe(), result);
   if (lie_outside(step, build_side, sides.probe())) return Finding::kKeysOutside;
-  note_semi(join, plan, found, result);
+  if (found == Finding::kJoined) note_semi(join, plan, result);
   return found;
 }
 

@@ -1,7 +1,7 @@
 #include "src/execute/row_marks.hpp"
 
 #include "src/base/copy.hpp"
-#include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
 #include "src/cpu/row_marks.hpp"
 
 namespace gpujoin::execute {
@@ -10,7 +10,7 @@ using base::Memory;
 
 #if !GPUJOIN_WITH_CUDA
 std::unique_ptr<columns::RowMarks> row_marks_on_gpu(base::Queue&, uint32_t) {
-  base::fail(GPUJOIN_ERROR_NO_DEVICE, "this library was built without CUDA");
+  base::fail_without_cuda();
 }
 #endif
 

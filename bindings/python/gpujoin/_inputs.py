@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -39,31 +39,48 @@ def key_types(left: pa.Field, right: pa.Field) -> tuple[pa.DataType, pa.DataType
     of any widths. But a column of type null, all of whose rows are NULL, is one of the other's
     type. Errors: TypeMismatch, which names the columns.
     """
+    kinds = "integers, floats, dates, times, timestamps, durations, decimals and binaries of 16 bytes"
+    types = key_types_of(left, right, is_carried, kinds)
+    compare = all(map(pa.types.is_integer, types)) or all(map(pa.types.is_floating, types))
+    check_comparable(left, right, "" if compare else why_types_differ(*types))
+    return types
+
+
+def key_types_of(
+    left: pa.Field, right: pa.Field, is_key: Callable[[pa.DataType], bool], kinds: str
+) -> tuple[pa.DataType, pa.DataType]:
+    """The types of two key columns, where one of type null has the other's.
+
+    Errors: TypeMismatch, for a type that is no key, which says what kinds there are."""
     for field in (left, right):
         kind = field.type
-        if not (is_carried(kind) or pa.types.is_null(kind)):
+        if not (is_key(kind) or pa.types.is_null(kind)):
             raise TypeMismatch(
-                f"column {field.name} of type {kind} cannot be a join key; keys are integers, "
-                "floats, dates, times, timestamps, durations, decimals and binaries of 16 bytes"
+                f"column {field.name} of type {kind} cannot be a join key; keys are {kinds}"
             )
     types = [left.type, right.type]
     for side, other in ((0, 1), (1, 0)):
         if pa.types.is_null(types[side]):
             types[side] = pa.int32() if pa.types.is_null(types[other]) else types[other]
-    if all(map(pa.types.is_integer, types)) or all(map(pa.types.is_floating, types)):
-        why_not = ""
-    elif all(map(pa.types.is_timestamp, types)):
-        why_not = why_timestamps_differ(*types)
-    else:
-        why_not = "" if types[0] == types[1] else "are of different types; cast one of them"
+    return types[0], types[1]
+
+
+def check_comparable(left: pa.Field, right: pa.Field, why_not: str) -> None:
+    """Errors: TypeMismatch, which names both columns, where there is a reason."""
     if why_not:
         raise TypeMismatch(
             f"keys {left.name} ({left.type}) and {right.name} ({right.type}) {why_not}"
         )
-    return types[0], types[1]
 
 
-def why_timestamps_differ(left: pa.TimestampType, right: pa.TimestampType) -> str:
+def why_types_differ(left: pa.DataType, right: pa.DataType) -> str:
+    """Why keys of types that compare with their own do not with each other, or nothing."""
+    if pa.types.is_timestamp(left) and pa.types.is_timestamp(right):
+        return _why_timestamps_differ(left, right)
+    return "" if left == right else "are of different types; cast one of them"
+
+
+def _why_timestamps_differ(left: pa.TimestampType, right: pa.TimestampType) -> str:
     """Timestamps with a zone are instants, counted in UTC whatever the zone: they compare with each
     other. One without a zone is a clock's reading somewhere, and compares with its kind only."""
     if bool(left.tz) != bool(right.tz):
