@@ -64,7 +64,8 @@
  *   make contexts of its own; where the parent had joined, they join on one thread, and CUDA that
  *   the parent started cannot be used. Destroying inherited handles there frees nothing, and calls
  *   no release callback.
- * - NULL: a NULL in any key column matches nothing, not even NULL (SQL). NULL payloads are kept.
+ * - NULL: a NULL in any key column matches nothing, not even NULL (SQL), unless the key's flags say
+ *   GPUJOIN_KEY_NULL_EQUAL. NULL payloads are kept.
  * - Order: the order of the output rows is not specified.
  * - Since: what names no other version is in the library since 0.1, fields and numbers too.
  * - Units: sizes in bytes, times in milliseconds, rows and columns counted from 0.
@@ -91,7 +92,7 @@ extern "C" {
  * changes with it.
  */
 #define GPUJOIN_VERSION_MAJOR 0
-#define GPUJOIN_VERSION_MINOR 1
+#define GPUJOIN_VERSION_MINOR 2
 #define GPUJOIN_VERSION_PATCH 0
 #define GPUJOIN_VERSION_NUMBER \
   (GPUJOIN_VERSION_MAJOR * 10000 + GPUJOIN_VERSION_MINOR * 100 + GPUJOIN_VERSION_PATCH)
@@ -100,7 +101,7 @@ extern "C" {
  * header. Any thread, any time. Since 0.1. */
 GPUJOIN_API int32_t gpujoin_version_number(void);
 
-/* gpujoin_version_string: for example "0.1.0". Static storage. Any thread, any time. Since 0.1. */
+/* gpujoin_version_string: for example "0.2.0". Static storage. Any thread, any time. Since 0.1. */
 GPUJOIN_API const char* gpujoin_version_string(void);
 
 /* 3. Status and error
@@ -341,14 +342,21 @@ GPUJOIN_API void gpujoin_context_destroy(gpujoin_context* context);
  * unchanged until the relation and every plan made from it are destroyed. Results own their memory
  * and need neither.
  *
- * Types are fixed-width. Payloads are any type below but BOOL, and so are keys. Keys of the two
- * sides are compared pairwise, by value: integers of any widths and signs with each other, floats
- * of any widths (-0.0 equals 0.0, NaN equals NaN); all others with their own type, unit and scale.
- * Columns that do not compare by their bits as they lie there (integers of other widths or signs,
- * floats, values of 16 bytes) are copied to ones that do when a plan is made, in the memory where
- * they lie; each then counts as one of the 5 key columns, and values of 16 bytes, or INT64 with
- * UINT64, as two. In sequences keys are INT32, UINT32, INT64, UINT64, DATE32, DATE64 and
- * TIMESTAMP_*, of the same type on both sides. Before 0.2 those were all the keys there were.
+ * Payloads and keys are any type below. Keys of the two sides are compared pairwise, by value:
+ * integers of any widths and signs, and decimals of any widths and scales, with each other; floats
+ * of any widths (-0.0 equals 0.0, NaN equals NaN); dates and timestamps of any units, timestamps
+ * with a zone among themselves; times and durations of any units; text of any offsets or views;
+ * binary values, of one width or not; dictionaries and runs as their values; NULL columns with
+ * anything. All others with their own type. docs/semantics.md has an example of each.
+ *
+ * Keys that do not compare by their bits as they lie there are copied to columns that do when a
+ * plan is made, 4 to 8 bytes a value and 4 a NULL flag, in the memory where they lie. Values of any
+ * number of bytes (text, binary of more than 16 bytes) become codes of 4 bytes, where the executor
+ * reads: by a hash with the context's seed, every value compared with the one whose code it takes.
+ *
+ * Columns of nested types may be registered and come out by row number. Output columns of text,
+ * bits, and widths other than 1, 2, 4, 8 and 16 are fetched by row number when the output rows are
+ * known; dictionaries and views keep what they name, which their relation's Arrow arrays hold.
  */
 typedef struct gpujoin_relation gpujoin_relation;
 
@@ -379,9 +387,30 @@ typedef int32_t gpujoin_type;
 #define GPUJOIN_TYPE_TIME32 19
 #define GPUJOIN_TYPE_TIME64 20
 #define GPUJOIN_TYPE_DURATION 21
-/* Bits, least significant first, as validity has them. Of results only: the mark of a mark join.
- * Since 0.2. */
+/* Bits, least significant first, as validity has them. Since 0.2, as all that follow. */
 #define GPUJOIN_TYPE_BOOL 22
+/* Bytes between two of rows + 1 offsets: int32, of LARGE_* int64. */
+#define GPUJOIN_TYPE_UTF8 23
+#define GPUJOIN_TYPE_LARGE_UTF8 24
+#define GPUJOIN_TYPE_UTF8_VIEW 25
+#define GPUJOIN_TYPE_BINARY 26
+#define GPUJOIN_TYPE_LARGE_BINARY 27
+#define GPUJOIN_TYPE_BINARY_VIEW 28
+/* Any number of bytes a value, the same for all. */
+#define GPUJOIN_TYPE_FIXED_BINARY 29
+/* Integers of 4, 8, 32 bytes, times 10^-scale; decimals of 16 bytes are BYTES16. */
+#define GPUJOIN_TYPE_DECIMAL32 30
+#define GPUJOIN_TYPE_DECIMAL64 31
+#define GPUJOIN_TYPE_DECIMAL256 32
+/* All rows are NULL. */
+#define GPUJOIN_TYPE_NULL 33
+#define GPUJOIN_TYPE_INTERVAL_MONTHS 34
+#define GPUJOIN_TYPE_INTERVAL_DAY_TIME 35
+#define GPUJOIN_TYPE_INTERVAL_MONTH_DAY_NANO 36
+/* Positions in a dictionary of values; of Arrow columns only. */
+#define GPUJOIN_TYPE_DICTIONARY 37
+/* Of Arrow columns only; output columns of it have the type of its values. */
+#define GPUJOIN_TYPE_RUN_END_ENCODED 38
 
 typedef struct gpujoin_column {
   uint32_t struct_size;
@@ -399,9 +428,21 @@ typedef struct gpujoin_column {
   int32_t cuda_device_id;
   /* Copied; NULL = "". Used in explain and in exported schemas. */
   const char* name;
+  /* Of UTF8, BINARY (int32) and LARGE_UTF8, LARGE_BINARY (int64): rows + 1 of them, which count
+   * bytes of data and do not decrease; in the same memory as data. Since 0.2, as all that
+   * follow. */
+  const void* offsets;
+  /* Of BOOL: the first row's bit in data; 0 to 2^50. */
+  int64_t first_bit;
+  /* Of FIXED_BINARY: bytes of a value. */
+  int32_t value_width;
+  /* Of DECIMAL32, DECIMAL64, DECIMAL256; of BYTES16 where decimal_precision is not 0. */
+  int32_t decimal_precision;
+  int32_t decimal_scale;
+  int32_t reserved;
 } gpujoin_column;
 #define GPUJOIN_COLUMN_INIT \
-  { (uint32_t)sizeof(gpujoin_column), 0, NULL, NULL, 0, 0, 0, NULL }
+  { (uint32_t)sizeof(gpujoin_column), 0, NULL, NULL, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0 }
 
 /* gpujoin_relation_create: describe a table by plain columns. Does not wait.
  *
@@ -468,8 +509,9 @@ struct ArrowDeviceArray {
  *
  * schema, array  one struct array (a record batch), sliced or not. Moved in on success: the
  *                relation releases both when it and the plans made from it are gone, and their
- *                release members read NULL on return. On failure both stay yours. Columns of types
- *                not listed above are allowed and may not be named by a join.
+ *                release members read NULL on return. On failure both stay yours. Columns of nested
+ *                types are allowed and may not be named by a join; dictionaries of them may be
+ *                output columns.
  * out       on success a new relation.
  * Errors:   INVALID_ARGUMENT (also: nulls in the struct itself), TOO_MANY_ROWS, OUT_OF_MEMORY,
  *           DEVICE_LOST, FORKED.
@@ -507,7 +549,8 @@ GPUJOIN_API void gpujoin_relation_destroy(gpujoin_relation* relation);
 /* 6. Joins
  * -------- */
 /* Which rows come out. A row matches one of the other side when all their keys are equal; a NULL
- * key is equal to nothing. docs/semantics.md has every kind as a table of examples. */
+ * key is equal to nothing, but where its flags say that NULLs are equal. docs/semantics.md has
+ * every kind as a table of examples. */
 typedef int32_t gpujoin_join_kind;
 /* Each pair of rows that match. */
 #define GPUJOIN_JOIN_INNER 1
@@ -549,11 +592,17 @@ typedef int32_t gpujoin_join_kind;
 /* Row numbers: left row and right row of each output row. */
 #define GPUJOIN_OUTPUT_PAIRS 2
 
+/* How a pair of keys is compared; or-ed. Since 0.2. */
+/* NULL equals NULL, and nothing else (IS NOT DISTINCT FROM). */
+#define GPUJOIN_KEY_NULL_EQUAL 1
+/* Floats as IEEE 754 has it: NaN equals nothing, not even NaN. Ignored for other types. */
+#define GPUJOIN_KEY_IEEE_FLOAT 2
+
 typedef struct gpujoin_join_spec {
   uint32_t struct_size;
   /* Required. */
   gpujoin_join_kind kind;
-  /* Of left_keys and right_keys: 1 to 5 columns, all of which must be equal; 0 of a cross join. */
+  /* Of left_keys and right_keys: 1 to 16 columns, all of which must be equal; 0 of a cross join. */
   int32_t key_count;
   /* GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named, else
    * PAIRS. Semi, anti, mark and NOT IN joins have columns and row numbers of their side alone. */
@@ -568,9 +617,11 @@ typedef struct gpujoin_join_spec {
   const int32_t* right_columns;
   int32_t left_column_count;
   int32_t right_column_count;
+  /* GPUJOIN_KEY_*, or-ed, of each pair of keys; NULL = 0 of all. Since 0.2. */
+  const int32_t* key_flags;
 } gpujoin_join_spec;
 #define GPUJOIN_JOIN_SPEC_INIT \
-  { (uint32_t)sizeof(gpujoin_join_spec), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_join_spec), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 
 typedef struct gpujoin_result gpujoin_result;
 
@@ -631,7 +682,7 @@ typedef struct gpujoin_page {
 /* Row numbers in the left relation; needs GPUJOIN_OUTPUT_PAIRS. */
 #define GPUJOIN_FETCH_LEFT_INDEX 2
 /* Row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS. Of a sequence: in the dimension of
- * step `column`. */
+ * step `column`, which a LEFT_SEMI step does not have. */
 #define GPUJOIN_FETCH_RIGHT_INDEX 3
 
 typedef struct gpujoin_fetch {
@@ -658,9 +709,16 @@ typedef struct gpujoin_fetch {
   int32_t reserved;
   /* Out: NULLs in the page. */
   int64_t null_count;
+  /* Of text (UTF8, BINARY: int32; LARGE_*: int64), whose bytes go to data: rows + 1 are written,
+   * from 0 on. With data NULL they are written alone. Since 0.2, as all that follow. */
+  void* offsets;
+  /* Room in offsets. */
+  uint64_t offsets_bytes;
+  /* Out: bytes of the page's text. */
+  uint64_t text_bytes;
 } gpujoin_fetch;
 #define GPUJOIN_FETCH_INIT \
-  { (uint32_t)sizeof(gpujoin_fetch), 0, 0, 0, NULL, 0, NULL, 0, 0, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_fetch), 0, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, 0 }
 
 /* gpujoin_result_fetch: copy a page of indices and columns into the caller's buffers, host or
  * device.
@@ -964,9 +1022,10 @@ GPUJOIN_API gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result
  * ---------------------
  * A fact relation with a foreign key for each of several dimension relations, joined with one after
  * the other: step 0 joins the fact relation with the first dimension, step 1 what is left with the
- * second, and so on. Inner joins: a row without a match in a dimension leaves, one with several
- * multiplies, and a NULL key matches nothing. In every step the fact side is the left one and the
- * dimension the right one.
+ * second, and so on. A row without a match in a dimension leaves, unless its step is a LEFT join;
+ * one with several multiplies, unless it is a LEFT_SEMI join; and a NULL key matches nothing,
+ * unless key_flags say so. In every step the fact side is the left one and the dimension the right
+ * one.
  *
  * Between the steps row numbers of the fact relation are kept. The next foreign key is fetched by
  * them just before its join, and the output columns of the fact relation at the end, so that none
@@ -994,10 +1053,15 @@ typedef struct gpujoin_sequence_step {
   /* Output columns of the dimension, any order, keys allowed, repeats allowed. */
   const int32_t* dimension_columns;
   int32_t dimension_column_count;
+  /* INNER (or 0); LEFT: a row without a match stays, the dimension's columns NULL; LEFT_SEMI: rows
+   * with a match stay, once each, without dimension columns. Since 0.2, as all that follow. */
+  gpujoin_join_kind kind;
+  /* GPUJOIN_KEY_*, or-ed. */
+  int32_t key_flags;
   int32_t reserved;
 } gpujoin_sequence_step;
 #define GPUJOIN_SEQUENCE_STEP_INIT \
-  { (uint32_t)sizeof(gpujoin_sequence_step), 0, NULL, NULL, NULL, NULL, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_sequence_step), 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0 }
 
 typedef struct gpujoin_sequence_spec {
   uint32_t struct_size;

@@ -20,14 +20,18 @@ MAY_INCLUDE = {
     "include/": [],
     "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/"],
     "src/base/": [API, LIMITS, "src/base/"],
-    "src/columns/": [API, "src/base/", "src/columns/"],
+    # Columns of bytes are described alike for host and device.
+    "src/columns/": [API, "kernels/bytes_column.hpp", "src/base/", "src/columns/"],
     "src/plan/": [API, LIMITS, "src/base/", "src/columns/", "src/plan/"],
     # What a key of several columns is joined by: below both executors' stages.
     "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
                   "src/keys/"],
-    # Both executors hash several columns alike, and make columns comparable alike.
-    "src/cpu/": [API, "src/base/", "src/columns/", "src/plan/", "src/keys/column_hash.hpp",
-                 "src/keys/derived_key.hpp", "src/cpu/"],
+    # Both executors hash several columns alike, and make columns comparable alike: headers of the
+    # kernels that are read by the host's compiler.
+    "src/cpu/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
+                 "kernels/keys/positions.hpp", "src/base/", "src/columns/", "src/plan/",
+                 "src/keys/bytes_hash.hpp", "src/keys/column_hash.hpp",
+                 "src/keys/interned_side.hpp", "src/cpu/"],
     "src/execute/": [API, "src/"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],

@@ -16,11 +16,34 @@ CASES = ROOT / "tests" / "cases"
 DOCUMENT = ROOT / "docs" / "semantics.md"
 SECTIONS = ("left", "right", "join", "expect")
 
+GROUPS = {
+    "Kinds": """kinds_one_key kinds_two_keys kinds_single kinds_cross kinds_no_nulls
+        kinds_nulls_left kinds_nulls_right kinds_empty_left kinds_empty_right""",
+    "NULLs in keys": """null_keys only_null_keys three_keys_nulls keys_null_equal
+        keys_null_equal_two keys_null_columns""",
+    "Keys that are numbers": """keys_small_integers keys_mixed_integers keys_signed_unsigned_64
+        unsigned_keys negative_keys eight_byte_keys extreme_keys keys_decimals
+        keys_decimals_of_all_widths keys_floats keys_ieee keys_bool""",
+    "Keys that are text or bytes": """keys_text keys_text_of_nothing keys_binary
+        keys_binary_of_a_width keys_of_16_bytes""",
+    "Keys that are dates or times": """dates timestamps keys_dates_with_timestamps keys_times
+        keys_time_units""",
+    "Several keys": "two_keys five_keys keys_sixteen",
+    "Rows": """inner_unique duplicates_both_sides all_keys_equal no_match empty_left empty_right
+        empty_both""",
+    "Output columns": """payload_types payload_types_wide payload_widths null_payloads
+        repeated_columns pairs_only""",
+}
+OTHERS = "Others"
+
 HEAD = """# What a join answers
 
 Written by `scripts/semantics.py` from `tests/cases`, whose joins run in C and in Python, on the CPU
-and, where there is one, on a GPU, by every algorithm and with either side as the build side. The
+and, where there is one, on a GPU, by every algorithm and with either side as the build side. In
+Python text also comes as views and as dictionaries, and integers as dictionaries and as runs. The
 order of rows is not specified.
+
+## Which rows come out
 
 - A row matches one of the other side when all keys are equal. A comparison with NULL is unknown:
   such rows do not match.
@@ -36,7 +59,32 @@ order of rows is not specified.
 - `left_single`, `right_single`: as `left` and `right`; a row with two matches is an error.
 - `cross`: each row with each.
 
-In the tables `#` is a row number.
+## When keys are equal
+
+Values are compared, not types; no value is rounded, and what the other side's type cannot hold
+matches nothing there. There are 1 to 16 keys, each of its own types and options. Types of different
+lines below do not compare (`GPUJOIN_ERROR_TYPE`).
+
+- Integers of any width and sign, and decimals of any width and scale, a negative one too: by value,
+  with each other.
+- Floats of any width: by value; -0.0 equals 0.0, and NaN equals NaN. A key with `ieee`
+  (`GPUJOIN_KEY_IEEE_FLOAT`): NaN equals nothing. That is false, not unknown.
+- Truth values: with each other.
+- Text: byte by byte, whether its offsets have 32 or 64 bits or it lies in views. There is no
+  collation: upper case, accents and blanks make a difference. An empty text is not NULL.
+- Binary values: the same, with or without a width.
+- Dates and timestamps without a zone, of any units: as moments, a date as the midnight that its day
+  begins with.
+- Timestamps with a zone: as instants, whatever their zones and units; not with those without one.
+- Times of the day, of any units; durations, of any units.
+- Intervals: with their own type, all parts equal.
+- Dictionaries and runs: as their values.
+- Columns of type null: with every type; all their rows are NULL.
+
+A key with `null_equal` (`GPUJOIN_KEY_NULL_EQUAL`, IS NOT DISTINCT FROM): NULL equals NULL and
+differs from everything else; no comparison is unknown.
+
+In the tables `#` is a row number, and `""` an empty text.
 """
 
 
@@ -62,8 +110,8 @@ def read(path):
 
 def table(header, rows):
     """A table in Markdown."""
-    lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
-    return "\n".join(lines)
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def header_of(join):
@@ -79,15 +127,18 @@ def header_of(join):
 def section(path):
     """One file: its tables side by side with each join's answer below."""
     comment, tables, joins = read(path)
-    parts = [f"## {path.stem.replace('_', ' ')}", textwrap.fill(comment, WIDTH)]
+    parts = [f"### {path.stem.replace('_', ' ')}", textwrap.fill(comment, WIDTH)]
     for side in ("left", "right"):
         names, *rows = tables[side]
         numbered = [[str(number), *row] for number, row in enumerate(rows)]
         parts.append(f"`{side}`\n\n" + table(["#", *names], numbered))
     for join in joins:
         kind, header = header_of(join)
-        keys = " and ".join(f"{left} = {right}" for word, left, right in on(join))
-        title = f"`{kind}`" + (f" on {keys}" if keys else "")
+        keys = " and ".join(
+            " ".join([left, "=", right, *(f"`{option}`" for option in options)])
+            for _, left, right, *options in on(join)
+        )
+        title = textwrap.fill(f"`{kind}`" + (f" on {keys}" if keys else ""), WIDTH)
         answer = table(header, join["expect"]) if join["expect"] else "no row"
         parts.append(f"{title}\n\n{answer}")
     return "\n\n".join(parts)
@@ -97,9 +148,22 @@ def on(join):
     return [line for line in join["join"] if line[0] == "on"]
 
 
+def document():
+    """All of it. Files that no group names come last."""
+    files = {path.stem: path for path in sorted(CASES.glob("*.txt"))}
+    parts = [HEAD]
+    groups = {title: stems.split() for title, stems in GROUPS.items()}
+    named = [stem for stems in groups.values() for stem in stems]
+    groups[OTHERS] = [stem for stem in files if stem not in named]
+    for title, stems in groups.items():
+        if stems:
+            parts.append(f"## {title}\n")
+        parts += (section(files[stem]) + "\n" for stem in stems)
+    return "\n".join(parts)
+
+
 def main():
-    files = sorted(CASES.glob("*.txt"), key=lambda path: (not path.stem.startswith("kinds"), path))
-    text = "\n".join([HEAD, *(section(path) + "\n" for path in files)])
+    text = document()
     if "--check" in sys.argv[1:]:
         if not DOCUMENT.exists() or DOCUMENT.read_text() != text:
             sys.exit("docs/semantics.md is not what scripts/semantics.py writes")

@@ -38,14 +38,26 @@ inline uint32_t struct_size_of(const void* given) {
   return size;
 }
 
-// Copies the caller's struct. Fields that an older caller does not have read zero. In this version
-// of the library every struct is in its first version, so that its size is also the smallest one.
+// Bytes of a struct's first version, which is the smallest that a caller may have.
+template <typename Struct>
+inline constexpr size_t kFirstSize = sizeof(Struct);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_column> = offsetof(gpujoin_column, offsets);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_join_spec> = offsetof(gpujoin_join_spec, key_flags);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_sequence_step> = offsetof(gpujoin_sequence_step,
+                                                                     key_flags);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_fetch> = offsetof(gpujoin_fetch, offsets);
+
+// Copies the caller's struct. Fields that an older caller does not have read zero.
 template <typename Struct>
 Struct read_struct(const Struct* given, const char* name) {
   static_assert(std::is_trivially_copyable_v<Struct>);
   check_given(given, name);
   uint32_t const size = struct_size_of(given);
-  check_struct_size(given, size, sizeof(Struct), sizeof(Struct), name);
+  check_struct_size(given, size, kFirstSize<Struct>, sizeof(Struct), name);
   Struct known{};
   std::memcpy(&known, given, size < sizeof(Struct) ? size : sizeof(Struct));
   return known;

@@ -7,6 +7,7 @@
 #include "bindings/c/handles.hpp"
 #include "src/base/status.hpp"
 #include "src/execute/derive_keys.hpp"
+#include "src/execute/late_columns.hpp"
 
 namespace gpujoin::shim {
 
@@ -29,7 +30,9 @@ const ColumnView& column_of(const Relation& relation, int32_t index, Name name) 
 // "left_keys[0]: column 2 \"price\" of type FLOAT64".
 std::string describe(const ColumnView& column, int32_t index, const std::string& argument) {
   std::string text = argument + ": column " + std::to_string(index) + " \"" + column.name + "\"";
-  if (column.type != 0) return text + " of type " + columns::name_of(column.type);
+  bool const is_plain = column.arrow_format == columns::arrow_format_of(column.type);
+  std::string const format = is_plain ? "" : " (\"" + column.arrow_format + "\")";
+  if (column.type != 0) return text + " of type " + columns::name_of(column.type) + format;
   return text + " of Arrow format \"" + column.arrow_format + "\"";
 }
 
@@ -48,32 +51,27 @@ void check_side_comes_out(columns::JoinKind kind, columns::RowsOfSide rows,
 }  // namespace
 
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
-                                  const char* argument, bool as_they_are) {
+                                  const char* argument) {
   check_list(keys, argument);
   std::vector<int32_t> checked(keys, keys + count);
   for (size_t i = 0; i < checked.size(); ++i) {
     auto const name = [&] { return element(argument, i); };
     const ColumnView& key = column_of(relation, checked[i], name);
-    if (as_they_are ? columns::is_key_type(key.type) : execute::do_compare(key, key)) continue;
-    fail(GPUJOIN_ERROR_TYPE, "%s cannot be a key: keys are %s",
-         describe(key, checked[i], name()).c_str(),
-         as_they_are ? "integers, dates and timestamps of 4 or 8 bytes"
-                     : "of the types of section 5 but BOOL");
+    if (execute::do_compare(key, key)) continue;
+    fail(GPUJOIN_ERROR_TYPE, "%s cannot be a key: keys are of the types of section 5",
+         describe(key, checked[i], name()).c_str());
   }
   return checked;
 }
 
 void check_key_types(const Relation& left, const std::vector<int32_t>& left_keys,
                      const char* left_argument, const Relation& right,
-                     const std::vector<int32_t>& right_keys, const char* right_argument,
-                     bool as_they_are) {
+                     const std::vector<int32_t>& right_keys, const char* right_argument) {
   for (size_t i = 0; i < left_keys.size(); ++i) {
     const ColumnView& left_key = left.columns[static_cast<size_t>(left_keys[i])];
     const ColumnView& right_key = right.columns[static_cast<size_t>(right_keys[i])];
-    bool const fit =
-        as_they_are ? left_key.type == right_key.type : execute::do_compare(left_key, right_key);
-    if (fit) continue;
-    fail(GPUJOIN_ERROR_TYPE, "the key types %s: %s, %s", as_they_are ? "differ" : "do not compare",
+    if (execute::do_compare(left_key, right_key)) continue;
+    fail(GPUJOIN_ERROR_TYPE, "the key types do not compare: %s, %s",
          describe(left_key, left_keys[i], element(left_argument, i)).c_str(),
          describe(right_key, right_keys[i], element(right_argument, i)).c_str());
   }
@@ -90,9 +88,9 @@ std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* in
   for (int32_t i = 0; i < count; ++i) {
     auto const name = [&] { return element(argument, static_cast<size_t>(i)); };
     const ColumnView& column = column_of(relation, indices[i], name);
-    if (column.type == 0) {
+    if (!execute::is_put_out(column)) {
       fail(GPUJOIN_ERROR_TYPE,
-           "%s cannot be materialized: its values have no fixed width that this version moves",
+           "%s cannot be materialized: values of nested types come out by row number",
            describe(column, indices[i], name()).c_str());
     }
     checked.push_back(indices[i]);
@@ -135,11 +133,18 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
 
   if (!is_cross) {
-    spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys", false);
-    spec.right_keys =
-        checked_keys(right, known.right_keys, known.key_count, "spec.right_keys", false);
+    spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
+    spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
     check_key_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
-                    "spec.right_keys", false);
+                    "spec.right_keys");
+  }
+  if (known.key_flags != nullptr && !is_cross) {
+    check_list(known.key_flags, "spec.key_flags");
+    spec.key_flags.assign(known.key_flags, known.key_flags + known.key_count);
+    for (size_t i = 0; i < spec.key_flags.size(); ++i) {
+      check_range(spec.key_flags[i], 0, GPUJOIN_KEY_NULL_EQUAL | GPUJOIN_KEY_IEEE_FLOAT,
+                  element("spec.key_flags", i).c_str());
+    }
   }
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =

@@ -18,13 +18,11 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const columns::Re
 
 // The parts of it, for specifications of other calls; `argument` names the caller's array, `side`
 // stands in "spec.<side>_columns" and "spec.<side>_column_count".
-// as_they_are: of types that compare by their bits.
 std::vector<int32_t> checked_keys(const columns::Relation& relation, const int32_t* keys,
-                                  int32_t count, const char* argument, bool as_they_are);
+                                  int32_t count, const char* argument);
 void check_key_types(const columns::Relation& left, const std::vector<int32_t>& left_keys,
                      const char* left_argument, const columns::Relation& right,
-                     const std::vector<int32_t>& right_keys, const char* right_argument,
-                     bool as_they_are);
+                     const std::vector<int32_t>& right_keys, const char* right_argument);
 std::vector<int32_t> checked_columns(const columns::Relation& relation, const int32_t* indices,
                                      int32_t count, const std::string& side);
 

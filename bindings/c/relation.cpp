@@ -1,5 +1,6 @@
 // relation.cpp: gpujoin.h section 5.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bindings/c/arguments.hpp"
@@ -21,6 +22,9 @@ gpujoin_status gpujoin_relation_create(gpujoin_context* context, int64_t rows,
     held->check_usable();
     std::vector<gpujoin_column> const known =
         read_array(columns, column_count, "columns", "column_count");
+    for (size_t i = 0; i < known.size(); ++i) {
+      check_reserved(known[i].reserved, ("columns[" + std::to_string(i) + "].reserved").c_str());
+    }
     NewHandle<gpujoin_relation> handle;
     *out = handle.give(gpujoin::columns::register_columns(held, rows, known));
   });

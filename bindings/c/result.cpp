@@ -119,7 +119,8 @@ gpujoin_status gpujoin_result_export_device(gpujoin_result* result, gpujoin_page
     check_given(array, "array");
     gpujoin_page window = checked_page(page);
     found->context->check_usable();
-    gpujoin::columns::export_page_device(*found, window, *schema, *array);
+    LeasedQueue const queue(*found->context);
+    gpujoin::columns::export_page_device(*queue, *found, window, *schema, *array);
     if (page != nullptr) write_struct(window, page);
   });
 }

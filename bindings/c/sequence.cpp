@@ -15,11 +15,37 @@ namespace gpujoin::shim {
 
 namespace {
 
+columns::JoinKind checked_kind(const gpujoin_sequence_step& given, const std::string& in_spec) {
+  switch (given.kind) {
+    case 0:
+    case GPUJOIN_JOIN_INNER:
+      return columns::JoinKind::kInner;
+    case GPUJOIN_JOIN_LEFT:
+      return columns::JoinKind::kLeft;
+    case GPUJOIN_JOIN_LEFT_SEMI:
+      break;
+    default:
+      base::fail(GPUJOIN_ERROR_UNSUPPORTED,
+                 "%s.kind: %d; joins of a sequence are INNER, LEFT or LEFT_SEMI", in_spec.c_str(),
+                 given.kind);
+  }
+  if (given.dimension_column_count != 0) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "%s.dimension_column_count is %d and a left semi join puts out no dimension row",
+               in_spec.c_str(), given.dimension_column_count);
+  }
+  return columns::JoinKind::kLeftSemi;
+}
+
 execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std::string& name,
                                    const base::Context& context, const columns::Relation& fact) {
   std::string const in_spec = "spec." + name;
   check_reserved(given.reserved, (in_spec + ".reserved").c_str());
   execute::SequenceStep step;
+  step.kind = checked_kind(given, in_spec);
+  check_range(given.key_flags, 0, GPUJOIN_KEY_NULL_EQUAL | GPUJOIN_KEY_IEEE_FLOAT,
+              (in_spec + ".key_flags").c_str());
+  step.key_flags = given.key_flags;
   step.dimension = checked_relation(context, given.dimension, (in_spec + ".dimension").c_str());
   std::string const key_count = in_spec + ".key_count";
   if (given.key_count > 1) {
@@ -29,11 +55,10 @@ execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std
   check_range(given.key_count, 1, 1, key_count.c_str());
   std::string const fact_keys = in_spec + ".fact_keys";
   std::string const dimension_keys = in_spec + ".dimension_keys";
-  auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str(), true);
-  auto const others = checked_keys(*step.dimension, given.dimension_keys, given.key_count,
-                                   dimension_keys.c_str(), true);
-  check_key_types(fact, keys, fact_keys.c_str(), *step.dimension, others, dimension_keys.c_str(),
-                  true);
+  auto const keys = checked_keys(fact, given.fact_keys, given.key_count, fact_keys.c_str());
+  auto const others =
+      checked_keys(*step.dimension, given.dimension_keys, given.key_count, dimension_keys.c_str());
+  check_key_types(fact, keys, fact_keys.c_str(), *step.dimension, others, dimension_keys.c_str());
   step.fact_key = keys.front();
   step.dimension_key = others.front();
   step.columns = checked_columns(*step.dimension, given.dimension_columns,

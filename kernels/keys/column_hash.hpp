@@ -30,7 +30,7 @@
 namespace gpujoin::kernels {
 
 // Columns that a key may have at most.
-constexpr int kMostKeyColumns = 5;
+constexpr int kMostKeyColumns = 16;
 
 __extension__ typedef unsigned __int128 HashSum;
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/keys/encoded_keys.cuh"
 #include "kernels/transform/mix_key.cuh"
@@ -34,8 +35,9 @@ class PartitionCounts {
   __device__ PartitionCounts(uint32_t* words, int32_t radix_bits, uint32_t* counts)
       : words_(words), upper_(1U << (radix_bits - 1)), counts_(counts) {}
 
-  template <typename Key, int kKeys>
-  __device__ __forceinline__ void add(const Key (&keys)[kKeys]) {
+  // are_rows: a bit for each key that counts.
+  template <bool kAll, typename Key, int kKeys>
+  __device__ __forceinline__ void add(const Key (&keys)[kKeys], uint32_t are_rows) {
     static_assert(kSpilledRows + kKeys * kUnorderedCountThreads < 0x10000);
     uint32_t words[kKeys];
     uint32_t spilled[kKeys];
@@ -45,6 +47,8 @@ class PartitionCounts {
       uint32_t const mixed = static_cast<uint32_t>(mix_key(keys[i]));
       bool const is_upper = (mixed & upper_) != 0;
       words[i] = mixed & (upper_ - 1);
+      spilled[i] = 0;
+      if (!kAll && (are_rows >> i & 1) == 0) continue;
       uint32_t const before = atomicAdd(&words_[words[i]], is_upper ? 0x10000U : 1U);
       spilled[i] = before & (is_upper ? kSpilledRows << 16 : kSpilledRows);
       any |= spilled[i];
@@ -69,6 +73,8 @@ class PartitionCounts {
 template <typename KeyType>
 struct PlainKeys {
   using Key = KeyType;
+  static constexpr bool kAll = true;  // every row counts
+  static constexpr bool kEncodes = false;
   static constexpr int kItems = kCountItems;  // of a thread's tile
   static constexpr uint32_t kTile = kUnorderedCountThreads * kItems;
   using Vector = KeyVector<Key>;
@@ -88,6 +94,19 @@ struct PlainKeys {
     }
   }
   __device__ __forceinline__ Key load(uint64_t row) const { return keys[row]; }
+  // A bit for each key that load_tile loads: those of a vector follow each other.
+  __device__ __forceinline__ uint32_t rows_of_tile(uint32_t tile,
+                                                   const ValidityBits& present) const {
+    constexpr int kPerVector = sizeof(Vector) / sizeof(Key);
+    uint32_t are_rows = 0;
+#pragma unroll
+    for (int i = 0; i < kItems / kPerVector; ++i) {
+      uint64_t const vector = threadIdx.x + i * kUnorderedCountThreads;
+      uint64_t const row = uint64_t{tile} * kTile + vector * kPerVector;
+      are_rows |= are_valid<kPerVector>(present, row) << (i * kPerVector);
+    }
+    return are_rows;
+  }
 };
 
 // Keys that are still columns: their codes are written as they are counted, by whoever reads them
@@ -95,15 +114,18 @@ struct PlainKeys {
 template <typename Code, bool kHashed>
 struct EncodedKeys {
   using Key = Code;
+  static constexpr bool kAll = true;
+  static constexpr bool kEncodes = true;
   static constexpr int kItems = kEncodeItems<kHashed>;
   static constexpr uint32_t kTile = kUnorderedCountThreads * kItems;
   EncodedColumns from;
   Code* codes;
 
   __device__ __forceinline__ uint32_t tiles(uint32_t rows) const { return rows / kTile; }
-  __device__ __forceinline__ void load_tile(uint32_t tile, Code (&loaded)[kItems]) const {
+  __device__ __forceinline__ void load_tile(uint32_t tile, Code (&loaded)[kItems],
+                                            uint32_t are_rows = ~0U) const {
     uint64_t const first = uint64_t{tile} * kTile + threadIdx.x;
-    encode_at<kHashed, kUnorderedCountThreads>(from, first, ~0U, loaded);
+    encode_at<kHashed, kUnorderedCountThreads>(from, first, are_rows, loaded);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) codes[first + i * kUnorderedCountThreads] = loaded[i];
   }
@@ -112,6 +134,42 @@ struct EncodedKeys {
     encode_at<kHashed, 1>(from, row, 1, loaded);
     return codes[row] = loaded[0];
   }
+  __device__ __forceinline__ uint32_t rows_of_tile(uint32_t tile,
+                                                   const ValidityBits& present) const {
+    uint64_t const first = uint64_t{tile} * kTile + threadIdx.x;
+    uint32_t are_rows = 0;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      are_rows |= is_valid(present, first + i * kUnorderedCountThreads) ? 1U << i : 0;
+    }
+    return are_rows;
+  }
+};
+
+// Keys of which those with a bit alone count; the values of the others are asked for, or are not.
+template <typename Source>
+struct PresentKeys {
+  using Key = typename Source::Key;
+  static constexpr int kItems = Source::kItems;
+  static constexpr uint32_t kTile = Source::kTile;
+  static constexpr bool kAll = false;
+  Source source;
+  ValidityBits present;
+
+  __device__ __forceinline__ uint32_t tiles(uint32_t rows) const { return source.tiles(rows); }
+  __device__ __forceinline__ uint32_t rows_of_tile(uint32_t tile) const {
+    return source.rows_of_tile(tile, present);
+  }
+  __device__ __forceinline__ void load_tile(uint32_t tile, Key (&loaded)[kItems],
+                                            uint32_t are_rows) const {
+    if constexpr (Source::kEncodes) {
+      source.load_tile(tile, loaded, are_rows);
+    } else {
+      source.load_tile(tile, loaded);
+    }
+  }
+  __device__ __forceinline__ bool is_row(uint64_t row) const { return is_valid(present, row); }
+  __device__ __forceinline__ Key load(uint64_t row) const { return source.load(row); }
 };
 
 // Rows of each of 2^radix_bits partitions.
@@ -130,15 +188,24 @@ __global__ void __launch_bounds__(kUnorderedCountThreads)
   uint32_t const tiles = source.tiles(rows);
   for (uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     Key loaded[Source::kItems];
-    source.load_tile(tile, loaded);
-    partition_counts.add(loaded);
+    uint32_t are_rows = ~0U;
+    if constexpr (Source::kAll) {
+      source.load_tile(tile, loaded);
+    } else {
+      are_rows = source.rows_of_tile(tile);
+      source.load_tile(tile, loaded, are_rows);
+    }
+    partition_counts.template add<Source::kAll>(loaded, are_rows);
   }
   uint64_t const first = blockIdx.x * uint32_t{kUnorderedCountThreads} + threadIdx.x;
 #pragma unroll 4
   for (uint64_t row = uint64_t{tiles} * Source::kTile + first; row < rows;
        row += gridDim.x * uint32_t{kUnorderedCountThreads}) {
+    if constexpr (!Source::kAll) {
+      if (!source.is_row(row)) continue;
+    }
     Key const loaded[1] = {source.load(row)};
-    partition_counts.add(loaded);
+    partition_counts.template add<true>(loaded, 1);
   }
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < words; i += kUnorderedCountThreads) {

@@ -4,8 +4,8 @@
 // Source   ours: an exact semi-join filter, one bit a key, where keys lie close together; else one
 //          bit a hash, a Bloom filter (1970) of one function, as CPU joins have before their
 //          partitioning
-// In       keys[rows] Key; source_rows[rows], or null for the identity; the bits, and where a key's
-//          is
+// In       keys[rows] Key; source_rows[rows], or null for the identity; which rows are present; the
+//          bits, and where a key's is
 // Out      kept keys and their source rows, in their order but for whole tiles; count += kept. Of
 //          the marking side the bit of each key that has one
 // Needs    bits 0 before the first side; count 0
@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/transform/filter_rows.hpp"
 #include "kernels/tuning.hpp"
 #include "kernels/warp_sum.cuh"
@@ -39,8 +40,8 @@ __device__ __forceinline__ bool is_marked(const uint32_t* word, uint32_t bit) {
 template <typename Filter, FilterMode kMode>
 __global__ void __launch_bounds__(kFilterThreads)
     filter_rows_kernel(Filter filter, const typename Filter::Key* __restrict__ keys,
-                       const uint32_t* __restrict__ source_rows, uint32_t rows,
-                       typename Filter::Key* __restrict__ kept_keys,
+                       const uint32_t* __restrict__ source_rows, ValidityBits present,
+                       uint32_t rows, typename Filter::Key* __restrict__ kept_keys,
                        uint32_t* __restrict__ kept_rows, unsigned long long* __restrict__ count) {
   using Key = typename Filter::Key;
   constexpr int kWarps = kFilterThreads / 32;
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(kFilterThreads)
 #pragma unroll
   for (int item = 0; item < kFilterItems; ++item) {
     uint64_t const row = tile + item * kFilterThreads + threadIdx.x;
-    kept[item] = row < rows;
+    kept[item] = row < rows && is_valid(present, row);
     own[item] = kept[item] ? __ldcs(&keys[row]) : 0;
   }
 #pragma unroll

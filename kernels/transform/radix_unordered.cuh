@@ -5,7 +5,8 @@
 //          histogram are Wu et al.'s. Differs from one-sweep: rows of a partition come in any
 //          order, so no tile waits for another; from one sort a column (Wu et al. 2024, Algorithm
 //          1): ranks and places are found once for all columns
-// In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys
+// In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys, and leaves out
+//          rows without a bit among those that are present
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no
 //          order
 // Needs    cursors[p], the next free place of partition p
@@ -24,6 +25,7 @@
 
 #include <cstdint>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/load_column.cuh"
 #include "kernels/transform/mix_key.cuh"
@@ -53,6 +55,7 @@ struct UnorderedPass {
   int32_t shift;  // of the digit in a mixed key
   int32_t bits;
   bool mixes;                  // the first pass
+  ValidityBits present;        // of the first pass: rows without a bit are left out
   const UnorderedTile* tiles;  // [gridDim.x]; null: all rows are one segment
   uint32_t* cursors;           // [segments << bits]
   int32_t column_count;
@@ -184,7 +187,23 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   // registers, and spill.
   uint32_t ranks[kItems];
   static_assert(kUnorderedAlign <= kThreads);  // only a thread's first row can be skipped
-  int const rows_left = static_cast<int>(tile.end) - static_cast<int>(threadIdx.x);
+  // A bit for each of the thread's rows.
+  uint32_t are_rows = 0;
+  {
+    int const rows_left = static_cast<int>(tile.end) - static_cast<int>(threadIdx.x);
+    int const own_rows = rows_left <= 0 ? 0 : min((rows_left - 1) / kThreads + 1, kItems);
+    are_rows = (1U << own_rows) - 1;
+    if (threadIdx.x < tile.skipped) are_rows &= ~1U;
+  }
+  static_assert(kItems < 32);
+  if (pass.present.bits != nullptr) {
+    uint64_t const first = tile.begin + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      bool const is_row = (are_rows >> i & 1) != 0;
+      if (is_row && !is_valid(pass.present, first + i * kThreads)) are_rows &= ~(1U << i);
+    }
+  }
 #pragma unroll
   for (int first = 0; first < kItems; first += kRankedRows) {
     Key row_keys[kRankedRows];
@@ -199,8 +218,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
     }
 #pragma unroll
     for (int i = 0; i < kRankedRows; ++i) {
-      bool const is_skipped = first + i == 0 && threadIdx.x < tile.skipped;
-      bool const valid = (first + i) * kThreads < rows_left && !is_skipped;
+      bool const valid = (are_rows >> (first + i) & 1) != 0;
       row_digits[i] = valid ? static_cast<uint32_t>(row_keys[i] >> pass.shift) & mask : digits;
     }
     rank_rows(counts, row_digits, first * 5 % 32, row_ranks);

@@ -1,7 +1,7 @@
 // calibration_file.hpp: the measured rates of a machine as a file of text.
 //
 //   gpujoin_calibration 1
-//   library 0.1.0
+//   library 0.2.0
 //   device NVIDIA H200
 //   architecture 9.0
 //   multiprocessors 132          (of a CPU: architecture cpu, threads 16)

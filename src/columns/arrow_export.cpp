@@ -22,7 +22,15 @@ std::vector<ExportedColumn> columns_of(const JoinResult& result) {
   // The schema of a query does not depend on its data.
   auto const add_rows = [&](const std::string& name, const Storage& rows, bool nullable,
                             const Storage& validity, int64_t missing) {
-    columns.push_back({name, "I", nullable, 4, rows, validity, 0, missing});
+    ExportedColumn column;
+    column.name = name;
+    column.arrow_format = arrow_format_of(GPUJOIN_TYPE_UINT32);
+    column.nullable = nullable;
+    column.width = width_of(GPUJOIN_TYPE_UINT32);
+    column.data = rows;
+    column.validity = validity;
+    column.null_count = missing;
+    columns.push_back(std::move(column));
   };
   if (result.has_left_rows()) {
     add_rows("left_row", result.left_rows, result.may_miss_left_rows, result.left_rows_validity,
@@ -33,22 +41,38 @@ std::vector<ExportedColumn> columns_of(const JoinResult& result) {
              result.right_rows_missing);
   }
   for (size_t i = 0; result.has_pairs && i < result.step_rows.size(); ++i) {
-    add_rows("right_row_" + std::to_string(i), result.step_rows[i], false, nullptr, 0);
+    StepRows const& step = result.step_rows[i];
+    if (!step.come_out) continue;
+    add_rows("right_row_" + std::to_string(i), step.rows, step.may_miss, step.validity,
+             step.missing);
   }
   for (const ResultColumn& column : result.columns) {
-    // Nullable even when no NULL came out.
-    columns.push_back({column.name, column.arrow_format, true, column.width, column.data,
-                       column.null_count == 0 ? nullptr : column.validity, 0, column.null_count});
+    ExportedColumn exported;
+    exported.name = column.name;
+    exported.arrow_format = column.arrow_format;
+    exported.nullable = true;  // even when no NULL came out
+    exported.layout = column.layout;
+    exported.width = column.width;
+    exported.data = column.data;
+    exported.validity = column.null_count == 0 ? nullptr : column.validity;
+    exported.offsets = column.offsets;
+    exported.offset_width = column.offset_width;
+    exported.parts = column.parts;
+    exported.null_count = column.null_count;
+    columns.push_back(std::move(exported));
   }
   return columns;
 }
 
-Window window_on(const JoinResult& result, const gpujoin_page& page,
+Window window_on(base::Queue& queue, const JoinResult& result, const gpujoin_page& page,
                  const std::vector<ExportedColumn>& columns) {
   PageBytes bytes;
   for (const ExportedColumn& column : columns) {
     bytes.values_per_row += static_cast<uint64_t>(column.width);
-    if (column.width == 0) ++bytes.host_bitmaps;
+    if (column.layout == Layout::kBits) ++bytes.host_bitmaps;
+    if (column.layout == Layout::kText && result.rows != 0) {
+      bytes.texts.emplace_back(queue, result.memory, column.offsets.get(), column.offset_width);
+    }
     if (column.validity != nullptr) ++bytes.host_bitmaps;
   }
   return window_of(page, result.rows, bytes);
@@ -63,30 +87,76 @@ Storage on_host(base::Queue& queue, const Storage& source, uint64_t first_byte, 
   return make_storage(std::move(buffer));
 }
 
+// Offsets that begin where the copied bytes do.
+template <typename Offset>
+void rebase(void* offsets, int64_t rows) {
+  auto* const values = static_cast<Offset*>(offsets);
+  Offset const first = values[0];
+  for (int64_t row = 0; row <= rows; ++row) values[row] -= first;
+}
+
+// expected: rows > 0.
+void bring_text(base::Queue& queue, const Window& window, ExportedColumn& column) {
+  TextOffsets const text(queue, Memory::kDevice, column.offsets.get(), column.offset_width);
+  uint64_t const first_byte = text.at(window.first_row);
+  uint64_t const bytes = text.bytes_of(window);
+  auto const width = static_cast<uint64_t>(column.offset_width);
+  column.data = on_host(queue, column.data, first_byte, bytes);
+  column.offsets = on_host(queue, column.offsets, static_cast<uint64_t>(window.first_row) * width,
+                           (static_cast<uint64_t>(window.rows) + 1) * width);
+  base::finish(queue);
+  auto* const offsets = const_cast<void*>(column.offsets.get());
+  width == 8 ? rebase<int64_t>(offsets, window.rows) : rebase<int32_t>(offsets, window.rows);
+}
+
 // Copies the page's rows. It starts at a whole byte of the validity bits, so that none has to be
 // shifted; the array's offset skips the few rows before the page.
-void bring_to_host(base::Queue& queue, const Window& window, std::vector<ExportedColumn>& columns) {
-  int64_t const lead = window.rows == 0 ? 0 : window.first_row % 8;
-  auto const first_row = static_cast<uint64_t>(window.first_row - lead);
-  int64_t const rows = window.rows + lead;
+void bring_to_host(base::Queue& queue, const Window& page, std::vector<ExportedColumn>& columns) {
+  int64_t const lead = page.rows == 0 ? 0 : page.first_row % 8;
+  Window const window = {page.first_row - lead, page.rows + lead};
+  auto const first_row = static_cast<uint64_t>(window.first_row);
   for (ExportedColumn& column : columns) {
-    auto const width = static_cast<uint64_t>(column.width);
-    bool const is_bits = width == 0;
-    column.data = on_host(
-        queue, column.data, is_bits ? first_row / 8 : first_row * width,
-        is_bits ? bitmap_bytes(rows) : base::checked_bytes(static_cast<uint64_t>(rows), width));
-    if (column.validity != nullptr) {
-      column.validity = on_host(queue, column.validity, first_row / 8, bitmap_bytes(rows));
-    }
     column.offset = lead;
+    if (column.validity != nullptr) {
+      column.validity = on_host(queue, column.validity, first_row / 8, bitmap_bytes(window.rows));
+    }
+    if (column.layout == Layout::kBits) {
+      column.data = on_host(queue, column.data, first_row / 8, bitmap_bytes(window.rows));
+    } else if (column.layout == Layout::kText) {
+      if (page.rows != 0) bring_text(queue, window, column);
+    } else if (column.layout != Layout::kNulls) {
+      auto const width = static_cast<uint64_t>(column.width);
+      column.data = on_host(queue, column.data, first_row * width,
+                            base::checked_bytes(static_cast<uint64_t>(window.rows), width));
+    }
   }
   base::finish(queue);
+}
+
+// What dictionaries and views name stays where it was imported from.
+void check_parts(const std::vector<ExportedColumn>& columns, Memory memory, const char* instead) {
+  bool const on_device = memory == Memory::kDevice;
+  for (const ExportedColumn& column : columns) {
+    bool const names_others = column.layout == Layout::kIndices ||
+                              (column.layout == Layout::kViews && !column.parts->buffers.empty());
+    if (!names_others || (column.parts->memory == Memory::kDevice) == on_device) continue;
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
+               "column \"%s\": its dictionary or buffers lie in %s memory: use %s",
+               column.name.c_str(), on_device ? "host" : "device", instead);
+  }
+}
+
+// Of no rows there is nothing behind the first.
+void start_at(const Window& window, std::vector<ExportedColumn>& columns) {
+  for (ExportedColumn& column : columns) column.offset = window.rows == 0 ? 0 : window.first_row;
 }
 
 // A page's NULLs are counted where the host can read the bits.
 void count_page_nulls(const Window& window, bool readable, std::vector<ExportedColumn>& columns) {
   for (ExportedColumn& column : columns) {
-    if (column.validity == nullptr) {
+    if (column.layout == Layout::kNulls) {
+      column.null_count = window.rows;
+    } else if (column.validity == nullptr) {
       column.null_count = 0;
     } else if (readable) {
       column.null_count = count_nulls(static_cast<const uint8_t*>(column.validity.get()),
@@ -119,24 +189,26 @@ void export_columns(const std::vector<ExportedColumn>& columns, int64_t rows, Ar
 void export_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
                  ArrowSchema& schema, ArrowArray& array) {
   std::vector<ExportedColumn> columns = columns_of(result);
-  Window const window = window_on(result, page, columns);
+  check_parts(columns, Memory::kHost, "gpujoin_result_export_device");
+  Window const window = window_on(queue, result, page, columns);
   if (result.memory == Memory::kDevice) {
     bring_to_host(queue, window, columns);
   } else {
-    for (ExportedColumn& column : columns) column.offset = window.first_row;
+    start_at(window, columns);
   }
   count_page_nulls(window, true, columns);
   export_columns(columns, window.rows, schema, array);
   advance(page, window);
 }
 
-void export_page_device(const JoinResult& result, gpujoin_page& page, ArrowSchema& schema,
-                        ArrowDeviceArray& array) {
+void export_page_device(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
+                        ArrowSchema& schema, ArrowDeviceArray& array) {
   std::vector<ExportedColumn> columns = columns_of(result);
-  Window const window = window_on(result, page, columns);
   bool const on_device = result.memory == Memory::kDevice;
+  check_parts(columns, result.memory, "gpujoin_result_export");
+  Window const window = window_on(queue, result, page, columns);
   bool const whole = window.rows == result.rows;
-  for (ExportedColumn& column : columns) column.offset = window.first_row;
+  start_at(window, columns);
   if (!on_device || !whole) count_page_nulls(window, !on_device, columns);
 
   ArrowDeviceArray made{};

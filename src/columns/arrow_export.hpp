@@ -13,7 +13,7 @@ void export_page(base::Queue& queue, const JoinResult& result, gpujoin_page& pag
                  ArrowSchema& schema, ArrowArray& array);
 
 // Where the result lies, always without a copy.
-void export_page_device(const JoinResult& result, gpujoin_page& page, ArrowSchema& schema,
-                        ArrowDeviceArray& array);
+void export_page_device(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
+                        ArrowSchema& schema, ArrowDeviceArray& array);
 
 }  // namespace gpujoin::columns

@@ -2,25 +2,33 @@
 
 #include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace gpujoin::columns {
 
 namespace {
 
-// What private_data points to. The children's structs live in their parent's node.
+// What private_data points to. The structs of children and dictionary live in their parent's node.
 struct SchemaNode {
   std::string format;
   std::string name;
   std::vector<ArrowSchema> children;
   std::vector<ArrowSchema*> child_pointers;
+  ArrowSchema dictionary{};
+  std::shared_ptr<const void> owner;  // of what an importer gave and is given on
 };
 
 struct ArrayNode {
   Storage validity;
+  Storage offsets;
   Storage data;
-  std::array<const void*, 2> buffers{};
+  std::vector<const void*> buffers;
+  std::vector<int64_t> sizes;  // of a column of views
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> child_pointers;
+  ArrowArray dictionary{};
+  std::shared_ptr<const void> owner;
 };
 
 // Releases the children that are still there, as the interface demands of a parent.
@@ -31,6 +39,7 @@ void release(Struct* released) {
   for (Struct& child : node->children) {
     if (child.release != nullptr) child.release(&child);
   }
+  if (node->dictionary.release != nullptr) node->dictionary.release(&node->dictionary);
   delete node;
   released->private_data = nullptr;
   released->release = nullptr;
@@ -58,31 +67,6 @@ void fill_schema(std::unique_ptr<SchemaNode> node, bool nullable, ArrowSchema& s
   schema.private_data = node.release();
 }
 
-void make_column_schema(const ExportedColumn& column, ArrowSchema& schema) {
-  auto node = std::make_unique<SchemaNode>();
-  node->format = column.arrow_format;
-  node->name = column.name;
-  fill_schema(std::move(node), column.nullable, schema);
-}
-
-void make_column_array(const ExportedColumn& column, int64_t rows, ArrowArray& array) {
-  // Consumers expect a data buffer even when there is nothing in it.
-  alignas(64) static const std::array<uint64_t, 8> kNothing{};
-  auto node = std::make_unique<ArrayNode>();
-  node->validity = column.validity;
-  node->data = column.data;
-  node->buffers = {column.validity.get(),
-                   column.data != nullptr ? column.data.get() : kNothing.data()};
-  array = ArrowArray{};
-  array.length = rows;
-  array.null_count = column.null_count;
-  array.offset = column.offset;
-  array.n_buffers = 2;
-  array.buffers = node->buffers.data();
-  array.release = release_array;
-  array.private_data = node.release();
-}
-
 // Releases what was made so far when making the rest throws.
 template <typename Struct>
 struct Unfinished {
@@ -98,6 +82,98 @@ struct Unfinished {
     value.release = nullptr;
   }
 };
+
+// Structs that an importer gave, given on: with callbacks of their own, and what they point to is
+// held.
+void share_schema(const ArrowSchema& given, const std::shared_ptr<const void>& owner,
+                  ArrowSchema& shared) {
+  auto node = std::make_unique<SchemaNode>();
+  make_room(static_cast<size_t>(given.n_children), *node);
+  node->owner = owner;
+  SchemaNode& kept = *node;
+  Unfinished<ArrowSchema> made;
+  made.value = given;
+  made.value.children = kept.child_pointers.empty() ? nullptr : kept.child_pointers.data();
+  made.value.dictionary = given.dictionary == nullptr ? nullptr : &kept.dictionary;
+  made.value.release = release_schema;
+  made.value.private_data = node.release();
+  for (size_t i = 0; i < kept.children.size(); ++i) {
+    share_schema(*given.children[i], owner, kept.children[i]);
+  }
+  if (given.dictionary != nullptr) share_schema(*given.dictionary, owner, kept.dictionary);
+  made.hand_over(shared);
+}
+
+void share_array(const ArrowArray& given, const std::shared_ptr<const void>& owner,
+                 ArrowArray& shared) {
+  auto node = std::make_unique<ArrayNode>();
+  make_room(static_cast<size_t>(given.n_children), *node);
+  node->owner = owner;
+  ArrayNode& kept = *node;
+  Unfinished<ArrowArray> made;
+  made.value = given;
+  made.value.children = kept.child_pointers.empty() ? nullptr : kept.child_pointers.data();
+  made.value.dictionary = given.dictionary == nullptr ? nullptr : &kept.dictionary;
+  made.value.release = release_array;
+  made.value.private_data = node.release();
+  for (size_t i = 0; i < kept.children.size(); ++i) {
+    share_array(*given.children[i], owner, kept.children[i]);
+  }
+  if (given.dictionary != nullptr) share_array(*given.dictionary, owner, kept.dictionary);
+  made.hand_over(shared);
+}
+
+void make_column_schema(const ExportedColumn& column, ArrowSchema& schema) {
+  auto node = std::make_unique<SchemaNode>();
+  node->format = column.arrow_format;
+  node->name = column.name;
+  SchemaNode& kept = *node;
+  Unfinished<ArrowSchema> made;
+  fill_schema(std::move(node), column.nullable, made.value);
+  if (column.layout == Layout::kIndices) {
+    if (column.parts->is_ordered) made.value.flags |= ARROW_FLAG_DICTIONARY_ORDERED;
+    share_schema(*column.parts->dictionary_schema, column.parts->owner, kept.dictionary);
+    made.value.dictionary = &kept.dictionary;
+  }
+  made.hand_over(schema);
+}
+
+void make_column_array(const ExportedColumn& column, int64_t rows, ArrowArray& array) {
+  // Consumers expect a data buffer even when there is nothing in it.
+  alignas(64) static const std::array<uint64_t, 8> kNothing{};
+  auto const given = [&](const Storage& buffer) {
+    return buffer != nullptr ? buffer.get() : kNothing.data();
+  };
+  auto node = std::make_unique<ArrayNode>();
+  node->validity = column.validity;
+  node->offsets = column.offsets;
+  node->data = column.data;
+  if (column.layout != Layout::kNulls) node->buffers.push_back(column.validity.get());
+  if (column.layout == Layout::kText) node->buffers.push_back(given(column.offsets));
+  if (column.layout != Layout::kNulls) node->buffers.push_back(given(column.data));
+  if (column.layout == Layout::kViews) {
+    node->owner = column.parts->owner;
+    node->sizes = column.parts->buffer_bytes;
+    node->buffers.insert(node->buffers.end(), column.parts->buffers.begin(),
+                         column.parts->buffers.end());
+    node->buffers.push_back(node->sizes.empty() ? static_cast<const void*>(kNothing.data())
+                                                : node->sizes.data());
+  }
+  ArrayNode& kept = *node;
+  Unfinished<ArrowArray> made;
+  made.value.length = rows;
+  made.value.null_count = column.null_count;
+  made.value.offset = column.offset;
+  made.value.n_buffers = static_cast<int64_t>(kept.buffers.size());
+  made.value.buffers = kept.buffers.empty() ? nullptr : kept.buffers.data();
+  made.value.release = release_array;
+  made.value.private_data = node.release();
+  if (column.layout == Layout::kIndices) {
+    share_array(*column.parts->dictionary_array, column.parts->owner, kept.dictionary);
+    made.value.dictionary = &kept.dictionary;
+  }
+  made.hand_over(array);
+}
 
 }  // namespace
 
@@ -120,6 +196,7 @@ void make_struct_array(const std::vector<ExportedColumn>& columns, int64_t rows,
   Unfinished<ArrowArray> parent;
   parent.value.length = rows;
   parent.value.n_buffers = 1;  // no validity bits: a row of a result is never NULL as a whole
+  node->buffers.push_back(nullptr);
   parent.value.buffers = node->buffers.data();
   parent.value.n_children = static_cast<int64_t>(columns.size());
   parent.value.children = columns.empty() ? nullptr : node->child_pointers.data();

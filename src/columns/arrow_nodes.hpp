@@ -15,9 +15,13 @@ struct ExportedColumn {
   std::string name;
   std::string arrow_format;
   bool nullable = false;
+  Layout layout = Layout::kValues;
   int32_t width = 0;
   Storage data;
   Storage validity;  // null: no NULLs
+  Storage offsets;   // of text
+  int32_t offset_width = 0;
+  std::shared_ptr<const ColumnParts> parts;  // of dictionaries and views
   int64_t offset = 0;
   int64_t null_count = 0;  // -1: not counted
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpujoin.h"
@@ -14,24 +15,78 @@
 
 namespace gpujoin::columns {
 
-// Bytes of one value; 0 for a type that this version cannot gather.
+// How a column's values lie.
+enum class Layout : int32_t {
+  kValues,   // `width` bytes a row: 1, 2, 4, 8 or 16, which every executor moves
+  kWide,     // `width` bytes a row, any other number or alignment
+  kBits,     // a bit a row
+  kText,     // bytes between two offsets
+  kViews,    // 16 bytes a row, which hold the value or say in which buffer it lies
+  kIndices,  // `width` bytes a row: a position in a dictionary
+  kRuns,     // runs of equal values: where each ends, and its value
+  kNulls,    // nothing: all rows are NULL
+  kOther,    // nested and unknown types, which come out by row number
+};
+
+// Bytes of one value; 0 for a type that has none, or any number.
 int32_t width_of(gpujoin_type type);
+Layout layout_of(gpujoin_type type);
 // The Arrow format string of a plain type, for example "i" or "w:16".
 const char* arrow_format_of(gpujoin_type type);
 const char* name_of(gpujoin_type type);
-// True for the types allowed as keys: integers, dates, timestamps of 4 and 8 bytes.
+// True for integers, dates, timestamps of 4 and 8 bytes: two columns of one such type compare by
+// their bits.
 bool is_key_type(gpujoin_type type);
+
+struct ColumnView;
+
+// What some layouts have beside data, validity and width. Shared: results of dictionaries and views
+// hold what they were made from.
+struct ColumnParts {
+  const void* offsets = nullptr;  // text: [rows + 1], the first row's first; data: what they count
+  int32_t offset_width = 0;       // 4 or 8
+  int64_t first_bit = 0;          // bits: of the first row
+  int32_t scale = 0;              // decimals
+  // Views: the buffers they name, and their bytes.
+  std::vector<const void*> buffers;
+  std::vector<int64_t> buffer_bytes;
+  // Dictionaries: their values. Runs: the values of the runs.
+  std::shared_ptr<const ColumnView> values;
+  int64_t value_rows = 0;
+  int64_t first_row = 0;  // runs: of the column, among the rows that their ends count
+  // Dictionaries: as they were imported.
+  const ArrowSchema* dictionary_schema = nullptr;
+  const ArrowArray* dictionary_array = nullptr;
+  bool is_ordered = false;
+  base::Memory memory = base::Memory::kHost;  // where buffers and dictionaries lie
+  std::shared_ptr<const void> owner;  // of all of that, where it is not the caller's to keep
+};
+
+// Whether its offsets have 8 bytes. expected: of text.
+inline bool is_large_text(gpujoin_type type) {
+  return type == GPUJOIN_TYPE_LARGE_UTF8 || type == GPUJOIN_TYPE_LARGE_BINARY;
+}
+// Where the bytes of `rows` rows of text begin and end. expected: offsets that the host reads.
+std::pair<int64_t, int64_t> first_and_last_offset(const ColumnParts& parts, int64_t rows);
 
 struct ColumnView {
   gpujoin_type type = 0;  // 0: a type that may be registered but not used; arrow_format names it
-  int32_t width = 0;      // bytes of a value
-  const void* data = nullptr;                 // first row's value
+  int32_t width = 0;      // bytes of a value, of an index, of a run's end
+  Layout layout = Layout::kValues;
+  const void* data = nullptr;                 // first row's value; of runs, their ends
   const uint8_t* validity = nullptr;          // null: no NULLs
   int64_t validity_bit_offset = 0;            // of the first row's bit
   base::Memory memory = base::Memory::kHost;  // kPinned counts as host memory that copies faster
   std::string name;
   std::string arrow_format;  // exported with the output column: keeps timezone, decimal precision
+  std::shared_ptr<const ColumnParts> parts;  // null where there are none
 };
+
+// Whether output columns of it are written by the joins themselves, as values of `width` bytes, and
+// not by row number when the rows are known.
+inline bool is_moved_as_values(Layout layout) {
+  return layout == Layout::kValues || layout == Layout::kIndices || layout == Layout::kViews;
+}
 
 struct Relation {
   std::shared_ptr<base::Context> context;
@@ -43,8 +98,12 @@ struct Relation {
       nullptr;
 };
 
-// Most columns that a key may have.
-inline constexpr int32_t kMostKeys = 5;
+// Most columns that a key may have: the caller's, and those that are made of them.
+inline constexpr int32_t kMostKeys = 16;
+
+// How two key columns are compared; or-ed.
+inline constexpr int32_t kNullEqual = GPUJOIN_KEY_NULL_EQUAL;
+inline constexpr int32_t kIeeeFloat = GPUJOIN_KEY_IEEE_FLOAT;
 
 // Of which sides row numbers are put out, when pairs are: a join of a sequence needs those of one.
 enum class PairSides { kBoth, kLeft, kRight };
@@ -57,6 +116,7 @@ struct JoinSpec {
   // 1 to kMostKeys columns of each side, compared pairwise; none of a cross join.
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
+  std::vector<int32_t> key_flags;  // of each key; none: 0
   bool pairs = false;
   // Nobody asked for them but who marks rows by them: a match that tells the rows itself leaves
   // them out.

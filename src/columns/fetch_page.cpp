@@ -10,6 +10,7 @@
 #include "src/columns/page.hpp"
 #include "src/columns/register_columns.hpp"
 #include "src/columns/validity_bits.hpp"
+#include "src/columns/wide_row_numbers.hpp"
 
 namespace gpujoin::columns {
 
@@ -23,8 +24,13 @@ struct Request {
   std::string argument;  // "fetches[2]"
   gpujoin_fetch* fetch = nullptr;
   const std::byte* source = nullptr;
-  int32_t source_width = 0;  // 0: values are bits
+  Layout layout = Layout::kValues;
+  int32_t source_width = 0;
   int32_t target_width = 0;
+  const void* offsets = nullptr;  // of text, in the result
+  int32_t offset_width = 0;
+  uint64_t first_byte = 0;  // of the page's text
+  uint64_t text_bytes = 0;
   const void* validity = nullptr;  // of the source; null: no NULLs
   int64_t result_nulls = 0;
   bool needs_validity = false;    // the values do not say where a NULL is
@@ -33,8 +39,11 @@ struct Request {
   int64_t null_count = 0;
   std::vector<uint8_t> value_bits;  // the page's values, where they are bits
   bool is_widened() const { return target_width != source_width; }
-  bool is_bits() const { return source_width == 0; }
+  bool is_bits() const { return layout == Layout::kBits; }
+  bool is_text() const { return layout == Layout::kText; }
+  bool wants_text() const { return fetch->data != nullptr; }
   uint64_t data_bytes(int64_t rows) const {
+    if (is_text()) return wants_text() ? text_bytes : 0;
     if (!is_bits()) return static_cast<uint64_t>(rows) * static_cast<uint64_t>(target_width);
     return memory == Memory::kDevice ? bitmap_words_bytes(rows) : bitmap_bytes(rows);
   }
@@ -56,16 +65,25 @@ Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request 
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.column is %d and the sequence has %zu steps",
          request.argument.c_str(), fetch.column, result.step_rows.size());
   }
+  if (of_a_step && !result.step_rows[static_cast<size_t>(fetch.column)].come_out) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "%s.column is %d and that step is a left semi join, which puts out no dimension row",
+         request.argument.c_str(), fetch.column);
+  }
   bool const of_left = fetch.what == GPUJOIN_FETCH_LEFT_INDEX;
   bool const is_there = of_left ? result.has_left_rows() : result.has_right_rows();
   if (!of_a_step && !is_there) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.what asks for rows of the %s side and none come out",
          request.argument.c_str(), of_left ? "left" : "right");
   }
-  const Storage& rows = of_a_step ? result.step_rows[static_cast<size_t>(fetch.column)]
+  const Storage& rows = of_a_step ? result.step_rows[static_cast<size_t>(fetch.column)].rows
                         : of_left ? result.left_rows
                                   : result.right_rows;
-  if (!of_a_step) {
+  if (of_a_step) {
+    StepRows const& step = result.step_rows[static_cast<size_t>(fetch.column)];
+    request.validity = step.validity.get();
+    request.result_nulls = step.missing;
+  } else {
     request.validity = (of_left ? result.left_rows_validity : result.right_rows_validity).get();
     request.result_nulls = of_left ? result.left_rows_missing : result.right_rows_missing;
   }
@@ -89,8 +107,11 @@ Request resolve_column(const JoinResult& result, gpujoin_fetch& fetch, Request r
   request.result_nulls = column.null_count;
   request.needs_validity = true;
   request.source = static_cast<const std::byte*>(column.data.get());
+  request.layout = column.layout;
   request.source_width = column.width;
   request.target_width = column.width;
+  request.offsets = column.offsets.get();
+  request.offset_width = column.offset_width;
   return request;
 }
 
@@ -101,7 +122,9 @@ Memory memory_of_target(base::Context& context, const gpujoin_fetch& fetch,
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.memory: %d is not a GPUJOIN_MEMORY_*",
          argument.c_str(), fetch.memory);
   }
-  const void* first = fetch.data != nullptr ? fetch.data : fetch.validity;
+  const void* first = fetch.data != nullptr       ? fetch.data
+                      : fetch.validity != nullptr ? fetch.validity
+                                                  : fetch.offsets;
   if (first == nullptr) return Memory::kHost;
   Memory const data = base::memory_of(context, first, fetch.memory, (argument + ".data").c_str());
   if (fetch.validity == nullptr || fetch.data == nullptr) return data;
@@ -138,9 +161,13 @@ Request resolve(const JoinResult& result, gpujoin_fetch& fetch, size_t index) {
   return request;
 }
 
-PageBytes bytes_of(const std::vector<Request>& requests) {
+PageBytes bytes_of(base::Queue& queue, const JoinResult& result,
+                   const std::vector<Request>& requests) {
   PageBytes bytes;
   for (const Request& request : requests) {
+    if (request.is_text() && result.rows != 0) {
+      bytes.texts.emplace_back(queue, result.memory, request.offsets, request.offset_width);
+    }
     bytes.values_per_row += static_cast<uint64_t>(request.target_width);
     auto& bitmaps = request.memory == Memory::kDevice ? bytes.device_bitmaps : bytes.host_bitmaps;
     if (request.is_bits()) ++bitmaps;
@@ -149,10 +176,27 @@ PageBytes bytes_of(const std::vector<Request>& requests) {
   return bytes;
 }
 
+void check_offsets_room(const Request& request, int64_t rows) {
+  const gpujoin_fetch& fetch = *request.fetch;
+  if (fetch.offsets == nullptr) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.offsets is NULL and the column is text",
+         request.argument.c_str());
+  }
+  uint64_t const bytes = base::checked_bytes(static_cast<uint64_t>(rows) + 1,
+                                             static_cast<uint64_t>(request.offset_width));
+  if (fetch.offsets_bytes < bytes) {
+    fail(GPUJOIN_ERROR_BUFFER_TOO_SMALL, "%s.offsets_bytes is %llu and the page needs %llu",
+         request.argument.c_str(), static_cast<unsigned long long>(fetch.offsets_bytes),
+         static_cast<unsigned long long>(bytes));
+  }
+}
+
 void check_room(const Request& request, int64_t rows) {
   const gpujoin_fetch& fetch = *request.fetch;
   uint64_t const data_bytes = request.data_bytes(rows);
-  if (rows > 0 && fetch.data == nullptr) {
+  if (request.is_text()) check_offsets_room(request, rows);
+  bool const has_values = !request.is_text() && request.layout != Layout::kNulls;
+  if (rows > 0 && has_values && fetch.data == nullptr) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.data is NULL and the page has %lld rows",
          request.argument.c_str(), static_cast<long long>(rows));
   }
@@ -199,6 +243,11 @@ PageBits bits_of_page(base::Queue& queue, const JoinResult& result, const Window
 void prepare_validity(base::Queue& queue, const JoinResult& result, const Window& window,
                       Request& request) {
   bool const wanted = request.fetch->validity != nullptr;
+  if (request.layout == Layout::kNulls) {
+    request.null_count = window.rows;
+    if (wanted) request.bits.assign(bitmap_words_bytes(window.rows), 0);
+    return;
+  }
   if (request.validity == nullptr || request.result_nulls == 0) {
     if (wanted) request.bits = all_valid(window.rows);
     return;
@@ -220,53 +269,55 @@ void prepare_bits(base::Queue& queue, const JoinResult& result, const Window& wi
   request.value_bits = rebased(page.bits, page.first_bit, window.rows);
 }
 
-// Turns `rows` uint32 into int64 where they stand: they fill the upper half of the memory, and
-// writing from the front never reaches one that is still to be read.
-void widen_in_place(void* values, int64_t rows) {
-  auto* out = static_cast<std::byte*>(values);
-  const std::byte* in = out + rows * 4;
-  for (int64_t i = 0; i < rows; ++i) {
-    uint32_t narrow = 0;
-    std::memcpy(&narrow, in + i * 4, sizeof(narrow));
-    int64_t const wide = narrow == GPUJOIN_NO_ROW ? GPUJOIN_NO_ROW_INT64 : int64_t{narrow};
-    std::memcpy(out + i * 8, &wide, sizeof(wide));
-  }
+// Where the page's text lies in the result.
+void find_text(base::Queue& queue, const JoinResult& result, const Window& window,
+               Request& request) {
+  if (!request.is_text() || window.rows == 0) return;
+  TextOffsets const text(queue, result.memory, request.offsets, request.offset_width);
+  request.first_byte = text.at(window.first_row);
+  request.text_bytes = text.bytes_of(window);
 }
 
-// Row numbers as int64 in host memory, where they are widened in place.
-void write_wide_on_host(base::Queue& queue, const JoinResult& result, const std::byte* source,
-                        int64_t rows, std::byte* target, Memory target_memory) {
-  base::copy(queue, target + rows * 4, target_memory, source, result.memory,
-             static_cast<uint64_t>(rows) * 4);
+template <typename Offset>
+void write_offsets(base::Queue& queue, const JoinResult& result, const Window& window,
+                   const Request& request) {
+  auto const count = static_cast<size_t>(window.rows) + 1;
+  std::vector<Offset> offsets(count, 0);
+  if (window.rows != 0) {
+    base::copy(queue, offsets.data(), Memory::kHost,
+               static_cast<const Offset*>(request.offsets) + window.first_row, result.memory,
+               count * sizeof(Offset));
+    base::finish(queue);
+  }
+  for (Offset& offset : offsets) offset -= static_cast<Offset>(request.first_byte);
+  base::copy(queue, request.fetch->offsets, request.memory, offsets.data(), Memory::kHost,
+             count * sizeof(Offset));
   base::finish(queue);
-  widen_in_place(target, rows);
 }
 
-// Row numbers as int64 in device memory, where they are widened: at the memory's speed, and none
-// comes to the host. Those of a result in host memory go over the link as uint32, in pieces.
-void write_wide_on_device(base::Queue& queue, const JoinResult& result, const std::byte* source,
-                          int64_t rows, std::byte* target, WidenOnDevice widen) {
-  auto* wide = reinterpret_cast<int64_t*>(target);
-  if (result.memory == Memory::kDevice) {
-    widen(queue, reinterpret_cast<const uint32_t*>(source), static_cast<uint64_t>(rows), wide);
-    return;
+void write_text(base::Queue& queue, const JoinResult& result, const Window& window,
+                const Request& request) {
+  if (request.offset_width == 8) {
+    write_offsets<int64_t>(queue, result, window, request);
+  } else {
+    write_offsets<int32_t>(queue, result, window, request);
   }
-  constexpr int64_t kPieceRows = 1 << 20;
-  base::Buffer const piece = queue.device_pool->allocate_rows<uint32_t>(
-      Memory::kDevice, static_cast<uint64_t>(std::min(rows, kPieceRows)), "row numbers to widen");
-  for (int64_t done = 0; done < rows; done += kPieceRows) {
-    auto const now = static_cast<uint64_t>(std::min(rows - done, kPieceRows));
-    base::copy(queue, piece.data(), Memory::kDevice, source + done * 4, result.memory, now * 4);
-    widen(queue, piece.as<uint32_t>(), now, wide + done);
-  }
+  if (!request.wants_text()) return;
+  base::copy(queue, request.fetch->data, request.memory, request.source + request.first_byte,
+             result.memory, request.text_bytes);
 }
 
 void write_page(base::Queue& queue, const JoinResult& result, const Window& window,
                 const Request& request, WidenOnDevice widen) {
+  if (request.is_text()) write_text(queue, result, window, request);
   if (window.rows == 0) return;
   auto* target = static_cast<std::byte*>(request.fetch->data);
-  const std::byte* source = request.source + window.first_row * request.source_width;
-  if (request.is_bits()) {
+  bool const has_values = !request.is_text() && request.layout != Layout::kNulls;
+  const std::byte* source =
+      has_values ? request.source + window.first_row * request.source_width : nullptr;
+  if (!has_values) {
+    // Written, or none.
+  } else if (request.is_bits()) {
     base::copy(queue, target, request.memory, request.value_bits.data(), Memory::kHost,
                request.data_bytes(window.rows));
   } else if (request.is_widened() && request.memory == Memory::kDevice) {
@@ -292,7 +343,8 @@ void fetch_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page
   requests.reserve(fetches.size());
   for (size_t i = 0; i < fetches.size(); ++i) requests.push_back(resolve(result, fetches[i], i));
 
-  Window const window = window_of(page, result.rows, bytes_of(requests));
+  Window const window = window_of(page, result.rows, bytes_of(queue, result, requests));
+  for (Request& request : requests) find_text(queue, result, window, request);
   for (const Request& request : requests) check_room(request, window.rows);
   for (Request& request : requests) {
     prepare_validity(queue, result, window, request);
@@ -301,7 +353,10 @@ void fetch_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page
 
   for (const Request& request : requests) write_page(queue, result, window, request, widen);
   base::finish(queue);
-  for (const Request& request : requests) request.fetch->null_count = request.null_count;
+  for (const Request& request : requests) {
+    request.fetch->null_count = request.null_count;
+    request.fetch->text_bytes = request.text_bytes;
+  }
   advance(page, window);
 }
 

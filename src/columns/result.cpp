@@ -15,7 +15,10 @@ ResultColumn column_like(const ColumnView& view) {
   column.name = view.name;
   column.arrow_format = view.arrow_format;
   column.type = view.type;
+  column.layout = view.layout;
   column.width = view.width;
+  // A decimal's scale, too.
+  if (is_moved_as_values(view.layout)) column.parts = view.parts;
   return column;
 }
 

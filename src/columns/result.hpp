@@ -23,9 +23,15 @@ struct ResultColumn {
   std::string name;
   std::string arrow_format;
   gpujoin_type type = 0;
-  int32_t width = 0;  // 0: values are bits, as validity is
-  Storage data;       // [rows] values of `width` bytes; null when rows == 0
-  Storage validity;   // bits, first row in bit 0, 4-byte words; null: no NULLs
+  Layout layout = Layout::kValues;  // bits from bit 0 on; text by offsets from 0 on
+  int32_t width = 0;                // of a value, where all have one
+  Storage data;     // [rows] values, or the bytes of a text's; null when there are none
+  Storage offsets;  // of text: [rows + 1] of offset_width bytes; null when rows == 0
+  int32_t offset_width = 0;
+  uint64_t text_bytes = 0;  // of data, of text
+  // Of dictionaries, views and decimals: what the column that it was made of has.
+  std::shared_ptr<const ColumnParts> parts;
+  Storage validity;  // bits, first row in bit 0, 4-byte words; null: no NULLs
   int64_t null_count = 0;
   uint64_t room = 0;  // rows that data has memory for, where it is more than there are
 };
@@ -57,6 +63,15 @@ struct RowsAlone {
   std::vector<ResultColumn> columns;  // the side's output columns
 };
 
+// Of a sequence: row numbers of one dimension.
+struct StepRows {
+  bool come_out = true;  // not of a semi join
+  Storage rows;          // [rows] uint32, GPUJOIN_NO_ROW: none
+  bool may_miss = false;
+  Storage validity;  // null: all are there
+  int64_t missing = 0;
+};
+
 struct JoinResult {
   std::shared_ptr<base::Context> context;
   base::Memory memory = base::Memory::kHost;  // of everything below
@@ -81,7 +96,7 @@ struct JoinResult {
   // execute/alone_task.hpp. Others leave it to marks.
   std::optional<RowsAlone> left_alone;
   std::optional<RowsAlone> right_alone;
-  std::vector<Storage> step_rows;     // of a sequence in the place of right_rows: of each dimension
+  std::vector<StepRows> step_rows;    // of a sequence in the place of right_rows: of each dimension
   std::vector<ResultColumn> columns;  // left output columns, then right ones
   Statistics statistics;
 };

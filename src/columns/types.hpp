@@ -8,7 +8,13 @@
 
 namespace gpujoin::columns {
 
-// 0 for a format whose values this version cannot gather: strings, booleans, nested types ...
-gpujoin_type type_of_arrow_format(std::string_view format);
+struct ArrowType {
+  gpujoin_type type = 0;  // 0: nested, or unknown
+  int32_t width = 0;
+  Layout layout = Layout::kOther;
+  int32_t scale = 0;  // of a decimal
+};
+// Of a format string, without its dictionary.
+ArrowType type_of_arrow_format(std::string_view format);
 
 }  // namespace gpujoin::columns

@@ -7,27 +7,26 @@ namespace {
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 
 template <typename Bits>
-void derive(Workers& workers, const kernels::DerivedKey& key, uint64_t rows, Bits* values) {
+void derive(Workers& workers, const kernels::DerivedKey& key, uint64_t rows, uint64_t stride,
+            Bits* values) {
+  bool const is_decimal = kernels::is_of_decimal(key.op);
   workers.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
     for (uint64_t row = first; row < end; ++row) {
-      values[row] = kernels::derived_value<Bits>(key, row);
+      values[row * stride] = is_decimal ? kernels::derived_decimal<Bits>(key, row)
+                                        : kernels::derived_value<Bits>(key, row);
     }
   });
 }
 
 }  // namespace
 
-base::Buffer derive_key(base::Queue& queue, Workers& workers, const kernels::DerivedKey& key,
-                        int32_t width, uint64_t rows) {
-  base::Buffer values = queue.host_pool->allocate(
-      base::Memory::kHost, base::checked_bytes(rows, static_cast<uint64_t>(width)),
-      "a derived key column");
+void derive_key(Workers& workers, const kernels::DerivedKey& key, int32_t width, uint64_t rows,
+                uint64_t stride, void* values) {
   if (width == 4) {
-    derive(workers, key, rows, values.as<uint32_t>());
+    derive(workers, key, rows, stride, static_cast<uint32_t*>(values));
   } else {
-    derive(workers, key, rows, values.as<uint64_t>());
+    derive(workers, key, rows, stride, static_cast<uint64_t*>(values));
   }
-  return values;
 }
 
 }  // namespace gpujoin::cpu

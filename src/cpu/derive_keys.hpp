@@ -3,15 +3,14 @@
 
 #include <cstdint>
 
-#include "src/base/memory.hpp"
-#include "src/base/queue.hpp"
+#include "kernels/keys/derived_key.hpp"
 #include "src/cpu/workers.hpp"
-#include "src/keys/derived_key.hpp"
 
 namespace gpujoin::cpu {
 
-// [rows] values of `width` bytes, 4 or 8. key: in host memory.
-base::Buffer derive_key(base::Queue& queue, Workers& workers, const kernels::DerivedKey& key,
-                        int32_t width, uint64_t rows);
+// [rows] values of `width` bytes, 4 or 8, the first at `values` and each `stride` values behind the
+// last. All in host memory.
+void derive_key(Workers& workers, const kernels::DerivedKey& key, int32_t width, uint64_t rows,
+                uint64_t stride, void* values);
 
 }  // namespace gpujoin::cpu

@@ -30,7 +30,7 @@ std::optional<AloneTask> task_of(const JoinStep& step, const GpuSide& side, bool
 }
 
 void carry(const JoinStep& step, GpuSide& side, bool left) {
-  side.prepare(step.plan);
+  side.prepare_to_carry(step.plan);
   bool const numbers = left ? step.spec.left_rows() : step.spec.right_rows();
   std::optional<AloneTask> const task = task_of(step, side, left);
   side.carry(step.plan, (task ? task->numbers : numbers) || verifies_rows(step, side));

@@ -5,32 +5,42 @@
 
 namespace gpujoin::execute {
 
-void GpuSide::choose_carried(bool row_numbers, bool payloads) {
+void GpuSide::choose_carried(bool row_numbers, bool payloads, bool validity) {
   carried_columns_.clear();
   carried_keys_ = is_hashed() && payloads;
   if (carried_keys_) carried_columns_.assign(keys_.size(), kKeyColumn);
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i) || is_carried_key(i)) continue;
+    bool const has_nulls = payloads_[i].validity != nullptr;
     // One place is kept for row numbers.
-    bool const is_full = carried_columns_.size() + 1 == kernels::kMovedColumns;
-    if (!payloads || payloads_[i].validity != nullptr || is_full) {
+    size_t const places = carried_columns_.size() + (has_nulls ? 3 : 2);
+    if (!payloads || (has_nulls && !validity) || places > kernels::kMovedColumns) {
       any_left = true;
       continue;
     }
     carried_columns_.push_back(i);
+    if (has_nulls) carried_columns_.push_back(validity_of(i));
   }
   if (row_numbers || any_left) carried_columns_.push_back(kRowIds);
 }
 
+void GpuSide::prepare_to_carry(const plan::JoinPlan& plan) {
+  // A filter by bits asks between which values keys lie: what lies beneath a NULL is anywhere.
+  prepare(plan, plan.filter != plan::Filter::kKeyBits);
+}
+
 void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
-  prepare(plan);
+  prepare_to_carry(plan);
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
-  choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_);
+  choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_, true);
   std::vector<transform::PreparedColumn> columns;
   for (size_t place = 0; place < carried_columns_.size(); ++place) {
     if (carried_columns_[place] == kRowIds) {
       columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
+    } else if (is_validity(carried_columns_[place])) {
+      size_t const of = carried_columns_[place] - kFirstValidity;
+      columns.push_back(transform::prepare_validity(queue_, prepared_, payloads_[of]));
     } else {
       await(carried_column(place));
       columns.push_back(transform::prepare_values(queue_, prepared_, carried_column(place)));
@@ -42,7 +52,7 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
 }
 
 void GpuSide::carry_in_place(bool row_numbers) {
-  choose_carried(row_numbers, true);
+  choose_carried(row_numbers, true, false);
   kept_in_place_.clear();
   carried_data_.clear();
   for (size_t place = 0; place < carried_columns_.size(); ++place) {

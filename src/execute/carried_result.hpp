@@ -1,6 +1,7 @@
 // carried_result.hpp: a result whose columns the match writes itself.
 #pragma once
 
+#include <list>
 #include <vector>
 
 #include "src/columns/result.hpp"
@@ -61,6 +62,13 @@ class CarriedResult {
   bool keys_are_equal(const JoinStep& step, uint64_t rows);
   KeyColumns left_keys_;
   KeyColumns right_keys_;
+
+  // Validity that the match wrote as bytes, and the column it is of.
+  struct ValidityBytes {
+    columns::Storage bytes;
+    columns::ResultColumn* target;
+  };
+  std::list<ValidityBytes> validity_;  // outputs point into it
 
   // Both sides' keys are the same in a row of the result: they are written once, however often they
   // are put out. Codes of several columns are told apart afterwards.

@@ -1,14 +1,16 @@
 #include "src/execute/derive_keys.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
-#include "src/base/without_cuda.hpp"
 #include "src/columns/result.hpp"
-#include "src/cpu/derive_keys.hpp"
-#include "src/cpu/workers.hpp"
+#include "src/columns/validity_bits.hpp"
+#include "src/execute/column_work.hpp"
+#include "src/execute/key_codes.hpp"
 #include "src/keys/derived_key.hpp"
 
 namespace gpujoin::execute {
@@ -16,137 +18,281 @@ namespace gpujoin::execute {
 namespace {
 
 using columns::ColumnView;
+using columns::Layout;
 using columns::Relation;
 using kernels::KeyOp;
+
+// One column of a key: the caller's, or one that was made.
+struct KeyColumn {
+  int32_t number = -1;  // of the caller's
+  ColumnView made;
+};
+
+ColumnView made_view(const void* data, int32_t width, base::Memory memory) {
+  ColumnView view;
+  view.type = width == 4 ? GPUJOIN_TYPE_UINT32 : GPUJOIN_TYPE_UINT64;
+  view.width = width;
+  view.arrow_format = columns::arrow_format_of(view.type);
+  view.data = data;
+  view.memory = memory;
+  return view;
+}
 
 // A relation with further columns, which holds what they lie in.
 class Extended {
  public:
-  Extended(base::Queue& queue, const std::shared_ptr<const Relation>& original)
-      : queue_(queue), held_(std::make_shared<Held>()), relation_(std::make_shared<Relation>()) {
+  Extended(base::Queue& queue, Works& works, const std::shared_ptr<const Relation>& original)
+      : queue_(queue), works_(works), held_(std::make_shared<Kept>()) {
     held_->original = original;
-    *relation_ = *original;
-    relation_->owner = held_;
   }
 
-  // The position of what `op` makes of a column.
-  int32_t add(int32_t number, KeyOp op, int32_t width) {
-    if (op == KeyOp::kAsIs) return number;
-    ColumnView const column = relation_->columns[static_cast<size_t>(number)];
-    std::shared_ptr<const void> values;
-    ColumnView view = derive(column, op, width, &values);
-    view.type = width == 4 ? GPUJOIN_TYPE_UINT32 : GPUJOIN_TYPE_UINT64;
-    view.width = width;
-    view.arrow_format = columns::arrow_format_of(view.type);
-    held_->values.push_back(std::move(values));
-    relation_->columns.push_back(std::move(view));
+  const Relation& original() const { return *held_->original; }
+  const ColumnView& column(int32_t number) const {
+    return original().columns[static_cast<size_t>(number)];
+  }
+  Held* held() { return &held_->values; }
+
+  // What a step makes of a column. is_null_equal: what lies beneath a NULL is 0. Its validity is
+  // the column's.
+  KeyColumn make(int32_t number, const keys::KeyStep& step, int32_t width, bool is_null_equal) {
+    ColumnView const& of = column(number);
+    ColumnView const& values = keys::values_of(of);
+    bool const has_positions = &values != &of;
+    if (values.layout == Layout::kNulls) return {-1, nulls(of.memory, width)};
+    bool const is_zeroed = is_null_equal && of.validity != nullptr && !has_positions;
+    if (step.op == KeyOp::kAsIs && !has_positions && !is_zeroed) return {number, of};
+    ColumnWork& work = works_.of(of.memory, original().ready_event);
+    if (!has_positions) {
+      ColumnView view = derive(work, values, original().rows, step, width, is_zeroed);
+      view.validity = of.validity;
+      view.validity_bit_offset = of.validity_bit_offset;
+      return {-1, std::move(view)};
+    }
+    columns::GatherSource source;
+    source.values.width = width;
+    source.values.bytes = static_cast<const uint8_t*>(values.data);
+    if (step.op != KeyOp::kAsIs) {
+      ColumnView const small = derive(work, values, value_rows_of(of), step, width, false);
+      source.values.bytes = static_cast<const uint8_t*>(small.data);
+    }
+    source.values.first = source.values.bytes;
+    source.values.end = source.values.bytes + value_rows_of(of) * width;
+    source.validity = validity_of(values);
+    columns::Storage const positions = positions_in(work, of, original().rows);
+    return {-1, keep_gathered(work, *held(), source, positions, original().rows, width)};
+  }
+
+  // 1 where the key column is NULL.
+  KeyColumn null_flag(const KeyColumn& of) {
+    ColumnView const& view = of.number < 0 ? of.made : column(of.number);
+    keys::KeyStep step;
+    step.op = view.validity == nullptr ? KeyOp::kZero : KeyOp::kIsNull;
+    step.nulls = validity_of(view);
+    ColumnWork& work = works_.of(view.memory, original().ready_event);
+    return {-1, derive(work, view, original().rows, step, 4, false)};
+  }
+
+  ColumnView view_of(const KeyColumn& key) const {
+    return key.number < 0 ? key.made : column(key.number);
+  }
+
+  // Its position in the relation that take() gives.
+  int32_t add(KeyColumn key) {
+    if (key.number >= 0) return key.number;
+    if (relation_ == nullptr) {
+      relation_ = std::make_shared<Relation>(original());
+      relation_->owner = held_;
+    }
+    relation_->columns.push_back(std::move(key.made));
     return static_cast<int32_t>(relation_->columns.size()) - 1;
   }
-
   // Null where no column was added.
-  std::shared_ptr<const Relation> take() const {
-    return held_->values.empty() ? nullptr : relation_;
-  }
+  std::shared_ptr<const Relation> take() const { return relation_; }
 
  private:
-  struct Held {
+  struct Kept {
     std::shared_ptr<const Relation> original;
-    std::vector<std::shared_ptr<const void>> values;
+    Held values;
   };
 
-  ColumnView derive(const ColumnView& column, KeyOp op, int32_t width,
-                    std::shared_ptr<const void>* values) {
-    if (column.memory == base::Memory::kDevice) {
-      return derive_on_gpu(queue_, column, relation_->ready_event, static_cast<int32_t>(op), width,
-                           relation_->rows, values);
+  static int64_t value_rows_of(const ColumnView& of) {
+    const ColumnView* column = &of;
+    int64_t rows = 0;
+    while (column->layout == Layout::kIndices || column->layout == Layout::kRuns) {
+      rows = column->parts->value_rows;
+      column = column->parts->values.get();
     }
-    cpu::Workers workers(queue_);
-    kernels::DerivedKey const key{column.data, column.width, op};
-    *values = columns::make_storage(
-        cpu::derive_key(queue_, workers, key, width, static_cast<uint64_t>(relation_->rows)));
-    ColumnView view = column;
-    view.data = values->get();
-    view.memory = base::Memory::kHost;
+    return rows;
+  }
+
+  ColumnView derive(ColumnWork& work, const ColumnView& values, int64_t rows, keys::KeyStep step,
+                    int32_t width, bool is_zeroed) {
+    step.source = values.data;
+    step.width = values.width;
+    if (step.op == KeyOp::kAsIs) step.op = KeyOp::kUnsigned;
+    if (step.op == KeyOp::kBit) step.first_bit = values.parts->first_bit;
+    if (is_zeroed) step.nulls = validity_of(values);
+    auto const count = static_cast<uint64_t>(rows);
+    columns::Storage data = work.allocate(base::checked_bytes(count, static_cast<uint64_t>(width)),
+                                          "a derived key column");
+    work.derive(step, width, count, 1, const_cast<void*>(data.get()));
+    held()->push_back(data);
+    return made_view(data.get(), width, work.memory());
+  }
+
+  // Zeros, all of them NULL.
+  ColumnView nulls(base::Memory memory, int32_t width) {
+    ColumnWork& work = works_.of(memory, original().ready_event);
+    keys::KeyStep zero;
+    zero.op = KeyOp::kZero;
+    ColumnView view = derive(work, ColumnView(), original().rows, zero, width, false);
+    auto const words = columns::bitmap_words_bytes(original().rows) / 4;
+    columns::Storage bits = work.allocate(words * 4, "validity of a NULL column");
+    work.derive(zero, 4, words, 1, const_cast<void*>(bits.get()));
+    view.validity = static_cast<const uint8_t*>(bits.get());
+    held()->push_back(std::move(bits));
     return view;
   }
 
   base::Queue& queue_;
-  std::shared_ptr<Held> held_;
+  Works& works_;
+  std::shared_ptr<Kept> held_;
   std::shared_ptr<Relation> relation_;
 };
 
-std::vector<keys::KeyPart> parts_of(const ColumnView& left, const ColumnView& right) {
-  auto parts = keys::compare_by(left, right);
-  if (!parts) base::fail(GPUJOIN_ERROR_TYPE, "key types that do not compare");
-  return *std::move(parts);
-}
+// What stands for one pair of the caller's keys.
+struct Key {
+  std::vector<KeyColumn> left;
+  std::vector<KeyColumn> right;
+};
+
+class Derivation {
+ public:
+  Derivation(base::Queue& queue, plan::Device device, const std::shared_ptr<const Relation>& left,
+             const std::shared_ptr<const Relation>& right)
+      : queue_(queue),
+        works_(queue),
+        device_(device),
+        left_(queue, works_, left),
+        right_(queue, works_, right) {}
+
+  void add(int32_t left, int32_t right, int32_t flags) {
+    auto const comparison = keys::compare_by(left_.column(left), right_.column(right), flags);
+    if (!comparison) base::fail(GPUJOIN_ERROR_TYPE, "key types that do not compare");
+    bool const is_null_equal = (flags & columns::kNullEqual) != 0;
+    Key key;
+    if (comparison->by_bytes) {
+      CodedSide const of_left{left_.original(), left_.column(left), left_.held()};
+      CodedSide const of_right{right_.original(), right_.column(right), right_.held()};
+      auto [left_codes, right_codes] = code_keys(queue_, works_, device_, of_left, of_right);
+      key.left.push_back({-1, std::move(left_codes)});
+      key.right.push_back({-1, std::move(right_codes)});
+    }
+    for (keys::KeyPart const& part : comparison->parts) {
+      key.left.push_back(left_.make(left, part.left, part.width, is_null_equal));
+      key.right.push_back(right_.make(right, part.right, part.width, is_null_equal));
+    }
+    if (is_null_equal) let_nulls_be_equal(key);
+    keys_.push_back(std::move(key));
+  }
+
+  void finish(int32_t most_columns, std::shared_ptr<const Relation>* left,
+              std::shared_ptr<const Relation>* right, columns::JoinSpec* spec) {
+    while (count() > static_cast<size_t>(most_columns)) code_widest();
+    spec->left_keys.clear();
+    spec->right_keys.clear();
+    for (Key& key : keys_) {
+      for (KeyColumn& column : key.left) spec->left_keys.push_back(left_.add(std::move(column)));
+      for (KeyColumn& column : key.right) spec->right_keys.push_back(right_.add(std::move(column)));
+    }
+    if (auto made = left_.take()) *left = std::move(made);
+    if (auto made = right_.take()) *right = std::move(made);
+    // Other queues may execute the plan.
+    base::finish(queue_);
+  }
+
+ private:
+  size_t count() const {
+    size_t columns = 0;
+    for (Key const& key : keys_) columns += key.left.size();
+    return columns;
+  }
+
+  // NULLs are zeros, told from other zeros by a column of flags.
+  void let_nulls_be_equal(Key& key) {
+    bool const any = left_.view_of(key.left.front()).validity != nullptr ||
+                     right_.view_of(key.right.front()).validity != nullptr;
+    if (!any) return;
+    KeyColumn left_flag = left_.null_flag(key.left.front());
+    KeyColumn right_flag = right_.null_flag(key.right.front());
+    for (auto* columns : {&key.left, &key.right}) {
+      for (KeyColumn& column : *columns) column.made.validity = nullptr;
+    }
+    key.left.push_back(std::move(left_flag));
+    key.right.push_back(std::move(right_flag));
+  }
+
+  // The key of the most columns becomes one of codes.
+  void code_widest() {
+    auto const widest = std::max_element(
+        keys_.begin(), keys_.end(),
+        [](const Key& one, const Key& other) { return one.left.size() < other.left.size(); });
+    auto const side_of = [](Extended& side, const std::vector<KeyColumn>& columns) {
+      CodedRows rows{side.original(), {}, side.held()};
+      for (KeyColumn const& column : columns) rows.columns.push_back(side.view_of(column));
+      return rows;
+    };
+    auto [left_codes, right_codes] = code_rows(
+        queue_, works_, device_, side_of(left_, widest->left), side_of(right_, widest->right));
+    widest->left.clear();
+    widest->right.clear();
+    widest->left.push_back({-1, std::move(left_codes)});
+    widest->right.push_back({-1, std::move(right_codes)});
+  }
+
+  base::Queue& queue_;
+  Works works_;
+  plan::Device device_;
+  Extended left_;
+  Extended right_;
+  std::vector<Key> keys_;
+};
 
 // Of most joins all keys: asking costs no allocation, of which a small join feels each.
 bool compare_as_they_are(const ColumnView& left, const ColumnView& right) {
-  return left.type == right.type && columns::is_key_type(left.type);
-}
-
-bool are_plain(const std::vector<keys::KeyPart>& parts) {
-  return parts.size() == 1 && parts.front().left == KeyOp::kAsIs &&
-         parts.front().right == KeyOp::kAsIs;
+  if (left.type != right.type || !columns::is_key_type(left.type)) return false;
+  bool const has_zone = left.type >= GPUJOIN_TYPE_TIMESTAMP_S &&
+                        left.type <= GPUJOIN_TYPE_TIMESTAMP_NS && left.arrow_format.size() > 4;
+  return has_zone == (right.type >= GPUJOIN_TYPE_TIMESTAMP_S &&
+                      right.type <= GPUJOIN_TYPE_TIMESTAMP_NS && right.arrow_format.size() > 4);
 }
 
 }  // namespace
 
-#if !GPUJOIN_WITH_CUDA
-ColumnView derive_on_gpu(base::Queue&, const ColumnView&, void*, int32_t, int32_t, int64_t,
-                         std::shared_ptr<const void>*) {
-  base::fail_without_cuda();
-}
-#endif
-
 bool do_compare(const ColumnView& left, const ColumnView& right) {
-  return compare_as_they_are(left, right) || keys::compare_by(left, right).has_value();
+  return compare_as_they_are(left, right) || keys::compare_by(left, right, 0).has_value();
 }
 
-void make_comparable(base::Queue& queue, std::shared_ptr<const Relation>* left,
-                     std::shared_ptr<const Relation>* right, columns::JoinSpec* spec) {
-  auto const column = [](const Relation& relation, int32_t number) -> const ColumnView& {
-    return relation.columns[static_cast<size_t>(number)];
-  };
+void make_comparable(base::Queue& queue, plan::Device device, std::shared_ptr<const Relation>* left,
+                     std::shared_ptr<const Relation>* right, columns::JoinSpec* spec,
+                     int32_t most_columns) {
+  std::vector<int32_t> const flags = std::move(spec->key_flags);
+  spec->key_flags.clear();
+  auto const flags_of = [&](size_t key) { return flags.empty() ? 0 : flags[key]; };
   bool all_plain = true;
   for (size_t i = 0; i < spec->left_keys.size(); ++i) {
-    all_plain = all_plain && compare_as_they_are(column(**left, spec->left_keys[i]),
-                                                 column(**right, spec->right_keys[i]));
+    ColumnView const& left_key = (*left)->columns[static_cast<size_t>(spec->left_keys[i])];
+    ColumnView const& right_key = (*right)->columns[static_cast<size_t>(spec->right_keys[i])];
+    bool const has_nulls = left_key.validity != nullptr || right_key.validity != nullptr;
+    all_plain = all_plain && compare_as_they_are(left_key, right_key) &&
+                !(has_nulls && (flags_of(i) & columns::kNullEqual) != 0);
   }
   if (all_plain) return;
-  std::vector<std::vector<keys::KeyPart>> parts;
-  bool any = false;
-  size_t count = 0;
+  Derivation derivation(queue, device, *left, *right);
   for (size_t i = 0; i < spec->left_keys.size(); ++i) {
-    parts.push_back(
-        parts_of(column(**left, spec->left_keys[i]), column(**right, spec->right_keys[i])));
-    any = any || !are_plain(parts.back());
-    count += parts.back().size();
+    derivation.add(spec->left_keys[i], spec->right_keys[i], flags_of(i));
   }
-  if (!any) return;
-  if (count > static_cast<size_t>(columns::kMostKeys)) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
-               "spec.key_count: the keys are compared as %zu columns of 8 bytes or less; this "
-               "version joins on 1 to %d",
-               count, columns::kMostKeys);
-  }
-  Extended extended_left(queue, *left);
-  Extended extended_right(queue, *right);
-  std::vector<int32_t> left_keys;
-  std::vector<int32_t> right_keys;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    for (keys::KeyPart const& part : parts[i]) {
-      left_keys.push_back(extended_left.add(spec->left_keys[i], part.left, part.width));
-      right_keys.push_back(extended_right.add(spec->right_keys[i], part.right, part.width));
-    }
-  }
-  spec->left_keys = std::move(left_keys);
-  spec->right_keys = std::move(right_keys);
-  if (auto made = extended_left.take()) *left = std::move(made);
-  if (auto made = extended_right.take()) *right = std::move(made);
-  // Other queues may execute the plan.
-  base::finish(queue);
+  derivation.finish(most_columns, left, right, spec);
 }
 
 }  // namespace gpujoin::execute

@@ -1,10 +1,12 @@
 // derive_keys.hpp: relations whose keys compare by their bits.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
+#include "src/plan/join_plan.hpp"
 
 namespace gpujoin::execute {
 
@@ -12,15 +14,13 @@ namespace gpujoin::execute {
 bool do_compare(const columns::ColumnView& left, const columns::ColumnView& right);
 
 // Where key columns do not compare as they are (src/keys/derived_key.hpp), gives their relation
-// derived ones behind its own, made where the caller's lie, and names those in the spec. Waits for
-// the stream where it has made any. Throws TYPE, UNSUPPORTED for keys of more columns than there
-// may be.
-void make_comparable(base::Queue& queue, std::shared_ptr<const columns::Relation>* left,
-                     std::shared_ptr<const columns::Relation>* right, columns::JoinSpec* spec);
-
-// The GPU's part, in derive_keys_cuda.cpp: a view of the values, which `held` keeps.
-columns::ColumnView derive_on_gpu(base::Queue& queue, const columns::ColumnView& column,
-                                  void* ready_event, int32_t op, int32_t width, int64_t rows,
-                                  std::shared_ptr<const void>* held);
+// derived ones behind its own, and names those in the spec: values of fixed widths where the
+// caller's lie, codes of others where the device reads. Waits for the stream where it has made any.
+// Behind it the spec's key_flags are empty, and keys have at most `most_columns`. expected: keys
+// that compare, which the device can read, no more of them than that.
+void make_comparable(base::Queue& queue, plan::Device device,
+                     std::shared_ptr<const columns::Relation>* left,
+                     std::shared_ptr<const columns::Relation>* right, columns::JoinSpec* spec,
+                     int32_t most_columns = columns::kMostKeys);
 
 }  // namespace gpujoin::execute

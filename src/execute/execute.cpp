@@ -6,6 +6,7 @@
 #include "src/execute/cross.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
+#include "src/execute/late_columns.hpp"
 
 namespace gpujoin::execute {
 
@@ -60,6 +61,7 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
     on_cpu(queue, join, *result);
   }
   if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
+  if (join.late) put_out_late(queue, join, *result);
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;

@@ -21,7 +21,9 @@ struct PlannedJoin {
   std::shared_ptr<const columns::Relation> left;
   std::shared_ptr<const columns::Relation> right;
   columns::JoinSpec spec;  // what the executors see: of a kind, the inner join that it is made of
-  std::optional<columns::JoinSpec> of_kind;   // what was asked for, where that is another
+  std::optional<columns::JoinSpec> of_kind;  // what was asked for, where that is another
+  // What was asked for, where output columns come late: asked() then is without them.
+  std::optional<columns::JoinSpec> late;
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   plan::PlanRequest request;
   plan::PlanChoice choice;

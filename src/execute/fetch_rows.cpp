@@ -6,6 +6,7 @@
 #include "src/base/without_cuda.hpp"
 #include "src/cpu/gather_rows.hpp"
 #include "src/cpu/workers.hpp"
+#include "src/execute/late_columns.hpp"
 #include "src/execute/stage_clock.hpp"
 
 namespace gpujoin::execute {
@@ -104,10 +105,22 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
 
   // Columns that lie where they are read are gathered in one go; of the others there is one copy at
   // a time.
+  auto const is_early = [&](int32_t column) {
+    return columns::is_moved_as_values(view(column).layout);
+  };
   for (size_t first = 0; first < columns.size();) {
     size_t end = first + 1;
+    if (!is_early(columns[first])) {
+      base::Memory const memory =
+          device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+      targets.push_back(
+          fetch_late(queue_, memory, *relation_, columns[first], rows, count, stages));
+      end_use(columns[first]);
+      ++first;
+      continue;
+    }
     if (!lies_elsewhere(columns[first])) {
-      while (end < columns.size() && !lies_elsewhere(columns[end])) ++end;
+      while (end < columns.size() && is_early(columns[end]) && !lies_elsewhere(columns[end])) ++end;
     }
     plan::StageCost cost;
     cost.stage = stage;

@@ -6,8 +6,12 @@
 namespace gpujoin::execute {
 
 bool GpuSide::filter(const plan::JoinPlan& plan, GpuSide& build, GpuSide& probe) {
-  build.prepare(plan);
-  probe.prepare(plan);
+  bool const carries =
+      plan.transform == plan::Transform::kRadixUnordered &&
+      (plan.gather == plan::Gather::kCarried || plan.gather == plan::Gather::kCarriedRows);
+  for (GpuSide* const side : {&build, &probe}) {
+    carries ? side->prepare_to_carry(plan) : side->prepare(plan);
+  }
   auto const filtered =
       plan::probes_table(plan.match) ? transform::Filtered::kBuild : transform::Filtered::kBoth;
   if (plan.filter == plan::Filter::kKeyHashes) {

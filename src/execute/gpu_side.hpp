@@ -43,25 +43,36 @@ class GpuSide final : public Side {
 
   // Keys as the plan's transform wants them: without NULLs, mixed for a radix partition, codes
   // where they are packed. The row multiset's stay in their columns.
-  void prepare(const plan::JoinPlan& plan);
+  // in_place: rows with NULL keys are left out by the partitioning, which is told of them.
+  void prepare(const plan::JoinPlan& plan, bool in_place = false);
   // Orders the keys with the first column that the plan moves along: row numbers, or the first
   // payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
-  // Moves the keys and all payloads that a match can write itself, or none of them
-  // (gather=carried_rows), and row numbers where pairs are wanted or a payload is left.
-  // A payload with NULLs is left, and one more than a launch moves: these are gathered by row
-  // number afterwards.
+  // Moves the keys and all payloads that a match can write itself, those with NULLs with a byte of
+  // validity beside them, or none of them (gather=carried_rows), and row numbers where pairs are
+  // wanted or a payload is left: those that are more than a launch moves are gathered by row number
+  // afterwards.
   void carry(const plan::JoinPlan& plan, bool row_numbers);
-  // The same columns where they are, for a table that knows its rows by their numbers.
+  // The keys alone, as it will move them.
+  void prepare_to_carry(const plan::JoinPlan& plan);
+  // The same columns where they are, for a table that knows its rows by their numbers. A payload
+  // with NULLs is left.
   void carry_in_place(bool row_numbers);
   match::CarriedSide carried_side() const;
   match::TableSide table_side() const;
   // What carry_in_place chose, as a table of this side takes it.
   std::vector<match::TableColumn> table_columns() const;
   // Not every row of the relation takes part.
-  bool drops_rows() const { return prepared_.rows != relation_.rows; }
+  bool drops_rows() const {
+    return prepared_.rows != relation_.rows || prepared_.present.bits != nullptr;
+  }
   bool carries(size_t output_column) const { return carried(output_column) != nullptr; }
   bool carries_row_numbers() const { return carries(kRowIds); }
+  // A byte a row, beside a payload with NULLs that is carried; null: it has none.
+  const void* carried_validity(size_t output_column) const {
+    const void* const* const found = carried(validity_of(output_column));
+    return found == nullptr ? nullptr : *found;
+  }
   // Key columns go along as they are, to be verified behind the match and put out.
   bool carries_keys() const { return carried_keys_; }
   const void* carried_key(size_t key_number) const { return carried_data_[key_number]; }
@@ -148,6 +159,13 @@ class GpuSide final : public Side {
   // before all payloads, in their order.
   static constexpr size_t kRowIds = SIZE_MAX;
   static constexpr size_t kKeyColumn = SIZE_MAX - 1;
+  static constexpr size_t kFirstValidity = SIZE_MAX / 2;
+  static constexpr size_t validity_of(size_t output_column) {
+    return kFirstValidity + output_column;
+  }
+  static constexpr bool is_validity(size_t place) {
+    return place >= kFirstValidity && place < kKeyColumn;
+  }
 
   // An output column in transformed order.
   struct Moved {
@@ -156,7 +174,7 @@ class GpuSide final : public Side {
   };
 
   // Columns that a match can write itself. payloads false: row numbers in the place of them.
-  void choose_carried(bool row_numbers, bool payloads);
+  void choose_carried(bool row_numbers, bool payloads, bool validity);
   const columns::DeviceColumn& carried_column(size_t place) const;
   const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;
@@ -185,7 +203,8 @@ class GpuSide final : public Side {
   bool is_used_ = false;          // by an attempt
   bool is_prepared_ = false;
   bool is_filtered_ = false;
-  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place.
+  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place; from
+  // kFirstValidity on: an output column's validity.
   std::vector<size_t> carried_columns_;
   bool carried_keys_ = false;
   std::vector<const void*> carried_data_;

@@ -81,21 +81,25 @@ size_t GpuSide::key_number(size_t output_column) const {
   return static_cast<size_t>(found - key_indices_.begin());
 }
 
-void GpuSide::prepare(const plan::JoinPlan& plan) {
+void GpuSide::prepare(const plan::JoinPlan& plan, bool in_place) {
   // The unordered partitioning mixes keys as it reads them.
   bool const mixed =
       plan::partitions(plan.transform) && plan.transform != plan::Transform::kRadixUnordered;
   // And packs them as it counts them, but that a filter reads codes before.
   bool const later = !is_hashed() && plan.transform == plan::Transform::kRadixUnordered &&
                      plan.filter == plan::Filter::kNone;
-  bool const is_same =
-      prepared_.mixed == mixed && prepared_encoding_ == encoding_ && (later || !prepared_.pending);
+  bool const is_same = prepared_.mixed == mixed && prepared_encoding_ == encoding_ &&
+                       (later || !prepared_.pending) &&
+                       (in_place || prepared_.present.bits == nullptr);
   if (is_prepared_ && is_same) return;
   for (columns::DeviceColumn const& key : keys_) await(key);
   is_prepared_ = is_filtered_ = false;
   prepared_ = {};
   if (plan.match == plan::Match::kRowMultiset) {
     prepared_ = transform::prepare_key_rows(queue_, keys_, relation_.rows);
+  } else if (in_place && (later || encoding_ == nullptr) &&
+             plan.transform == plan::Transform::kRadixUnordered) {
+    prepared_ = transform::prepare_in_place(queue_, keys_, relation_.rows, encoding_);
   } else if (encoding_ == nullptr) {
     prepared_ = transform::prepare_keys(queue_, keys_.front(), relation_.rows, mixed);
   } else if (later) {

@@ -36,6 +36,7 @@ ResultColumn mark_column() {
   column.name = "mark";
   column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_BOOL);
   column.type = GPUJOIN_TYPE_BOOL;
+  column.layout = columns::Layout::kBits;
   return column;
 }
 

@@ -7,6 +7,7 @@
 #include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
+#include "src/execute/late_columns.hpp"
 #include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {
@@ -21,6 +22,24 @@ bool any_column(const columns::Relation& relation, const std::vector<int32_t>& k
   };
   return std::any_of(keys.begin(), keys.end(), lies_there) ||
          std::any_of(output_columns.begin(), output_columns.end(), lies_there);
+}
+
+void check_device(const base::Context& context, const gpujoin_plan_options& options,
+                  plan::Device device, const columns::Relation& left,
+                  const columns::Relation& right, const columns::JoinSpec& spec) {
+  if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
+    base::fail(GPUJOIN_ERROR_NO_DEVICE, "options: a CUDA plan needs a CUDA context: %s",
+               context.reason.c_str());
+  }
+  if (device != plan::Device::kCpu) return;
+  if (any_column(left, spec.left_keys, spec.left_columns, base::Memory::kDevice) ||
+      any_column(right, spec.right_keys, spec.right_columns, base::Memory::kDevice)) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
+  }
+  if (left.ready_event != nullptr || right.ready_event != nullptr) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
+               "options: a CPU plan cannot wait for the sync_event of a device array");
+  }
 }
 
 }  // namespace
@@ -72,7 +91,14 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.context = queue.context.shared_from_this();
   join.left = std::move(left);
   join.right = std::move(right);
-  make_comparable(queue, &join.left, &join.right, &spec);
+  join.request.options = options;
+  plan::Device const device = plan::device_of(join.request, join.context->facts);
+  check_device(*join.context, options, device, *join.left, *join.right, spec);
+  make_comparable(queue, device, &join.left, &join.right, &spec);
+  if (has_late_columns(*join.left, *join.right, spec)) {
+    join.late = spec;
+    spec = spec_without_late(*join.left, *join.right, spec);
+  }
   if (is_policy(spec.kind)) {
     join.spec = inner_spec_of(spec, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
     join.of_kind = std::move(spec);
@@ -81,9 +107,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   }
 
   plan::PlanRequest& request = join.request;
-  request.options = options;
   request.kind = join.asked().kind;
-  plan::Device const device = plan::device_of(request, join.context->facts);
   bool const on_cpu_plan = device == plan::Device::kCpu;
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
@@ -94,22 +118,6 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.key_count = static_cast<int32_t>(join.spec.left_keys.size());
   request.left.row_numbers = join.spec.left_rows();
   request.right.row_numbers = join.spec.right_rows();
-
-  bool const device_inputs = any_column(*join.left, join.asked().left_keys,
-                                        join.asked().left_columns, base::Memory::kDevice) ||
-                             any_column(*join.right, join.asked().right_keys,
-                                        join.asked().right_columns, base::Memory::kDevice);
-  if (on_cpu_plan && device_inputs) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
-  }
-  if (on_cpu_plan && (join.left->ready_event != nullptr || join.right->ready_event != nullptr)) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
-               "options: a CPU plan cannot wait for the sync_event of a device array");
-  }
-  if (options.device == GPUJOIN_DEVICE_CUDA && !join.context->is_cuda()) {
-    base::fail(GPUJOIN_ERROR_NO_DEVICE, "options: a CUDA plan needs a CUDA context: %s",
-               join.context->reason.c_str());
-  }
 
   if (join.asked().kind == columns::JoinKind::kCross) {
     join.choice = plan::choose_cross(request, device);

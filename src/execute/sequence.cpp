@@ -10,6 +10,8 @@
 #include "src/columns/register_columns.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/fetch_rows.hpp"
+#include "src/execute/late_columns.hpp"
+#include "src/execute/sequence_keys.hpp"
 #include "src/execute/sequence_layout.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/plan/candidates.hpp"
@@ -24,8 +26,6 @@ using columns::Relation;
 using columns::ResultColumn;
 using columns::Storage;
 
-std::string name_of_step(size_t step) { return "steps[" + std::to_string(step) + "]"; }
-
 class Sequence {
  public:
   Sequence(base::Queue& queue, const std::shared_ptr<const Relation>& fact,
@@ -33,7 +33,6 @@ class Sequence {
   std::unique_ptr<columns::JoinResult> run();
 
  private:
-  void check_readable(const Relation& relation, int32_t column, const std::string& argument) const;
   std::shared_ptr<const Relation> left_side(size_t step);
   void weigh_later_joins(size_t step, PlannedJoin& planned) const;
   bool look_up(size_t step);
@@ -46,6 +45,10 @@ class Sequence {
     return step == kFact && in_order_ ? base::traffic::Locality::kClustered
                                       : base::traffic::Locality::kRandom;
   }
+  bool may_miss(int32_t step) const {
+    return step != kFact && spec_.steps[static_cast<size_t>(step)].kind == columns::JoinKind::kLeft;
+  }
+  columns::StepRows numbers_of_step(int32_t step) const;
   void let_go_of_rows(int32_t step);
   void put_out(FetchedRelation& relation, int32_t step, const std::vector<int32_t>& columns,
                columns::JoinResult& result);
@@ -97,31 +100,8 @@ Sequence::Sequence(base::Queue& queue, const std::shared_ptr<const Relation>& fa
         "options.transfer: PROBE_CHUNKS brings results to host memory, and each join of a sequence "
         "leaves its result on the device for the next one");
   }
-  for (size_t i = 0; i < spec.steps.size(); ++i) {
-    SequenceStep const& step = spec.steps[i];
-    std::string const argument = "spec." + name_of_step(i);
-    check_readable(*fact, step.fact_key, argument + ".fact_keys");
-    check_readable(*step.dimension, step.dimension_key, argument + ".dimension_keys");
-    for (int32_t const column : step.columns) {
-      check_readable(*step.dimension, column, argument + ".dimension_columns");
-    }
-    fact_.announce_use(step.fact_key);
-  }
-  for (int32_t const column : distinct(spec.fact_columns)) {
-    check_readable(*fact, column, "spec.fact_columns");
-    fact_.announce_use(column);
-  }
-}
-
-// Of the whole specification at once, so that the answer does not depend on the data.
-void Sequence::check_readable(const Relation& relation, int32_t column,
-                              const std::string& argument) const {
-  ColumnView const& view = relation.columns[static_cast<size_t>(column)];
-  if (device_ == plan::Device::kCpu && view.memory == base::Memory::kDevice) {
-    fail(GPUJOIN_ERROR_UNSUPPORTED,
-         "%s: column %d lies in device memory, which a CPU plan cannot read", argument.c_str(),
-         column);
-  }
+  for (SequenceStep const& step : spec.steps) fact_.announce_use(step.fact_key);
+  for (int32_t const column : distinct(spec.fact_columns)) fact_.announce_use(column);
 }
 
 // (FK, what travels): the fact relation's own column at first, its row numbers being the identity.
@@ -241,7 +221,8 @@ void Sequence::join(size_t step) {
          "spec.%s: its plan brings the result to host memory, where the next join cannot read it",
          name_of_step(step).c_str());
   }
-  in_order_ = in_order_ && plan::keeps_left_order(planned.choice.plan());
+  in_order_ = in_order_ && spec_.steps[step].kind == columns::JoinKind::kInner &&
+              plan::keeps_left_order(planned.choice.plan());
   take_over(step, *result);
 }
 
@@ -289,12 +270,16 @@ void Sequence::put_out(FetchedRelation& relation, int32_t step, const std::vecto
   std::vector<int32_t> const each = distinct(columns);
   std::vector<ResultColumn> values;
   bool const travels = step != kFact && layout_.carries_columns(static_cast<size_t>(step));
-  if (rows_ == 0) {
-    for (int32_t const column : each) values.push_back(columns::column_like(relation.view(column)));
-  } else if (travels) {
+  std::vector<columns::StageStatistics> stages;
+  if (travels && rows_ != 0) {
     for (int32_t const column : each) values.push_back(*travelled(step, column));
+  } else if (rows_ == 0 || may_miss(step)) {
+    for (int32_t const column : each) {
+      values.push_back(fetch_late(queue_, result.memory, relation.relation(), column, rows_of(step),
+                                  rows_, stages));
+    }
+    if (rows_ != 0) add_stages(name_of_step(static_cast<size_t>(step)), std::move(stages));
   } else if (!each.empty()) {
-    std::vector<columns::StageStatistics> stages;
     values = relation.fetch("materialize", each, rows_of(step), rows_, locality_of(step), stages);
     add_stages(step == kFact ? "fact" : name_of_step(static_cast<size_t>(step)), std::move(stages));
   }
@@ -302,6 +287,20 @@ void Sequence::put_out(FetchedRelation& relation, int32_t step, const std::vecto
     auto const at = std::find(each.begin(), each.end(), column) - each.begin();
     result.columns.push_back(values[static_cast<size_t>(at)]);  // repeats share their memory
   }
+}
+
+columns::StepRows Sequence::numbers_of_step(int32_t step) const {
+  columns::StepRows made;
+  made.come_out = spec_.steps[static_cast<size_t>(step)].kind != columns::JoinKind::kLeftSemi;
+  made.rows = rows_of(step);
+  made.may_miss = may_miss(step);
+  if (!made.may_miss || rows_ == 0) return made;
+  base::Memory const memory =
+      device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+  RowPresence present = presence_of(queue_, memory, made.rows, rows_);
+  made.validity = std::move(present.validity);
+  made.missing = present.missing;
+  return made;
 }
 
 std::unique_ptr<columns::JoinResult> Sequence::finish() {
@@ -317,7 +316,7 @@ std::unique_ptr<columns::JoinResult> Sequence::finish() {
   let_go_of_rows(kFact);
   for (size_t i = 0; i < spec_.steps.size(); ++i) {
     auto const step = static_cast<int32_t>(i);
-    if (spec_.row_numbers) result->step_rows.push_back(rows_of(step));
+    if (spec_.row_numbers) result->step_rows.push_back(numbers_of_step(step));
     FetchedRelation dimension(queue_, spec_.steps[i].dimension, device_);
     put_out(dimension, step, spec_.steps[i].columns, *result);
     let_go_of_rows(step);
@@ -392,7 +391,10 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
 std::unique_ptr<columns::JoinResult> join_sequence(
     base::Queue& queue, const std::shared_ptr<const columns::Relation>& fact,
     const SequenceSpec& spec, const gpujoin_plan_options& options) {
-  return Sequence(queue, fact, spec, options).run();
+  std::shared_ptr<const Relation> extended = fact;
+  SequenceSpec const comparable =
+      with_comparable_keys(queue, device_of(options, queue.context), &extended, spec);
+  return Sequence(queue, extended, comparable, options).run();
 }
 
 }  // namespace gpujoin::execute

@@ -26,8 +26,10 @@ enum class Materialize : int32_t {
 
 struct SequenceStep {
   std::shared_ptr<const columns::Relation> dimension;
+  columns::JoinKind kind = columns::JoinKind::kInner;  // or kLeft, kLeftSemi
   int32_t fact_key = 0;
   int32_t dimension_key = 0;
+  int32_t key_flags = 0;
   std::vector<int32_t> columns;  // output columns of the dimension
 };
 

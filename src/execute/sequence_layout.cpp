@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/execute/execute.hpp"
+#include "src/execute/late_columns.hpp"
 #include "src/plan/carry_rule.hpp"
 
 namespace gpujoin::execute {
@@ -22,6 +23,12 @@ std::vector<int32_t> widths_of(const columns::Relation& relation,
     if (view_of(relation, column).validity != nullptr) widths.push_back(1);
   }
   return widths;
+}
+
+columns::JoinSpec columns_of(const SequenceStep& step) {
+  columns::JoinSpec spec;
+  spec.right_columns = step.columns;
+  return spec;
 }
 
 }  // namespace
@@ -46,6 +53,10 @@ SequenceLayout::SequenceLayout(const base::Context& context, const columns::Rela
 void SequenceLayout::choose_carried(Materialize materialize) {
   for (size_t i = 0; i < spec_.steps.size(); ++i) {
     SequenceStep const& step = spec_.steps[i];
+    if (has_late_columns(fact_, *step.dimension, columns_of(step))) {
+      carries_columns_.push_back(false);
+      continue;
+    }
     if (materialize != Materialize::kAutomatic) {
       carries_columns_.push_back(materialize == Materialize::kAsTheyCome);
       continue;
@@ -64,6 +75,7 @@ bool SequenceLayout::needs_fact_rows_after(size_t step) const {
 }
 
 bool SequenceLayout::carries_row_numbers(size_t step) const {
+  if (spec_.steps[step].kind == columns::JoinKind::kLeftSemi) return false;
   return spec_.row_numbers || (!carries_columns_[step] && !spec_.steps[step].columns.empty());
 }
 
@@ -83,6 +95,7 @@ std::vector<Travels> SequenceLayout::after(size_t step) const {
 
 columns::JoinSpec SequenceLayout::join_spec(size_t step) const {
   columns::JoinSpec spec;
+  spec.kind = spec_.steps[step].kind;
   spec.left_keys = {0};
   spec.right_keys = {spec_.steps[step].dimension_key};
   spec.materialize = true;
@@ -98,7 +111,8 @@ columns::JoinSpec SequenceLayout::join_spec(size_t step) const {
   bool const left_rows = step == 0 && needs_fact_rows_after(step);
   bool const right_rows = carries_row_numbers(step);
   spec.pairs = left_rows || right_rows;
-  if (left_rows != right_rows) {
+  // Rows without a match are found by those of the left side.
+  if (left_rows != right_rows && spec.kind != columns::JoinKind::kLeft) {
     spec.pair_sides = left_rows ? columns::PairSides::kLeft : columns::PairSides::kRight;
   }
   return spec;

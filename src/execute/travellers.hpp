@@ -27,12 +27,14 @@ inline columns::ResultColumn row_numbers_of(columns::Storage rows) {
 inline columns::ColumnView view_of(const columns::ResultColumn& column, base::Memory memory) {
   columns::ColumnView view;
   view.type = column.type;
+  view.layout = column.layout;
   view.width = column.width;
   view.data = column.data.get();
   view.validity = static_cast<const uint8_t*>(column.validity.get());
   view.memory = memory;
   view.name = column.name;
   view.arrow_format = column.arrow_format;
+  view.parts = column.parts;
   return view;
 }
 

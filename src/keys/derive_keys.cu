@@ -6,19 +6,17 @@
 
 namespace gpujoin::keys {
 
-base::Buffer derive_key(base::Queue& queue, const kernels::DerivedKey& key, int32_t width,
-                        uint64_t rows) {
-  base::Buffer values = queue.device_pool->allocate(
-      base::Memory::kDevice, base::checked_bytes(rows, static_cast<uint64_t>(width)),
-      "a derived key column");
-  if (rows == 0) return values;
+void derive_key(base::Queue& queue, const kernels::DerivedKey& key, int32_t width, uint64_t rows,
+                uint64_t stride, void* values) {
+  if (rows == 0) return;
   base::with_key_type(width, [&](auto zero) {
     using Bits = decltype(zero);
-    base::launch_dependent(queue, kernels::derive_keys_kernel<Bits>,
-                           base::grid_of(rows, kernels::kStreamTile), kernels::kStreamThreads, 0,
-                           "deriving key columns", key, rows, values.as<Bits>());
+    auto* const kernel = kernels::is_of_decimal(key.op) ? kernels::derive_keys_kernel<Bits, true>
+                                                        : kernels::derive_keys_kernel<Bits, false>;
+    base::launch_dependent(queue, kernel, base::grid_of(rows, kernels::kStreamTile),
+                           kernels::kStreamThreads, 0, "deriving key columns", key, rows, stride,
+                           static_cast<Bits*>(values));
   });
-  return values;
 }
 
 }  // namespace gpujoin::keys

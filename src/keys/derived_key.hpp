@@ -11,17 +11,31 @@
 
 namespace gpujoin::keys {
 
+// What is made of one side's column. Without the source and its places.
+using KeyStep = kernels::DerivedKey;
+
 // One column of either side's key, of the same width.
 struct KeyPart {
-  kernels::KeyOp left = kernels::KeyOp::kAsIs;
-  kernels::KeyOp right = kernels::KeyOp::kAsIs;
+  KeyStep left;
+  KeyStep right;
   int32_t width = 0;  // 4 or 8
 };
 
-// Nothing: the types do not compare. One part of kAsIs twice: the columns do as they are. Integers
-// compare by value whatever their widths and signs, floats by value; others with their own type and
-// unit. As the caller's columns are named: their types and Arrow formats.
-std::optional<std::vector<KeyPart>> compare_by(const columns::ColumnView& left,
-                                               const columns::ColumnView& right);
+// How two columns are compared.
+struct Comparison {
+  std::vector<KeyPart> parts;  // one that is kAsIs twice: the columns do as they are
+  // Values of any number of bytes: the two columns become codes by which they are equal, together.
+  bool by_bytes = false;
+};
+
+// Whose values are compared: of dictionaries and runs, theirs.
+const columns::ColumnView& values_of(const columns::ColumnView& column);
+
+// Nothing: the types do not compare. Integers and decimals compare by value whatever their widths,
+// signs and scales, floats by value, times, durations, dates and timestamps whatever their units, a
+// timestamp with a zone with no other; text with text, binary with binary; NULL columns with all.
+// Others with their own type. flags: GPUJOIN_KEY_*, of which NULL_EQUAL changes nothing here.
+std::optional<Comparison> compare_by(const columns::ColumnView& left,
+                                     const columns::ColumnView& right, int32_t flags);
 
 }  // namespace gpujoin::keys

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/queue.hpp"
+#include "src/columns/gathered.hpp"
 #include "src/columns/result.hpp"
 
 namespace gpujoin::materialize {
@@ -46,6 +47,10 @@ class NullCounts {
 void gather(base::Queue& queue, const uint32_t* rows, uint64_t pairs,
             const std::vector<Request>& requests, NullCounts& null_counts);
 
+// Queues the target's validity bits, of bytes that travelled with its values.
+void pack_validity(base::Queue& queue, const void* bytes, uint64_t rows, NullCounts& null_counts,
+                   columns::ResultColumn* target);
+
 // [rows] uint32 0, 1, 2 and so on. Queued on the stream.
 columns::Storage row_numbers(base::Queue& queue, uint64_t rows);
 
@@ -65,5 +70,15 @@ struct Bits {
 };
 // The parts one after the other, in words of 32 bits. Queued on the stream. expected: at most 3.
 columns::Storage append_bits(base::Queue& queue, std::span<const Bits> parts);
+
+// Values of any number of bytes, and bits, by row number, among which GPUJOIN_NO_ROW is NULL; rows
+// null = the identity. Row numbers and source lie on the device. Offsets have 8 bytes where the
+// source's have, or where there are more than most_narrow_bytes; values of views come out with
+// offsets. A call waits for the stream to say how many bytes and NULLs there are, and has 8 bytes a
+// row beside what it makes, of 64-bit offsets and views 16.
+columns::Gathered gather_bytes(base::Queue& queue, const columns::GatherSource& source,
+                               const uint32_t* rows, uint64_t count);
+columns::Gathered gather_bits(base::Queue& queue, const columns::BitsSource& source,
+                              const uint32_t* rows, uint64_t count);
 
 }  // namespace gpujoin::materialize

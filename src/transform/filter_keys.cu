@@ -32,10 +32,10 @@ Kept filter_side(base::Queue& queue, const Filter& filter, const PreparedKeys& s
     kept.keys = queue.device_pool->allocate_rows<Key>(Memory::kDevice, side.rows, "kept keys");
     kept.rows = queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, side.rows, "kept rows");
   }
-  kernels::filter_rows_kernel<Filter, kMode>
-      <<<base::grid_of(side.rows, kernels::kFilterTile), kernels::kFilterThreads, 0,
-         stream_of(queue)>>>(filter, static_cast<const Key*>(side.keys), side.source_rows,
-                             side.rows, kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
+  kernels::filter_rows_kernel<Filter, kMode><<<base::grid_of(side.rows, kernels::kFilterTile),
+                                               kernels::kFilterThreads, 0, stream_of(queue)>>>(
+      filter, static_cast<const Key*>(side.keys), side.source_rows, side.present, side.rows,
+      kept.keys.as<Key>(), kept.rows.as<uint32_t>(), count);
   check(cudaGetLastError(), "leaving out rows without a match");
   return kept;
 }
@@ -44,6 +44,7 @@ void take_over(Kept kept, uint64_t rows, PreparedKeys* side) {
   side->rows = static_cast<uint32_t>(rows);
   side->keys = kept.keys.data();
   side->source_rows = kept.rows.as<uint32_t>();
+  side->present = {};
   side->keys_copy = std::move(kept.keys);
   side->source_rows_copy = std::move(kept.rows);
 }

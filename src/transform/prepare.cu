@@ -8,6 +8,7 @@
 #include "kernels/transform/expand_validity.cuh"
 #include "kernels/transform/partition_offsets.cuh"
 #include "kernels/transform/prepare_rows.cuh"
+#include "kernels/transform/valid_bits.cuh"
 #include "kernels/transform/varying_bits.cuh"
 #include "kernels/value_type.cuh"
 #include "src/base/device.hpp"
@@ -66,6 +67,20 @@ void launch_prepare(base::Queue& queue, const void* column, const uint32_t* sour
   check(cudaGetLastError(), "preparing a column");
 }
 
+// Codes for whoever reads the keys next.
+void encode_when_read(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
+                      const keys::KeyEncoding& encoding, PreparedKeys* prepared) {
+  prepared->key_width = encoding.width;
+  prepared->pending = keys::encoded_columns(encoding, keys);
+  prepared->pending->row_numbers = prepared->source_rows;
+  if (!encoding.assumed) return;
+  prepared->keys_outside =
+      queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1, "whether keys lie outside");
+  prepared->pending->outside = prepared->keys_outside.as<uint32_t>();
+  check(cudaMemsetAsync(prepared->keys_outside.data(), 0, sizeof(uint32_t), stream_of(queue)),
+        "starting the flag of keys outside");
+}
+
 }  // namespace
 
 PreparedKeys prepare_keys(base::Queue& queue, const columns::DeviceColumn& key, int64_t rows,
@@ -95,16 +110,30 @@ PreparedKeys encode_later(base::Queue& queue, std::span<const columns::DeviceCol
                           int64_t rows, const keys::KeyEncoding& encoding) {
   if (encoding.is_plain()) return prepare_keys(queue, keys.front(), rows, false);
   PreparedKeys prepared = prepare_key_rows(queue, keys, rows);
-  prepared.key_width = encoding.width;
-  prepared.pending = keys::encoded_columns(encoding, keys);
-  prepared.pending->row_numbers = prepared.source_rows;
-  if (encoding.assumed) {
-    prepared.keys_outside =
-        queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, 1, "whether keys lie outside");
-    prepared.pending->outside = prepared.keys_outside.as<uint32_t>();
-    check(cudaMemsetAsync(prepared.keys_outside.data(), 0, sizeof(uint32_t), stream_of(queue)),
-          "starting the flag of keys outside");
+  encode_when_read(queue, keys, encoding, &prepared);
+  return prepared;
+}
+
+PreparedKeys prepare_in_place(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
+                              int64_t rows, const keys::KeyEncoding* encoding) {
+  PreparedKeys prepared;
+  prepared.rows = static_cast<uint32_t>(rows);
+  if (encoding == nullptr || encoding->is_plain()) {
+    prepared.key_width = keys.front().width;
+    prepared.keys = keys.front().data;
+  } else {
+    encode_when_read(queue, keys, *encoding, &prepared);
   }
+  kernels::ValidRows const are_valid = keys::valid_rows(keys);
+  if (are_valid.count == 1) prepared.present = {are_valid.bits[0], are_valid.offsets[0]};
+  if (are_valid.count <= 1 || rows == 0) return prepared;
+  prepared.present_copy = queue.device_pool->allocate_rows<uint32_t>(
+      Memory::kDevice, (static_cast<uint64_t>(rows) + 31) / 32, "rows without a NULL key");
+  kernels::valid_bits_kernel<<<grid_of(prepared.rows, kernels::kStreamTile),
+                               kernels::kStreamThreads, 0, stream_of(queue)>>>(
+      are_valid, prepared.rows, prepared.present_copy.as<uint32_t>());
+  check(cudaGetLastError(), "finding rows without a NULL key");
+  prepared.present = {prepared.present_copy.as<uint8_t>(), 0};
   return prepared;
 }
 

@@ -2,6 +2,7 @@
 #include "src/transform/radix_unordered.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/transform/count_partitions.cuh"
 #include "kernels/transform/place_partitions.cuh"
@@ -37,7 +38,12 @@ template <typename Key>
 void count_keys(base::Queue& queue, const PreparedKeys& keys, Key* codes, int32_t radix_bits,
                 uint32_t* counts) {
   auto const count = [&](const auto& source) {
-    count_rows(queue, source, keys.rows, radix_bits, counts);
+    using Source = std::decay_t<decltype(source)>;
+    if (keys.present.bits == nullptr) {
+      return count_rows(queue, source, keys.rows, radix_bits, counts);
+    }
+    count_rows(queue, kernels::PresentKeys<Source>{source, keys.present}, keys.rows, radix_bits,
+               counts);
   };
   if (!keys.pending) return count(kernels::PlainKeys<Key>{static_cast<const Key*>(keys.keys)});
   if constexpr (sizeof(Key) == 8) {
@@ -103,6 +109,7 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
   pass.shift = upper.shift;
   pass.bits = upper.bits;
   pass.mixes = true;
+  pass.present = keys.present;
   pass.cursors = cursors.as<uint32_t>();
   pass.column_count = static_cast<int32_t>(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -137,6 +144,7 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
   second.shift = lower.shift;
   second.bits = lower.bits;
   second.mixes = false;
+  second.present = {};
   second.tiles = tiles.as<kernels::UnorderedTile>();
   run_pass<Key, Second>(queue, second, max_tiles);
 }

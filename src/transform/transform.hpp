@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/keys/encoded_columns.hpp"
 #include "kernels/match/partition_view.hpp"
 #include "src/base/memory.hpp"
@@ -38,6 +39,10 @@ struct PreparedKeys {
   // Of keys that are still columns: `keys` is null. radix_unordered encodes them as it counts them,
   // each time it is called; nothing else takes them.
   std::optional<kernels::EncodedColumns> pending;
+  // Of keys with NULLs whose rows are all here: a bit for each row that takes part. radix_unordered
+  // leaves the others out as it moves them; nothing else takes such keys. No bits: all do.
+  kernels::ValidityBits present;
+  base::Buffer present_copy;
   // uint32, of an assumed encoding: not 0 once they are encoded where a value lay outside.
   base::Buffer keys_outside;
 };
@@ -54,6 +59,10 @@ PreparedKeys encode_keys(base::Queue& queue, std::span<const columns::DeviceColu
 // The same for one call of radix_unordered, which encodes them: nothing is written yet.
 PreparedKeys encode_later(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                           int64_t rows, const keys::KeyEncoding& encoding);
+// As both, for one call of radix_unordered, which leaves NULL keys out as it moves the others: rows
+// are all rows. encoding: null: the one column as it is.
+PreparedKeys prepare_in_place(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
+                              int64_t rows, const keys::KeyEncoding* encoding);
 // Whether a value of either side lay outside of its field: then codes do not tell keys apart, and
 // what was made of them is worth nothing. Waits for the stream where an encoding was assumed.
 bool lie_outside(base::Queue& queue, const PreparedKeys& left, const PreparedKeys& right);

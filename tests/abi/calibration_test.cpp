@@ -98,9 +98,9 @@ TEST_P(Calibration, IsUsedAtOnceAndByWhoeverReadsTheFile) {
 
 TEST_P(Calibration, FilesThatAreNoneAreRefusedByName) {
   EXPECT_NAMES(open(), kInvalid, "options.calibration_path");
-  std::ofstream(path) << "gpujoin_calibration 1\nlibrary 0.1.0\n";
+  std::ofstream(path) << "gpujoin_calibration 1\nlibrary 0.2.0\n";
   EXPECT_NAMES(open(), kInvalid, "options.calibration_path");
-  std::ofstream(path) << "gpujoin_calibration 1\nlibrary 0.1.0\ndevice another\nend\n";
+  std::ofstream(path) << "gpujoin_calibration 1\nlibrary 0.2.0\ndevice another\nend\n";
   EXPECT_NAMES(open(), kInvalid, "device");
 }
 

@@ -1,6 +1,7 @@
 #include "tests/abi/case_file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -12,15 +13,15 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-enum class Kind { kSigned, kUnsigned, kFloat32, kFloat64, kBytes, kBool };
+enum class Kind { kSigned, kUnsigned, kFloat, kDecimal, kText, kHex, kBool, kNull };
 
 struct TypeFacts {
   gpujoin_type type;
-  size_t width;
+  size_t width;  // of a value; 0: text, bits, nothing
   Kind kind;
 };
 
-const TypeFacts& facts_of(const std::string& name) {
+const std::map<std::string, TypeFacts>& types() {
   static const std::map<std::string, TypeFacts> kTypes = {
       {"int8", {GPUJOIN_TYPE_INT8, 1, Kind::kSigned}},
       {"int16", {GPUJOIN_TYPE_INT16, 2, Kind::kSigned}},
@@ -30,8 +31,9 @@ const TypeFacts& facts_of(const std::string& name) {
       {"uint16", {GPUJOIN_TYPE_UINT16, 2, Kind::kUnsigned}},
       {"uint32", {GPUJOIN_TYPE_UINT32, 4, Kind::kUnsigned}},
       {"uint64", {GPUJOIN_TYPE_UINT64, 8, Kind::kUnsigned}},
-      {"float32", {GPUJOIN_TYPE_FLOAT32, 4, Kind::kFloat32}},
-      {"float64", {GPUJOIN_TYPE_FLOAT64, 8, Kind::kFloat64}},
+      {"float16", {GPUJOIN_TYPE_FLOAT16, 2, Kind::kFloat}},
+      {"float32", {GPUJOIN_TYPE_FLOAT32, 4, Kind::kFloat}},
+      {"float64", {GPUJOIN_TYPE_FLOAT64, 8, Kind::kFloat}},
       {"date32", {GPUJOIN_TYPE_DATE32, 4, Kind::kSigned}},
       {"date64", {GPUJOIN_TYPE_DATE64, 8, Kind::kSigned}},
       {"timestamp_s", {GPUJOIN_TYPE_TIMESTAMP_S, 8, Kind::kSigned}},
@@ -41,31 +43,28 @@ const TypeFacts& facts_of(const std::string& name) {
       {"time32", {GPUJOIN_TYPE_TIME32, 4, Kind::kSigned}},
       {"time64", {GPUJOIN_TYPE_TIME64, 8, Kind::kSigned}},
       {"duration", {GPUJOIN_TYPE_DURATION, 8, Kind::kSigned}},
-      {"bytes16", {GPUJOIN_TYPE_BYTES16, 16, Kind::kBytes}},
+      {"bytes16", {GPUJOIN_TYPE_BYTES16, 16, Kind::kHex}},
+      {"bool", {GPUJOIN_TYPE_BOOL, 0, Kind::kBool}},
+      {"utf8", {GPUJOIN_TYPE_UTF8, 0, Kind::kText}},
+      {"large_utf8", {GPUJOIN_TYPE_LARGE_UTF8, 0, Kind::kText}},
+      {"binary", {GPUJOIN_TYPE_BINARY, 0, Kind::kHex}},
+      {"large_binary", {GPUJOIN_TYPE_LARGE_BINARY, 0, Kind::kHex}},
+      {"fixed_binary", {GPUJOIN_TYPE_FIXED_BINARY, 0, Kind::kHex}},
+      {"decimal32", {GPUJOIN_TYPE_DECIMAL32, 4, Kind::kDecimal}},
+      {"decimal64", {GPUJOIN_TYPE_DECIMAL64, 8, Kind::kDecimal}},
+      {"decimal128", {GPUJOIN_TYPE_BYTES16, 16, Kind::kDecimal}},
+      {"decimal256", {GPUJOIN_TYPE_DECIMAL256, 32, Kind::kDecimal}},
+      {"null", {GPUJOIN_TYPE_NULL, 0, Kind::kNull}},
   };
-  auto const found = kTypes.find(name);
-  if (found == kTypes.end()) throw std::runtime_error("no type is called " + name);
-  return found->second;
+  return kTypes;
 }
 
-Kind kind_of(gpujoin_type type) {
-  switch (type) {
-    case GPUJOIN_TYPE_UINT8:
-    case GPUJOIN_TYPE_UINT16:
-    case GPUJOIN_TYPE_UINT32:
-    case GPUJOIN_TYPE_UINT64:
-      return Kind::kUnsigned;
-    case GPUJOIN_TYPE_FLOAT32:
-      return Kind::kFloat32;
-    case GPUJOIN_TYPE_FLOAT64:
-      return Kind::kFloat64;
-    case GPUJOIN_TYPE_BYTES16:
-      return Kind::kBytes;
-    case GPUJOIN_TYPE_BOOL:
-      return Kind::kBool;
-    default:
-      return Kind::kSigned;
+Kind kind_of(const CaseColumn& column) {
+  if (column.precision != 0) return Kind::kDecimal;
+  for (auto const& [name, facts] : types()) {
+    if (facts.type == column.type && facts.kind != Kind::kDecimal) return facts.kind;
   }
+  throw std::runtime_error("no kind of values");
 }
 
 gpujoin_join_kind join_kind_of(const std::string& name) {
@@ -98,11 +97,25 @@ Words words_of(const std::string& line) {
   return words;
 }
 
+// name:type, name:type(width) or name:type(precision,scale)
 CaseColumn column_of(const std::string& word) {
   size_t const colon = word.find(':');
   if (colon == std::string::npos) throw std::runtime_error(word + " is not name:type");
-  const TypeFacts& facts = facts_of(word.substr(colon + 1));
-  return {word.substr(0, colon), facts.type, facts.width};
+  size_t const bracket = std::min(word.find('(', colon), word.size());
+  auto const found = types().find(word.substr(colon + 1, bracket - colon - 1));
+  if (found == types().end()) throw std::runtime_error("no type of " + word);
+  CaseColumn column = {word.substr(0, colon), found->second.type, found->second.width};
+  bool const has_width = column.type == GPUJOIN_TYPE_FIXED_BINARY;
+  bool const is_decimal = found->second.kind == Kind::kDecimal;
+  if ((has_width || is_decimal) != (bracket != word.size())) {
+    throw std::runtime_error(word + ": too many or too few brackets");
+  }
+  if (has_width) column.width = std::stoul(word.substr(bracket + 1));
+  if (is_decimal) {
+    column.precision = std::stoi(word.substr(bracket + 1));
+    column.scale = std::stoi(word.substr(word.find(',', bracket) + 1));
+  }
+  return column;
 }
 
 void add_table_line(const Words& words, CaseTable* table) {
@@ -115,9 +128,15 @@ void add_table_line(const Words& words, CaseTable* table) {
 }
 
 void add_join_line(const Words& words, JoinCase* join) {
-  if (words[0] == "on" && words.size() == 3) {
+  if (words[0] == "on" && words.size() >= 3) {
     join->left_keys.push_back(join->left.position_of(words[1]));
     join->right_keys.push_back(join->right.position_of(words[2]));
+    join->key_flags.push_back(0);
+    for (size_t i = 3; i < words.size(); ++i) {
+      bool const is_ieee = words[i] == "ieee";
+      if (!is_ieee && words[i] != "null_equal") throw std::runtime_error(words[i] + " of a key");
+      join->key_flags.back() |= is_ieee ? GPUJOIN_KEY_IEEE_FLOAT : GPUJOIN_KEY_NULL_EQUAL;
+    }
   } else if (words[0] == "kind" && words.size() == 2) {
     join->kind = join_kind_of(words[1]);
   } else if (words[0] == "pairs" && words.size() == 1) {
@@ -150,14 +169,91 @@ void add_expected_line(const Words& words, JoinCase* join) {
   for (size_t i = 0; i < columns.size(); ++i) {
     std::string bytes;
     bool const valid = encode(columns[i], words[i], &bytes);
-    append_value(valid, bytes.data(), columns[i].width, &row);
+    append_value(valid, bytes, &row);
   }
   join->expected.push_back(row);
 }
 
-// The low bytes of an integer: x86-64 and everything else that runs CUDA is little-endian.
-std::string low_bytes(uint64_t value, size_t width) {
+// The low bytes of a value: x86-64 and everything else that runs CUDA is little-endian.
+template <typename Value>
+std::string low_bytes(Value value, size_t width) {
   return {reinterpret_cast<const char*>(&value), width};
+}
+
+// Of a number that 16 bits hold exactly, infinity or NaN.
+uint16_t half_of(double value) {
+  auto const sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  double const size = std::fabs(value);
+  auto const with_sign = [&](double bits) {
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(bits));
+  };
+  if (std::isnan(value)) return with_sign(0x7E00);
+  if (std::isinf(value)) return with_sign(0x7C00);
+  if (size < std::ldexp(1, -14)) return with_sign(std::ldexp(size, 24));
+  int exponent = 0;
+  double const fraction = std::frexp(size, &exponent);
+  return with_sign((exponent + 13) * 1024 + std::ldexp(fraction, 11));
+}
+
+std::string float_bytes(const std::string& word, size_t width) {
+  size_t used = 0;
+  std::string bytes;
+  if (width == 4) {
+    bytes = low_bytes(std::stof(word, &used), width);
+  } else {
+    double const value = std::stod(word, &used);
+    bytes = width == 8 ? low_bytes(value, width) : low_bytes(half_of(value), width);
+  }
+  if (used != word.size()) throw std::runtime_error(word + " is not a float");
+  return bytes;
+}
+
+// value * 10 + digit, of a value whose lowest byte is the first.
+void append_digit(int digit, std::string* bytes) {
+  for (char& byte : *bytes) {
+    digit += static_cast<uint8_t>(byte) * 10;
+    byte = static_cast<char>(digit & 0xFF);
+    digit >>= 8;
+  }
+  if (digit != 0) throw std::runtime_error("a decimal of too many digits");
+}
+
+// A decimal fraction as an integer times 10^-scale.
+std::string decimal_bytes(const std::string& word, const CaseColumn& column) {
+  bool const is_negative = word[0] == '-';
+  size_t const point = std::min(word.find('.'), word.size());
+  std::string digits = word.substr(is_negative ? 1 : 0, point - (is_negative ? 1 : 0));
+  std::string const fraction = point == word.size() ? "" : word.substr(point + 1);
+  digits += fraction;
+  int const zeros = column.scale - static_cast<int>(fraction.size());
+  if (zeros >= 0) digits.append(static_cast<size_t>(zeros), '0');
+  for (int i = zeros; i < 0; ++i) {
+    if (digits.back() != '0') throw std::runtime_error(word + " has no such scale");
+    if (digits.size() > 1) digits.pop_back();
+  }
+  std::string bytes(column.width, '\0');
+  for (char const digit : digits) {
+    if (digit < '0' || digit > '9') throw std::runtime_error(word + " is not a decimal");
+    append_digit(digit - '0', &bytes);
+  }
+  int carry = is_negative ? 1 : 0;
+  for (size_t i = 0; is_negative && i < bytes.size(); ++i) {  // two's complement
+    carry += static_cast<uint8_t>(~bytes[i]);
+    bytes[i] = static_cast<char>(carry & 0xFF);
+    carry >>= 8;
+  }
+  return bytes;
+}
+
+std::string hex_bytes(const std::string& word, size_t width) {
+  if (word.size() % 2 != 0 || (width != 0 && word.size() != 2 * width)) {
+    throw std::runtime_error(word + " has not as many digits");
+  }
+  std::string bytes;
+  for (size_t i = 0; i < word.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(word.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -173,7 +269,7 @@ std::vector<CaseColumn> JoinCase::output_columns() const {
   std::vector<CaseColumn> columns;
   for (int32_t const i : left_output) columns.push_back(left.columns[static_cast<size_t>(i)]);
   for (int32_t const i : right_output) columns.push_back(right.columns[static_cast<size_t>(i)]);
-  if (mark) columns.push_back({"mark", GPUJOIN_TYPE_BOOL, 1});
+  if (mark) columns.push_back({"mark", GPUJOIN_TYPE_BOOL, 0});
   return columns;
 }
 
@@ -188,50 +284,43 @@ bool JoinCase::puts_out_right() const {
 }
 
 bool encode(const CaseColumn& column, const std::string& word, std::string* bytes) {
-  bytes->assign(column.width, '\0');
+  bytes->clear();
   if (word == "NULL") return false;
-  size_t used = 0;
-  switch (kind_of(column.type)) {
+  size_t used = word.size();
+  switch (kind_of(column)) {
     case Kind::kSigned:
-      *bytes = low_bytes(static_cast<uint64_t>(std::stoll(word, &used)), column.width);
+      *bytes = low_bytes(std::stoll(word, &used), column.width);
       break;
     case Kind::kUnsigned:
       *bytes = low_bytes(std::stoull(word, &used), column.width);
       break;
+    case Kind::kFloat:
+      *bytes = float_bytes(word, column.width);
+      break;
+    case Kind::kDecimal:
+      *bytes = decimal_bytes(word, column);
+      break;
+    case Kind::kText:
+      if (word != "\"\"") *bytes = word;
+      break;
+    case Kind::kHex:
+      if (word != "\"\"") *bytes = hex_bytes(word, column.width);
+      break;
     case Kind::kBool:
       if (word != "true" && word != "false") throw std::runtime_error(word + " is no truth value");
-      (*bytes)[0] = word == "true" ? 1 : 0;
-      used = word.size();
+      *bytes = low_bytes(word == "true", 1);
       break;
-    case Kind::kFloat32: {
-      float const value = std::stof(word, &used);
-      bytes->assign(reinterpret_cast<const char*>(&value), sizeof(value));
-      break;
-    }
-    case Kind::kFloat64: {
-      double const value = std::stod(word, &used);
-      bytes->assign(reinterpret_cast<const char*>(&value), sizeof(value));
-      break;
-    }
-    case Kind::kBytes:
-      if (word.size() != 2 * column.width) throw std::runtime_error(word + " is not 32 digits");
-      for (size_t i = 0; i < column.width; ++i) {
-        (*bytes)[i] = static_cast<char>(std::stoi(word.substr(2 * i, 2), nullptr, 16));
-      }
-      used = word.size();
-      break;
+    case Kind::kNull:
+      throw std::runtime_error(word + " of a column that is NULL");
   }
   if (used != word.size()) throw std::runtime_error(word + " is not a value");
   return true;
 }
 
-void append_value(bool valid, const void* value, size_t width, Row* row) {
+void append_value(bool valid, std::string_view value, Row* row) {
   row->push_back(valid ? 'v' : '-');
-  if (valid) {
-    row->append(static_cast<const char*>(value), width);
-  } else {
-    row->append(width, '\0');
-  }
+  if (!valid) return;
+  row->append(std::to_string(value.size())).append(":").append(value);
 }
 
 std::vector<JoinCase> read_cases(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpujoin.h"
@@ -12,10 +13,12 @@ namespace gpujoin_test {
 struct CaseColumn {
   std::string name;
   gpujoin_type type = 0;
-  size_t width = 0;
+  size_t width = 0;   // of a value; 0: text, bits, nothing
+  int precision = 0;  // of a decimal; 0: it is none
+  int scale = 0;
 };
 
-// One row of an answer, comparable: per value a byte that says valid, then the value's bytes.
+// One row of an answer, comparable: per value a byte that says valid, how many and which bytes.
 using Row = std::string;
 
 struct CaseTable {
@@ -30,6 +33,7 @@ struct JoinCase {
   gpujoin_join_kind kind = GPUJOIN_JOIN_INNER;
   std::vector<int32_t> left_keys;
   std::vector<int32_t> right_keys;
+  std::vector<int32_t> key_flags;
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
   bool pairs = false;
@@ -44,11 +48,12 @@ struct JoinCase {
   std::vector<CaseColumn> output_columns() const;
 };
 
-// The value's bytes; false for NULL, which leaves them zero. Throws std::runtime_error.
+// The value's bytes, of a truth value one that is 0 or 1; false for NULL, which has none. Throws
+// std::runtime_error.
 bool encode(const CaseColumn& column, const std::string& word, std::string* bytes);
 
 // Appends a value to a row.
-void append_value(bool valid, const void* value, size_t width, Row* row);
+void append_value(bool valid, std::string_view value, Row* row);
 
 // The joins of a file, which has one pair of tables. Throws std::runtime_error, naming file and
 // line.

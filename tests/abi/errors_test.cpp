@@ -9,7 +9,7 @@ using namespace gpujoin_test;
 
 TEST(Version, IsTheHeaders) {
   EXPECT_EQ(gpujoin_version_number(), GPUJOIN_VERSION_NUMBER);
-  EXPECT_EQ(std::string(gpujoin_version_string()), "0.1.0");
+  EXPECT_EQ(std::string(gpujoin_version_string()), "0.2.0");
 }
 
 TEST(StatusName, IsTheMacros) {

@@ -1,6 +1,7 @@
 // garbage_test.cpp: every field of what a caller hands in, with values that no caller should have
 // there. Each is refused with a message that names it, and nothing is touched that it points to.
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "tests/abi/fixture.hpp"
@@ -60,6 +61,7 @@ class GarbageTest : public testing::Test {
 // Positions that a list may not have, and a list that does not lie where numbers do.
 constexpr int32_t kNegative = -1;
 constexpr int32_t kBeyond = 2;
+constexpr int32_t kUnknownFlag = 4;
 alignas(8) constexpr char kBytes[16] = {};
 const int32_t* misaligned() { return reinterpret_cast<const int32_t*>(kBytes + 1); }
 
@@ -96,9 +98,59 @@ TEST_F(GarbageTest, OfAColumn) {
   std::array<uint8_t, 2> const bits = {0xFF, 0xFF};
   gpujoin_column right = table[0].descriptor();
   right.validity = bits.data();
+  static constexpr int32_t kOffsets[kRows + 1] = {};
+  static constexpr int32_t kBackwards[kRows + 1] = {5};
   using Column = gpujoin_column;
   static const Garbage<Column> kTable[] = {
-      {[](Column& c) { c.struct_size = sizeof(c) - 8; }, kMismatch, "columns[0].struct_size"},
+      {[](Column& c) { c.struct_size = offsetof(gpujoin_column, offsets) - 8; }, kMismatch,
+       "columns[0].struct_size"},
+      {[](Column& c) { c.reserved = 1; }, kInvalid, "columns[0].reserved"},
+      {[](Column& c) { c.type = GPUJOIN_TYPE_UTF8; }, kInvalid, "columns[0] has no offsets"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_LARGE_BINARY;
+         c.offsets = kBytes + 1;
+       },
+       kInvalid, "columns[0] is not aligned to 8"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_BINARY;
+         c.offsets = kBackwards;
+       },
+       kInvalid, "columns[0]: offsets begin at 5 and end at 0"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_UTF8;
+         c.offsets = kOffsets;
+         c.memory = GPUJOIN_MEMORY_DEVICE;
+       },
+       kUnsupported, "columns[0].data"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_BOOL;
+         c.first_bit = -1;
+       },
+       kInvalid, "columns[0].first_bit"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_BOOL;
+         c.first_bit = INT64_MAX;
+       },
+       kInvalid, "columns[0].first_bit"},
+      {[](Column& c) { c.type = GPUJOIN_TYPE_FIXED_BINARY; }, kInvalid, "columns[0].value_width"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_FIXED_BINARY;
+         c.value_width = INT32_MIN;
+       },
+       kInvalid, "columns[0].value_width"},
+      {[](Column& c) { c.type = GPUJOIN_TYPE_DECIMAL64; }, kInvalid,
+       "columns[0].decimal_precision is 0, allowed are 1 to 18"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_DECIMAL256;
+         c.decimal_precision = 77;
+       },
+       kInvalid, "columns[0].decimal_precision"},
+      {[](Column& c) {
+         c.type = GPUJOIN_TYPE_DECIMAL32;
+         c.decimal_precision = 9;
+         c.decimal_scale = INT32_MIN;
+       },
+       kInvalid, "columns[0].decimal_scale"},
       {[](Column& c) { c.struct_size = sizeof(c) + 2; }, kMismatch, "columns[0].struct_size"},
       {[](Column& c) { c.type = -1; }, kType, "columns[0].type"},
       {[](Column& c) { c.type = 0; }, kType, "columns[0].type"},
@@ -125,14 +177,19 @@ TEST_F(GarbageTest, OfAColumn) {
 TEST_F(GarbageTest, OfASpecification) {
   using Join = gpujoin_join_spec;
   static const Garbage<Join> kTable[] = {
+      {[](Join& s) { s.struct_size = offsetof(gpujoin_join_spec, key_flags) - 8; }, kMismatch,
+       "spec.struct_size"},
       {[](Join& s) { s.struct_size = sizeof(s) - 4; }, kMismatch, "spec.struct_size"},
+      {[](Join& s) { s.key_flags = misaligned(); }, kInvalid, "spec.key_flags"},
+      {[](Join& s) { s.key_flags = &kNegative; }, kInvalid, "spec.key_flags[0]"},
+      {[](Join& s) { s.key_flags = &kUnknownFlag; }, kInvalid, "spec.key_flags[0]"},
       {[](Join& s) { s.struct_size = sizeof(s) + 3; }, kMismatch, "spec.struct_size"},
       {[](Join& s) { s.kind = 0; }, kInvalid, "spec.kind is 0, allowed are 1 to 15"},
       {[](Join& s) { s.kind = -5; }, kInvalid, "spec.kind"},
       {[](Join& s) { s.kind = INT32_MAX; }, kUnsupported, "spec.kind"},
-      {[](Join& s) { s.key_count = 0; }, kInvalid, "spec.key_count is 0, allowed are 1 to 5"},
+      {[](Join& s) { s.key_count = 0; }, kInvalid, "spec.key_count is 0, allowed are 1 to 16"},
       {[](Join& s) { s.key_count = INT32_MIN; }, kInvalid, "spec.key_count"},
-      {[](Join& s) { s.key_count = 6; }, kUnsupported, "spec.key_count"},
+      {[](Join& s) { s.key_count = 17; }, kUnsupported, "spec.key_count"},
       {[](Join& s) { s.key_count = INT32_MAX; }, kUnsupported, "spec.key_count"},
       {[](Join& s) { s.output = -1; }, kInvalid, "spec.output"},
       {[](Join& s) { s.output = 4; }, kInvalid, "spec.output"},
@@ -210,7 +267,8 @@ TEST_F(GarbageTest, OfAFetch) {
   using Fetch = gpujoin_fetch;
   constexpr int32_t kTooSmall = GPUJOIN_ERROR_BUFFER_TOO_SMALL;
   static const Garbage<Fetch> kTable[] = {
-      {[](Fetch& f) { f.struct_size = sizeof(f) - 8; }, kMismatch, "fetches[0].struct_size"},
+      {[](Fetch& f) { f.struct_size = offsetof(gpujoin_fetch, offsets) - 8; }, kMismatch,
+       "fetches[0].struct_size"},
       {[](Fetch& f) { f.struct_size = sizeof(f) + 7; }, kMismatch, "fetches[0].struct_size"},
       {[](Fetch& f) { f.what = 0; }, kInvalid, "fetches[0].what"},
       {[](Fetch& f) { f.what = INT32_MIN; }, kInvalid, "fetches[0].what"},
@@ -289,6 +347,11 @@ TEST_F(GarbageTest, OfASequence) {
       {[](Step& s) { s.dimension_columns = nullptr; }, kInvalid, "dimension_columns"},
       {[](Step& s) { s.dimension_columns = &kBeyond; }, kInvalid, "dimension_columns[0]"},
       {[](Step& s) { s.dimension_column_count = -1; }, kInvalid, "dimension_column_count"},
+      {[](Step& s) { s.kind = -1; }, kUnsupported, "spec.steps[0].kind"},
+      {[](Step& s) { s.kind = GPUJOIN_JOIN_FULL; }, kUnsupported, "spec.steps[0].kind"},
+      {[](Step& s) { s.kind = GPUJOIN_JOIN_LEFT_SEMI; }, kInvalid,
+       "spec.steps[0].dimension_column_count"},
+      {[](Step& s) { s.key_flags = 4; }, kInvalid, "spec.steps[0].key_flags"},
       {[](Step& s) { s.reserved = 1; }, kInvalid, "spec.steps[0].reserved"},
   };
   expect_refused(right, kSteps, [&](const Step& step) {

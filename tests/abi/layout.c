@@ -68,7 +68,7 @@ int main(void) {
   OFFSET(gpujoin_context_info, memory_limit_bytes, 400);
   OFFSET(gpujoin_context_info, memory_used_bytes, 408);
   OFFSET(gpujoin_context_info, memory_peak_bytes, 416);
-  SIZE(gpujoin_column, 48);
+  SIZE(gpujoin_column, 80);
   OFFSET(gpujoin_column, struct_size, 0);
   OFFSET(gpujoin_column, type, 4);
   OFFSET(gpujoin_column, data, 8);
@@ -77,7 +77,13 @@ int main(void) {
   OFFSET(gpujoin_column, memory, 32);
   OFFSET(gpujoin_column, cuda_device_id, 36);
   OFFSET(gpujoin_column, name, 40);
-  SIZE(gpujoin_join_spec, 56);
+  OFFSET(gpujoin_column, offsets, 48);
+  OFFSET(gpujoin_column, first_bit, 56);
+  OFFSET(gpujoin_column, value_width, 64);
+  OFFSET(gpujoin_column, decimal_precision, 68);
+  OFFSET(gpujoin_column, decimal_scale, 72);
+  OFFSET(gpujoin_column, reserved, 76);
+  SIZE(gpujoin_join_spec, 64);
   OFFSET(gpujoin_join_spec, struct_size, 0);
   OFFSET(gpujoin_join_spec, kind, 4);
   OFFSET(gpujoin_join_spec, key_count, 8);
@@ -88,6 +94,7 @@ int main(void) {
   OFFSET(gpujoin_join_spec, right_columns, 40);
   OFFSET(gpujoin_join_spec, left_column_count, 48);
   OFFSET(gpujoin_join_spec, right_column_count, 52);
+  OFFSET(gpujoin_join_spec, key_flags, 56);
   SIZE(gpujoin_plan_options, 64);
   OFFSET(gpujoin_plan_options, struct_size, 0);
   OFFSET(gpujoin_plan_options, device, 4);
@@ -104,7 +111,7 @@ int main(void) {
   OFFSET(gpujoin_plan_options, page_pairs, 48);
   OFFSET(gpujoin_plan_options, filter, 52);
   OFFSET(gpujoin_plan_options, probe_chunk_rows, 56);
-  SIZE(gpujoin_sequence_step, 48);
+  SIZE(gpujoin_sequence_step, 56);
   OFFSET(gpujoin_sequence_step, struct_size, 0);
   OFFSET(gpujoin_sequence_step, key_count, 4);
   OFFSET(gpujoin_sequence_step, dimension, 8);
@@ -112,7 +119,9 @@ int main(void) {
   OFFSET(gpujoin_sequence_step, dimension_keys, 24);
   OFFSET(gpujoin_sequence_step, dimension_columns, 32);
   OFFSET(gpujoin_sequence_step, dimension_column_count, 40);
-  OFFSET(gpujoin_sequence_step, reserved, 44);
+  OFFSET(gpujoin_sequence_step, kind, 44);
+  OFFSET(gpujoin_sequence_step, key_flags, 48);
+  OFFSET(gpujoin_sequence_step, reserved, 52);
   SIZE(gpujoin_sequence_spec, 40);
   OFFSET(gpujoin_sequence_spec, struct_size, 0);
   OFFSET(gpujoin_sequence_spec, step_count, 4);
@@ -129,7 +138,7 @@ int main(void) {
   OFFSET(gpujoin_page, max_rows, 16);
   OFFSET(gpujoin_page, max_bytes, 24);
   OFFSET(gpujoin_page, rows, 32);
-  SIZE(gpujoin_fetch, 64);
+  SIZE(gpujoin_fetch, 88);
   OFFSET(gpujoin_fetch, struct_size, 0);
   OFFSET(gpujoin_fetch, what, 4);
   OFFSET(gpujoin_fetch, column, 8);
@@ -141,6 +150,9 @@ int main(void) {
   OFFSET(gpujoin_fetch, memory, 48);
   OFFSET(gpujoin_fetch, reserved, 52);
   OFFSET(gpujoin_fetch, null_count, 56);
+  OFFSET(gpujoin_fetch, offsets, 64);
+  OFFSET(gpujoin_fetch, offsets_bytes, 72);
+  OFFSET(gpujoin_fetch, text_bytes, 80);
   SIZE(gpujoin_statistics, 512);
   OFFSET(gpujoin_statistics, struct_size, 0);
   OFFSET(gpujoin_statistics, device, 4);

@@ -97,7 +97,7 @@ TEST_F(CalibrationFileTest, ComesBackAsItWasWritten) {
 TEST_F(CalibrationFileTest, HasOneNameAndValueALine) {
   write_rates_of(some_gpu());
   EXPECT_TRUE(bytes().starts_with(
-      "gpujoin_calibration 1\nlibrary 0.1.0\ndevice NVIDIA H200\narchitecture 9.0\n"
+      "gpujoin_calibration 1\nlibrary 0.2.0\ndevice NVIDIA H200\narchitecture 9.0\n"
       "multiprocessors 132\ncopy_bytes_per_second "));
   EXPECT_TRUE(bytes().ends_with("\nlaunch_seconds 5e-06\nend\n"));
 }
@@ -144,7 +144,7 @@ TEST_F(CalibrationFileTest, AnotherDeviceIsRefused) {
   EXPECT_NE(refused([](auto& f) { f.compute_capability = 80; }), "");
   EXPECT_NE(refused([](auto& f) { f.sm_count = 16; }), "") << "a slice of the device";
   EXPECT_NE(refusal(cpu_facts(4)), "");
-  EXPECT_NE(refusal_of(bytes(), "library 0.1.0", "library 0.0.9"), "");
+  EXPECT_NE(refusal_of(bytes(), "library 0.2.0", "library 0.0.9"), "");
   write_rates_of(cpu_facts(4));
   EXPECT_EQ(refusal(cpu_facts(4)), "");
   EXPECT_NE(refusal(cpu_facts(5)), "");

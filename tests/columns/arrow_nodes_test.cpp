@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 namespace gpujoin::columns {
 namespace {
@@ -17,10 +18,20 @@ Storage tracked(bool* alive) {
   });
 }
 
+ExportedColumn exported(const char* name, Storage data) {
+  ExportedColumn column;
+  column.name = name;
+  column.arrow_format = "l";
+  column.nullable = true;
+  column.width = 8;
+  column.data = std::move(data);
+  return column;
+}
+
 TEST(ArrowNodes, ReleaseLetsGoOfTheMemory) {
   bool alive = false;
   ArrowArray array{};
-  make_struct_array({{"a", "l", true, 8, tracked(&alive), nullptr, 0, 0}}, 4, array);
+  make_struct_array({exported("a", tracked(&alive))}, 4, array);
   EXPECT_TRUE(alive);
   array.release(&array);
   EXPECT_FALSE(alive);
@@ -32,8 +43,7 @@ TEST(ArrowNodes, AMovedChildKeepsItsOwnMemoryOnly) {
   bool first_alive = false;
   bool second_alive = false;
   ArrowArray array{};
-  make_struct_array({{"a", "l", true, 8, tracked(&first_alive), nullptr, 0, 0},
-                     {"b", "l", true, 8, tracked(&second_alive), nullptr, 0, 0}},
+  make_struct_array({exported("a", tracked(&first_alive)), exported("b", tracked(&second_alive))},
                     4, array);
   ArrowArray child = *array.children[1];
   array.children[1]->release = nullptr;
@@ -48,7 +58,7 @@ TEST(ArrowNodes, AMovedChildKeepsItsOwnMemoryOnly) {
 TEST(ArrowNodes, AChildReleasedEarlyIsNotReleasedTwice) {
   bool alive = false;
   ArrowArray array{};
-  make_struct_array({{"a", "l", true, 8, tracked(&alive), nullptr, 0, 0}}, 4, array);
+  make_struct_array({exported("a", tracked(&alive))}, 4, array);
   array.children[0]->release(array.children[0]);
   EXPECT_FALSE(alive);
   array.release(&array);
@@ -68,7 +78,7 @@ TEST(ArrowNodes, WithoutColumnsAreAStructAllTheSame) {
 
 TEST(ArrowNodes, AnEmptyColumnHasADataBuffer) {
   ArrowArray array{};
-  make_struct_array({{"a", "w:16", true, 16, nullptr, nullptr, 0, 0}}, 0, array);
+  make_struct_array({exported("a", nullptr)}, 0, array);
   EXPECT_NE(array.children[0]->buffers[1], nullptr);
   EXPECT_EQ(array.children[0]->buffers[0], nullptr);
   array.release(&array);

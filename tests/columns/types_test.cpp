@@ -10,23 +10,28 @@ namespace {
 
 TEST(Types, ComeBackFromTheirOwnFormat) {
   std::set<std::string> names;
-  for (gpujoin_type type = GPUJOIN_TYPE_INT8; type <= GPUJOIN_TYPE_DURATION; ++type) {
-    EXPECT_EQ(type_of_arrow_format(arrow_format_of(type)), type) << arrow_format_of(type);
-    EXPECT_GT(width_of(type), 0);
+  for (gpujoin_type type = GPUJOIN_TYPE_INT8; type <= GPUJOIN_TYPE_RUN_END_ENCODED; ++type) {
     names.insert(name_of(type));
+    // These are made of other formats: with a width, and of an index.
+    if (type == GPUJOIN_TYPE_FIXED_BINARY || type == GPUJOIN_TYPE_DICTIONARY) continue;
+    ArrowType const found = type_of_arrow_format(arrow_format_of(type));
+    EXPECT_EQ(found.type, type) << arrow_format_of(type);
+    EXPECT_EQ(found.width, width_of(type));
+    EXPECT_EQ(found.layout, layout_of(type));
   }
-  EXPECT_EQ(names.size(), 21u);
+  EXPECT_EQ(names.size(), 38u);
 }
 
 TEST(Types, OutsideTheTableHaveNoWidth) {
-  for (gpujoin_type const type : {-1, 0, 22, INT32_MAX, INT32_MIN}) {
+  for (gpujoin_type const type : {-1, 0, 39, INT32_MAX, INT32_MIN}) {
     EXPECT_EQ(width_of(type), 0);
+    EXPECT_EQ(layout_of(type), Layout::kOther);
     EXPECT_FALSE(is_key_type(type));
   }
 }
 
-TEST(Types, KeysAreFourOrEightBytes) {
-  for (gpujoin_type type = GPUJOIN_TYPE_INT8; type <= GPUJOIN_TYPE_DURATION; ++type) {
+TEST(Types, ThatCompareByTheirBitsHaveFourOrEightBytes) {
+  for (gpujoin_type type = GPUJOIN_TYPE_INT8; type <= GPUJOIN_TYPE_RUN_END_ENCODED; ++type) {
     if (is_key_type(type)) {
       EXPECT_TRUE(width_of(type) == 4 || width_of(type) == 8) << name_of(type);
     }
@@ -36,31 +41,37 @@ TEST(Types, KeysAreFourOrEightBytes) {
 TEST(Types, FollowTheArrowFormat) {
   struct {
     const char* format;
-    gpujoin_type type;
+    ArrowType type;
   } const formats[] = {
-      {"tss:", GPUJOIN_TYPE_TIMESTAMP_S},
-      {"tsu:UTC", GPUJOIN_TYPE_TIMESTAMP_US},
-      {"tsn:Europe/Berlin", GPUJOIN_TYPE_TIMESTAMP_NS},
-      {"tts", GPUJOIN_TYPE_TIME32},
-      {"ttm", GPUJOIN_TYPE_TIME32},
-      {"ttu", GPUJOIN_TYPE_TIME64},
-      {"ttn", GPUJOIN_TYPE_TIME64},
-      {"tDs", GPUJOIN_TYPE_DURATION},
-      {"tDn", GPUJOIN_TYPE_DURATION},
-      {"d:12,2", GPUJOIN_TYPE_BYTES16},
-      {"d:38,-4,128", GPUJOIN_TYPE_BYTES16},
-      {"e", GPUJOIN_TYPE_FLOAT16},
-      {"w:16", GPUJOIN_TYPE_BYTES16},
+      {"tss:", {GPUJOIN_TYPE_TIMESTAMP_S, 8, Layout::kValues, 0}},
+      {"tsu:UTC", {GPUJOIN_TYPE_TIMESTAMP_US, 8, Layout::kValues, 0}},
+      {"tsn:Europe/Berlin", {GPUJOIN_TYPE_TIMESTAMP_NS, 8, Layout::kValues, 0}},
+      {"tts", {GPUJOIN_TYPE_TIME32, 4, Layout::kValues, 0}},
+      {"ttn", {GPUJOIN_TYPE_TIME64, 8, Layout::kValues, 0}},
+      {"tDs", {GPUJOIN_TYPE_DURATION, 8, Layout::kValues, 0}},
+      {"d:12,2", {GPUJOIN_TYPE_BYTES16, 16, Layout::kValues, 2}},
+      {"d:38,-4,128", {GPUJOIN_TYPE_BYTES16, 16, Layout::kValues, -4}},
+      {"d:9,2,32", {GPUJOIN_TYPE_DECIMAL32, 4, Layout::kValues, 2}},
+      {"d:18,0,64", {GPUJOIN_TYPE_DECIMAL64, 8, Layout::kValues, 0}},
+      {"d:60,2,256", {GPUJOIN_TYPE_DECIMAL256, 32, Layout::kWide, 2}},
+      {"w:16", {GPUJOIN_TYPE_BYTES16, 16, Layout::kValues, 0}},
+      {"w:4", {GPUJOIN_TYPE_FIXED_BINARY, 4, Layout::kWide, 0}},
+      {"w:160", {GPUJOIN_TYPE_FIXED_BINARY, 160, Layout::kWide, 0}},
   };
-  for (auto const& [format, type] : formats) EXPECT_EQ(type_of_arrow_format(format), type);
+  for (auto const& [format, type] : formats) {
+    ArrowType const found = type_of_arrow_format(format);
+    EXPECT_EQ(found.type, type.type) << format;
+    EXPECT_EQ(found.width, type.width) << format;
+    EXPECT_EQ(found.layout, type.layout) << format;
+    EXPECT_EQ(found.scale, type.scale) << format;
+  }
 }
 
-TEST(Types, ThatCannotBeGatheredAreZero) {
-  for (const char* format :
-       {"",    "n",     "b",        "u",          "U",   "z",   "Z",    "vu", "vz",
-        "w:4", "w:160", "d:9,2,32", "d:60,2,256", "d:9", "tss", "tsx:", "tt", "tiM",
-        "tiD", "tin",   "+l",       "+s",         "+r",  "ii",  "x"}) {
-    EXPECT_EQ(type_of_arrow_format(format), 0) << format;
+TEST(Types, ThatAreNestedOrUnknownAreZero) {
+  for (const char* format : {"", "d:9", "d:9,2,48", "d:9,x", "w:", "w:-1", "w:4x", "tss",
+                             "tsx:", "tt", "+l", "+s", "+m", "ii", "x"}) {
+    EXPECT_EQ(type_of_arrow_format(format).type, 0) << format;
+    EXPECT_EQ(type_of_arrow_format(format).layout, Layout::kOther) << format;
   }
 }
 

@@ -34,7 +34,7 @@ from .errors import (
     Unsupported,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AbiMismatch",
@@ -70,5 +70,5 @@ __all__ = [
 
 
 def library_version() -> str:
-    """The version of the loaded library, for example "0.1.0". Errors: LibraryNotFound."""
+    """The version of the loaded library, for example "0.2.0". Errors: LibraryNotFound."""
     return _library().gpujoin_version_string().decode()

@@ -6,27 +6,34 @@ import ctypes
 import ctypes.util
 import os
 from collections.abc import Iterator
-from ctypes import (
-    CFUNCTYPE,
-    POINTER,
-    c_char,
-    c_char_p,
-    c_double,
-    c_int32,
-    c_int64,
-    c_size_t,
-    c_uint32,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
 
+from ._structs import (
+    ArrowArray,
+    ArrowSchema,
+    ContextInfo,
+    ContextOptions,
+    Error,
+    Fetch,
+    JoinSpec,
+    Page,
+    PlanOptions,
+    SequenceSpec,
+    StageStatistics,
+    Statistics,
+)
+from ._structs import ArrowDeviceArray as ArrowDeviceArray  # for who imports this module
+from ._structs import LogFunction as LogFunction
+from ._structs import ProgressFunction as ProgressFunction
+from ._structs import SequenceStep as SequenceStep
+from ._structs import Struct as Struct
 from .errors import InvalidArgument, LibraryNotFound, error_of
 
-VERSION = (0, 1)  # of the header that this file follows
+VERSION = (0, 2)  # of the header that this file follows
 ENVIRONMENT = "GPUJOIN_LIBRARY"
-NAMES = ("libgpujoin.so.0.1", "libgpujoin.so.0", "libgpujoin.so")
+NAMES = ("libgpujoin.so.0.2", "libgpujoin.so.0", "libgpujoin.so")
 
 DEVICES = {"auto": 0, "cuda": 1, "cpu": 2}
 ALGORITHMS = {
@@ -92,219 +99,15 @@ MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}
 OUTPUT_COLUMNS = 1
 OUTPUT_PAIRS = 2
 
+KEY_NULL_EQUAL = 1
+KEY_IEEE_FLOAT = 2
+
 FETCH_LEFT_INDEX = 2
 FETCH_RIGHT_INDEX = 3
 TYPE_UINT32 = 7
 MEMORY_HOST = 1
 
 ARROW_DEVICE_CPU = 1
-
-LogFunction = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
-ProgressFunction = CFUNCTYPE(c_int32, c_char_p, c_int64, c_int64, c_void_p)
-
-
-class Error(ctypes.Structure):
-    _fields_ = [
-        ("message", c_char * 512),
-        ("status", c_int32),
-        ("cuda_code", c_int32),
-        ("is_sticky", c_int32),
-        ("reserved", c_int32 * 13),
-    ]
-
-
-class Struct(ctypes.Structure):
-    """A struct that opens with struct_size: sets it, and zeroes what is not named."""
-
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(struct_size=ctypes.sizeof(type(self)), **fields)
-
-
-class ContextOptions(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("device", c_int32),
-        ("cuda_device_id", c_int32),
-        ("cpu_threads", c_int32),
-        ("memory_limit_bytes", c_uint64),
-        ("cuda_stream", c_void_p),
-        ("allocator", c_void_p),
-        ("log", LogFunction),
-        ("log_user", c_void_p),
-        ("progress", ProgressFunction),
-        ("progress_user", c_void_p),
-        ("calibration_path", c_char_p),
-    ]
-
-
-class ContextInfo(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("device", c_int32),
-        ("device_name", c_char * 128),
-        ("reason", c_char * 256),
-        ("cuda_device_id", c_int32),
-        ("cpu_threads", c_int32),
-        ("memory_limit_bytes", c_uint64),
-        ("memory_used_bytes", c_uint64),
-        ("memory_peak_bytes", c_uint64),
-    ]
-
-
-class JoinSpec(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("kind", c_int32),
-        ("key_count", c_int32),
-        ("output", c_int32),
-        ("left_keys", POINTER(c_int32)),
-        ("right_keys", POINTER(c_int32)),
-        ("left_columns", POINTER(c_int32)),
-        ("right_columns", POINTER(c_int32)),
-        ("left_column_count", c_int32),
-        ("right_column_count", c_int32),
-    ]
-
-
-class PlanOptions(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("device", c_int32),
-        ("algorithm", c_int32),
-        ("transform", c_int32),
-        ("match", c_int32),
-        ("gather", c_int32),
-        ("build_side", c_int32),
-        ("radix_bits", c_int32),
-        ("transfer", c_int32),
-        ("skew", c_int32),
-        ("output", c_int32),
-        ("passes", c_int32),
-        ("page_pairs", c_int32),
-        ("filter", c_int32),
-        ("probe_chunk_rows", c_int64),
-    ]
-
-
-class SequenceStep(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("key_count", c_int32),
-        ("dimension", c_void_p),
-        ("fact_keys", POINTER(c_int32)),
-        ("dimension_keys", POINTER(c_int32)),
-        ("dimension_columns", POINTER(c_int32)),
-        ("dimension_column_count", c_int32),
-        ("reserved", c_int32),
-    ]
-
-
-class SequenceSpec(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("step_count", c_int32),
-        ("steps", POINTER(SequenceStep)),
-        ("fact_columns", POINTER(c_int32)),
-        ("fact_column_count", c_int32),
-        ("output", c_int32),
-        ("materialize", c_int32),
-        ("reserved", c_int32),
-    ]
-
-
-class Page(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("first_row", c_int64),
-        ("max_rows", c_int64),
-        ("max_bytes", c_uint64),
-        ("rows", c_int64),
-    ]
-
-
-class Fetch(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("what", c_int32),
-        ("column", c_int32),
-        ("type", c_int32),
-        ("data", c_void_p),
-        ("data_bytes", c_uint64),
-        ("validity", c_void_p),
-        ("validity_bytes", c_uint64),
-        ("memory", c_int32),
-        ("reserved", c_int32),
-        ("null_count", c_int64),
-    ]
-
-
-class Statistics(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("device", c_int32),
-        ("plan", c_char * 192),
-        ("reason", c_char * 256),
-        ("left_rows", c_int64),
-        ("right_rows", c_int64),
-        ("output_rows", c_int64),
-        ("milliseconds", c_double),
-        ("predicted_bytes", c_uint64),
-        ("peak_memory_bytes", c_uint64),
-        ("stage_count", c_int32),
-        ("output_resumes", c_int32),
-    ]
-
-
-class StageStatistics(Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("stage", c_char * 32),
-        ("technique", c_char * 64),
-        ("milliseconds", c_double),
-        ("predicted_bytes", c_uint64),
-    ]
-
-
-class ArrowSchema(ctypes.Structure):
-    _fields_ = [
-        ("format", c_char_p),
-        ("name", c_char_p),
-        ("metadata", c_void_p),
-        ("flags", c_int64),
-        ("n_children", c_int64),
-        ("children", c_void_p),
-        ("dictionary", c_void_p),
-        ("release", c_void_p),
-        ("private_data", c_void_p),
-    ]
-
-
-class ArrowArray(ctypes.Structure):
-    _fields_ = [
-        ("length", c_int64),
-        ("null_count", c_int64),
-        ("offset", c_int64),
-        ("n_buffers", c_int64),
-        ("n_children", c_int64),
-        ("buffers", c_void_p),
-        ("children", c_void_p),
-        ("dictionary", c_void_p),
-        ("release", c_void_p),
-        ("private_data", c_void_p),
-    ]
-
-
-class ArrowDeviceArray(ctypes.Structure):
-    _fields_ = [
-        ("array", ArrowArray),
-        ("device_id", c_int64),
-        ("device_type", c_int32),
-        ("sync_event", c_void_p),
-        ("reserved", c_int64 * 3),
-    ]
-
 
 HANDLE = c_void_p
 OUT = POINTER(c_void_p)

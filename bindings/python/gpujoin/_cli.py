@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from . import __version__, _abi, library_version
 from ._arguments import INT32, whole
-from ._cli_files import Bar, FileError, TableFile, Writer, head
+from ._cli_files import Bar, FileError, TableFile, Writer, head, phases, split_names
 from ._columns import SUFFIX, OutputColumn, all_columns, select_columns
 from ._context import Context, parse_bytes
 from ._inputs import Input
+from ._keys import key_flags
 from ._kinds import ALIASES, KINDS, Kind, kind_of
 from ._plan import Plan, plan_columns, plan_options
-from ._result import Result, Statistics
+from ._result import Result
 from .errors import GpujoinError, InvalidArgument
 
 PAGE_ROWS = 1 << 20
@@ -141,6 +142,14 @@ def _parser() -> argparse.ArgumentParser:
         "--right-on", metavar="A,B,...", help="key columns of RIGHT; default: --left-on"
     )
     join.add_argument(
+        "--null-equal",
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="A,B,...",
+        help="NULL equals NULL in all keys, or in these key columns of LEFT",
+    )
+    join.add_argument(
         "--how",
         metavar="KIND",
         default="inner",
@@ -152,9 +161,7 @@ def _parser() -> argparse.ArgumentParser:
         help="output columns; a column of RIGHT whose name LEFT has too is NAME_right; "
         "default: all, but keys that are there already",
     )
-    join.add_argument(
-        "--suffix", metavar="TEXT", default=SUFFIX, help=f"in the place of {SUFFIX}"
-    )
+    join.add_argument("--suffix", metavar="TEXT", default=SUFFIX, help=f"in the place of {SUFFIX}")
     join.add_argument("-o", "--output", metavar="FILE", help="write the output to a file")
     join.add_argument("--rows", type=int, default=10, metavar="N", help="rows to print (10)")
     join.add_argument(
@@ -234,7 +241,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         raise UsageError(f"--algorithm {options.algorithm} is none of {', '.join(_abi.ALGORITHMS)}")
     left, right = _open_file(options.left), _open_file(options.right)
     writer = _open_writer(options.output, [left, right]) if options.output is not None else None
-    kind, keys, columns = _choose_columns(left.schema, right.schema, options)
+    kind, keys, flags, columns = _choose_columns(left.schema, right.schema, options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
 
@@ -245,7 +252,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
 
     choices = {"algorithm": options.algorithm, "build_side": options.build_side}
     planned = plan_columns(
-        context, inputs, kind, keys, columns, pairs=False, options=plan_options(choices)
+        context, inputs, kind, keys, flags, columns, pairs=False, options=plan_options(choices)
     )
     del inputs
     timer.add("plan")
@@ -285,7 +292,7 @@ def _execute(planned: Plan, rows: int, writer: Writer | None, timer: _Timer, bar
     bar.clear()
     if first.num_rows:
         print(head(first) + "\n")
-    print(_phases(result.statistics, timer))
+    print(phases(result.statistics, timer.seconds))
     if writer is not None:
         print(f"written to {writer.name} ({writer.path.stat().st_size / 1e6:.1f} MB)")
 
@@ -306,16 +313,23 @@ def _open_writer(path: str, inputs: Sequence[TableFile]) -> Writer:
 
 def _choose_columns(
     left: pa.Schema, right: pa.Schema, options: argparse.Namespace
-) -> tuple[Kind, dict[str, list[int]], list[OutputColumn]]:
-    """The kind, the positions of each side's keys, and the output columns."""
-    select = None if options.select is None else [n.strip() for n in options.select.split(",")]
+) -> tuple[Kind, dict[str, list[int]], list[int], list[OutputColumn]]:
+    """The kind, the positions of each side's keys, their flags, and the output columns."""
+    select = None if options.select is None else split_names(options.select)
     try:
         kind = kind_of(options.how)
         keys = _choose_keys(left, right, kind, options)
+        flags = _choose_flags([left.names[key] for key in keys["left"]], options.null_equal)
         columns = all_columns(left, right, kind, keys, options.suffix)
-        return kind, keys, select_columns(columns, kind, keys, select)
+        return kind, keys, flags, select_columns(columns, kind, keys, select)
     except InvalidArgument as error:
-        raise UsageError("--" + str(error)) from None
+        raise UsageError("--" + str(error).replace("null_equal", "null-equal", 1)) from None
+
+
+def _choose_flags(keys: list[str], null_equal: str | bool) -> list[int]:
+    if isinstance(null_equal, str):
+        null_equal = [null_equal] if null_equal in keys else split_names(null_equal)
+    return key_flags(keys, null_equal, False)
 
 
 def _choose_keys(
@@ -346,7 +360,7 @@ def _key_positions(
     side: str, schema: pa.Schema, names: str, options: argparse.Namespace
 ) -> list[int]:
     positions = []
-    for name in [names] if names in schema.names else [n.strip() for n in names.split(",")]:
+    for name in [names] if names in schema.names else split_names(names):
         if name not in schema.names:
             option = f"--{side}-on" if options.on is None else "--on"
             there = ", ".join(schema.names)
@@ -360,7 +374,8 @@ def _key_positions(
 def _first_rows(result: Result, rows: int) -> pa.RecordBatch:
     if rows and result.num_rows:
         return next(result.pages(max_rows=min(rows, result.num_rows)))
-    return pa.RecordBatch.from_pylist([], result.schema)
+    schema = result.schema
+    return pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
 
 
 def _write(result: Result, writer: Writer, bar: Bar) -> None:
@@ -370,31 +385,3 @@ def _write(result: Result, writer: Writer, bar: Bar) -> None:
             write(page)
             done += page.num_rows
             bar.show(f"writing {writer.name}", done, result.num_rows)
-
-
-def _phases(statistics: Statistics, timer: _Timer) -> str:
-    """The stages as a table, and what was joined, where and how long it took."""
-    rows = [("stage", "technique", "ms", "MB predicted")]
-    for stage in statistics.stages:
-        bytes_moved = f"{stage.predicted_bytes / 1e6:,.1f}"
-        rows.append(
-            (stage.stage, stage.technique or "none", f"{stage.milliseconds:,.2f}", bytes_moved)
-        )
-    total = f"{statistics.predicted_bytes / 1e6:,.1f}"
-    rows.append(("join", "", f"{statistics.milliseconds:,.2f}", total))
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [
-        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}"
-        for row in rows
-    ]
-    seconds = ", ".join(f"{name} {spent:.2f}" for name, spent in timer.seconds.items())
-    lines += [
-        "",
-        f"executor {statistics.device}: {statistics.reason}",
-        f"plan {statistics.plan}",
-        f"{statistics.left_rows:,} x {statistics.right_rows:,} rows -> "
-        f"{statistics.output_rows:,} rows",
-        f"peak memory {statistics.peak_memory_bytes / 1e6:,.1f} MB",
-        f"total {sum(timer.seconds.values()):.2f} s ({seconds})",
-    ]
-    return "\n".join(lines)

@@ -1,4 +1,5 @@
-"""Files of the command line: reading some columns, writing page by page, and a progress bar."""
+"""Files of the command line: reading some columns, writing page by page; a progress bar; tables as
+text."""
 
 from __future__ import annotations
 
@@ -17,9 +18,16 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 
+from ._result import Statistics
+
 FORMATS = {".parquet": "parquet", ".feather": "arrow", ".arrow": "arrow", ".csv": "csv"}
 
 Report = Callable[[int, int], Any]
+
+
+def split_names(text: str) -> list[str]:
+    """Names of columns with commas between them."""
+    return [name.strip() for name in text.split(",")]
 
 
 class FileError(Exception):
@@ -121,12 +129,27 @@ class Writer:
         }[self._format]
         try:
             with _naming(self.name):
-                with make(str(part), schema) as file:
-                    yield file.write_batch
+                written = schema if self._format != "csv" else _csv_schema(schema)
+                with make(str(part), written) as file:
+                    if written is schema:
+                        yield file.write_batch
+                    else:
+                        yield lambda batch: file.write_batch(batch.cast(written))
                 part.replace(self.path)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 part.unlink()
+
+
+def _csv_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema as pyarrow can write it as text: without dictionaries and views."""
+    fields = []
+    for field in schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if kind in (pa.string_view(), pa.binary_view()):
+            kind = pa.large_string() if kind == pa.string_view() else pa.large_binary()
+        fields.append(field.with_type(kind))
+    return pa.schema(fields)
 
 
 class Bar:
@@ -177,3 +200,31 @@ def head(batch: pa.RecordBatch, width: int = 24) -> str:
         size = max(map(len, cells))
         columns.append([cell.rjust(size) if is_number else cell.ljust(size) for cell in cells])
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns))
+
+
+def phases(statistics: Statistics, seconds: dict[str, float]) -> str:
+    """The stages as a table, and what was joined, where and how long it took."""
+    rows = [("stage", "technique", "ms", "MB predicted")]
+    for stage in statistics.stages:
+        bytes_moved = f"{stage.predicted_bytes / 1e6:,.1f}"
+        rows.append(
+            (stage.stage, stage.technique or "none", f"{stage.milliseconds:,.2f}", bytes_moved)
+        )
+    total = f"{statistics.predicted_bytes / 1e6:,.1f}"
+    rows.append(("join", "", f"{statistics.milliseconds:,.2f}", total))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [
+        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}"
+        for row in rows
+    ]
+    spent = ", ".join(f"{name} {took:.2f}" for name, took in seconds.items())
+    lines += [
+        "",
+        f"executor {statistics.device}: {statistics.reason}",
+        f"plan {statistics.plan}",
+        f"{statistics.left_rows:,} x {statistics.right_rows:,} rows -> "
+        f"{statistics.output_rows:,} rows",
+        f"peak memory {statistics.peak_memory_bytes / 1e6:,.1f} MB",
+        f"total {sum(seconds.values()):.2f} s ({spent})",
+    ]
+    return "\n".join(lines)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -11,81 +12,22 @@ import pyarrow as pa
 from . import _abi
 from ._context import Context
 from ._result import of_rows
-from .errors import InvalidArgument, TypeMismatch, Unsupported
+from .errors import InvalidArgument, Unsupported
 
-_PRIMITIVES = {
-    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
-    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
-    *(pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.binary(16)),
-}
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def is_carried(kind: pa.DataType) -> bool:
-    """Whether the library carries a type through a join; others are fetched by row number."""
-    return (
-        kind in _PRIMITIVES
-        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
-        or pa.types.is_decimal128(kind)
-    )
-
-
-def key_types(left: pa.Field, right: pa.Field) -> tuple[pa.DataType, pa.DataType]:
-    """The types that two key columns are joined as.
-
-    They are their own: the library compares integers of any widths and signs by value, and floats
-    of any widths. But a column of type null, all of whose rows are NULL, is one of the other's
-    type. Errors: TypeMismatch, which names the columns.
-    """
-    kinds = "integers, floats, dates, times, timestamps, durations, decimals and binaries of 16 bytes"
-    types = key_types_of(left, right, is_carried, kinds)
-    compare = all(map(pa.types.is_integer, types)) or all(map(pa.types.is_floating, types))
-    check_comparable(left, right, "" if compare else why_types_differ(*types))
-    return types
-
-
-def key_types_of(
-    left: pa.Field, right: pa.Field, is_key: Callable[[pa.DataType], bool], kinds: str
-) -> tuple[pa.DataType, pa.DataType]:
-    """The types of two key columns, where one of type null has the other's.
-
-    Errors: TypeMismatch, for a type that is no key, which says what kinds there are."""
-    for field in (left, right):
-        kind = field.type
-        if not (is_key(kind) or pa.types.is_null(kind)):
-            raise TypeMismatch(
-                f"column {field.name} of type {kind} cannot be a join key; keys are {kinds}"
-            )
-    types = [left.type, right.type]
-    for side, other in ((0, 1), (1, 0)):
-        if pa.types.is_null(types[side]):
-            types[side] = pa.int32() if pa.types.is_null(types[other]) else types[other]
-    return types[0], types[1]
-
-
-def check_comparable(left: pa.Field, right: pa.Field, why_not: str) -> None:
-    """Errors: TypeMismatch, which names both columns, where there is a reason."""
-    if why_not:
-        raise TypeMismatch(
-            f"keys {left.name} ({left.type}) and {right.name} ({right.type}) {why_not}"
-        )
-
-
-def why_types_differ(left: pa.DataType, right: pa.DataType) -> str:
-    """Why keys of types that compare with their own do not with each other, or nothing."""
-    if pa.types.is_timestamp(left) and pa.types.is_timestamp(right):
-        return _why_timestamps_differ(left, right)
-    return "" if left == right else "are of different types; cast one of them"
-
-
-def _why_timestamps_differ(left: pa.TimestampType, right: pa.TimestampType) -> str:
-    """Timestamps with a zone are instants, counted in UTC whatever the zone: they compare with each
-    other. One without a zone is a clock's reading somewhere, and compares with its kind only."""
-    if bool(left.tz) != bool(right.tz):
-        return "cannot be compared: one has a time zone and the other has none"
-    return "" if left.unit == right.unit else "are of different units; cast one of them"
+    """Whether the library puts a column out; those of nested types are fetched by row number."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        else:
+            return not pa.types.is_nested(kind)
 
 
 class Input:
@@ -112,6 +54,10 @@ class Input:
             self.table = pa.Table.from_batches([data])
         elif isinstance(data, pa.Table):
             self.table = data
+        elif isinstance(data, Mapping):
+            self.table = self._table_of_arrays(data)
+        elif _is_numpy(data) and data.dtype.names:
+            self.table = self._table_of_arrays({name: data[name] for name in data.dtype.names})
         elif hasattr(data, "__arrow_c_device_array__"):
             self._set_device_array(_DeviceArray(*data.__arrow_c_device_array__()))
         elif hasattr(data, "__arrow_c_array__"):
@@ -122,8 +68,24 @@ class Input:
             raise InvalidArgument(
                 f"{self.side} is a {type(data).__name__}; it must be a pyarrow.Table or "
                 "RecordBatch, or offer __arrow_c_stream__, __arrow_c_array__ or "
-                "__arrow_c_device_array__"
+                "__arrow_c_device_array__, or be a dict of NumPy arrays or a NumPy array of records"
             )
+
+    def _table_of_arrays(self, columns: Mapping[Any, Any]) -> pa.Table:
+        """A table of NumPy and Arrow arrays by their names."""
+        arrays = {}
+        for name, values in columns.items():
+            if not isinstance(name, str):
+                raise InvalidArgument(f"{self.side}: the name {name!r} of a column is no text")
+            if _is_numpy(values) and values.ndim == 1:
+                values = pa.array(values)
+            elif not isinstance(values, (pa.Array, pa.ChunkedArray)):
+                raise InvalidArgument(
+                    f"{self.side}: column {name!r} is a {type(values).__name__}; the columns of a "
+                    "dict are NumPy arrays of one dimension, or arrays of pyarrow"
+                )
+            arrays[name] = values
+        return pa.table(arrays)
 
     def _set_device_array(self, capsules: _DeviceArray) -> None:
         pointer = _get_pointer(capsules.array, b"arrow_device_array")
@@ -180,8 +142,8 @@ class Input:
         if self.table is None:
             field = self.schema.field(column)
             raise Unsupported(
-                f"column {field.name} of type {field.type} lies in device memory, and the library "
-                "carries no such type; leave it out of select"
+                f"column {field.name} of type {field.type} lies in device memory, where columns of "
+                "nested types are not fetched; leave it out of select"
             )
         values = self.table.column(column)
         if values.num_chunks <= 1:
@@ -189,17 +151,12 @@ class Input:
         return pa.chunked_array([chunk for chunk in values.chunks if len(chunk)], values.type)
 
     def register(
-        self,
-        context: Context,
-        keys: Sequence[int],
-        key_types: Sequence[pa.DataType],
-        carried: Sequence[int],
-    ) -> tuple[_abi.Handle, list[int], list[int]]:
-        """A relation of the library: the keys, cast to their key types where they are of others,
-        and the carried columns. Without a copy, except of columns in more than one chunk and of
-        cast keys.
+        self, context: Context, columns: Iterable[int]
+    ) -> tuple[_abi.Handle, dict[int, int]]:
+        """A relation of the library with these columns. Without a copy, except of those in more
+        than one chunk.
 
-        Returns the relation, the positions of the keys in it and those of the carried columns.
+        Returns the relation, and the position in it of each column.
         """
         handle = _abi.Handle("relation")
         if self.table is None:
@@ -207,36 +164,59 @@ class Input:
             schema = _get_pointer(capsule, b"arrow_schema")
             array = _get_pointer(self._device_array, b"arrow_device_array")
             context._call("relation_import_device", context._handle, schema, array, handle.out)
-            return handle, list(keys), list(carried)
-        columns = list(dict.fromkeys(carried))
-        fields = [self.schema.field(i) for i in columns]
-        arrays = [self.values(i) for i in columns]
-        key_positions = []
-        for key, key_type in zip(keys, key_types):
-            key_field = self.schema.field(key)
-            if key in columns and key_field.type == key_type:
-                key_positions.append(columns.index(key))
-                continue
-            key_positions.append(len(fields))
-            fields.append(key_field.with_type(key_type))
-            arrays.append(self.values(key).cast(key_type))
-        table = of_rows(pa.Table, arrays, pa.schema(fields), self.table.num_rows)
-        batch = _one_batch(table)
+            return handle, {column: column for column in columns}
+        positions = {column: i for i, column in enumerate(dict.fromkeys(columns))}
+        arrays = [self._one_array(column) for column in positions]
+        fields = [self.schema.field(c).with_type(a.type) for c, a in zip(positions, arrays)]
+        batch = of_rows(pa.RecordBatch, arrays, pa.schema(fields), self.table.num_rows)
         capsules = batch.__arrow_c_array__()
         schema = _get_pointer(capsules[0], b"arrow_schema")
         array = _get_pointer(capsules[1], b"arrow_array")
         context._call("relation_import", context._handle, schema, array, handle.out)
-        return handle, key_positions, [columns.index(i) for i in carried]
+        return handle, positions
+
+    def _one_array(self, column: int) -> pa.Array:
+        """A column in one piece: text of more than 2 GiB with 8-byte offsets, and dictionaries of
+        too many values with wider positions. Errors: InvalidArgument, Unsupported."""
+        values = self.values(column)
+        name = self.schema.field(column).name
+        try:
+            return _combined(values)
+        except pa.ArrowNotImplementedError as error:
+            raise Unsupported(f"{self.side}: column {name!r} in chunks: {error}") from None
+        except pa.ArrowInvalid as error:
+            wider = _widened(values)
+            if wider is None:
+                raise InvalidArgument(f"{self.side}: column {name!r}: {error}") from None
+            return _combined(wider)
 
 
-def _one_batch(table: pa.Table) -> pa.RecordBatch:
-    if not table.num_columns:  # which a cross join may need nothing of but its rows
-        return of_rows(pa.RecordBatch, [], table.schema, table.num_rows)
-    batches = table.combine_chunks().to_batches()
-    if not batches:
-        empty = [pa.array([], field.type) for field in table.schema]
-        return pa.RecordBatch.from_arrays(empty, schema=table.schema)
-    return batches[0]
+def _combined(values: pa.ChunkedArray) -> pa.Array:
+    if values.num_chunks == 1:
+        return values.chunk(0)
+    return values.combine_chunks() if values.num_chunks else pa.nulls(0, values.type)
+
+
+def _widened(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """The same values in a type with room for those of all chunks, or None."""
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        is_text = pa.types.is_string(kind)
+        return values.cast(pa.large_string() if is_text else pa.large_binary())
+    if not pa.types.is_dictionary(kind) or kind.index_type.bit_width == 64:
+        return None
+    chunks = [
+        pa.DictionaryArray.from_arrays(
+            chunk.indices.cast(pa.int64()), chunk.dictionary, ordered=kind.ordered
+        )
+        for chunk in values.chunks
+    ]
+    return pa.chunked_array(chunks)
+
+
+def _is_numpy(data: Any) -> bool:
+    numpy = sys.modules.get("numpy")  # who has one of its arrays has loaded it
+    return numpy is not None and isinstance(data, numpy.ndarray)
 
 
 class _Capsules:

@@ -12,7 +12,8 @@ from . import _abi
 from ._arguments import INT32, INT64, check_suffix, whole
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
 from ._context import Context, choose, context_or_default
-from ._inputs import Input, is_carried, key_types
+from ._inputs import Input, is_carried
+from ._keys import OfKeys, key_flags, naming_key_types
 from ._kinds import Kind, kind_of
 from ._result import Result, ResultColumn, TakenColumn
 from ._validate import check_unique, unique_sides
@@ -97,6 +98,8 @@ def plan(
     *,
     left_on: str | Sequence[str] | None = None,
     how: str = "inner",
+    null_equal: OfKeys = False,
+    ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,
     pairs: bool = False,
     suffix: str = SUFFIX,
@@ -117,17 +120,20 @@ def plan(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Plan:
-    """Chooses how to join two tables on a key of one to five columns.
+    """Chooses how to join two tables on a key of 1 to 16 columns.
 
     left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
                  __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
-                 on a GPU). Read in place, except that a column in more than one chunk is copied.
-    on           the key column of both sides, or a list of up to five: integers, date32, date64 or
-                 timestamps. Rows match when all of them are equal; a NULL matches nothing, and so
-                 does a column of type null. Integer keys of different types are cast to the
-                 narrowest type that holds both (int32 and int64: int64), those of 8 and 16 bits to
-                 32; that copies them. Timestamps with a time zone are instants, equal whatever
-                 their zones; they do not compare with those that have none.
+                 on a GPU), or a dict of NumPy arrays, or a NumPy array of records. Read in place,
+                 except that columns in more than one chunk are copied, of those that are used.
+    on           the key column of both sides, or a list of up to 16, of any types but nested ones.
+                 Rows match when all of them are equal; a NULL matches nothing. Keys of the two
+                 sides are compared by value: integers and decimals of any widths and scales with
+                 each other, and so are floats of any widths (NaN equals NaN); timestamps and dates
+                 of any units; times, and durations, of any units; text with text and binary with
+                 binary, whatever their offsets; dictionaries and runs as their values. Timestamps
+                 with a time zone are instants, equal whatever their zones; they do not compare with
+                 those that have none.
     left_on      in the place of on, the key columns of left
     right_on     the key columns of right, as many; None = those of left have the same names
     how          which rows come out:
@@ -146,6 +152,9 @@ def plan(
                    cross            each row of left with each of right; without keys
                  and right_semi, right_anti, right_mark, right_not_in, right_single: the same with
                  the sides changed over
+    null_equal   keys in which NULL equals NULL (IS NOT DISTINCT FROM): True = all, or a list of
+                 names of key columns of left, or a list of a truth value for each key
+    ieee_float   keys in which a float NaN equals nothing, named as in null_equal; others ignore it
     select       output columns, in this order; None = all that there are, but
                    inner, left, left_single: not the keys of right
                    right, right_single: not the keys of left
@@ -173,11 +182,10 @@ def plan(
                  and 0 leave a choice to the planner. One that the device does not have is an
                  IllegalPlan: on the CPU, each transfer but "none".
 
-    The library carries integers, floats, dates, times, timestamps, durations, decimal128 and
-    16-byte binaries. Output columns of another type (text, booleans, lists, dictionaries ...) must
-    lie in host memory; they come by row number, with pyarrow's take, when the result is read.
-    string_view comes out as large_string, and binary_view as large_binary, in lists and structs
-    too.
+    Output columns have the types of the inputs: of runs (run_end_encoded) that of their values, and
+    text of more than 2 GiB comes out as large_string or large_binary. Those of nested types (lists,
+    structs, maps) must lie in host memory; they come by row number, with pyarrow's take, when the
+    result is read, with large_string in the place of string_view.
 
     Errors: InvalidArgument (unknown names), NotUnique, TypeMismatch (keys), Unsupported,
     IllegalPlan (techniques that do not fit together), TooManyRows, OutOfMemory, MemoryLimit,
@@ -191,10 +199,12 @@ def plan(
     context = context_or_default(context)
     inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
     keys = _keys(inputs, kind, on, left_on, right_on)
+    names = [inputs["left"].schema.names[key] for key in keys["left"]]
+    flags = key_flags(names, null_equal, ieee_float)
     columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
     selected = select_columns(columns, kind, keys, select)
-    check_unique(inputs, keys, validate)
-    return plan_columns(context, inputs, kind, keys, selected, pairs, options)
+    check_unique(inputs, keys, flags, validate)
+    return plan_columns(context, inputs, kind, keys, flags, selected, pairs, options)
 
 
 def plan_columns(
@@ -202,16 +212,12 @@ def plan_columns(
     inputs: dict[str, Input],
     kind: Kind,
     keys: dict[str, list[int]],
+    flags: Sequence[int],
     selected: Sequence[OutputColumn],
     pairs: bool,
     options: _abi.PlanOptions,
 ) -> Plan:
     """plan() once its arguments have been understood."""
-    fields = [
-        tuple(inputs[side].schema.field(key) for side, key in zip(inputs, pair))
-        for pair in zip(*(keys[side] for side in inputs))
-    ]
-    types = [key_types(*pair) for pair in fields]
     carried = [
         column
         for column in dict.fromkeys(selected)
@@ -222,30 +228,33 @@ def plan_columns(
     relations = []
     spec = _abi.JoinSpec(
         kind=kind.number,
-        key_count=len(types),
+        key_count=len(flags),
         output=_abi.OUTPUT_COLUMNS * has_columns | _abi.OUTPUT_PAIRS * has_pairs,
+        key_flags=int32_array(flags),
     )
     exported = []  # in the order of the library's export
-    for number, side in enumerate(inputs):
+    for side, source in inputs.items():
         columns = [column for column in carried if column.side == side]
-        relation, key_positions, positions = inputs[side].register(
-            context, keys[side], [pair[number] for pair in types], [c.column for c in columns]
-        )
+        used = [*keys[side], *(column.column for column in columns)]
+        relation, positions = source.register(context, used)
         relations.append(relation)
         exported += columns
-        setattr(spec, side + "_keys", int32_array(key_positions))
-        setattr(spec, side + "_columns", int32_array(positions))
-        setattr(spec, side + "_column_count", len(positions))
-    exported += [column for column in carried if column.side == MARK]
+        setattr(spec, side + "_keys", int32_array([positions[key] for key in keys[side]]))
+        setattr(spec, side + "_columns", int32_array([positions[c.column] for c in columns]))
+        setattr(spec, side + "_column_count", len(columns))
+    if kind.has_mark:  # which comes out last, selected or not
+        exported.append(next((column for column in carried if column.side == MARK), None))
     pair_fields = kind.pair_fields if has_pairs else []
-    result_columns = [ResultColumn(field, i) for i, field in enumerate(pair_fields) if pairs]
+    result_columns = pair_columns(pair_fields) if pairs else []
     for column in selected:
-        number = len(pair_fields) + exported.index(column) if column in exported else None
+        number = exported.index(column) - len(exported) if column in exported else None
         result_columns.append(_result_column(inputs, kind, column, number))
 
     handle = _abi.Handle("plan")
     parts = *relations, ctypes.byref(spec), ctypes.byref(options)
-    context._call_long("plan_create", context._handle, *parts, out=handle)
+    fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
+    with naming_key_types(list(zip(*fields))):
+        context._call_long("plan_create", context._handle, *parts, out=handle)
     return Plan(context, handle, result_columns, pair_fields)
 
 
@@ -297,6 +306,8 @@ def join(
     *,
     left_on: str | Sequence[str] | None = None,
     how: str = "inner",
+    null_equal: OfKeys = False,
+    ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,
     pairs: bool = False,
     suffix: str = SUFFIX,
@@ -333,16 +344,32 @@ def int32_array(numbers: Sequence[int]) -> Any:
     return (ctypes.c_int32 * len(numbers))(*numbers)
 
 
+def pair_columns(fields: Sequence[pa.Field]) -> list[ResultColumn]:
+    """The row numbers as output columns."""
+    return [ResultColumn(field.name, field.nullable, field.name) for field in fields]
+
+
 def _result_column(
     inputs: dict[str, Input], kind: Kind, column: OutputColumn, exported: int | None
 ) -> ResultColumn:
-    """Where an output column comes from; `exported` is its number in the export, if it is there."""
+    """Where an output column comes from; `exported` is its place in the export, if it is there."""
     if column.side == MARK:
-        return ResultColumn(pa.field(column.name, pa.bool_()), exported)
-    source = inputs[column.side]
-    field = source.schema.field(column.column)
-    nullable = field.nullable or column.side in kind.without_row
-    if exported is not None:
-        return ResultColumn(pa.field(column.name, field.type, nullable), exported)
-    taken = TakenColumn(source.values(column.column), kind.sides.index(column.side))
-    return ResultColumn(pa.field(column.name, taken.type, nullable), taken=taken)
+        return ResultColumn(column.name, True, exported)
+    may_miss = column.side in kind.without_row
+    rows = column.side + "_row"
+    return input_column(inputs[column.side], column.column, column.name, may_miss, exported, rows)
+
+
+def input_column(
+    source: Input, number: int, name: str, may_miss: bool, exported: int | None, rows: str
+) -> ResultColumn:
+    """An output column of an input: exported, or taken by row numbers of the export.
+
+    may_miss  whether an output row may have no row of this input
+    """
+    field = source.schema.field(number)
+    nullable = field.nullable or may_miss
+    if exported is None:
+        return ResultColumn(name, nullable, taken=TakenColumn(source.values(number), rows))
+    extension = field.type if isinstance(field.type, pa.BaseExtensionType) else None
+    return ResultColumn(name, nullable, exported, extension)

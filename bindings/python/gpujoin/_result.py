@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from ._context import Context, name_of
 from .errors import InvalidArgument, Unsupported
 
 LEFT_ROW = "left_row"
+RIGHT_ROW = "right_row"
 _TAKE_ROWS = 1 << 20  # at a time: the text of so many rows fits one Arrow array
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
@@ -52,10 +53,10 @@ class Statistics:
 
 
 class TakenColumn:
-    """A column of a type that the library does not carry: its output is taken by row number."""
+    """A column of a nested type, whose output is taken by row number."""
 
-    def __init__(self, values: pa.ChunkedArray, row_number: int) -> None:
-        self.row_number = row_number  # which of the row numbers that come out
+    def __init__(self, values: pa.ChunkedArray, rows: str) -> None:
+        self.rows = rows  # the row numbers of the export that it is taken by
         self._values = values
         self._is_combined = False
         self.type = _without_views(values.type)
@@ -106,9 +107,33 @@ def _without_views(kind: pa.DataType) -> pa.DataType:
 class ResultColumn:
     """Where an output column comes from: from the library's export, or taken."""
 
-    field: pa.Field
-    exported: int = -1  # its number in the export
+    name: str
+    nullable: bool
+    # Row numbers, by what the export calls them; they come first. Others from the last one on: -1.
+    exported: str | int | None = None
+    extension: pa.DataType | None = None  # of pyarrow, for which the export's type stands
     taken: TakenColumn | None = None
+
+    def type_in(self, exported: pa.RecordBatch) -> pa.DataType:
+        """Its type, with an export or a page of it."""
+        if self.taken is not None:
+            return self.taken.type
+        found = _column_of(exported, self.exported).type
+        stands_for = self.extension is not None and self.extension.storage_type == found
+        return self.extension if stands_for else found
+
+    def values_in(self, exported: pa.RecordBatch) -> Any:
+        """Its rows of an export, or of a page of it."""
+        if self.taken is not None:
+            return self.taken.take(_column_of(exported, self.taken.rows))
+        found = _column_of(exported, self.exported)
+        kind = self.type_in(exported)
+        return found if kind == found.type else kind.wrap_array(found)
+
+
+def _column_of(exported: pa.RecordBatch, place: Any) -> pa.Array:
+    names = exported.schema.names
+    return exported.column(names.index(place) if isinstance(place, str) else len(names) + place)
 
 
 class Result:
@@ -129,6 +154,7 @@ class Result:
         self._handle = handle
         self._columns = columns
         self._pair_fields = pair_fields  # of the row numbers in the library's result; [] = none
+        self._schema: pa.Schema | None = None
         rows = ctypes.c_int64()
         context._call("result_get_rows", handle, ctypes.byref(rows))
         self._rows = rows.value
@@ -140,18 +166,21 @@ class Result:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of to_table(), to_batch() and the pages."""
-        return pa.schema([column.field for column in self._columns])
+        """Of to_table(), to_batch() and the pages. Columns have the types of the inputs, but text
+        of more than 2 GiB is large_string or large_binary, and runs are the type of their values.
+        """
+        if self._schema is None:
+            self._schema = self._schema_of(self._export(_abi.Page(first_row=self._rows)))
+        return self._schema
 
     def to_table(self) -> pa.Table:
         """The whole output. Columns of a CPU result share its memory; those of a GPU result are
-        copied to the host. Columns that the library does not carry have chunks of 2^20 rows.
+        copied to the host. Columns of nested types have chunks of 2^20 rows.
         Without a column (select=[]) it still has num_rows rows.
 
         Errors: OutOfMemory, CudaError, DeviceLost, Forked, Unsupported.
         """
-        exported = self._export(None)
-        return of_rows(pa.Table, self._assemble(exported), self.schema, exported.num_rows)
+        return self._assemble(pa.Table, self._export(None), lambda values: values)
 
     def to_batch(self) -> pa.RecordBatch:
         """to_table() as one batch: copies the columns that are in more than one chunk."""
@@ -163,7 +192,7 @@ class Result:
         """The output from front to back, in batches of at most max_rows rows and max_bytes bytes.
 
         max_rows, max_bytes  None = no limit. max_bytes counts values and validity bits of the
-                             columns that the library carries; one row is always allowed.
+                             columns but those of nested types; one row is always allowed.
         An empty output has no page. Errors: those of to_table, InvalidArgument.
         """
         page = _abi.Page(
@@ -197,7 +226,8 @@ class Result:
     def pairs(self) -> pa.RecordBatch:
         """The pairs alone: columns left_row and right_row, uint32, row numbers in the inputs, NULL
         where a side has no row; of a semi, anti, mark or not_in join that of its side alone. Of a
-        sequence left_row, right_row_0, right_row_1 ...: in the fact table and in each dimension.
+        sequence left_row, right_row_0, right_row_1 ...: in the fact table and in each dimension but
+        those of semi joins.
 
         Errors: those of to_table, InvalidArgument when pairs were not asked for (pairs=True).
         """
@@ -206,7 +236,6 @@ class Result:
             raise InvalidArgument("this join has no pairs; ask for them with pairs=True")
         fetches = (_abi.Fetch * count)()
         buffers = []
-        step = 0  # of a sequence; a join has one
         for field, fetch in zip(self._pair_fields, fetches):
             values = pa.allocate_buffer(4 * self._rows)
             validity = pa.allocate_buffer((self._rows + 7) // 8) if field.nullable else None
@@ -214,9 +243,9 @@ class Result:
             fetch.struct_size = ctypes.sizeof(_abi.Fetch)
             if field.name == LEFT_ROW:
                 fetch.what = _abi.FETCH_LEFT_INDEX
-            else:
-                fetch.what, fetch.column = _abi.FETCH_RIGHT_INDEX, step
-                step += 1
+            else:  # of a sequence, with the number of the step
+                step = field.name.removeprefix(RIGHT_ROW).removeprefix("_")
+                fetch.what, fetch.column = _abi.FETCH_RIGHT_INDEX, int(step or 0)
             fetch.type = _abi.TYPE_UINT32
             fetch.data, fetch.data_bytes = values.address, values.size
             if validity is not None:
@@ -294,19 +323,15 @@ class Result:
         self._context._call("result_export", self._handle, where, *parts)
         return pa.record_batch(exported)
 
-    def _assemble(self, exported: pa.RecordBatch) -> list[Any]:
-        return [
-            (
-                exported.column(column.exported)
-                if column.taken is None
-                else column.taken.take(exported.column(column.taken.row_number))
-            )
-            for column in self._columns
-        ]
+    def _schema_of(self, exported: pa.RecordBatch) -> pa.Schema:
+        return pa.schema([pa.field(c.name, c.type_in(exported), c.nullable) for c in self._columns])
+
+    def _assemble(self, kind: Any, exported: pa.RecordBatch, of: Callable[[Any], Any]) -> Any:
+        arrays = [of(column.values_in(exported)) for column in self._columns]
+        return of_rows(kind, arrays, self._schema_of(exported), exported.num_rows)
 
     def _batch(self, exported: pa.RecordBatch) -> pa.RecordBatch:
-        arrays = [_one_array(array) for array in self._assemble(exported)]
-        return of_rows(pa.RecordBatch, arrays, self.schema, exported.num_rows)
+        return self._assemble(pa.RecordBatch, exported, _one_array)
 
 
 def of_rows(kind: Any, arrays: Sequence[Any], schema: pa.Schema, rows: int) -> Any:

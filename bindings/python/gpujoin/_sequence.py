@@ -14,19 +14,21 @@ from ._arguments import check_suffix, column_names
 from ._columns import SUFFIX, free_name
 from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried
-from ._plan import int32_array, plan_options
-from ._result import LEFT_ROW, Result, ResultColumn, TakenColumn
-from ._sequence_keys import sequence_key_types
+from ._keys import OfKeys, key_flags, naming_key_types
+from ._kinds import KINDS, Kind, kind_of
+from ._plan import input_column, int32_array, pair_columns, plan_options
+from ._result import LEFT_ROW, RIGHT_ROW, Result, ResultColumn
 from .errors import InvalidArgument
 
 _FACT = 0  # number of the fact table among the inputs; dimension i is number i + 1
+_KINDS = [KINDS[name] for name in ("inner", "left", "left_semi")]
 
 
 @dataclass(frozen=True)
 class _Step:
+    kind: Kind
     fact_key: int
     dimension_key: int
-    key_types: tuple[pa.DataType, pa.DataType]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ def join_sequence(
     materialize: str | None = None,
     context: Context | None = None,
     *,
+    how: str | Sequence[str] = "inner",
+    null_equal: OfKeys = False,
+    ieee_float: OfKeys = False,
     suffix: str = SUFFIX,
     device: str | None = None,
     algorithm: str | None = None,
@@ -62,7 +67,7 @@ def join_sequence(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Result:
-    """Inner-joins a fact table with one dimension after the other, in one call of the library.
+    """Joins a fact table with one dimension after the other, in one call of the library.
 
     fact          what join() takes as an input; the row numbers of this table are kept from join
                   to join, each next key and the output columns are fetched by them
@@ -70,13 +75,21 @@ def join_sequence(
                     the table;
                     fact_on, the key column of fact;
                     dimension_on, the key column of the dimension; missing or None = the same name;
-                    columns, its output columns in this order; missing or None = all but its key
+                    columns, its output columns in this order; missing or None = all but its key,
+                    or none of a left_semi join
     fact_columns  output columns of fact, which come first; None = all
     pairs         whether to put out row numbers too: uint32 columns left_row (of fact) and
-                  right_row_0, right_row_1 ... (of each dimension), first
+                  right_row_0, right_row_1 ... (of each dimension but those of left_semi joins, NULL
+                  where a row has none), first
     materialize   auto, as_they_come (columns of a dimension are columns of the joins after its
                   own), at_the_end (its row numbers are, and its columns are fetched at the end)
     context       None = a shared one, on device "auto"
+    how           of all joins, or a list with that of each: inner; left (a row without a match
+                  stays, its columns of the dimension NULL); left_semi (rows with a match stay, once
+                  each)
+    null_equal, ieee_float
+                  what plan() takes under these names: of all keys, or a list of names of key
+                  columns of fact, or of a truth value for each dimension
     suffix        for a column whose name is taken, as often as it needs
     device ... probe_chunk_rows
                   of every join, what plan() takes under these names
@@ -91,45 +104,85 @@ def join_sequence(
     context = context_or_default(context)
     check_suffix(suffix)
     way = choose("materialize", _abi.MATERIALIZE, materialize)
+    dimensions = list(dimensions)
+    kinds = _kinds_of(how, len(dimensions))
     inputs = [Input(fact, "fact")]
     steps: list[_Step] = []
     selected = _fact_outputs(inputs[_FACT], fact_columns)
     taken_names = {output.name for output in selected}
-    for number, dimension in enumerate(dimensions):
-        step, names = _checked_step(inputs, number, dimension)
+    for number, (kind, dimension) in enumerate(zip(kinds, dimensions)):
+        step, names = _checked_step(inputs, number, kind, dimension)
         steps.append(step)
         source = number + 1
-        for column in _columns_of(inputs[source], step.dimension_key, names, number):
+        for column in _columns_of(inputs[source], step, names, number):
             name = free_name(inputs[source].schema.field(column).name, taken_names, suffix)
             selected.append(_Output(source, column, name))
     if not steps:
         raise InvalidArgument("dimensions is empty")
-
-    carried = {
-        (output.source, output.column): None
-        for output in selected
-        if is_carried(inputs[output.source].schema.field(output.column).type)
-    }
-    has_pairs = pairs or len(carried) == 0 or any(
-        (output.source, output.column) not in carried for output in selected
+    flags = key_flags(
+        [inputs[_FACT].schema.names[step.fact_key] for step in steps], null_equal, ieee_float
     )
-    spec, exported = _specification(context, inputs, steps, list(carried))
+
+    carried, taken = [], []
+    for output in selected:
+        field = inputs[output.source].schema.field(output.column)
+        (carried if is_carried(field.type) else taken).append((output.source, output.column))
+    carried = list(dict.fromkeys(carried))
+    has_pairs = pairs or not carried or bool(taken)
+    spec, exported = _specification(context, inputs, steps, flags, carried)
     spec.output = (_abi.OUTPUT_COLUMNS if carried else 0) | (_abi.OUTPUT_PAIRS if has_pairs else 0)
     spec.materialize = way
 
     handle = _abi.Handle("result")
     parts = spec.kept[_FACT], ctypes.byref(spec), ctypes.byref(chosen)
-    context._call_long("join_sequence", context._handle, *parts, out=handle)
-    pair_fields = _pair_fields(len(steps)) if has_pairs else []
-    columns = [ResultColumn(field, i) for i, field in enumerate(pair_fields)] if pairs else []
+    with naming_key_types(_key_fields(inputs, steps)):
+        context._call_long("join_sequence", context._handle, *parts, out=handle)
+    pair_fields = _pair_fields(steps) if has_pairs else []
+    columns = pair_columns(pair_fields) if pairs else []
     for output in selected:
-        columns.append(_result_column(inputs, output, exported, len(pair_fields)))
+        columns.append(_result_column(inputs, steps, output, exported))
     return Result(context, handle, columns, pair_fields)
 
 
-def _pair_fields(steps: int) -> list[pa.Field]:
-    names = [LEFT_ROW, *(f"right_row_{i}" for i in range(steps))]
-    return [pa.field(name, pa.uint32(), nullable=False) for name in names]
+def _kinds_of(how: Any, count: int) -> list[Kind]:
+    """The kind of each join. Errors: InvalidArgument."""
+    if isinstance(how, (list, tuple)):
+        if len(how) != count:
+            raise InvalidArgument(f"how names {len(how)} kinds, and there are {count} dimensions")
+        kinds = [kind_of(name) for name in how]
+    else:
+        kinds = [kind_of(how)] * count
+    for kind in kinds:
+        if kind not in _KINDS:
+            names = ", ".join(kind.name for kind in _KINDS)
+            raise InvalidArgument(f"how {kind.name!r}: joins of a sequence are {names}")
+    return kinds
+
+
+def _key_fields(inputs: list[Input], steps: list[_Step]) -> list[tuple[pa.Field, pa.Field]]:
+    fact, *dimensions = inputs
+    return [
+        (fact.schema.field(step.fact_key), dimension.schema.field(step.dimension_key))
+        for step, dimension in zip(steps, dimensions)
+    ]
+
+
+def _may_miss(step: _Step) -> bool:
+    """Whether a row may come out that has none of the step's dimension."""
+    return "right" in step.kind.without_row
+
+
+def _has_row(step: _Step) -> bool:
+    """Whether rows of the step's dimension come out."""
+    return "right" in step.kind.sides
+
+
+def _pair_fields(steps: list[_Step]) -> list[pa.Field]:
+    fields = [pa.field(LEFT_ROW, pa.uint32(), nullable=False)]
+    for i, step in enumerate(steps):
+        if _has_row(step):
+            fields.append(pa.field(f"{RIGHT_ROW}_{i}", pa.uint32(), _may_miss(step)))
+    return fields
 
 
 def _fact_outputs(fact: Input, names: Sequence[str] | None) -> list[_Output]:
@@ -140,7 +193,7 @@ def _fact_outputs(fact: Input, names: Sequence[str] | None) -> list[_Output]:
 
 
 def _checked_step(
-    inputs: list[Input], number: int, dimension: tuple[Any, ...]
+    inputs: list[Input], number: int, kind: Kind, dimension: tuple[Any, ...]
 ) -> tuple[_Step, Sequence[str] | None]:
     """Appends the dimension to the inputs; answers with its keys and the columns asked for."""
     what = f"dimensions[{number}]"
@@ -152,85 +205,66 @@ def _checked_step(
     dimension_key = inputs[-1].column(
         fact_on if dimension_on is None else dimension_on, f"{what}: dimension_on"
     )
-    fields = inputs[_FACT].schema.field(fact_key), inputs[-1].schema.field(dimension_key)
-    return _Step(fact_key, dimension_key, sequence_key_types(*fields)), names
+    return _Step(kind, fact_key, dimension_key), names
 
 
 def _columns_of(
-    dimension: Input, key: int, names: Sequence[str] | None, number: int
+    dimension: Input, step: _Step, names: Sequence[str] | None, number: int
 ) -> list[int]:
-    if names is None:
-        return [i for i in range(len(dimension.schema.names)) if i != key]
     what = f"dimensions[{number}]: columns"
-    return [dimension.column(name, what) for name in column_names(what, names)]
+    if names is None:
+        numbers = range(len(dimension.schema.names))
+        return [i for i in numbers if i != step.dimension_key and _has_row(step)]
+    columns = [dimension.column(name, what) for name in column_names(what, names)]
+    if columns and not _has_row(step):
+        raise InvalidArgument(f"{what}: a {step.kind.name} join puts out none of its dimension")
+    return columns
 
 
 def _specification(
     context: Context,
     inputs: list[Input],
     steps: list[_Step],
+    flags: list[int],
     carried: list[tuple[int, int]],
 ) -> tuple[_abi.SequenceSpec, list[tuple[int, int]]]:
     """Registers the inputs. Returns the specification, which keeps their relations, and the carried
     columns in the order of the library's export."""
-    fact_columns = [column for source, column in carried if source == _FACT]
-    relation, fact_keys, positions = _register_fact(context, inputs[_FACT], steps, fact_columns)
-    exported = [(_FACT, column) for column in fact_columns]
+    columns_of = [[c for source, c in carried if source == i] for i in range(len(inputs))]
+    used = [*(step.fact_key for step in steps), *columns_of[_FACT]]
+    relation, of_fact = inputs[_FACT].register(context, used)
     array = (_abi.SequenceStep * len(steps))()
     spec = _abi.SequenceSpec(
         step_count=len(steps),
         steps=array,
-        fact_columns=int32_array(positions),
-        fact_column_count=len(positions),
+        fact_columns=int32_array([of_fact[column] for column in columns_of[_FACT]]),
+        fact_column_count=len(columns_of[_FACT]),
     )
     spec.kept = [relation]  # by ctypes: as long as the specification
-    for number, step in enumerate(steps):
-        source = number + 1
-        columns = [column for s, column in carried if s == source]
-        relation, keys, positions = inputs[source].register(
-            context, [step.dimension_key], [step.key_types[1]], columns
-        )
+    for described, step, flag, dimension, columns in zip(
+        array, steps, flags, inputs[1:], columns_of[1:]
+    ):
+        relation, positions = dimension.register(context, [step.dimension_key, *columns])
         spec.kept.append(relation)
-        exported += [(source, column) for column in columns]
-        described = array[number]
         described.struct_size = ctypes.sizeof(_abi.SequenceStep)
         described.key_count = 1
         described.dimension = relation.open_pointer()
-        described.fact_keys = int32_array([fact_keys[number]])
-        described.dimension_keys = int32_array(keys)
-        described.dimension_columns = int32_array(positions)
-        described.dimension_column_count = len(positions)
+        described.fact_keys = int32_array([of_fact[step.fact_key]])
+        described.dimension_keys = int32_array([positions[step.dimension_key]])
+        described.dimension_columns = int32_array([positions[column] for column in columns])
+        described.dimension_column_count = len(columns)
+        described.kind = step.kind.number
+        described.key_flags = flag
+    exported = [(i, column) for i, columns in enumerate(columns_of) for column in columns]
     return spec, exported
 
 
-def _register_fact(
-    context: Context, fact: Input, steps: list[_Step], columns: list[int]
-) -> tuple[_abi.Handle, list[int], list[int]]:
-    """The fact relation with a key for each step, cast where a dimension's is of another type.
-
-    Returns the relation, the position of each step's key and those of the columns.
-    """
-    keys = [step.fact_key for step in steps]
-    if fact.table is not None:
-        table = fact.table
-        for number, step in enumerate(steps):
-            key = fact.values(step.fact_key)
-            if key.type != step.key_types[0]:
-                keys[number] = table.num_columns
-                table = table.append_column(f"key {number}", key.cast(step.key_types[0]))
-        fact = Input(table, fact.side)
-    type_of_first = fact.schema.field(keys[0]).type
-    relation, _, positions = fact.register(context, keys[:1], [type_of_first], [*keys, *columns])
-    return relation, positions[: len(keys)], positions[len(keys) :]
-
-
 def _result_column(
-    inputs: list[Input], output: _Output, exported: list[tuple[int, int]], first: int
+    inputs: list[Input], steps: list[_Step], output: _Output, exported: list[tuple[int, int]]
 ) -> ResultColumn:
-    source = inputs[output.source]
-    field = source.schema.field(output.column)
-    if (output.source, output.column) in exported:
-        number = first + exported.index((output.source, output.column))
-        return ResultColumn(pa.field(output.name, field.type, field.nullable), number)
-    taken = TakenColumn(source.values(output.column), output.source)
-    return ResultColumn(pa.field(output.name, taken.type, field.nullable), taken=taken)
+    source, column = output.source, output.column
+    is_there = (source, column) in exported
+    number = exported.index((source, column)) - len(exported) if is_there else None
+    may_miss = source != _FACT and _may_miss(steps[source - 1])
+    rows = LEFT_ROW if source == _FACT else f"{RIGHT_ROW}_{source - 1}"
+    return input_column(inputs[source], column, output.name, may_miss, number, rows)

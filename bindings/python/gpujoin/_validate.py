@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute
+from pyarrow import compute
 
+from . import _abi
 from ._inputs import Input
 from .errors import InvalidArgument, NotUnique, Unsupported
 
@@ -35,12 +36,15 @@ def unique_sides(validate: Any) -> tuple[str, ...]:
 
 
 def check_unique(
-    inputs: Mapping[str, Input], keys: Mapping[str, Sequence[int]], validate: Any
+    inputs: Mapping[str, Input],
+    keys: Mapping[str, Sequence[int]],
+    flags: Sequence[int],
+    validate: Any,
 ) -> None:
     """Errors: NotUnique, which names a key that comes twice; InvalidArgument; Unsupported, where
-    the keys lie in device memory."""
+    the keys lie in device memory, or are of types that pyarrow cannot group."""
     for side in unique_sides(validate):
-        found = _repeated(inputs[side], keys[side])
+        found = _repeated(inputs[side], keys[side], flags)
         if found is None:
             continue
         *values, count = found
@@ -52,19 +56,56 @@ def check_unique(
         )
 
 
-def _repeated(source: Input, keys: Sequence[int]) -> list[Any] | None:
-    """The values of a key that more than one row has, and the number of those rows. A NULL matches
-    nothing, so that rows with one may be as many as they like."""
+def _repeated(source: Input, keys: Sequence[int], flags: Sequence[int]) -> list[Any] | None:
+    """The values of a key that more than one row has, and the number of those rows. A row that
+    matches nothing, because of a NULL or a NaN, may come as often as it likes."""
     if source.table is None:
         raise Unsupported(f"validate: {source.side} lies in device memory, where keys are not read")
-    columns = [source.table.column(key) for key in keys]
     names = [str(i) for i in range(len(keys))]
-    rows = pa.table(columns, names=names).drop_null()
-    if rows.num_rows < 2:
-        return None
-    counts = rows.group_by(names).aggregate([([], "count_all")])
-    repeated = counts.filter(pyarrow.compute.greater(counts["count_all"], 1)).slice(0, 1)
+    try:
+        columns = [_grouped(source.values(key)) for key in keys]
+        rows = pa.table([*columns, pa.nulls(source.table.num_rows)], names=[*names, "rows"])
+        for name, column, flag in zip(names, columns, flags):
+            if not flag & _abi.KEY_NULL_EQUAL:
+                rows = rows.filter(compute.is_valid(rows[name]))
+            if flag & _abi.KEY_IEEE_FLOAT and pa.types.is_floating(column.type):
+                is_nan = compute.fill_null(compute.is_nan(rows[name]), False)
+                rows = rows.filter(compute.invert(is_nan))
+        if rows.num_rows < 2:
+            return None
+        counts = rows.group_by(names).aggregate([([], "count_all")])
+    except pa.ArrowNotImplementedError as error:
+        text = f"validate: pyarrow cannot group keys of {source.side}: {error}"
+        raise Unsupported(text) from None
+    repeated = counts.filter(compute.greater(counts["count_all"], 1)).slice(0, 1)
     if repeated.num_rows == 0:
         return None
     (found,) = repeated.to_pylist()
     return [*(found[name] for name in names), found["count_all"]]
+
+
+def _grouped(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same values in a type that pyarrow groups, and equal where the library finds them so."""
+    while True:
+        kind = values.type
+        if isinstance(kind, pa.BaseExtensionType):
+            chunks = [chunk.storage for chunk in values.chunks]
+            values = pa.chunked_array(chunks, kind.storage_type)
+        elif pa.types.is_run_end_encoded(kind):
+            chunks = [compute.run_end_decode(chunk) for chunk in values.chunks]
+            values = pa.chunked_array(chunks, kind.value_type)
+        elif pa.types.is_dictionary(kind):
+            values = values.cast(kind.value_type)
+        else:
+            break
+    if kind == pa.string_view() or kind == pa.binary_view():
+        return values.cast(pa.large_string() if kind == pa.string_view() else pa.large_binary())
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return values.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_null(kind):
+        return values.cast(pa.int8())
+    if not pa.types.is_floating(kind):
+        return values
+    wide = values.cast(pa.float64())
+    one_nan = compute.if_else(compute.is_nan(wide), float("nan"), wide)
+    return compute.add(one_nan, 0.0)  # of -0.0 too

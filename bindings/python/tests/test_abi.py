@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpujoin import _abi, errors
+from gpujoin import _abi, _structs, errors
 from gpujoin._kinds import KINDS
 
 HEADER = Path(__file__).parents[3] / "include" / "gpujoin.h"
@@ -19,6 +19,7 @@ STRUCTS = {
     "gpujoin_error": _abi.Error,
     "gpujoin_context_options": _abi.ContextOptions,
     "gpujoin_context_info": _abi.ContextInfo,
+    "gpujoin_column": _structs.Column,
     "gpujoin_join_spec": _abi.JoinSpec,
     "gpujoin_plan_options": _abi.PlanOptions,
     "gpujoin_sequence_step": _abi.SequenceStep,
@@ -72,6 +73,7 @@ def test_functions(header):
         ("MATCH", {k: v for k, v in _abi.MATCHES.items() if v}),
         ("GATHER", {k: v for k, v in _abi.GATHERS.items() if v}),
         ("JOIN", {name: kind.number for name, kind in KINDS.items()}),
+        ("KEY", {"null_equal": _abi.KEY_NULL_EQUAL, "ieee_float": _abi.KEY_IEEE_FLOAT}),
         ("SIDE", {k: v for k, v in _abi.SIDES.items() if v}),
         ("TRANSFER", {k: v for k, v in _abi.TRANSFERS.items() if v}),
         ("SKEW", {k: v for k, v in _abi.SKEWS.items() if v}),

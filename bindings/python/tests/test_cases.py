@@ -1,9 +1,12 @@
 """The joins of tests/cases, which every binding runs: see the README there."""
 
+import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 import gpujoin
@@ -19,9 +22,16 @@ TYPES = {
     **{"date32": pa.date32(), "date64": pa.date64()},
     **{f"timestamp_{unit}": pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")},
     **{"time32": pa.time32("ms"), "time64": pa.time64("us"), "duration": pa.duration("us")},
-    "bytes16": pa.binary(16),
+    **{"utf8": pa.string(), "large_utf8": pa.large_string()},
+    **{"binary": pa.binary(), "large_binary": pa.large_binary()},
+    **{"bytes16": pa.binary(16), "bool": pa.bool_(), "null": pa.null()},
+}
+WITH_NUMBERS = {
+    "fixed_binary": pa.binary,
+    **{f"decimal{bits}": getattr(pa, f"decimal{bits}") for bits in (32, 64, 128, 256)},
 }
 SECTIONS = ("left", "right", "join", "expect")
+VIEWS = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
 
 
 def read_case(path):
@@ -40,15 +50,31 @@ def read_case(path):
     return left, right, list(zip(rest[::2], rest[1::2]))
 
 
+def type_of(word):
+    """int8, fixed_binary(3), decimal64(10,2)"""
+    found = re.fullmatch(r"(\w+)\(([-\d,]+)\)", word)
+    return WITH_NUMBERS[found[1]](*map(int, found[2].split(","))) if found else TYPES[word]
+
+
 def value(word, kind):
-    """A word as Python has what lies in memory."""
+    """A word as Python has what lies in memory; NaN as text, which equals itself."""
     if word == "NULL":
         return None
     if kind == pa.bool_():
         return {"true": True, "false": False}[word]
-    if kind == pa.binary(16):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "" if word == '""' else word
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return bytes.fromhex("" if word == '""' else word)
+    if pa.types.is_fixed_size_binary(kind):
         return bytes.fromhex(word)
-    return float(word) if pa.types.is_floating(kind) else int(word)
+    if pa.types.is_decimal(kind):
+        return Decimal(word)
+    return comparable(float(word)) if pa.types.is_floating(kind) else int(word)
+
+
+def comparable(number):
+    return number if number == number else "nan"
 
 
 def stored(kind):
@@ -62,18 +88,43 @@ def table(lines, prefix):
     """A table of a section; columns are called prefix.name, so that both inputs differ in all."""
     names, kinds = zip(*(word.split(":") for word in lines[0]))
     columns = []
-    for i, kind in enumerate(TYPES[kind] for kind in kinds):
+    for i, kind in enumerate(map(type_of, kinds)):
         values = [value(row[i], kind) for row in lines[1:]]
+        if pa.types.is_floating(kind):
+            values = [None if number is None else float(number) for number in values]
         columns.append(pa.array(values, stored(kind)).view(kind))
     return pa.table(columns, names=[f"{prefix}.{name}" for name in names])
 
 
+def as_views(column):
+    small = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    kind = small.get(column.type, column.type)
+    return column.cast(kind).cast(VIEWS[kind]) if kind in VIEWS else column
+
+
+def as_dictionary(column):
+    kind = column.type
+    is_text = kind in VIEWS or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    return column.dictionary_encode() if is_text or pa.types.is_integer(kind) else column
+
+
+def as_runs(column):
+    return pa.compute.run_end_encode(column) if pa.types.is_integer(column.type) else column
+
+
+def values_of(kind):
+    """The type of the values of a dictionary or of runs."""
+    is_encoded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    return kind.value_type if is_encoded else kind
+
+
 def words(column):
     """A column of the answer as a case writes it."""
-    kind = column.type
     values = column.combine_chunks()
-    for text in values.view(stored(kind)).to_pylist():
-        yield text.hex() if isinstance(text, bytes) else text
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values = values.dictionary_decode()
+    return map(comparable, values.view(stored(values.type)).to_pylist())
 
 
 @pytest.mark.skipif(not FILES, reason="tests/cases is not here")
@@ -81,25 +132,35 @@ def test_there_are_cases():
     assert len(FILES) > 10
 
 
+@pytest.mark.parametrize("shape", [None, as_views, as_dictionary, as_runs], ids=lambda shape: shape.__name__ if shape else "as_written")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_case(context, path):
+def test_case(context, path, shape):
     left_lines, right_lines, joins = read_case(path)
-    left, right = table(left_lines, "left"), table(right_lines, "right")
+    tables = table(left_lines, "left"), table(right_lines, "right")
     assert joins
     for lines, answer in joins:
-        check(left, right, lines, answer, context)
+        check(tables, lines, answer, shape, context)
 
 
-def check(left, right, lines, lines_of_answer, context):
+def reshaped(table, shape):
+    """The same values in other types."""
+    columns = [shape(column.combine_chunks()) for column in table.columns]
+    return pa.table(columns, names=table.schema.names)
+
+
+def check(tables, lines, lines_of_answer, shape, context):
     task = {line[0]: line[1:] for line in lines}
     (how,) = task.get("kind", ["inner"])
     on = [line[1:] for line in lines if line[0] == "on"]
     keys = {
-        "left_on": [f"left.{name}" for name, _ in on],
-        "right_on": [f"right.{name}" for _, name in on],
+        "left_on": [f"left.{name}" for name, *_ in on],
+        "right_on": [f"right.{name}" for _, name, *_ in on],
+        "null_equal": ["null_equal" in options for _, _, *options in on],
+        "ieee_float": ["ieee" in options for _, _, *options in on],
     }
     pairs = "pairs" in task
     output = task.get("output", [])
+    left, right = (reshaped(side, shape) for side in tables) if shape else tables
     result = gpujoin.join(
         *(left, right),
         **(keys if on else {}),
@@ -110,18 +171,16 @@ def check(left, right, lines, lines_of_answer, context):
     )
     answer = result.to_table()
     answer.validate(full=True)
-    kinds = [field.type for field in answer.schema]
-    types = {field.name: field.type for side in (left, right) for field in side.schema}
-    types["mark"] = pa.bool_()
     row_numbers = [pa.uint32()] * len(KINDS[how].sides) if pairs else []
-    assert kinds == row_numbers + [types[name] for name in output]
-    expected = Counter(
-        tuple(
-            word if kind == pa.binary(16) and word != "NULL" else value(word, kind)
-            for word, kind in zip(line, kinds)
-        )
-        for line in lines_of_answer
-    )
-    assert all(len(row) == len(kinds) for row in expected)
+    # Dictionaries come out as dictionaries, and runs as their values.
+    types = {"mark": pa.bool_()}
+    for side in (left, right):
+        for name, kind in zip(side.schema.names, side.schema.types):
+            types[name] = values_of(kind) if shape is as_runs else kind
+    assert answer.schema.types == row_numbers + [types[name] for name in output]
+    written = {name: side[name].type for side in tables for name in side.schema.names}
+    kinds = row_numbers + [written.get(name, pa.bool_()) for name in output]
+    assert all(len(line) == len(kinds) for line in lines_of_answer)
+    expected = Counter(tuple(map(value, line, kinds)) for line in lines_of_answer)
     assert Counter(zip(*map(words, answer.columns))) == expected
     assert result.num_rows == sum(expected.values())

@@ -77,6 +77,8 @@ def test_a_cross_join_of_one_side(files, ending):
         (["--on", "day"], "--on: left.parquet has no column 'day'; it has id, city, rank, note"),
         (["--on", "note", "--how", "best"], "--how 'best' is none of inner, left, right, full, "),
         (["--on", "note", "--how", "cross"], "--how cross has no keys: no --on, --left-on or "),
+        (["--on", "note", "--null-equal=id"], "--null-equal: 'id' is no key; the keys are note"),
+        (["--how", "cross", "--null-equal"], "--null-equal: a cross join has no keys"),
         (["--on", "note", "--suffix", ""], "--suffix is empty, and two columns would be named "),
     ],
 )
@@ -85,3 +87,61 @@ def test_wrong_keys(files, named, text):
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith(f"gpujoin: {text}")
     assert len(run.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "named, null_equal",
+    [
+        ([], False),
+        (["--null-equal"], True),
+        (["--null-equal", "word"], ["word"]),
+        (["--null-equal=n, word"], True),
+        (["--null-equal", "n"], ["n"]),
+    ],
+)
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_null_equal(files, ending, named, null_equal):
+    left = pa.table({"n": [1, 1, None, None], "word": ["a", None, "a", None], "v": [1, 2, 3, 4]})
+    right = left.rename_columns(["m", "text", "w"])
+    for name, table in (("l", left), ("r", right)):
+        if ending == "parquet":
+            pa.parquet.write_table(table, files / f"{name}.parquet")
+        else:
+            pa.feather.write_feather(table, files / f"{name}.feather")
+    keys = ["--left-on", "n,word", "--right-on", "m,text"]
+    run = gpujoin(
+        *("join", f"l.{ending}", f"r.{ending}", *keys, *named, "-o", f"out.{ending}"), folder=files
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    wanted = package.join(left, right, ["n", "word"], ["m", "text"], null_equal=null_equal)
+    read = pa.parquet.read_table if ending == "parquet" else pa.feather.read_table
+    assert rows(read(files / f"out.{ending}")) == rows(wanted)
+    assert wanted.num_rows == (4 if null_equal is True else 2 if null_equal else 1)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv"])
+def test_columns_of_all_sorts(files, ending):
+    """Keys of text, and outputs of views, dictionaries and runs, from files to files."""
+    texts = pa.array(["a", None, "a text of more than twelve bytes"])
+    table = pa.table(
+        {
+            "k": texts,
+            "word": texts.dictionary_encode(),
+            "view": texts.cast(pa.string_view()),
+            "bit": [True, None, False],
+            "bytes": pa.array([b"ab", None, b"cd"], pa.binary(2)),
+        }
+    )
+    pa.feather.write_feather(table, files / "t.feather")
+    out = f"out.{ending}"
+    named = ["--on", "k", "--null-equal", "--how", "left", "-o", out]
+    run = gpujoin("join", "t.feather", "t.feather", *named, folder=files)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "a text of more than t..." in run.stdout
+    if ending != "csv":
+        read = pa.parquet.read_table if ending == "parquet" else pa.feather.read_table
+        found = read(files / out)
+        assert found.num_rows == 3
+        assert rows(found.select(table.schema.names)) == rows(table)
+    empty = gpujoin("join", "t.feather", "t.feather", *named, "--rows", "0", folder=files)
+    assert empty.returncode == 0

@@ -57,13 +57,13 @@ KEYS = pa.array([1, 2])
             gpujoin.InvalidArgument,
             "left_on names 2 columns, and right_on 1",
         ),
-        (table(k=KEYS), table(k=KEYS), {"left_on": ["k"] * 6}, gpujoin.Unsupported, "key_count"),
+        (table(k=KEYS), table(k=KEYS), {"left_on": ["k"] * 17}, gpujoin.Unsupported, "key_count"),
         (
             table(k=KEYS, j=["a", "b"]),
-            table(k=KEYS, j=["a", "b"]),
+            table(k=KEYS, j=KEYS),
             {"left_on": ["k", "j"]},
             gpujoin.TypeMismatch,
-            "j of type string",
+            r"left_keys\[1\].*k \(int64\) and k \(int64\), j \(string\) and j \(int64\)$",
         ),
         (
             table(k=KEYS, j=KEYS),
@@ -72,25 +72,24 @@ KEYS = pa.array([1, 2])
             gpujoin.IllegalPlan,
             "several need",
         ),
-        (table(k=["a"]), table(k=["a"]), {}, gpujoin.TypeMismatch, "k of type string"),
-        (table(k=[None]), table(j=["a"]), {"right_on": "j"}, gpujoin.TypeMismatch, "j of type str"),
+        (table(k=["a"]), table(k=[b"a"]), {}, gpujoin.TypeMismatch, r"k \(string\) and k \(binary"),
+        (table(k=[[1]]), table(j=["a"]), {"right_on": "j"}, gpujoin.TypeMismatch, '"k" of Arrow'),
         (
             table(k=pa.array([1], pa.date32())),
             table(j=pa.array([1], pa.int32())),
             {"right_on": "j"},
             gpujoin.TypeMismatch,
-            r"k \(date32\[day\]\) and j \(int32\) are of different types",
+            r"do not compare: .*; the keys are k \(date32\[day\]\) and j \(int32\)$",
         ),
-        (table(k=["a"]), table(k=["a"]), {}, gpujoin.TypeMismatch, "k of type string"),
-        (table(k=[0.5]), table(k=KEYS), {}, gpujoin.TypeMismatch, "are of different types"),
-        (table(k=[True]), table(k=KEYS), {}, gpujoin.TypeMismatch, "k of type bool"),
+        (table(k=[0.5]), table(k=KEYS), {}, gpujoin.TypeMismatch, "do not compare"),
+        (table(k=[True]), table(k=KEYS), {}, gpujoin.TypeMismatch, r"k \(bool\)"),
         (table(k=KEYS), table(k=KEYS.cast(pa.timestamp("s"))), {}, gpujoin.TypeMismatch, "k"),
         (
+            table(k=KEYS.cast(pa.timestamp("ms", "UTC"))),
             table(k=KEYS.cast(pa.timestamp("ms"))),
-            table(k=KEYS.cast(pa.timestamp("s"))),
             {},
             gpujoin.TypeMismatch,
-            "k",
+            r"timestamp\[ms, tz=UTC\]",
         ),
         (table(k=KEYS), table(k=KEYS), {"select": ["y"]}, gpujoin.InvalidArgument, "name 'y'"),
         (table(k=KEYS), table(k=KEYS), {"select": "k"}, gpujoin.InvalidArgument, "list"),
@@ -272,5 +271,5 @@ def test_nothing_is_printed(capfd, context):
     left, right = customers_and_orders()
     gpujoin.join(left, right, "id", "customer", context=context).to_table()
     with pytest.raises(gpujoin.GpujoinError):
-        gpujoin.join(left, right, "city", "note", context=context)
+        gpujoin.join(left, right, "id", "note", context=context)
     assert capfd.readouterr() == ("", "")

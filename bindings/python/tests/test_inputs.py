@@ -147,9 +147,7 @@ def test_capsules(context, wrap):
 
 def test_a_result_is_an_input(context):
     left, right = customers_and_orders()
-    first = gpujoin.join(
-        left, right, "id", "customer", select=["id", "order"], context=context
-    )
+    first = gpujoin.join(left, right, "id", "customer", select=["id", "order"], context=context)
     again = gpujoin.join(first, right, "order", select=["id", "customer"], context=context)
     assert again.num_rows == first.num_rows
     assert all(i == customer for i, customer in rows(again))
@@ -202,6 +200,78 @@ def test_inputs_are_left_as_they_are(context):
 @pytest.mark.parametrize("side", [0, 1])
 def test_anything_else_is_refused(side, context):
     inputs = list(customers_and_orders())
-    inputs[side] = {"id": [1]}
-    with pytest.raises(gpujoin.InvalidArgument, match=("left", "right")[side] + " is a dict"):
-        gpujoin.join(*inputs, "id", "customer", context=context)
+    name = ("left", "right")[side]
+    for wrong, text in (
+        ([1, 2], f"{name} is a list; it must be"),
+        ({"id": [1]}, f"{name}: column 'id' is a list; the columns of a dict are NumPy"),
+        ({5: pa.array([1])}, f"{name}: the name 5 of a column is no text"),
+        ({"id": pa.array([1]), "v": pa.array([1, 2])}, f"{name}: .* length"),
+    ):
+        inputs[side] = wrong
+        with pytest.raises(gpujoin.InvalidArgument, match=f"^{text}"):
+            gpujoin.join(*inputs, "id", "customer", context=context)
+
+
+NUMPY = {
+    "int16": [-1, 0, 300],
+    "uint64": [0, 1, 2**64 - 1],
+    "float16": [0.5, -0.0, 1.5],
+    "float64": [0.5, -0.0, float("inf")],
+    "datetime64[D]": [0, 1, -1],
+    "datetime64[s]": [0, 1, -1],
+    "datetime64[ns]": [0, 1, 86400],
+    "timedelta64[ms]": [0, 1, -5],
+}
+
+
+@pytest.mark.parametrize("dtype", NUMPY)
+def test_arrays_of_numpy(context, dtype):
+    numpy = pytest.importorskip("numpy")
+    stored = "int64" if "64[" in dtype else dtype
+    values = numpy.array(NUMPY[dtype], stored).astype(dtype)
+    left = {"k": values, "row": numpy.arange(3), "every other": numpy.arange(6)[::2]}
+    records = numpy.empty(3, [("j", dtype), ("i", "int8")])
+    records["j"], records["i"] = values[::-1], range(3)
+    for right in (records, {"j": values[::-1], "i": numpy.arange(3)}):
+        result = gpujoin.join(left, right, "k", "j", context=context)
+        found = result.to_table().select(["row", "every other", "i"])
+        assert rows(found) == {(0, 0, 2): 1, (1, 2, 1): 1, (2, 4, 0): 1}
+        assert result.schema.field("k").type == pa.array(values).type
+
+
+def test_truth_values_of_numpy(context):
+    numpy = pytest.importorskip("numpy")
+    left = {"k": numpy.array([True, False])}
+    right = {"k": numpy.array([False, False]), "v": numpy.ones(2)}
+    result = gpujoin.join(left, right, "k", context=context)
+    assert result.schema.types == [pa.bool_(), pa.float64()]
+    assert rows(result) == {(False, 1.0): 2}
+
+
+def test_what_numpy_says_is_missing(context):
+    """NaT is NULL; NaN is a value like any other."""
+    numpy = pytest.importorskip("numpy")
+    for values, nulls in (
+        (numpy.array(["NaT", "2024-02-29"], "datetime64[s]"), 1),
+        (numpy.array([numpy.nan, 1.0]), 0),
+        (numpy.ma.MaskedArray([1, 2], [True, False]), 1),
+    ):
+        result = gpujoin.join({"k": values}, {"k": values}, "k", context=context)
+        assert result.num_rows == 2 - nulls
+    with pytest.raises(gpujoin.InvalidArgument, match="^left: column 'k' is a ndarray"):
+        gpujoin.join({"k": numpy.zeros((2, 2))}, {"k": numpy.zeros(2)}, "k", context=context)
+
+
+def test_text_of_polars_is_read_in_place(context):
+    polars = pytest.importorskip("polars")
+    texts = [f"a text of more than twelve bytes, {i}" for i in range(20000)]
+    frame = polars.DataFrame({"text": texts, "k": range(20000)})
+    before = pa.total_allocated_bytes()
+    with gpujoin.plan(frame, frame.head(3), "k", context=context) as plan:
+        assert pa.total_allocated_bytes() - before < 100000
+        result = plan.execute()
+    assert result.schema.field("text").type == pa.string_view()
+    assert sorted(result.to_table()["text"].to_pylist()) == texts[:3]
+    assert result.to_polars().schema["text"] == polars.String
+    by_text = gpujoin.join(frame, frame.reverse(), "text", context=context)
+    assert by_text.num_rows == 20000

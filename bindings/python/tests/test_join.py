@@ -173,7 +173,7 @@ INTEGERS = [
     *(pa.uint64(), pa.date32(), pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us")),
     *(pa.timestamp("us", "Europe/Paris"), pa.time32("s"), pa.time64("us"), pa.duration("ms")),
 ]
-CARRIED = [
+NUMBERS = [
     *(pa.array([1, None, 3], kind) for kind in INTEGERS),
     *(pa.array([1.5, None, -0.0], kind) for kind in (pa.float32(), pa.float64())),
     pa.array([0x3E00, None, 0x8000], pa.uint16()).view(pa.float16()),
@@ -182,7 +182,7 @@ CARRIED = [
     pa.array([decimal.Decimal("1.25"), None, decimal.Decimal(-3)], pa.decimal128(15, 2)),
     pa.array([b"0123456789abcdef", None, b"0" * 16], pa.binary(16)),
 ]
-TAKEN = [
+OTHERS = [
     pa.array(["a", None, ""]),
     pa.array(["a", None, "b"], pa.large_string()),
     pa.array([b"a", None, b""]),
@@ -195,7 +195,7 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize("values", CARRIED + TAKEN, ids=lambda values: str(values.type))
+@pytest.mark.parametrize("values", NUMBERS + OTHERS, ids=lambda values: str(values.type))
 def test_payload_types(context, values):
     left = pa.table({"k": pa.array([2, 0, 1, 0], pa.int32())})
     right = pa.table({"k": pa.array([0, 1, 2], pa.int32()), "values": values})
@@ -209,11 +209,11 @@ def test_payload_types(context, values):
 
 
 @pytest.mark.skipif(not hasattr(pa, "string_view"), reason="this pyarrow has no string_view")
-def test_string_views_come_out_as_text(context):
+def test_string_views_stay_so(context):
     left = pa.table({"k": [1, 0]})
     right = pa.table({"k": [0, 1], "text": pa.array(["zero", None], pa.string_view())})
     result = gpujoin.join(left, right, "k", context=context)
-    assert result.schema.field("text").type == pa.large_string()
+    assert result.schema.field("text").type == pa.string_view()
     assert rows(result) == {(0, "zero"): 1, (1, None): 1}
 
 
@@ -376,10 +376,10 @@ def test_timestamps_with_zones_are_instants(context, left_zone, right_zone):
 def test_a_timestamp_without_a_zone_is_no_instant(context):
     naive = pa.table({"here": pa.array([0, 1], pa.timestamp("us"))})
     zoned = pa.table({"there": pa.array([0, 1], pa.timestamp("us", "UTC"))})
-    text = r"here \(timestamp\[us\]\).* there \(timestamp\[us, tz=UTC\]\) .*time zone"
+    text = r"here \(timestamp\[us\]\) and there \(timestamp\[us, tz=UTC\]\)"
     with pytest.raises(gpujoin.TypeMismatch, match=text):
         gpujoin.join(naive, zoned, "here", "there", context=context)
-    text = r"there \(timestamp\[us, tz=UTC\]\).* here \(timestamp\[us\]\) .*time zone"
+    text = r"there \(timestamp\[us, tz=UTC\]\) and here \(timestamp\[us\]\)"
     with pytest.raises(gpujoin.TypeMismatch, match=text):
         gpujoin.join_sequence(zoned, [(naive, "there", "here")], context=context)
     assert gpujoin.join(naive, naive, "here", context=context).num_rows == 2

@@ -78,10 +78,13 @@ def test_decimals_binaries_and_times(context):
 
 def test_types_that_do_not_compare(context):
     for left, right in (
-        (pa.decimal128(10, 2), pa.decimal128(10, 3)),
-        (pa.time64("us"), pa.time64("ns")),
-        (pa.duration("s"), pa.duration("ms")),
+        (pa.decimal128(10, 2), pa.float64()),
+        (pa.time64("us"), pa.duration("us")),
+        (pa.date32(), pa.int32()),
         (pa.int64(), pa.float64()),
+        (pa.bool_(), pa.int8()),
+        (pa.string(), pa.binary()),
+        (pa.string(), pa.int64()),
     ):
         with pytest.raises(gpujoin.TypeMismatch):
             joined(context, pa.array([None], left), pa.array([None], right))

@@ -13,8 +13,8 @@ from gpujoin._kinds import ALIASES, KINDS
 
 
 def side(prefix, count, seed, distinct=None, nulls=0.15):
-    """A table of two keys, a payload that the library carries, and text that it does not. Keys are
-    unique where `distinct` is None."""
+    """A table of two keys, a payload of numbers, and text. Keys are unique where `distinct` is
+    None."""
     pick = random.Random(seed)
 
     def column(values, kind=None):
@@ -305,9 +305,7 @@ def test_the_keys_of_a_right_join_are_those_of_right(context):
         with pytest.raises(gpujoin.InvalidArgument, match="no column has the name 'k_right'"):
             gpujoin.join(left, right, "k", how=how, select=["k_right"], context=context)
     other = right.rename_columns(["j", "r"])
-    result = gpujoin.join(
-        left, other, "k", "j", how="right", select=["k", "j"], context=context
-    )
+    result = gpujoin.join(left, other, "k", "j", how="right", select=["k", "j"], context=context)
     assert rows(result) == {(2, 2): 1, (None, 3): 1}
 
 

@@ -1,8 +1,11 @@
 """join(validate=): keys that should be unique, and are not."""
 
 import datetime
+import decimal
+import math
 
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 import gpujoin
@@ -87,3 +90,43 @@ def test_what_says_nothing(context, validate):
         gpujoin.join(ONCE, ONCE, "k", validate=validate, context=context)
     with pytest.raises(gpujoin.InvalidArgument, match="^validate '1:1': a cross join has no keys"):
         gpujoin.join(ONCE, ONCE, how="cross", validate="1:1", context=context)
+
+
+KEYS_TWICE = [
+    (pa.array(["b", "a", "b"]).dictionary_encode(), "b"),
+    (pa.array(["b", "a", "b"], pa.string_view()), "b"),
+    (pa.array([b"b", b"a", b"b"], pa.binary_view()), "b'b'"),
+    (pa.compute.run_end_encode(pa.array([7, 7, 8])), "7"),
+    (pa.array([True, False, True]), "True"),
+    (pa.array([float("nan"), 1.0, float("nan")]), "nan"),
+    (pa.array([0.0, 1.0, -0.0], pa.float16()), "0.0"),
+    (pa.array([decimal.Decimal("1.5"), None, decimal.Decimal("1.5")], pa.decimal32(5, 1)), "1.5"),
+    (pa.array([decimal.Decimal("1.5"), None, decimal.Decimal("1.5")], pa.decimal256(50, 1)), "1.5"),
+    (pa.array([b"0" * 16, b"1" * 16, b"0" * 16], pa.binary(16)).cast(pa.uuid()), ""),
+]
+
+
+@pytest.mark.parametrize("values, text", KEYS_TWICE, ids=lambda v: str(getattr(v, "type", v)))
+def test_types_of_all_sorts(context, values, text):
+    table = pa.table({"k": values})
+    with pytest.raises(gpujoin.NotUnique, match=f"k = {text}.* is in 2 rows"):
+        gpujoin.join(table, table, "k", validate="1:1", context=context)
+    once = table.slice(1, 1)
+    assert gpujoin.join(once, once, "k", validate="1:1", context=context).num_rows < 2
+
+
+def test_what_is_equal_is_what_the_join_finds_so(context):
+    """NULL with null_equal, and NaN without ieee_float."""
+    table = pa.table({"k": [1.0, None, None]})
+    named = {"on": "k", "validate": "1:1", "context": context}
+    assert gpujoin.join(table, table, **named).num_rows == 1
+    with pytest.raises(gpujoin.NotUnique, match="k = None is in 2 rows"):
+        gpujoin.join(table, table, null_equal=True, **named)
+    nothing = pa.table({"k": pa.nulls(2)})
+    assert gpujoin.join(nothing, nothing, **named).num_rows == 0
+    with pytest.raises(gpujoin.NotUnique, match="k = None is in 2 rows"):
+        gpujoin.join(nothing, nothing, null_equal=["k"], **named)
+    nans = pa.table({"k": [math.nan, math.nan, 1.0]})
+    assert gpujoin.join(nans, nans, ieee_float=True, **named).num_rows == 1
+    with pytest.raises(gpujoin.NotUnique, match="k = nan is in 2 rows"):
+        gpujoin.join(nans, nans, **named)

@@ -1,0 +1,263 @@
+#include "src/cpu/gather_bytes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "src/cpu/gather_bits.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+using base::Memory;
+using kernels::BytesColumn;
+using kernels::BytesLayout;
+using kernels::ByteSpan;
+
+// Of one task at most: a multiple of the 64 rows of a word of validity, so that no two tasks share
+// a word. Long values: fewer, so that a task has some megabytes and all threads some tasks.
+constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+constexpr uint64_t kTaskBytes = uint64_t{4} << 20;
+// Rows whose lengths are summed up by themselves, which the tasks of the copy begin at.
+constexpr uint64_t kSumRows = uint64_t{1} << 10;
+// Row numbers are anything: where a value lies is fetched so many rows ahead, and then its bytes.
+constexpr uint64_t kPlacesAhead = 16;
+constexpr uint64_t kBytesAhead = 8;
+static_assert(kTaskRows % kSumRows == 0 && kSumRows % 64 == 0);
+
+// What a task needs to know of the rows.
+struct Rows {
+  const uint32_t* numbers;  // null: the identity
+  uint64_t count;
+  const uint64_t* validity;  // of the output; null: all are valid
+
+  uint64_t operator[](uint64_t i) const { return numbers != nullptr ? numbers[i] : i; }
+  bool is_valid(uint64_t i) const {
+    return validity == nullptr || (validity[i / 64] >> (i % 64) & 1) != 0;
+  }
+};
+
+// Of a row that is not NULL. A producer's offsets may point out of its bytes: that is a value of no
+// bytes.
+template <BytesLayout kLayout>
+ByteSpan span_at(const BytesColumn& column, uint64_t row) {
+  if constexpr (kLayout == BytesLayout::kViews) {
+    return kernels::bytes_of_view(column, row);
+  } else if constexpr (kLayout == BytesLayout::kFixed) {
+    auto const width = static_cast<uint64_t>(column.width);
+    return {column.bytes + row * width, width};
+  } else {
+    using Offset = std::conditional_t<kLayout == BytesLayout::kOffsets32, int32_t, int64_t>;
+    ByteSpan const span = kernels::bytes_between<Offset>(column, row);
+    bool const is_within = span.data >= column.first && span.data <= column.end &&
+                           span.count <= static_cast<uint64_t>(column.end - span.data);
+    return is_within ? span : ByteSpan{column.end, 0};
+  }
+}
+
+template <BytesLayout kLayout>
+void fetch_place(const BytesColumn& column, const Rows& rows, uint64_t i) {
+  if constexpr (kLayout == BytesLayout::kFixed) return;
+  constexpr uint64_t kBytes = kLayout == BytesLayout::kOffsets32   ? 4
+                              : kLayout == BytesLayout::kOffsets64 ? 8
+                                                                   : 16;
+  if (i < rows.count && rows.is_valid(i)) {
+    __builtin_prefetch(static_cast<const std::byte*>(column.places) + kBytes * rows[i]);
+  }
+}
+
+template <BytesLayout kLayout>
+void fetch_bytes(const BytesColumn& column, const Rows& rows, uint64_t i) {
+  if (i < rows.count && rows.is_valid(i)) {
+    __builtin_prefetch(span_at<kLayout>(column, rows[i]).data);
+  }
+}
+
+// Where a task writes its values, one after the other. A copy of a short value writes as many bytes
+// as fit a register or two, which saves a call; what is too many the next value overwrites.
+class Target {
+ public:
+  Target(std::byte* begin, std::byte* end) : at_(begin), end_(end) {}
+
+  // readable_end: of what may be read behind the value.
+  void append(const ByteSpan& value, const uint8_t* readable_end) {
+    int64_t const room = std::min(readable_end - value.data, end_ - at_);
+    if (value.count <= 16 && room >= 16) {
+      std::memcpy(at_, value.data, 16);
+    } else if (value.count <= 32 && room >= 32) {
+      std::memcpy(at_, value.data, 32);
+    } else if (value.count != 0) {
+      std::memcpy(at_, value.data, value.count);
+    }
+    at_ += value.count;
+  }
+  void append_zeros(uint64_t bytes) {
+    if (bytes != 0) std::memset(at_, 0, bytes);
+    at_ += bytes;
+  }
+
+ private:
+  std::byte* at_;
+  std::byte* end_;
+};
+
+// Rows of a task that copies, where all rows together have so many bytes: a power of two.
+uint64_t rows_of_task(uint64_t bytes, uint64_t count, uint64_t fewest) {
+  uint64_t const of_row = std::max<uint64_t>(1, bytes / std::max<uint64_t>(1, count));
+  return std::clamp(std::bit_floor(std::max<uint64_t>(1, kTaskBytes / of_row)), fewest, kTaskRows);
+}
+
+columns::Gathered gather_fixed(base::Queue& queue, Workers& workers, const char* stage,
+                               const columns::GatherSource& source, const uint32_t* numbers,
+                               uint64_t count) {
+  columns::Gathered gathered;
+  if (count == 0) return gathered;
+  BytesColumn const& values = source.values;
+  auto const width = static_cast<uint64_t>(values.width);
+  gathered.bytes = base::checked_bytes(count, width);
+  base::Buffer data =
+      queue.host_pool->allocate(Memory::kHost, gathered.bytes, "a column fetched by row number");
+  base::Buffer validity = allocate_validity(queue, source.validity, numbers, count);
+  Rows const rows{numbers, count, validity.as<uint64_t>()};
+  std::atomic<int64_t> nulls{0};
+  auto const run = [&](uint64_t first, uint64_t end) {
+    if (validity) {
+      nulls.fetch_add(
+          gather_validity(source.validity, numbers, first, end, validity.as<uint64_t>()),
+          std::memory_order_relaxed);
+    }
+    // Validity of the next task's rows is not there yet.
+    Rows const here{rows.numbers, end, rows.validity};
+    Target target(data.as<std::byte>() + first * width, data.as<std::byte>() + end * width);
+    for (uint64_t i = first; i < end; ++i) {
+      fetch_bytes<BytesLayout::kFixed>(values, here, i + kPlacesAhead);
+      if (here.is_valid(i)) {
+        target.append(span_at<BytesLayout::kFixed>(values, here[i]), values.end);
+      } else {
+        target.append_zeros(width);
+      }
+    }
+  };
+  workers.for_each_range(stage, count, rows_of_task(gathered.bytes, count, 64), run);
+  if (gathered.bytes != 0) gathered.data = columns::make_storage(std::move(data));
+  gathered.null_count = nulls.load(std::memory_order_relaxed);
+  if (gathered.null_count != 0) gathered.validity = columns::make_storage(std::move(validity));
+  return gathered;
+}
+
+// Bytes of the rows from `first` to `end`, of each kSumRows by themselves.
+template <BytesLayout kLayout>
+void sum_lengths(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,
+                 uint64_t* sums) {
+  for (uint64_t begin = first; begin < end; begin += kSumRows) {
+    uint64_t sum = 0;
+    for (uint64_t i = begin; i < std::min(begin + kSumRows, end); ++i) {
+      fetch_place<kLayout>(values, rows, i + kPlacesAhead);
+      if (rows.is_valid(i)) sum += span_at<kLayout>(values, rows[i]).count;
+    }
+    sums[begin / kSumRows] = sum;
+  }
+}
+
+// Offsets and bytes of the rows from `first` to `end`, whose first has the offset `begin`.
+template <BytesLayout kLayout, typename Offset>
+void copy_values(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,
+                 uint64_t begin, Target target, Offset* offsets) {
+  uint64_t offset = begin;
+  for (uint64_t i = first; i < end; ++i) {
+    fetch_place<kLayout>(values, rows, i + kPlacesAhead);
+    fetch_bytes<kLayout>(values, rows, i + kBytesAhead);
+    offsets[i] = static_cast<Offset>(offset);
+    if (!rows.is_valid(i)) continue;
+    ByteSpan const value = span_at<kLayout>(values, rows[i]);
+    // Nobody says where the buffers of views end.
+    target.append(value, kLayout == BytesLayout::kViews ? value.data + value.count : values.end);
+    offset += value.count;
+  }
+}
+
+// Each becomes the sum of those before it, the last of all.
+void sum_up(uint64_t* sums, uint64_t count) {
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < count; ++i) before += std::exchange(sums[i], before);
+  sums[count] = before;
+}
+
+template <BytesLayout kLayout>
+columns::Gathered gather_lengths(base::Queue& queue, Workers& workers, const char* stage,
+                                 const columns::GatherSource& source, const uint32_t* numbers,
+                                 uint64_t count) {
+  BytesColumn const& values = source.values;
+  base::Pool& pool = *queue.host_pool;
+  base::Buffer validity = allocate_validity(queue, source.validity, numbers, count);
+  Rows const rows{numbers, count, validity.as<uint64_t>()};
+  uint64_t const sum_count = (count + kSumRows - 1) / kSumRows;
+  base::Buffer const sums =
+      pool.allocate_rows<uint64_t>(Memory::kHost, sum_count + 1, "bytes of a column's parts");
+  auto* const starts = sums.as<uint64_t>();
+  std::atomic<int64_t> nulls{0};
+  workers.for_each_range(stage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
+    if (validity) {
+      nulls.fetch_add(
+          gather_validity(source.validity, numbers, first, end, validity.as<uint64_t>()),
+          std::memory_order_relaxed);
+    }
+    sum_lengths<kLayout>(values, Rows{rows.numbers, end, rows.validity}, first, end, starts);
+  });
+  sum_up(starts, sum_count);
+
+  columns::Gathered gathered;
+  gathered.bytes = starts[sum_count];
+  bool const is_wide =
+      kLayout == BytesLayout::kOffsets64 || gathered.bytes > source.most_narrow_bytes;
+  gathered.offset_width = is_wide ? 8 : 4;
+  base::Buffer offsets = pool.allocate(
+      Memory::kHost, base::checked_bytes(count + 1, static_cast<uint64_t>(gathered.offset_width)),
+      "offsets of a column fetched by row number");
+  base::Buffer data = pool.allocate(Memory::kHost, base::checked_bytes(gathered.bytes, 1),
+                                    "a column fetched by row number");
+  auto const copy = [&](auto* targets) {
+    uint64_t const at_once = rows_of_task(gathered.bytes, count, kSumRows);
+    workers.for_each_range(stage, count, at_once, [&](uint64_t first, uint64_t end) {
+      uint64_t const begin = starts[first / kSumRows];
+      Target const target(data.as<std::byte>() + begin,
+                          data.as<std::byte>() + starts[(end + kSumRows - 1) / kSumRows]);
+      copy_values<kLayout>(values, rows, first, end, begin, target, targets);
+    });
+    targets[count] = static_cast<std::remove_reference_t<decltype(*targets)>>(gathered.bytes);
+  };
+  if (is_wide) {
+    copy(offsets.as<int64_t>());
+  } else {
+    copy(offsets.as<int32_t>());
+  }
+  gathered.offsets = columns::make_storage(std::move(offsets));
+  if (gathered.bytes != 0) gathered.data = columns::make_storage(std::move(data));
+  gathered.null_count = nulls.load(std::memory_order_relaxed);
+  if (gathered.null_count != 0) gathered.validity = columns::make_storage(std::move(validity));
+  return gathered;
+}
+
+}  // namespace
+
+columns::Gathered gather_bytes(base::Queue& queue, Workers& workers, const char* stage,
+                               const columns::GatherSource& source, const uint32_t* rows,
+                               uint64_t count) {
+  switch (source.values.layout) {
+    case BytesLayout::kOffsets32:
+      return gather_lengths<BytesLayout::kOffsets32>(queue, workers, stage, source, rows, count);
+    case BytesLayout::kOffsets64:
+      return gather_lengths<BytesLayout::kOffsets64>(queue, workers, stage, source, rows, count);
+    case BytesLayout::kViews:
+      return gather_lengths<BytesLayout::kViews>(queue, workers, stage, source, rows, count);
+    default:
+      return gather_fixed(queue, workers, stage, source, rows, count);
+  }
+}
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,256 @@
+#include "src/execute/column_work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/copy.hpp"
+#include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
+#include "src/columns/validity_bits.hpp"
+#include "src/cpu/derive_keys.hpp"
+#include "src/cpu/gather_bits.hpp"
+#include "src/cpu/gather_bytes.hpp"
+#include "src/cpu/intern.hpp"
+#include "src/cpu/positions.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using base::Memory;
+using columns::ColumnParts;
+using columns::ColumnView;
+using columns::Layout;
+using columns::Storage;
+
+class OnCpu final : public ColumnWork {
+ public:
+  explicit OnCpu(base::Queue& queue) : ColumnWork(queue, Memory::kHost), workers_(queue) {}
+
+  // Contexts on the CPU import no array with an event.
+  void await(void*) override {}
+  void derive(const kernels::DerivedKey& key, int32_t width, uint64_t rows, uint64_t stride,
+              void* values) override {
+    cpu::derive_key(workers_, key, width, rows, stride, values);
+  }
+  Storage positions(const kernels::Indices& source, uint64_t rows) override {
+    return columns::make_storage(cpu::positions(queue_, workers_, source, rows));
+  }
+  Storage positions(const kernels::Runs& source, uint64_t rows) override {
+    return columns::make_storage(cpu::positions(queue_, workers_, source, rows));
+  }
+  Storage positions(const kernels::Composed& source, uint64_t rows) override {
+    return columns::make_storage(cpu::positions(queue_, workers_, source, rows));
+  }
+  columns::Gathered gather(const columns::GatherSource& source, const uint32_t* rows,
+                           uint64_t count) override {
+    return cpu::gather_bytes(queue_, workers_, "materialize", source, rows, count);
+  }
+  columns::Gathered gather(const columns::BitsSource& source, const uint32_t* rows,
+                           uint64_t count) override {
+    return cpu::gather_bits(queue_, workers_, "materialize", source, rows, count);
+  }
+  Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
+    keys::Codes made = cpu::intern(queue_, workers_, table, other);
+    return {columns::make_storage(std::move(made.of_table)),
+            columns::make_storage(std::move(made.of_other))};
+  }
+
+ private:
+  cpu::Workers workers_;
+};
+
+bool is_there(const ColumnWork& work, Memory memory) {
+  return (memory == Memory::kDevice) == (work.memory() == Memory::kDevice);
+}
+
+// A copy of what a view points to, kept.
+const void* copied(ColumnWork& work, const void* source, Memory memory, uint64_t bytes,
+                   Held* held) {
+  if (source == nullptr || bytes == 0) return nullptr;
+  Storage copy = work.copy(source, memory, bytes, "the copy of a column");
+  const void* const lies = copy.get();
+  held->push_back(std::move(copy));
+  return lies;
+}
+
+// Where text of `rows` rows begins and ends, wherever its offsets lie.
+std::pair<int64_t, int64_t> text_bounds(base::Queue& queue, const ColumnView& column,
+                                        int64_t rows) {
+  ColumnParts const& parts = *column.parts;
+  if (column.memory != Memory::kDevice) return columns::first_and_last_offset(parts, rows);
+  auto const width = static_cast<uint64_t>(parts.offset_width);
+  int64_t ends[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    auto const* const source =
+        static_cast<const std::byte*>(parts.offsets) + (i == 0 ? 0 : rows) * parts.offset_width;
+    base::copy(queue, &ends[i], Memory::kHost, source, Memory::kDevice, width);
+  }
+  base::finish(queue);
+  // Of 4 bytes the upper half stayed 0; offsets are not negative.
+  return {ends[0], ends[1]};
+}
+
+void bring_parts(base::Queue& queue, ColumnWork& work, const ColumnView& column, int64_t rows,
+                 ColumnView* view, Held* held) {
+  auto parts = std::make_shared<ColumnParts>(*column.parts);
+  switch (column.layout) {
+    case Layout::kText: {
+      auto const [first, last] = text_bounds(queue, column, rows);
+      auto const width = static_cast<uint64_t>(parts->offset_width);
+      parts->offsets = copied(work, parts->offsets, column.memory,
+                              base::checked_bytes(static_cast<uint64_t>(rows) + 1, width), held);
+      if (last < first) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "offsets of text go back");
+      auto const* const bytes = static_cast<const uint8_t*>(
+          copied(work, static_cast<const std::byte*>(column.data) + first, column.memory,
+                 static_cast<uint64_t>(last - first), held));
+      view->data = bytes == nullptr ? nullptr : bytes - first;
+      break;
+    }
+    case Layout::kViews:
+      for (size_t i = 0; i < parts->buffers.size(); ++i) {
+        parts->buffers[i] = copied(work, parts->buffers[i], column.memory,
+                                   static_cast<uint64_t>(parts->buffer_bytes[i]), held);
+      }
+      break;
+    case Layout::kIndices:
+    case Layout::kRuns:
+      parts->values = std::make_shared<ColumnView>(
+          bring_column(queue, work, *parts->values, parts->value_rows, held));
+      break;
+    default:
+      break;
+  }
+  view->parts = std::move(parts);
+}
+
+// Bytes of the column's own buffer, from `first` on, which becomes the row's first.
+uint64_t data_bytes(const ColumnView& column, int64_t rows) {
+  auto const width = static_cast<uint64_t>(column.width);
+  if (column.layout == Layout::kRuns) {
+    return base::checked_bytes(static_cast<uint64_t>(column.parts->value_rows), width);
+  }
+  return base::checked_bytes(static_cast<uint64_t>(rows), width);
+}
+
+}  // namespace
+
+#if !GPUJOIN_WITH_CUDA
+std::unique_ptr<ColumnWork> column_work_on_gpu(base::Queue&) { base::fail_without_cuda(); }
+#endif
+
+std::unique_ptr<ColumnWork> column_work_on_cpu(base::Queue& queue) {
+  return std::make_unique<OnCpu>(queue);
+}
+
+std::unique_ptr<ColumnWork> make_column_work(base::Queue& queue, Memory memory) {
+  return memory == Memory::kDevice ? column_work_on_gpu(queue) : column_work_on_cpu(queue);
+}
+
+Storage ColumnWork::allocate(uint64_t bytes, const char* what) {
+  base::Pool& pool = memory_ == Memory::kDevice ? *queue_.device_pool : *queue_.host_pool;
+  return columns::make_storage(pool.allocate(memory_, bytes, what));
+}
+
+Storage ColumnWork::copy(const void* source, Memory source_memory, uint64_t bytes,
+                         const char* what) {
+  Storage target = allocate(bytes, what);
+  base::copy(queue_, const_cast<void*>(target.get()), memory_, source, source_memory, bytes);
+  return target;
+}
+
+ColumnView bring_column(base::Queue& queue, ColumnWork& work, const ColumnView& column,
+                        int64_t rows, Held* held) {
+  if (is_there(work, column.memory) || rows == 0 || column.layout == Layout::kNulls) return column;
+  ColumnView view = column;
+  view.memory = work.memory();
+  if (column.layout == Layout::kBits) {
+    int64_t const first = column.parts->first_bit;
+    auto parts = std::make_shared<ColumnParts>(*column.parts);
+    parts->first_bit = first % 8;
+    view.data = copied(work, static_cast<const uint8_t*>(column.data) + first / 8, column.memory,
+                       columns::bitmap_bytes(parts->first_bit + rows), held);
+    view.parts = std::move(parts);
+  } else if (column.layout != Layout::kText) {
+    view.data = copied(work, column.data, column.memory, data_bytes(column, rows), held);
+  }
+  if (column.parts != nullptr && column.layout != Layout::kBits) {
+    bring_parts(queue, work, column, rows, &view, held);
+  }
+  if (column.validity != nullptr) {
+    int64_t const first = column.validity_bit_offset / 8;
+    view.validity_bit_offset = column.validity_bit_offset % 8;
+    view.validity = static_cast<const uint8_t*>(
+        copied(work, column.validity + first, column.memory,
+               columns::bitmap_bytes(view.validity_bit_offset + rows), held));
+  }
+  // The caller's memory is not read behind this.
+  base::finish(queue);
+  return view;
+}
+
+kernels::BytesColumn bytes_of(base::Queue& queue, ColumnWork& work, const ColumnView& column,
+                              int64_t rows, Held* held) {
+  kernels::BytesColumn bytes;
+  auto const* const data = static_cast<const uint8_t*>(column.data);
+  if (column.layout == Layout::kText) {
+    bool const is_wide = column.parts->offset_width == 8;
+    bytes.layout = is_wide ? kernels::BytesLayout::kOffsets64 : kernels::BytesLayout::kOffsets32;
+    bytes.bytes = data;
+    bytes.places = column.parts->offsets;
+    if (rows == 0 || data == nullptr) return bytes;
+    auto const [first, last] = text_bounds(queue, column, rows);
+    bytes.first = data + first;
+    bytes.end = data + std::max(first, last);
+  } else if (column.layout == Layout::kViews) {
+    bytes.layout = kernels::BytesLayout::kViews;
+    bytes.places = data;
+    std::vector<const void*> const& buffers = column.parts->buffers;
+    bytes.buffers = static_cast<const uint8_t* const*>(
+        copied(work, buffers.data(), Memory::kHost, buffers.size() * sizeof(void*), held));
+    // The list may be gone behind this.
+    base::finish(queue);
+  } else {
+    bytes.layout = kernels::BytesLayout::kFixed;
+    bytes.width = column.width;
+    bytes.bytes = bytes.first = data;
+    if (data != nullptr) bytes.end = data + rows * column.width;
+  }
+  return bytes;
+}
+
+Storage run_positions(ColumnWork& work, const ColumnView& column, int64_t rows) {
+  kernels::Runs runs;
+  runs.ends = column.data;
+  runs.width = column.width;
+  runs.first_row = column.parts->first_row;
+  runs.run_count = static_cast<uint64_t>(column.parts->value_rows);
+  return work.positions(runs, static_cast<uint64_t>(rows));
+}
+
+Storage positions_in(ColumnWork& work, const ColumnView& column, int64_t rows) {
+  auto const count = static_cast<uint64_t>(rows);
+  if (column.layout != Layout::kIndices && column.layout != Layout::kRuns) return nullptr;
+  Storage found;
+  if (column.layout == Layout::kIndices) {
+    kernels::Indices indices;
+    indices.values = column.data;
+    indices.width = column.width;
+    // Arrow writes the formats of integers with a sign in small letters.
+    indices.is_signed = !column.arrow_format.empty() && column.arrow_format[0] >= 'a';
+    indices.validity = validity_of(column);
+    indices.value_rows = static_cast<uint64_t>(column.parts->value_rows);
+    found = work.positions(indices, count);
+  } else {
+    found = run_positions(work, column, rows);
+  }
+  Storage const inside = positions_in(work, *column.parts->values, column.parts->value_rows);
+  if (inside == nullptr) return found;
+  kernels::Composed composed;
+  composed.rows = static_cast<const uint32_t*>(found.get());
+  composed.positions = static_cast<const uint32_t*>(inside.get());
+  return work.positions(composed, count);
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,85 @@
+// column_work.hpp: what an executor makes of columns before a join, and of a join's row numbers
+// behind it: keys that compare by their bits, and values of layouts that joins do not move.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/keys/derived_key.hpp"
+#include "kernels/keys/positions.hpp"
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/columns/gathered.hpp"
+#include "src/columns/result.hpp"
+#include "src/keys/interned_side.hpp"
+
+namespace gpujoin::execute {
+
+using Held = std::vector<std::shared_ptr<const void>>;  // what a view's memory lies in
+
+// Of one executor: all pointers are to its memory. Results are queued on the queue's stream.
+class ColumnWork {
+ public:
+  virtual ~ColumnWork() = default;
+
+  // The stream waits for an imported relation's event.
+  virtual void await(void* ready_event) = 0;
+  // See src/cpu/derive_keys.hpp.
+  virtual void derive(const kernels::DerivedKey& key, int32_t width, uint64_t rows, uint64_t stride,
+                      void* values) = 0;
+  // See kernels/keys/positions.hpp. [rows] uint32.
+  virtual columns::Storage positions(const kernels::Indices& source, uint64_t rows) = 0;
+  virtual columns::Storage positions(const kernels::Runs& source, uint64_t rows) = 0;
+  virtual columns::Storage positions(const kernels::Composed& source, uint64_t rows) = 0;
+  // See src/cpu/gather_bytes.hpp. A row number that is GPUJOIN_NO_ROW: NULL.
+  virtual columns::Gathered gather(const columns::GatherSource& source, const uint32_t* rows,
+                                   uint64_t count) = 0;
+  virtual columns::Gathered gather(const columns::BitsSource& source, const uint32_t* rows,
+                                   uint64_t count) = 0;
+  // See src/cpu/intern.hpp. [rows] uint32 of each.
+  struct Codes {
+    columns::Storage of_table;
+    columns::Storage of_other;
+  };
+  virtual Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) = 0;
+
+  base::Memory memory() const { return memory_; }
+  columns::Storage allocate(uint64_t bytes, const char* what);
+  // Bytes from anywhere that the host or the executor reads.
+  columns::Storage copy(const void* source, base::Memory source_memory, uint64_t bytes,
+                        const char* what);
+
+ protected:
+  ColumnWork(base::Queue& queue, base::Memory memory) : queue_(queue), memory_(memory) {}
+  base::Queue& queue_;
+  base::Memory memory_;
+};
+
+std::unique_ptr<ColumnWork> column_work_on_cpu(base::Queue& queue);
+// Throws NO_DEVICE in a build without CUDA.
+std::unique_ptr<ColumnWork> column_work_on_gpu(base::Queue& queue);
+// Of the executor that reads the memory.
+std::unique_ptr<ColumnWork> make_column_work(base::Queue& queue, base::Memory memory);
+
+// The column where the executor reads it: as it is, or copies that `held` keeps. Of dictionaries
+// and runs what they name, too.
+columns::ColumnView bring_column(base::Queue& queue, ColumnWork& work,
+                                 const columns::ColumnView& column, int64_t rows, Held* held);
+
+// A column whose values are bytes, where the executor has it: of text, views, and fixed widths.
+kernels::BytesColumn bytes_of(base::Queue& queue, ColumnWork& work,
+                              const columns::ColumnView& column, int64_t rows, Held* held);
+
+// Which run each row of a column of runs lies in. The column lies where the executor reads it.
+columns::Storage run_positions(ColumnWork& work, const columns::ColumnView& column, int64_t rows);
+
+// Which value each row of a dictionary or of runs has, as row numbers of values_of(column); null of
+// other layouts. The column lies where the executor reads it.
+columns::Storage positions_in(ColumnWork& work, const columns::ColumnView& column, int64_t rows);
+
+inline kernels::ValidityBits validity_of(const columns::ColumnView& column) {
+  return {column.validity, column.validity_bit_offset};
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,56 @@
+// column_work_cuda.cpp: the GPU's part, through the stages' own code.
+#include <utility>
+
+#include "src/base/device.hpp"
+#include "src/execute/column_work.hpp"
+#include "src/keys/derive_keys.hpp"
+#include "src/keys/intern.hpp"
+#include "src/keys/positions.hpp"
+#include "src/materialize/materialize.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using columns::Storage;
+
+class OnGpu final : public ColumnWork {
+ public:
+  explicit OnGpu(base::Queue& queue) : ColumnWork(queue, base::Memory::kDevice) {}
+
+  void await(void* ready_event) override { base::await(queue_, ready_event); }
+  void derive(const kernels::DerivedKey& key, int32_t width, uint64_t rows, uint64_t stride,
+              void* values) override {
+    keys::derive_key(queue_, key, width, rows, stride, values);
+  }
+  Storage positions(const kernels::Indices& source, uint64_t rows) override {
+    return columns::make_storage(keys::positions(queue_, source, rows));
+  }
+  Storage positions(const kernels::Runs& source, uint64_t rows) override {
+    return columns::make_storage(keys::positions(queue_, source, rows));
+  }
+  Storage positions(const kernels::Composed& source, uint64_t rows) override {
+    return columns::make_storage(keys::positions(queue_, source, rows));
+  }
+  columns::Gathered gather(const columns::GatherSource& source, const uint32_t* rows,
+                           uint64_t count) override {
+    return materialize::gather_bytes(queue_, source, rows, count);
+  }
+  columns::Gathered gather(const columns::BitsSource& source, const uint32_t* rows,
+                           uint64_t count) override {
+    return materialize::gather_bits(queue_, source, rows, count);
+  }
+  Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
+    keys::Codes made = keys::intern(queue_, table, other);
+    return {columns::make_storage(std::move(made.of_table)),
+            columns::make_storage(std::move(made.of_other))};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ColumnWork> column_work_on_gpu(base::Queue& queue) {
+  return std::make_unique<OnGpu>(queue);
+}
+
+}  // namespace gpujoin::execute

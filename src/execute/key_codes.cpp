@@ -1,0 +1,190 @@
+#include "src/execute/key_codes.hpp"
+
+#include "src/columns/result.hpp"
+#include "src/keys/derived_key.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using base::Memory;
+using columns::ColumnView;
+using columns::Storage;
+
+// Fewer rows than a copy to the device, two launches and a wait are worth.
+constexpr int64_t kFewRows = int64_t{1} << 14;
+
+Memory memory_for(plan::Device device, Memory left, int64_t left_rows, Memory right,
+                  int64_t right_rows) {
+  if (device == plan::Device::kCpu) return Memory::kHost;
+  bool const any_there = left == Memory::kDevice || right == Memory::kDevice;
+  return !any_there && left_rows + right_rows <= kFewRows ? Memory::kHost : Memory::kDevice;
+}
+
+struct Codes {
+  Storage left;
+  Storage right;
+};
+
+// The table is of the fewer values.
+Codes intern(ColumnWork& work, const keys::InternedSide& left, const keys::InternedSide& right) {
+  if (left.rows <= right.rows) {
+    ColumnWork::Codes made = work.intern(left, right);
+    return {std::move(made.of_table), std::move(made.of_other)};
+  }
+  ColumnWork::Codes made = work.intern(right, left);
+  return {std::move(made.of_other), std::move(made.of_table)};
+}
+
+ColumnView codes_view(const Storage& codes, Memory memory) {
+  ColumnView view;
+  view.type = GPUJOIN_TYPE_UINT32;
+  view.width = 4;
+  view.arrow_format = columns::arrow_format_of(view.type);
+  view.data = codes.get();
+  view.memory = memory;
+  return view;
+}
+
+// One side's values, where they are interned.
+struct Brought {
+  ColumnView column;
+  const ColumnView* values = nullptr;
+  int64_t value_rows = 0;
+  Held copies;  // needed no longer than until the codes are made
+  keys::InternedSide interned;
+};
+
+void bring(base::Queue& queue, ColumnWork& work, const CodedSide& side, Brought* brought) {
+  brought->column = bring_column(queue, work, side.column, side.relation.rows, &brought->copies);
+  brought->value_rows = side.relation.rows;
+  const ColumnView* values = &brought->column;
+  while (values->layout == columns::Layout::kIndices || values->layout == columns::Layout::kRuns) {
+    brought->value_rows = values->parts->value_rows;
+    values = values->parts->values.get();
+  }
+  brought->values = values;
+  brought->interned.values = bytes_of(queue, work, *values, brought->value_rows, &brought->copies);
+  brought->interned.validity = validity_of(*values);
+  brought->interned.rows = static_cast<uint64_t>(brought->value_rows);
+}
+
+ColumnView finish(ColumnWork& work, const CodedSide& side, const Brought& brought, Storage codes) {
+  if (brought.values == &brought.column) {
+    ColumnView view = codes_view(codes, work.memory());
+    view.validity = brought.column.validity;
+    view.validity_bit_offset = brought.column.validity_bit_offset;
+    side.held->push_back(std::move(codes));
+    if (view.validity != side.column.validity) {
+      // A copy, which lies among the others.
+      for (auto const& copy : brought.copies) {
+        if (copy.get() == view.validity) side.held->push_back(copy);
+      }
+    }
+    return view;
+  }
+  columns::GatherSource source;
+  source.values.width = 4;
+  source.values.bytes = source.values.first = static_cast<const uint8_t*>(codes.get());
+  source.values.end = source.values.bytes + 4 * brought.value_rows;
+  source.validity = brought.interned.validity;
+  Storage const positions = positions_in(work, brought.column, side.relation.rows);
+  return keep_gathered(work, *side.held, source, positions, side.relation.rows, 4);
+}
+
+// Rows of 8 bytes a column, one after the other.
+keys::InternedSide rows_of(base::Queue& queue, ColumnWork& work, const CodedRows& side,
+                           Held* rows_kept, Held* copies, ColumnView* first) {
+  auto const rows = static_cast<uint64_t>(side.relation.rows);
+  uint64_t const words = side.columns.size();
+  Storage data = work.allocate(base::checked_bytes(rows, words * 8), "rows of a key");
+  auto* const target = static_cast<uint64_t*>(const_cast<void*>(data.get()));
+  for (size_t i = 0; i < side.columns.size(); ++i) {
+    ColumnView const column =
+        bring_column(queue, work, side.columns[i], side.relation.rows, copies);
+    if (i == 0) *first = column;
+    kernels::DerivedKey step;
+    step.source = column.data;
+    step.width = column.width;
+    step.op = kernels::KeyOp::kUnsigned;
+    work.derive(step, 8, rows, words, target + i);
+  }
+  keys::InternedSide interned;
+  interned.values.width = static_cast<int32_t>(words * 8);
+  interned.values.bytes = interned.values.first = reinterpret_cast<const uint8_t*>(target);
+  interned.values.end = interned.values.bytes + rows * words * 8;
+  interned.validity = validity_of(*first);
+  interned.rows = rows;
+  rows_kept->push_back(std::move(data));
+  return interned;
+}
+
+}  // namespace
+
+ColumnWork& Works::of(Memory memory, void* ready_event) {
+  bool const on_device = memory == Memory::kDevice;
+  std::unique_ptr<ColumnWork>& work = on_device ? on_gpu_ : on_cpu_;
+  if (work == nullptr) work = make_column_work(queue_, memory);
+  if (ready_event != nullptr) work->await(ready_event);
+  return *work;
+}
+
+ColumnView keep_gathered(ColumnWork& work, Held& held, const columns::GatherSource& source,
+                         const Storage& positions, int64_t rows, int32_t width) {
+  columns::Gathered made = work.gather(source, static_cast<const uint32_t*>(positions.get()),
+                                       static_cast<uint64_t>(rows));
+  ColumnView view;
+  view.type = width == 4 ? GPUJOIN_TYPE_UINT32 : GPUJOIN_TYPE_UINT64;
+  view.width = width;
+  view.arrow_format = columns::arrow_format_of(view.type);
+  view.data = made.data.get();
+  view.validity = static_cast<const uint8_t*>(made.validity.get());
+  view.memory = work.memory();
+  held.push_back(std::move(made.data));
+  if (made.validity != nullptr) held.push_back(std::move(made.validity));
+  return view;
+}
+
+std::pair<ColumnView, ColumnView> code_keys(base::Queue& queue, Works& works, plan::Device device,
+                                            const CodedSide& left, const CodedSide& right) {
+  Memory const memory = memory_for(device, left.column.memory, left.relation.rows,
+                                   right.column.memory, right.relation.rows);
+  works.of(memory, left.relation.ready_event);
+  ColumnWork& work = works.of(memory, right.relation.ready_event);
+  Brought of_left;
+  Brought of_right;
+  bring(queue, work, left, &of_left);
+  bring(queue, work, right, &of_right);
+  Codes codes = intern(work, of_left.interned, of_right.interned);
+  return {finish(work, left, of_left, std::move(codes.left)),
+          finish(work, right, of_right, std::move(codes.right))};
+}
+
+std::pair<ColumnView, ColumnView> code_rows(base::Queue& queue, Works& works, plan::Device device,
+                                            const CodedRows& left, const CodedRows& right) {
+  Memory const memory = memory_for(device, left.columns.front().memory, left.relation.rows,
+                                   right.columns.front().memory, right.relation.rows);
+  works.of(memory, left.relation.ready_event);
+  ColumnWork& work = works.of(memory, right.relation.ready_event);
+  Held rows;
+  Held copies;
+  ColumnView first_left;
+  ColumnView first_right;
+  keys::InternedSide const of_left = rows_of(queue, work, left, &rows, &copies, &first_left);
+  keys::InternedSide const of_right = rows_of(queue, work, right, &rows, &copies, &first_right);
+  Codes codes = intern(work, of_left, of_right);
+  auto const view_of = [&](const CodedRows& side, const ColumnView& first, Storage made) {
+    ColumnView view = codes_view(made, work.memory());
+    view.validity = first.validity;
+    view.validity_bit_offset = first.validity_bit_offset;
+    side.held->push_back(std::move(made));
+    // Among them may be a copy of the validity.
+    if (first.validity != nullptr)
+      side.held->insert(side.held->end(), copies.begin(), copies.end());
+    return view;
+  };
+  return {view_of(left, first_left, std::move(codes.left)),
+          view_of(right, first_right, std::move(codes.right))};
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,58 @@
+// key_codes.hpp: keys of any number of bytes as codes of 4, by which both sides' are equal exactly
+// where the values are (src/cpu/intern.hpp). Joins are by codes then, in every family.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/execute/column_work.hpp"
+#include "src/plan/join_plan.hpp"
+
+namespace gpujoin::execute {
+
+// One of each executor, made when it is first asked for.
+class Works {
+ public:
+  explicit Works(base::Queue& queue) : queue_(queue) {}
+  // Of the executor that reads the memory, behind the relation's event.
+  ColumnWork& of(base::Memory memory, void* ready_event);
+
+ private:
+  base::Queue& queue_;
+  std::unique_ptr<ColumnWork> on_cpu_;
+  std::unique_ptr<ColumnWork> on_gpu_;
+};
+
+// What is made for a side is kept in `held`.
+struct CodedSide {
+  const columns::Relation& relation;
+  const columns::ColumnView&
+      column;  // of text, views, fixed widths; or a dictionary or runs of them
+  Held* held;
+};
+// Columns of 4 or 8 bytes, together; NULL are rows in which the first one is.
+struct CodedRows {
+  const columns::Relation& relation;
+  std::vector<columns::ColumnView> columns;
+  Held* held;
+};
+
+// Columns of codes, with the validity of what they are made of. On the device, unless the join runs
+// on the CPU or all lies in host memory and is little.
+std::pair<columns::ColumnView, columns::ColumnView> code_keys(base::Queue& queue, Works& works,
+                                                              plan::Device device,
+                                                              const CodedSide& left,
+                                                              const CodedSide& right);
+std::pair<columns::ColumnView, columns::ColumnView> code_rows(base::Queue& queue, Works& works,
+                                                              plan::Device device,
+                                                              const CodedRows& left,
+                                                              const CodedRows& right);
+
+// A column of values by position, kept. A position that names none, or a NULL: NULL, over zeros.
+columns::ColumnView keep_gathered(ColumnWork& work, Held& held, const columns::GatherSource& source,
+                                  const columns::Storage& positions, int64_t rows, int32_t width);
+
+}  // namespace gpujoin::execute

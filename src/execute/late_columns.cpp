@@ -1,0 +1,192 @@
+#include "src/execute/late_columns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/traffic.hpp"
+#include "src/execute/column_work.hpp"
+#include "src/execute/kinds.hpp"
+#include "src/execute/stage_clock.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using columns::ColumnView;
+using columns::JoinSpec;
+using columns::Layout;
+using columns::Relation;
+using columns::ResultColumn;
+using columns::Storage;
+
+bool is_late(const Relation& relation, int32_t column) {
+  return !columns::is_moved_as_values(relation.columns[static_cast<size_t>(column)].layout);
+}
+
+bool any_late(const Relation& relation, const std::vector<int32_t>& columns) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [&](int32_t column) { return is_late(relation, column); });
+}
+
+std::vector<int32_t> early_of(const Relation& relation, const std::vector<int32_t>& columns) {
+  std::vector<int32_t> early;
+  for (int32_t const column : columns) {
+    if (!is_late(relation, column)) early.push_back(column);
+  }
+  return early;
+}
+
+// What an output column of such values is, without them.
+ResultColumn result_like(const ColumnView& column, const ColumnView& values) {
+  ResultColumn made = columns::column_like(values);
+  made.name = column.name;
+  return made;
+}
+
+void take(columns::Gathered gathered, ResultColumn* column) {
+  column->data = std::move(gathered.data);
+  column->offsets = std::move(gathered.offsets);
+  column->offset_width = gathered.offset_width;
+  column->text_bytes = gathered.bytes;
+  column->validity = std::move(gathered.validity);
+  column->null_count = gathered.null_count;
+  if (column->layout != Layout::kText || column->offset_width != 8) return;
+  // More bytes than 4 count.
+  if (column->type == GPUJOIN_TYPE_UTF8) column->type = GPUJOIN_TYPE_LARGE_UTF8;
+  if (column->type == GPUJOIN_TYPE_BINARY) column->type = GPUJOIN_TYPE_LARGE_BINARY;
+  column->arrow_format = columns::arrow_format_of(column->type);
+}
+
+ResultColumn gather(base::Queue& queue, ColumnWork& work, const ColumnView& given,
+                    int64_t relation_rows, const Storage& rows, int64_t count) {
+  Held copies;
+  ColumnView const column = bring_column(queue, work, given, relation_rows, &copies);
+  // A dictionary inside runs is kept.
+  const ColumnView* values = &column;
+  auto const* numbers = static_cast<const uint32_t*>(rows.get());
+  int64_t value_rows = relation_rows;
+  Storage composed;
+  while (values->layout == Layout::kRuns) {
+    Storage const positions = run_positions(work, *values, value_rows);
+    kernels::Composed through;
+    through.rows = numbers;
+    through.positions = static_cast<const uint32_t*>(positions.get());
+    composed = work.positions(through, static_cast<uint64_t>(count));
+    numbers = static_cast<const uint32_t*>(composed.get());
+    value_rows = values->parts->value_rows;
+    values = values->parts->values.get();
+  }
+  ResultColumn made = result_like(given, *values);
+  auto const wanted = static_cast<uint64_t>(count);
+  if (values->layout == Layout::kNulls) {
+    made.null_count = count;
+  } else if (values->layout == Layout::kBits) {
+    columns::BitsSource source;
+    source.bits = static_cast<const uint8_t*>(values->data);
+    source.offset = values->parts->first_bit;
+    source.validity = validity_of(*values);
+    take(work.gather(source, numbers, wanted), &made);
+  } else {
+    columns::GatherSource source;
+    ColumnView of = *values;
+    // Whatever a view says is moved with it.
+    if (of.layout == Layout::kViews) of.layout = Layout::kValues;
+    source.values = bytes_of(queue, work, of, value_rows, &copies);
+    source.validity = validity_of(*values);
+    take(work.gather(source, numbers, wanted), &made);
+  }
+  return made;
+}
+
+}  // namespace
+
+bool is_put_out(const ColumnView& column) {
+  const ColumnView* values = &column;
+  while (values->layout == Layout::kRuns) values = values->parts->values.get();
+  return values->layout != Layout::kOther;
+}
+
+bool has_late_columns(const Relation& left, const Relation& right, const JoinSpec& spec) {
+  return any_late(left, spec.left_columns) || any_late(right, spec.right_columns);
+}
+
+JoinSpec spec_without_late(const Relation& left, const Relation& right, const JoinSpec& asked) {
+  JoinSpec spec = asked;
+  spec.left_columns = early_of(left, asked.left_columns);
+  spec.right_columns = early_of(right, asked.right_columns);
+  spec.materialize = !spec.left_columns.empty() || !spec.right_columns.empty();
+  spec.pairs = true;
+  if (asked.pairs || asked.kind != columns::JoinKind::kInner) return spec;
+  bool const of_left = any_late(left, asked.left_columns);
+  bool const of_right = any_late(right, asked.right_columns);
+  if (of_left != of_right) {
+    spec.pair_sides = of_left ? columns::PairSides::kLeft : columns::PairSides::kRight;
+  }
+  return spec;
+}
+
+ResultColumn fetch_late(base::Queue& queue, base::Memory memory, const Relation& relation,
+                        int32_t column, const Storage& rows, int64_t count,
+                        std::vector<columns::StageStatistics>& stages) {
+  ColumnView const& view = relation.columns[static_cast<size_t>(column)];
+  if (count == 0 || relation.rows == 0) {
+    const ColumnView* values = &view;
+    while (values->layout == Layout::kRuns) values = values->parts->values.get();
+    ResultColumn none = result_like(view, *values);
+    if (values->layout == Layout::kText) none.offset_width = values->parts->offset_width;
+    if (count == 0) return none;
+  }
+  plan::StageCost cost;
+  cost.stage = "materialize";
+  cost.technique = "gather by row number";
+  ResultColumn made;
+  bool const on_device = memory == base::Memory::kDevice;
+  run_as_stage(queue, on_device ? plan::Device::kCuda : plan::Device::kCpu, cost, stages, [&] {
+    auto const work = make_column_work(queue, memory);
+    if (relation.ready_event != nullptr) work->await(relation.ready_event);
+    made = gather(queue, *work, view, relation.rows, rows, count);
+  });
+  auto const bytes = made.text_bytes + static_cast<uint64_t>(made.width + made.offset_width) *
+                                           static_cast<uint64_t>(count);
+  stages.back().predicted_bytes = 2 * bytes + 4 * static_cast<uint64_t>(count);
+  return made;
+}
+
+RowPresence presence_of(base::Queue& queue, base::Memory memory, const Storage& rows,
+                        int64_t count) {
+  auto const work = make_column_work(queue, memory);
+  // Of a column of values without bytes only the validity comes out.
+  columns::GatherSource nothing;
+  columns::Gathered made =
+      work->gather(nothing, static_cast<const uint32_t*>(rows.get()), static_cast<uint64_t>(count));
+  return {std::move(made.validity), made.null_count};
+}
+
+void put_out_late(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  JoinSpec const& asked = *join.late;
+  std::vector<ResultColumn> early = std::move(result.columns);
+  std::vector<ResultColumn> all;
+  size_t taken = 0;
+  auto const add_side = [&](const Relation& relation, const std::vector<int32_t>& wanted,
+                            const Storage& rows) {
+    for (int32_t const column : wanted) {
+      if (is_late(relation, column)) {
+        all.push_back(fetch_late(queue, result.memory, relation, column, rows, result.rows,
+                                 result.statistics.stages));
+      } else {
+        all.push_back(std::move(early[taken++]));
+      }
+    }
+  };
+  add_side(*join.left, asked.left_columns, result.left_rows);
+  add_side(*join.right, asked.right_columns, result.right_rows);
+  for (; taken < early.size(); ++taken) all.push_back(std::move(early[taken]));
+  result.columns = std::move(all);
+  if (asked.pairs) return;
+  result.has_pairs = false;
+  result.pair_sides = columns::PairSides::kBoth;
+  result.left_rows = result.right_rows = nullptr;
+  result.left_rows_validity = result.right_rows_validity = nullptr;
+}
+
+}  // namespace gpujoin::execute

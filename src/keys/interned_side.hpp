@@ -1,0 +1,29 @@
+// interned_side.hpp: a key column of byte strings, and the codes that stand for its values in a
+// join.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/bytes_column.hpp"
+#include "src/base/memory.hpp"
+
+namespace gpujoin::keys {
+
+// Where the executor reads it. expected: rows < 2^32 - 1.
+struct InternedSide {
+  kernels::BytesColumn values;
+  kernels::ValidityBits validity;
+  uint64_t rows = 0;
+};
+
+// [rows] uint32 each, of the executor's memory, empty where a side has no rows. Codes of either
+// side are equal where the values are, byte by byte and in length; but values that the table's side
+// does not have may share theirs. A value of the table's side has the number of a row of it that
+// has the value. One that only the other side has: table.rows + row % (2^32 - table.rows), which no
+// row of the table's side has. A NULL: 0.
+struct Codes {
+  base::Buffer of_table;
+  base::Buffer of_other;
+};
+
+}  // namespace gpujoin::keys
