@@ -10,9 +10,9 @@ from pathlib import Path
 from . import isolated, library, self_check, summary
 from .engines import available
 from .kinds import KINDS
-from .run_seed import Failure, Settings, run_text_join
-from .text_case import read_cases
+from .run_seed import Failure, Settings, run_written_join
 from .workers import resolve_device, run_range
+from .written import read_joins
 
 _ENGINES = ("duckdb", "polars", "reference")
 _CASE_TRIES = 100
@@ -37,7 +37,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--self-check", action="store_true", help="whether wrong answers are found, for these seeds"
     )
-    parser.add_argument("--case", type=Path, nargs="+", help="run cases in text, in many ways")
+    parser.add_argument("--case", type=Path, nargs="+", help="run cases written down, in many ways")
     parser.add_argument("--sum", type=Path, nargs="+", help="add up the summaries in these files")
     return parser.parse_args()
 
@@ -71,8 +71,8 @@ def main() -> int:
             [
                 f"{path}, join {number}, {join.case.kind.name}: {problem}"
                 for path in arguments.case
-                for number, join in enumerate(read_cases(path), 1)
-                for problem in run_text_join(join, settings, _CASE_TRIES)
+                for number, join in enumerate(read_joins(path), 1)
+                for problem in run_written_join(join, settings, _CASE_TRIES)
             ]
         )
     seeds = range(arguments.first, arguments.first + arguments.count)
@@ -105,7 +105,8 @@ def _show(failure: Failure, save: Path) -> None:
     print(f"FAILED seed {failure.seed}, {failure.kind}: {failure.problem}", flush=True)
     if failure.case:
         save.mkdir(parents=True, exist_ok=True)
-        path = save / f"seed_{failure.seed}.txt"
+        ending = "json" if failure.case.startswith("{") else "txt"
+        path = save / f"seed_{failure.seed}.{ending}"
         path.write_text(failure.case)
         print(f"  {path}", flush=True)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .column_types import ColumnType
+from .column_types import ColumnType, do_compare
 from .kinds import Kind
 
 
@@ -28,7 +28,7 @@ class Column:
         )
 
     def python_values(self) -> list:
-        """As Python has them: None for NULL, bytes for 16 bytes."""
+        """As they lie in memory: None for NULL, numbers, bytes for all that is neither."""
         values = self.values.tolist()
         if self.valid is None:
             return values
@@ -43,10 +43,18 @@ class Table:
     def take(self, rows: np.ndarray) -> Table:
         return Table([column.take(rows) for column in self.columns], len(rows))
 
+    @property
+    def is_plain(self) -> bool:
+        return all(column.type.is_plain for column in self.columns)
+
+
+NULL_EQUAL, IEEE_FLOAT = 1, 2  # GPUJOIN_KEY_*
+
 
 @dataclass
 class Case:
     """keys     positions of key columns, as many on either side
+    flags    GPUJOIN_KEY_* of each pair of keys, or-ed
     outputs  positions of output columns
     columns  whether columns are asked for, be they none
     pairs    whether row numbers are asked for
@@ -58,7 +66,9 @@ class Case:
     outputs: dict[str, list[int]]
     columns: bool
     pairs: bool
-    tokens: dict = field(default_factory=dict, repr=False)  # of compare.py, made when needed
+    flags: list[int] = field(default_factory=list)
+    # Of compare.py and reference.py, made when needed.
+    tokens: dict = field(default_factory=dict, repr=False)
 
     def changed(self, **fields) -> Case:
         """A copy with other fields."""
@@ -66,6 +76,16 @@ class Case:
 
     def key_columns(self, side: str) -> list[Column]:
         return [self.tables[side].columns[i] for i in self.keys[side]]
+
+    def key_pairs(self) -> list[tuple[Column, Column, int]]:
+        """(left column, right column, flags) of each key."""
+        columns = [self.key_columns(side) for side in ("left", "right")]
+        return list(zip(*columns, self.flags))
+
+    @property
+    def is_type_error(self) -> bool:
+        """Whether a key's two types do not compare, so that there is no answer."""
+        return not all(do_compare(one.type, other.type) for one, other, _ in self.key_pairs())
 
     def output_columns(self) -> list[tuple[str, Column]]:
         """(side, column), in the order of the result."""
@@ -83,12 +103,22 @@ class Answer:
 
     mark     1 true, 0 false, -1 NULL; None but of mark joins
     several  a single join's row has several matches: there is no answer but this
+    no_type  keys do not compare: likewise
     """
 
     rows: dict[str, np.ndarray]
     mark: np.ndarray | None = None
     several: bool = False
+    no_type: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        return self.several or self.no_type
 
     @property
     def count(self) -> int:
         return len(next(iter(self.rows.values())))
+
+
+def error_answer(case: Case, **which: bool) -> Answer:
+    return Answer({side: np.zeros(0, np.int64) for side in case.kind.sides}, **which)

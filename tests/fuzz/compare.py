@@ -20,8 +20,9 @@ _SHOWN = 3
 
 def difference(case: Case, expected: Answer, output: Output) -> str:
     """What is wrong with the output, or ""."""
-    if expected.several:
-        return f"{output.rows} rows instead of SEVERAL_MATCHES"
+    if expected.is_error:
+        status = "SEVERAL_MATCHES" if expected.several else "TYPE"
+        return f"{output.rows} rows instead of {status}"
     if output.rows != expected.count:
         return f"{output.rows} rows instead of {expected.count}" + _shown(case, expected, output)
     theirs = _row_hashes(
@@ -39,8 +40,8 @@ def difference(case: Case, expected: Answer, output: Output) -> str:
 
 def same_answer(case: Case, one: Answer, other: Answer) -> bool:
     """Whether two answers are equal as multisets of row numbers."""
-    if one.several or other.several:
-        return one.several == other.several
+    if one.is_error or other.is_error:
+        return (one.several, one.no_type) == (other.several, other.no_type)
     return np.array_equal(*(np.sort(_answer_hashes(case, answer)) for answer in (one, other)))
 
 
@@ -80,12 +81,23 @@ def _column_tokens(case: Case, side: str, position: int) -> np.ndarray:
 def _tokens(values: np.ndarray, valid: np.ndarray | None) -> np.ndarray:
     """A hash of the bytes of each value; of NULL always the same."""
     width = values.dtype.itemsize
-    if width == 16:
-        words = np.ascontiguousarray(values).view(np.uint64).reshape(-1, 2)
-        tokens = _hash_bits(_hash_bits(words[:, 0]) ^ words[:, 1])
-    else:
+    if values.dtype == object:
+        tokens = _hash_bits(np.fromiter(map(hash, values.tolist()), np.int64).view(np.uint64))
+    elif width in (1, 2, 4, 8):
         tokens = _hash_bits(values.view(f"u{width}").astype(np.uint64))
+    else:
+        tokens = np.full(len(values), width, np.uint64)
+        for word in _words(values):
+            tokens = _hash_bits(tokens ^ word)
     return tokens if valid is None else np.where(valid, tokens, _NULL)
+
+
+def _words(values: np.ndarray) -> np.ndarray:
+    """Values of any width as 8 bytes each, the last ones filled up with zeros: [words][values]."""
+    width = values.dtype.itemsize
+    raw = np.zeros((len(values), (width + 7) // 8 * 8), np.uint8)
+    raw[:, :width] = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), width)
+    return raw.view(np.uint64).T
 
 
 def _mark_tokens(mark: np.ndarray | None) -> list[np.ndarray]:

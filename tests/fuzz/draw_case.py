@@ -7,28 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .case import Case, Column, Table
-from .column_types import KEY_TYPES, PAYLOAD_TYPES, ColumnType
-from .kinds import KINDS, Kind
+from .case import IEEE_FLOAT, NULL_EQUAL, Case, Column, Table
+from .column_types import ColumnType, do_compare
+from .comparable import pair_count
+from .draw_payload import draw_payload, draw_validity
+from .draw_rows import MANY_PAIRS, MOST_PAIRS, SIDES, draw_row_numbers
+from .draw_types import draw_key_types, draw_other_type, draw_type
+from .kinds import KINDS
+from .pools import draw_pool
 
-SIDES = ("left", "right")
-MOST_PAIRS = 20_000  # of most cases; more takes longer and shows no more
-MANY_PAIRS = 150_000  # of a few, and of the largest: a result of several tasks
-
-# Rows of a side: (weight, least, most).
-_SIZES = (
-    (3, 0, 0),
-    (3, 1, 1),
-    (25, 2, 12),
-    (30, 13, 100),
-    (27, 101, 900),
-    (10, 901, 2500),
-    (2, 2501, 5200),
-    (0.3, 60_000, 140_000),  # more than a task of a thread: 2^16 rows
-)
-# Of the rows of a column, in cases of few NULLs and of many.
-_NULL_SHARES = {"few": (0, 0.03, 0.1, 0.25), "many": (0.1, 0.5, 0.9, 1)}
-_MOST_KEYS = 5
+MOST_KEYS = 16
+_LARGE_ROWS = 20_000
+# (weight, least, most)
+_KEY_COUNTS = ((45, 1, 1), (25, 2, 2), (12, 3, 3), (8, 4, 5), (6, 6, 10), (4, 11, MOST_KEYS))
+_MOST_OUTPUTS = 40
 
 
 def draw_case(seed: int, kinds: Sequence[str]) -> Case:
@@ -36,19 +28,20 @@ def draw_case(seed: int, kinds: Sequence[str]) -> Case:
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
     kind = KINDS[rng.choice(kinds)]
-    key_count = 0 if kind.rule == "cross" else rng.choice((1, 1, 1, 2, 2, 3, 4, _MOST_KEYS))
-    key_types = [rng.choice(KEY_TYPES) for _ in range(key_count)]
-    numbers = _row_numbers(rng, data, kind)
-    keys = _key_columns(rng, data, key_types, numbers)
+    numbers = draw_row_numbers(rng, data, kind)
+    is_large = max(len(n) for n in numbers.values()) > _LARGE_ROWS
+    plain = {side: rng.random() < 0.4 for side in SIDES}
+    key_count = 0 if kind.rule == "cross" else _draw_key_count(rng, is_large)
+    keys = _key_columns(rng, data, key_count, plain, numbers)
     tables, positions = {}, {}
     for side in SIDES:
         rows = len(numbers[side])
+        count = rng.choice((0, 1, 1, 2, 3, 5))
+        if not count and not key_count:  # a relation of a cross join has columns too
+            count = 1
         columns = keys[side] + [
-            _payload(rng, data, rng.choice(PAYLOAD_TYPES), rows)
-            for _ in range(rng.choice((0, 1, 1, 2, 3, 5)))
+            draw_payload(rng, data, draw_type(rng, plain[side]), rows) for _ in range(count)
         ]
-        if not columns:  # a relation of a cross join has columns too
-            columns = [_payload(rng, data, rng.choice(PAYLOAD_TYPES), rows)]
         order = list(range(len(columns)))
         rng.shuffle(order)
         tables[side] = Table([columns[i] for i in order], rows)
@@ -58,9 +51,44 @@ def draw_case(seed: int, kinds: Sequence[str]) -> Case:
     case = Case(kind, tables, positions, {"left": [], "right": []}, columns=False, pairs=False)
     if key_count and rng.random() < 0.04:
         _join_with_itself(rng, case)
-    if 0 < key_count < _MOST_KEYS and rng.random() < 0.05:
+    if 0 < key_count < MOST_KEYS and rng.random() < 0.05:
         _repeat_key(rng, case)
+    case.flags = _draw_flags(rng, case)
+    many = is_large or rng.random() < 0.02
+    case = _with_fewer_pairs(case, MANY_PAIRS if many else MOST_PAIRS)
+    if key_count and rng.random() < 0.02:
+        _make_types_wrong(rng, data, case)
     _draw_output(rng, case)
+    return case
+
+
+def _draw_key_count(rng: random.Random, is_large: bool) -> int:
+    _, least, most = rng.choices(_KEY_COUNTS, [weight for weight, _, _ in _KEY_COUNTS])[0]
+    return min(rng.randint(least, most), 3 if is_large else MOST_KEYS)
+
+
+def _draw_flags(rng: random.Random, case: Case) -> list[int]:
+    """Of many NULLs that are equal there are soon too many pairs."""
+    null_equal = rng.choice((0, 0, 0, 0.5, 0.8))
+    flags = []
+    for left, _, _ in zip(case.key_columns("left"), case.key_columns("right"), range(MOST_KEYS)):
+        ieee_share = 0.35 if left.type.family == "float" else 0.03
+        flags.append(
+            NULL_EQUAL * (rng.random() < null_equal) | IEEE_FLOAT * (rng.random() < ieee_share)
+        )
+    return flags
+
+
+def _with_fewer_pairs(case: Case, most: int) -> Case:
+    """Rows are taken away until no more of them match."""
+    while case.keys["left"] and (pairs := pair_count(case)) > most:
+        # The square root from either side: both stay as large as they can.
+        keep = max(0.1, (most / pairs) ** 0.5 * 0.95)
+        left, right = (case.tables[side] for side in SIDES)
+        fewer = {side: t.take(np.arange(int(t.rows * keep))) for side, t in case.tables.items()}
+        if left is right:
+            fewer["right"] = fewer["left"]
+        case = case.changed(tables=fewer)
     return case
 
 
@@ -70,32 +98,33 @@ def _join_with_itself(rng: random.Random, case: Case) -> None:
     case.keys["right"] = list(case.keys["left"])
     if rng.random() < 0.5:
         types = [column.type for column in case.key_columns("left")]
-        case.keys["right"] = [
-            rng.choice([i for i, c in enumerate(table.columns) if c.type == kind]) for kind in types
-        ]
-    while _match_count(case) > MANY_PAIRS:
-        fewer = table.take(np.arange(table.rows // 2))
-        table = case.tables["right"] = case.tables["left"] = fewer
+        case.keys["right"] = [_comparable(rng, table, column_type) for column_type in types]
 
 
-def _match_count(case: Case) -> int:
-    """How many pairs have equal keys, NULLs taken for values."""
-    columns = [
-        np.concatenate([one.values, other.values]).astype(np.int64)
-        for one, other in zip(case.key_columns("left"), case.key_columns("right"))
-    ]
-    _, numbers = np.unique(np.stack(columns), axis=1, return_inverse=True)
-    left, right = np.split(numbers.ravel(), [case.tables["left"].rows])
-    return _pair_count({"left": left, "right": right})
+def _comparable(rng: random.Random, table: Table, column_type: ColumnType) -> int:
+    """A column that compares with a type. expected: there is one."""
+    return rng.choice([i for i, c in enumerate(table.columns) if do_compare(c.type, column_type)])
 
 
 def _repeat_key(rng: random.Random, case: Case) -> None:
-    """A key column once more; with another column of the other side where one has its type."""
+    """A key column once more; with another column of the other side where one compares."""
     left = rng.choice(case.keys["left"])
-    kind = case.tables["left"].columns[left].type
-    right = [i for i, c in enumerate(case.tables["right"].columns) if c.type == kind]
+    column_type = case.tables["left"].columns[left].type
+    case.keys["right"].append(_comparable(rng, case.tables["right"], column_type))
     case.keys["left"].append(left)
-    case.keys["right"].append(rng.choice(right))
+
+
+def _make_types_wrong(rng: random.Random, data: np.random.Generator, case: Case) -> None:
+    """Another type for one of the keys of the right side."""
+    n = rng.randrange(len(case.flags))
+    left = case.key_columns("left")[n]
+    table = case.tables["right"]
+    other = draw_payload(rng, data, draw_other_type(rng, left.type, rng.random() < 0.5), table.rows)
+    other.name = f"r{len(table.columns)}"
+    case.tables = {**case.tables, "right": Table([*table.columns, other], table.rows)}
+    case.keys["right"] = list(case.keys["right"])
+    case.keys["right"][n] = len(table.columns)
+    case.tokens.clear()
 
 
 def _draw_output(rng: random.Random, case: Case) -> None:
@@ -112,165 +141,51 @@ def _draw_output(rng: random.Random, case: Case) -> None:
         elif style == "some":
             case.outputs[side] = rng.sample(positions, rng.randint(1, len(positions)))
         elif style == "repeated":
-            case.outputs[side] = rng.choices(positions, k=rng.randint(1, 2 * len(positions)))
-
-
-def _size(rng: random.Random) -> int:
-    _, least, most = rng.choices(_SIZES, [weight for weight, _, _ in _SIZES])[0]
-    return rng.randint(least, most)
-
-
-def _row_numbers(
-    rng: random.Random, data: np.random.Generator, kind: Kind
-) -> dict[str, np.ndarray]:
-    """For each side the number of each row's key, in one domain of keys."""
-    sizes = {side: _size(rng) for side in SIDES}
-    if rng.random() < 0.3:  # as large as each other, but for a row
-        sizes["right"] = max(0, sizes["left"] + rng.randint(-1, 1))
-    many = rng.random() < 0.02 or max(sizes.values()) > MOST_PAIRS
-    most = MANY_PAIRS if many else MOST_PAIRS
-    if kind.rule == "cross":
-        while sizes["left"] * sizes["right"] > most:
-            larger = max(SIDES, key=sizes.get)
-            sizes[larger] //= 2
-        return {side: np.zeros(rows, np.int64) for side, rows in sizes.items()}
-    rows = max(sizes.values())
-    distinct = max(1, round(rows * rng.choice((0.02, 0.3, 0.7, 1, 1, 1.5, 3))))
-    first = {side: 0 for side in SIDES}
-    overlap = rng.choices(("full", "part", "none"), (50, 47, 3))[0]
-    if overlap != "full":
-        first[rng.choice(SIDES)] = distinct if overlap == "none" else rng.randint(0, distinct // 2)
-    styles = {side: rng.choice(("unique", "uniform", "uniform", "skewed", "few")) for side in SIDES}
-    if kind.rule == "single" and rng.random() < 0.8:  # else nearly all answer SEVERAL_MATCHES
-        styles["right" if kind.side == "left" else "left"] = "unique"
-    numbers = {
-        side: first[side] + _numbers_of(rng, data, styles[side], sizes[side], distinct)
-        for side in SIDES
-    }
-    while (pairs := _pair_count(numbers)) > most:
-        # The square root from either side: both stay as large as they can.
-        keep = max(0.1, (most / pairs) ** 0.5 * 0.95)
-        numbers = {side: n[: int(len(n) * keep)] for side, n in numbers.items()}
-    return numbers
-
-
-def _numbers_of(
-    rng: random.Random, data: np.random.Generator, style: str, rows: int, distinct: int
-) -> np.ndarray:
-    if style == "unique":
-        return data.permutation(max(rows, distinct))[:rows]
-    if style == "uniform":
-        return data.integers(0, distinct, rows)
-    if style == "few":
-        return data.integers(0, min(distinct, rng.randint(2, 6)), rows)
-    # A few numbers come very often, most of them seldom.
-    return (distinct * data.random(rows) ** rng.choice((2, 5, 12))).astype(np.int64)
-
-
-def _pair_count(numbers: dict[str, np.ndarray]) -> int:
-    if not all(len(n) for n in numbers.values()):
-        return 0
-    top = max(int(n.max()) for n in numbers.values()) + 1
-    counts = [np.bincount(numbers[side], minlength=top) for side in SIDES]
-    return int(counts[0] @ counts[1])
+            most = _MOST_OUTPUTS // 2 if rng.random() < 0.1 else 2 * len(positions)
+            case.outputs[side] = rng.choices(positions, k=rng.randint(1, most))
 
 
 def _key_columns(
     rng: random.Random,
     data: np.random.Generator,
-    types: list[ColumnType],
+    count: int,
+    plain: dict[str, bool],
     numbers: dict[str, np.ndarray],
 ) -> dict[str, list[Column]]:
-    """Key columns in which equal numbers, and no others, are equal keys.
+    """Key columns in which equal numbers are equal keys where both types have the value.
 
     Keys of several columns are equal in part far more often than they are in all columns: the
     digits of the number in a mixed base, one of each column.
     """
     distinct = 1 + max((int(n.max()) for n in numbers.values() if len(n)), default=0)
-    bases = _bases(rng, distinct, len(types))
     columns: dict[str, list[Column]] = {side: [] for side in SIDES}
     rest = numbers
     nulls = rng.choices(("few", "many"), (85, 15))[0]
     # Of one side alone: of mark joins the two sides' NULLs mean different things.
     null_sides = rng.choice(((), (), ("left",), ("right",), SIDES, SIDES))
-    for key_type, base in zip(types, bases):
-        values = _distinct_values(rng, data, key_type, base)
-        for side in SIDES:
-            digits = rest[side] % base
-            valid = _validity(rng, data, len(digits), nulls) if side in null_sides else None
-            columns[side].append(Column("", key_type, values[digits], valid))
+    null_share = min(1, 2.5 / max(1, count))  # of the columns: most rows shall have no NULL
+    for left in range(count, 0, -1):
+        types = draw_key_types(rng, plain, count == 1)
+        pools = draw_pool(rng, *types, _base(rng, distinct, left))
+        base = len(pools[0])  # fewer where a type has no more
+        for side, key_type, pool in zip(SIDES, types, pools):
+            values = pool[rest[side] % base]
+            valid = None
+            if key_type.family == "null":
+                valid = np.zeros(len(values), bool)
+            elif side in null_sides and rng.random() < null_share:
+                valid = draw_validity(rng, data, len(values), nulls)
+            columns[side].append(Column("", key_type, values, valid))
         rest = {side: n // base for side, n in rest.items()}
+        distinct = -(-distinct // base)
     return columns
 
 
-def _bases(rng: random.Random, distinct: int, columns: int) -> list[int]:
-    """How many values each column has: their product is enough for all keys."""
-    bases = []
-    for left in range(columns, 0, -1):
-        need = max(1, round(distinct ** (1 / left)))
-        while need**left < distinct:
-            need += 1
-        base = distinct if left == 1 else rng.choice((1, 2, need, need, 2 * need))
-        bases.append(max(1, base))
-        distinct = -(-distinct // bases[-1])
-    return bases
-
-
-def _distinct_values(
-    rng: random.Random, data: np.random.Generator, key_type: ColumnType, count: int
-) -> np.ndarray:
-    """So many different values of a key type."""
-    info = np.iinfo(key_type.dtype)
-    style = rng.choice(("dense", "dense", "negative", "ends", "strided", "random", "high bits"))
-    steps = np.arange(count, dtype=np.uint64)
-    bits = 8 * key_type.width
-    room = bits - count.bit_length()  # steps of 2^room and less come to different values
-    start, step = 0, 1
-    if style == "dense":
-        start = rng.choice((0, 1, 7, rng.randint(int(info.min), int(info.max))))
-    elif style == "negative":
-        start = -(count // 2)
-    elif style == "ends":  # the last before the end, the first after it
-        start = int(info.max) - count // 2
-    elif style == "strided":
-        step = 1 << rng.randint(1, room)
-        start = rng.choice((0, -(count // 2) * step))
-    elif style == "high bits":
-        step = (1 << room) + rng.choice((0, 1))
-    else:
-        step = rng.randrange(1, 1 << bits, 2)  # odd: different multiples, modulo 2^bits
-        start = rng.randint(0, 1 << 60)
-    wrapped = np.uint64(start % (1 << 64)) + steps * np.uint64(step % (1 << 64))
-    values = wrapped.astype(f"u{key_type.width}").view(key_type.dtype)
-    return data.permutation(values)
-
-
-def _validity(rng: random.Random, data: np.random.Generator, rows: int, nulls: str) -> np.ndarray:
-    share = rng.choice(_NULL_SHARES[nulls])
-    if rng.random() < 0.1 and rows:  # one NULL; or all but one
-        valid = np.full(rows, nulls == "few")
-        valid[rng.randrange(rows)] ^= True
-        return valid
-    return data.random(rows) >= share
-
-
-_FLOATS = np.array([0.0, -0.0, 1.5, -2.25, np.inf, -np.inf, np.nan])
-
-
-def _payload(
-    rng: random.Random, data: np.random.Generator, column_type: ColumnType, rows: int
-) -> Column:
-    if column_type.is_float:
-        numbers = data.integers(-2000, 2000, rows) / 4
-        if rng.random() < 0.2:
-            special = data.random(rows) < 0.3
-            numbers[special] = _FLOATS[data.integers(0, len(_FLOATS), int(special.sum()))]
-        values = numbers.astype(column_type.dtype)
-    elif rng.random() < 0.3 and column_type.dtype.kind != "V":
-        values = data.integers(0, 100, rows).astype(column_type.dtype)
-    else:
-        raw = data.integers(0, 256, rows * column_type.width, np.uint8)
-        values = raw.view(column_type.dtype)
-    nulls = rng.choice(("few", "many"))
-    valid = _validity(rng, data, rows, nulls) if rng.random() < 0.5 else None
-    return Column("", column_type, values, valid)
+def _base(rng: random.Random, distinct: int, left: int) -> int:
+    """How many values a column has, so that `left` columns have enough for all keys."""
+    if left == 1:
+        return distinct
+    need = max(1, round(distinct ** (1 / left)))
+    while need**left < distinct:
+        need += 1
+    return rng.choice((1, 2, need, need, 2 * need))

@@ -9,38 +9,22 @@ from ctypes import CFUNCTYPE, c_void_p
 
 import numpy as np
 
+from .arrow_nodes import Laid, Layouter, Node, nested_node
 from .case import Column, Table
+from .column_types import FIXED_BINARY
 from .library import Answered, Handle, abi, call
 from .library import Column as AbiColumn
 from .way import Encoding
 
-_GARBAGE = 0xA5
+_POISON = 0xEE
 _NULLABLE = 2  # ARROW_FLAG_NULLABLE
-
-
-class _Bits:
-    """Validity as bits from bit `offset` of `data` on."""
-
-    def __init__(self, valid: np.ndarray, offset: int) -> None:
-        bits = np.ones(offset + len(valid) + 9, bool)
-        bits[offset : offset + len(valid)] = valid
-        self.data = np.packbits(bits, bitorder="little")
-
-
-def _padded(values: np.ndarray, front: int, back: int) -> np.ndarray:
-    """The values with garbage around them, aligned to their width; of 16 bytes to 8."""
-    width = values.dtype.itemsize
-    raw = np.full((front + len(values) + back) * width + 16, _GARBAGE, np.uint8)
-    start = -raw.ctypes.data % min(width, 8)
-    cut = raw[start : start + (front + len(values) + back) * width].view(values.dtype)
-    cut[front : front + len(values)] = values
-    return cut
 
 
 class Encoded:
     """A relation of the library, and the memory that it describes.
 
     Used in a with block; `problem` says afterwards what the library did wrong with an import.
+    laid     how each column was laid out, by its name
     """
 
     def __init__(self, context: c_void_p, table: Table, encoding: Encoding) -> None:
@@ -49,38 +33,46 @@ class Encoded:
         self._batch: _Batch | None = None
         self.relation = Handle("relation")
         self.problem = ""
-        if encoding.form == "plain":
-            self._create(context, table)
+        self.laid: dict[str, Laid] = {}
+        if encoding.form == "plain" and table.is_plain:
+            self._create(context, table, encoding)
         else:
-            self._import(context, table, encoding.form)
+            self._import(context, table, encoding)
 
-    def _create(self, context: c_void_p, table: Table) -> None:
+    def _lay_out(self, table: Table, encoding: Encoding, offset: int, back: int) -> None:
+        """Each column in its own way, whichever others there are."""
+        wraps = encoding.wraps and encoding.form != "plain"
+        for column in table.columns:
+            own = random.Random(f"{encoding.seed} {column.name}") if encoding.seed else None
+            layouter = Layouter(table.rows, offset, back, own)
+            valid = self._validity(column)
+            self.laid[column.name] = layouter.lay_out(column, valid, wraps)
+
+    def _create(self, context: c_void_p, table: Table, encoding: Encoding) -> None:
+        self._lay_out(table, encoding, 0, self._draw(3))
         columns = (AbiColumn * max(1, len(table.columns)))()
         for column, abi_column in zip(table.columns, columns):
-            front, bit_offset = self._draw(5), self._draw(70)
-            values = _padded(column.values, front, self._draw(3))
-            self._kept.append(values)
+            node = self.laid[column.name].node
             abi_column.struct_size = ctypes.sizeof(AbiColumn)
             abi_column.type = column.type.number
-            abi_column.data = values.ctypes.data + front * column.type.width
             abi_column.memory = abi.MEMORY_HOST if self._draw(2) == 0 else 0
             abi_column.name = column.name.encode()
-            valid = self._validity(column)
-            if valid is not None:
-                bits = _Bits(valid, bit_offset)
-                self._kept.append(bits.data)
-                abi_column.validity = bits.data.ctypes.data
-                abi_column.validity_bit_offset = bit_offset
+            if node.buffers:
+                _describe(node, column, abi_column)
         call("relation_create", context, table.rows, columns, len(table.columns), self.relation.out)
 
-    def _import(self, context: c_void_p, table: Table, form: str) -> None:
-        self._batch = batch = _Batch(table.rows, self._draw(20), self._draw(3))
+    def _import(self, context: c_void_p, table: Table, encoding: Encoding) -> None:
+        offset, back = self._draw(20), self._draw(3)
+        self._lay_out(table, encoding, offset, back)
+        nodes = []
         for column in table.columns:
-            batch.add(column, self._validity(column), self._draw(70), self._rng)
+            nodes.append(self.laid[column.name].node)
+            nodes[-1].name = column.name
         if self._draw(5) == 1:
-            batch.add_text(self._draw(9))
-        batch.finish()
-        if form == "arrow":
+            nodes.append(nested_node(offset + table.rows + back))
+        root = Node("+s", table.rows, offset, 0, "", [None], nodes)
+        self._batch = batch = _Batch(root)
+        if encoding.form != "arrow_device":
             function, array = "relation_import", batch.array
         else:
             function = "relation_import_device"
@@ -93,7 +85,7 @@ class Encoded:
         except Answered:
             batch.forget()
             raise
-        moved = array if form == "arrow" else array.array
+        moved = array.array if encoding.form == "arrow_device" else array
         if moved.release or batch.schema.release:
             self.problem = "an import succeeded and its release members are not NULL"
 
@@ -118,6 +110,27 @@ class Encoded:
                 self.problem = f"released the schema {schema} times, and the array {array} times"
 
 
+def _describe(node: Node, column: Column, abi_column: AbiColumn) -> None:
+    """The array's rows as those of a plain column, which has no offset."""
+    first = node.offset
+    validity, data = node.buffers[0], node.buffers[-1]
+    if validity is not None:
+        abi_column.validity = validity.ctypes.data
+        abi_column.validity_bit_offset = first
+    abi_column.data = data.ctypes.data
+    if column.type.layout == "bits":
+        abi_column.first_bit = first
+    elif column.type.layout == "text":
+        offsets = node.buffers[1]
+        abi_column.offsets = offsets.ctypes.data + first * offsets.dtype.itemsize
+    else:
+        abi_column.data += first * column.type.width
+    if column.type.number == FIXED_BINARY:
+        abi_column.value_width = column.type.width
+    abi_column.decimal_precision = column.type.digits
+    abi_column.decimal_scale = column.type.scale
+
+
 _batches: dict[int, _Batch] = {}
 
 
@@ -129,7 +142,7 @@ def _counting_release(struct: type, what: int):
         released.release = None
         batch = _batches.get(released.private_data or 0)
         if batch is not None:
-            batch.released[what] += 1
+            batch.note(what)
 
     return CFUNCTYPE(None, c_void_p)(release)
 
@@ -142,102 +155,65 @@ def _address(function) -> int:
     return ctypes.cast(function, c_void_p).value
 
 
+def _addresses(structs: list):
+    return (c_void_p * max(1, len(structs)))(*map(ctypes.addressof, structs))
+
+
 class _Batch:
-    """An Arrow struct array of columns, at an offset, with a row or more after its end."""
+    """Arrow's structs for a node and all below it."""
 
     _last = 0
 
-    def __init__(self, rows: int, offset: int, back: int) -> None:
-        self.rows, self.offset, self.back = rows, offset, back
+    def __init__(self, root: Node) -> None:
         self.released = [0, 0]
-        self._schemas: list = []
-        self._arrays: list = []
         self._kept: list = []
+        self._buffers: list[np.ndarray] = []
+        _Batch._last += 1
+        self._number = _Batch._last
+        self.schema, self.array = self._structs(root, self._number)
+        _batches[self._number] = self
+
+    def note(self, what: int) -> None:
+        self.released[what] += 1
+        if what == 1:  # whoever still reads its memory now reads this
+            for buffer in self._buffers:
+                buffer.view(np.uint8)[...] = _POISON
 
     def forget(self) -> None:
         """No release is expected any more, and nothing is kept for one."""
         del _batches[self._number]
 
-    def add(
-        self,
-        column: Column,
-        valid: np.ndarray | None,
-        offset: int,
-        rng: random.Random | None,
-    ) -> None:
-        """The offset is the child's own, beside that of the struct."""
-        front = self.offset + offset
-        values = _padded(column.values, front, self.back)
-        validity = 0
-        if valid is not None:
-            bits = _Bits(valid, front)
-            self._kept.append(bits.data)
-            validity = bits.data.ctypes.data
-        formats = column.type.formats
-        chosen = rng.choice(formats) if rng else formats[0]
-        self._child(chosen, column.name, offset, validity, [values], values.ctypes.data)
-        if valid is None or (rng and rng.random() < 0.5):  # else -1: not counted
-            self._arrays[-1].null_count = 0 if valid is None else int(len(valid) - valid.sum())
-
-    def add_text(self, offset: int) -> None:
-        """A column that no join can name."""
-        rows = self.offset + offset + self.rows + self.back
-        offsets = np.arange(rows + 1, dtype=np.int32)
-        letters = np.full(rows + 1, ord("x"), np.uint8)
-        addresses = offsets.ctypes.data, letters.ctypes.data
-        self._child("u", "text", offset, 0, [offsets, letters], *addresses)
-
-    def _child(
-        self, form: str, name: str, offset: int, validity: int, kept: list, *data: int
-    ) -> None:
-        words = form.encode(), name.encode()
-        buffers = (c_void_p * (1 + len(data)))(validity or None, *data)
-        self._kept += [kept, words, buffers]
-        self._schemas.append(
-            abi.ArrowSchema(
-                format=words[0],
-                name=words[1],
-                flags=_NULLABLE,
-                release=_address(_release_schema),
-            )
+    def _structs(self, node: Node, number: int = 0) -> tuple:
+        below = [self._structs(child) for child in node.children]
+        words = node.format.encode(), node.name.encode()
+        buffers = (c_void_p * max(1, len(node.buffers)))(
+            *(None if b is None else b.ctypes.data for b in node.buffers)
         )
-        self._arrays.append(
-            abi.ArrowArray(
-                length=self.offset + self.rows + self.back,
-                null_count=-1,
-                offset=offset,
-                n_buffers=1 + len(data),
-                buffers=ctypes.addressof(buffers),
-                release=_address(_release_array),
-            )
-        )
-
-    def finish(self) -> None:
-        count = len(self._schemas)
-        lists = [
-            (c_void_p * max(1, count))(*map(ctypes.addressof, children))
-            for children in (self._schemas, self._arrays)
-        ]
-        no_validity = (c_void_p * 1)(None)
-        _Batch._last += 1
-        self._number = number = _Batch._last
-        self._kept += [*lists, no_validity]
-        self.schema = abi.ArrowSchema(
-            format=b"+s",
-            n_children=count,
-            children=ctypes.addressof(lists[0]),
+        schemas, arrays = ([pair[i] for pair in below] for i in range(2))
+        children = [_addresses(schemas), _addresses(arrays)]
+        dictionary = self._structs(node.dictionary) if node.dictionary else None
+        self._kept += [below, words, buffers, children, dictionary]
+        self._buffers += [b for b in node.buffers if b is not None]
+        schema = abi.ArrowSchema(
+            format=words[0],
+            name=words[1],
+            flags=0 if number else _NULLABLE,
+            n_children=len(below),
+            children=ctypes.addressof(children[0]),
+            dictionary=ctypes.addressof(dictionary[0]) if dictionary else None,
             release=_address(_release_schema),
             private_data=number,
         )
-        self.array = abi.ArrowArray(
-            length=self.rows,
-            null_count=0,
-            offset=self.offset,
-            n_buffers=1,
-            n_children=count,
-            buffers=ctypes.addressof(no_validity),
-            children=ctypes.addressof(lists[1]),
+        array = abi.ArrowArray(
+            length=node.length,
+            null_count=node.null_count,
+            offset=node.offset,
+            n_buffers=len(node.buffers),
+            n_children=len(below),
+            buffers=ctypes.addressof(buffers),
+            children=ctypes.addressof(children[1]),
+            dictionary=ctypes.addressof(dictionary[1]) if dictionary else None,
             release=_address(_release_array),
             private_data=number,
         )
-        _batches[number] = self
+        return schema, array

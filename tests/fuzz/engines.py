@@ -1,8 +1,4 @@
-"""Who says what a join's answer is: the reference, DuckDB, Polars. Each answers in row numbers.
-
-The engines get key columns as the integers they are in memory: DuckDB rounds a date64 to days, and
-knows no timestamp at the end of int64's range.
-"""
+"""Who says what a join's answer is: the reference, DuckDB, Polars. Each answers in row numbers."""
 
 from __future__ import annotations
 
@@ -11,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from . import reference
-from .case import Answer, Case
+from .case import IEEE_FLOAT, NULL_EQUAL, Answer, Case, Column, error_answer
 
-Engine = Callable[[Case], "Answer | None"]  # None: the engine has no such kind
+# None: the engine has no such kind, type or comparison.
+Engine = Callable[[Case], "Answer | None"]
 
 ALL_KINDS = ("reference", "duckdb")
 NO_ROW = reference.NO_ROW
@@ -43,6 +40,10 @@ def _filled(column: np.ndarray) -> np.ndarray:
     return np.asarray(numbers)
 
 
+def _compares_nan(left: Column, flags: int) -> bool:
+    return left.type.family == "float" and bool(flags & IEEE_FLOAT)
+
+
 _IN_SQL = {
     "inner": "SELECT l.i, r.i FROM l JOIN r ON {on}",
     "cross": "SELECT l.i, r.i FROM l CROSS JOIN r",
@@ -60,41 +61,81 @@ _IN_SQL = {
 
 def _duckdb() -> Engine:
     import duckdb
+    import pyarrow as pa
+
+    from .engine_columns import NoSuchType, arrow_pair, common_decimal
 
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("SET enable_progress_bar = false")
 
-    def register(case: Case, side: str) -> str:
-        """The side as a table, as SQL. numpy has no NULL: it travels in a column of its own."""
-        table = case.tables[side]
-        data = {"i": np.arange(table.rows, dtype=np.int64)}
-        keys = []
-        for n, column in enumerate(case.key_columns(side)):
-            data[f"k{n}"] = column.values
-            keys.append(f"k{n}")
-            if column.valid is not None:
-                data[f"v{n}"] = column.valid
-                keys[-1] = f"CASE WHEN v{n} THEN k{n} END AS k{n}"
-        connection.register("data_" + side, data)
-        return f"{side[0]} AS (SELECT {', '.join(['i', *keys])} FROM data_{side})"
+    def keys_in_sql(left: Column, right: Column, flags: int, n: int) -> dict[str, list[str]]:
+        """The columns of either side that are equal when the keys are."""
+        decimal = common_decimal(left, right)
+        units = {c.type.unit for c in (left, right) if c.type.family not in ("null", "number")}
+        columns = {}
+        for side, column in (("left", left), ("right", right)):
+            key = f"k{n}"
+            if decimal:
+                key = f"k{n}::DECIMAL({decimal[0]},{decimal[1]})"
+            elif len(units) > 1:
+                key = f"k{n}::HUGEINT * {column.type.unit}"
+            columns[side] = [f"{key} AS k{n}"]
+            if _compares_nan(left, flags):  # DuckDB's NaN equals itself
+                nan = 1 if side == "left" else 2
+                columns[side].append(f"CASE WHEN isnan(k{n}) THEN {nan} ELSE 0 END AS n{n}")
+        return columns
 
-    def answer(case: Case) -> Answer:
+    def tables(case: Case) -> str:
+        data, columns = {}, {}
+        for side in ("left", "right"):
+            data[side] = {"i": pa.array(np.arange(case.tables[side].rows, dtype=np.int64))}
+            columns[side] = ["i"]
+        for n, (left, right, flags) in enumerate(case.key_pairs()):
+            in_sql = keys_in_sql(left, right, flags, n)
+            for side, array in zip(("left", "right"), arrow_pair(left, right)):
+                data[side][f"k{n}"] = array
+                columns[side] += in_sql[side]
+        for side in data:
+            connection.register("data_" + side, pa.table(data[side]))
+        return ", ".join(
+            f"{side[0]} AS (SELECT {', '.join(columns[side])} FROM data_{side})" for side in data
+        )
+
+    def conditions(case: Case) -> list[str]:
+        made = []
+        for n, (left, _, flags) in enumerate(case.key_pairs()):
+            equals = "IS NOT DISTINCT FROM" if flags & NULL_EQUAL else "="
+            made.append(f"l.k{n} {equals} r.k{n}")
+            if _compares_nan(left, flags):
+                made.append(f"l.n{n} = r.n{n}")
+        return made
+
+    def answer(case: Case) -> Answer | None:
         kind = case.kind
+        if case.is_type_error:
+            return None
+        is_in = kind.rule in ("mark", "not_in")
+        if is_in and any(
+            flags & NULL_EQUAL or _compares_nan(left, flags) for left, _, flags in case.key_pairs()
+        ):
+            return None  # IN knows one comparison
         us, them = ("r", "l") if kind.side == "right" else ("l", "r")
         numbers = range(len(case.keys["left"]))
         words = {
             **{"us": us, "them": them},
-            "on": " AND ".join(f"l.k{n} = r.k{n}" for n in numbers),
+            "on": " AND ".join(conditions(case)),
             "ours": ", ".join(f"{us}.k{n}" for n in numbers),
             "keys": ", ".join(f"k{n}" for n in numbers),
         }
         query = _IN_SQL[kind.name] if kind.name in _IN_SQL else _IN_SQL[kind.rule]
-        tables = ", ".join(register(case, side) for side in ("left", "right"))
         try:
-            found = connection.execute(f"WITH {tables} {query.format(**words)}").fetchnumpy()
+            with_tables = f"WITH {tables(case)} {query.format(**words)}"
+            found = connection.execute(with_tables).fetchnumpy()
+        except (NoSuchType, duckdb.ConversionException, duckdb.OutOfRangeException):
+            return None  # a decimal that is too large for it
         except duckdb.InvalidInputException as error:
             if kind.rule == "single" and "More than one row" in str(error):
-                return Answer({s: np.zeros(0, np.int64) for s in kind.sides}, several=True)
+                return error_answer(case, several=True)
             raise
         columns = [_filled(column) for column in found.values()]
         if kind.has_mark:
@@ -116,22 +157,44 @@ _IN_POLARS = {
 def _polars() -> Engine:
     import polars as pl
 
-    def frame(case: Case, side: str) -> pl.DataFrame:
-        data = {side: np.arange(case.tables[side].rows, dtype=np.int64)}
-        columns = [pl.Series(side, data[side])]
-        for n, column in enumerate(case.key_columns(side)):
-            values = pl.Series(f"k{n}", column.values)
-            if column.valid is not None:
-                values = values.set(pl.Series(~column.valid), None)
-            columns.append(values)
-        return pl.DataFrame(columns)
+    from .engine_columns import NoSuchType, arrow_pair, common_decimal
+
+    def keys_of(left: Column, right: Column) -> list[pl.Series]:
+        """Of either side, in a type that both have."""
+        decimal = common_decimal(left, right)
+        series = [pl.from_arrow(array) for array in arrow_pair(left, right)]
+        if decimal:
+            return [s.cast(pl.Decimal(*decimal)) for s in series]
+        if series[0].dtype.is_float():
+            return [s.cast(pl.Float64) for s in series]
+        if series[0].dtype.is_integer():
+            if left.type.unit == right.type.unit:
+                return [s.cast(pl.Int128) for s in series]
+            units = [pl.Series([c.type.unit], dtype=pl.Int128) for c in (left, right)]
+            return [s.cast(pl.Int128) * unit for s, unit in zip(series, units)]
+        return series
 
     def answer(case: Case) -> Answer | None:
         how = _IN_POLARS.get(case.kind.name)
-        if how is None:
+        pairs = case.key_pairs()
+        null_equal = {bool(flags & NULL_EQUAL) for _, _, flags in pairs}
+        if how is None or case.is_type_error or len(null_equal) > 1:
             return None
-        on = None if how == "cross" else [f"k{n}" for n in range(len(case.keys["left"]))]
-        found = frame(case, "left").join(frame(case, "right"), on=on, how=how)
+        if any(_compares_nan(left, flags) for left, _, flags in pairs):
+            return None
+        sides = {
+            s: [pl.Series(s, np.arange(t.rows, dtype=np.int64))] for s, t in case.tables.items()
+        }
+        try:
+            for n, (left, right, _) in enumerate(pairs):
+                for side, series in zip(sides, keys_of(left, right)):
+                    sides[side].append(series.rename(f"k{n}"))
+        except (NoSuchType, pl.exceptions.InvalidOperationError):
+            return None  # a decimal that is too large for it
+        left, right = (pl.DataFrame(columns) for columns in sides.values())
+        on = None if how == "cross" else [f"k{n}" for n in range(len(pairs))]
+        options = {"nulls_equal": True} if True in null_equal else {}
+        found = left.join(right, on=on, how=how, **options)
         return Answer(
             {
                 side: found[side].fill_null(NO_ROW).to_numpy().astype(np.int64)

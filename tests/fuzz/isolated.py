@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 from . import library, reference
 from .case import Case
-from .run_seed import Settings, cases_and_ways
+from .run_seed import Settings, cases_and_ways, write
 from .shrink import shrink
-from .text_case import write_case
 from .try_case import try_case
 from .way import Way
 
@@ -26,9 +26,9 @@ def minimal_crash(seed: int, settings: Settings) -> str:
     for way in ways:
         if not _dies(case, way, settings):
             continue
-        case, way = shrink(case, way, lambda c, w: _dies(c, w, settings), seconds=120)
+        case, way = shrink(case, way, lambda c, w: _dies(c, w, settings), 120, time.monotonic)
         comments = [settings.command(seed), str(way), "ends the process, or does not answer"]
-        return write_case(case, reference.answer(case), comments)
+        return write(case, way, reference.answer(case), comments)
     return ""
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 import types
 from collections.abc import Iterator
-from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_void_p
+from ctypes import POINTER, c_int32, c_int64, c_void_p
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +16,7 @@ BUILDS = ("cpu", "release", "dev")
 
 OK = 0
 UNSUPPORTED = 3
+TYPE = 4
 ILLEGAL_PLAN = 5
 MEMORY_LIMIT = 7
 TOO_MANY_ROWS = 8
@@ -35,19 +36,7 @@ def _abi_module() -> types.ModuleType:
 
 
 abi = _abi_module()
-
-
-class Column(abi.Struct):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("type", c_int32),
-        ("data", c_void_p),
-        ("validity", c_void_p),
-        ("validity_bit_offset", c_int64),
-        ("memory", c_int32),
-        ("cuda_device_id", c_int32),
-        ("name", c_char_p),
-    ]
+Column = sys.modules["gpujoin._structs"].Column
 
 
 class Answered(Exception):

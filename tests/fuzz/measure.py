@@ -10,6 +10,7 @@ import numpy as np
 from .case import Answer, Case
 
 EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
+NO_TYPE = "wrong_types"
 
 
 def measure(case: Case, answer: Answer) -> str:
@@ -17,8 +18,8 @@ def measure(case: Case, answer: Answer) -> str:
     everything  all rows of the sides that the kind is about have a match (anti, NOT IN: none)
     """
     kind = case.kind
-    if answer.several:
-        return SEVERAL
+    if answer.is_error:
+        return SEVERAL if answer.several else NO_TYPE
     if answer.count == 0:
         return EMPTY
     if kind.rule == "cross":

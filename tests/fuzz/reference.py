@@ -1,7 +1,7 @@
 """What a join is, in plain Python: the three-valued logic of SQL, spelled out.
 
-Keys are tuples of values, None for NULL. Joins of the right side are those of the left side with
-both sides exchanged.
+Keys are tuples of values, None for a NULL that is unknown; comparable.py says what is equal. Joins
+of the right side are those of the left side with both sides exchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .case import Answer, Case
+from .case import Answer, Case, error_answer
+from .comparable import Rule, keys_of
 from .kinds import Kind
 
 Key = tuple
@@ -35,9 +36,14 @@ def is_in(key: Key, others: Sequence[Key]) -> bool | None:
     return None if None in comparisons else False
 
 
-def answer(case: Case) -> Answer:
-    """The rows that come out, as row numbers."""
-    keys = {side: _keys(case, side) for side in ("left", "right")}
+def answer(case: Case, rule: Rule | None = None) -> Answer:
+    """The rows that come out, as row numbers.
+
+    rule  another one than the library's, by which keys are equal
+    """
+    if case.is_type_error and rule is None:
+        return error_answer(case, no_type=True)
+    keys = keys_of(case, rule)
     if case.kind.side == "right":
         rows = _answer(case.kind, keys["right"], keys["left"])
         names = ("right", "left")
@@ -45,16 +51,11 @@ def answer(case: Case) -> Answer:
         rows = _answer(case.kind, keys["left"], keys["right"])
         names = ("left", "right")
     if rows is None:
-        return Answer({side: np.zeros(0, np.int64) for side in case.kind.sides}, several=True)
+        return error_answer(case, several=True)
     columns = [np.array(c, np.int64) for c in zip(*rows)] or [np.zeros(0, np.int64)] * 2
     if case.kind.has_mark:
         return Answer({names[0]: columns[0]}, mark=columns[1])
     return Answer({side: columns[names.index(side)] for side in case.kind.sides})
-
-
-def _keys(case: Case, side: str) -> list[Key]:
-    columns = [column.python_values() for column in case.key_columns(side)]
-    return list(zip(*columns)) if columns else [()] * case.tables[side].rows
 
 
 def _answer(kind: Kind, ours: list[Key], theirs: list[Key]) -> list[tuple] | None:

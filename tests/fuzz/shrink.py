@@ -9,31 +9,61 @@ from dataclasses import replace
 import numpy as np
 
 from .case import Case, Column, Table
-from .column_types import TYPES
+from .column_types import ColumnType, type_of
+from .comparable import values_of
+from .pools import from_integers, from_values, unit_at
 from .way import ENOUGH_BYTES, Encoding, Reading, Way
 
 SIDES = ("left", "right")
 Fails = Callable[[Case, Way], bool]
 
 
-def shrink(case: Case, way: Way, fails: Fails, seconds: float = 30) -> tuple[Case, Way]:
+def shrink(
+    case: Case,
+    way: Way,
+    fails: Fails,
+    seconds: float = 15,
+    clock: Callable[[], float] = time.process_time,
+) -> tuple[Case, Way]:
     """The smallest case and the plainest way found in that time that still fail."""
-    end = time.monotonic() + seconds
+    end = clock() + seconds
+
+    def is_worth(smaller: tuple[Case, Way]) -> bool:
+        return clock() < end and fails(*smaller)
+
+    for side in SIDES:  # in large parts first: what fails sooner is made small sooner
+        case = _with_fewer_rows(case, way, side, is_worth, case.tables[side].rows // 16)
     changed = True
-    while changed and time.monotonic() < end:
+    while changed and clock() < end:
         changed = False
-        for step in (_plainer_ways, _fewer_rows, _fewer_columns, _plainer_values):
-            found = True
-            while found and time.monotonic() < end:
-                found = False
-                for smaller in step(case, way):
-                    if time.monotonic() > end:
-                        break
-                    if fails(*smaller):
-                        case, way = smaller
-                        found = changed = True
-                        break
+        for step in (_plainer_ways, _fewer_columns):
+            while smaller := next(filter(is_worth, step(case, way)), None):
+                (case, way), changed = smaller, True
+        for side in SIDES:
+            fewer = _with_fewer_rows(case, way, side, is_worth, 0)
+            if fewer is not case:
+                case, changed = fewer, True
+        while smaller := next(filter(is_worth, _plainer_values(case, way)), None):
+            (case, way), changed = smaller, True
     return case, way
+
+
+def _with_fewer_rows(
+    case: Case, way: Way, side: str, is_worth: Callable[[tuple[Case, Way]], bool], least: int
+) -> Case:
+    """Takes away halves first, then quarters, at last single rows; but not `least` and less."""
+    size = case.tables[side].rows
+    while size > least:
+        first = 0
+        while first < (rows := case.tables[side].rows):
+            kept = np.r_[0:first, min(first + size, rows) : rows]
+            fewer = _with_table(case, side, case.tables[side].take(kept))
+            if is_worth((fewer, way)):
+                case = fewer
+            else:
+                first += size
+        size //= 2
+    return case
 
 
 def _plainer_ways(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
@@ -57,21 +87,14 @@ def _plainer_ways(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
         rest = {n: value for n, value in way.options.items() if n != name}
         yield case, replace(way, options=rest)
     for side in SIDES:
-        for encoding in (Encoding(), replace(way.encodings[side], seed=0)):
+        given = way.encodings[side]
+        arrow = "arrow" if given.form == "arrow_device" else given.form
+        for encoding in (
+            *(Encoding(), Encoding(given.form)),
+            *(replace(given, wraps=False), replace(given, form=arrow)),
+        ):
             if encoding != way.encodings[side]:
                 yield case, replace(way, encodings={**way.encodings, side: encoding})
-
-
-def _fewer_rows(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
-    """Halves first, then quarters, at last single rows."""
-    for side in SIDES:
-        table = case.tables[side]
-        size = table.rows
-        while size > 0:
-            for first in range(0, table.rows, size):
-                kept = np.r_[0:first, min(first + size, table.rows) : table.rows]
-                yield _with_table(case, side, table.take(kept)), way
-            size //= 2
 
 
 def _with_table(case: Case, side: str, table: Table) -> Case:
@@ -82,7 +105,10 @@ def _fewer_columns(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
     if len(case.keys["left"]) > 1:
         for n in range(len(case.keys["left"])):
             keys = {side: case.keys[side][:n] + case.keys[side][n + 1 :] for side in SIDES}
-            yield case.changed(keys=keys), way
+            yield case.changed(keys=keys, flags=case.flags[:n] + case.flags[n + 1 :]), way
+    for n, flags in enumerate(case.flags):
+        if flags:
+            yield case.changed(flags=[*case.flags[:n], 0, *case.flags[n + 1 :]]), way
     for side in SIDES:
         outputs = case.outputs[side]
         for n in range(len(outputs)):
@@ -102,7 +128,7 @@ def _fewer_columns(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
 def _with_output(case: Case, outputs: dict[str, list[int]], pairs: bool) -> Case:
     """Pairs alone where nothing else is left: a case as text has to show rows."""
     if any(outputs.values()) or case.kind.has_mark:
-        return case.changed(outputs=outputs, pairs=pairs)
+        return case.changed(outputs=outputs, pairs=pairs, columns=case.columns or not pairs)
     return case.changed(outputs=outputs, columns=False, pairs=True)
 
 
@@ -139,22 +165,78 @@ def _with_column(table: Table, position: int, column: Column) -> Table:
 
 
 def _plainer_columns(columns: list[Column]) -> Iterator[list[Column]]:
-    """Columns with the same values equal: of small numbers, without NULLs, of a plain type."""
+    """Columns with the same values equal: without NULLs, of a plain type, of short values."""
+    if any(c.type.family == "null" for c in columns):
+        if any(c.type.family != "null" for c in columns):
+            yield [_all_null(c) if c.type.family == "null" else c for c in columns]
+        return
     if any(column.valid is not None for column in columns):
         yield [replace(column, valid=None) for column in columns]
     for n, column in enumerate(columns):
         if column.valid is not None and column.valid.all():
             yield [*columns[:n], replace(column, valid=None), *columns[n + 1 :]]
-    plain = TYPES["int64" if columns[0].type.width == 8 else "int32"]
-    values = np.concatenate([column.values for column in columns])
-    if values.dtype.kind == "V":  # numpy sorts these as fields only
-        values = values.view([("first", "u8"), ("second", "u8")])
-    _, ranks = np.unique(values, return_inverse=True)
-    for column_type in dict.fromkeys((plain, columns[0].type)):
-        if column_type.dtype.kind != "i" or (ranks.max(initial=0) > 100 and column_type.width == 1):
-            continue
-        numbers = ranks.astype(column_type.dtype)
-        if column_type == columns[0].type and np.array_equal(numbers, values):
-            continue
-        parts = np.split(numbers, np.cumsum([len(column.values) for column in columns])[:-1])
-        yield [replace(c, type=column_type, values=v) for c, v in zip(columns, parts)]
+    if len({column.type.family for column in columns}) > 1:
+        return
+    ranks = _ranks(columns)
+    plain = type_of("i")
+    if any(column.type != plain for column in columns):
+        yield [replace(c, type=plain, values=r.astype("i4")) for c, r in zip(columns, ranks)]
+    for column_type in dict.fromkeys(column.type for column in columns):
+        if any(column.type != column_type for column in columns):
+            yield from _of_short_values(columns, [column_type] * len(columns), ranks)
+    yield from _of_short_values(columns, [column.type for column in columns], ranks)
+
+
+def _all_null(column: Column) -> Column:
+    rows = len(column.values)
+    return replace(
+        column, type=type_of("i"), values=np.zeros(rows, "i4"), valid=np.zeros(rows, bool)
+    )
+
+
+def _ranks(columns: list[Column]) -> list[np.ndarray]:
+    """Small numbers in the place of the values, equal where these are."""
+    scale = max(column.type.scale for column in columns)
+    known: dict = {}
+    return [
+        np.array([known.setdefault(v, len(known)) for v in values_of(column, scale)], np.int64)
+        for column in columns
+    ]
+
+
+def _of_short_values(
+    columns: list[Column], types: list[ColumnType], ranks: list[np.ndarray]
+) -> Iterator[list[Column]]:
+    """The ranks as values of types of one family, where all types have them."""
+    count = 1 + max((int(r.max()) for r in ranks if len(r)), default=0)
+    made = [short_values(column_type, types, count) for column_type in types]
+    if any(values is None for values in made):
+        return
+    shorter = [
+        replace(c, type=t, values=values[r]) for c, t, values, r in zip(columns, types, made, ranks)
+    ]
+    if any(
+        one.type != other.type or one.values.tolist() != other.values.tolist()
+        for one, other in zip(columns, shorter)
+    ):
+        yield shorter
+
+
+def short_values(column_type: ColumnType, types: list[ColumnType], count: int) -> np.ndarray | None:
+    """So many values, the same in all types; None where a type has not as many."""
+    if column_type.has_unit:
+        scale = max(t.scale for t in types)
+        step = max(unit_at(t, scale) for t in types) // unit_at(column_type, scale)
+        if (count - 1) * step > column_type.limits()[1]:
+            return None
+        return from_integers(column_type, [i * step for i in range(count)])
+    if column_type.family == "float":
+        return np.arange(count).astype(column_type.dtype) if count < 1000 else None
+    if column_type.family in ("text", "binary"):
+        widths = {t.width for t in types if t.is_fixed_bytes}
+        width = max(widths, default=len(str(count)))
+        words = [str(i).rjust(width, "0").encode() for i in range(count)]
+        if len(widths) > 1 or len(words[-1]) > width:
+            return None
+        return from_values(column_type, words)
+    return None

@@ -1,20 +1,32 @@
-"""Cases as text: the format of tests/cases/README.md."""
+"""Cases as text: the format of tests/cases/README.md, which has not all types."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from .case import Answer, Case, Column, Table
-from .column_types import TYPES, ColumnType
+from .case import IEEE_FLOAT, NULL_EQUAL, Answer, Case, Column, Table
+from .column_types import ColumnType, type_of
 from .compare import expected_rows
+from .json_case import WrittenJoin
 from .kinds import KINDS
+from .text_words import can_be_word, python_values, type_name, type_named, values_of_words, word_of
 
 _SECTIONS = ("left", "right", "join", "expect")
 _MARK = "mark"
+_FLAGS = {"null_equal": NULL_EQUAL, "ieee": IEEE_FLOAT}
+
+
+def can_write(case: Case) -> bool:
+    """Whether all of its types and values have words."""
+    columns = [column for table in case.tables.values() for column in table.columns]
+    return not case.is_type_error and all(
+        type_name(column.type) is not None
+        and all(can_be_word(value, column.type) for value in column.python_values())
+        for column in columns
+    )
 
 
 def write_case(case: Case, expected: Answer, comments: Iterable[str]) -> str:
@@ -25,12 +37,13 @@ def write_case(case: Case, expected: Answer, comments: Iterable[str]) -> str:
     lines = [f"# {line}" for comment in comments for line in comment.splitlines()]
     for side in ("left", "right"):
         columns = case.tables[side].columns
-        rows = [[f"{column.name}:{column.type.name}" for column in columns]]
-        rows += zip(*([_word(v, c.type) for v in c.python_values()] for c in columns))
+        rows = [[f"{column.name}:{type_name(column.type)}" for column in columns]]
+        rows += zip(*([word_of(v, c.type) for v in c.python_values()] for c in columns))
         lines += [side, *_aligned(rows)]
     join = [["kind", case.kind.name]] if case.kind.name != "inner" else []
-    for left, right in zip(case.key_columns("left"), case.key_columns("right")):
-        join.append(["on", left.name, right.name])
+    for left, right, flags in case.key_pairs():
+        words = [word for word, flag in _FLAGS.items() if flags & flag]
+        join.append(["on", left.name, right.name, *words])
     output = [f"{side}.{column.name}" for side, column in case.output_columns()]
     output += [_MARK] * case.kind.has_mark
     if output:
@@ -43,27 +56,15 @@ def write_case(case: Case, expected: Answer, comments: Iterable[str]) -> str:
     else:
         rows = expected_rows(case, expected)
         types = _row_types(case)
-        lines += _aligned([[_word(v, t) for v, t in zip(row, types)] for row in rows])
+        lines += _aligned([[word_of(v, t) for v, t in zip(row, types)] for row in rows])
     return "\n".join(lines) + "\n"
 
 
 def _row_types(case: Case) -> list[ColumnType]:
     """Of the values of an expected row; a mark's is none of them, and does not matter."""
-    types = [TYPES["int64"]] * (len(case.kind.sides) if case.pairs else 0)
+    types = [type_of("l")] * (len(case.kind.sides) if case.pairs else 0)
     types += [column.type for _, column in case.output_columns()]
-    return types + [TYPES["int8"]] * case.kind.has_mark
-
-
-def _word(value: object, column_type: ColumnType) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, bytes):
-        return value.hex()
-    if column_type.is_float:
-        return repr(value) if value != value or abs(value) > 1e15 else f"{value:.10g}"
-    return str(value)
+    return types + [type_of("b")] * case.kind.has_mark
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -79,15 +80,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-@dataclass
-class TextJoin:
-    """A join of a file; rows: what it expects, as compare.expected_rows has an answer."""
-
-    case: Case
-    rows: list[tuple]
-
-
-def read_cases(path: Path) -> list[TextJoin]:
+def read_cases(path: Path) -> list[WrittenJoin]:
     """The joins of a file of tests/cases. Errors: ValueError."""
     section = ""
     tables: dict[str, list[list[str]]] = {"left": [], "right": []}
@@ -112,7 +105,7 @@ def read_cases(path: Path) -> list[TextJoin]:
 
 def _read_join(
     tables: dict[str, Table], lines: list[list[str]], expected: list[list[str]]
-) -> TextJoin:
+) -> WrittenJoin:
     positions = {side: {c.name: i for i, c in enumerate(tables[side].columns)} for side in tables}
     case = Case(
         KINDS["inner"],
@@ -128,6 +121,7 @@ def _read_join(
         elif word == "on":
             for side, name in zip(("left", "right"), rest):
                 case.keys[side].append(positions[side][name])
+            case.flags.append(sum(_FLAGS[flag] for flag in rest[2:]))
         elif word == "output":
             case.columns = True
             for side, name in (output.split(".", 1) for output in rest if output != _MARK):
@@ -137,31 +131,17 @@ def _read_join(
         else:
             raise ValueError(f"{word} says nothing about a join")
     types = _row_types(case)
-    rows = [tuple(_python_value(w, t) for w, t in zip(row, types)) for row in expected]
-    return TextJoin(case, rows)
+    columns = [python_values(list(words), t) for words, t in zip(zip(*expected), types)]
+    return WrittenJoin(case, list(zip(*columns)))
 
 
 def _read_table(lines: list[list[str]]) -> Table:
     columns = []
     for i, word in enumerate(lines[0]):
         name, kind = word.split(":")
-        column_type = TYPES[kind]
+        column_type = type_named(kind)
         words = [row[i] for row in lines[1:]]
         valid = np.array([word != "NULL" for word in words], bool)
-        values = np.array([_value(word, column_type) for word in words], column_type.dtype)
+        values = values_of_words(words, column_type)
         columns.append(Column(name, column_type, values, None if valid.all() else valid))
     return Table(columns, len(lines) - 1)
-
-
-def _python_value(word: str, column_type: ColumnType) -> object:
-    if word in ("NULL", "true", "false"):
-        return {"NULL": None, "true": True, "false": False}[word]
-    return column_type.dtype.type(_value(word, column_type)).item()
-
-
-def _value(word: str, column_type: ColumnType) -> object:
-    if column_type.dtype.kind == "V":
-        return bytes(16) if word == "NULL" else bytes.fromhex(word)
-    if word == "NULL":
-        return 0
-    return float(word) if column_type.is_float else int(word)

@@ -52,12 +52,18 @@ _LIMITS = (1 << 12, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 24)
 
 @dataclass(frozen=True)
 class Encoding:
-    """form  "plain" (gpujoin_relation_create), "arrow" or "arrow_device" (imports)
-    seed  of offsets, of validity that is not needed, of columns beside; 0 = none of these
+    """form   "plain" (gpujoin_relation_create), "arrow" or "arrow_device" (imports)
+           where a column is none that plain columns can be, "plain" is as "arrow"
+    seed   of offsets, of validity that is not needed, of columns beside; 0 = none of these
+    wraps  whether columns of Arrow may come as dictionaries and runs; not without a seed
     """
 
     form: str = "plain"
     seed: int = 0
+    wraps: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.form}({self.seed}{', wraps' * self.wraps})"
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class Reading:
     uint32   row numbers as UINT32, not INT64
     bare     no validity for columns that cannot have a NULL
     late     a whole export is read after the result is gone
+    roomy    text is fetched at once into enough memory, not measured first
     """
 
     form: str = "fetch"
@@ -76,6 +83,7 @@ class Reading:
     uint32: bool = False
     bare: bool = False
     late: bool = False
+    roomy: bool = False
 
     def __str__(self) -> str:
         parts = [f"{name}={value}" for name, value in vars(self).items() if name != "form"]
@@ -109,7 +117,7 @@ class Way:
 
     def __str__(self) -> str:
         options = " ".join(f"{name}={value}" for name, value in self.options.items()) or "automatic"
-        encodings = " ".join(f"{s}={e.form}({e.seed})" for s, e in self.encodings.items())
+        encodings = " ".join(f"{s}={e}" for s, e in self.encodings.items())
         call = f"{self.executions} executions" if self.planned else "gpujoin_join"
         return (
             f"{self.device} threads={self.threads} limit={self.limit_bytes}; {options}; "
@@ -136,7 +144,8 @@ def draw_way(rng: random.Random, case: Case, device: str) -> Way:
 
 def _draw_encoding(rng: random.Random) -> Encoding:
     form = rng.choice(("plain", "plain", "arrow", "arrow", "arrow_device"))
-    return Encoding(form, rng.choice((0, rng.randint(1, 1 << 30), rng.randint(1, 1 << 30))))
+    seed = rng.choice((0, rng.randint(1, 1 << 30), rng.randint(1, 1 << 30)))
+    return Encoding(form, seed, wraps=bool(seed) and rng.random() < 0.6)
 
 
 def _draw_reading(rng: random.Random) -> Reading:
@@ -147,6 +156,7 @@ def _draw_reading(rng: random.Random) -> Reading:
         uint32=rng.random() < 0.5,
         bare=rng.random() < 0.2,
         late=rng.random() < 0.5,
+        roomy=rng.random() < 0.5,
     )
 
 

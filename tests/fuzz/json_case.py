@@ -1,0 +1,112 @@
+"""Cases as JSON: all types, what lies under NULLs, the flags of keys, how the join is executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from .case import Case, Column, Table
+from .column_types import ColumnType, type_of
+from .kinds import KINDS
+from .pools import from_values
+from .way import Encoding, Reading, Way
+
+
+@dataclass
+class WrittenJoin:
+    """A join of a file.
+
+    rows  what it expects, as compare.expected_rows has an answer; None = not told
+    way   in which it failed; None = not told
+    """
+
+    case: Case
+    rows: list[tuple] | None = None
+    way: Way | None = None
+
+
+def write_json(case: Case, way: Way, comments: Iterable[str]) -> str:
+    written = {
+        "comments": list(comments),
+        "kind": case.kind.name,
+        "tables": {side: _table(table) for side, table in case.tables.items()},
+        "is_one_table": case.tables["left"] is case.tables["right"],
+        "keys": case.keys,
+        "flags": case.flags,
+        "outputs": case.outputs,
+        "columns": case.columns,
+        "pairs": case.pairs,
+        "way": asdict(way),
+    }
+    return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_json(text: str) -> WrittenJoin:
+    read = json.loads(text)
+    tables = {side: _read_table(table) for side, table in read["tables"].items()}
+    if read["is_one_table"]:
+        tables["right"] = tables["left"]
+    case = Case(
+        KINDS[read["kind"]],
+        tables,
+        read["keys"],
+        read["outputs"],
+        read["columns"],
+        read["pairs"],
+        read["flags"],
+    )
+    way = read["way"]
+    way["encodings"] = {side: Encoding(**fields) for side, fields in way["encodings"].items()}
+    way["reading"] = Reading(**way["reading"])
+    return WrittenJoin(case, way=Way(**way))
+
+
+def _table(table: Table) -> dict:
+    columns = []
+    for column in table.columns:
+        valid = None if column.valid is None else "".join("01"[ok] for ok in column.valid.tolist())
+        values = [_written(value, column.type) for value in column.values.tolist()]
+        columns.append(
+            {"name": column.name, "format": column.type.format, "valid": valid, "values": values}
+        )
+    return {"rows": table.rows, "columns": columns}
+
+
+def _read_table(table: dict) -> Table:
+    columns = []
+    for column in table["columns"]:
+        column_type = type_of(column["format"])
+        valid = column["valid"]
+        columns.append(
+            Column(
+                column["name"],
+                column_type,
+                from_values(column_type, [_read(v, column_type) for v in column["values"]]),
+                None if valid is None else np.array([digit == "1" for digit in valid], bool),
+            )
+        )
+    return Table(columns, table["rows"])
+
+
+def _written(value: object, column_type: ColumnType) -> object:
+    """Bytes as hexadecimal digits, but text as text; decimals as integers; NaN as JSON has none."""
+    if column_type.digits and isinstance(value, bytes):
+        return int.from_bytes(value, "little", signed=True)
+    if isinstance(value, bytes):
+        return value.decode() if column_type.family == "text" else value.hex()
+    if isinstance(value, float):
+        return value.hex()
+    return value
+
+
+def _read(value: object, column_type: ColumnType) -> object:
+    if column_type.dtype.kind == "f":
+        return float.fromhex(value)
+    if column_type.digits and column_type.dtype.kind == "V":
+        return value.to_bytes(column_type.width, "little", signed=True)
+    if isinstance(value, str):
+        return value.encode() if column_type.family == "text" else bytes.fromhex(value)
+    return value
