@@ -11,17 +11,13 @@ execution from device memory to device memory.
 """
 
 import argparse
-import ctypes
-import datetime
-import json
 import pathlib
-import statistics
 import sys
 
 import cupy as cp
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings/python"))
-from gpujoin import _abi  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from on_gpu import FETCH_COLUMN, NO_ROW, Session, Values, _abi, expect, write  # noqa: E402
 
 KINDS = {
     "inner": 1,
@@ -35,99 +31,13 @@ KINDS = {
     "left_mark": 9,
     "right_mark": 10,
 }
-NO_ROW = 0xFFFFFFFF
 MARK = "mark"
-TYPE_INT32, MEMORY_DEVICE, FETCH_COLUMN = 3, 2, 1
-Int32s = ctypes.POINTER(ctypes.c_int32)
-
-
-class Column(_abi.Struct):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("type", ctypes.c_int32),
-        ("data", ctypes.c_void_p),
-        ("validity", ctypes.c_void_p),
-        ("validity_bit_offset", ctypes.c_int64),
-        ("memory", ctypes.c_int32),
-        ("cuda_device_id", ctypes.c_int32),
-        ("name", ctypes.c_char_p),
-    ]
-
-
-class Session:
-    """A context on CuPy's stream."""
-
-    def __init__(self):
-        self.stream = cp.cuda.Stream(non_blocking=True)
-        options = _abi.ContextOptions(device=_abi.DEVICES["cuda"], cuda_stream=self.stream.ptr)
-        self.context = _abi.Handle("context")
-        _abi.invoke("context_create", ctypes.byref(options), self.context.out)
-
-    def relate(self, columns):
-        described = (Column * len(columns))()
-        for column, values in zip(described, columns):
-            column.struct_size = ctypes.sizeof(Column)
-            column.type = TYPE_INT32
-            column.data = values.data.ptr
-            column.memory = MEMORY_DEVICE
-        relation = _abi.Handle("relation")
-        arguments = ctypes.c_int64(len(columns[0])), described, len(columns), relation.out
-        _abi.invoke("relation_create", self.context, *arguments)
-        return relation
-
-    def join(self, left, right, kind, with_columns):
-        spec = _abi.JoinSpec(kind=KINDS[kind], key_count=1, output=1 if with_columns else 2)
-        key, both = (ctypes.c_int32 * 1)(0), (ctypes.c_int32 * 2)(0, 1)
-        spec.left_keys = spec.right_keys = ctypes.cast(key, Int32s)
-        if with_columns and sides_of(kind)[0]:
-            spec.left_columns, spec.left_column_count = ctypes.cast(both, Int32s), 2
-        if with_columns and sides_of(kind)[1]:
-            spec.right_columns, spec.right_column_count = ctypes.cast(both, Int32s), 2
-        result = _abi.Handle("result")
-        arguments = left, right, ctypes.byref(spec), None, result.out
-        _abi.invoke("join", self.context, *arguments)
-        return result
-
-    def fetch(self, result, what, column, width=4):
-        """A column of the result, and where it is valid; width 0: bits."""
-        rows = rows_of(result)
-        words = (rows + 31) // 32
-        values = cp.empty(rows if width else words, cp.uint32)
-        validity = cp.empty(words, cp.uint32)
-        fetch = _abi.Fetch(what=what, column=column, memory=MEMORY_DEVICE)
-        fetch.type = _abi.TYPE_UINT32 if what != FETCH_COLUMN else 0
-        fetch.data, fetch.data_bytes = values.data.ptr, values.nbytes
-        fetch.validity, fetch.validity_bytes = validity.data.ptr, validity.nbytes
-        _abi.invoke("result_fetch", result, None, ctypes.byref(fetch), 1)
-        return values if width else bits_of(values, rows), bits_of(validity, rows)
-
-
-def bits_of(words, rows):
-    return cp.unpackbits(words.view(cp.uint8), bitorder="little")[:rows].astype(bool)
 
 
 def sides_of(kind):
     """Which sides come out."""
     alone = "_" in kind
     return (not alone or kind.startswith("left"), not alone or kind.startswith("right"))
-
-
-def rows_of(result):
-    rows = ctypes.c_int64()
-    _abi.invoke("result_get_rows", result, ctypes.byref(rows))
-    return rows.value
-
-
-def stages_of(result):
-    raw = _abi.Statistics()
-    _abi.invoke("result_get_statistics", result, ctypes.byref(raw))
-    stages = {}
-    for number in range(raw.stage_count):
-        stage = _abi.StageStatistics()
-        _abi.invoke("result_get_stage", result, number, ctypes.byref(stage))
-        name = _abi.text(stage.stage)
-        stages[name] = round(stages.get(name, 0) + stage.milliseconds, 4)
-    return _abi.text(raw.plan), stages
 
 
 class Truth:
@@ -171,11 +81,6 @@ class Truth:
         expect(bool((seen == wanted).all()), "rows are missing, too many, or others")
 
 
-def expect(holds, what):
-    if not holds:
-        raise SystemExit("WRONG RESULT: " + what)
-
-
 def check(session, result, kind, with_columns, truth, payloads):
     """The second column of each side says its row."""
     rows, column = [], 0
@@ -199,29 +104,6 @@ def check(session, result, kind, with_columns, truth, payloads):
     truth.check(kind, *rows, mark)
 
 
-def measure(session, left, right, kind, with_columns, calls, check_result):
-    times, stages = [], None
-    for call in range(calls + 2):
-        start, end = cp.cuda.Event(), cp.cuda.Event()
-        start.record(session.stream)
-        result = session.join(left, right, kind, with_columns)
-        end.record(session.stream)
-        end.synchronize()
-        if call >= 2:  # the pool is warm
-            times.append(cp.cuda.get_elapsed_time(start, end))
-        if call == 0:
-            check_result(result)
-        rows, (plan, stages) = rows_of(result), stages_of(result)
-        result.close()
-    return {
-        "ms": round(statistics.median(times), 4),
-        "spread": round((max(times) - min(times)) / statistics.median(times), 4),
-        "rows": rows,
-        "plan": plan,
-        "stages": stages,
-    }
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--log2-rows", type=int, default=27)
@@ -240,17 +122,19 @@ def main():
             left_key = cp.where(left_key % 2 == 0, left_key, left_key + count).astype(cp.int32)
         numbers = cp.arange(count, dtype=cp.int32)
         cp.cuda.Device().synchronize()
-        left, right = (session.relate([key, numbers]) for key in (left_key, right_key))
+        left, right = (
+            session.relate([Values(key), Values(numbers)]) for key in (left_key, right_key)
+        )
         truth = Truth(left_key, right_key)
         for with_columns in (False, True):
             inner = None
             for kind in KINDS:
                 payloads = (left_key, right_key)
-                figures = measure(
-                    *(session, left, right, kind, with_columns, options.calls),
-                    lambda result, kind=kind: check(
-                        session, result, kind, with_columns, truth, payloads
-                    ),
+                columns = [(0, 1) if with_columns and comes else () for comes in sides_of(kind)]
+                figures = session.measure(
+                    lambda: session.join(left, right, KINDS[kind], (0,), *columns),
+                    options.calls,
+                    lambda result: check(session, result, kind, with_columns, truth, payloads),
                 )
                 inner = inner or figures["ms"]
                 figures = {
@@ -267,24 +151,14 @@ def main():
                     flush=True,
                 )
         left.close(), right.close()
-        _abi.invoke("context_trim", session.context)
         del truth, left_key, right_key, numbers, payloads
-        cp.get_default_memory_pool().free_all_blocks()
+        session.trim()
     # It outlives nothing of what it works on.
     session.context.close()
-    if options.output is None:
-        return
-    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    context = {
-        "date": datetime.date.today().isoformat(),
-        "commit": options.commit,
-        "device": name,
-        "command": f"bench/kinds/time_kinds.py --log2-rows {options.log2_rows} "
-        f"--calls {options.calls}",
-        "rows": count,
-    }
-    text = json.dumps({"context": context, "kinds": benchmarks}, indent=2)
-    options.output.write_text(text + "\n")
+    if options.output is not None:
+        command = f"bench/kinds/time_kinds.py --log2-rows {options.log2_rows} "
+        command += f"--calls {options.calls}"
+        write(options.output, options.commit, command, rows=count, kinds=benchmarks)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,182 @@
+"""A context of libgpujoin on CuPy's stream: columns that lie on the GPU, results that stay there.
+
+For the scripts beside it, which need GPUJOIN_LIBRARY.
+"""
+
+import ctypes
+import datetime
+import json
+import pathlib
+import statistics
+import sys
+
+import cupy as cp
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bindings/python"))
+from gpujoin import _abi  # noqa: E402
+
+NO_ROW = 0xFFFFFFFF
+TYPE_INT32, TYPE_INT64, TYPE_UTF8, MEMORY_DEVICE, FETCH_COLUMN = 3, 4, 23, 2, 1
+Int32s = ctypes.POINTER(ctypes.c_int32)
+
+
+class Column(_abi.Struct):
+    """gpujoin_column."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("type", ctypes.c_int32),
+        ("data", ctypes.c_void_p),
+        ("validity", ctypes.c_void_p),
+        ("validity_bit_offset", ctypes.c_int64),
+        ("memory", ctypes.c_int32),
+        ("cuda_device_id", ctypes.c_int32),
+        ("name", ctypes.c_char_p),
+        ("offsets", ctypes.c_void_p),
+        ("first_bit", ctypes.c_int64),
+        ("value_width", ctypes.c_int32),
+        ("decimal_precision", ctypes.c_int32),
+        ("decimal_scale", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
+
+
+class Values:
+    """A column: CuPy arrays of values, of validity words and of text's offsets."""
+
+    def __init__(self, data, type=TYPE_INT32, validity=None, offsets=None):
+        self.data, self.type, self.validity, self.offsets = data, type, validity, offsets
+
+    @property
+    def rows(self):
+        return len(self.offsets) - 1 if self.offsets is not None else len(self.data)
+
+
+class Session:
+    """A context on CuPy's stream."""
+
+    def __init__(self):
+        self.stream = cp.cuda.Stream(non_blocking=True)
+        options = _abi.ContextOptions(device=_abi.DEVICES["cuda"], cuda_stream=self.stream.ptr)
+        self.context = _abi.Handle("context")
+        _abi.invoke("context_create", ctypes.byref(options), self.context.out)
+
+    def relate(self, columns):
+        """Of Values, which must outlive the relation."""
+        described = (Column * len(columns))()
+        for column, values in zip(described, columns):
+            column.struct_size = ctypes.sizeof(Column)
+            column.type = values.type
+            column.data = values.data.data.ptr
+            column.validity = values.validity.data.ptr if values.validity is not None else None
+            column.offsets = values.offsets.data.ptr if values.offsets is not None else None
+            column.memory = MEMORY_DEVICE
+        # The columns were written on another stream than the context's.
+        cp.cuda.Device().synchronize()
+        relation = _abi.Handle("relation")
+        arguments = ctypes.c_int64(columns[0].rows), described, len(columns), relation.out
+        _abi.invoke("relation_create", self.context, *arguments)
+        return relation
+
+    def join(self, left, right, kind=1, keys=(0,), left_columns=(), right_columns=()):
+        """Without columns: row numbers."""
+        spec = _abi.JoinSpec(kind=kind, key_count=len(keys))
+        spec.output = 1 if left_columns or right_columns else 2
+        lists = [(ctypes.c_int32 * len(each))(*each) for each in (keys, left_columns, right_columns)]
+        spec.left_keys = spec.right_keys = ctypes.cast(lists[0], Int32s)
+        spec.left_columns, spec.left_column_count = ctypes.cast(lists[1], Int32s), len(lists[1])
+        spec.right_columns, spec.right_column_count = ctypes.cast(lists[2], Int32s), len(lists[2])
+        result = _abi.Handle("result")
+        _abi.invoke("join", self.context, left, right, ctypes.byref(spec), None, result.out)
+        return result
+
+    def fetch(self, result, what, column, width=4):
+        """A column of the result, and where it is valid; width 0: bits."""
+        rows = rows_of(result)
+        words = (rows + 31) // 32
+        values = cp.empty(rows if width else words, cp.uint64 if width == 8 else cp.uint32)
+        validity = cp.empty(words, cp.uint32)
+        fetch = _abi.Fetch(what=what, column=column, memory=MEMORY_DEVICE)
+        fetch.type = _abi.TYPE_UINT32 if what != FETCH_COLUMN else 0
+        fetch.data, fetch.data_bytes = values.data.ptr, values.nbytes
+        fetch.validity, fetch.validity_bytes = validity.data.ptr, validity.nbytes
+        _abi.invoke("result_fetch", result, None, ctypes.byref(fetch), 1)
+        return values if width else bits_of(values, rows), bits_of(validity, rows)
+
+    def pairs(self, result):
+        """Row numbers of both sides."""
+        return [
+            self.fetch(result, what, 0)[0] for what in (_abi.FETCH_LEFT_INDEX, _abi.FETCH_RIGHT_INDEX)
+        ]
+
+    def measure(self, make_result, calls, check_result):
+        """Median of the calls behind two, by two events on the stream, planning counted."""
+        times, stages = [], None
+        for call in range(calls + 2):
+            start, end = cp.cuda.Event(), cp.cuda.Event()
+            start.record(self.stream)
+            result = make_result()
+            end.record(self.stream)
+            end.synchronize()
+            if call >= 2:  # the pool is warm
+                times.append(cp.cuda.get_elapsed_time(start, end))
+            if call == 0:
+                check_result(result)
+            rows, (plan, stages) = rows_of(result), stages_of(result)
+            result.close()
+        return {
+            "ms": round(statistics.median(times), 4),
+            "spread": round((max(times) - min(times)) / statistics.median(times), 4),
+            "rows": rows,
+            "plan": plan,
+            "stages": stages,
+        }
+
+    def trim(self):
+        _abi.invoke("context_trim", self.context)
+        cp.get_default_memory_pool().free_all_blocks()
+
+
+def bits_of(words, rows):
+    return cp.unpackbits(words.view(cp.uint8), bitorder="little")[:rows].astype(bool)
+
+
+def words_of(bits):
+    """Validity as gpujoin_column has it, of booleans."""
+    padded = cp.zeros((len(bits) + 31) // 32 * 32, bool)
+    padded[: len(bits)] = bits
+    return cp.packbits(padded, bitorder="little").view(cp.uint32)
+
+
+def rows_of(result):
+    rows = ctypes.c_int64()
+    _abi.invoke("result_get_rows", result, ctypes.byref(rows))
+    return rows.value
+
+
+def stages_of(result):
+    raw = _abi.Statistics()
+    _abi.invoke("result_get_statistics", result, ctypes.byref(raw))
+    stages = {}
+    for number in range(raw.stage_count):
+        stage = _abi.StageStatistics()
+        _abi.invoke("result_get_stage", result, number, ctypes.byref(stage))
+        name = _abi.text(stage.stage)
+        stages[name] = round(stages.get(name, 0) + stage.milliseconds, 4)
+    return _abi.text(raw.plan), stages
+
+
+def expect(holds, what):
+    if not holds:
+        raise SystemExit("WRONG RESULT: " + what)
+
+
+def write(path, commit, command, **figures):
+    """bench/results: figures with what they are of."""
+    context = {
+        "date": datetime.date.today().isoformat(),
+        "commit": commit,
+        "device": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
+        "command": command,
+    }
+    path.write_text(json.dumps({"context": context, **figures}, indent=2) + "\n")
