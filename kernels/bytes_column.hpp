@@ -1,7 +1,7 @@
 // bytes_column.hpp: a column whose values have any number of bytes, as host and device both see it
 //
-// Source   ours; layouts as Apache Arrow publishes them (columnar format, "Variable-size Binary" and
-//          "Variable-size Binary View")
+// Source   ours; layouts as Apache Arrow publishes them (columnar format, "Variable-size Binary"
+//          and "Variable-size Binary View")
 // In       the column's buffers, where the executor reads them
 // Out      where the bytes of a row's value lie
 #pragma once

@@ -32,7 +32,7 @@ MAY_INCLUDE = {
                  "kernels/keys/positions.hpp", "src/base/", "src/columns/", "src/plan/",
                  "src/keys/bytes_hash.hpp", "src/keys/column_hash.hpp",
                  "src/keys/interned_side.hpp", "src/cpu/"],
-    "src/execute/": [API, "src/"],
+    "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/positions.hpp"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
     # Calibration runs before any plan too, and only its context is known to it.

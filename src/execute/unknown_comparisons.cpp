@@ -1,5 +1,6 @@
 #include "src/execute/unknown_comparisons.hpp"
 
+#include <bit>
 #include <map>
 #include <memory>
 #include <string>
@@ -97,6 +98,19 @@ class KeySide {
   std::map<Pattern, int64_t> counts_;
 };
 
+// A key column of known values as its bits: one side's may have been turned into integers (of a
+// dictionary) where the other's is a timestamp still. All are there: what lies beneath a NULL is in
+// no row of its pattern.
+ColumnView bits_of(ColumnView key) {
+  constexpr gpujoin_type kUnsigned[] = {GPUJOIN_TYPE_UINT8, GPUJOIN_TYPE_UINT16,
+                                        GPUJOIN_TYPE_UINT32, GPUJOIN_TYPE_UINT64};
+  key.type = kUnsigned[std::countr_zero(static_cast<uint32_t>(key.width))];
+  key.arrow_format = columns::arrow_format_of(key.type);
+  key.parts = nullptr;
+  key.validity = nullptr;
+  return key;
+}
+
 bool may_be_null(const Relation& relation, const std::vector<int32_t>& keys) {
   for (int32_t const key : keys) {
     if (relation.columns[static_cast<size_t>(key)].validity != nullptr) return true;
@@ -162,9 +176,7 @@ class Unknown {
     made->context = context_;
     made->rows = count;
     for (columns::ResultColumn const& column : kept->columns) {
-      made->columns.push_back(view_of(column, memory_));
-      // All are there: what lies beneath a NULL is in no row of this pattern.
-      made->columns.back().validity = nullptr;
+      made->columns.push_back(bits_of(view_of(column, memory_)));
     }
     made->owner = std::move(kept);
     return made;

@@ -212,6 +212,8 @@ std::optional<Comparison> compare_by(const ColumnView& left_column, const Column
     return times(left, right);
   }
   if (left.type != right.type) return std::nullopt;
+  // 16 bytes are decimals or binary values.
+  if (is_decimal(left) != is_decimal(right)) return std::nullopt;
   if (left.layout == Layout::kBits) return Comparison{{part(KeyOp::kBit, KeyOp::kBit, 4)}};
   if (left.width == 16) {
     return Comparison{{part(KeyOp::kLow, KeyOp::kLow, 8), part(KeyOp::kHigh, KeyOp::kHigh, 8)}};

@@ -9,8 +9,8 @@ namespace {
 
 template <typename Source>
 base::Buffer find(base::Queue& queue, const Source& source, uint64_t rows) {
-  base::Buffer found = queue.device_pool->allocate_rows<uint32_t>(
-      base::Memory::kDevice, rows, "positions of a column's values");
+  base::Buffer found = queue.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, rows,
+                                                                  "positions of a column's values");
   if (rows == 0) return found;
   base::launch_dependent(queue, kernels::positions_kernel<Source>,
                          base::grid_of(rows, kernels::kStreamTile), kernels::kStreamThreads, 0,

@@ -1,5 +1,5 @@
-// plain_types_test.cpp: columns of text, bits, decimals and bytes of any width by plain descriptors,
-// as keys and as output columns, fetched page by page.
+// plain_types_test.cpp: columns of text, bits, decimals and bytes of any width by plain
+// descriptors, as keys and as output columns, fetched page by page.
 #include <array>
 #include <map>
 #include <string>
