@@ -743,7 +743,8 @@ GPUJOIN_API gpujoin_status gpujoin_result_fetch(gpujoin_result* result, gpujoin_
  * schema, array  overwritten; yours, to release both. They outlive the result. On a CPU result
  *                nothing is copied: the array shares the result's memory.
  * Blocking: until a CUDA result has been copied.
- * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, OUT_OF_MEMORY, CUDA, DEVICE_LOST, FORKED.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, OUT_OF_MEMORY, CUDA, DEVICE_LOST, FORKED; UNSUPPORTED:
+ *           a dictionary of a nested type that lies in the other memory.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin_page* page,
                                                  struct ArrowSchema* schema,
@@ -751,8 +752,8 @@ GPUJOIN_API gpujoin_status gpujoin_result_export(gpujoin_result* result, gpujoin
 
 /* gpujoin_result_export_device: the same where the result lies, without a copy: device memory
  * (ARROW_DEVICE_CUDA) for a CUDA result, host memory for a CPU result and for one of PROBE_CHUNKS.
- * The data is complete: sync_event is NULL. Does not wait.
- *
+ * The data is complete: sync_event is NULL. Dictionaries and buffers of views that lie in the other
+ * memory are copied, by either call; otherwise it does not wait.
  * Errors:   as of gpujoin_result_export.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_result_export_device(gpujoin_result* result, gpujoin_page* page,

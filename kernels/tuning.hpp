@@ -164,7 +164,7 @@ constexpr int kUnorderedLargeSecond =
 static_assert(kUnorderedLargeFirst <= kUnorderedLargeSecond);
 constexpr int kUnorderedCountThreads = 1024;
 constexpr uint32_t kUnorderedAlign = 16;  // rows: of which even one byte each fill a vector
-constexpr int kMovedColumns = 16;         // of one side, in one launch
+constexpr int kMovedColumns = 17;         // of one side, in one launch: 16 keys and row numbers
 constexpr int kCarriedColumns = 2 * kMovedColumns + 2;  // and a key column of each side
 
 // One block that sums up partitions.

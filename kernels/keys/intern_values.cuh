@@ -8,9 +8,13 @@
 // Needs    slots all ones before the first is taken; rows < 2^32 - 1
 // Launch   a thread a row, blocks of kStreamThreads; dependent
 // Moves    a row's bytes, where they lie, and its code; a random sector for its slot, hardly ever
-//          two; where a row with its tag is there, two more: where that row's bytes lie, and they
+//          two; where a row with its tag is there, that row's bytes
 //
-// A row's five reads wait for each other. What hides it are as many threads as a multiprocessor
+//   slot (16 bytes):  | row 32 | tag 32 |, as bytes_hash.hpp has it | address 48 | bytes 16 |
+//
+// A slot says where its row's bytes lie: they are not looked up in the column, which would be a
+// random sector more. Rows of the table's side, of which any may take it meanwhile, do look there.
+// A row's reads wait for each other. What hides it are as many threads as a multiprocessor
 // holds, so a thread has one row and few registers. A warp first walks to the slots of all its
 // rows, then compares: else rows whose walks are longer would wait for the comparisons of the
 // others.
@@ -33,9 +37,21 @@ struct InternTable {
   BytesColumn values;
   uint64_t rows;
   BytesHash hash;
-  unsigned long long* slots;  // [slot_count]
+  ulonglong2* slots;  // [slot_count]
   uint64_t slot_count;
 };
+
+// Where a value lies, in a slot. Those that are longer than 16 bits say are looked up.
+constexpr uint64_t kLongValue = 0xffff;
+__device__ __forceinline__ unsigned long long place_of(const LoadableBytes& value) {
+  uint64_t const count = value.count < kLongValue ? value.count : kLongValue;
+  return reinterpret_cast<uint64_t>(value.data) << 16 | count;
+}
+__device__ __forceinline__ LoadableBytes value_at(const InternTable& table, ulonglong2 slot) {
+  uint64_t const count = slot.y & kLongValue;
+  if (count == kLongValue) return loadable_at(table.values, row_of_slot(slot.x));
+  return loadable(table.values, {reinterpret_cast<const uint8_t*>(slot.y >> 16), count});
+}
 
 // Which row of the table's side has the value, `row` itself where it is the first; without kTakes
 // absent_code where none does. What a slot names is the caller's column, which is there before any
@@ -48,22 +64,29 @@ __device__ __forceinline__ uint32_t code_of(const InternTable& table, const Load
   while (true) {
     // Past L1 while slots are taken: it would show one as free that is not any more, to all rows of
     // a heavy value.
-    auto const read = [&] {
-      return kTakes ? __ldcg(&table.slots[place]) : __ldg(&table.slots[place]);
+    auto const read = [&]() -> ulonglong2 {
+      if constexpr (kTakes) return {__ldcg(&table.slots[place].x), 0};
+      return __ldg(&table.slots[place]);
     };
-    unsigned long long slot = read();
-    while (slot != kFreeSlot && !has_tag_of(slot, hash)) {
+    ulonglong2 slot = read();
+    while (slot.x != kFreeSlot && !has_tag_of(slot.x, hash)) {
       place = slot_after(place, table.slot_count);
       slot = read();
     }
-    if (slot == kFreeSlot) {
+    if (slot.x == kFreeSlot) {
       if constexpr (!kTakes) return absent_code(row, table.rows);
-      slot = atomicCAS(&table.slots[place], static_cast<unsigned long long>(kFreeSlot),
-                       static_cast<unsigned long long>(filled_slot(hash, row)));
-      if (slot == kFreeSlot) return row;
+      slot.x = atomicCAS(&table.slots[place].x, static_cast<unsigned long long>(kFreeSlot),
+                         static_cast<unsigned long long>(filled_slot(hash, row)));
+      if (slot.x == kFreeSlot) {
+        table.slots[place].y = place_of(value);
+        return row;
+      }
     }
-    uint32_t const there = row_of_slot(slot);
-    if (has_tag_of(slot, hash) && are_equal(value, loadable_at(table.values, there))) return there;
+    uint32_t const there = row_of_slot(slot.x);
+    if (has_tag_of(slot.x, hash)) {
+      LoadableBytes const named = kTakes ? loadable_at(table.values, there) : value_at(table, slot);
+      if (are_equal(value, named)) return there;
+    }
     place = slot_after(place, table.slot_count);
   }
 }

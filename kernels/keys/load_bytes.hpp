@@ -35,10 +35,10 @@ struct LoadableBytes {
   const uint8_t* end = nullptr;
 };
 
-// Of a row that is not NULL. Of views nobody says where their buffers end, so a value's own bytes
-// are all that may be read; but a value that lies in its view has the view's 16 around it.
-GPUJOIN_LOAD LoadableBytes loadable_at(const BytesColumn& column, uint64_t row) {
-  ByteSpan const value = bytes_at(column, row);
+// What may be read around a value of the column. Of views nobody says where their buffers end, so a
+// value's own bytes are all that may be read; but a value that lies in its view has the view's 16
+// around it.
+GPUJOIN_LOAD LoadableBytes loadable(const BytesColumn& column, const ByteSpan& value) {
   if (column.layout != BytesLayout::kViews) {
     return {value.data, value.count, column.first, column.end};
   }
@@ -48,6 +48,9 @@ GPUJOIN_LOAD LoadableBytes loadable_at(const BytesColumn& column, uint64_t row) 
   const uint8_t* const first = value.count <= kMostInside ? value.data - 4 : value.data;
   uint64_t const readable = value.count <= kMostInside ? kViewBytes : value.count;
   return {value.data, value.count, first, first + readable};
+}
+GPUJOIN_LOAD LoadableBytes loadable_at(const BytesColumn& column, uint64_t row) {
+  return loadable(column, bytes_at(column, row));
 }
 
 // Bytes `at` to `at + count` of a value. expected: 1 <= count <= 8, at + count <= value.count.

@@ -31,7 +31,7 @@ namespace gpujoin::kernels {
 
 template <typename Match>
 __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
-    carried_columns_kernel(const __grid_constant__ CarriedJoin<typename Match::Key> join) {
+    carried_columns_kernel(const __grid_constant__ typename Match::Join join) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<typename Match::Shared*>(dynamic_shared);
   let_next_kernel_start();
@@ -43,9 +43,11 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     shared.is_full = false;
     Match::start(shared);
   }
-  if (number < units && threadIdx.x < 32)
-    find_carried_unit<Match::kUnitRows, Match::kWholeBuild>(join, Match::heavy_rows(join), number,
-                                                            shared.units[0]);
+  auto const find_unit = [&](CarriedUnit& unit) {
+    find_carried_unit<Match::kUnitRows, Match::kWholeBuild, Match::kKeeps>(
+        join, Match::heavy_rows(join), number, unit);
+  };
+  if (number < units && threadIdx.x < 32) find_unit(shared.units[0]);
   block_sync();
   for (uint32_t turn = 0; number < units; turn ^= 1) {
     CarriedUnit const& unit = shared.units[turn];
@@ -59,10 +61,7 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
     if (threadIdx.x < 32) {
       number = take_unit(join);
       if (threadIdx.x == 0) next.number = number;
-      if (number < units) {
-        find_carried_unit<Match::kUnitRows, Match::kWholeBuild>(join, Match::heavy_rows(join),
-                                                                number, next);
-      }
+      if (number < units) find_unit(next);
     }
     while (is_joined && Match::first_row(unit, batch) < unit.probe_rows) {
       uint32_t const taken = batch;
@@ -74,11 +73,18 @@ __global__ void __launch_bounds__(Match::kThreads, Match::kBlocksPerSm)
       }
       Match::join_batch(join, unit, shared, taken, keys);
     }
+    if constexpr (Match::kKeeps) {
+      block_sync();
+      if (is_joined) Match::end_unit(join, unit, shared);
+    }
     __pipeline_wait_prior(0);  // of a unit that is left
     block_sync();              // the table and the unit are read to the end
     number = next.number;
   }
-  if (threadIdx.x == 0) CarriedPlaces::finish(join, shared.places);
+  if (threadIdx.x == 0) {
+    CarriedPlaces::finish(join, shared.places);
+    if constexpr (Match::kKeeps) Match::finish(join, shared);
+  }
 }
 
 }  // namespace gpujoin::kernels

@@ -60,6 +60,29 @@ struct CarriedJoin {
   CarriedColumn columns[kCarriedColumns];
 };
 
+// Columns of one side, of its rows without a match, which the join writes beside its pairs.
+template <typename KeyType>
+struct RowsWithoutMatch {
+  using Key = KeyType;
+  static constexpr bool kMixesKeys = true;
+  static constexpr bool kWidensKeys = true;
+  static constexpr bool kNumbersRows = false;
+  static constexpr bool kKeepsTable = false;
+  static constexpr bool kStages = true;
+  bool are_wanted;
+  bool have_keys;  // among the columns
+  CarriedCounters* counters;
+  unsigned long long* tails;  // [gridDim.x]
+  uint64_t capacity;          // places for all rows of the side
+  int32_t column_count;
+  CarriedColumn columns[kMovedColumns + 1];
+};
+template <typename KeyType>
+struct KeepingJoin : CarriedJoin<KeyType> {
+  RowsWithoutMatch<KeyType> of_build;
+  RowsWithoutMatch<KeyType> of_probe;
+};
+
 // The same of a table of the whole build side, whose rows are told by their number or place in it.
 template <typename KeyType>
 struct TableJoin {

@@ -88,8 +88,8 @@ __device__ __forceinline__ unsigned long long take_unit(const Join& join) {
 // All lanes of one warp. Where no partition is cut the units are the partitions, and what is loaded
 // is loaded at once. kUnitRows: of the probe side; heavy_rows: likewise, of a partition with a
 // heavy key. kWholeBuild: a unit has all build rows of its partition, and probe rows also where
-// there are none.
-template <uint32_t kUnitRows, bool kWholeBuild, typename Key>
+// there are none; kKeeps: those, too.
+template <uint32_t kUnitRows, bool kWholeBuild, bool kKeeps, typename Key>
 __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, uint32_t heavy_rows,
                                                   unsigned long long number, CarriedUnit& unit) {
   uint32_t const lane = threadIdx.x % 32;
@@ -117,7 +117,8 @@ __device__ __forceinline__ void find_carried_unit(const CarriedJoin<Key>& join, 
     unit.build_rows =
         kWholeBuild ? build_all : min(build_all - skipped_build, uint32_t{kCarriedBuildRows});
     unit.probe_first = probe + skipped_probe;
-    unit.probe_rows = chunks == 0 ? 0 : min(probe_end - probe - skipped_probe, unit_rows);
+    unit.probe_rows =
+        chunks == 0 && !kKeeps ? 0 : min(probe_end - probe - skipped_probe, unit_rows);
     unit.partition = partition;
     unit.is_whole = chunks <= 1;
     unit.is_only = chunks <= 1 && probe_end - probe <= unit_rows;
@@ -156,6 +157,19 @@ __device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key
     } else {
       block.is_full = true;
     }
+  }
+}
+
+// The same of a side's rows without a match, for all of which there is room.
+template <int kWidth, typename Rows>
+__device__ __forceinline__ void write_without_match(const RowsWithoutMatch<typename Rows::Key>& out,
+                                                    CarriedPlaces::Shared& places, uint32_t count,
+                                                    Rows& rows) {
+#pragma unroll 1
+  for (uint32_t written = 0; written != count; written += rows.slot_count) {
+    rows.first_slot = written;
+    rows.base = CarriedPlaces::take(out, places, count - written, &rows.slot_count);
+    if (rows.base < out.capacity) write_carried_rows<kWidth>(out, rows);
   }
 }
 

@@ -7,7 +7,8 @@
 //          wait for each other: a bit says whether the key is there, and the bits before it which
 //          row it is
 // In       mixed keys of one partition, whose low radix_bits bits are equal
-// Out      rows of the output columns; left[] of a partition whose keys repeat or are too many
+// Out      rows of the output columns; where it keeps them, rows of either side without a match, of
+//          outputs of their own; left[] of a partition whose keys repeat or are too many
 // Needs    32 - radix_bits <= kCarriedRankBits
 // Moves    |key| a build row
 // Shared   one atomic or a build row
@@ -66,9 +67,13 @@ __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
   }
 }
 
-template <int kColumnWidth, typename Shape>
+// kKeepsRows: writes rows without a match, too. A probe row without one is seen at once, a build
+// row when the unit ends, by a bit of its number: then the unit must have all of the partition.
+template <int kColumnWidth, typename Shape, bool kKeepsRows>
 struct MatchByRank {
   using Key = uint32_t;
+  using Join = std::conditional_t<kKeepsRows, KeepingJoin<Key>, CarriedJoin<Key>>;
+  static constexpr bool kKeeps = kKeepsRows;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
@@ -81,6 +86,8 @@ struct MatchByRank {
   struct Shared : CarriedBlock {
     bool repeats;       // a key does
     bool has_repeated;  // one did in a unit before
+    CarriedPlaces::Shared places_of_build;
+    CarriedPlaces::Shared places_of_probe;
     CarriedRanks ranks;
   };
 
@@ -88,13 +95,21 @@ struct MatchByRank {
   __device__ static uint32_t first_row(const CarriedUnit&, uint32_t batch) {
     return 32 * kItems * batch;
   }
-  __device__ static void start(Shared& shared) { shared.has_repeated = false; }
+  __device__ static void start(Shared& shared) {
+    shared.has_repeated = false;
+    if constexpr (kKeeps) {
+      CarriedPlaces::start(shared.places_of_build);
+      CarriedPlaces::start(shared.places_of_probe);
+    }
+  }
 
   // All threads; false: the unit is left to a join that can do it.
-  __device__ static bool build(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                               Shared& shared) {
+  __device__ static bool build(const Join& join, const CarriedUnit& unit, Shared& shared) {
     // Where a key repeats others will. Of a partition with more units all must come to the same.
     if (!unit.is_whole || (shared.has_repeated && unit.is_only)) return leave_unit(join, unit);
+    if constexpr (kKeeps) {
+      if (join.of_build.are_wanted && !unit.is_only) return leave_unit(join, unit);
+    }
     if (threadIdx.x == 0) shared.repeats = false;
     // What a thread of a small block has does not fit its registers.
     constexpr int kItemsOfThread = (kCarriedBuildRows + kThreads - 1) / kThreads;
@@ -132,8 +147,8 @@ struct MatchByRank {
   }
 
   // All lanes of a warp.
-  __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
-                                    Shared& shared, uint32_t number, const Batch& batch) {
+  __device__ static void join_batch(const Join& join, const CarriedUnit& unit, Shared& shared,
+                                    uint32_t number, const Batch& batch) {
     uint32_t const first = first_row(unit, number);
     uint32_t const left = unit.probe_rows - first;
     uint32_t const lane = threadIdx.x % 32;
@@ -149,13 +164,67 @@ struct MatchByRank {
           item * 32 + lane < left && shared.ranks.find(rows.keys[item] >> join.radix_bits, &place);
       uint32_t const lanes = __ballot_sync(0xffffffffU, matches);
       rows.slots[item] = matches ? slots + __popc(lanes & below) : kNoSlot;
-      if (matches) rows.build[item] = shared.ranks.rows[place];
+      if (matches) {
+        uint32_t const row = shared.ranks.rows[place];
+        rows.build[item] = kKeeps ? row & ~kMet : row;
+        // Whoever writes it writes the same.
+        if (kKeeps && (row & kMet) == 0) shared.ranks.rows[place] = row | kMet;
+      }
       slots += __popc(lanes);
       found += matches;
     }
     if (is_missed(join, shared, found)) return;
     write_slots<kWidth>(join, shared, slots, rows);
+    if constexpr (kKeeps) {
+      if (!join.of_probe.are_wanted) return;
+      slots = 0;
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        bool const is_alone = item * 32 + lane < left && rows.slots[item] == kNoSlot;
+        uint32_t const lanes = __ballot_sync(0xffffffffU, is_alone);
+        rows.slots[item] = is_alone ? slots + __popc(lanes & below) : kNoSlot;
+        slots += __popc(lanes);
+      }
+      write_without_match<kWidth>(join.of_probe, shared.places_of_probe, slots, rows);
+    }
   }
+
+  // All threads, after a barrier: the build rows that no probe row met.
+  __device__ static void end_unit(const Join& join, const CarriedUnit& unit, Shared& shared) {
+    if (!join.of_build.are_wanted) return;
+    uint32_t const lane = threadIdx.x % 32;
+    uint32_t const below = (1U << lane) - 1;
+    uint32_t const first_row = first_staged(unit);
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x / 32 * 32 * kItems; first < unit.build_rows;
+         first += kThreads * kItems) {
+      LaneRows<Key, kItems> rows;
+      rows.build_first = first_row;
+      uint32_t slots = 0;
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        uint32_t const place = first + item * 32 + lane;
+        uint32_t const row = place < unit.build_rows ? shared.ranks.rows[place] : kMet;
+        bool const is_alone = (row & kMet) == 0;
+        uint32_t const lanes = __ballot_sync(0xffffffffU, is_alone);
+        rows.slots[item] = is_alone ? slots + __popc(lanes & below) : kNoSlot;
+        rows.build[item] = row;
+        if (is_alone && join.of_build.have_keys) rows.keys[item] = join.build_keys[first_row + row];
+        slots += __popc(lanes);
+      }
+      write_without_match<kWidth>(join.of_build, shared.places_of_build, slots, rows);
+    }
+  }
+
+  // One thread, after the others wrote theirs.
+  __device__ static void finish(const Join& join, const Shared& shared) {
+    if (join.of_build.are_wanted) CarriedPlaces::finish(join.of_build, shared.places_of_build);
+    if (join.of_probe.are_wanted) CarriedPlaces::finish(join.of_probe, shared.places_of_probe);
+  }
+
+ private:
+  static constexpr uint32_t kMet = 0x8000;  // in ranks.rows[]
+  static_assert(kCarriedBuildRows + kStageAlign <= kMet);
 };
 
 }  // namespace gpujoin::kernels

@@ -166,11 +166,13 @@ __device__ __forceinline__ void order_bucket(CarriedGroups<Key>& groups, uint32_
 template <typename KeyType, int kColumnWidth, typename Shape, bool kLongRuns>
 struct MatchDealt {
   using Key = KeyType;
+  using Join = CarriedJoin<Key>;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr uint32_t kUnitRows = kCarriedDealtRows;
   static constexpr bool kWholeBuild = false;
+  static constexpr bool kKeeps = false;
   static constexpr int kItems = 1;
   static constexpr bool kLoadsAhead = true;
   using Batch = BatchKeys<MatchDealt>;

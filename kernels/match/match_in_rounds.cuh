@@ -39,12 +39,14 @@ constexpr uint32_t kHeavyBucket = 128;
 template <typename KeyType, int kColumnWidth, typename Shape>
 struct MatchInRounds {
   using Key = KeyType;
+  using Join = CarriedJoin<Key>;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
   static constexpr bool kWholeBuild = false;
+  static constexpr bool kKeeps = false;
   // Wide keys beside wide columns leave no registers.
   static constexpr bool kLoadsAhead = sizeof(Key) <= 4 || kWidth == 4;
   using Batch = BatchKeys<MatchInRounds>;

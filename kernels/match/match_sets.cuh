@@ -26,9 +26,13 @@
 namespace gpujoin::kernels {
 
 // Units of a partition, for count_units.cuh: one at least, so that where none is cut unit and
-// partition have the same number.
+// partition have the same number. left: none of those that are not in it; null: all.
 struct SetUnits {
-  __device__ unsigned long long operator()(uint32_t, uint32_t, uint32_t probe_rows) const {
+  const uint8_t* left;
+
+  __device__ unsigned long long operator()(uint32_t partition, uint32_t,
+                                           uint32_t probe_rows) const {
+    if (left != nullptr && left[partition] == 0) return 0;
     return max(parts_of(probe_rows, kCarriedProbeRows), 1U);
   }
 };
@@ -37,12 +41,14 @@ struct SetUnits {
 template <typename KeyType, int kColumnWidth, typename Shape>
 struct SetShape {
   using Key = KeyType;
+  using Join = CarriedJoin<Key>;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
   static constexpr int kItems = kWidth != 0 ? kCarriedItems : kCarriedItemsWide;
   static constexpr uint32_t kUnitRows = kCarriedProbeRows;
   static constexpr bool kWholeBuild = true;
+  static constexpr bool kKeeps = false;
   static constexpr bool kLoadsAhead = true;
 
   __device__ static uint32_t heavy_rows(const CarriedJoin<Key>&) { return kUnitRows; }

@@ -17,6 +17,7 @@
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
+#include "kernels/warp_sum.cuh"
 
 namespace gpujoin::kernels {
 
@@ -85,7 +86,7 @@ __device__ inline void gather_validity(const GatherColumn& column,
       nulls += static_cast<unsigned>(left < 32 ? left : 32) - static_cast<unsigned>(__popc(word));
     }
   }
-  if (nulls != 0) atomicAdd(column.null_count, static_cast<unsigned long long>(nulls));
+  add_of_block<kStreamThreads>(nulls, column.null_count);
 }
 
 __global__ void __launch_bounds__(kStreamThreads)

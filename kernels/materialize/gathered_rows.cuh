@@ -14,6 +14,7 @@
 
 #include "kernels/bytes_column.hpp"
 #include "kernels/tuning.hpp"
+#include "kernels/warp_sum.cuh"
 
 namespace gpujoin::kernels {
 
@@ -76,35 +77,29 @@ __device__ __forceinline__ ThreadRows load_rows(const RowsToGather& from, uint64
   return found;
 }
 
-// A bit of each row to words of 32. All threads of the block; false behind the last row. Returns
-// how many ones the thread's words have, of the thread that wrote them.
-__device__ __forceinline__ unsigned write_bits(const bool (&bits)[kStreamItems], uint64_t tile,
-                                               uint64_t count, uint32_t* words) {
-  unsigned ones = 0;
+// A bit of each row to words of 32. All threads of the block; false behind the last row.
+__device__ __forceinline__ void write_bits(const bool (&bits)[kStreamItems], uint64_t tile,
+                                           uint64_t count, uint32_t* words) {
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const at = tile + item * kStreamThreads + threadIdx.x;
     unsigned const word = __ballot_sync(0xffffffffU, bits[item]);
-    if (threadIdx.x % 32 != 0 || at >= count) continue;
-    words[at / 32] = word;
-    ones += static_cast<unsigned>(__popc(word));
+    if (threadIdx.x % 32 == 0 && at < count) words[at / 32] = word;
   }
-  return ones;
 }
 
 // All threads of the block.
 __device__ __forceinline__ void write_validity(const RowsToGather& to, const ThreadRows& found,
                                                uint64_t tile) {
   if (to.target_validity == nullptr) return;
-  unsigned const valid = write_bits(found.valid, tile, to.count, to.target_validity);
-  if (threadIdx.x % 32 != 0) return;
-  unsigned rows = 0;
+  write_bits(found.valid, tile, to.count, to.target_validity);
+  uint32_t nulls = 0;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const at = tile + item * kStreamThreads + threadIdx.x;
-    if (at < to.count) rows += static_cast<unsigned>(min(to.count - at, uint64_t{32}));
+    nulls += at < to.count && !found.valid[item];
   }
-  if (rows != valid) atomicAdd(to.null_count, static_cast<unsigned long long>(rows - valid));
+  add_of_block<kStreamThreads>(nulls, to.null_count);
 }
 
 }  // namespace gpujoin::kernels

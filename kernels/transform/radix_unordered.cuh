@@ -5,8 +5,9 @@
 //          histogram are Wu et al.'s. Differs from one-sweep: rows of a partition come in any
 //          order, so no tile waits for another; from one sort a column (Wu et al. 2024, Algorithm
 //          1): ranks and places are found once for all columns
-// In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys, and leaves out
-//          rows without a bit among those that are present
+// In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys, leaves out rows
+//          without a bit among those that are present, and puts a value in the place of a column's
+//          NULLs
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no
 //          order
 // Needs    cursors[p], the next free place of partition p
@@ -28,7 +29,9 @@
 #include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/load_column.cuh"
+#include "kernels/transform/lane_bits.cuh"
 #include "kernels/transform/mix_key.cuh"
+#include "kernels/transform/put_stand_in.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
 
@@ -38,6 +41,8 @@ struct MovedColumn {
   const void* in;  // null: row numbers
   void* out;
   int32_t width;
+  ValidityBits validity;  // of the first pass: rows without a bit get stand_in
+  uint64_t stand_in;
 };
 
 struct alignas(16) UnorderedTile {
@@ -173,6 +178,18 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   load_column<kThreads, Shape::kVectors>(keys, pass.keys + tile.begin, tile.end);
   __pipeline_commit();
   load(0);
+  // Bits of the thread's rows, asked for before what else is on its way is awaited.
+  auto const bits_of_rows = [&](const ValidityBits& validity) {
+    return lane_bits<kItems, kThreads>(validity, tile.begin + threadIdx.x / 32 * 32,
+                                       tile.begin + tile.end);
+  };
+  uint32_t present = ~0U;
+  if (pass.present.bits != nullptr) present = bits_of_rows(pass.present);
+  auto const valid_rows = [&](int32_t column) {
+    if (column >= pass.column_count || pass.columns[column].validity.bits == nullptr) return ~0U;
+    return bits_of_rows(pass.columns[column].validity);
+  };
+  uint32_t valid = valid_rows(0);
 #pragma unroll 1
   for (uint32_t i = threadIdx.x; i <= digits; i += kThreads) counts[i] = 0;
 #pragma unroll 1
@@ -196,14 +213,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
     if (threadIdx.x < tile.skipped) are_rows &= ~1U;
   }
   static_assert(kItems < 32);
-  if (pass.present.bits != nullptr) {
-    uint64_t const first = tile.begin + threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      bool const is_row = (are_rows >> i & 1) != 0;
-      if (is_row && !is_valid(pass.present, first + i * kThreads)) are_rows &= ~(1U << i);
-    }
-  }
+  are_rows &= present;
 #pragma unroll
   for (int first = 0; first < kItems; first += kRankedRows) {
     Key row_keys[kRankedRows];
@@ -264,6 +274,22 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
       rows_of_slots[row_slots[i]] = static_cast<uint16_t>((first + i) * kThreads + threadIdx.x);
     }
   }
+  // All threads, of a column that is in its stage.
+  auto const put_stand_ins = [&](int32_t column) {
+    MovedColumn const& moved = pass.columns[column];
+    if (moved.validity.bits == nullptr) return;
+    with_value_type(moved.width, [&](auto zero) {
+      using Value = decltype(zero);
+      auto* const stage = reinterpret_cast<Value*>(stage_of(column));
+#pragma unroll 1
+      for (uint32_t i = 0; i < kItems; ++i) {
+        uint32_t const row = i * kThreads + threadIdx.x;
+        if ((valid >> i & 1) != 0 || row >= tile.end) continue;
+        stage[row] = stand_in_of<Value>(moved.stand_in);
+      }
+    });
+    __syncthreads();
+  };
   if (pass.column_count == 1) __pipeline_wait_prior(0);
   __syncthreads();
 
@@ -309,6 +335,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   };
   // Nothing is left to load beside the keys' way out: a slot is looked up once for both.
   if (pass.column_count == 1) {
+    put_stand_ins(0);
     with_writer(0, [&](auto write_value) { each_slot(write_key, write_value); });
     return;
   }
@@ -316,8 +343,11 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   for (int32_t column = 0; column < pass.column_count; ++column) {
     __syncthreads();  // the other stage was read to the end
     load(column + 1);
+    uint32_t const valid_in_next = valid_rows(column + 1);
     __pipeline_wait_prior(1);
     __syncthreads();
+    put_stand_ins(column);
+    valid = valid_in_next;
     with_writer(column, each_slot);
   }
 }

@@ -6,6 +6,7 @@
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/arrow_nodes.hpp"
+#include "src/columns/copied_parts.hpp"
 #include "src/columns/page.hpp"
 #include "src/columns/validity_bits.hpp"
 
@@ -123,7 +124,11 @@ void bring_to_host(base::Queue& queue, const Window& page, std::vector<ExportedC
     if (column.layout == Layout::kBits) {
       column.data = on_host(queue, column.data, first_row / 8, bitmap_bytes(window.rows));
     } else if (column.layout == Layout::kText) {
-      if (page.rows != 0) bring_text(queue, window, column);
+      if (page.rows != 0) {
+        bring_text(queue, window, column);
+      } else {
+        column.data = column.offsets = nullptr;
+      }
     } else if (column.layout != Layout::kNulls) {
       auto const width = static_cast<uint64_t>(column.width);
       column.data = on_host(queue, column.data, first_row * width,
@@ -133,17 +138,17 @@ void bring_to_host(base::Queue& queue, const Window& page, std::vector<ExportedC
   base::finish(queue);
 }
 
-// What dictionaries and views name stays where it was imported from.
-void check_parts(const std::vector<ExportedColumn>& columns, Memory memory, const char* instead) {
+// What dictionaries and views name lies where it was imported from.
+void bring_parts(base::Queue& queue, Memory memory, std::vector<ExportedColumn>& columns) {
   bool const on_device = memory == Memory::kDevice;
-  for (const ExportedColumn& column : columns) {
-    bool const names_others = column.layout == Layout::kIndices ||
-                              (column.layout == Layout::kViews && !column.parts->buffers.empty());
-    if (!names_others || (column.parts->memory == Memory::kDevice) == on_device) continue;
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED,
-               "column \"%s\": its dictionary or buffers lie in %s memory: use %s",
-               column.name.c_str(), on_device ? "host" : "device", instead);
+  bool any = false;
+  for (ExportedColumn& column : columns) {
+    if (!names_others(column)) continue;
+    if ((column.parts->memory == Memory::kDevice) == on_device) continue;
+    column.parts = copied_parts(queue, column, memory);
+    any = true;
   }
+  if (any) base::finish(queue);
 }
 
 // Of no rows there is nothing behind the first.
@@ -189,7 +194,7 @@ void export_columns(const std::vector<ExportedColumn>& columns, int64_t rows, Ar
 void export_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
                  ArrowSchema& schema, ArrowArray& array) {
   std::vector<ExportedColumn> columns = columns_of(result);
-  check_parts(columns, Memory::kHost, "gpujoin_result_export_device");
+  bring_parts(queue, Memory::kHost, columns);
   Window const window = window_on(queue, result, page, columns);
   if (result.memory == Memory::kDevice) {
     bring_to_host(queue, window, columns);
@@ -205,7 +210,7 @@ void export_page_device(base::Queue& queue, const JoinResult& result, gpujoin_pa
                         ArrowSchema& schema, ArrowDeviceArray& array) {
   std::vector<ExportedColumn> columns = columns_of(result);
   bool const on_device = result.memory == Memory::kDevice;
-  check_parts(columns, result.memory, "gpujoin_result_export");
+  bring_parts(queue, result.memory, columns);
   Window const window = window_on(queue, result, page, columns);
   bool const whole = window.rows == result.rows;
   start_at(window, columns);

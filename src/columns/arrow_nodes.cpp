@@ -138,6 +138,8 @@ void make_column_schema(const ExportedColumn& column, ArrowSchema& schema) {
   made.hand_over(schema);
 }
 
+}  // namespace
+
 void make_column_array(const ExportedColumn& column, int64_t rows, ArrowArray& array) {
   // Consumers expect a data buffer even when there is nothing in it.
   alignas(64) static const std::array<uint64_t, 8> kNothing{};
@@ -174,8 +176,6 @@ void make_column_array(const ExportedColumn& column, int64_t rows, ArrowArray& a
   }
   made.hand_over(array);
 }
-
-}  // namespace
 
 void make_struct_schema(const std::vector<ExportedColumn>& columns, ArrowSchema& schema) {
   auto node = std::make_unique<SchemaNode>();

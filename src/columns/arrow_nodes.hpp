@@ -26,9 +26,17 @@ struct ExportedColumn {
   int64_t null_count = 0;  // -1: not counted
 };
 
+// Whether its values name what lies in parts->memory: a dictionary, or buffers.
+inline bool names_others(const ExportedColumn& column) {
+  return column.layout == Layout::kIndices ||
+         (column.layout == Layout::kViews && !column.parts->buffers.empty());
+}
+
 // Fill an uninitialised struct. Each child owns its own share, so that a consumer may move it out
 // and release it later than its parent, on any thread.
 void make_struct_schema(const std::vector<ExportedColumn>& columns, ArrowSchema& schema);
+// Of one column.
+void make_column_array(const ExportedColumn& column, int64_t rows, ArrowArray& array);
 void make_struct_array(const std::vector<ExportedColumn>& columns, int64_t rows, ArrowArray& array);
 
 }  // namespace gpujoin::columns

@@ -46,13 +46,23 @@ class BuiltPartitions final : public BuiltOnGpu {
     step.clock.enter("transform");
     carry(step, probe, !step.build_left());
     step.clock.enter("match");
-    find_alone(step, probe, true, result);
-    find_alone(step, probe, false, result);
-    if (is_done(step, result)) return plan::Finding::kJoined;
+    if (find_alone(step, probe, true, result) || find_alone(step, probe, false, result)) {
+      return plan::Finding::kJoined;
+    }
     CarriedResult carried(*side_, probe, step.build_left(), result);
+    std::optional<Kept> left = kept(step, probe, true);
+    std::optional<Kept> right = kept(step, probe, false);
+    match::KeptSides sides;
+    auto const side_of = [&](bool is_left) -> match::KeptSide& {
+      return is_left == step.build_left() ? sides.build : sides.probe;
+    };
+    if (left) side_of(true).outputs = &left->columns->outputs();
+    if (right) side_of(false).outputs = &right->columns->outputs();
     match::WrittenRows written =
         match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
-                               probe.carried_side(), carried.outputs(), rows_behind(result));
+                               probe.carried_side(), carried.outputs(), &sides);
+    if (left) result.left_alone = left->finish(step, side_of(true).written);
+    if (right) result.right_alone = right->finish(step, side_of(false).written);
     if (verifies_rows(step, *side_)) {
       written.rows =
           verified(step, *side_, probe, carried.build_rows(), carried.probe_rows(), written.rows);
@@ -61,37 +71,51 @@ class BuiltPartitions final : public BuiltOnGpu {
     return carried.finish(step, written);
   }
 
-  // Both sides' partitions are as good a table of the one as of the other.
-  void find_alone(const JoinStep& step, const GpuSide& probe, bool left,
+  // Rows of one side, which are written without the other's.
+  struct Kept {
+    bool with_match = false;
+    std::unique_ptr<columns::JoinResult> found = std::make_unique<columns::JoinResult>();
+    std::unique_ptr<CarriedResult> columns;
+
+    Kept(const AloneTask& task, const GpuSide& side) : with_match(task.with_match) {
+      found->has_pairs = task.numbers;
+      found->pair_sides = columns::PairSides::kLeft;
+      columns = std::make_unique<CarriedResult>(side, *found);
+    }
+    columns::RowsAlone finish(const JoinStep& step, const match::WrittenRows& written) {
+      columns->finish(step, written);
+      return {with_match, found->rows, found->left_rows, std::move(found->columns)};
+    }
+  };
+
+  const GpuSide& side_of(const JoinStep& step, const GpuSide& probe, bool left) const {
+    return left == step.build_left() ? *side_ : probe;
+  }
+
+  // Where one side comes out alone, its rows: there is nothing else to match. Both sides'
+  // partitions are as good a table of the one as of the other.
+  bool find_alone(const JoinStep& step, const GpuSide& probe, bool left,
                   columns::JoinResult& result) const {
-    bool const of_build = left == step.build_left();
-    GpuSide const& side = of_build ? *side_ : probe;
+    if (!comes_alone(rows_of(step.spec, left))) return false;
+    GpuSide const& side = side_of(step, probe, left);
     std::optional<AloneTask> const task = task_of(step, side, left);
-    if (!task) return;
-    GpuSide const& other = of_build ? probe : *side_;
-    columns::JoinResult found;
-    found.has_pairs = task->numbers;
-    found.pair_sides = columns::PairSides::kLeft;
-    CarriedResult carried(side, found);
+    if (!task) return false;
+    Kept rows(*task, side);
     match::WrittenRows const written = match::partition_set(
         step.queue, step.plan, side.key_width(),
         task->with_match ? match::SetRows::kWithMatch : match::SetRows::kWithoutMatch,
-        side.carried_side(), other.carried_side(), carried.outputs());
-    carried.finish(step, written);
-    (left ? result.left_alone : result.right_alone) =
-        columns::RowsAlone{task->with_match, found.rows, found.left_rows, std::move(found.columns)};
+        side.carried_side(), side_of(step, probe, !left).carried_side(), rows.columns->outputs());
+    (left ? result.left_alone : result.right_alone) = rows.finish(step, written);
+    return true;
   }
 
-  // Nothing is left to be matched.
-  static bool is_done(const JoinStep& step, const columns::JoinResult& result) {
-    return (comes_alone(rows_of(step.spec, true)) && result.left_alone) ||
-           (comes_alone(rows_of(step.spec, false)) && result.right_alone);
-  }
-
-  static uint64_t rows_behind(const columns::JoinResult& result) {
-    int64_t const left = result.left_alone ? result.left_alone->rows : 0;
-    int64_t const right = result.right_alone ? result.right_alone->rows : 0;
-    return static_cast<uint64_t>(left + right);
+  // What the match writes of a side's rows without a match, beside the pairs.
+  std::optional<Kept> kept(const JoinStep& step, const GpuSide& probe, bool left) const {
+    if (comes_alone(rows_of(step.spec, left))) return std::nullopt;
+    GpuSide const& side = side_of(step, probe, left);
+    std::optional<AloneTask> const task = task_of(step, side, left);
+    if (!task) return std::nullopt;
+    return Kept(*task, side);
   }
 
   std::shared_ptr<const GpuSide> side_;

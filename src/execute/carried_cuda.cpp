@@ -5,22 +5,21 @@
 
 namespace gpujoin::execute {
 
-void GpuSide::choose_carried(bool row_numbers, bool payloads, bool validity) {
+void GpuSide::choose_carried(bool row_numbers, bool payloads, bool nullable) {
   carried_columns_.clear();
   carried_keys_ = is_hashed() && payloads;
   if (carried_keys_) carried_columns_.assign(keys_.size(), kKeyColumn);
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
     if (is_key(i) || is_carried_key(i)) continue;
-    bool const has_nulls = payloads_[i].validity != nullptr;
+    bool const is_nullable = payloads_[i].validity != nullptr;
+    bool const has_way = !is_nullable || (nullable && transform::has_stand_in(payloads_[i].width));
     // One place is kept for row numbers.
-    size_t const places = carried_columns_.size() + (has_nulls ? 3 : 2);
-    if (!payloads || (has_nulls && !validity) || places > kernels::kMovedColumns) {
+    if (!payloads || !has_way || carried_columns_.size() + 2 > kernels::kMovedColumns) {
       any_left = true;
       continue;
     }
     carried_columns_.push_back(i);
-    if (has_nulls) carried_columns_.push_back(validity_of(i));
   }
   if (row_numbers || any_left) carried_columns_.push_back(kRowIds);
 }
@@ -30,20 +29,40 @@ void GpuSide::prepare_to_carry(const plan::JoinPlan& plan) {
   prepare(plan, plan.filter != plan::Filter::kKeyBits);
 }
 
+void GpuSide::find_stand_ins() {
+  std::vector<const columns::DeviceColumn*> columns;
+  std::vector<size_t> numbers;
+  for (size_t const number : carried_columns_) {
+    if (number == kRowIds || number == kKeyColumn) continue;
+    columns::DeviceColumn const& column = payloads_[number];
+    if (column.validity == nullptr || stand_ins_[number]) continue;
+    await(column);
+    columns.push_back(&column);
+    numbers.push_back(number);
+  }
+  if (columns.empty()) return;
+  auto const found = transform::find_stand_ins(queue_, columns, relation_.rows);
+  for (size_t i = 0; i < numbers.size(); ++i) stand_ins_[numbers[i]] = found[i];
+}
+
 void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
   prepare_to_carry(plan);
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
   choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_, true);
+  find_stand_ins();
   std::vector<transform::PreparedColumn> columns;
   for (size_t place = 0; place < carried_columns_.size(); ++place) {
     if (carried_columns_[place] == kRowIds) {
       columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
-    } else if (is_validity(carried_columns_[place])) {
-      size_t const of = carried_columns_[place] - kFirstValidity;
-      columns.push_back(transform::prepare_validity(queue_, prepared_, payloads_[of]));
     } else {
-      await(carried_column(place));
-      columns.push_back(transform::prepare_values(queue_, prepared_, carried_column(place)));
+      columns::DeviceColumn const& column = carried_column(place);
+      await(column);
+      bool const is_key_column = carried_columns_[place] == kKeyColumn;
+      const transform::StandIn* const nulls =
+          is_key_column ? nullptr : stand_in(carried_columns_[place]);
+      columns.push_back(nulls == nullptr
+                            ? transform::prepare_values(queue_, prepared_, column)
+                            : transform::prepare_nullable(queue_, prepared_, column, nulls->value));
     }
   }
   moved_ = transform::radix_unordered(queue_, prepared_, columns, order_);

@@ -1,7 +1,6 @@
 // carried_result.hpp: a result whose columns the match writes itself.
 #pragma once
 
-#include <list>
 #include <vector>
 
 #include "src/columns/result.hpp"
@@ -63,12 +62,12 @@ class CarriedResult {
   KeyColumns left_keys_;
   KeyColumns right_keys_;
 
-  // Validity that the match wrote as bytes, and the column it is of.
-  struct ValidityBytes {
-    columns::Storage bytes;
+  // Output columns in which a value stands for NULL.
+  struct Nullable {
     columns::ResultColumn* target;
+    uint64_t stand_in;
   };
-  std::list<ValidityBytes> validity_;  // outputs point into it
+  std::vector<Nullable> nullable_;
 
   // Both sides' keys are the same in a row of the result: they are written once, however often they
   // are put out. Codes of several columns are told apart afterwards.

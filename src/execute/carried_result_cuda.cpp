@@ -52,10 +52,9 @@ void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
       key_targets_.push_back({side.key_number(i), &targets[i].data});
     } else if (side.carries(i)) {
       outputs_.push_back({side.carried_data(i), targets[i].width, from, &targets[i].data});
-      const void* const validity = side.carried_validity(i);
-      if (validity == nullptr) continue;
-      validity_.push_back({nullptr, &targets[i]});
-      outputs_.push_back({validity, 1, from, &validity_.back().bytes});
+      if (const transform::StandIn* const nulls = side.stand_in(i)) {
+        nullable_.push_back({&targets[i], nulls->value});
+      }
     }
   }
   if (!side.carries_row_numbers()) return;
@@ -137,9 +136,8 @@ plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRo
     materialize::gather(queue, static_cast<const uint32_t*>(row_numbers.get()), written.rows,
                         requests, null_counts);
   };
-  for (ValidityBytes const& written_bytes : validity_) {
-    materialize::pack_validity(queue, written_bytes.bytes.get(), written.rows, null_counts,
-                               written_bytes.target);
+  for (Nullable const& column : nullable_) {
+    materialize::find_nulls(queue, written.rows, column.stand_in, null_counts, column.target);
   }
   fetch_left(left_, left_targets(), left_rows_);
   if (right_ != nullptr) fetch_left(*right_, right_targets(), right_rows_);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "src/base/queue.hpp"
@@ -18,6 +19,7 @@
 #include "src/plan/join_plan.hpp"
 #include "src/transfer/transfer.hpp"
 #include "src/transform/radix_unordered.hpp"
+#include "src/transform/stand_ins.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::execute {
@@ -48,9 +50,9 @@ class GpuSide final : public Side {
   // Orders the keys with the first column that the plan moves along: row numbers, or the first
   // payload.
   void order(const plan::JoinPlan& plan, transform::KeyBits bits);
-  // Moves the keys and all payloads that a match can write itself, those with NULLs with a byte of
-  // validity beside them, or none of them (gather=carried_rows), and row numbers where pairs are
-  // wanted or a payload is left: those that are more than a launch moves are gathered by row number
+  // Moves the keys and all payloads that a match can write itself, or none of them
+  // (gather=carried_rows), and row numbers where pairs are wanted or a payload is left: those that
+  // are more than a launch moves, and narrow ones with NULLs, are gathered by row number
   // afterwards.
   void carry(const plan::JoinPlan& plan, bool row_numbers);
   // The keys alone, as it will move them.
@@ -68,10 +70,10 @@ class GpuSide final : public Side {
   }
   bool carries(size_t output_column) const { return carried(output_column) != nullptr; }
   bool carries_row_numbers() const { return carries(kRowIds); }
-  // A byte a row, beside a payload with NULLs that is carried; null: it has none.
-  const void* carried_validity(size_t output_column) const {
-    const void* const* const found = carried(validity_of(output_column));
-    return found == nullptr ? nullptr : *found;
+  // What stands for NULL in a payload that is carried; null: it has none.
+  const transform::StandIn* stand_in(size_t output_column) const {
+    auto const& found = stand_ins_[output_column];
+    return found && found->nulls != 0 ? &*found : nullptr;
   }
   // Key columns go along as they are, to be verified behind the match and put out.
   bool carries_keys() const { return carried_keys_; }
@@ -159,13 +161,6 @@ class GpuSide final : public Side {
   // before all payloads, in their order.
   static constexpr size_t kRowIds = SIZE_MAX;
   static constexpr size_t kKeyColumn = SIZE_MAX - 1;
-  static constexpr size_t kFirstValidity = SIZE_MAX / 2;
-  static constexpr size_t validity_of(size_t output_column) {
-    return kFirstValidity + output_column;
-  }
-  static constexpr bool is_validity(size_t place) {
-    return place >= kFirstValidity && place < kKeyColumn;
-  }
 
   // An output column in transformed order.
   struct Moved {
@@ -174,7 +169,10 @@ class GpuSide final : public Side {
   };
 
   // Columns that a match can write itself. payloads false: row numbers in the place of them.
-  void choose_carried(bool row_numbers, bool payloads, bool validity);
+  // nullable: those with NULLs, too, where a value can stand for these.
+  void choose_carried(bool row_numbers, bool payloads, bool nullable);
+  // Of the carried columns with NULLs. The source of a column does not change between attempts.
+  void find_stand_ins();
   const columns::DeviceColumn& carried_column(size_t place) const;
   const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;
@@ -203,9 +201,10 @@ class GpuSide final : public Side {
   bool is_used_ = false;          // by an attempt
   bool is_prepared_ = false;
   bool is_filtered_ = false;
-  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place; from
-  // kFirstValidity on: an output column's validity.
+  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place.
   std::vector<size_t> carried_columns_;
+  // One an output column, of those that were looked at.
+  std::vector<std::optional<transform::StandIn>> stand_ins_;
   bool carried_keys_ = false;
   std::vector<const void*> carried_data_;
   transform::UnorderedRows moved_;                        // carried through a partitioning

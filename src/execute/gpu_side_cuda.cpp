@@ -24,6 +24,7 @@ GpuSide::GpuSide(base::Queue& queue, const columns::Relation& relation,
       join_encoding_(encoding) {
   base::await(queue, relation.ready_event);
   payloads_.resize(output_columns.size());
+  stand_ins_.resize(output_columns.size());
 }
 
 void GpuSide::start(const plan::JoinPlan& plan, bool moves_payloads) {

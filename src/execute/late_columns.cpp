@@ -36,6 +36,12 @@ std::vector<int32_t> early_of(const Relation& relation, const std::vector<int32_
   return early;
 }
 
+const ColumnView& values_behind_runs(const ColumnView& column) {
+  const ColumnView* values = &column;
+  while (values->layout == Layout::kRuns) values = values->parts->values.get();
+  return *values;
+}
+
 // What an output column of such values is, without them.
 ResultColumn result_like(const ColumnView& column, const ColumnView& values) {
   ResultColumn made = columns::column_like(values);
@@ -76,7 +82,8 @@ ResultColumn gather(base::Queue& queue, ColumnWork& work, const ColumnView& give
     value_rows = values->parts->value_rows;
     values = values->parts->values.get();
   }
-  ResultColumn made = result_like(given, *values);
+  // What the caller's dictionaries and views name outlives this; copies of it do not.
+  ResultColumn made = result_like(given, values_behind_runs(given));
   auto const wanted = static_cast<uint64_t>(count);
   if (values->layout == Layout::kNulls) {
     made.null_count = count;
@@ -101,9 +108,7 @@ ResultColumn gather(base::Queue& queue, ColumnWork& work, const ColumnView& give
 }  // namespace
 
 bool is_put_out(const ColumnView& column) {
-  const ColumnView* values = &column;
-  while (values->layout == Layout::kRuns) values = values->parts->values.get();
-  return values->layout != Layout::kOther;
+  return values_behind_runs(column).layout != Layout::kOther;
 }
 
 bool has_late_columns(const Relation& left, const Relation& right, const JoinSpec& spec) {
@@ -130,10 +135,9 @@ ResultColumn fetch_late(base::Queue& queue, base::Memory memory, const Relation&
                         std::vector<columns::StageStatistics>& stages) {
   ColumnView const& view = relation.columns[static_cast<size_t>(column)];
   if (count == 0 || relation.rows == 0) {
-    const ColumnView* values = &view;
-    while (values->layout == Layout::kRuns) values = values->parts->values.get();
-    ResultColumn none = result_like(view, *values);
-    if (values->layout == Layout::kText) none.offset_width = values->parts->offset_width;
+    ColumnView const& values = values_behind_runs(view);
+    ResultColumn none = result_like(view, values);
+    if (values.layout == Layout::kText) none.offset_width = values.parts->offset_width;
     if (count == 0) return none;
   }
   plan::StageCost cost;

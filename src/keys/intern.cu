@@ -17,13 +17,12 @@ Codes intern(base::Queue& queue, const InternedSide& table, const InternedSide& 
   codes.of_other =
       pool.allocate_rows<uint32_t>(Memory::kDevice, other.rows, "codes of a key's values");
   uint64_t const slot_count = kernels::slots_for(table.rows);
-  base::Buffer const slots = pool.allocate_rows<unsigned long long>(Memory::kDevice, slot_count,
-                                                                    "table of a key's values");
-  base::check(cudaMemsetAsync(slots.data(), 0xff, slot_count * sizeof(unsigned long long),
-                              base::stream_of(queue)),
+  base::Buffer const slots =
+      pool.allocate_rows<ulonglong2>(Memory::kDevice, slot_count, "table of a key's values");
+  base::check(cudaMemsetAsync(slots.data(), 0xff, slots.bytes(), base::stream_of(queue)),
               "freeing the slots of a key's values");
   kernels::InternTable const made{table.values, table.rows, bytes_hash(queue.context),
-                                  slots.as<unsigned long long>(), slot_count};
+                                  slots.as<ulonglong2>(), slot_count};
   if (table.rows != 0) {
     base::launch_dependent(queue, kernels::intern_table_kernel,
                            base::grid_of(table.rows, kernels::kStreamThreads),

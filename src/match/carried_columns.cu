@@ -2,6 +2,7 @@
 #include "src/match/carried_columns.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/match/carried_columns.cuh"
 #include "kernels/match/carried_schedule.cuh"
@@ -10,6 +11,7 @@
 #include "kernels/match/match_in_rounds.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
+#include "src/match/kept_columns.hpp"
 
 namespace gpujoin::match {
 
@@ -23,15 +25,37 @@ using base::stream_of;
 template <typename Key>
 struct Launch {
   void (*kernel)(kernels::CarriedJoin<Key>);
+  void (*keeping_kernel)(kernels::KeepingJoin<Key>);  // in the place of it, or null
   int threads;
   uint32_t blocks;
   uint32_t shared_bytes;
   std::vector<uint32_t> stages;  // of each output; 0: none
 
-  void operator()(base::Queue& queue, kernels::CarriedJoin<Key> join) const {
+  void operator()(base::Queue& queue, kernels::KeepingJoin<Key> join) const {
     for (size_t i = 0; i < stages.size(); ++i) join.columns[i].stage = stages[i];
-    base::launch_dependent(queue, kernel, blocks, threads, shared_bytes, "joining partitions",
-                           join);
+    constexpr const char* kJoining = "joining partitions";
+    if (keeping_kernel == nullptr) {
+      base::launch_dependent(queue, kernel, blocks, threads, shared_bytes, kJoining,
+                             static_cast<const kernels::CarriedJoin<Key>&>(join));
+      return;
+    }
+    share_stages(join);
+    base::launch_dependent(queue, keeping_kernel, blocks, threads, shared_bytes, kJoining, join);
+  }
+
+  // Build rows without a match are read where those with one are.
+  static void share_stages(kernels::KeepingJoin<Key>& join) {
+    for (int32_t i = 0; i < join.of_build.column_count; ++i) {
+      kernels::CarriedColumn& column = join.of_build.columns[i];
+      if (column.from == kernels::CarriedFrom::kKey) continue;
+      column.from = kernels::CarriedFrom::kBuild;
+      const kernels::CarriedColumn* const begin = join.columns;
+      const kernels::CarriedColumn* const end = begin + join.column_count;
+      auto const* const same = std::find_if(begin, end, [&](const auto& other) {
+        return other.from == kernels::CarriedFrom::kBuild && other.source == column.source;
+      });
+      if (same != end) column.stage = same->stage;
+    }
   }
 };
 
@@ -55,13 +79,22 @@ Launch<typename Match::Key> make_launch(base::Queue& queue,
   auto const kernel = kernels::carried_columns_kernel<Match>;
   uint32_t const resident = base::resident_blocks(
       queue, kernel, Match::kThreads, shared, "asking for shared memory of the join of partitions");
-  return {kernel, Match::kThreads, static_cast<uint32_t>(std::min<uint64_t>(resident, most_units)),
-          static_cast<uint32_t>(shared), std::move(stages)};
+  Launch<typename Match::Key> launch{};
+  if constexpr (Match::kKeeps) {
+    launch.keeping_kernel = kernel;
+  } else {
+    launch.kernel = kernel;
+  }
+  launch.threads = Match::kThreads;
+  launch.blocks = static_cast<uint32_t>(std::min<uint64_t>(resident, most_units));
+  launch.shared_bytes = static_cast<uint32_t>(shared);
+  launch.stages = std::move(stages);
+  return launch;
 }
 
 // By rank and in rounds leave what they cannot do, or not well, to the next. Dealt runs do what
-// others left; dealt from the start leaves nothing.
-enum class How { kByRank, kInRounds, kDealtRuns, kDealt };
+// others left; dealt from the start leaves nothing. By rank rows without a match are kept, too.
+enum class How { kByRank, kByRankKeeping, kInRounds, kDealtRuns, kDealt };
 
 bool is_dealt(How how) { return how == How::kDealtRuns || how == How::kDealt; }
 
@@ -70,7 +103,10 @@ Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOu
                         uint64_t most_units) {
   if constexpr (sizeof(Key) == 4) {
     if (how == How::kByRank) {
-      return make_launch<kernels::MatchByRank<kWidth, Shape>>(queue, outputs, most_units);
+      return make_launch<kernels::MatchByRank<kWidth, Shape, false>>(queue, outputs, most_units);
+    }
+    if (how == How::kByRankKeeping) {
+      return make_launch<kernels::MatchByRank<kWidth, Shape, true>>(queue, outputs, most_units);
     }
   }
   return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(queue, outputs, most_units);
@@ -113,7 +149,7 @@ class PartitionJoin {
  public:
   PartitionJoin(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSide& build,
                 const CarriedSide& probe, const std::vector<CarriedOutput>& outputs)
-      : queue_(queue), build_(build), probe_(probe), outputs_(outputs) {
+      : queue_(queue), plan_(plan), build_(build), probe_(probe), outputs_(outputs) {
     args_.build_keys = static_cast<const Key*>(build.keys);
     args_.probe_keys = static_cast<const Key*>(probe.keys);
     args_.build_offsets = build.offsets;
@@ -135,24 +171,63 @@ class PartitionJoin {
                     static_cast<uint64_t>(queue_.context.facts.sm_count) * kBlocksPerSm);
   }
 
+  // Whether rows of these sides may be kept by rank: a partition's probe rows fit a unit.
+  bool can_keep(const KeptSides& kept) const {
+    return kept.build.outputs == nullptr ||
+           probe_.rows / args_.partitions <= kernels::kCarriedProbeRows / 2;
+  }
+  // False: memory has no room for their rows.
+  bool keep(KeptSides* kept, uint32_t blocks) {
+    if (kept->build.outputs != nullptr) {
+      kept_build_.emplace(queue_, build_, probe_, &kept->build, blocks);
+    }
+    if (kept->probe.outputs != nullptr) {
+      kept_probe_.emplace(queue_, probe_, build_, &kept->probe, blocks);
+    }
+    bool fits = true;
+    each_kept([&](KeptColumns& columns) { fits = fits && columns.has_room(); });
+    if (!fits) {
+      kept_build_.reset();
+      kept_probe_.reset();
+    }
+    return fits;
+  }
+  // After the last run.
+  void finish_kept() {
+    each_kept([&](KeptColumns& columns) {
+      if (!keeps_) columns.add_set(queue_, plan_, sizeof(Key), nullptr);
+      if (keeps_ && left_any_)
+        columns.add_set(queue_, plan_, sizeof(Key), lefts_.front().as<uint8_t>());
+      columns.finish();
+    });
+  }
+
   // Rows that find no room are counted. False: there are some. leaves: partitions are expected to
   // be left, and nobody waits to know. It is what is expected of the next run, too.
   bool run(How how, const Launch<Key>& first_launch, bool* leaves, ChunkedColumns& columns) {
     columns.start(&args_);
-    left_ = base::Buffer();
+    lefts_.clear();
     rows_not_dealt_ = 0;
+    keeps_ = how == How::kByRankKeeping;
+    left_any_ = keeps_ && *leaves;
     for (Launch<Key> launch = first_launch;; launch = launch_of(how)) {
       queue_.check_cancelled();
       base::Buffer const units = start_units(how);
       columns.add_launch(launch.blocks);
+      if (how == How::kByRankKeeping) {
+        if (kept_build_) kept_build_->start(&args_.of_build, launch.blocks);
+        if (kept_probe_) kept_probe_->start(&args_.of_probe, launch.blocks);
+      }
       launch(queue_, args_);
       if (is_dealt(how) || !*leaves) {
         bool const is_done = columns.collect();
         if (!is_dealt(how)) rows_not_dealt_ = columns.rows();
         if (is_dealt(how) || !columns.any_left()) return is_done;
       }
+      if (how == How::kByRankKeeping) left_any_ = true;
       if (how == How::kInRounds) *leaves = true;
-      how = how == How::kByRank ? How::kInRounds : How::kDealtRuns;
+      bool const by_rank = how == How::kByRank || how == How::kByRankKeeping;
+      how = by_rank ? How::kInRounds : How::kDealtRuns;
     }
   }
   // Of the last run, rows of partitions that were not dealt; 0 where nobody waited to know.
@@ -172,11 +247,13 @@ class PartitionJoin {
   // that are left now.
   base::Buffer start_units(How how) {
     base::Pool& pool = *queue_.device_pool;
-    base::Buffer const before = std::move(left_);
+    const uint8_t* const before = lefts_.empty() ? nullptr : lefts_.back().as<uint8_t>();
     bool const deals = is_dealt(how);
+    uint8_t* left = nullptr;
     if (!deals) {
-      left_ = pool.allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
-                                          "partitions that are left");
+      lefts_.push_back(pool.allocate_rows<uint8_t>(Memory::kDevice, args_.partitions,
+                                                   "partitions that are left"));
+      left = lefts_.back().as<uint8_t>();
     }
     base::Buffer units = pool.allocate_rows<unsigned long long>(
         Memory::kDevice, uint64_t{args_.partitions} + 1, "work units");
@@ -187,30 +264,41 @@ class PartitionJoin {
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
     uint32_t const unit_rows = deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
-    kernels::CarriedUnits const count = {before.as<uint8_t>(), unit_rows, unit_rows};
+    kernels::CarriedUnits const count = {before, unit_rows, unit_rows};
     base::launch_dependent(queue_, kernels::carried_units_kernel, 1, kernels::kPartitionSumThreads,
                            0, "counting work units", build, probe, args_.partitions, count,
-                           deals ? heavy_rows : nullptr, ends, left_.as<uint8_t>());
-    args_.joins_all = !before;
+                           deals ? heavy_rows : nullptr, ends, left);
+    args_.joins_all = before == nullptr;
     args_.unit_ends = ends;
     args_.heavy_rows = heavy_rows;
-    args_.left = left_.as<uint8_t>();
+    args_.left = left;
     return units;
   }
 
+  template <typename Function>
+  void each_kept(Function function) {
+    if (kept_build_) function(*kept_build_);
+    if (kept_probe_) function(*kept_probe_);
+  }
+
   base::Queue& queue_;
+  const plan::JoinPlan& plan_;
   const CarriedSide& build_;
   const CarriedSide& probe_;
   const std::vector<CarriedOutput>& outputs_;
-  kernels::CarriedJoin<Key> args_{};
-  base::Buffer left_;
+  kernels::KeepingJoin<Key> args_{};
+  std::vector<base::Buffer> lefts_;  // of the last run, by each launch that may leave partitions
   uint64_t rows_not_dealt_ = 0;
+  std::optional<KeptColumns> kept_build_;
+  std::optional<KeptColumns> kept_probe_;
+  bool keeps_ = false;     // the last run did
+  bool left_any_ = false;  // partitions, to one that does not
 };
 
 template <typename Key, int kWidth>
 WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs,
-                 uint64_t behind) {
+                 KeptSides* kept) {
   PartitionJoin<Key, kWidth> partitions(queue, plan, build, probe, outputs);
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
   // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
@@ -222,7 +310,24 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
   How how = has_ranks<Key>(plan.radix_bits) ? How::kByRank : How::kInRounds;
   if ((expected - std::min(hot, expected)) / kDealtMatches > probe.rows) how = How::kDealt;
   bool leaves = hot != 0;
+  bool const keeps_any = kept->build.outputs != nullptr || kept->probe.outputs != nullptr;
+  uint64_t behind = 0;
+  if (keeps_any && how == How::kByRank && partitions.can_keep(*kept)) {
+    how = How::kByRankKeeping;
+    // A probe row has a match or is kept.
+    if (kept->probe.outputs != nullptr)
+      behind += probe.rows - std::min<uint64_t>(expected, probe.rows);
+    if (kept->build.outputs != nullptr) behind += build.rows;
+  }
   Launch<Key> launch = partitions.launch_of(how);
+  if (how == How::kByRankKeeping && !partitions.keep(kept, launch.blocks)) {
+    how = How::kByRank;
+    launch = partitions.launch_of(how);
+  }
+  if (keeps_any && how != How::kByRankKeeping) {
+    write_unmatched(queue, plan, sizeof(Key), build, probe, kept);
+    behind = kept->build.written.rows + kept->probe.written.rows;
+  }
   ChunkedColumns columns(queue, outputs, behind);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
   columns.expect(expected,
@@ -236,6 +341,7 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
     }
     columns.require(launch.blocks);
   }
+  partitions.finish_kept();
   return columns.finish();
 }
 
@@ -243,17 +349,20 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
 
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
-                            const std::vector<CarriedOutput>& outputs, uint64_t behind) {
-  if (build.rows == 0 || probe.rows == 0) return {};
+                            const std::vector<CarriedOutput>& outputs, KeptSides* kept) {
+  if (build.rows == 0 || probe.rows == 0) {
+    write_unmatched(queue, plan, key_width, build, probe, kept);
+    return {};
+  }
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    switch (column_width(outputs, key_width)) {
+    switch (column_width(outputs, *kept, key_width)) {
       case 4:
-        return join<Key, 4>(queue, plan, build, probe, outputs, behind);
+        return join<Key, 4>(queue, plan, build, probe, outputs, kept);
       case 8:
-        return join<Key, 8>(queue, plan, build, probe, outputs, behind);
+        return join<Key, 8>(queue, plan, build, probe, outputs, kept);
       default:
-        return join<Key, 0>(queue, plan, build, probe, outputs, behind);
+        return join<Key, 0>(queue, plan, build, probe, outputs, kept);
     }
   });
 }

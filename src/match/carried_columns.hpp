@@ -18,11 +18,22 @@ struct CarriedSide {
   uint32_t rows = 0;
 };
 
+// A side whose rows without a match are put out, too, by columns of their own.
+struct KeptSide {
+  const std::vector<CarriedOutput>* outputs =
+      nullptr;  // as of the probe side; null: it is not kept
+  WrittenRows written;
+};
+struct KeptSides {
+  KeptSide build;
+  KeptSide probe;
+};
+
 // Writes every column of the join. Waits for the match; holes of the columns may still be filled,
-// so that who reads them belongs on the stream. behind: as of ChunkedColumns. Throws OUT_OF_MEMORY
-// or MEMORY_LIMIT.
+// so that who reads them belongs on the stream. Room is left behind them for the rows of sides that
+// are kept. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
-                            const std::vector<CarriedOutput>& outputs, uint64_t behind = 0);
+                            const std::vector<CarriedOutput>& outputs, KeptSides* kept);
 
 }  // namespace gpujoin::match

@@ -50,10 +50,15 @@ class ChunkedColumns {
   // OUT_OF_MEMORY or MEMORY_LIMIT.
   void require(uint32_t blocks);
 
-  // Join: kernels::CarriedJoin or TableJoin.
+  // Join: kernels::CarriedJoin, RowsWithoutMatch or TableJoin.
   template <typename Join>
   void start(Join* join) {
     start_counters();
+    go_on(join);
+  }
+  // Another join's launch writes behind what was written since the start.
+  template <typename Join>
+  void go_on(Join* join) const {
     join->counters = counters_.as<kernels::CarriedCounters>();
     join->tails = tails_.as<unsigned long long>();
     join->capacity = room_;
@@ -69,6 +74,7 @@ class ChunkedColumns {
   // last one there are no holes.
   bool collect();
   uint64_t rows() const { return done_.rows; }
+  uint64_t room() const { return room_; }
   // The last launch left partitions to another, which goes on where it ended.
   bool any_left() const { return found_.left != 0; }
   // Hands the columns over.

@@ -17,7 +17,7 @@ namespace {
 using base::Memory;
 
 base::Buffer start_units(base::Queue& queue, const CarriedSide& side, const CarriedSide& other,
-                         uint32_t partitions) {
+                         uint32_t partitions, const uint8_t* left) {
   base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
       Memory::kDevice, partitions, "work units of a set");
   kernels::PartitionView build{};
@@ -25,75 +25,120 @@ base::Buffer start_units(base::Queue& queue, const CarriedSide& side, const Carr
   build.offsets = other.offsets;
   probe.offsets = side.offsets;
   kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
-      build, probe, partitions, kernels::SetUnits{}, unit_ends.as<unsigned long long>());
+      build, probe, partitions, kernels::SetUnits{left}, unit_ends.as<unsigned long long>());
   base::check(cudaGetLastError(), "counting work units of a set");
   return unit_ends;
 }
 
-// Room is taken for all rows of the side: rows that find none are counted, one atomic a batch,
-// which takes four times as long as the set.
+// A kernel for one set.
+template <typename Key>
+struct Launch {
+  void (*kernel)(kernels::CarriedJoin<Key>);
+  int threads;
+  uint32_t blocks;
+  uint32_t shared_bytes;
+
+  void operator()(base::Queue& queue, const kernels::CarriedJoin<Key>& join) const {
+    base::launch_dependent(queue, kernel, blocks, threads, shared_bytes,
+                           "looking for rows with a match", join);
+  }
+};
+
 template <typename Set>
-WrittenRows write(base::Queue& queue, kernels::CarriedJoin<typename Set::Key> join,
-                  uint32_t side_rows, const std::vector<CarriedOutput>& outputs) {
+Launch<typename Set::Key> make_launch(base::Queue& queue, uint64_t most_units) {
   constexpr uint64_t kShared = sizeof(typename Set::Shared);
   auto const kernel = kernels::carried_columns_kernel<Set>;
   uint32_t const resident = base::resident_blocks(queue, kernel, Set::kThreads, kShared,
                                                   "asking for shared memory of a set");
-  uint64_t const most_units = join.partitions + uint64_t{side_rows} / kernels::kCarriedProbeRows;
-  auto const blocks = static_cast<uint32_t>(std::min<uint64_t>(resident, most_units));
-  ChunkedColumns columns(queue, outputs);
-  columns.expect(side_rows, blocks);
-  for (;;) {
-    queue.check_cancelled();
-    columns.start(&join);
-    columns.add_launch(blocks);
-    base::launch_dependent(queue, kernel, blocks, Set::kThreads, kShared,
-                           "looking for rows with a match", join);
-    if (columns.collect()) return columns.finish();
-    columns.require(blocks);
-  }
+  return {kernel, Set::kThreads, static_cast<uint32_t>(std::min<uint64_t>(resident, most_units)),
+          kShared};
 }
 
 // kWidth: of every column but the keys, 4 or 8; 0: of any.
 template <typename Key, int kWidth>
-WrittenRows write(base::Queue& queue, const kernels::CarriedJoin<Key>& join, uint32_t side_rows,
-                  const std::vector<CarriedOutput>& outputs) {
+Launch<Key> make_launch(base::Queue& queue, int32_t radix_bits, uint64_t most_units) {
   using Shape = kernels::CarriedShape<sizeof(Key)>;
   if constexpr (sizeof(Key) == 4) {
-    if (32 - join.radix_bits <= kernels::kCarriedRankBits) {
-      return write<kernels::SetByBits<kWidth, Shape>>(queue, join, side_rows, outputs);
+    if (32 - radix_bits <= kernels::kCarriedRankBits) {
+      return make_launch<kernels::SetByBits<kWidth, Shape>>(queue, most_units);
     }
   }
-  return write<kernels::SetByGroups<Key, kWidth, Shape>>(queue, join, side_rows, outputs);
+  return make_launch<kernels::SetByGroups<Key, kWidth, Shape>>(queue, most_units);
+}
+
+template <typename Key>
+Launch<Key> make_launch(base::Queue& queue, int32_t radix_bits, uint32_t side_rows,
+                        const std::vector<CarriedOutput>& outputs) {
+  uint64_t const most_units =
+      (uint64_t{1} << radix_bits) + uint64_t{side_rows} / kernels::kCarriedProbeRows;
+  switch (column_width(outputs, sizeof(Key))) {
+    case 4:
+      return make_launch<Key, 4>(queue, radix_bits, most_units);
+    case 8:
+      return make_launch<Key, 8>(queue, radix_bits, most_units);
+    default:
+      return make_launch<Key, 0>(queue, radix_bits, most_units);
+  }
+}
+
+template <typename Key>
+kernels::CarriedJoin<Key> join_of(const plan::JoinPlan& plan, SetRows wanted,
+                                  const CarriedSide& side, const CarriedSide& other,
+                                  const base::Buffer& units, bool joins_all) {
+  kernels::CarriedJoin<Key> join{};
+  join.build_keys = static_cast<const Key*>(other.keys);
+  join.probe_keys = static_cast<const Key*>(side.keys);
+  join.build_offsets = other.offsets;
+  join.probe_offsets = side.offsets;
+  join.radix_bits = plan.radix_bits;
+  join.partitions = 1U << plan.radix_bits;
+  join.unit_ends = units.as<unsigned long long>();
+  join.joins_all = joins_all;
+  join.wants_absent = wanted == SetRows::kWithoutMatch;
+  return join;
 }
 
 }  // namespace
 
+// Room is taken for all rows of the side: rows that find none are counted, one atomic a batch,
+// which takes four times as long as the set.
 WrittenRows partition_set(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                           SetRows wanted, const CarriedSide& side, const CarriedSide& other,
                           const std::vector<CarriedOutput>& outputs) {
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    uint32_t const partitions = 1U << plan.radix_bits;
-    base::Buffer const units = start_units(queue, side, other, partitions);
-    kernels::CarriedJoin<Key> join{};
-    join.build_keys = static_cast<const Key*>(other.keys);
-    join.probe_keys = static_cast<const Key*>(side.keys);
-    join.build_offsets = other.offsets;
-    join.probe_offsets = side.offsets;
-    join.radix_bits = plan.radix_bits;
-    join.partitions = partitions;
-    join.unit_ends = units.as<unsigned long long>();
-    join.joins_all = true;
-    join.wants_absent = wanted == SetRows::kWithoutMatch;
-    switch (column_width(outputs, key_width)) {
-      case 4:
-        return write<Key, 4>(queue, join, side.rows, outputs);
-      case 8:
-        return write<Key, 8>(queue, join, side.rows, outputs);
-      default:
-        return write<Key, 0>(queue, join, side.rows, outputs);
+    base::Buffer const units = start_units(queue, side, other, 1U << plan.radix_bits, nullptr);
+    auto join = join_of<Key>(plan, wanted, side, other, units, true);
+    auto const launch = make_launch<Key>(queue, plan.radix_bits, side.rows, outputs);
+    ChunkedColumns columns(queue, outputs);
+    columns.expect(side.rows, launch.blocks);
+    for (;;) {
+      queue.check_cancelled();
+      columns.start(&join);
+      columns.add_launch(launch.blocks);
+      launch(queue, join);
+      if (columns.collect()) return columns.finish();
+      columns.require(launch.blocks);
     }
+  });
+}
+
+uint32_t most_set_blocks(const base::Queue& queue) {
+  return static_cast<uint32_t>(queue.context.facts.sm_count) *
+         kernels::CarriedShape<4>::kBlocksPerSm;
+}
+
+void add_unmatched(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
+                   const CarriedSide& side, const CarriedSide& other, const uint8_t* left,
+                   const std::vector<CarriedOutput>& outputs, ChunkedColumns& columns) {
+  base::with_key_type(key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    base::Buffer const units = start_units(queue, side, other, 1U << plan.radix_bits, left);
+    auto join = join_of<Key>(plan, SetRows::kWithoutMatch, side, other, units, left == nullptr);
+    auto const launch = make_launch<Key>(queue, plan.radix_bits, side.rows, outputs);
+    columns.go_on(&join);
+    columns.add_launch(launch.blocks);
+    launch(queue, join);
   });
 }
 

@@ -19,4 +19,12 @@ WrittenRows partition_set(base::Queue& queue, const plan::JoinPlan& plan, int32_
                           SetRows wanted, const CarriedSide& side, const CarriedSide& other,
                           const std::vector<CarriedOutput>& outputs);
 
+// Queues the same for rows without a match, behind what columns have since their start. left:
+// [2^radix_bits] not 0: of these partitions; null: of all.
+void add_unmatched(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
+                   const CarriedSide& side, const CarriedSide& other, const uint8_t* left,
+                   const std::vector<CarriedOutput>& outputs, ChunkedColumns& columns);
+// Blocks of its launch, at most.
+uint32_t most_set_blocks(const base::Queue& queue);
+
 }  // namespace gpujoin::match

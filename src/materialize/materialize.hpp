@@ -47,9 +47,10 @@ class NullCounts {
 void gather(base::Queue& queue, const uint32_t* rows, uint64_t pairs,
             const std::vector<Request>& requests, NullCounts& null_counts);
 
-// Queues the target's validity bits, of bytes that travelled with its values.
-void pack_validity(base::Queue& queue, const void* bytes, uint64_t rows, NullCounts& null_counts,
-                   columns::ResultColumn* target);
+// Queues the target's validity bits, where a value stands for NULL in its data: see
+// src/transform/stand_ins.hpp.
+void find_nulls(base::Queue& queue, uint64_t rows, uint64_t stand_in, NullCounts& null_counts,
+                columns::ResultColumn* target);
 
 // [rows] uint32 0, 1, 2 and so on. Queued on the stream.
 columns::Storage row_numbers(base::Queue& queue, uint64_t rows);

@@ -8,6 +8,7 @@
 #include "kernels/transform/expand_validity.cuh"
 #include "kernels/transform/partition_offsets.cuh"
 #include "kernels/transform/prepare_rows.cuh"
+#include "kernels/transform/put_stand_in.cuh"
 #include "kernels/transform/valid_bits.cuh"
 #include "kernels/transform/varying_bits.cuh"
 #include "kernels/value_type.cuh"
@@ -210,6 +211,26 @@ PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
     launch_prepare<decltype(zero), false>(queue, column.data, keys.source_rows, keys.rows,
                                           prepared.copy.data(), nullptr);
   });
+  return prepared;
+}
+
+PreparedColumn prepare_nullable(base::Queue& queue, const PreparedKeys& keys,
+                                const columns::DeviceColumn& column, uint64_t stand_in) {
+  PreparedColumn prepared = prepare_values(queue, keys, column);
+  kernels::ValidityBits const validity = {column.validity, column.validity_bit_offset};
+  if (keys.source_rows == nullptr) {
+    prepared.validity = validity;
+    prepared.stand_in = stand_in;
+    return prepared;
+  }
+  if (keys.rows == 0) return prepared;
+  kernels::with_value_type(column.width, [&](auto zero) {
+    using Value = decltype(zero);
+    kernels::put_stand_in_kernel<Value><<<grid_of(keys.rows, kernels::kStreamTile),
+                                          kernels::kStreamThreads, 0, stream_of(queue)>>>(
+        validity, keys.source_rows, keys.rows, stand_in, prepared.copy.as<Value>());
+  });
+  check(cudaGetLastError(), "putting a value in the place of NULLs");
   return prepared;
 }
 

@@ -113,7 +113,8 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
   pass.cursors = cursors.as<uint32_t>();
   pass.column_count = static_cast<int32_t>(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
-    pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width};
+    pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width,
+                       columns[i].validity, columns[i].stand_in};
   }
   if (!twice) return run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
 
@@ -138,6 +139,7 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
         pool.allocate(Memory::kDevice, moved->columns[i].bytes(), "a column between passes"));
     pass.columns[i].out = between[i].data();
     second.columns[i].in = between[i].data();
+    second.columns[i].validity = {};
   }
   run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
   second.keys = keys_between.as<Key>();

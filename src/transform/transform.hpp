@@ -80,9 +80,16 @@ struct PreparedColumn {
   const void* data = nullptr;
   int32_t width = 0;
   base::Buffer copy;
+  // Of values with a stand-in: rows without a bit shall get it. radix_unordered puts it as it moves
+  // the column; nothing else takes such columns.
+  kernels::ValidityBits validity;
+  uint64_t stand_in = 0;
 };
 PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
                               const columns::DeviceColumn& column);
+// The same for one call of radix_unordered, with a value in the place of NULLs.
+PreparedColumn prepare_nullable(base::Queue& queue, const PreparedKeys& keys,
+                                const columns::DeviceColumn& column, uint64_t stand_in);
 // The column's validity as one byte a row.
 PreparedColumn prepare_validity(base::Queue& queue, const PreparedKeys& keys,
                                 const columns::DeviceColumn& column);

@@ -84,7 +84,9 @@ TEST_F(CarriedColumns, AreAsManyAsTheyMayBe) {
   std::vector<CarriedOutput> const outputs(kernels::kCarriedColumns + 1,
                                            {side.numbers.data(), 4, CarriedFrom::kBuild, &target});
   EXPECT_EQ(status_of([&] {
-              match::carried_columns(queue(), plan_of(3, 1), 4, side.side(), side.side(), outputs);
+              match::KeptSides none;
+              match::carried_columns(queue(), plan_of(3, 1), 4, side.side(), side.side(), outputs,
+                                     &none);
             }),
             GPUJOIN_ERROR_INTERNAL);
 }

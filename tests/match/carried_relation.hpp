@@ -105,8 +105,9 @@ inline int32_t expect_rows(base::Queue& queue, const plan::JoinPlan& plan, const
   outputs.push_back({nullptr, key_width, CarriedFrom::kKey, &targets[of_build + of_probe]});
   probe.add_outputs(CarriedFrom::kProbe, targets.data() + of_build, &outputs);
   outputs.push_back({nullptr, key_width, CarriedFrom::kKey, &targets[of_build + of_probe + 1]});
+  match::KeptSides none;
   WrittenRows const written =
-      match::carried_columns(queue, plan, key_width, build.side(), probe.side(), outputs);
+      match::carried_columns(queue, plan, key_width, build.side(), probe.side(), outputs, &none);
 
   Pairs const expected = expected_pairs({build.keys, probe.keys, {}, {}});
   EXPECT_EQ(written.rows, expected.size());

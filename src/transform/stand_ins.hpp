@@ -1,0 +1,28 @@
+// stand_ins.hpp: values that stand for NULL while columns are moved.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/base/queue.hpp"
+#include "src/columns/device_column.hpp"
+
+namespace gpujoin::transform {
+
+struct StandIn {
+  uint64_t value = 0;  // the low 8 bytes; those above are 0
+  int64_t nulls = 0;
+};
+
+// Whether columns of the width have one: narrower values may all be taken.
+inline bool has_stand_in(int32_t width) { return width == 4 || width == 8 || width == 16; }
+
+// Of each column a value that none of its valid rows has in its low bytes. The values are drawn, 32
+// at a time, until there is one. Waits for the stream. expected: columns with validity, of such
+// widths.
+std::vector<StandIn> find_stand_ins(base::Queue& queue,
+                                    std::span<const columns::DeviceColumn* const> columns,
+                                    int64_t rows);
+
+}  // namespace gpujoin::transform
