@@ -1,7 +1,7 @@
 // put_stand_in.cuh: a column of prepared rows with a value in the place of its NULLs
 //
 // Source   ours
-// In       values[rows]; validity of the column that they are of; source_rows[rows], the row of each
+// In       values[rows]; validity of the column that they are of; source_rows[rows]
 // Out      values[rows]
 // Launch   ceil(rows / kStreamTile) blocks of kStreamThreads
 // Moves    4 and a sector's bit a row, read, and |value| a NULL
