@@ -25,6 +25,9 @@ struct CarriedCounters {
   unsigned long long tails;   // chunks that their block left partly filled
   unsigned long long holes;   // places left empty in them
   unsigned long long missed;  // rows that were counted only, for want of places
+  // Of those that were written among pairs, rows of a side without a match.
+  unsigned long long alone_of_build;
+  unsigned long long alone_of_probe;
   // From here on: of one launch, 0 at its start.
   unsigned long long taken;  // units beyond the first of each block
   unsigned long long left;   // not 0: partitions were left, and are told by left[]
@@ -33,6 +36,7 @@ struct CarriedCounters {
 template <typename KeyType>
 struct CarriedJoin {
   using Key = KeyType;
+  static constexpr bool kMissesRows = false;
   static constexpr bool kMixesKeys = true;
   static constexpr bool kWidensKeys = true;
   static constexpr bool kNumbersRows = false;
@@ -64,6 +68,7 @@ struct CarriedJoin {
 template <typename KeyType>
 struct RowsWithoutMatch {
   using Key = KeyType;
+  static constexpr bool kMissesRows = false;
   static constexpr bool kMixesKeys = true;
   static constexpr bool kWidensKeys = true;
   static constexpr bool kNumbersRows = false;
@@ -83,10 +88,20 @@ struct KeepingJoin : CarriedJoin<KeyType> {
   RowsWithoutMatch<KeyType> of_probe;
 };
 
+// Where the columns are row numbers alone: rows of either side without a match are among the pairs,
+// and have no number of the other side.
+template <typename KeyType>
+struct OuterPairs : CarriedJoin<KeyType> {
+  static constexpr bool kMissesRows = true;
+  bool keeps_build;
+  bool keeps_probe;
+};
+
 // The same of a table of the whole build side, whose rows are told by their number or place in it.
 template <typename KeyType>
 struct TableJoin {
   using Key = KeyType;
+  static constexpr bool kMissesRows = false;
   static constexpr bool kMixesKeys = false;
   static constexpr bool kWidensKeys = false;  // codes of one column travel through partitions only
   static constexpr bool kNumbersRows = true;

@@ -145,9 +145,9 @@ struct CarriedBlock {
 };
 
 // Writes rows that have the slots 0 to `count` between them.
-template <int kWidth, typename Rows>
-__device__ __forceinline__ void write_slots(const CarriedJoin<typename Rows::Key>& join,
-                                            CarriedBlock& block, uint32_t count, Rows& rows) {
+template <int kWidth, typename Join, typename Rows>
+__device__ __forceinline__ void write_slots(const Join& join, CarriedBlock& block, uint32_t count,
+                                            Rows& rows) {
 #pragma unroll 1
   for (uint32_t written = 0; written != count; written += rows.slot_count) {
     rows.first_slot = written;

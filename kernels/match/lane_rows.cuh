@@ -19,6 +19,7 @@
 namespace gpujoin::kernels {
 
 constexpr uint32_t kNoSlot = 0xffffffffU;
+constexpr uint32_t kNoRowOfSide = 0xffffffffU;  // GPUJOIN_NO_ROW, where Join::kMissesRows
 
 // Keeps the compiler from working out addresses for every width ahead of the columns' loop, for
 // which there are no registers.
@@ -155,6 +156,18 @@ __device__ __forceinline__ void write_carried(const CarriedColumn& column, const
   constexpr int kAtOnce = sizeof(Value) <= 8 ? Rows::kItems : 1;
   auto const* const source = static_cast<const Value*>(column.source);
   auto* const target = static_cast<Value*>(column.target);
+  if constexpr (Join::kMissesRows) {
+    bool const of_build = column.from == CarriedFrom::kBuild;
+    extern __shared__ __align__(16) unsigned char dynamic_shared[];
+    auto const* const stage = reinterpret_cast<const Value*>(dynamic_shared + column.stage);
+    write_values<kPassesBy, kAtOnce>(target, rows, [&](int item) {
+      uint32_t const row = of_build ? rows.build[item] : rows.probe[item];
+      if (row == kNoRowOfSide) return static_cast<Value>(kNoRowOfSide);
+      if (!of_build) return source[here(row)];
+      return column.stage != 0 ? stage[row] : source[here(rows.build_first + row)];
+    });
+    return;
+  }
   if (column.from != CarriedFrom::kBuild) {
     write_values<kPassesBy, kAtOnce>(target, rows, [&](int item) {
       return read_value<kPassesBy>(source + here(rows.probe[item]));

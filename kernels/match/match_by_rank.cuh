@@ -7,8 +7,9 @@
 //          wait for each other: a bit says whether the key is there, and the bits before it which
 //          row it is
 // In       mixed keys of one partition, whose low radix_bits bits are equal
-// Out      rows of the output columns; where it keeps them, rows of either side without a match, of
-//          outputs of their own; left[] of a partition whose keys repeat or are too many
+// Out      rows of the output columns; where it keeps them, rows of either side without a match, in
+//          outputs of their own or among the pairs; left[] of a partition whose keys repeat or are
+//          too many
 // Needs    32 - radix_bits <= kCarriedRankBits
 // Moves    |key| a build row
 // Shared   one atomic or a build row
@@ -67,13 +68,18 @@ __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
   }
 }
 
-// kKeepsRows: writes rows without a match, too. A probe row without one is seen at once, a build
-// row when the unit ends, by a bit of its number: then the unit must have all of the partition.
-template <int kColumnWidth, typename Shape, bool kKeepsRows>
+// Which rows without a match are written, and where.
+enum class Keeping { kNone, kApart, kAmongPairs };
+
+// A probe row without a match is seen at once, a build row when the unit ends, by a bit of its
+// number: then the unit must have all of the partition.
+template <int kColumnWidth, typename Shape, Keeping kKeeping>
 struct MatchByRank {
   using Key = uint32_t;
-  using Join = std::conditional_t<kKeepsRows, KeepingJoin<Key>, CarriedJoin<Key>>;
-  static constexpr bool kKeeps = kKeepsRows;
+  static constexpr bool kKeeps = kKeeping != Keeping::kNone;
+  static constexpr bool kAmongPairs = kKeeping == Keeping::kAmongPairs;
+  using Join = std::conditional_t<kAmongPairs, OuterPairs<Key>,
+                                  std::conditional_t<kKeeps, KeepingJoin<Key>, CarriedJoin<Key>>>;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
@@ -84,10 +90,12 @@ struct MatchByRank {
   using Batch = BatchKeys<MatchByRank>;
 
   struct Shared : CarriedBlock {
-    bool repeats;       // a key does
-    bool has_repeated;  // one did in a unit before
-    CarriedPlaces::Shared places_of_build;
+    bool repeats;                           // a key does
+    bool has_repeated;                      // one did in a unit before
+    CarriedPlaces::Shared places_of_build;  // where rows are kept apart
     CarriedPlaces::Shared places_of_probe;
+    uint32_t alone_of_build;  // among pairs; a block has less than 2^32 rows
+    uint32_t alone_of_probe;
     CarriedRanks ranks;
   };
 
@@ -100,6 +108,7 @@ struct MatchByRank {
     if constexpr (kKeeps) {
       CarriedPlaces::start(shared.places_of_build);
       CarriedPlaces::start(shared.places_of_probe);
+      shared.alone_of_build = shared.alone_of_probe = 0;
     }
   }
 
@@ -107,9 +116,7 @@ struct MatchByRank {
   __device__ static bool build(const Join& join, const CarriedUnit& unit, Shared& shared) {
     // Where a key repeats others will. Of a partition with more units all must come to the same.
     if (!unit.is_whole || (shared.has_repeated && unit.is_only)) return leave_unit(join, unit);
-    if constexpr (kKeeps) {
-      if (join.of_build.are_wanted && !unit.is_only) return leave_unit(join, unit);
-    }
+    if (keeps_build(join) && !unit.is_only) return leave_unit(join, unit);
     if (threadIdx.x == 0) shared.repeats = false;
     // What a thread of a small block has does not fit its registers.
     constexpr int kItemsOfThread = (kCarriedBuildRows + kThreads - 1) / kThreads;
@@ -157,13 +164,17 @@ struct MatchByRank {
     start_batch(unit, first, batch, rows);
     uint32_t slots = 0;
     uint32_t found = 0;
+    uint32_t alone = 0;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
       uint32_t place = 0;
       bool const matches =
           item * 32 + lane < left && shared.ranks.find(rows.keys[item] >> join.radix_bits, &place);
-      uint32_t const lanes = __ballot_sync(0xffffffffU, matches);
-      rows.slots[item] = matches ? slots + __popc(lanes & below) : kNoSlot;
+      bool const is_written =
+          matches || (kAmongPairs && keeps_probe(join) && item * 32 + lane < left);
+      uint32_t const lanes = __ballot_sync(0xffffffffU, is_written);
+      rows.slots[item] = is_written ? slots + __popc(lanes & below) : kNoSlot;
+      if (kAmongPairs) rows.build[item] = kNoRowOfSide;
       if (matches) {
         uint32_t const row = shared.ranks.rows[place];
         rows.build[item] = kKeeps ? row & ~kMet : row;
@@ -171,12 +182,15 @@ struct MatchByRank {
         if (kKeeps && (row & kMet) == 0) shared.ranks.rows[place] = row | kMet;
       }
       slots += __popc(lanes);
-      found += matches;
+      found += is_written;
+      if (kAmongPairs) alone += is_written && !matches;
     }
     if (is_missed(join, shared, found)) return;
     write_slots<kWidth>(join, shared, slots, rows);
-    if constexpr (kKeeps) {
-      if (!join.of_probe.are_wanted) return;
+    if constexpr (kAmongPairs) {
+      if (keeps_probe(join)) count_alone(&shared.alone_of_probe, alone);
+    } else if constexpr (kKeeps) {
+      if (!keeps_probe(join)) return;
       slots = 0;
 #pragma unroll
       for (int item = 0; item < kItems; ++item) {
@@ -191,7 +205,7 @@ struct MatchByRank {
 
   // All threads, after a barrier: the build rows that no probe row met.
   __device__ static void end_unit(const Join& join, const CarriedUnit& unit, Shared& shared) {
-    if (!join.of_build.are_wanted) return;
+    if (!keeps_build(join)) return;
     uint32_t const lane = threadIdx.x % 32;
     uint32_t const below = (1U << lane) - 1;
     uint32_t const first_row = first_staged(unit);
@@ -201,6 +215,7 @@ struct MatchByRank {
       LaneRows<Key, kItems> rows;
       rows.build_first = first_row;
       uint32_t slots = 0;
+      uint32_t alone = 0;
 #pragma unroll
       for (int item = 0; item < kItems; ++item) {
         uint32_t const place = first + item * 32 + lane;
@@ -209,22 +224,55 @@ struct MatchByRank {
         uint32_t const lanes = __ballot_sync(0xffffffffU, is_alone);
         rows.slots[item] = is_alone ? slots + __popc(lanes & below) : kNoSlot;
         rows.build[item] = row;
-        if (is_alone && join.of_build.have_keys) rows.keys[item] = join.build_keys[first_row + row];
+        if constexpr (kAmongPairs) {
+          rows.probe[item] = kNoRowOfSide;
+        } else {
+          bool const has_key = is_alone && join.of_build.have_keys;
+          if (has_key) rows.keys[item] = join.build_keys[first_row + row];
+        }
+        alone += is_alone;
         slots += __popc(lanes);
       }
-      write_without_match<kWidth>(join.of_build, shared.places_of_build, slots, rows);
+      if constexpr (kAmongPairs) {
+        if (is_missed(join, shared, alone)) continue;
+        write_slots<kWidth>(join, shared, slots, rows);
+        count_alone(&shared.alone_of_build, alone);
+      } else {
+        write_without_match<kWidth>(join.of_build, shared.places_of_build, slots, rows);
+      }
     }
   }
 
   // One thread, after the others wrote theirs.
   __device__ static void finish(const Join& join, const Shared& shared) {
-    if (join.of_build.are_wanted) CarriedPlaces::finish(join.of_build, shared.places_of_build);
-    if (join.of_probe.are_wanted) CarriedPlaces::finish(join.of_probe, shared.places_of_probe);
+    if constexpr (kAmongPairs) {
+      atomicAdd(&join.counters->alone_of_build, uint64_t{shared.alone_of_build});
+      atomicAdd(&join.counters->alone_of_probe, uint64_t{shared.alone_of_probe});
+    } else {
+      if (keeps_build(join)) CarriedPlaces::finish(join.of_build, shared.places_of_build);
+      if (keeps_probe(join)) CarriedPlaces::finish(join.of_probe, shared.places_of_probe);
+    }
   }
 
  private:
   static constexpr uint32_t kMet = 0x8000;  // in ranks.rows[]
   static_assert(kCarriedBuildRows + kStageAlign <= kMet);
+
+  __device__ __forceinline__ static bool keeps_build(const Join& join) {
+    if constexpr (kAmongPairs) return join.keeps_build;
+    if constexpr (kKeeping == Keeping::kApart) return join.of_build.are_wanted;
+    return false;
+  }
+  __device__ __forceinline__ static bool keeps_probe(const Join& join) {
+    if constexpr (kAmongPairs) return join.keeps_probe;
+    if constexpr (kKeeping == Keeping::kApart) return join.of_probe.are_wanted;
+    return false;
+  }
+  // All lanes of a warp.
+  __device__ __forceinline__ static void count_alone(uint32_t* counter, uint32_t of_lane) {
+    uint32_t const all = __reduce_add_sync(0xffffffffU, of_lane);
+    if (threadIdx.x % 32 == 0 && all != 0) atomicAdd(counter, all);
+  }
 };
 
 }  // namespace gpujoin::kernels

@@ -15,6 +15,7 @@
 #include <cuda_pipeline_primitives.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_batches.cuh"
@@ -38,10 +39,11 @@ struct SetUnits {
 };
 
 // What both have in common.
-template <typename KeyType, int kColumnWidth, typename Shape>
+template <typename KeyType, int kColumnWidth, typename Shape, bool kAmongPairs>
 struct SetShape {
   using Key = KeyType;
-  using Join = CarriedJoin<Key>;
+  // Among pairs: of one side, which is the probe side here.
+  using Join = std::conditional_t<kAmongPairs, OuterPairs<Key>, CarriedJoin<Key>>;
   static constexpr int kWidth = kColumnWidth;
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kBlocksPerSm = Shape::kBlocksPerSm;
@@ -59,7 +61,7 @@ struct SetShape {
 
 // All lanes of a warp write those of a batch that are wanted. is_there(row of the unit, key).
 template <typename Shape, typename Batch, typename IsThere>
-__device__ __forceinline__ void write_set_rows(const CarriedJoin<typename Shape::Key>& join,
+__device__ __forceinline__ void write_set_rows(const typename Shape::Join& join,
                                                const CarriedUnit& unit, CarriedBlock& shared,
                                                uint32_t number, const Batch& batch,
                                                IsThere is_there) {
@@ -79,15 +81,21 @@ __device__ __forceinline__ void write_set_rows(const CarriedJoin<typename Shape:
     rows.slots[item] = is_wanted ? slots + __popc(lanes & below) : kNoSlot;
     slots += __popc(lanes);
     found += is_wanted;
+    if constexpr (Shape::Join::kMissesRows) rows.build[item] = kNoRowOfSide;
   }
   if (is_missed(join, shared, found)) return;
   write_slots<Shape::kWidth>(join, shared, slots, rows);
+  if constexpr (Shape::Join::kMissesRows) {
+    auto* const counter =
+        join.keeps_build ? &join.counters->alone_of_build : &join.counters->alone_of_probe;
+    if (lane == 0 && slots != 0) atomicAdd(counter, static_cast<unsigned long long>(slots));
+  }
 }
 
 // A bit for each key that a partition may have.
-template <int kColumnWidth, typename Shape>
-struct SetByBits : SetShape<uint32_t, kColumnWidth, Shape> {
-  using Base = SetShape<uint32_t, kColumnWidth, Shape>;
+template <int kColumnWidth, typename Shape, bool kAmongPairs>
+struct SetByBits : SetShape<uint32_t, kColumnWidth, Shape, kAmongPairs> {
+  using Base = SetShape<uint32_t, kColumnWidth, Shape, kAmongPairs>;
   using Batch = BatchKeys<Base>;
   static constexpr uint32_t kWords = 1U << (kCarriedRankBits - 5);
 
@@ -128,7 +136,7 @@ struct SetByBits : SetShape<uint32_t, kColumnWidth, Shape> {
   }
 
   // All lanes of a warp.
-  __device__ static void join_batch(const CarriedJoin<uint32_t>& join, const CarriedUnit& unit,
+  __device__ static void join_batch(const typename Base::Join& join, const CarriedUnit& unit,
                                     Shared& shared, uint32_t number, const Batch& batch) {
     write_set_rows<Base>(join, unit, shared, number, batch, [&](uint32_t, uint32_t key) {
       uint32_t const rest = key >> join.radix_bits;
@@ -139,9 +147,9 @@ struct SetByBits : SetShape<uint32_t, kColumnWidth, Shape> {
 
 // Groups of build rows, a chunk of them at a time. What chunks before the last have shown is kept
 // as a bit a probe row.
-template <typename KeyType, int kColumnWidth, typename Shape>
-struct SetByGroups : SetShape<KeyType, kColumnWidth, Shape> {
-  using Base = SetShape<KeyType, kColumnWidth, Shape>;
+template <typename KeyType, int kColumnWidth, typename Shape, bool kAmongPairs>
+struct SetByGroups : SetShape<KeyType, kColumnWidth, Shape, kAmongPairs> {
+  using Base = SetShape<KeyType, kColumnWidth, Shape, kAmongPairs>;
   using Key = KeyType;
   using Batch = BatchKeys<Base>;
 
@@ -171,7 +179,7 @@ struct SetByGroups : SetShape<KeyType, kColumnWidth, Shape> {
   }
 
   // All lanes of a warp.
-  __device__ static void join_batch(const CarriedJoin<Key>& join, const CarriedUnit& unit,
+  __device__ static void join_batch(const typename Base::Join& join, const CarriedUnit& unit,
                                     Shared& shared, uint32_t number, const Batch& batch) {
     bool const has_chunks = unit.build_rows > kCarriedBuildRows;
     write_set_rows<Base>(join, unit, shared, number, batch, [&](uint32_t row, Key key) {

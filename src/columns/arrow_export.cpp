@@ -17,7 +17,7 @@ namespace {
 using base::Memory;
 
 // The whole result's columns in export order: the pairs, then the output columns.
-std::vector<ExportedColumn> columns_of(const JoinResult& result) {
+std::vector<ExportedColumn> columns_of(base::Queue& queue, const JoinResult& result) {
   std::vector<ExportedColumn> columns;
   columns.reserve(result.columns.size() + 2);
   // The schema of a query does not depend on its data.
@@ -34,12 +34,12 @@ std::vector<ExportedColumn> columns_of(const JoinResult& result) {
     columns.push_back(std::move(column));
   };
   if (result.has_left_rows()) {
-    add_rows("left_row", result.left_rows, result.may_miss_left_rows, result.left_rows_validity,
-             result.left_rows_missing);
+    add_rows("left_row", result.left_rows, result.may_miss_left_rows,
+             result.rows_validity(queue, true), result.left_rows_missing);
   }
   if (result.has_right_rows() && result.step_rows.empty()) {
-    add_rows("right_row", result.right_rows, result.may_miss_right_rows, result.right_rows_validity,
-             result.right_rows_missing);
+    add_rows("right_row", result.right_rows, result.may_miss_right_rows,
+             result.rows_validity(queue, false), result.right_rows_missing);
   }
   for (size_t i = 0; result.has_pairs && i < result.step_rows.size(); ++i) {
     StepRows const& step = result.step_rows[i];
@@ -193,7 +193,7 @@ void export_columns(const std::vector<ExportedColumn>& columns, int64_t rows, Ar
 
 void export_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
                  ArrowSchema& schema, ArrowArray& array) {
-  std::vector<ExportedColumn> columns = columns_of(result);
+  std::vector<ExportedColumn> columns = columns_of(queue, result);
   bring_parts(queue, Memory::kHost, columns);
   Window const window = window_on(queue, result, page, columns);
   if (result.memory == Memory::kDevice) {
@@ -208,7 +208,7 @@ void export_page(base::Queue& queue, const JoinResult& result, gpujoin_page& pag
 
 void export_page_device(base::Queue& queue, const JoinResult& result, gpujoin_page& page,
                         ArrowSchema& schema, ArrowDeviceArray& array) {
-  std::vector<ExportedColumn> columns = columns_of(result);
+  std::vector<ExportedColumn> columns = columns_of(queue, result);
   bool const on_device = result.memory == Memory::kDevice;
   bring_parts(queue, result.memory, columns);
   Window const window = window_on(queue, result, page, columns);

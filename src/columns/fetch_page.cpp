@@ -33,6 +33,9 @@ struct Request {
   uint64_t text_bytes = 0;
   const void* validity = nullptr;  // of the source; null: no NULLs
   int64_t result_nulls = 0;
+  // Of row numbers of one side, whose validity may be made when it is wanted.
+  enum class Numbers { kNone, kLeft, kRight } numbers = Numbers::kNone;
+  Storage made_validity;
   bool needs_validity = false;    // the values do not say where a NULL is
   Memory memory = Memory::kHost;  // of the target
   std::vector<uint8_t> bits;      // the page's validity from bit 0 on, when it is to be written
@@ -84,7 +87,7 @@ Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request 
     request.validity = step.validity.get();
     request.result_nulls = step.missing;
   } else {
-    request.validity = (of_left ? result.left_rows_validity : result.right_rows_validity).get();
+    request.numbers = of_left ? Request::Numbers::kLeft : Request::Numbers::kRight;
     request.result_nulls = of_left ? result.left_rows_missing : result.right_rows_missing;
   }
   request.source = static_cast<const std::byte*>(rows.get());
@@ -247,6 +250,15 @@ void prepare_validity(base::Queue& queue, const JoinResult& result, const Window
     request.null_count = window.rows;
     if (wanted) request.bits.assign(bitmap_words_bytes(window.rows), 0);
     return;
+  }
+  bool const is_whole = window.rows == result.rows;
+  if (request.numbers != Request::Numbers::kNone && request.result_nulls != 0) {
+    if (is_whole && !wanted) {
+      request.null_count = request.result_nulls;
+      return;
+    }
+    request.made_validity = result.rows_validity(queue, request.numbers == Request::Numbers::kLeft);
+    request.validity = request.made_validity.get();
   }
   if (request.validity == nullptr || request.result_nulls == 0) {
     if (wanted) request.bits = all_valid(window.rows);

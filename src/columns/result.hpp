@@ -92,6 +92,16 @@ struct JoinResult {
   // Whether the kind of join may leave some out, whatever the data.
   bool may_miss_left_rows = false;
   bool may_miss_right_rows = false;
+  // Rows without a match have a pair already, with GPUJOIN_NO_ROW; the bits of those that are there
+  // are made for who asks: rows_validity.
+  bool unmatched_among_pairs = false;
+  Storage (*find_rows_validity)(base::Queue& queue, const JoinResult& result, bool left) = nullptr;
+  // Null: all are there.
+  Storage rows_validity(base::Queue& queue, bool left) const {
+    if ((left ? left_rows_missing : right_rows_missing) == 0) return nullptr;
+    return unmatched_among_pairs ? find_rows_validity(queue, *this, left)
+                                 : (left ? left_rows_validity : right_rows_validity);
+  }
   // What a match that can found beside pairs, or in their place, for JoinSpec::kind: see
   // execute/alone_task.hpp. Others leave it to marks.
   std::optional<RowsAlone> left_alone;

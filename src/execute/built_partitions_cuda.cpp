@@ -58,11 +58,19 @@ class BuiltPartitions final : public BuiltOnGpu {
     };
     if (left) side_of(true).outputs = &left->columns->outputs();
     if (right) side_of(false).outputs = &right->columns->outputs();
+    sides.among_pairs = are_row_numbers(step, left.has_value(), right.has_value());
     match::WrittenRows written =
         match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
                                probe.carried_side(), carried.outputs(), &sides);
-    if (left) result.left_alone = left->finish(step, side_of(true).written);
-    if (right) result.right_alone = right->finish(step, side_of(false).written);
+    if (sides.any() && sides.among_pairs) {
+      result.unmatched_among_pairs = true;
+      auto const [no_build, no_probe] = std::pair(written.without_build, written.without_probe);
+      result.left_rows_missing = static_cast<int64_t>(step.build_left() ? no_build : no_probe);
+      result.right_rows_missing = static_cast<int64_t>(step.build_left() ? no_probe : no_build);
+    } else {
+      if (left) result.left_alone = left->finish(step, side_of(true).written);
+      if (right) result.right_alone = right->finish(step, side_of(false).written);
+    }
     if (verifies_rows(step, *side_)) {
       written.rows =
           verified(step, *side_, probe, carried.build_rows(), carried.probe_rows(), written.rows);
@@ -107,6 +115,14 @@ class BuiltPartitions final : public BuiltOnGpu {
         side.carried_side(), side_of(step, probe, !left).carried_side(), rows.columns->outputs());
     (left ? result.left_alone : result.right_alone) = rows.finish(step, written);
     return true;
+  }
+
+  // Rows without a match may be among the pairs: there is nothing but numbers of rows, and no side
+  // waits for marks of the pairs.
+  static bool are_row_numbers(const JoinStep& step, bool keeps_left, bool keeps_right) {
+    if (!step.spec.left_columns.empty() || !step.spec.right_columns.empty()) return false;
+    return comes_unmatched(rows_of(step.spec, true)) == keeps_left &&
+           comes_unmatched(rows_of(step.spec, false)) == keeps_right;
   }
 
   // What the match writes of a side's rows without a match, beside the pairs.

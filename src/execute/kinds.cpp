@@ -10,6 +10,7 @@
 #include "src/base/traffic.hpp"
 #include "src/execute/appended_rows.hpp"
 #include "src/execute/fetch_rows.hpp"
+#include "src/execute/late_columns.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/execute/travellers.hpp"
@@ -130,14 +131,28 @@ class KindOfResult {
   void put_out_with_unmatched() {
     result_.may_miss_left_rows = comes_unmatched(rows_of(join_.asked(), false));
     result_.may_miss_right_rows = comes_unmatched(rows_of(join_.asked(), true));
-    SideRows const left = unmatched(true);
-    SideRows const right = unmatched(false);
-    result_.left_alone = result_.right_alone = std::nullopt;
-    if (left.count != 0 || right.count != 0) append(left, right);
+    if (result_.unmatched_among_pairs) {
+      result_.find_rows_validity = rows_validity_of;
+    } else {
+      put_behind();
+    }
     if (join_.asked().pairs) return;
     result_.has_pairs = false;
     result_.pair_sides = PairSides::kBoth;
     result_.left_rows = result_.right_rows = nullptr;
+  }
+
+  static Storage rows_validity_of(base::Queue& queue, const columns::JoinResult& result,
+                                  bool left) {
+    Storage const& rows = left ? result.left_rows : result.right_rows;
+    return presence_of(queue, result.memory, rows, result.rows).validity;
+  }
+
+  void put_behind() {
+    SideRows const left = unmatched(true);
+    SideRows const right = unmatched(false);
+    result_.left_alone = result_.right_alone = std::nullopt;
+    if (left.count != 0 || right.count != 0) append(left, right);
   }
 
   void append(const SideRows& left, const SideRows& right) {

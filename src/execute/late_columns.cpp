@@ -191,6 +191,8 @@ void put_out_late(base::Queue& queue, const PlannedJoin& join, columns::JoinResu
   result.pair_sides = columns::PairSides::kBoth;
   result.left_rows = result.right_rows = nullptr;
   result.left_rows_validity = result.right_rows_validity = nullptr;
+  result.unmatched_among_pairs = false;
+  result.left_rows_missing = result.right_rows_missing = 0;
 }
 
 }  // namespace gpujoin::execute

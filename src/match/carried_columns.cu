@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/match/carried_columns.cuh"
 #include "kernels/match/carried_schedule.cuh"
-#include "kernels/match/match_by_rank.cuh"
-#include "kernels/match/match_dealt.cuh"
-#include "kernels/match/match_in_rounds.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
+#include "src/match/carried_launch.cuh"
 #include "src/match/kept_columns.hpp"
+#include "src/match/partition_sets.hpp"
 
 namespace gpujoin::match {
 
@@ -20,122 +18,6 @@ namespace {
 using base::check;
 using base::Memory;
 using base::stream_of;
-
-// A kernel for the outputs of one join.
-template <typename Key>
-struct Launch {
-  void (*kernel)(kernels::CarriedJoin<Key>);
-  void (*keeping_kernel)(kernels::KeepingJoin<Key>);  // in the place of it, or null
-  int threads;
-  uint32_t blocks;
-  uint32_t shared_bytes;
-  std::vector<uint32_t> stages;  // of each output; 0: none
-
-  void operator()(base::Queue& queue, kernels::KeepingJoin<Key> join) const {
-    for (size_t i = 0; i < stages.size(); ++i) join.columns[i].stage = stages[i];
-    constexpr const char* kJoining = "joining partitions";
-    if (keeping_kernel == nullptr) {
-      base::launch_dependent(queue, kernel, blocks, threads, shared_bytes, kJoining,
-                             static_cast<const kernels::CarriedJoin<Key>&>(join));
-      return;
-    }
-    share_stages(join);
-    base::launch_dependent(queue, keeping_kernel, blocks, threads, shared_bytes, kJoining, join);
-  }
-
-  // Build rows without a match are read where those with one are.
-  static void share_stages(kernels::KeepingJoin<Key>& join) {
-    for (int32_t i = 0; i < join.of_build.column_count; ++i) {
-      kernels::CarriedColumn& column = join.of_build.columns[i];
-      if (column.from == kernels::CarriedFrom::kKey) continue;
-      column.from = kernels::CarriedFrom::kBuild;
-      const kernels::CarriedColumn* const begin = join.columns;
-      const kernels::CarriedColumn* const end = begin + join.column_count;
-      auto const* const same = std::find_if(begin, end, [&](const auto& other) {
-        return other.from == kernels::CarriedFrom::kBuild && other.source == column.source;
-      });
-      if (same != end) column.stage = same->stage;
-    }
-  }
-};
-
-// Stages for as many build columns as shared memory has room for beside the match's table.
-template <typename Match>
-Launch<typename Match::Key> make_launch(base::Queue& queue,
-                                        const std::vector<CarriedOutput>& outputs,
-                                        uint64_t most_units) {
-  constexpr uint64_t kTable = (sizeof(typename Match::Shared) + 15) / 16 * 16;
-  constexpr uint64_t kReserved = 1024;  // of each block, by the system
-  uint64_t const room =
-      (queue.context.facts.shared_bytes_per_block + kReserved) / Match::kBlocksPerSm - kReserved;
-  uint64_t shared = kTable;
-  std::vector<uint32_t> stages(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    uint32_t const bytes = kernels::stage_bytes(outputs[i].width);
-    if (outputs[i].from != kernels::CarriedFrom::kBuild || shared + bytes > room) continue;
-    stages[i] = static_cast<uint32_t>(shared);
-    shared += bytes;
-  }
-  auto const kernel = kernels::carried_columns_kernel<Match>;
-  uint32_t const resident = base::resident_blocks(
-      queue, kernel, Match::kThreads, shared, "asking for shared memory of the join of partitions");
-  Launch<typename Match::Key> launch{};
-  if constexpr (Match::kKeeps) {
-    launch.keeping_kernel = kernel;
-  } else {
-    launch.kernel = kernel;
-  }
-  launch.threads = Match::kThreads;
-  launch.blocks = static_cast<uint32_t>(std::min<uint64_t>(resident, most_units));
-  launch.shared_bytes = static_cast<uint32_t>(shared);
-  launch.stages = std::move(stages);
-  return launch;
-}
-
-// By rank and in rounds leave what they cannot do, or not well, to the next. Dealt runs do what
-// others left; dealt from the start leaves nothing. By rank rows without a match are kept, too.
-enum class How { kByRank, kByRankKeeping, kInRounds, kDealtRuns, kDealt };
-
-bool is_dealt(How how) { return how == How::kDealtRuns || how == How::kDealt; }
-
-template <typename Key, int kWidth, typename Shape>
-Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOutput>& outputs,
-                        uint64_t most_units) {
-  if constexpr (sizeof(Key) == 4) {
-    if (how == How::kByRank) {
-      return make_launch<kernels::MatchByRank<kWidth, Shape, false>>(queue, outputs, most_units);
-    }
-    if (how == How::kByRankKeeping) {
-      return make_launch<kernels::MatchByRank<kWidth, Shape, true>>(queue, outputs, most_units);
-    }
-  }
-  return make_launch<kernels::MatchInRounds<Key, kWidth, Shape>>(queue, outputs, most_units);
-}
-
-template <typename Key, int kWidth>
-Launch<Key> make_launch(base::Queue& queue, How how, const std::vector<CarriedOutput>& outputs,
-                        uint64_t most_units) {
-  using kernels::CarriedShape;
-  using kernels::CarriedShapeWide;
-  if (how == How::kDealtRuns) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, true>>(queue, outputs,
-                                                                                 most_units);
-  }
-  if (how == How::kDealt) {
-    return make_launch<kernels::MatchDealt<Key, kWidth, CarriedShapeWide, false>>(queue, outputs,
-                                                                                  most_units);
-  }
-  if constexpr (sizeof(Key) == 4) {
-    int32_t build_width = 0;
-    for (CarriedOutput const& output : outputs) {
-      if (output.from == kernels::CarriedFrom::kBuild) build_width += output.width;
-    }
-    if (build_width > 4) {
-      return make_launch<Key, kWidth, CarriedShapeWide>(queue, how, outputs, most_units);
-    }
-  }
-  return make_launch<Key, kWidth, CarriedShape<sizeof(Key)>>(queue, how, outputs, most_units);
-}
 
 // Whether what a partition does not tell of a key has few values.
 template <typename Key>
@@ -192,6 +74,12 @@ class PartitionJoin {
     }
     return fits;
   }
+  // Among the pairs, from the next run on.
+  void keep_among_pairs(const KeptSides& kept) {
+    args_.of_build.are_wanted = kept.build.outputs != nullptr;
+    args_.of_probe.are_wanted = kept.probe.outputs != nullptr;
+    is_outer_ = true;
+  }
   // After the last run.
   void finish_kept() {
     each_kept([&](KeptColumns& columns) {
@@ -208,7 +96,7 @@ class PartitionJoin {
     columns.start(&args_);
     lefts_.clear();
     rows_not_dealt_ = 0;
-    keeps_ = how == How::kByRankKeeping;
+    keeps_ = how == How::kByRankKeeping || how == How::kByRankOuter;
     left_any_ = keeps_ && *leaves;
     for (Launch<Key> launch = first_launch;; launch = launch_of(how)) {
       queue_.check_cancelled();
@@ -222,12 +110,15 @@ class PartitionJoin {
       if (is_dealt(how) || !*leaves) {
         bool const is_done = columns.collect();
         if (!is_dealt(how)) rows_not_dealt_ = columns.rows();
-        if (is_dealt(how) || !columns.any_left()) return is_done;
+        if (is_dealt(how) || !columns.any_left()) return add_outer(columns, is_done);
       }
-      if (how == How::kByRankKeeping) left_any_ = true;
-      if (how == How::kInRounds) *leaves = true;
-      bool const by_rank = how == How::kByRank || how == How::kByRankKeeping;
-      how = by_rank ? How::kInRounds : How::kDealtRuns;
+      if (how == How::kInRounds || is_dealt(how)) {
+        *leaves = true;
+        how = How::kDealtRuns;
+      } else {
+        left_any_ = true;
+        how = How::kInRounds;
+      }
     }
   }
   // Of the last run, rows of partitions that were not dealt; 0 where nobody waited to know.
@@ -275,6 +166,18 @@ class PartitionJoin {
     return units;
   }
 
+  // Rows without a match of partitions whose join did not write them.
+  bool add_outer(ChunkedColumns& columns, bool is_done) {
+    if (!is_outer_ || (keeps_ && !left_any_)) return is_done;
+    const uint8_t* const left = keeps_ ? lefts_.front().as<uint8_t>() : nullptr;
+    auto const add = [&](const CarriedSide& side, const CarriedSide& other, bool is_build) {
+      add_unmatched_among_pairs(queue_, plan_, sizeof(Key), side, other, left, is_build, columns);
+    };
+    if (args_.of_build.are_wanted) add(build_, probe_, true);
+    if (args_.of_probe.are_wanted) add(probe_, build_, false);
+    return columns.collect();
+  }
+
   template <typename Function>
   void each_kept(Function function) {
     if (kept_build_) function(*kept_build_);
@@ -291,7 +194,8 @@ class PartitionJoin {
   uint64_t rows_not_dealt_ = 0;
   std::optional<KeptColumns> kept_build_;
   std::optional<KeptColumns> kept_probe_;
-  bool keeps_ = false;     // the last run did
+  bool is_outer_ = false;  // rows are kept among pairs
+  bool keeps_ = false;     // the last run did by rank
   bool left_any_ = false;  // partitions, to one that does not
 };
 
@@ -310,28 +214,34 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
   How how = has_ranks<Key>(plan.radix_bits) ? How::kByRank : How::kInRounds;
   if ((expected - std::min(hot, expected)) / kDealtMatches > probe.rows) how = How::kDealt;
   bool leaves = hot != 0;
-  bool const keeps_any = kept->build.outputs != nullptr || kept->probe.outputs != nullptr;
   uint64_t behind = 0;
-  if (keeps_any && how == How::kByRank && partitions.can_keep(*kept)) {
-    how = How::kByRankKeeping;
+  bool const is_outer = kept->any() && kept->among_pairs;
+  bool const keeps_by_rank = kept->any() && how == How::kByRank && partitions.can_keep(*kept);
+  if (is_outer) partitions.keep_among_pairs(*kept);
+  if (keeps_by_rank) {
+    how = is_outer ? How::kByRankOuter : How::kByRankKeeping;
     // A probe row has a match or is kept.
-    if (kept->probe.outputs != nullptr)
-      behind += probe.rows - std::min<uint64_t>(expected, probe.rows);
+    uint64_t const matched = std::min<uint64_t>(expected, probe.rows);
+    if (kept->probe.outputs != nullptr) behind += probe.rows - matched;
     if (kept->build.outputs != nullptr) behind += build.rows;
+  } else if (is_outer) {
+    behind = uint64_t{kept->build.outputs != nullptr ? build.rows : 0} +
+             (kept->probe.outputs != nullptr ? probe.rows : 0);
   }
   Launch<Key> launch = partitions.launch_of(how);
   if (how == How::kByRankKeeping && !partitions.keep(kept, launch.blocks)) {
     how = How::kByRank;
     launch = partitions.launch_of(how);
   }
-  if (keeps_any && how != How::kByRankKeeping) {
+  if (kept->any() && !is_outer && how != How::kByRankKeeping) {
     write_unmatched(queue, plan, sizeof(Key), build, probe, kept);
     behind = kept->build.written.rows + kept->probe.written.rows;
   }
   ChunkedColumns columns(queue, outputs, behind);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
-  columns.expect(expected,
-                 launch.blocks + std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()));
+  columns.expect(expected, launch.blocks +
+                               std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()) +
+                               (is_outer ? 2 * most_set_blocks(queue) : 0));
   while (!partitions.run(how, launch, &leaves, columns)) {
     // Rows that were not expected are most likely those of a few keys. Partitions that are left are
     // dealt all the same.
@@ -351,6 +261,7 @@ WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int3
                             const CarriedSide& build, const CarriedSide& probe,
                             const std::vector<CarriedOutput>& outputs, KeptSides* kept) {
   if (build.rows == 0 || probe.rows == 0) {
+    kept->among_pairs = false;
     write_unmatched(queue, plan, key_width, build, probe, kept);
     return {};
   }

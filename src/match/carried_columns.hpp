@@ -27,6 +27,11 @@ struct KeptSide {
 struct KeptSides {
   KeptSide build;
   KeptSide probe;
+  // The join's columns are row numbers alone: the rows are put among the pairs, where their number
+  // of the other side is GPUJOIN_NO_ROW, and nothing is written of the sides' own outputs. Out:
+  // whether they were.
+  bool among_pairs = false;
+  bool any() const { return build.outputs != nullptr || probe.outputs != nullptr; }
 };
 
 // Writes every column of the join. Waits for the match; holes of the columns may still be filled,

@@ -33,6 +33,9 @@ struct WrittenRows {
   uint64_t rows = 0;
   uint64_t room = 0;     // rows that each column has memory for
   int32_t launches = 0;  // more than one: the output was larger than expected
+  // Among them, rows that have no row of the side.
+  uint64_t without_build = 0;
+  uint64_t without_probe = 0;
 };
 
 // expect, then start, a launch and collect, and others that go on where it ended; until all is
@@ -68,7 +71,7 @@ class ChunkedColumns {
                           outputs_[i].from};
     }
   }
-  // Before each launch, of which three may follow a start.
+  // Before each launch, of which five may follow a start.
   void add_launch(uint32_t blocks);
   // Waits for the launches. False: rows() of them were found, for which there is no room. After the
   // last one there are no holes.

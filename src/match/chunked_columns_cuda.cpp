@@ -100,8 +100,8 @@ void ChunkedColumns::require(uint32_t blocks) {
 void ChunkedColumns::start_counters() {
   ++done_.launches;
   blocks_ = 0;
-  // Launches of joins that leave partitions to one another.
-  constexpr uint64_t kMostLaunches = 3;
+  // Launches of joins that leave partitions to one another, and of a set of each side.
+  constexpr uint64_t kMostLaunches = 5;
   constexpr uint64_t kMostBlocksPerSm = kernels::kThreadsPerSm / kernels::kTableThreads;
   static_assert(kernels::kTableThreads <= kernels::CarriedShape<4>::kThreads);
   tails_ = queue_.device_pool->allocate_rows<unsigned long long>(
@@ -136,6 +136,8 @@ bool ChunkedColumns::collect() {
       columns);
   uint64_t const places = base::checked_bytes(found_.chunks, kernels::kCarriedChunk);
   done_.rows = places - found_.holes + found_.missed;
+  done_.without_build = found_.alone_of_probe;
+  done_.without_probe = found_.alone_of_build;
   return places <= room_;
 }
 

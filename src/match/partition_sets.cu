@@ -31,21 +31,21 @@ base::Buffer start_units(base::Queue& queue, const CarriedSide& side, const Carr
 }
 
 // A kernel for one set.
-template <typename Key>
+template <typename Join>
 struct Launch {
-  void (*kernel)(kernels::CarriedJoin<Key>);
+  void (*kernel)(Join);
   int threads;
   uint32_t blocks;
   uint32_t shared_bytes;
 
-  void operator()(base::Queue& queue, const kernels::CarriedJoin<Key>& join) const {
+  void operator()(base::Queue& queue, const Join& join) const {
     base::launch_dependent(queue, kernel, blocks, threads, shared_bytes,
                            "looking for rows with a match", join);
   }
 };
 
 template <typename Set>
-Launch<typename Set::Key> make_launch(base::Queue& queue, uint64_t most_units) {
+Launch<typename Set::Join> make_launch(base::Queue& queue, uint64_t most_units) {
   constexpr uint64_t kShared = sizeof(typename Set::Shared);
   auto const kernel = kernels::carried_columns_kernel<Set>;
   uint32_t const resident = base::resident_blocks(queue, kernel, Set::kThreads, kShared,
@@ -55,29 +55,33 @@ Launch<typename Set::Key> make_launch(base::Queue& queue, uint64_t most_units) {
 }
 
 // kWidth: of every column but the keys, 4 or 8; 0: of any.
-template <typename Key, int kWidth>
-Launch<Key> make_launch(base::Queue& queue, int32_t radix_bits, uint64_t most_units) {
+template <typename Key, int kWidth, bool kAmongPairs>
+auto make_launch(base::Queue& queue, int32_t radix_bits, uint64_t most_units) {
   using Shape = kernels::CarriedShape<sizeof(Key)>;
   if constexpr (sizeof(Key) == 4) {
     if (32 - radix_bits <= kernels::kCarriedRankBits) {
-      return make_launch<kernels::SetByBits<kWidth, Shape>>(queue, most_units);
+      return make_launch<kernels::SetByBits<kWidth, Shape, kAmongPairs>>(queue, most_units);
     }
   }
-  return make_launch<kernels::SetByGroups<Key, kWidth, Shape>>(queue, most_units);
+  return make_launch<kernels::SetByGroups<Key, kWidth, Shape, kAmongPairs>>(queue, most_units);
+}
+
+uint64_t most_units(int32_t radix_bits, uint32_t side_rows) {
+  return (uint64_t{1} << radix_bits) + uint64_t{side_rows} / kernels::kCarriedProbeRows;
 }
 
 template <typename Key>
-Launch<Key> make_launch(base::Queue& queue, int32_t radix_bits, uint32_t side_rows,
-                        const std::vector<CarriedOutput>& outputs) {
-  uint64_t const most_units =
-      (uint64_t{1} << radix_bits) + uint64_t{side_rows} / kernels::kCarriedProbeRows;
+Launch<kernels::CarriedJoin<Key>> make_launch(base::Queue& queue, int32_t radix_bits,
+                                              uint32_t side_rows,
+                                              const std::vector<CarriedOutput>& outputs) {
+  uint64_t const units = most_units(radix_bits, side_rows);
   switch (column_width(outputs, sizeof(Key))) {
     case 4:
-      return make_launch<Key, 4>(queue, radix_bits, most_units);
+      return make_launch<Key, 4, false>(queue, radix_bits, units);
     case 8:
-      return make_launch<Key, 8>(queue, radix_bits, most_units);
+      return make_launch<Key, 8, false>(queue, radix_bits, units);
     default:
-      return make_launch<Key, 0>(queue, radix_bits, most_units);
+      return make_launch<Key, 0, false>(queue, radix_bits, units);
   }
 }
 
@@ -137,6 +141,31 @@ void add_unmatched(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_w
     auto join = join_of<Key>(plan, SetRows::kWithoutMatch, side, other, units, left == nullptr);
     auto const launch = make_launch<Key>(queue, plan.radix_bits, side.rows, outputs);
     columns.go_on(&join);
+    columns.add_launch(launch.blocks);
+    launch(queue, join);
+  });
+}
+
+void add_unmatched_among_pairs(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
+                               const CarriedSide& side, const CarriedSide& other,
+                               const uint8_t* left, bool is_build, ChunkedColumns& columns) {
+  base::with_key_type(key_width, [&](auto zero) {
+    using Key = decltype(zero);
+    base::Buffer const units = start_units(queue, side, other, 1U << plan.radix_bits, left);
+    kernels::OuterPairs<Key> join{};
+    static_cast<kernels::CarriedJoin<Key>&>(join) =
+        join_of<Key>(plan, SetRows::kWithoutMatch, side, other, units, left == nullptr);
+    join.keeps_build = is_build;
+    join.keeps_probe = !is_build;
+    columns.go_on(&join);
+    // The side is the set's probe side, whichever it is of the join.
+    using kernels::CarriedFrom;
+    for (int32_t i = 0; is_build && i < join.column_count; ++i) {
+      CarriedFrom& from = join.columns[i].from;
+      from = from == CarriedFrom::kBuild ? CarriedFrom::kProbe : CarriedFrom::kBuild;
+    }
+    auto const launch =
+        make_launch<Key, 4, true>(queue, plan.radix_bits, most_units(plan.radix_bits, side.rows));
     columns.add_launch(launch.blocks);
     launch(queue, join);
   });

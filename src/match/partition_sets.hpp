@@ -24,7 +24,12 @@ WrittenRows partition_set(base::Queue& queue, const plan::JoinPlan& plan, int32_
 void add_unmatched(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                    const CarriedSide& side, const CarriedSide& other, const uint8_t* left,
                    const std::vector<CarriedOutput>& outputs, ChunkedColumns& columns);
-// Blocks of its launch, at most.
+// The same of one side of a join whose columns are row numbers alone, among its pairs: the other
+// side's are missing.
+void add_unmatched_among_pairs(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
+                               const CarriedSide& side, const CarriedSide& other,
+                               const uint8_t* left, bool is_build, ChunkedColumns& columns);
+// Blocks of their launches, at most.
 uint32_t most_set_blocks(const base::Queue& queue);
 
 }  // namespace gpujoin::match

@@ -73,6 +73,60 @@ void expect_kept(base::Queue& queue, const plan::JoinPlan& plan, const KeyShape&
   }
 }
 
+// Row numbers alone: all that is expected of pairs and of both sides, in one output.
+void expect_among_pairs(base::Queue& queue, const plan::JoinPlan& plan, const KeyShape& shape,
+                        int32_t key_width) {
+  Carrier const build(queue, shape.build, key_width, plan.radix_bits, {}, 100);
+  Carrier const probe(queue, shape.probe, key_width, plan.radix_bits, {}, 200);
+  Pairs const pairs = expected_pairs({build.keys, probe.keys, {}, {}});
+  for (bool const of_build : {false, true}) {
+    for (bool const of_probe : {false, true}) {
+      SCOPED_TRACE(shape.name + ", keys of " + std::to_string(key_width) + " bytes, " +
+                   std::to_string(plan.radix_bits) + " bits, kept: " + (of_build ? "build " : "") +
+                   (of_probe ? "probe" : ""));
+      std::vector<columns::Storage> targets(2);
+      std::vector<CarriedOutput> outputs;
+      build.add_outputs(CarriedFrom::kBuild, &targets[0], &outputs);
+      probe.add_outputs(CarriedFrom::kProbe, &targets[1], &outputs);
+      std::vector<CarriedOutput> const unused;
+      match::KeptSides kept;
+      kept.among_pairs = true;
+      if (of_build) kept.build.outputs = &unused;
+      if (of_probe) kept.probe.outputs = &unused;
+      WrittenRows const written = match::carried_columns(queue, plan, key_width, build.side(),
+                                                         probe.side(), outputs, &kept);
+      if (!kept.among_pairs) return;  // a side has no rows
+      Pairs expected = pairs;
+      auto const add_alone = [&](const Carrier& side, const Carrier& other, bool is_build) {
+        std::unordered_set<uint64_t> const keys(other.keys.begin(), other.keys.end());
+        uint64_t count = 0;
+        for (uint64_t row = 0; row < side.keys.size(); ++row) {
+          if (keys.contains(side.keys[row])) continue;
+          expected.push_back(is_build ? uint64_t{GPUJOIN_NO_ROW} << 32 | row
+                                      : row << 32 | GPUJOIN_NO_ROW);
+          ++count;
+        }
+        return count;
+      };
+      uint64_t const without_probe = of_build ? add_alone(build, probe, true) : 0;
+      uint64_t const without_build = of_probe ? add_alone(probe, build, false) : 0;
+      EXPECT_EQ(written.without_probe, without_probe);
+      EXPECT_EQ(written.without_build, without_build);
+      ASSERT_EQ(written.rows, expected.size());
+      if (expected.empty()) continue;
+      auto const build_rows = download<uint32_t>(queue, targets[0].get(), written.rows);
+      auto const probe_rows = download<uint32_t>(queue, targets[1].get(), written.rows);
+      Pairs found(written.rows);
+      for (size_t i = 0; i < found.size(); ++i) {
+        found[i] = uint64_t{probe_rows[i]} << 32 | build_rows[i];
+      }
+      std::sort(found.begin(), found.end());
+      std::sort(expected.begin(), expected.end());
+      ASSERT_TRUE(found == expected);
+    }
+  }
+}
+
 // By rank while the match writes pairs where 15 bits leave 17 of a key, else by sets.
 TEST_F(KeptSides, AreThoseOfTheReferenceForAnyNumberOfPartitions) {
   for (int32_t radix_bits : {1, 7, 15, 16}) {
@@ -80,6 +134,7 @@ TEST_F(KeptSides, AreThoseOfTheReferenceForAnyNumberOfPartitions) {
       for (KeyShape shape : key_shapes(key_width)) {
         spread_out(&shape);
         expect_kept(queue(), plan_of(radix_bits, rows_of(shape)), shape, key_width);
+        expect_among_pairs(queue(), plan_of(radix_bits, rows_of(shape)), shape, key_width);
         if (HasFailure()) return;
       }
     }
@@ -100,7 +155,9 @@ TEST_F(KeptSides, OfPartitionsThatAreLeft) {
       plan::JoinPlan plan = plan_of(radix_bits, 0);
       plan.expected_rows = expected;
       expect_kept(queue(), plan, shape, 4, {{4}, {8}});
+      expect_among_pairs(queue(), plan, shape, 4);
       plan.expected_hot_rows = 1000;
+      expect_among_pairs(queue(), plan, shape, 4);
       expect_kept(queue(), plan, shape, 4, {{4}, {4}});
       if (HasFailure()) return;
     }
