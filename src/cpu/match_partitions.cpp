@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "src/cpu/match_state.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/streaming.hpp"
@@ -72,40 +73,19 @@ void for_each_co_partition(base::Queue& queue, Workers& workers, const Partition
 }
 
 template <typename Key>
-struct WorkerState {
-  explicit WorkerState(const std::vector<OutputSource>& sources, OutputRows& output)
-      : writer(sources, output) {}
-  MatchBatch<Key> batch;
-  BatchWriter<Key> writer;
-};
-
-template <typename Key>
 void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
            const PartitionedRows& probe, std::span<const ComparedColumns> verified,
            const std::vector<OutputSource>& sources, OutputRows& output) {
-  std::vector<std::unique_ptr<WorkerState<Key>>> states(static_cast<size_t>(workers.threads()));
+  std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
   for_each_co_partition<Key>(
       queue, workers, build, probe,
       [&](uint32_t partition, const PartitionTable<Key>& table, const ProbeRows& rows,
           Segment segment, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
-        if (!state) state = std::make_unique<WorkerState<Key>>(sources, output);
+        if (!state) state = std::make_unique<MatchState<Key>>(sources, output);
         PartitionRows const of_build{&build.layout, build.rows_of(partition)};
         PartitionRows const of_probe{&probe.layout, probe.rows_of(partition)};
-        auto const flush = [&] {
-          workers.poll();
-          if constexpr (sizeof(Key) == sizeof(uint64_t)) {
-            if (!verified.empty()) drop_unequal(verified, state->batch);
-          }
-          state->writer.write(state->batch, of_build, of_probe);
-        };
-        state->batch.rows = 0;
-        if (probe.layout.row_is_entry()) {
-          Prober<Key, true, decltype(flush)>(table, rows, segment, state->batch, flush).run();
-        } else {
-          Prober<Key, false, decltype(flush)>(table, rows, segment, state->batch, flush).run();
-        }
-        if (state->batch.rows != 0) flush();
+        state->run(workers, table, rows, segment, verified, of_build, of_probe);
         finish_streaming();
       });
 }

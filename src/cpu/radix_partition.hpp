@@ -25,6 +25,7 @@ struct PartitionedRows {
   uint32_t radix_bits = 0;
   base::Buffer rows;  // packed, partition after partition; rows with a NULL key are left out
   std::vector<uint32_t> begin;  // of each partition in rows; one more than there are partitions
+  bool is_streamed = false;     // of a probe side: no row was moved, and begin says how many may be
 
   uint32_t partitions() const { return uint32_t{1} << radix_bits; }
   uint32_t rows_in(uint32_t partition) const { return begin[partition + 1] - begin[partition]; }

@@ -13,6 +13,7 @@
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/set_partitions.hpp"
+#include "src/cpu/streamed_probe.hpp"
 #include "src/execute/alone_task.hpp"
 
 namespace gpujoin::execute {
@@ -28,14 +29,16 @@ uint32_t radix_bits_of(const JoinStep& step, const cpu::PartitionedRows& build,
                                 step.queue.context.cpu_threads);
 }
 
+std::string hashes_of(const CpuSide& side) {
+  return side.is_hashed() ? "hash of " + std::to_string(side.key_count()) + " keys, " : "";
+}
+
 void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t radix_bits) {
   CpuSide::partition(sides, radix_bits);
   uint64_t bytes = 0;
   for (CpuSide const* side : sides) bytes += side->rows().rows.bytes();
-  CpuSide const& first = *sides.front();
-  std::string const keys =
-      first.is_hashed() ? "hash of " + std::to_string(first.key_count()) + " keys, " : "";
-  step.clock.note(keys + "radix_onesweep(" + std::to_string(radix_bits) + ")", 2 * bytes);
+  step.clock.note(hashes_of(*sides.front()) + "radix_onesweep(" + std::to_string(radix_bits) + ")",
+                  2 * bytes);
 }
 
 // The result's physical columns: the row numbers, then the columns of both sides.
@@ -98,17 +101,22 @@ Rows match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
   std::vector<cpu::ComparedColumns> const verified = columns_to_verify(build, probe);
   auto const write = [&](uint64_t capacity) {
     auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(sources), capacity);
-    cpu::match_partitions(step.queue, probe.workers(), build.rows(), probe.rows(), verified,
-                          sources, *output);
+    auto const write_matches =
+        probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
+    write_matches(step.queue, probe.workers(), build.rows(), probe.rows(), verified, sources,
+                  *output);
     return output;
   };
   // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
   uint64_t const probe_rows = probe.rows().begin.back();
   Rows rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write, [&] {
-    return cpu::count_partitions_matches(step.queue, probe.workers(), build.rows(), probe.rows());
+    auto const count_matches =
+        probe.rows().is_streamed ? cpu::count_streamed_matches : cpu::count_partitions_matches;
+    return count_matches(step.queue, probe.workers(), build.rows(), probe.rows());
   });
-  note_match(step, !verified.empty(), "", build, probe);
+  note_match(step, !verified.empty(), probe.rows().is_streamed ? ", probe rows in place" : "",
+             build, probe);
   return rows;
 }
 
@@ -188,6 +196,14 @@ bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
   return left ? step.spec.left_rows() : step.spec.right_rows();
 }
 
+// Pairs of a small build side, where no number of partitions is named. Sets are of partitions.
+bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  for (bool const left : {true, false}) {
+    if (comes_alone(rows_of(step.spec, left))) return false;
+  }
+  return step.plan.radix_bits == 0 && cpu::streams_probe(build.input_rows(), probe.input_rows());
+}
+
 class BuiltOnCpu final : public Built {
  public:
   // expected: the side is partitioned.
@@ -199,7 +215,7 @@ class BuiltOnCpu final : public Built {
     auto& probe = side_as<CpuSide>(side);
     if (!probe.is_partitioned()) {
       step.clock.enter("transform");
-      probe.lay_out(step.plan, numbers_of(step, probe, !step.build_left()));
+      probe.lay_out(step.plan.gather, numbers_of(step, probe, !step.build_left()));
       CpuSide* const alone[] = {&probe};
       partition(step, alone, side_->rows().radix_bits);
     }
@@ -244,11 +260,19 @@ class BuiltOnCpu final : public Built {
 std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<CpuSide> side,
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
-  side->lay_out(step.plan, numbers_of(step, *side, step.build_left()));
+  side->lay_out(step.plan.gather, numbers_of(step, *side, step.build_left()));
+  if (only_probe != nullptr && streams(step, *side, *only_probe)) {
+    only_probe->lay_out(plan::Gather::kUntransformed,
+                        numbers_of(step, *only_probe, !step.build_left()));
+    side->pack();
+    only_probe->stream();
+    step.clock.note(hashes_of(*side) + "build rows packed", 2 * side->rows().rows.bytes());
+    return std::make_unique<BuiltOnCpu>(std::move(side), true);
+  }
   std::vector<CpuSide*> sides = {side.get()};
   uint64_t probe_rows = 0;
   if (only_probe != nullptr) {
-    only_probe->lay_out(step.plan, numbers_of(step, *only_probe, !step.build_left()));
+    only_probe->lay_out(step.plan.gather, numbers_of(step, *only_probe, !step.build_left()));
     probe_rows = only_probe->rows().input_rows;
     sides.push_back(only_probe);
   }

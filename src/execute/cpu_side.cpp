@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/cpu/streamed_probe.hpp"
+
 namespace gpujoin::execute {
 
 CpuSide::CpuSide(base::Queue& queue, cpu::Workers& workers, const columns::Relation& relation,
@@ -13,11 +15,11 @@ CpuSide::CpuSide(base::Queue& queue, cpu::Workers& workers, const columns::Relat
       keys_(keys),
       output_columns_(output_columns) {}
 
-void CpuSide::lay_out(const plan::JoinPlan& plan, bool row_numbers) {
+void CpuSide::lay_out(plan::Gather gather, bool row_numbers) {
   if (is_hashed()) hashed_ = cpu::hash_keys(queue_, workers_, relation_, keys_);
   // Several keys are verified by row number.
   rows_.layout = cpu::layout_rows(relation_, is_hashed() ? hashed_.view : key(0), output_columns_,
-                                  row_numbers || is_hashed(), plan.gather);
+                                  row_numbers || is_hashed(), gather);
   rows_.input_rows = static_cast<uint64_t>(relation_.rows);
 }
 
@@ -35,6 +37,16 @@ void CpuSide::partition(std::span<CpuSide* const> sides, uint32_t radix_bits) {
   }
 }
 
+void CpuSide::pack() {
+  cpu::pack_side(queue_, rows_);
+  hashed_ = {};
+}
+
+void CpuSide::stream() {
+  rows_.is_streamed = true;
+  rows_.begin = {0, static_cast<uint32_t>(rows_.input_rows)};
+}
+
 bool CpuSide::may_drop_rows() const {
   return std::any_of(keys_.begin(), keys_.end(),
                      [&](int32_t key) { return column(key).validity != nullptr; });
@@ -43,6 +55,8 @@ bool CpuSide::may_drop_rows() const {
 void CpuSide::let_go_of_rows() {
   rows_.rows = {};
   rows_.begin.clear();
+  rows_.is_streamed = false;
+  hashed_ = {};
 }
 
 cpu::OutputSource CpuSide::row_numbers_source(bool is_build) const {

@@ -24,18 +24,22 @@ class CpuSide final : public Side {
   CpuSide(base::Queue& queue, cpu::Workers& workers, const columns::Relation& relation,
           const std::vector<int32_t>& keys, const std::vector<int32_t>& output_columns);
 
-  // Chooses what a row carries, as the plan gathers, and hashes keys of several columns.
-  // row_numbers: they are put out.
-  void lay_out(const plan::JoinPlan& plan, bool row_numbers);
+  // Chooses what a row carries, and hashes keys of several columns. row_numbers: they are put out.
+  void lay_out(plan::Gather gather, bool row_numbers);
   // Groups the rows of all sides by the same bits, in one call, so that no thread waits between the
   // sides. expected: they are laid out; their workers are the first one's.
   static void partition(std::span<CpuSide* const> sides, uint32_t radix_bits);
+  // All rows as one partition, for a probe side that is looked up where it lies.
+  void pack();
+  // Rows stay where they are. expected: the side is laid out by plan::Gather::kUntransformed.
+  void stream();
   bool is_partitioned() const { return !rows_.begin.empty(); }
   const cpu::PartitionedRows& rows() const { return rows_; }
   // The side is not partitioned any more.
   void let_go_of_rows();
 
   cpu::Workers& workers() { return workers_; }
+  uint64_t input_rows() const { return static_cast<uint64_t>(relation_.rows); }
   size_t key_count() const { return keys_.size(); }
   const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }
   // Rows with NULL keys are left out, where there are any.
@@ -57,7 +61,7 @@ class CpuSide final : public Side {
   const columns::Relation& relation_;
   const std::vector<int32_t>& keys_;
   const std::vector<int32_t>& output_columns_;
-  cpu::HashedKeys hashed_;  // of several keys, until the rows are partitioned
+  cpu::HashedKeys hashed_;  // of several keys, until the rows are moved
   cpu::PartitionedRows rows_;
 };
 

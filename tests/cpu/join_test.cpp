@@ -71,11 +71,13 @@ void expect_right(const TestTable& left, const TestTable& right, const plan::Joi
   EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
 }
 
+// radix_bits: 0: of no number that is named, and so of small sides no partitions, and of 3.
 void expect_right_by_every_plan(const TestTable& left, const TestTable& right,
                                 int32_t radix_bits = 0) {
   for (auto const gather : {plan::Gather::kTransformed, plan::Gather::kUntransformed}) {
     for (auto const side : {plan::Side::kLeft, plan::Side::kRight}) {
       expect_right(left, right, cpu_plan(gather, side, radix_bits));
+      if (radix_bits == 0) expect_right(left, right, cpu_plan(gather, side, 3));
       if (testing::Test::HasFatalFailure()) return;
     }
   }

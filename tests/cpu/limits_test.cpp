@@ -59,12 +59,18 @@ TEST(CpuLimits, ALimitThatHoldsTheResultButNotTheEstimateIsEnough) {
   // 2^18 probe rows of which 1000 match: an output for all of them would not fit.
   TestTable const left = two_columns(dense(1000), 1);
   TestTable const right = two_columns(dense(1 << 18), 2);
-  auto const queue = cpu_queue(2, uint64_t{7} << 20);
-  auto const join = planned(queue, left, right, cpu_plan(), true, true);
-  columns::JoinResult result;
-  execute::on_cpu(queue, join, result);
-  EXPECT_EQ(result.rows, 1000);
-  EXPECT_EQ(result.statistics.stages[1].technique, "co_partitions, counted");
+  for (bool const partitions : {false, true}) {
+    auto const queue = cpu_queue(2, uint64_t{partitions ? 7U : 3U} << 20);
+    auto plan = cpu_plan();
+    plan.radix_bits = partitions ? 4 : 0;
+    auto const join = planned(queue, left, right, plan, true, true);
+    columns::JoinResult result;
+    execute::on_cpu(queue, join, result);
+    EXPECT_EQ(result.rows, 1000);
+    EXPECT_EQ(
+        result.statistics.stages[1].technique,
+        partitions ? "co_partitions, counted" : "co_partitions, counted, probe rows in place");
+  }
 }
 
 TEST(CpuLimits, ASmallResultDoesNotHoldALargeBlock) {
@@ -78,8 +84,8 @@ TEST(CpuLimits, ASmallResultDoesNotHoldALargeBlock) {
 }
 
 TEST(CpuLimits, ProgressCallbackCancels) {
-  TestTable const left = two_columns(dense(20000), 1);
-  TestTable const right = two_columns(dense(20000), 2);
+  TestTable const left = two_columns(dense(200000), 1);
+  TestTable const right = two_columns(dense(200000), 2);
   struct State {
     int calls = 0;
     int refuse_at = 0;

@@ -1,0 +1,49 @@
+// match_state.hpp: what a worker keeps while it looks up probe rows: a batch of matches, and their
+// way to the output.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/cpu/batch_writer.hpp"
+#include "src/cpu/key_columns.hpp"
+#include "src/cpu/partition_table.hpp"
+#include "src/cpu/probe_partition.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+// Not thread-safe: one for each worker.
+template <typename Key>
+class MatchState {
+ public:
+  MatchState(const std::vector<OutputSource>& sources, OutputRows& output)
+      : writer_(sources, output) {}
+
+  // Writes the matches of the rows. verified: as of match_partitions.
+  void run(Workers& workers, const PartitionTable<Key>& table, const ProbeRows& rows,
+           Segment segment, std::span<const ComparedColumns> verified, const PartitionRows& build,
+           const PartitionRows& probe) {
+    auto const flush = [&] {
+      workers.poll();
+      if constexpr (sizeof(Key) == sizeof(uint64_t)) {
+        if (!verified.empty()) drop_unequal(verified, batch_);
+      }
+      writer_.write(batch_, build, probe);
+    };
+    batch_.rows = 0;
+    if (probe.layout->row_is_entry()) {
+      Prober<Key, true, decltype(flush)>(table, rows, segment, batch_, flush).run();
+    } else {
+      Prober<Key, false, decltype(flush)>(table, rows, segment, batch_, flush).run();
+    }
+    if (batch_.rows != 0) flush();
+  }
+
+ private:
+  MatchBatch<Key> batch_;
+  BatchWriter<Key> writer_;
+};
+
+}  // namespace gpujoin::cpu

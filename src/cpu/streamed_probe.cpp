@@ -1,0 +1,118 @@
+#include "src/cpu/streamed_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "src/cpu/match_state.hpp"
+#include "src/cpu/pack_rows.hpp"
+#include "src/cpu/streaming.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+// Probe rows of one task, and of those that are packed before they are looked up.
+constexpr uint64_t kPackedRows = 4 * kMorselRows;
+constexpr uint64_t kTaskRows = 4 * kPackedRows;
+
+// Packed rows [first, end) of the relation, NULL keys left out; how many there are.
+uint32_t pack(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* target) {
+  std::array<uint32_t, kMorselRows> hashes;
+  uint32_t packed = 0;
+  for (uint64_t row = first; row < end; row += kMorselRows) {
+    auto const count = static_cast<uint32_t>(std::min<uint64_t>(end - row, kMorselRows));
+    packed +=
+        pack_rows(layout, row, count, target + uint64_t{packed} * layout.row_bytes, hashes.data());
+  }
+  return packed;
+}
+
+// body(packed probe rows, table, worker) for all of them.
+template <typename Key, typename Body>
+void for_each_packed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                     const PartitionedRows& probe, const Body& body) {
+  if (build.begin.back() == 0) return;
+  PartitionTable<Key> table;
+  table.build(queue.host_pool, build.rows_of(0), build.layout.row_bytes, build.begin.back(), 0);
+  uint64_t const rows = probe.input_rows;
+  std::vector<base::Buffer> blocks(static_cast<size_t>(workers.threads()));
+  auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
+  workers.for_each("match", tasks, [&](int64_t task, int32_t worker) {
+    base::Buffer& block = blocks[static_cast<size_t>(worker)];
+    if (!block) {
+      block = queue.host_pool->allocate(base::Memory::kHost, kPackedRows * probe.layout.row_bytes,
+                                        "packed probe rows");
+    }
+    auto* const packed = block.as<std::byte>();
+    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
+    uint64_t const end = std::min(first + kTaskRows, rows);
+    for (uint64_t row = first; row < end; row += kPackedRows) {
+      uint32_t const count = pack(probe.layout, row, std::min(row + kPackedRows, end), packed);
+      body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, table, worker);
+    }
+  });
+}
+
+template <typename Key>
+void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+           const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+           const std::vector<OutputSource>& sources, OutputRows& output) {
+  std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
+  PartitionRows const of_build{&build.layout, build.rows_of(0)};
+  for_each_packed<Key>(
+      queue, workers, build, probe,
+      [&](const ProbeRows& rows, const PartitionTable<Key>& table, int32_t worker) {
+        auto& state = states[static_cast<size_t>(worker)];
+        if (!state) state = std::make_unique<MatchState<Key>>(sources, output);
+        state->run(workers, table, rows, {}, verified, of_build, {&probe.layout, rows.rows});
+        finish_streaming();
+      });
+}
+
+template <typename Key>
+uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+               const PartitionedRows& probe) {
+  std::atomic<uint64_t> matches{0};
+  for_each_packed<Key>(queue, workers, build, probe,
+                       [&](const ProbeRows& rows, const PartitionTable<Key>& table, int32_t) {
+                         matches.fetch_add(count_matches(table, rows), std::memory_order_relaxed);
+                       });
+  return matches.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool streams_probe(uint64_t build_rows, uint64_t probe_rows) {
+  constexpr uint64_t kMostBuildRows = uint64_t{1} << 16;  // a table of 1 MiB of keys of 4 bytes
+  return build_rows <= kMostBuildRows && probe_rows >= build_rows;
+}
+
+void pack_side(base::Queue& queue, PartitionedRows& side) {
+  side.radix_bits = 0;
+  side.rows = queue.host_pool->allocate(base::Memory::kHost,
+                                        base::checked_bytes(side.input_rows, side.layout.row_bytes),
+                                        "packed rows");
+  uint32_t const rows = pack(side.layout, 0, side.input_rows, side.rows.as<std::byte>());
+  side.begin = {0, rows};
+}
+
+void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                    const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+                    const std::vector<OutputSource>& sources, OutputRows& output) {
+  if (build.layout.key_bytes == 4) {
+    match<uint32_t>(queue, workers, build, probe, verified, sources, output);
+  } else {
+    match<uint64_t>(queue, workers, build, probe, verified, sources, output);
+  }
+}
+
+uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                                const PartitionedRows& probe) {
+  return build.layout.key_bytes == 4 ? count<uint32_t>(queue, workers, build, probe)
+                                     : count<uint64_t>(queue, workers, build, probe);
+}
+
+}  // namespace gpujoin::cpu

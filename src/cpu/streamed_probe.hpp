@@ -1,0 +1,35 @@
+// streamed_probe.hpp: probe rows looked up where they lie, in one table of a small build side.
+//
+// A table that a core's second cache holds needs no partitions (Kim et al., VLDB 2009, section 5,
+// moves both sides so that tables are as small): then only keys and row numbers of the probe side
+// are packed, a few thousand at a time, and payloads are read of rows with a match, next to each
+// other.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/cpu/batch_writer.hpp"
+#include "src/cpu/key_columns.hpp"
+#include "src/cpu/output_rows.hpp"
+#include "src/cpu/radix_partition.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+// Whether it is faster than partitions.
+bool streams_probe(uint64_t build_rows, uint64_t probe_rows);
+
+// All rows of the side as one partition. expected: layout and input_rows are set.
+void pack_side(base::Queue& queue, PartitionedRows& side);
+
+// As match_partitions and count_partitions_matches. build: of pack_side; probe: laid out, its rows
+// are not moved, and an entry of the table is as long as one of them.
+void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                    const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+                    const std::vector<OutputSource>& sources, OutputRows& output);
+uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                                const PartitionedRows& probe);
+
+}  // namespace gpujoin::cpu
