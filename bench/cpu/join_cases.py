@@ -8,7 +8,8 @@ j0, j1 ... on the right, payloads a0 ... and b0 ...
 import dataclasses
 import datetime
 import functools
-from typing import Any, Callable, Dict, List, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy
 import polars
@@ -147,7 +148,7 @@ def int32(numbers):
     return pyarrow.array(numbers.astype(numpy.int32))
 
 
-KEYS: Dict[str, Callable[[Any], List[Any]]] = {
+KEYS: dict[str, Callable[[Any], list[Any]]] = {
     "int32": lambda n: [int32(n)],
     "int64 sparse": lambda n: [pyarrow.array(mix(n).view(numpy.int64))],
     "2 x int64 sparse": lambda n: [
@@ -177,7 +178,7 @@ def with_nulls(random, values, share=0.1):
     return pyarrow.array(values.to_numpy(), values.type, mask=nulls), ~nulls
 
 
-PAYLOADS: Dict[str, Callable[[Any, int], Any]] = {
+PAYLOADS: dict[str, Callable[[Any, int], Any]] = {
     "int32": lambda random, rows: int32(random.integers(0, 1 << 30, rows)),
     "nulls": lambda random, rows: with_nulls(random, int32(random.integers(0, 1 << 30, rows)))[0],
     "bool": lambda random, rows: pyarrow.array(random.integers(0, 2, rows).astype(bool)),
@@ -190,8 +191,17 @@ def table_of(keys, payloads, names):
     return pyarrow.table({**columns, **{f"{names[1]}{i}": p for i, p in enumerate(payloads)}})
 
 
-def make(name, rows, how="inner", key="int32", payloads=(("int32",), ("int32",)), match=1.0,
-         zipf=False, null_keys=False, calls=1):
+def make(
+    name,
+    rows,
+    how="inner",
+    key="int32",
+    payloads=(("int32",), ("int32",)),
+    match=1.0,
+    zipf=False,
+    null_keys=False,
+    calls=1,
+):
     """A case of so many rows, by the words of the lists below."""
     random = numpy.random.default_rng(22)
     *numbers, left_of_right = sides(*rows, match, zipf)
@@ -218,7 +228,7 @@ def dictionaries(case, is_shared):
     return dataclasses.replace(case, left=tables[0], right=tables[1])
 
 
-def all_cases(scale) -> List[Tuple[str, Callable[[], Case]]]:
+def all_cases(scale) -> list[tuple[str, Callable[[], Case]]]:
     """(name, what makes it); of 2^scale times the rows."""
     found = []
 
@@ -233,8 +243,10 @@ def all_cases(scale) -> List[Tuple[str, Callable[[], Case]]]:
         if key != "3 x int32":
             add(f"key {key}", 20, 22, key=key)
     for label, is_shared in (("one dictionary", True), ("a dictionary a side", False)):
-        add(f"key utf8 of 18, {label}", 20, 22, key="utf8 of 18",
-            then=lambda case, is_shared=is_shared: dictionaries(case, is_shared))
+        add(
+            f"key utf8 of 18, {label}", 20, 22, key="utf8 of 18",
+            then=lambda case, is_shared=is_shared: dictionaries(case, is_shared),
+        )
     add("key int32, 10 % NULL", 20, 22, null_keys=True)
     add("payload int32, 10 % NULL", 20, 22, payloads=(("nulls",), ("int32",)))
     add("payload bool", 20, 22, payloads=(("bool",), ("bool",)))

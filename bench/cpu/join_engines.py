@@ -143,9 +143,8 @@ class Duckdb:
                 self.has_text |= pyarrow.types.is_string(column.type)
                 is_dictionary = pyarrow.types.is_dictionary(column.type)
                 if is_dictionary and name == "r":
-                    self.connection.execute(
-                        f"create type words as enum (select {column.name}::varchar from arrow_table)"
-                    )
+                    words = f"select {column.name}::varchar from arrow_table"
+                    self.connection.execute(f"create type words as enum ({words})")
                 chosen.append(column.name + ("::words as " + column.name) * is_dictionary)
             self.connection.execute(
                 f"create table {name} as select {', '.join(chosen)} from arrow_table"
