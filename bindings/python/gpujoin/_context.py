@@ -87,8 +87,9 @@ class Context:
 
     Any thread may call, and calls on one context run side by side, within its memory limit;
     calibrate() wants to be alone. A join started in the main thread runs in a thread of its own, so
-    that Ctrl-C cancels it; log and progress are called in the thread of the join, of several joins
-    at the same time. They must not call this package.
+    that Ctrl-C cancels it, but for joins of so few rows that they take a millisecond; log and
+    progress are called in the thread of the join, of several joins at the same time. They must not
+    call this package.
 
     Errors: NoDevice (device "cuda" only), InvalidArgument, OutOfMemory, CudaError, LibraryNotFound.
     """
@@ -182,14 +183,19 @@ class Context:
         """A call that does not take long."""
         _abi.invoke(name, *arguments)
 
-    def _call_long(self, name: str, *arguments: Any, out: _abi.Handle | None) -> None:
+    def _call_long(
+        self, name: str, *arguments: Any, out: _abi.Handle | None, is_short: bool = False
+    ) -> None:
         """A planning, an execution or a calibration: Ctrl-C in the main thread cancels it.
 
         The call is then made by another thread: should a second Ctrl-C make the main thread leave
-        before it is over, Python waits for it before it exits.
+        before it is over, Python waits for it before it exits. is_short: it takes a few
+        milliseconds at most, less than another thread does, so Ctrl-C may wait for it.
         """
         call = _LongCall()
-        if threading.current_thread() is not threading.main_thread():
+        # A progress function may take its time.
+        is_short = is_short and self._progress is None
+        if is_short or threading.current_thread() is not threading.main_thread():
             self._make(call, name, arguments, out)
             return
 

@@ -20,6 +20,7 @@ from ._validate import check_unique, unique_sides
 from .errors import BufferTooSmall, InvalidArgument
 
 _EXPLAIN_BYTES = 1 << 14  # at first
+_SHORT_PAIRS = 1 << 22
 
 # The single choices of a plan: names for numbers of the library, and numbers with their largest.
 _NAMED = {
@@ -49,11 +50,13 @@ class Plan:
         handle: _abi.Handle,
         columns: Sequence[ResultColumn],
         pair_fields: Sequence[pa.Field],
+        is_short: bool,
     ) -> None:
         self._context = context
         self._handle = handle
         self._columns = columns
         self._pair_fields = pair_fields
+        self._is_short = is_short
 
     def explain(self) -> str:
         """The plan as text: its techniques, what was sampled, what each candidate would cost."""
@@ -75,7 +78,7 @@ class Plan:
         """
         handle = _abi.Handle("result")
         columns = self._columns  # close() forgets them
-        self._context._call_long("plan_execute", self._handle, out=handle)
+        self._context._call_long("plan_execute", self._handle, out=handle, is_short=self._is_short)
         return Result(self._context, handle, columns, self._pair_fields)
 
     def close(self) -> None:
@@ -250,12 +253,15 @@ def plan_columns(
         number = exported.index(column) - len(exported) if column in exported else None
         result_columns.append(_result_column(inputs, kind, column, number))
 
+    # So few rows that even each with each are soon there.
+    rows = [source.table.num_rows for source in inputs.values() if source.table is not None]
+    is_short = len(rows) == 2 and rows[0] * rows[1] <= _SHORT_PAIRS
     handle = _abi.Handle("plan")
     parts = *relations, ctypes.byref(spec), ctypes.byref(options)
     fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
     with naming_key_types(list(zip(*fields))):
-        context._call_long("plan_create", context._handle, *parts, out=handle)
-    return Plan(context, handle, result_columns, pair_fields)
+        context._call_long("plan_create", context._handle, *parts, out=handle, is_short=is_short)
+    return Plan(context, handle, result_columns, pair_fields, is_short)
 
 
 def _keys(
