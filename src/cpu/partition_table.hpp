@@ -63,9 +63,10 @@ class PartitionTable {
  public:
   using EntryOfKey = Entry<Key>;
 
-  // Replaces what the table held. expected: count > 0.
+  // Replaces what the table held. expected: count > 0. distinct: one entry of those with a key is
+  // enough, where slots hold them.
   void build(const std::shared_ptr<base::Pool>& pool, const std::byte* rows, uint32_t row_bytes,
-             uint32_t count, uint32_t radix_bits) {
+             uint32_t count, uint32_t radix_bits, bool distinct = false) {
     // Two to four buckets for each row: dense keys then share none, or next to none.
     auto const for_rows = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
     uint32_t const bucket_bits = std::min(for_rows, kMostBucketBits);
@@ -77,9 +78,9 @@ class PartitionTable {
     others_ = room<EntryOfKey>(pool, others_block_, (most_others + 1) * sizeof(EntryOfKey));
     starts_ = room<uint32_t>(pool, starts_block_, (buckets_ + uint64_t{1}) * sizeof(uint32_t));
     if (row_bytes == sizeof(EntryOfKey)) {
-      fill<true>(rows, row_bytes, count, most_others);
+      fill<true>(rows, row_bytes, count, most_others, distinct);
     } else {
-      fill<false>(rows, row_bytes, count, most_others);
+      fill<false>(rows, row_bytes, count, most_others, distinct);
     }
   }
 
@@ -124,13 +125,15 @@ class PartitionTable {
   }
 
   template <bool kRowIsEntry>
-  void fill(const std::byte* rows, uint32_t row_bytes, uint32_t count, uint32_t most_others) {
-    has_slots_ = fill_slots<kRowIsEntry>(rows, row_bytes, count, most_others);
+  void fill(const std::byte* rows, uint32_t row_bytes, uint32_t count, uint32_t most_others,
+            bool distinct) {
+    has_slots_ = distinct ? fill_slots<kRowIsEntry, true>(rows, row_bytes, count, most_others)
+                          : fill_slots<kRowIsEntry, false>(rows, row_bytes, count, most_others);
     if (!has_slots_) fill_groups<kRowIsEntry>(rows, row_bytes, count);
   }
 
   // False when more than most_others rows found their bucket taken. Random keys show that soon.
-  template <bool kRowIsEntry>
+  template <bool kRowIsEntry, bool kDistinct>
   bool fill_slots(const std::byte* rows, uint32_t row_bytes, uint32_t count, uint32_t most_others) {
     auto* const states = reinterpret_cast<uint8_t*>(starts_);
     EntryOfKey* const entries = entries_;
@@ -145,6 +148,7 @@ class PartitionTable {
         entries[bucket] = entry;
         continue;
       }
+      if (kDistinct && entries[bucket].key == entry.key) continue;
       if (others == most_others) return false;
       states[bucket] = 2;
       others_[others++] = entry;

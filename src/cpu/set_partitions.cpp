@@ -64,7 +64,7 @@ class Sets {
       PartitionTable<Key>* const table = has_other ? &state_of(number).table : nullptr;
       if (has_other) {
         table->build(queue_.host_pool, other_.rows_of(partition), other_.layout.row_bytes,
-                     other_.rows_in(partition), other_.radix_bits);
+                     other_.rows_in(partition), other_.radix_bits, verified_.empty());
       }
       uint32_t const chunks = rows <= 2 * kChunkRows ? 1 : (rows + kChunkRows - 1) / kChunkRows;
       auto const run_chunk = [&](int64_t chunk, int32_t by) {
@@ -120,11 +120,21 @@ class Sets {
       batch.rows = 0;
     };
     batch.rows = 0;
+    // What most rows need, without a branch: a slot that is free, or has the key.
+    bool const asks_slots = table != nullptr && table->has_slots() && verified_.empty();
     for (uint32_t row = first; row < last; ++row) {
       auto const entry = entry_at<Key, kRowIsEntry>(of_side.rows, side_.layout.row_bytes, row);
-      bool const found = table != nullptr && has_match(*table, entry.key, [&](Key rest) {
-                           return is_equal(rest, entry.rest);
-                         });
+      bool found = false;
+      bool is_known = table == nullptr;
+      if (asks_slots) {
+        uint32_t const bucket = table->bucket_of()(hash_of(entry.key));
+        uint32_t const entries = table->states()[bucket];
+        found = (entries != 0) & (table->entries()[bucket].key == entry.key);
+        is_known = (entries != 2) | found;
+      }
+      if (!is_known) {
+        found = has_match(*table, entry.key, [&](Key rest) { return is_equal(rest, entry.rest); });
+      }
       batch.keys[batch.rows] = entry.key;
       batch.probe[batch.rows] = entry.rest;
       batch.rows += found == with_match_ ? 1 : 0;
