@@ -302,6 +302,19 @@ def spread_of(times):
     return (upper - lower) / middle
 
 
+def figures_of(rounds, qualifying):
+    """Of one engine: its best variant, and what all of its variants took."""
+    best = best_of(rounds)
+    spread = spread_of(rounds[best])
+    return {
+        "best": best,
+        "median_ms": round(statistics.median(rounds[best]), 3),
+        "spread": None if spread is None else round(spread, 4),
+        "rounds_ms": {v: [round(t, 3) for t in each] for v, each in rounds.items()},
+        "qualifying_ms": {v: round(t, 3) for v, t in qualifying.items()},
+    }
+
+
 def best_of(of_engine):
     return min(of_engine, key=lambda variant: statistics.median(of_engine[variant]))
 
@@ -347,15 +360,7 @@ def measure(size, names, options, report):
         "engines": {},
     }
     for name, of_engine in run_rounds(engines, finalists, options).items():
-        best = best_of(of_engine)
-        spread = spread_of(of_engine[best])
-        cell["engines"][name] = {
-            "best": best,
-            "median_ms": round(statistics.median(of_engine[best]), 3),
-            "spread": None if spread is None else round(spread, 4),
-            "rounds_ms": {v: [round(t, 3) for t in each] for v, each in of_engine.items()},
-            "qualifying_ms": {v: round(t, 3) for v, t in qualified[name].items()},
-        }
+        cell["engines"][name] = figures_of(of_engine, qualified[name])
     if "gpujoin" in engines:
         cell["gpujoin_plan"] = engines["gpujoin"].plan
     return cell

@@ -40,7 +40,15 @@ import sys
 import time
 from pathlib import Path
 
-from compare_engines import FINALISTS, SPREAD, best_of, commit_of, cpu_name, spread_of
+from compare_engines import (
+    FINALISTS,
+    SPREAD,
+    best_of,
+    commit_of,
+    cpu_name,
+    figures_of,
+    spread_of,
+)
 
 HOPELESS = 1.25  # times as long as another variant: not run again
 PEERS = ("duckdb", "polars")
@@ -134,15 +142,7 @@ def measure(case, engines, options, check):
     after = busy_elsewhere()
     cell["others_share"] = round(max(0, after[0] - before[0]) / (after[1] - before[1]), 3)
     for name, of_engine in times.items():
-        best = best_of(of_engine)
-        spread = spread_of(of_engine[best])
-        cell["engines"][name] = {
-            "best": best,
-            "median_ms": round(statistics.median(of_engine[best]), 3),
-            "spread": None if spread is None else round(spread, 4),
-            "rounds_ms": {v: [round(t, 3) for t in each] for v, each in of_engine.items()},
-            "qualifying_ms": {v: round(t, 3) for v, t in qualified[name].items()},
-        }
+        cell["engines"][name] = figures_of(of_engine, qualified[name])
         engines[name].unload()
     cell["statistics"] = ours[len(ours) // 2][1]  # of the median round
     fastest = min(cell["engines"][peer]["median_ms"] for peer in PEERS)
