@@ -33,8 +33,9 @@ struct CarriedCounters {
   unsigned long long left;   // not 0: partitions were left, and are told by left[]
 };
 
+// What outputs of partitions are told by, and those of a table not.
 template <typename KeyType>
-struct CarriedJoin {
+struct OfPartitions {
   using Key = KeyType;
   static constexpr bool kMissesRows = false;
   static constexpr bool kMixesKeys = true;
@@ -42,6 +43,11 @@ struct CarriedJoin {
   static constexpr bool kNumbersRows = false;
   static constexpr bool kKeepsTable = false;
   static constexpr bool kStages = true;
+};
+
+template <typename KeyType>
+struct CarriedJoin : OfPartitions<KeyType> {
+  using Key = KeyType;
   const Key* build_keys;
   const Key* probe_keys;
   const uint32_t* build_offsets;  // [partitions + 1]
@@ -66,14 +72,7 @@ struct CarriedJoin {
 
 // Columns of one side, of its rows without a match, which the join writes beside its pairs.
 template <typename KeyType>
-struct RowsWithoutMatch {
-  using Key = KeyType;
-  static constexpr bool kMissesRows = false;
-  static constexpr bool kMixesKeys = true;
-  static constexpr bool kWidensKeys = true;
-  static constexpr bool kNumbersRows = false;
-  static constexpr bool kKeepsTable = false;
-  static constexpr bool kStages = true;
+struct RowsWithoutMatch : OfPartitions<KeyType> {
   bool are_wanted;
   bool have_keys;  // among the columns
   CarriedCounters* counters;

@@ -144,33 +144,33 @@ struct CarriedBlock {
   bool is_full;    // there is no room: what is found from now on is counted only
 };
 
-// Writes rows that have the slots 0 to `count` between them.
-template <int kWidth, typename Join, typename Rows>
-__device__ __forceinline__ void write_slots(const Join& join, CarriedBlock& block, uint32_t count,
-                                            Rows& rows) {
-#pragma unroll 1
-  for (uint32_t written = 0; written != count; written += rows.slot_count) {
-    rows.first_slot = written;
-    rows.base = CarriedPlaces::take(join, block.places, count - written, &rows.slot_count);
-    if (rows.base < join.capacity) {
-      write_carried_rows<kWidth>(join, rows);
-    } else {
-      block.is_full = true;
-    }
-  }
-}
-
-// The same of a side's rows without a match, for all of which there is room.
-template <int kWidth, typename Rows>
-__device__ __forceinline__ void write_without_match(const RowsWithoutMatch<typename Rows::Key>& out,
-                                                    CarriedPlaces::Shared& places, uint32_t count,
-                                                    Rows& rows) {
+// Writes rows that have the slots 0 to `count` between them to places of `out`. no_room(): some
+// find none.
+template <int kWidth, typename Out, typename Rows, typename NoRoom>
+__device__ __forceinline__ void write_to_places(const Out& out, CarriedPlaces::Shared& places,
+                                                uint32_t count, Rows& rows, NoRoom no_room) {
 #pragma unroll 1
   for (uint32_t written = 0; written != count; written += rows.slot_count) {
     rows.first_slot = written;
     rows.base = CarriedPlaces::take(out, places, count - written, &rows.slot_count);
-    if (rows.base < out.capacity) write_carried_rows<kWidth>(out, rows);
+    if (rows.base < out.capacity) {
+      write_carried_rows<kWidth>(out, rows);
+    } else {
+      no_room();
+    }
   }
+}
+template <int kWidth, typename Join, typename Rows>
+__device__ __forceinline__ void write_slots(const Join& join, CarriedBlock& block, uint32_t count,
+                                            Rows& rows) {
+  write_to_places<kWidth>(join, block.places, count, rows, [&] { block.is_full = true; });
+}
+// Of a side's rows without a match, for all of which there is room.
+template <int kWidth, typename Rows>
+__device__ __forceinline__ void write_without_match(const RowsWithoutMatch<typename Rows::Key>& out,
+                                                    CarriedPlaces::Shared& places, uint32_t count,
+                                                    Rows& rows) {
+  write_to_places<kWidth>(out, places, count, rows, [] {});
 }
 
 // Of rows that are counted only. True where there is no room; another warp may find so between the

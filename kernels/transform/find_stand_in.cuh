@@ -34,10 +34,19 @@ struct alignas(16) ValueVector {
   Value values[kPer];
 };
 
-template <typename Value, typename Word>
+// Calls a function of a value of the width, 4, 8 or 16, as with_value_type does.
+template <typename Function>
+void with_stand_in_type(int32_t width, Function function) {
+  if (width == 4) return function(uint32_t{});
+  if (width == 8) return function(uint64_t{});
+  function(Wide{});
+}
+
+template <typename Value>
 __global__ void __launch_bounds__(kStreamThreads)
     find_stand_in_kernel(const Value* __restrict__ values, ValidityBits validity, uint64_t rows,
-                         Word base, FoundStandIns* found) {
+                         uint64_t base, FoundStandIns* found) {
+  using Word = decltype(low_word(Value{}));
   using Vector = ValueVector<Value>;
   constexpr int kPer = Vector::kPer;
   constexpr int kAtOnce = 4;
@@ -45,7 +54,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint32_t present = 0;
   auto const look = [&](Value value, bool valid) {
     nulls += !valid;
-    Word const differs = low_word(value) ^ base;
+    Word const differs = low_word(value) ^ static_cast<Word>(base);
     if (valid && differs < 32) present |= 1U << differs;
   };
   // At an address that vectors cannot be loaded from values are looked at one by one.

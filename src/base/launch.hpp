@@ -20,6 +20,12 @@ inline unsigned grid_of(uint64_t rows, uint64_t tile) {
   return static_cast<unsigned>(blocks);
 }
 
+// Of kernels whose blocks take tile after tile: as many as there are tiles, or as are resident.
+inline unsigned grid_of(const Queue& queue, uint64_t rows, uint64_t tile, unsigned blocks_per_sm) {
+  return std::min(grid_of(rows, tile),
+                  static_cast<unsigned>(queue.context.facts.sm_count) * blocks_per_sm);
+}
+
 // Lets a kernel have more dynamic shared memory than the 48 KB that need no asking: all that its
 // static has left. As much for every launch, so that it need be asked once, and no launch is left
 // with less than another was promised.

@@ -83,43 +83,24 @@ struct Unfinished {
   }
 };
 
-// Structs that an importer gave, given on: with callbacks of their own, and what they point to is
+// A struct that an importer gave, given on: with a callback of its own, and what it points to is
 // held.
-void share_schema(const ArrowSchema& given, const std::shared_ptr<const void>& owner,
-                  ArrowSchema& shared) {
-  auto node = std::make_unique<SchemaNode>();
+template <typename Node, typename Struct>
+void share(const Struct& given, const std::shared_ptr<const void>& owner, Struct& shared) {
+  auto node = std::make_unique<Node>();
   make_room(static_cast<size_t>(given.n_children), *node);
   node->owner = owner;
-  SchemaNode& kept = *node;
-  Unfinished<ArrowSchema> made;
+  Node& kept = *node;
+  Unfinished<Struct> made;
   made.value = given;
   made.value.children = kept.child_pointers.empty() ? nullptr : kept.child_pointers.data();
   made.value.dictionary = given.dictionary == nullptr ? nullptr : &kept.dictionary;
-  made.value.release = release_schema;
+  made.value.release = release<Node, Struct>;
   made.value.private_data = node.release();
   for (size_t i = 0; i < kept.children.size(); ++i) {
-    share_schema(*given.children[i], owner, kept.children[i]);
+    share<Node>(*given.children[i], owner, kept.children[i]);
   }
-  if (given.dictionary != nullptr) share_schema(*given.dictionary, owner, kept.dictionary);
-  made.hand_over(shared);
-}
-
-void share_array(const ArrowArray& given, const std::shared_ptr<const void>& owner,
-                 ArrowArray& shared) {
-  auto node = std::make_unique<ArrayNode>();
-  make_room(static_cast<size_t>(given.n_children), *node);
-  node->owner = owner;
-  ArrayNode& kept = *node;
-  Unfinished<ArrowArray> made;
-  made.value = given;
-  made.value.children = kept.child_pointers.empty() ? nullptr : kept.child_pointers.data();
-  made.value.dictionary = given.dictionary == nullptr ? nullptr : &kept.dictionary;
-  made.value.release = release_array;
-  made.value.private_data = node.release();
-  for (size_t i = 0; i < kept.children.size(); ++i) {
-    share_array(*given.children[i], owner, kept.children[i]);
-  }
-  if (given.dictionary != nullptr) share_array(*given.dictionary, owner, kept.dictionary);
+  if (given.dictionary != nullptr) share<Node>(*given.dictionary, owner, kept.dictionary);
   made.hand_over(shared);
 }
 
@@ -132,7 +113,7 @@ void make_column_schema(const ExportedColumn& column, ArrowSchema& schema) {
   fill_schema(std::move(node), column.nullable, made.value);
   if (column.layout == Layout::kIndices) {
     if (column.parts->is_ordered) made.value.flags |= ARROW_FLAG_DICTIONARY_ORDERED;
-    share_schema(*column.parts->dictionary_schema, column.parts->owner, kept.dictionary);
+    share<SchemaNode>(*column.parts->dictionary_schema, column.parts->owner, kept.dictionary);
     made.value.dictionary = &kept.dictionary;
   }
   made.hand_over(schema);
@@ -171,7 +152,7 @@ void make_column_array(const ExportedColumn& column, int64_t rows, ArrowArray& a
   made.value.release = release_array;
   made.value.private_data = node.release();
   if (column.layout == Layout::kIndices) {
-    share_array(*column.parts->dictionary_array, column.parts->owner, kept.dictionary);
+    share<ArrayNode>(*column.parts->dictionary_array, column.parts->owner, kept.dictionary);
     made.value.dictionary = &kept.dictionary;
   }
   made.hand_over(array);

@@ -251,24 +251,23 @@ void prepare_validity(base::Queue& queue, const JoinResult& result, const Window
     if (wanted) request.bits.assign(bitmap_words_bytes(window.rows), 0);
     return;
   }
-  bool const is_whole = window.rows == result.rows;
-  if (request.numbers != Request::Numbers::kNone && request.result_nulls != 0) {
-    if (is_whole && !wanted) {
-      request.null_count = request.result_nulls;
-      return;
-    }
-    request.made_validity = result.rows_validity(queue, request.numbers == Request::Numbers::kLeft);
-    request.validity = request.made_validity.get();
-  }
-  if (request.validity == nullptr || request.result_nulls == 0) {
+  if (request.result_nulls == 0) {
     if (wanted) request.bits = all_valid(window.rows);
     return;
   }
-  PageBits const page = bits_of_page(queue, result, window, request.validity);
-  request.null_count = count_nulls(page.bits, page.first_bit, window.rows);
-  if (wanted) {
-    request.bits = rebased(page.bits, page.first_bit, window.rows);
-  } else if (request.needs_validity && request.null_count > 0) {
+  request.null_count = request.result_nulls;
+  // Of the whole result they are counted.
+  if (wanted || window.rows != result.rows) {
+    if (request.numbers != Request::Numbers::kNone) {
+      bool const of_left = request.numbers == Request::Numbers::kLeft;
+      request.made_validity = result.rows_validity(queue, of_left);
+      request.validity = request.made_validity.get();
+    }
+    PageBits const page = bits_of_page(queue, result, window, request.validity);
+    request.null_count = count_nulls(page.bits, page.first_bit, window.rows);
+    if (wanted) request.bits = rebased(page.bits, page.first_bit, window.rows);
+  }
+  if (!wanted && request.needs_validity && request.null_count > 0) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.validity is NULL and the page has %lld NULLs",
          request.argument.c_str(), static_cast<long long>(request.null_count));
   }

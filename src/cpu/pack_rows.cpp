@@ -84,10 +84,9 @@ uint32_t pack_rows(const RowLayout& layout, uint64_t first, uint32_t count, std:
     }
     selection = {first, offsets.data(), valid};
   }
-  if (layout.key_bytes == 4) {
-    hash_rows<uint32_t>(layout, selection, hashes);
-  } else {
-    hash_rows<uint64_t>(layout, selection, hashes);
+  if (hashes != nullptr) {
+    auto const hash = layout.key_bytes == 4 ? hash_rows<uint32_t> : hash_rows<uint64_t>;
+    hash(layout, selection, hashes);
   }
   spread_column(*layout.key, selection, target, layout.row_bytes);
   if (layout.has_row_number) {

@@ -19,7 +19,7 @@ inline bool is_valid(const columns::ColumnView& column, uint64_t row) {
 }
 
 // The packed rows of input rows first .. first + count - 1, without those whose key is NULL.
-// target: count * row_bytes bytes. hashes: count. Answers how many rows there are.
+// target: count * row_bytes bytes. hashes: count, or null. Answers how many rows there are.
 // expected: count <= kMorselRows.
 uint32_t pack_rows(const RowLayout& layout, uint64_t first, uint32_t count, std::byte* target,
                    uint32_t* hashes);

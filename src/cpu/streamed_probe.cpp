@@ -1,7 +1,6 @@
 #include "src/cpu/streamed_probe.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -20,12 +19,10 @@ constexpr uint64_t kTaskRows = 4 * kPackedRows;
 
 // Packed rows [first, end) of the relation, NULL keys left out; how many there are.
 uint32_t pack(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* target) {
-  std::array<uint32_t, kMorselRows> hashes;
   uint32_t packed = 0;
   for (uint64_t row = first; row < end; row += kMorselRows) {
     auto const count = static_cast<uint32_t>(std::min<uint64_t>(end - row, kMorselRows));
-    packed +=
-        pack_rows(layout, row, count, target + uint64_t{packed} * layout.row_bytes, hashes.data());
+    packed += pack_rows(layout, row, count, target + uint64_t{packed} * layout.row_bytes, nullptr);
   }
   return packed;
 }

@@ -28,16 +28,6 @@ struct KeyColumn {
   ColumnView made;
 };
 
-ColumnView made_view(const void* data, int32_t width, base::Memory memory) {
-  ColumnView view;
-  view.type = width == 4 ? GPUJOIN_TYPE_UINT32 : GPUJOIN_TYPE_UINT64;
-  view.width = width;
-  view.arrow_format = columns::arrow_format_of(view.type);
-  view.data = data;
-  view.memory = memory;
-  return view;
-}
-
 // A relation with further columns, which holds what they lie in.
 class Extended {
  public:
@@ -68,15 +58,16 @@ class Extended {
       view.validity_bit_offset = of.validity_bit_offset;
       return {-1, std::move(view)};
     }
+    int64_t const value_rows = value_rows_of(of, original().rows);
     columns::GatherSource source;
     source.values.width = width;
     source.values.bytes = static_cast<const uint8_t*>(values.data);
     if (step.op != KeyOp::kAsIs) {
-      ColumnView const small = derive(work, values, value_rows_of(of), step, width, false);
+      ColumnView const small = derive(work, values, value_rows, step, width, false);
       source.values.bytes = static_cast<const uint8_t*>(small.data);
     }
     source.values.first = source.values.bytes;
-    source.values.end = source.values.bytes + value_rows_of(of) * width;
+    source.values.end = source.values.bytes + value_rows * width;
     source.validity = validity_of(values);
     columns::Storage const positions = positions_in(work, of, original().rows);
     return {-1, keep_gathered(work, *held(), source, positions, original().rows, width)};
@@ -114,16 +105,6 @@ class Extended {
     std::shared_ptr<const Relation> original;
     Held values;
   };
-
-  static int64_t value_rows_of(const ColumnView& of) {
-    const ColumnView* column = &of;
-    int64_t rows = 0;
-    while (column->layout == Layout::kIndices || column->layout == Layout::kRuns) {
-      rows = column->parts->value_rows;
-      column = column->parts->values.get();
-    }
-    return rows;
-  }
 
   ColumnView derive(ColumnWork& work, const ColumnView& values, int64_t rows, keys::KeyStep step,
                     int32_t width, bool is_zeroed) {
@@ -261,10 +242,11 @@ class Derivation {
 // Of most joins all keys: asking costs no allocation, of which a small join feels each.
 bool compare_as_they_are(const ColumnView& left, const ColumnView& right) {
   if (left.type != right.type || !columns::is_key_type(left.type)) return false;
-  bool const has_zone = left.type >= GPUJOIN_TYPE_TIMESTAMP_S &&
-                        left.type <= GPUJOIN_TYPE_TIMESTAMP_NS && left.arrow_format.size() > 4;
-  return has_zone == (right.type >= GPUJOIN_TYPE_TIMESTAMP_S &&
-                      right.type <= GPUJOIN_TYPE_TIMESTAMP_NS && right.arrow_format.size() > 4);
+  auto const has_zone = [](const ColumnView& key) {
+    return key.type >= GPUJOIN_TYPE_TIMESTAMP_S && key.type <= GPUJOIN_TYPE_TIMESTAMP_NS &&
+           key.arrow_format.size() > 4;
+  };
+  return has_zone(left) == has_zone(right);
 }
 
 }  // namespace

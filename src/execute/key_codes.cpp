@@ -36,16 +36,6 @@ Codes intern(ColumnWork& work, const keys::InternedSide& left, const keys::Inter
   return {std::move(made.of_other), std::move(made.of_table)};
 }
 
-ColumnView codes_view(const Storage& codes, Memory memory) {
-  ColumnView view;
-  view.type = GPUJOIN_TYPE_UINT32;
-  view.width = 4;
-  view.arrow_format = columns::arrow_format_of(view.type);
-  view.data = codes.get();
-  view.memory = memory;
-  return view;
-}
-
 // One side's values, where they are interned.
 struct Brought {
   ColumnView column;
@@ -57,21 +47,17 @@ struct Brought {
 
 void bring(base::Queue& queue, ColumnWork& work, const CodedSide& side, Brought* brought) {
   brought->column = bring_column(queue, work, side.column, side.relation.rows, &brought->copies);
-  brought->value_rows = side.relation.rows;
-  const ColumnView* values = &brought->column;
-  while (values->layout == columns::Layout::kIndices || values->layout == columns::Layout::kRuns) {
-    brought->value_rows = values->parts->value_rows;
-    values = values->parts->values.get();
-  }
-  brought->values = values;
-  brought->interned.values = bytes_of(queue, work, *values, brought->value_rows, &brought->copies);
-  brought->interned.validity = validity_of(*values);
+  ColumnView const& values = keys::values_of(brought->column);
+  brought->values = &values;
+  brought->value_rows = value_rows_of(brought->column, side.relation.rows);
+  brought->interned.values = bytes_of(queue, work, values, brought->value_rows, &brought->copies);
+  brought->interned.validity = validity_of(values);
   brought->interned.rows = static_cast<uint64_t>(brought->value_rows);
 }
 
 ColumnView finish(ColumnWork& work, const CodedSide& side, const Brought& brought, Storage codes) {
   if (brought.values == &brought.column) {
-    ColumnView view = codes_view(codes, work.memory());
+    ColumnView view = made_view(codes.get(), 4, work.memory());
     view.validity = brought.column.validity;
     view.validity_bit_offset = brought.column.validity_bit_offset;
     side.held->push_back(std::move(codes));
@@ -129,17 +115,31 @@ ColumnWork& Works::of(Memory memory, void* ready_event) {
   return *work;
 }
 
-ColumnView keep_gathered(ColumnWork& work, Held& held, const columns::GatherSource& source,
-                         const Storage& positions, int64_t rows, int32_t width) {
-  columns::Gathered made = work.gather(source, static_cast<const uint32_t*>(positions.get()),
-                                       static_cast<uint64_t>(rows));
+ColumnView made_view(const void* data, int32_t width, Memory memory) {
   ColumnView view;
   view.type = width == 4 ? GPUJOIN_TYPE_UINT32 : GPUJOIN_TYPE_UINT64;
   view.width = width;
   view.arrow_format = columns::arrow_format_of(view.type);
-  view.data = made.data.get();
+  view.data = data;
+  view.memory = memory;
+  return view;
+}
+
+int64_t value_rows_of(const ColumnView& column, int64_t rows) {
+  const ColumnView* found = &column;
+  while (found->layout == columns::Layout::kIndices || found->layout == columns::Layout::kRuns) {
+    rows = found->parts->value_rows;
+    found = found->parts->values.get();
+  }
+  return rows;
+}
+
+ColumnView keep_gathered(ColumnWork& work, Held& held, const columns::GatherSource& source,
+                         const Storage& positions, int64_t rows, int32_t width) {
+  columns::Gathered made = work.gather(source, static_cast<const uint32_t*>(positions.get()),
+                                       static_cast<uint64_t>(rows));
+  ColumnView view = made_view(made.data.get(), width, work.memory());
   view.validity = static_cast<const uint8_t*>(made.validity.get());
-  view.memory = work.memory();
   held.push_back(std::move(made.data));
   if (made.validity != nullptr) held.push_back(std::move(made.validity));
   return view;
@@ -174,7 +174,7 @@ std::pair<ColumnView, ColumnView> code_rows(base::Queue& queue, Works& works, pl
   keys::InternedSide const of_right = rows_of(queue, work, right, &rows, &copies, &first_right);
   Codes codes = intern(work, of_left, of_right);
   auto const view_of = [&](const CodedRows& side, const ColumnView& first, Storage made) {
-    ColumnView view = codes_view(made, work.memory());
+    ColumnView view = made_view(made.get(), 4, work.memory());
     view.validity = first.validity;
     view.validity_bit_offset = first.validity_bit_offset;
     side.held->push_back(std::move(made));

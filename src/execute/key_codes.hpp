@@ -51,6 +51,11 @@ std::pair<columns::ColumnView, columns::ColumnView> code_rows(base::Queue& queue
                                                               const CodedRows& left,
                                                               const CodedRows& right);
 
+// A column of integers without a sign, of 4 or 8 bytes, without NULLs.
+columns::ColumnView made_view(const void* data, int32_t width, base::Memory memory);
+// Of keys::values_of a column of `rows` rows.
+int64_t value_rows_of(const columns::ColumnView& column, int64_t rows);
+
 // A column of values by position, kept. A position that names none, or a NULL: NULL, over zeros.
 columns::ColumnView keep_gathered(ColumnWork& work, Held& held, const columns::GatherSource& source,
                                   const columns::Storage& positions, int64_t rows, int32_t width);

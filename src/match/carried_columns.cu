@@ -83,9 +83,7 @@ class PartitionJoin {
   // After the last run.
   void finish_kept() {
     each_kept([&](KeptColumns& columns) {
-      if (!keeps_) columns.add_set(queue_, plan_, sizeof(Key), nullptr);
-      if (keeps_ && left_any_)
-        columns.add_set(queue_, plan_, sizeof(Key), lefts_.front().as<uint8_t>());
+      if (are_untold()) columns.add_set(queue_, plan_, sizeof(Key), untold());
       columns.finish();
     });
   }
@@ -112,7 +110,7 @@ class PartitionJoin {
         if (!is_dealt(how)) rows_not_dealt_ = columns.rows();
         if (is_dealt(how) || !columns.any_left()) return add_outer(columns, is_done);
       }
-      if (how == How::kInRounds || is_dealt(how)) {
+      if (how == How::kInRounds) {
         *leaves = true;
         how = How::kDealtRuns;
       } else {
@@ -166,12 +164,16 @@ class PartitionJoin {
     return units;
   }
 
+  // Partitions of which the last run's join did not write rows without a match; null: all.
+  bool are_untold() const { return !keeps_ || left_any_; }
+  const uint8_t* untold() const { return keeps_ ? lefts_.front().as<uint8_t>() : nullptr; }
+
   // Rows without a match of partitions whose join did not write them.
   bool add_outer(ChunkedColumns& columns, bool is_done) {
-    if (!is_outer_ || (keeps_ && !left_any_)) return is_done;
-    const uint8_t* const left = keeps_ ? lefts_.front().as<uint8_t>() : nullptr;
+    if (!is_outer_ || !are_untold()) return is_done;
     auto const add = [&](const CarriedSide& side, const CarriedSide& other, bool is_build) {
-      add_unmatched_among_pairs(queue_, plan_, sizeof(Key), side, other, left, is_build, columns);
+      add_unmatched_among_pairs(queue_, plan_, sizeof(Key), side, other, untold(), is_build,
+                                columns);
     };
     if (args_.of_build.are_wanted) add(build_, probe_, true);
     if (args_.of_probe.are_wanted) add(probe_, build_, false);

@@ -180,8 +180,7 @@ KeyBits varying_bits(base::Queue& queue, const PreparedKeys& left, const Prepare
   check(cudaMemsetAsync(&bits[1], 0xff, 8, stream_of(queue)), "starting the bits' intersection");
   for (PreparedKeys const* side : {&left, &right}) {
     if (side->rows == 0) continue;
-    unsigned const resident = static_cast<unsigned>(queue.context.facts.sm_count) * 8;
-    unsigned const grid = std::min(grid_of(side->rows, kernels::kStreamTile), resident);
+    unsigned const grid = grid_of(queue, side->rows, kernels::kStreamTile, 8);
     with_key_type(side->key_width, [&](auto zero) {
       using Key = decltype(zero);
       kernels::varying_bits_kernel<Key><<<grid, kernels::kStreamThreads, 0, stream_of(queue)>>>(

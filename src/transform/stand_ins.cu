@@ -1,6 +1,5 @@
 #include "src/transform/stand_ins.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <random>
 
@@ -16,27 +15,15 @@ constexpr uint32_t kTried = 32;  // values at once
 
 void look(base::Queue& queue, const columns::DeviceColumn& column, uint32_t rows, uint64_t base,
           kernels::FoundStandIns* found) {
-  unsigned const resident = static_cast<unsigned>(queue.context.facts.sm_count) *
-                            (kernels::kThreadsPerSm / kernels::kStreamThreads);
-  unsigned const grid = std::min(base::grid_of(rows, kernels::kStreamTile), resident);
+  unsigned const grid = base::grid_of(queue, rows, kernels::kStreamTile,
+                                      kernels::kThreadsPerSm / kernels::kStreamThreads);
   kernels::ValidityBits const validity = {column.validity, column.validity_bit_offset};
-  auto const launch = [&](auto zero, auto word) {
+  kernels::with_stand_in_type(column.width, [&](auto zero) {
     using Value = decltype(zero);
-    using Word = decltype(word);
-    kernels::find_stand_in_kernel<Value, Word>
+    kernels::find_stand_in_kernel<Value>
         <<<grid, kernels::kStreamThreads, 0, base::stream_of(queue)>>>(
-            static_cast<const Value*>(column.data), validity, rows, static_cast<Word>(base), found);
-  };
-  switch (column.width) {
-    case 4:
-      launch(uint32_t{}, uint32_t{});
-      break;
-    case 8:
-      launch(uint64_t{}, uint64_t{});
-      break;
-    default:
-      launch(kernels::Wide{}, uint64_t{});
-  }
+            static_cast<const Value*>(column.data), validity, rows, base, found);
+  });
   base::check(cudaGetLastError(), "looking for a value that stands for NULL");
 }
 
