@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "kernels/transform/find_stand_in.cuh"
+#include "kernels/stand_in.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/warp_sum.cuh"
 
@@ -20,7 +20,6 @@ template <typename Value>
 __global__ void __launch_bounds__(kStreamThreads)
     stand_in_validity_kernel(const Value* __restrict__ values, uint64_t rows, uint64_t stand_in,
                              uint32_t* __restrict__ words, unsigned long long* null_count) {
-  using Word = decltype(low_word(Value{}));
   using Vector = ValueVector<Value>;
   constexpr uint32_t kPer = Vector::kPer;
   constexpr uint32_t kLanes = 32 / kPer;  // of a word
@@ -28,7 +27,6 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint32_t const lane = threadIdx.x % 32;
   uint64_t const step = uint64_t{gridDim.x} * kStreamThreads * kPer;
   uint32_t nulls = 0;
-  auto const is_valid = [&](Value value) { return low_word(value) != static_cast<Word>(stand_in); };
   // Whole words are of lanes that come by together: a warp has 32 * kPer rows side by side.
   uint64_t const begin = (uint64_t{blockIdx.x} * kStreamThreads + threadIdx.x) * kPer;
   for (uint64_t first = begin; first - lane * kPer < rows; first += kAtOnce * step) {
@@ -52,7 +50,7 @@ __global__ void __launch_bounds__(kStreamThreads)
 #pragma unroll
       for (uint32_t j = 0; j < kPer; ++j) {
         bool const is_row = row + j < rows;
-        bool const is_there = is_row && is_valid(loaded[i].values[j]);
+        bool const is_there = is_row && !is_stand_in(loaded[i].values[j], stand_in);
         bits |= static_cast<uint32_t>(is_there) << j;
         nulls += is_row && !is_there;
       }

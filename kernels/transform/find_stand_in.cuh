@@ -3,8 +3,8 @@
 // Source   ours. A value that no row has stands for NULL while a column is on its way, so that its
 //          validity needs no column of its own
 // In       values[rows] of 4, 8 or 16 bytes, whose low word is looked at; validity
-// Out      found->present, bit i: a valid row has the value base ^ i; found->nulls
-// Needs    found zeroed; base % 32 == 0
+// Out      *found, bit i: a valid row has the value base ^ i
+// Needs    *found zeroed; base % 32 == 0
 // Launch   as many blocks as are resident, of kStreamThreads
 // Moves    |value| + 1/8 a row, read
 #pragma once
@@ -12,48 +12,21 @@
 #include <cstdint>
 
 #include "kernels/bytes_column.hpp"
+#include "kernels/stand_in.cuh"
 #include "kernels/tuning.hpp"
-#include "kernels/value_type.cuh"
-#include "kernels/warp_sum.cuh"
 
 namespace gpujoin::kernels {
-
-struct FoundStandIns {
-  unsigned long long nulls;
-  uint32_t present;
-};
-
-__device__ __forceinline__ uint32_t low_word(uint32_t value) { return value; }
-__device__ __forceinline__ uint64_t low_word(uint64_t value) { return value; }
-__device__ __forceinline__ uint64_t low_word(Wide value) { return value.low; }
-
-// Values that are loaded at once.
-template <typename Value>
-struct alignas(16) ValueVector {
-  static constexpr int kPer = 16 / sizeof(Value);
-  Value values[kPer];
-};
-
-// Calls a function of a value of the width, 4, 8 or 16, as with_value_type does.
-template <typename Function>
-void with_stand_in_type(int32_t width, Function function) {
-  if (width == 4) return function(uint32_t{});
-  if (width == 8) return function(uint64_t{});
-  function(Wide{});
-}
 
 template <typename Value>
 __global__ void __launch_bounds__(kStreamThreads)
     find_stand_in_kernel(const Value* __restrict__ values, ValidityBits validity, uint64_t rows,
-                         uint64_t base, FoundStandIns* found) {
+                         uint64_t base, uint32_t* found) {
   using Word = decltype(low_word(Value{}));
   using Vector = ValueVector<Value>;
   constexpr int kPer = Vector::kPer;
   constexpr int kAtOnce = 4;
-  uint32_t nulls = 0;
   uint32_t present = 0;
   auto const look = [&](Value value, bool valid) {
-    nulls += !valid;
     Word const differs = low_word(value) ^ static_cast<Word>(base);
     if (valid && differs < 32) present |= 1U << differs;
   };
@@ -81,9 +54,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   for (uint64_t row = vectors * kPer + thread; row < rows; row += threads) {
     look(values[row], is_valid(validity, row));
   }
-  add_of_block<kStreamThreads>(nulls, &found->nulls);
-  present = __reduce_or_sync(0xffffffffU, present);
-  if (threadIdx.x % 32 == 0 && present != 0) atomicOr(&found->present, present);
+  note_seen(present, found);
 }
 
 }  // namespace gpujoin::kernels

@@ -9,7 +9,7 @@
 //          without a bit among those that are present, and puts a value in the place of a column's
 //          NULLs
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no
-//          order
+//          order; what is seen of a column with NULLs
 // Needs    cursors[p], the next free place of partition p
 // Launch   a block a tile, of the shape's threads, dependent
 // Moves    2 * (|key| + the columns' widths) a row (traffic::radix_unordered_pass)
@@ -29,9 +29,9 @@
 #include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/load_column.cuh"
+#include "kernels/stand_in.cuh"
 #include "kernels/transform/lane_bits.cuh"
 #include "kernels/transform/mix_key.cuh"
-#include "kernels/transform/put_stand_in.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
 
@@ -43,6 +43,7 @@ struct MovedColumn {
   int32_t width;
   ValidityBits validity;  // of the first pass: rows without a bit get stand_in
   uint64_t stand_in;
+  uint32_t* seen;  // zeroed: what of it is seen
 };
 
 struct alignas(16) UnorderedTile {
@@ -278,16 +279,23 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   auto const put_stand_ins = [&](int32_t column) {
     MovedColumn const& moved = pass.columns[column];
     if (moved.validity.bits == nullptr) return;
-    with_value_type(moved.width, [&](auto zero) {
+    uint32_t seen = 0;
+    with_stand_in_type(moved.width, [&](auto zero) {
       using Value = decltype(zero);
       auto* const stage = reinterpret_cast<Value*>(stage_of(column));
 #pragma unroll 1
       for (uint32_t i = 0; i < kItems; ++i) {
         uint32_t const row = i * kThreads + threadIdx.x;
-        if ((valid >> i & 1) != 0 || row >= tile.end) continue;
-        stage[row] = stand_in_of<Value>(moved.stand_in);
+        if (row >= tile.end) break;
+        if ((valid >> i & 1) == 0) {
+          stage[row] = stand_in_of<Value>(moved.stand_in);
+          seen |= kHasNulls;
+        } else if (is_stand_in(stage[row], moved.stand_in)) {
+          seen |= kStandInIsTaken;
+        }
       }
     });
+    note_seen(seen, moved.seen);
     __syncthreads();
   };
   if (pass.column_count == 1) __pipeline_wait_prior(0);

@@ -1,6 +1,7 @@
 // carried_cuda.cpp: payloads on their way with their keys, to a match that writes them.
 #include <algorithm>
 
+#include "src/base/device.hpp"
 #include "src/execute/gpu_side.hpp"
 
 namespace gpujoin::execute {
@@ -29,43 +30,71 @@ void GpuSide::prepare_to_carry(const plan::JoinPlan& plan) {
   prepare(plan, plan.filter != plan::Filter::kKeyBits);
 }
 
-void GpuSide::find_stand_ins() {
-  std::vector<const columns::DeviceColumn*> columns;
-  std::vector<size_t> numbers;
+std::vector<size_t> GpuSide::draw_stand_ins() {
+  std::vector<size_t> nullable;
   for (size_t const number : carried_columns_) {
-    if (number == kRowIds || number == kKeyColumn) continue;
-    columns::DeviceColumn const& column = payloads_[number];
-    if (column.validity == nullptr || stand_ins_[number]) continue;
-    await(column);
-    columns.push_back(&column);
-    numbers.push_back(number);
+    bool const is_payload = number != kRowIds && number != kKeyColumn;
+    if (!is_payload || payloads_[number].validity == nullptr) continue;
+    if (!stand_ins_[number]) stand_ins_[number] = {transform::draw_stand_in(queue_)};
+    if (stand_in(number) != nullptr) nullable.push_back(number);
   }
-  if (columns.empty()) return;
-  auto const found = transform::find_stand_ins(queue_, columns, relation_.rows);
-  for (size_t i = 0; i < numbers.size(); ++i) stand_ins_[numbers[i]] = found[i];
+  return nullable;
+}
+
+bool GpuSide::are_taken(const std::vector<size_t>& nullable, const uint32_t* seen) {
+  std::vector<transform::SeenNulls> const answer =
+      transform::seen_nulls(queue_, seen, nullable.size());
+  std::vector<const columns::DeviceColumn*> columns;
+  std::vector<size_t> taken;
+  for (size_t i = 0; i < nullable.size(); ++i) {
+    stand_ins_[nullable[i]]->has_nulls = answer[i].any;
+    if (!answer[i].stand_in_is_taken) continue;
+    columns.push_back(&payloads_[nullable[i]]);
+    taken.push_back(nullable[i]);
+  }
+  if (taken.empty()) return false;
+  std::vector<uint64_t> const found = transform::find_stand_ins(queue_, columns, relation_.rows);
+  for (size_t i = 0; i < taken.size(); ++i) stand_ins_[taken[i]]->value = found[i];
+  return true;
+}
+
+void GpuSide::move_carried(uint32_t* seen) {
+  moved_ = {};
+  std::vector<transform::PreparedColumn> columns;
+  for (size_t place = 0; place < carried_columns_.size(); ++place) {
+    size_t const number = carried_columns_[place];
+    if (number == kRowIds) {
+      columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
+      continue;
+    }
+    columns::DeviceColumn const& column = carried_column(place);
+    await(column);
+    const transform::StandIn* const nulls = number == kKeyColumn ? nullptr : stand_in(number);
+    if (nulls == nullptr) {
+      columns.push_back(transform::prepare_values(queue_, prepared_, column));
+      continue;
+    }
+    columns.push_back(transform::prepare_nullable(queue_, prepared_, column, nulls->value, seen++));
+  }
+  moved_ = transform::radix_unordered(queue_, prepared_, columns, order_);
 }
 
 void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
   prepare_to_carry(plan);
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
   choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_, true);
-  find_stand_ins();
-  std::vector<transform::PreparedColumn> columns;
-  for (size_t place = 0; place < carried_columns_.size(); ++place) {
-    if (carried_columns_[place] == kRowIds) {
-      columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
-    } else {
-      columns::DeviceColumn const& column = carried_column(place);
-      await(column);
-      bool const is_key_column = carried_columns_[place] == kKeyColumn;
-      const transform::StandIn* const nulls =
-          is_key_column ? nullptr : stand_in(carried_columns_[place]);
-      columns.push_back(nulls == nullptr
-                            ? transform::prepare_values(queue_, prepared_, column)
-                            : transform::prepare_nullable(queue_, prepared_, column, nulls->value));
-    }
+  std::vector<size_t> const nullable = draw_stand_ins();
+  base::Buffer seen;
+  if (!nullable.empty()) {
+    seen = queue_.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, nullable.size(),
+                                                       "what is seen of columns with NULLs");
+    base::check(cudaMemsetAsync(seen.data(), 0, seen.bytes(), base::stream_of(queue_)),
+                "starting what is seen of columns with NULLs");
   }
-  moved_ = transform::radix_unordered(queue_, prepared_, columns, order_);
+  move_carried(seen.as<uint32_t>());
+  if (!nullable.empty() && are_taken(nullable, seen.as<uint32_t>())) {
+    move_carried(seen.as<uint32_t>());
+  }
   carried_data_.clear();
   for (base::Buffer const& column : moved_.columns) carried_data_.push_back(column.data());
 }

@@ -73,7 +73,7 @@ class GpuSide final : public Side {
   // What stands for NULL in a payload that is carried; null: it has none.
   const transform::StandIn* stand_in(size_t output_column) const {
     auto const& found = stand_ins_[output_column];
-    return found && found->nulls != 0 ? &*found : nullptr;
+    return found && found->has_nulls ? &*found : nullptr;
   }
   // Key columns go along as they are, to be verified behind the match and put out.
   bool carries_keys() const { return carried_keys_; }
@@ -171,8 +171,12 @@ class GpuSide final : public Side {
   // Columns that a match can write itself. payloads false: row numbers in the place of them.
   // nullable: those with NULLs, too, where a value can stand for these.
   void choose_carried(bool row_numbers, bool payloads, bool nullable);
-  // Of the carried columns with NULLs. The source of a column does not change between attempts.
-  void find_stand_ins();
+  // Output columns that are carried with a value for NULL, drawn where none is known: the source of
+  // a column does not change between attempts.
+  std::vector<size_t> draw_stand_ins();
+  // What moving them told; true: valid rows have the value of one, and another was found.
+  bool are_taken(const std::vector<size_t>& nullable, const uint32_t* seen);
+  void move_carried(uint32_t* seen);
   const columns::DeviceColumn& carried_column(size_t place) const;
   const void* const* carried(size_t output_column) const;
   void await(const columns::DeviceColumn& column) const;

@@ -214,20 +214,22 @@ PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
 }
 
 PreparedColumn prepare_nullable(base::Queue& queue, const PreparedKeys& keys,
-                                const columns::DeviceColumn& column, uint64_t stand_in) {
+                                const columns::DeviceColumn& column, uint64_t stand_in,
+                                uint32_t* seen) {
   PreparedColumn prepared = prepare_values(queue, keys, column);
   kernels::ValidityBits const validity = {column.validity, column.validity_bit_offset};
   if (keys.source_rows == nullptr) {
     prepared.validity = validity;
     prepared.stand_in = stand_in;
+    prepared.seen = seen;
     return prepared;
   }
   if (keys.rows == 0) return prepared;
-  kernels::with_value_type(column.width, [&](auto zero) {
+  kernels::with_stand_in_type(column.width, [&](auto zero) {
     using Value = decltype(zero);
     kernels::put_stand_in_kernel<Value><<<grid_of(keys.rows, kernels::kStreamTile),
                                           kernels::kStreamThreads, 0, stream_of(queue)>>>(
-        validity, keys.source_rows, keys.rows, stand_in, prepared.copy.as<Value>());
+        validity, keys.source_rows, keys.rows, stand_in, prepared.copy.as<Value>(), seen);
   });
   check(cudaGetLastError(), "putting a value in the place of NULLs");
   return prepared;

@@ -113,8 +113,8 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
   pass.cursors = cursors.as<uint32_t>();
   pass.column_count = static_cast<int32_t>(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
-    pass.columns[i] = {columns[i].data, moved->columns[i].data(), columns[i].width,
-                       columns[i].validity, columns[i].stand_in};
+    pass.columns[i] = {columns[i].data,     moved->columns[i].data(), columns[i].width,
+                       columns[i].validity, columns[i].stand_in,      columns[i].seen};
   }
   if (!twice) return run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
 

@@ -84,12 +84,15 @@ struct PreparedColumn {
   // the column; nothing else takes such columns.
   kernels::ValidityBits validity;
   uint64_t stand_in = 0;
+  uint32_t* seen = nullptr;
 };
 PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
                               const columns::DeviceColumn& column);
-// The same for one call of radix_unordered, with a value in the place of NULLs.
+// The same for one call of radix_unordered, with a value in the place of NULLs. seen: a word of the
+// device, 0; seen_nulls tells after that call what it says.
 PreparedColumn prepare_nullable(base::Queue& queue, const PreparedKeys& keys,
-                                const columns::DeviceColumn& column, uint64_t stand_in);
+                                const columns::DeviceColumn& column, uint64_t stand_in,
+                                uint32_t* seen);
 // The column's validity as one byte a row.
 PreparedColumn prepare_validity(base::Queue& queue, const PreparedKeys& keys,
                                 const columns::DeviceColumn& column);
