@@ -1,5 +1,7 @@
 #include "src/cpu/derive_keys.hpp"
 
+#include "src/cpu/derived_values.hpp"
+
 namespace gpujoin::cpu {
 
 namespace {
@@ -9,11 +11,14 @@ constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 template <typename Bits>
 void derive(Workers& workers, const kernels::DerivedKey& key, uint64_t rows, uint64_t stride,
             Bits* values) {
-  bool const is_decimal = kernels::is_of_decimal(key.op);
   workers.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
-    for (uint64_t row = first; row < end; ++row) {
-      values[row * stride] = is_decimal ? kernels::derived_decimal<Bits>(key, row)
-                                        : kernels::derived_value<Bits>(key, row);
+    if (stride == 1) {
+      each_derived_value<Bits>(key, first, end,
+                               [values](uint64_t row, Bits value) { values[row] = value; });
+    } else {
+      each_derived_value<Bits>(key, first, end, [values, stride](uint64_t row, Bits value) {
+        values[row * stride] = value;
+      });
     }
   });
 }

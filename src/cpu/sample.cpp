@@ -12,7 +12,7 @@ namespace gpujoin::cpu {
 
 namespace {
 
-constexpr int64_t kTilesOfTask = 64;
+constexpr int64_t kTilesOfTask = 16;
 constexpr int64_t kRowsOfTask = kTilesOfTask * plan::kSampleTileRows;
 
 template <typename Key>
@@ -48,25 +48,34 @@ plan::SampleFindings sample(base::Queue& queue, const columns::Relation& build,
                             const KeyAt<Key>& build_key_at, const columns::Relation& probe,
                             const KeyAt<Key>& probe_key_at) {
   plan::SampleFindings found;
-  plan::SampleTable const drawn = plan::draw_keys(build.rows, build_key_at, sizeof(Key));
+  Workers workers(queue);
+  plan::SampleTable drawn(sizeof(Key));
+  plan::SampleTable table(sizeof(Key));
+  // Draws wait for memory, one after the other.
+  workers.for_each("sample", 2, [&](int64_t side, int32_t) {
+    if (side == 0) {
+      drawn = plan::draw_keys(build.rows, build_key_at, sizeof(Key));
+    } else {
+      table = plan::draw_keys(probe.rows, probe_key_at, sizeof(Key));
+    }
+  });
   found.build = drawn.drawn();
-  plan::SampleTable const table = plan::draw_keys(probe.rows, probe_key_at, sizeof(Key));
   found.probe = table.drawn();
   plan::TileCounts total;
   std::mutex adding;
-  Workers workers(queue);
-  int64_t const tiles = plan::sample_tiles(build.rows);
+  int64_t const tiles = plan::sample_tiles(build.rows, plan::kFewestSampleTilesOfCpu);
   workers.for_each("sample", (tiles + kTilesOfTask - 1) / kTilesOfTask, [&](int64_t task, int32_t) {
     int64_t const begin = task * kTilesOfTask;
-    plan::TileCounts const counts = plan::count_tiles(
-        table, begin, std::min(begin + kTilesOfTask, tiles), build.rows, build_key_at);
+    plan::TileCounts const counts =
+        plan::count_tiles(table, begin, std::min(begin + kTilesOfTask, tiles), build.rows,
+                          build_key_at, plan::kFewestSampleTilesOfCpu);
     std::lock_guard const lock(adding);
     total.add(counts);
   });
   plan::HotTable const hot(drawn, build.rows, table, probe.rows);
   found.hot = hot.finish(count_hot_rows(workers, hot, build.rows, build_key_at),
                          count_hot_rows(workers, hot, probe.rows, probe_key_at), &total);
-  table.finish(total, build.rows, &found);
+  table.finish(total, plan::scanned_rows(build.rows, plan::kFewestSampleTilesOfCpu), &found);
   return found;
 }
 

@@ -41,7 +41,8 @@ double sample_seconds(const PlanRequest& request, const base::DeviceFacts& facts
   const base::DeviceFacts facts =
       cpu ? base::cpu_facts(facts_of_context.cpu_threads) : facts_of_context;
   const SideStatistics& build = side_of(request, build_side_of(request));
-  const double bytes = rows_as_double(scanned_rows(build.rows)) * build.key_width;
+  const int64_t fewest = cpu ? kFewestSampleTilesOfCpu : kFewestSampleTiles;
+  const double bytes = rows_as_double(scanned_rows(build.rows, fewest)) * build.key_width;
   const double scan = facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0;
   return kSampleLaunches * facts.launch_seconds + scan;
 }

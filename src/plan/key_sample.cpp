@@ -47,9 +47,9 @@ DrawnKeys SampleTable::drawn() const {
   return drawn;
 }
 
-void SampleTable::finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const {
+void SampleTable::finish(const TileCounts& scan, int64_t scanned, SampleFindings* found) const {
   found->counted = true;
-  found->scanned_rows = scanned_rows(build_rows);
+  found->scanned_rows = scanned;
   found->scanned = scan.bounds;
   found->scanned_within = scan.within;
   for (size_t i = 0; i < scan.rows.size(); ++i) {

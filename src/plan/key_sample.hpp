@@ -5,8 +5,8 @@
 //   sample_positions(rows)
 //      (sample_rule.hpp).
 //   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to
-//   2^23,
-//      and count for each drawn probe key the rows and the tiles that have it.
+//   2^23 (of the CPU's up to 2^18), and count for each drawn probe key the rows and the tiles that
+//   have it.
 //   3. Count: where a build key is hot, the rows of both sides that have it, all of them.
 //   NULL keys are left out; the positions count them. What is handed on are sums
 //   (sample_findings.hpp).
@@ -81,9 +81,8 @@ class SampleTable {
   uint64_t key(int32_t number) const { return keys_[static_cast<size_t>(number)]; }
   int64_t draws(int32_t number) const { return draws_[static_cast<size_t>(number)]; }
 
-  // Adds what the scan of a build side of so many rows found. expected: this is the probe side's
-  // table.
-  void finish(const TileCounts& scan, int64_t build_rows, SampleFindings* found) const;
+  // Adds what the scan of so many build rows found. expected: this is the probe side's table.
+  void finish(const TileCounts& scan, int64_t scanned, SampleFindings* found) const;
 
  private:
   // Where the key is, or else the empty slot where it belongs.
@@ -149,17 +148,17 @@ SampleTable draw_keys(int64_t rows, const KeyAt& key_at, int32_t key_width) {
   return table;
 }
 
-// Step 2 on the host, for the scanned tiles from begin to end - 1 of a side of so many rows.
+// Step 2 on the host, for the tiles from begin to end - 1 of a side of so many rows.
 template <typename BuildKeyAt>
 TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int64_t build_rows,
-                       const BuildKeyAt& build_key_at) {
+                       const BuildKeyAt& build_key_at, int64_t fewest = kFewestSampleTiles) {
   TileCounts scan;
   const auto distinct = static_cast<size_t>(table.distinct_keys());
   scan.rows.assign(distinct, 0);
   scan.tiles.assign(distinct, 0);
   std::vector<int64_t> last_tile(distinct, -1);
   if (begin == end) return scan;
-  const SampleSlices slices(build_rows);
+  const SampleSlices slices(build_rows, fewest);
   uint64_t key = 0;
   for (int64_t tile = begin; tile < end; ++tile) {
     for (int64_t slice = 0; slice < kSampleTileSlices; ++slice) {
@@ -186,7 +185,8 @@ TileCounts count_tiles(const SampleTable& table, int64_t begin, int64_t end, int
 template <typename BuildKeyAt, typename ProbeKeyAt>
 SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, int64_t probe_rows,
                            const ProbeKeyAt& probe_key_at, int32_t key_width,
-                           SampleEffort effort = SampleEffort::kCounted) {
+                           SampleEffort effort = SampleEffort::kCounted,
+                           int64_t fewest = kFewestSampleTiles) {
   SampleFindings found;
   const SampleTable build = draw_keys(build_rows, build_key_at, key_width);
   found.build = build.drawn();
@@ -203,9 +203,10 @@ SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, i
     found.hot = hot.finish(hot_build, hot_probe, nullptr);
     return found;
   }
-  TileCounts scan = count_tiles(table, 0, sample_tiles(build_rows), build_rows, build_key_at);
+  TileCounts scan =
+      count_tiles(table, 0, sample_tiles(build_rows, fewest), build_rows, build_key_at, fewest);
   found.hot = hot.finish(hot_build, hot_probe, &scan);
-  table.finish(scan, build_rows, &found);
+  table.finish(scan, scanned_rows(build_rows, fewest), &found);
   return found;
 }
 

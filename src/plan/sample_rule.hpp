@@ -29,6 +29,9 @@ inline constexpr int64_t kSampleSliceRows = 64;
 inline constexpr int64_t kSampleTileSlices = 64;
 inline constexpr int64_t kSampleTileRows = kSampleTileSlices * kSampleSliceRows;
 inline constexpr int64_t kFewestSampleTiles = 2048;
+// A core looks at 2^19 rows in a millisecond, in which a device looks at all: on the CPU an eighth
+// is enough from 2^21 rows on. A quarter of 2^20 unique rows leaves 1024 matching draws.
+inline constexpr int64_t kFewestSampleTilesOfCpu = 64;
 inline constexpr int64_t kMostSampleTiles = 4096;
 inline constexpr int64_t kTilesOfSampleTile = 8;
 
@@ -106,25 +109,25 @@ GPUJOIN_PLAN_RULE int64_t sample_row(int32_t i, int64_t rows) {
       .one_of(static_cast<uint64_t>(i), 0);
 }
 
-// How many tiles of a build side of so many rows are scanned.
-GPUJOIN_PLAN_RULE int64_t sample_tiles(int64_t rows) {
+// How many tiles of a build side of so many rows are scanned. fewest: where it has as many.
+GPUJOIN_PLAN_RULE int64_t sample_tiles(int64_t rows, int64_t fewest = kFewestSampleTiles) {
   const int64_t tiles = (rows + kSampleTileRows - 1) / kSampleTileRows;
   const int64_t share = tiles / kTilesOfSampleTile;
   const int64_t most = share < kMostSampleTiles ? share : kMostSampleTiles;
-  const int64_t wanted = most > kFewestSampleTiles ? most : kFewestSampleTiles;
+  const int64_t wanted = most > fewest ? most : fewest;
   return tiles < wanted ? tiles : wanted;
 }
-GPUJOIN_PLAN_RULE bool scans_all_rows(int64_t rows) {
-  return sample_tiles(rows) * kSampleTileRows >= rows;
+GPUJOIN_PLAN_RULE bool scans_all_rows(int64_t rows, int64_t fewest = kFewestSampleTiles) {
+  return sample_tiles(rows, fewest) * kSampleTileRows >= rows;
 }
 
 // Where the slices of a build side begin.
 class SampleSlices {
  public:
   // expected: 0 < rows < 2^32
-  explicit GPUJOIN_PLAN_RULE SampleSlices(int64_t rows)
-      : tiles_(sample_tiles(rows)),
-        all_(scans_all_rows(rows)),
+  explicit GPUJOIN_PLAN_RULE SampleSlices(int64_t rows, int64_t fewest = kFewestSampleTiles)
+      : tiles_(sample_tiles(rows, fewest)),
+        all_(scans_all_rows(rows, fewest)),
         strata_(static_cast<uint64_t>(tiles_ * kSampleTileSlices),
                 static_cast<uint64_t>((rows + kSampleSliceRows - 1) / kSampleSliceRows)) {}
 
@@ -146,10 +149,10 @@ class SampleSlices {
 };
 
 // How many rows the tiles have. The last slice of a side may be a short one.
-GPUJOIN_PLAN_RULE int64_t scanned_rows(int64_t rows) {
-  if (scans_all_rows(rows)) return rows;
-  const int64_t tiles = sample_tiles(rows);
-  const int64_t last = SampleSlices(rows).first_row(tiles - 1, kSampleTileSlices - 1);
+GPUJOIN_PLAN_RULE int64_t scanned_rows(int64_t rows, int64_t fewest = kFewestSampleTiles) {
+  if (scans_all_rows(rows, fewest)) return rows;
+  const int64_t tiles = sample_tiles(rows, fewest);
+  const int64_t last = SampleSlices(rows, fewest).first_row(tiles - 1, kSampleTileSlices - 1);
   const int64_t missing = last + kSampleSliceRows - rows;
   return tiles * kSampleTileRows - (missing > 0 ? missing : 0);
 }

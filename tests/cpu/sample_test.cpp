@@ -46,7 +46,8 @@ auto reader_of(const columns::Relation& relation) {
 plan::SampleFindings expect_as_the_reference(base::Queue& queue, const columns::Relation& build,
                                              const columns::Relation& probe, int32_t width) {
   plan::SampleFindings const expected =
-      plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width);
+      plan::sample_keys(build.rows, reader_of(build), probe.rows, reader_of(probe), width,
+                        plan::SampleEffort::kCounted, plan::kFewestSampleTilesOfCpu);
   EXPECT_EQ(cpu::sample_keys(queue, build, 0, probe, 0), expected);
   return expected;
 }
@@ -57,9 +58,9 @@ TEST(CpuSample, EqualsTheReference) {
   options.cpu_threads = 3;
   auto const queue = OwnQueue(options);
   // The largest is scanned in part.
-  constexpr size_t kLarge = plan::kFewestSampleTiles * plan::kSampleTileRows + 999'999;
+  constexpr size_t kLarge = 9 * plan::kFewestSampleTilesOfCpu * plan::kSampleTileRows + 999'999;
   for (int32_t const width : {4, 8}) {
-    for (size_t const rows : {size_t{0}, size_t{1}, size_t{300'001}, kLarge}) {
+    for (size_t const rows : {size_t{0}, size_t{1}, size_t{200'001}, kLarge}) {
       for (bool const nullable : {false, true}) {
         SCOPED_TRACE(testing::Message() << rows << " rows, " << width << " bytes, " << nullable);
         constexpr size_t kProbeRows = 50'000;

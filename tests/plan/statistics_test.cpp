@@ -222,7 +222,7 @@ TEST(SampleTable, SlicesAddUpToTheWholeScan) {
     const int64_t end = std::min(begin + 5, tiles);
     sum.add(count_tiles(table, begin, end, build.rows(), build.accessor()));
   }
-  table.finish(sum, build.rows(), &sliced);
+  table.finish(sum, scanned_rows(build.rows()), &sliced);
   EXPECT_EQ(sliced, sample_keys(build.rows(), build.accessor(), probe.rows(), probe.accessor(), 8));
 }
 
