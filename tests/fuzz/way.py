@@ -36,8 +36,12 @@ _ALL_FIELDS = {
     "page_pairs": (0, 1, 7, 64, 1000, 1 << 20),
     "probe_chunk_rows": (0, 1, 10, 1000),
 }
-_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, 9, 10, 11)
-_PARTITIONED = (2, 3, 7, 9)
+_CARRIED = 9
+_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, 10, 11, _CARRIED, _CARRIED, _CARRIED)
+_PARTITIONED = (2, 3, 7, _CARRIED)
+_RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 16)
+# From 15 on keys of 4 bytes are joined by rank, which large joins are.
+_CARRIED_RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 15, 15, 15, 16, 16)
 # Transforms that partition, sort, and leave rows where they are, with their matches and outputs.
 _CUDA_FAMILIES = (
     ((2, 4, 5, 6, 7, 9), (2, 4), (0, 1, 3, 4, 5, 6)),
@@ -201,7 +205,8 @@ def _draw_cuda_options(rng: random.Random) -> dict[str, int]:
         if rng.random() < 0.1:
             options["filter"] = rng.choice((1, 2, 3))
     if partitioned and rng.random() < 0.5:
-        options["radix_bits"] = rng.choice((1, 2, 3, 5, 8, 9, 11, 16))
+        is_carried = options.get("algorithm") == _CARRIED
+        options["radix_bits"] = rng.choice(_CARRIED_RADIX_BITS if is_carried else _RADIX_BITS)
         options["passes"] = rng.choice((0, 0, 1, 2))
     if options.get("output") in (3, 4) and rng.random() < 0.5:
         options["page_pairs"] = rng.choice((1, 7, 64, 1000))
