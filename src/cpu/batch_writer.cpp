@@ -91,19 +91,22 @@ const std::byte* BatchWriter<Key>::values(const OutputSource& source, const Key*
 
 template <typename Key>
 void BatchWriter<Key>::collect_bits(const OutputSource& source, const Matches& matches) {
-  std::fill_n(bits_.begin(), (matches.rows + 63) / 64, 0);
+  auto const collect = [&](const auto& is_valid_at) {
+    for (uint32_t first = 0; first < matches.rows; first += 64) {
+      uint32_t const rows = std::min(matches.rows - first, 64U);
+      uint64_t word = 0;
+      for (uint32_t i = 0; i < rows; ++i) word |= uint64_t{is_valid_at(first + i)} << i;
+      bits_[first / 64] = word;
+    }
+  };
   if (source.source == Source::kCarried) {
     auto const bit = static_cast<uint32_t>(source.null_bit);
     std::byte const* bytes =
         field(matches, matches.side->layout->null_bits_offset + bit / 8, 1, room_.data());
-    for (uint32_t i = 0; i < matches.rows; ++i) {
-      bits_[i / 64] |= (std::to_integer<uint64_t>(bytes[i]) >> (bit % 8) & 1) << (i % 64);
-    }
+    collect([&](uint32_t i) { return (std::to_integer<uint32_t>(bytes[i]) >> (bit % 8) & 1) != 0; });
   } else {
     uint32_t const* numbers = row_numbers(matches);
-    for (uint32_t i = 0; i < matches.rows; ++i) {
-      bits_[i / 64] |= uint64_t{is_valid(*source.column, numbers[i])} << (i % 64);
-    }
+    collect([&](uint32_t i) { return is_valid(*source.column, numbers[i]); });
   }
 }
 

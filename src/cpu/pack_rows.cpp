@@ -45,17 +45,17 @@ void spread_column(const columns::ColumnView& column, Selection selection, std::
 
 void write_null_bits(const RowLayout& layout, Selection selection, std::byte* target) {
   std::byte* bits = target + layout.null_bits_offset;
-  for (uint32_t i = 0; i < selection.rows; ++i) {
-    std::memset(bits + uint64_t{i} * layout.row_bytes, 0, layout.null_bits_bytes);
-  }
   for (CarriedColumn const& each : layout.carried) {
     if (each.null_bit < 0) continue;
     std::byte* byte = bits + each.null_bit / 8;
     int32_t const shift = each.null_bit % 8;
+    // The first column of a byte says what the others are beside.
+    std::byte const kept{static_cast<unsigned char>(shift == 0 ? 0 : 0xff)};
     for (uint32_t i = 0; i < selection.rows; ++i) {
       uint64_t const row = selection.offsets != nullptr ? selection.offsets[i] : i;
       auto const valid = static_cast<unsigned>(is_valid(*each.column, selection.first + row));
-      byte[uint64_t{i} * layout.row_bytes] |= static_cast<std::byte>(valid << shift);
+      std::byte& of_row = byte[uint64_t{i} * layout.row_bytes];
+      of_row = (of_row & kept) | static_cast<std::byte>(valid << shift);
     }
   }
 }

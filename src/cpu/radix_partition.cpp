@@ -99,9 +99,9 @@ void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
   combiner.drain(side.partitions());
 }
 
-// Rows that are a key and one value as wide, nothing of it NULL: from the columns straight to the
-// buffers. rest_of(row) is the value.
-template <typename Key, typename RestOf>
+// Rows that are a key and one value no wider: from the columns straight to the buffers. rest_of(row)
+// is the value. kNullable: rows whose key is NULL are left out.
+template <bool kNullable, typename Key, typename RestOf>
 void scatter_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
                      const Scratch& scratch, bool bypasses_cache, const RestOf& rest_of) {
   WriteCombiner<2 * sizeof(Key)> combiner(
@@ -111,7 +111,8 @@ void scatter_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
   for (uint64_t row = begin; row < end; ++row) {
     Entry<Key> const entry{keys[row], rest_of(row)};
     combiner.add(partition_of(hash_of(entry.key), radix_bits),
-                 reinterpret_cast<const std::byte*>(&entry));
+                 reinterpret_cast<const std::byte*>(&entry),
+                 !kNullable || is_valid(*side.layout.key, row));
   }
   combiner.drain(side.partitions());
 }
@@ -121,24 +122,31 @@ template <typename Key>
 bool scatter_as_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
                         const Scratch& scratch, bool bypasses_cache) {
   RowLayout const& layout = side.layout;
-  bool const plain = layout.row_bytes == 2 * sizeof(Key) && layout.key->validity == nullptr &&
-                     layout.null_bits_bytes == 0;
-  if (plain && layout.has_row_number && layout.carried.empty()) {
-    scatter_entries<Key>(side, begin, end, scratch, bypasses_cache,
-                         [](uint64_t row) { return static_cast<Key>(row); });
+  if (layout.row_bytes != 2 * sizeof(Key) || layout.null_bits_bytes != 0) return false;
+  auto const scatter = [&](const auto& rest_of) {
+    if (layout.key->validity == nullptr) {
+      scatter_entries<false, Key>(side, begin, end, scratch, bypasses_cache, rest_of);
+    } else {
+      scatter_entries<true, Key>(side, begin, end, scratch, bypasses_cache, rest_of);
+    }
     return true;
+  };
+  if (layout.has_row_number && layout.carried.empty()) {
+    return scatter([](uint64_t row) { return static_cast<Key>(row); });
   }
-  if (plain && !layout.has_row_number && layout.carried.size() == 1 &&
-      layout.carried.front().column->width == sizeof(Key)) {
-    auto const* values = static_cast<const std::byte*>(layout.carried.front().column->data);
-    scatter_entries<Key>(side, begin, end, scratch, bypasses_cache, [values](uint64_t row) {
-      Key value;
-      std::memcpy(&value, values + row * sizeof(Key), sizeof(Key));
-      return value;
+  if (layout.has_row_number || layout.carried.size() != 1) return false;
+  columns::ColumnView const& column = *layout.carried.front().column;
+  auto const scatter_with = [&](auto zero) {
+    using Value = decltype(zero);
+    auto const* values = static_cast<const std::byte*>(column.data);
+    return scatter([values](uint64_t row) {
+      Value value;
+      std::memcpy(&value, values + row * sizeof(Value), sizeof(Value));
+      return static_cast<Key>(value);
     });
-    return true;
-  }
-  return false;
+  };
+  if (column.width == sizeof(Key)) return scatter_with(Key{});
+  return column.width == 4 && scatter_with(uint32_t{});
 }
 
 // Rows of whole lines need no combining.
