@@ -103,7 +103,8 @@ void BatchWriter<Key>::collect_bits(const OutputSource& source, const Matches& m
     auto const bit = static_cast<uint32_t>(source.null_bit);
     std::byte const* bytes =
         field(matches, matches.side->layout->null_bits_offset + bit / 8, 1, room_.data());
-    collect([&](uint32_t i) { return (std::to_integer<uint32_t>(bytes[i]) >> (bit % 8) & 1) != 0; });
+    collect(
+        [&](uint32_t i) { return (std::to_integer<uint32_t>(bytes[i]) >> (bit % 8) & 1) != 0; });
   } else {
     uint32_t const* numbers = row_numbers(matches);
     collect([&](uint32_t i) { return is_valid(*source.column, numbers[i]); });

@@ -84,9 +84,8 @@ keys::ColumnRange range_of(Workers& workers, const KeySource& source, uint64_t r
   std::mutex adding;
   workers.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
     keys::ColumnRange found;
-    with_bits(source.width, [&](auto zero) {
-      found = range_between<decltype(zero)>(source, first, end);
-    });
+    with_bits(source.width,
+              [&](auto zero) { found = range_between<decltype(zero)>(source, first, end); });
     std::lock_guard const lock(adding);
     range = keys::united(range, found);
   });

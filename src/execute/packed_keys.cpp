@@ -41,8 +41,7 @@ std::optional<keys::KeyEncoding> find_encoding(base::Queue& queue, const PackedS
   return is_worth_it(encoding) ? encoding : std::nullopt;
 }
 
-ColumnView codes_of(base::Queue& queue, const PackedSide& side,
-                    const keys::KeyEncoding& encoding) {
+ColumnView codes_of(base::Queue& queue, const PackedSide& side, const keys::KeyEncoding& encoding) {
   base::Pool& pool = *queue.host_pool;
   cpu::Workers workers(queue);
   base::Buffer codes = pool.allocate(

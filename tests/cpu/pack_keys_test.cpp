@@ -126,9 +126,9 @@ TEST(PackKeys, GivesOneCodeToEqualKeys) {
     // Of more rows than a task has, and rows that are no multiple of a word's.
     EXPECT_EQ(expect_packed({{4, 0, 100}, {4, kMinusFive, 300}}, 70'001, 65'537, nullable), 4);
     EXPECT_EQ(expect_packed({{4, 0, 1 << 20}, {4, 7, 1 << 20}}, 6000, 77, nullable), 8);
-    EXPECT_EQ(expect_packed({{8, kMinusFive, 11}, {4, 1, 9}, {8, 1ULL << 40, 99}}, 9000, 9001,
-                            nullable),
-              4);
+    EXPECT_EQ(
+        expect_packed({{8, kMinusFive, 11}, {4, 1, 9}, {8, 1ULL << 40, 99}}, 9000, 9001, nullable),
+        4);
     EXPECT_EQ(expect_packed({{8, 1ULL << 63, 1ULL << 40}, {4, 0, 1 << 30}}, 9000, 9000, nullable),
               0);
     // One value alone takes no bits.

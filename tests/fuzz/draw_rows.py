@@ -23,21 +23,32 @@ _SIZES = (
     (2, 2501, 5200),
     (0.3, 60_000, 140_000),  # more than a task of a thread: 2^16 rows
 )
+# Of simple joins, which are cheap to check: more than a block, a chunk or a tile of a GPU has.
+_SIMPLE_SIZES = (
+    (10, 2, 100),
+    (30, 101, 900),
+    (40, 901, 5200),
+    (20, 5201, 20_000),
+    (0.6, 60_000, 140_000),
+)
+_MANY_SHARE, _MANY_SIMPLE_SHARE = 0.02, 0.15
 
 
-def _size(rng: random.Random) -> int:
-    _, least, most = rng.choices(_SIZES, [weight for weight, _, _ in _SIZES])[0]
+def _size(rng: random.Random, is_simple: bool) -> int:
+    sizes = _SIMPLE_SIZES if is_simple else _SIZES
+    _, least, most = rng.choices(sizes, [weight for weight, _, _ in sizes])[0]
     return rng.randint(least, most)
 
 
 def draw_row_numbers(
-    rng: random.Random, data: np.random.Generator, kind: Kind
+    rng: random.Random, data: np.random.Generator, kind: Kind, is_simple: bool
 ) -> dict[str, np.ndarray]:
     """For each side the number of each row's key, in one domain of keys."""
-    sizes = {side: _size(rng) for side in SIDES}
+    sizes = {side: _size(rng, is_simple) for side in SIDES}
     if rng.random() < 0.3:  # as large as each other, but for a row
         sizes["right"] = max(0, sizes["left"] + rng.randint(-1, 1))
-    many = rng.random() < 0.02 or max(sizes.values()) > MOST_PAIRS
+    many_share = _MANY_SIMPLE_SHARE if is_simple else _MANY_SHARE
+    many = rng.random() < many_share or max(sizes.values()) > MOST_PAIRS
     most = MANY_PAIRS if many else MOST_PAIRS
     if kind.rule == "cross":
         while sizes["left"] * sizes["right"] > most:

@@ -100,6 +100,18 @@ def draw_key_types(
     return type_of(one), type_of(other)
 
 
+def draw_simple_key_types(rng: random.Random) -> tuple[ColumnType, ColumnType]:
+    """Integers of 4 and 8 bytes, which nothing is made of before they are joined."""
+    one = rng.choice(("i", "i", "i", "I", "l", "l", "L", "tdD"))
+    other = rng.choice("ilIL") if one != "tdD" and rng.random() < 0.1 else one
+    return type_of(one), type_of(other)
+
+
+def draw_simple_type(rng: random.Random) -> ColumnType:
+    """Of a payload that every technique may carry."""
+    return type_of(rng.choice(("c", "s", "i", "i", "f", "l", "l", "g", "w:16", "w:16")))
+
+
 def draw_other_type(rng: random.Random, column_type: ColumnType, plain: bool) -> ColumnType:
     """One that does not compare with it."""
     while True:

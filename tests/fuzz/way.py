@@ -39,6 +39,7 @@ _ALL_FIELDS = {
 _CARRIED = 9
 _CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, 10, 11, _CARRIED, _CARRIED, _CARRIED)
 _PARTITIONED = (2, 3, 7, _CARRIED)
+_TABLES = (10, 11)  # that write columns, of probe chunks, too
 _RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 16)
 # From 15 on keys of 4 bytes are joined by rank, which large joins are.
 _CARRIED_RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 15, 15, 15, 16, 16)
@@ -210,8 +211,9 @@ def _draw_cuda_options(rng: random.Random) -> dict[str, int]:
         options["passes"] = rng.choice((0, 0, 1, 2))
     if options.get("output") in (3, 4) and rng.random() < 0.5:
         options["page_pairs"] = rng.choice((1, 7, 64, 1000))
+    is_table = options.get("algorithm") in _TABLES
     if rng.random() < 0.3:
-        options["transfer"] = rng.choice((2, 3, 7))
+        options["transfer"] = 7 if is_table else rng.choice((2, 3, 7))
         if options["transfer"] == 7:
             options["probe_chunk_rows"] = rng.choice((0, 1, 10, 100, 1000))
     return options
