@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
+#include "src/cpu/short_value.hpp"
+#include "src/cpu/tagged_rows.hpp"
 #include "src/keys/bytes_hash.hpp"
 
 namespace gpujoin::cpu {
@@ -11,132 +14,213 @@ namespace gpujoin::cpu {
 namespace {
 
 using base::Memory;
-using kernels::BytesColumn;
-using kernels::BytesLayout;
+using kernels::ByteSpan;
 using kernels::LoadableBytes;
 
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-constexpr uint64_t kRowsBetweenPolls = uint64_t{1} << 12;
 // Rows whose reads are under way at once: a core has a dozen cache lines on their way, and a row
-// waits for one of them in each phase.
-constexpr uint64_t kGroupRows = 32;
-
-// What a value's bytes are found by, or of fixed width they.
-void prefetch_place(const BytesColumn& column, uint64_t row) {
-  auto const* const places = static_cast<const uint8_t*>(column.places);
-  switch (column.layout) {
-    case BytesLayout::kOffsets32:
-      return __builtin_prefetch(places + row * sizeof(int32_t));
-    case BytesLayout::kOffsets64:
-      return __builtin_prefetch(places + row * sizeof(int64_t));
-    case BytesLayout::kViews:
-      return __builtin_prefetch(places + row * 16);
-    case BytesLayout::kFixed:
-      return __builtin_prefetch(column.bytes + row * static_cast<uint64_t>(column.width));
-  }
-}
+// waits for one of them in each step.
+constexpr uint64_t kGroupRows = 64;
+constexpr uint64_t kGroupsBetweenPolls = 64;
 
 void prefetch_ends(const LoadableBytes& value) {
-  if (value.count == 0) return;
   __builtin_prefetch(value.data);
   __builtin_prefetch(value.data + value.count - 1);
 }
 
-// See kernels/keys/bytes_hash.hpp for its slots. They are read and swapped without an order: what a
-// slot names is the caller's column, which was there before.
+// What is compared of a value, half a cache line: of one of up to 24 bytes all of it. Of a longer
+// one its hash, where it lies, and nothing.
+struct alignas(32) Compared {
+  uint64_t count;
+  ShortValue value;
+
+  bool is_long() const { return count > kMostShortBytes; }
+  bool operator==(const Compared& other) const {
+    if (is_long()) return count == other.count && value.words[0] == other.value.words[0];
+    return count == other.count && value == other.value;
+  }
+};
+
+// So many that a bucket of eight has five rows on average.
+uint64_t buckets_for(uint64_t rows) { return rows / 5 + 1; }
+
+// Rows by their values. The table's own are copied to where one read finds them, of whatever layout
+// the column is; then they take slots, one of those with a value.
 class ValueTable {
  public:
   ValueTable(base::Queue& queue, Workers& workers, const keys::InternedSide& side)
       : workers_(workers),
         side_(side),
         hash_(keys::bytes_hash(queue.context)),
-        slot_count_(kernels::slots_for(side.rows)),
-        buffer_(queue.host_pool->allocate_rows<uint64_t>(Memory::kHost, slot_count_,
-                                                         "table of a key's values")),
-        slots_(buffer_.as<uint64_t>()) {
-    workers.for_each_range("keys", slot_count_, kTaskRows, [&](uint64_t first, uint64_t end) {
-      std::fill(slots_ + first, slots_ + end, kernels::kFreeSlot);
+        short_hash_(hash_),
+        bucket_count_(buckets_for(side.rows)),
+        buckets_buffer_(queue.host_pool->allocate_rows<TaggedRows>(Memory::kHost, bucket_count_,
+                                                                   "table of a key's values")),
+        compared_buffer_(
+            queue.host_pool->allocate_rows<Compared>(Memory::kHost, side.rows, "a key's values")),
+        buckets_(buckets_buffer_.as<TaggedRows>()),
+        compared_(compared_buffer_.as<Compared>()) {
+    workers.for_each_range("keys", bucket_count_, kTaskRows, [&](uint64_t first, uint64_t end) {
+      std::memset(buckets_ + first, 0xff, (end - first) * sizeof(TaggedRows));
+    });
+    for_each_group(side.rows, [&](uint64_t first, uint64_t end) {
+      for (uint64_t row = first; row < end; ++row) {
+        if (kernels::is_valid(side.validity, row)) compared_[row] = compared_at(side, row);
+      }
     });
   }
 
-  // kTakes: of the table's own side, whose rows take slots.
-  template <bool kTakes>
+  // Of the table's own side. Answers whether every code is its row's number.
+  bool take_slots(uint32_t* codes) const {
+    std::atomic<bool> are_rows{true};
+    for_each_group(side_.rows, [&](uint64_t first, uint64_t end) {
+      Walk walks[kGroupRows];
+      uint64_t const started = start(
+          side_, first, end, [this](uint64_t row) { return compared_[row]; }, codes, walks);
+      bool are_own = started == end - first;
+      for (uint64_t i = 0; i < started; ++i) {
+        uint32_t const code = take_slot(walks[i]);
+        codes[walks[i].row] = code;
+        are_own = are_own && code == walks[i].row;
+      }
+      if (!are_own) are_rows.store(false, std::memory_order_relaxed);
+    });
+    return are_rows.load(std::memory_order_relaxed);
+  }
+
   void find_codes(const keys::InternedSide& side, uint32_t* codes) const {
     workers_.for_each_range("keys", side.rows, kTaskRows, [&](uint64_t first, uint64_t end) {
-      for (uint64_t row = first; row < end; row += kGroupRows) {
-        if (row % kRowsBetweenPolls == 0) workers_.poll();
-        find_group<kTakes>(side, row, std::min(end, row + kGroupRows), codes);
+      // Each step reads what the step before asked for, of another group: by then it is there.
+      Group groups[3];
+      uint64_t const count = (end - first + kGroupRows - 1) / kGroupRows;
+      for (uint64_t step = 0; step < count + 2; ++step) {
+        if (step % kGroupsBetweenPolls == 0) workers_.poll();
+        if (step < count) {
+          Group& group = groups[step % 3];
+          uint64_t const begin = first + step * kGroupRows;
+          group.started = start(
+              side, begin, std::min(end, begin + kGroupRows),
+              [&](uint64_t row) { return compared_at(side, row); }, codes, group.walks);
+        }
+        if (step >= 1 && step <= count) find_tags(&groups[(step - 1) % 3]);
+        if (step >= 2) find_values(side, &groups[(step - 2) % 3], codes);
       }
     });
   }
 
  private:
   struct Walk {
-    LoadableBytes value;
+    Compared compared;
     uint64_t hash;
-    uint64_t place;
+    uint64_t bucket;
     uint32_t row;
-    uint32_t code;
+    uint32_t found;  // bits of slots of the bucket that have the tag
+    uint32_t code;   // of the first of them; if there is none, of a value that is not there
+  };
+  struct Group {
+    Walk walks[kGroupRows];
+    uint64_t started = 0;
   };
 
-  // Walks on to a slot with the value's tag: `code` is its row, which may have the value. False:
-  // to a free slot, and the code is right.
-  template <bool kTakes>
-  bool finds_tag(Walk* walk) const {
-    while (true) {
-      std::atomic_ref<uint64_t> const at(slots_[walk->place]);
-      uint64_t slot = at.load(std::memory_order_relaxed);
-      if (slot == kernels::kFreeSlot) {
-        walk->code = kTakes ? walk->row : kernels::absent_code(walk->row, side_.rows);
-        if (!kTakes || at.compare_exchange_strong(slot, kernels::filled_slot(walk->hash, walk->row),
-                                                  std::memory_order_relaxed)) {
-          return false;
-        }
+  template <typename Body>
+  void for_each_group(uint64_t rows, const Body& body) const {
+    workers_.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+      for (uint64_t row = first; row < end; row += kGroupRows) {
+        if (row / kGroupRows % kGroupsBetweenPolls == 0) workers_.poll();
+        body(row, std::min(end, row + kGroupRows));
       }
-      walk->code = kernels::row_of_slot(slot);
-      if (kernels::has_tag_of(slot, walk->hash)) return true;
-      walk->place = kernels::slot_after(walk->place, slot_count_);
-    }
+    });
   }
 
-  // Each phase reads what the phase before asked for.
-  template <bool kTakes>
-  void find_group(const keys::InternedSide& side, uint64_t first, uint64_t end,
-                  uint32_t* codes) const {
-    Walk walks[kGroupRows];
+  Compared compared_at(const keys::InternedSide& side, uint64_t row) const {
+    LoadableBytes const value = kernels::loadable_at(side.values, row);
+    if (value.count <= kMostShortBytes) return {value.count, short_value(value)};
+    return {value.count, {{hash_.of(value), reinterpret_cast<uintptr_t>(value.data), 0}}};
+  }
+
+  // Walks of the rows that are not NULL; how many there are.
+  template <typename ComparedAt>
+  uint64_t start(const keys::InternedSide& side, uint64_t first, uint64_t end,
+                 const ComparedAt& compared_at, uint32_t* codes, Walk* walks) const {
     uint64_t started = 0;
     for (uint64_t row = first; row < end; ++row) {
       codes[row] = 0;
       if (!kernels::is_valid(side.validity, row)) continue;
       Walk& walk = walks[started++];
-      walk.value = kernels::loadable_at(side.values, row);
-      walk.hash = hash_.of(walk.value);
-      walk.place = kernels::first_slot(walk.hash, slot_count_);
+      walk.compared = compared_at(row);
+      walk.hash = walk.compared.is_long()
+                      ? walk.compared.value.words[0]
+                      : short_hash_.of(walk.compared.value, walk.compared.count);
+      walk.bucket = kernels::first_slot(walk.hash, bucket_count_);
       walk.row = static_cast<uint32_t>(row);
-      __builtin_prefetch(&slots_[walk.place], kTakes ? 1 : 0);
+      __builtin_prefetch(&buckets_[walk.bucket]);
     }
-    Walk* unsure[kGroupRows];
-    uint64_t unsure_count = 0;
-    for (uint64_t i = 0; i < started; ++i) {
-      Walk& walk = walks[i];
-      if (finds_tag<kTakes>(&walk)) {
-        prefetch_place(side_.values, walk.code);
-        unsure[unsure_count++] = &walk;
-      } else {
-        codes[walk.row] = walk.code;
+    return started;
+  }
+
+  static LoadableBytes long_value(const keys::InternedSide& side, const Compared& of) {
+    auto const* const data = reinterpret_cast<const uint8_t*>(of.value.words[1]);
+    return kernels::loadable(side.values, ByteSpan{data, of.count});
+  }
+  bool has_value(const keys::InternedSide& side, const Compared& one, uint32_t row) const {
+    Compared const& other = compared_[row];
+    if (!(one == other)) return false;
+    return !one.is_long() || kernels::are_equal(long_value(side, one), long_value(side_, other));
+  }
+
+  // The row that has the value: another one's that was here before, or its own. Slots are read and
+  // swapped without an order: what they name was there before.
+  uint32_t take_slot(const Walk& walk) const {
+    uint64_t const own = TaggedRows::slot_of(walk.hash, walk.row);
+    for (uint64_t bucket = walk.bucket;; bucket = kernels::slot_after(bucket, bucket_count_)) {
+      for (uint64_t& place : buckets_[bucket].slots) {
+        std::atomic_ref<uint64_t> const at(place);
+        uint64_t slot = at.load(std::memory_order_relaxed);
+        if (slot == TaggedRows::kFree &&
+            at.compare_exchange_strong(slot, own, std::memory_order_relaxed)) {
+          return walk.row;
+        }
+        uint32_t const row = TaggedRows::row_of(slot);
+        if (TaggedRows::have_one_tag(slot, own) && has_value(side_, walk.compared, row)) return row;
       }
     }
-    LoadableBytes there[kGroupRows];
-    for (uint64_t i = 0; i < unsure_count; ++i) {
-      there[i] = kernels::loadable_at(side_.values, unsure[i]->code);
-      prefetch_ends(there[i]);
+  }
+
+  // Goes on to the next slot that has the tag, if there is one.
+  void find_tag(Walk* walk) const {
+    while (walk->found == 0 && buckets_[walk->bucket].is_full()) {
+      walk->bucket = kernels::slot_after(walk->bucket, bucket_count_);
+      walk->found = buckets_[walk->bucket].with_tag(walk->hash);
     }
-    for (uint64_t i = 0; i < unsure_count; ++i) {
-      Walk& walk = *unsure[i];
-      while (!kernels::are_equal(walk.value, there[i])) {
-        walk.place = kernels::slot_after(walk.place, slot_count_);
-        if (!finds_tag<kTakes>(&walk)) break;
-        there[i] = kernels::loadable_at(side_.values, walk.code);
+    if (walk->found == 0) {
+      walk->code = kernels::absent_code(walk->row, side_.rows);
+    } else {
+      auto const slot = static_cast<uint32_t>(std::countr_zero(walk->found));
+      walk->code = TaggedRows::row_of(buckets_[walk->bucket].slots[slot]);
+    }
+  }
+
+  void find_tags(Group* group) const {
+    for (uint64_t i = 0; i < group->started; ++i) {
+      Walk& walk = group->walks[i];
+      walk.found = buckets_[walk.bucket].with_tag(walk.hash);
+      find_tag(&walk);
+      if (walk.found != 0) __builtin_prefetch(&compared_[walk.code]);
+    }
+  }
+
+  void find_values(const keys::InternedSide& side, Group* group, uint32_t* codes) const {
+    for (uint64_t i = 0; i < group->started; ++i) {
+      Walk const& walk = group->walks[i];
+      if (!walk.compared.is_long() || walk.found == 0) continue;
+      Compared const& there = compared_[walk.code];
+      if (there.is_long()) prefetch_ends(long_value(side_, there));
+    }
+    for (uint64_t i = 0; i < group->started; ++i) {
+      Walk& walk = group->walks[i];
+      while (walk.found != 0 && !has_value(side, walk.compared, walk.code)) {
+        walk.found &= walk.found - 1;
+        find_tag(&walk);
       }
       codes[walk.row] = walk.code;
     }
@@ -145,9 +229,12 @@ class ValueTable {
   Workers& workers_;
   const keys::InternedSide& side_;
   kernels::BytesHash hash_;
-  uint64_t slot_count_;
-  base::Buffer buffer_;
-  uint64_t* slots_;
+  ShortHash short_hash_;
+  uint64_t bucket_count_;
+  base::Buffer buckets_buffer_;
+  base::Buffer compared_buffer_;
+  TaggedRows* buckets_;
+  Compared* compared_;
 };
 
 }  // namespace
@@ -161,8 +248,8 @@ keys::Codes intern(base::Queue& queue, Workers& workers, const keys::InternedSid
   codes.of_other =
       pool.allocate_rows<uint32_t>(Memory::kHost, other.rows, "codes of a key's values");
   ValueTable const values(queue, workers, table);
-  values.find_codes<true>(table, codes.of_table.as<uint32_t>());
-  values.find_codes<false>(other, codes.of_other.as<uint32_t>());
+  codes.are_rows = values.take_slots(codes.of_table.as<uint32_t>());
+  values.find_codes(other, codes.of_other.as<uint32_t>());
   return codes;
 }
 

@@ -7,7 +7,7 @@
 
 namespace gpujoin::cpu {
 
-// Of columns that lie in host memory. While it runs, 16 bytes a row of the table's side are taken.
+// Of columns that lie in host memory. While it runs, 45 bytes a row of the table's side are taken.
 // Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
 keys::Codes intern(base::Queue& queue, Workers& workers, const keys::InternedSide& table,
                    const keys::InternedSide& other);

@@ -1,6 +1,8 @@
 // positions.hpp: which value of a dictionary, or of a column of runs, each row has: on the CPU.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "kernels/keys/positions.hpp"
@@ -22,6 +24,20 @@ base::Buffer positions(base::Queue& queue, Workers& workers, const Source& sourc
     }
   });
   return found;
+}
+
+// Whether the indices are positions as they lie: of 4 bytes, and each of them names a value.
+inline bool are_positions(Workers& workers, const kernels::Indices& source, uint64_t rows) {
+  constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+  if (source.width != 4 || source.validity.bits != nullptr) return false;
+  auto const* const indices = static_cast<const uint32_t*>(source.values);
+  std::atomic<bool> are_all{true};
+  workers.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+    uint32_t highest = 0;
+    for (uint64_t row = first; row < end; ++row) highest = std::max(highest, indices[row]);
+    if (highest >= source.value_rows) are_all.store(false, std::memory_order_relaxed);
+  });
+  return are_all.load(std::memory_order_relaxed);
 }
 
 }  // namespace gpujoin::cpu

@@ -11,6 +11,7 @@
 #include "src/cpu/gather_bits.hpp"
 #include "src/cpu/gather_bytes.hpp"
 #include "src/cpu/intern.hpp"
+#include "src/cpu/pack_values.hpp"
 #include "src/cpu/positions.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -54,7 +55,14 @@ class OnCpu final : public ColumnWork {
   Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
     keys::Codes made = cpu::intern(queue_, workers_, table, other);
     return {columns::make_storage(std::move(made.of_table)),
-            columns::make_storage(std::move(made.of_other))};
+            columns::make_storage(std::move(made.of_other)), made.are_rows};
+  }
+  Storage pack_values(const keys::InternedSide& side) override {
+    base::Buffer packed = cpu::pack_values(queue_, workers_, side);
+    return packed ? columns::make_storage(std::move(packed)) : nullptr;
+  }
+  bool are_positions(const kernels::Indices& source, uint64_t rows) override {
+    return cpu::are_positions(workers_, source, rows);
   }
 
  private:
@@ -229,19 +237,23 @@ Storage run_positions(ColumnWork& work, const ColumnView& column, int64_t rows) 
   return work.positions(runs, static_cast<uint64_t>(rows));
 }
 
+kernels::Indices indices_of(const ColumnView& column) {
+  kernels::Indices indices;
+  indices.values = column.data;
+  indices.width = column.width;
+  // Arrow writes the formats of integers with a sign in small letters.
+  indices.is_signed = !column.arrow_format.empty() && column.arrow_format[0] >= 'a';
+  indices.validity = validity_of(column);
+  indices.value_rows = static_cast<uint64_t>(column.parts->value_rows);
+  return indices;
+}
+
 Storage positions_in(ColumnWork& work, const ColumnView& column, int64_t rows) {
   auto const count = static_cast<uint64_t>(rows);
   if (column.layout != Layout::kIndices && column.layout != Layout::kRuns) return nullptr;
   Storage found;
   if (column.layout == Layout::kIndices) {
-    kernels::Indices indices;
-    indices.values = column.data;
-    indices.width = column.width;
-    // Arrow writes the formats of integers with a sign in small letters.
-    indices.is_signed = !column.arrow_format.empty() && column.arrow_format[0] >= 'a';
-    indices.validity = validity_of(column);
-    indices.value_rows = static_cast<uint64_t>(column.parts->value_rows);
-    found = work.positions(indices, count);
+    found = work.positions(indices_of(column), count);
   } else {
     found = run_positions(work, column, rows);
   }

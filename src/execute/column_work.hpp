@@ -41,8 +41,13 @@ class ColumnWork {
   struct Codes {
     columns::Storage of_table;
     columns::Storage of_other;
+    bool are_rows = false;
   };
   virtual Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) = 0;
+  // What the CPU does faster than codes; null and false elsewhere. See src/cpu/pack_values.hpp and
+  // src/cpu/positions.hpp.
+  virtual columns::Storage pack_values(const keys::InternedSide&) { return nullptr; }
+  virtual bool are_positions(const kernels::Indices&, uint64_t) { return false; }
 
   base::Memory memory() const { return memory_; }
   columns::Storage allocate(uint64_t bytes, const char* what);
@@ -70,6 +75,9 @@ columns::ColumnView bring_column(base::Queue& queue, ColumnWork& work,
 // A column whose values are bytes, where the executor has it: of text, views, and fixed widths.
 kernels::BytesColumn bytes_of(base::Queue& queue, ColumnWork& work,
                               const columns::ColumnView& column, int64_t rows, Held* held);
+
+// A dictionary's indices. The column lies where the executor reads it.
+kernels::Indices indices_of(const columns::ColumnView& column);
 
 // Which run each row of a column of runs lies in. The column lies where the executor reads it.
 columns::Storage run_positions(ColumnWork& work, const columns::ColumnView& column, int64_t rows);

@@ -21,19 +21,25 @@ Memory memory_for(plan::Device device, Memory left, int64_t left_rows, Memory ri
   return !any_there && left_rows + right_rows <= kFewRows ? Memory::kHost : Memory::kDevice;
 }
 
+// Of one side's values: of 4 bytes, or of 8.
+struct Coded {
+  Storage values;
+  int32_t width = 4;
+  bool are_rows = false;  // each value's code is its row's number
+};
 struct Codes {
-  Storage left;
-  Storage right;
+  Coded left;
+  Coded right;
 };
 
 // The table is of the fewer values.
 Codes intern(ColumnWork& work, const keys::InternedSide& left, const keys::InternedSide& right) {
-  if (left.rows <= right.rows) {
-    ColumnWork::Codes made = work.intern(left, right);
-    return {std::move(made.of_table), std::move(made.of_other)};
-  }
-  ColumnWork::Codes made = work.intern(right, left);
-  return {std::move(made.of_other), std::move(made.of_table)};
+  bool const is_left_table = left.rows <= right.rows;
+  ColumnWork::Codes made = is_left_table ? work.intern(left, right) : work.intern(right, left);
+  Coded table{std::move(made.of_table), 4, made.are_rows};
+  Coded other{std::move(made.of_other)};
+  if (is_left_table) return {std::move(table), std::move(other)};
+  return {std::move(other), std::move(table)};
 }
 
 // One side's values, where they are interned.
@@ -55,12 +61,19 @@ void bring(base::Queue& queue, ColumnWork& work, const CodedSide& side, Brought*
   brought->interned.rows = static_cast<uint64_t>(brought->value_rows);
 }
 
-ColumnView finish(ColumnWork& work, const CodedSide& side, const Brought& brought, Storage codes) {
+bool are_positions(ColumnWork& work, const CodedSide& side, const Brought& brought) {
+  ColumnView const& column = brought.column;
+  return column.layout == columns::Layout::kIndices &&
+         brought.values == column.parts->values.get() && brought.values->validity == nullptr &&
+         work.are_positions(indices_of(column), static_cast<uint64_t>(side.relation.rows));
+}
+
+ColumnView finish(ColumnWork& work, const CodedSide& side, const Brought& brought, Coded codes) {
   if (brought.values == &brought.column) {
-    ColumnView view = made_view(codes.get(), 4, work.memory());
+    ColumnView view = made_view(codes.values.get(), codes.width, work.memory());
     view.validity = brought.column.validity;
     view.validity_bit_offset = brought.column.validity_bit_offset;
-    side.held->push_back(std::move(codes));
+    side.held->push_back(std::move(codes.values));
     if (view.validity != side.column.validity) {
       // A copy, which lies among the others.
       for (auto const& copy : brought.copies) {
@@ -69,13 +82,52 @@ ColumnView finish(ColumnWork& work, const CodedSide& side, const Brought& brough
     }
     return view;
   }
+  // The code of an index is the index.
+  if (codes.are_rows && are_positions(work, side, brought)) {
+    return made_view(brought.column.data, 4, work.memory());
+  }
   columns::GatherSource source;
-  source.values.width = 4;
-  source.values.bytes = source.values.first = static_cast<const uint8_t*>(codes.get());
-  source.values.end = source.values.bytes + 4 * brought.value_rows;
+  source.values.width = codes.width;
+  source.values.bytes = source.values.first = static_cast<const uint8_t*>(codes.values.get());
+  source.values.end = source.values.bytes + codes.width * brought.value_rows;
   source.validity = brought.interned.validity;
   Storage const positions = positions_in(work, brought.column, side.relation.rows);
-  return keep_gathered(work, *side.held, source, positions, side.relation.rows, 4);
+  return keep_gathered(work, *side.held, source, positions, side.relation.rows, codes.width);
+}
+
+// Whether both sides name the same values, as columns of one dictionary do.
+bool have_one_dictionary(const Brought& left, const Brought& right) {
+  if (left.values == &left.column || right.values == &right.column) return false;
+  kernels::BytesColumn const& one = left.interned.values;
+  kernels::BytesColumn const& other = right.interned.values;
+  kernels::ValidityBits const& valid = left.interned.validity;
+  kernels::ValidityBits const& others_valid = right.interned.validity;
+  bool const are_same = one.layout == other.layout && one.width == other.width &&
+                        one.bytes == other.bytes && one.places == other.places &&
+                        valid.bits == others_valid.bits && valid.offset == others_valid.offset &&
+                        left.interned.rows == right.interned.rows;
+  if (!are_same || one.layout != kernels::BytesLayout::kViews) return are_same;
+  return left.values->parts->buffers == right.values->parts->buffers;
+}
+
+// Integers where all values are short, codes else.
+Codes code(ColumnWork& work, plan::Device device, const Brought& left, const Brought& right) {
+  bool const is_on_cpu = device == plan::Device::kCpu;
+  if (is_on_cpu && have_one_dictionary(left, right)) {
+    ColumnWork::Codes made = work.intern(left.interned, {});
+    Coded const both{std::move(made.of_table), 4, made.are_rows};
+    return {both, both};
+  }
+  // Two dictionaries have few values, and of codes less is gathered.
+  bool const have_dictionaries = left.values != &left.column && right.values != &right.column;
+  if (is_on_cpu && !have_dictionaries && left.interned.rows != 0 && right.interned.rows != 0) {
+    if (Storage of_left = work.pack_values(left.interned)) {
+      if (Storage of_right = work.pack_values(right.interned)) {
+        return {{std::move(of_left), 8}, {std::move(of_right), 8}};
+      }
+    }
+  }
+  return intern(work, left.interned, right.interned);
 }
 
 // Rows of 8 bytes a column, one after the other.
@@ -155,7 +207,7 @@ std::pair<ColumnView, ColumnView> code_keys(base::Queue& queue, Works& works, pl
   Brought of_right;
   bring(queue, work, left, &of_left);
   bring(queue, work, right, &of_right);
-  Codes codes = intern(work, of_left.interned, of_right.interned);
+  Codes codes = code(work, device, of_left, of_right);
   return {finish(work, left, of_left, std::move(codes.left)),
           finish(work, right, of_right, std::move(codes.right))};
 }
@@ -183,8 +235,8 @@ std::pair<ColumnView, ColumnView> code_rows(base::Queue& queue, Works& works, pl
       side.held->insert(side.held->end(), copies.begin(), copies.end());
     return view;
   };
-  return {view_of(left, first_left, std::move(codes.left)),
-          view_of(right, first_right, std::move(codes.right))};
+  return {view_of(left, first_left, std::move(codes.left.values)),
+          view_of(right, first_right, std::move(codes.right.values))};
 }
 
 }  // namespace gpujoin::execute

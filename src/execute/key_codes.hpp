@@ -1,5 +1,6 @@
 // key_codes.hpp: keys of any number of bytes as codes of 4, by which both sides' are equal exactly
-// where the values are (src/cpu/intern.hpp). Joins are by codes then, in every family.
+// where the values are (src/cpu/intern.hpp). Joins are by codes then, in every family. On the CPU
+// short values become integers of 8 bytes instead (src/cpu/pack_values.hpp).
 #pragma once
 
 #include <memory>

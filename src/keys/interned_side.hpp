@@ -24,6 +24,7 @@ struct InternedSide {
 struct Codes {
   base::Buffer of_table;
   base::Buffer of_other;
+  bool are_rows = false;  // whether it is known that each code of of_table is its row's own number
 };
 
 }  // namespace gpujoin::keys

@@ -1,0 +1,70 @@
+#include "src/cpu/pack_values.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/keys/load_bytes.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+using kernels::BytesLayout;
+using kernels::LoadableBytes;
+
+constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+constexpr uint64_t kRowsAtOnce = uint64_t{1} << 12;
+constexpr uint64_t kMostBytes = 7;
+
+// False at the first value that is too long.
+template <BytesLayout kLayout>
+bool pack(const keys::InternedSide& side, uint64_t first, uint64_t end, uint64_t* packed) {
+  kernels::BytesColumn column = side.values;
+  column.layout = kLayout;  // as it is: known here, so that no row asks
+  for (uint64_t row = first; row < end; ++row) {
+    packed[row] = 0;
+    if (!kernels::is_valid(side.validity, row)) continue;
+    LoadableBytes const value = kernels::loadable_at(column, row);
+    if (value.count > kMostBytes) return false;
+    if (value.count == 0) continue;
+    packed[row] = kernels::load_bytes(value, 0, static_cast<uint32_t>(value.count)) |
+                  value.count << (8 * kMostBytes);
+  }
+  return true;
+}
+
+bool pack(const keys::InternedSide& side, uint64_t first, uint64_t end, uint64_t* packed) {
+  switch (side.values.layout) {
+    case BytesLayout::kOffsets32:
+      return pack<BytesLayout::kOffsets32>(side, first, end, packed);
+    case BytesLayout::kOffsets64:
+      return pack<BytesLayout::kOffsets64>(side, first, end, packed);
+    case BytesLayout::kViews:
+      return pack<BytesLayout::kViews>(side, first, end, packed);
+    default:
+      return pack<BytesLayout::kFixed>(side, first, end, packed);
+  }
+}
+
+}  // namespace
+
+base::Buffer pack_values(base::Queue& queue, Workers& workers, const keys::InternedSide& side) {
+  // Before memory is taken for them.
+  uint64_t looked_at[kRowsAtOnce];
+  if (!pack(side, 0, std::min(side.rows, kRowsAtOnce), looked_at)) return {};
+  base::Buffer packed = queue.host_pool->allocate_rows<uint64_t>(base::Memory::kHost, side.rows,
+                                                                 "a key's values as integers");
+  std::atomic<bool> are_short{true};
+  workers.for_each_range("keys", side.rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+    for (uint64_t row = first; row < end; row += kRowsAtOnce) {
+      if (!are_short.load(std::memory_order_relaxed)) return;
+      workers.poll();
+      if (!pack(side, row, std::min(end, row + kRowsAtOnce), packed.as<uint64_t>())) {
+        are_short.store(false, std::memory_order_relaxed);
+      }
+    }
+  });
+  return are_short.load(std::memory_order_relaxed) ? std::move(packed) : base::Buffer{};
+}
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,98 @@
+// pack_values_test.cpp: short byte strings as integers, which are equal exactly where they are.
+#include "src/cpu/pack_values.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "src/base/status.hpp"
+#include "tests/cpu/join_tables.hpp"
+#include "tests/keys/byte_values.hpp"
+
+namespace gpujoin::test {
+namespace {
+
+using tests::byte_column;
+using tests::ByteColumn;
+using tests::BytesLayout;
+using tests::Values;
+
+std::vector<uint64_t> packed(base::Queue& queue, const ByteColumn& column) {
+  cpu::Workers workers(queue);
+  base::Buffer const made = cpu::pack_values(queue, workers, column.side());
+  if (!made) return {};
+  auto const* const first = made.as<uint64_t>();
+  return {first, first + column.values.size()};
+}
+
+Values short_values(size_t rows) {
+  std::mt19937_64 random(7);
+  Values values;
+  for (size_t i = 0; i < rows; ++i) {
+    // Few letters, of which one is 0: many that differ in their lengths alone.
+    std::string value(random() % 8, '\0');
+    for (char& letter : value) letter = static_cast<char>(random() % 2 * 255);
+    if (random() % 9 == 0) {
+      values.emplace_back(std::nullopt);
+    } else {
+      values.emplace_back(std::move(value));
+    }
+  }
+  return values;
+}
+
+TEST(PackValues, AreEqualExactlyWhereTheValuesAre) {
+  auto const queue = cpu_queue();
+  for (BytesLayout const layout : tests::layouts_of_any_length()) {
+    for (size_t const rows : {1, 63, 5000, 200000}) {
+      Values const values = short_values(rows);
+      std::vector<uint64_t> const found = packed(queue, byte_column(layout, values, 5));
+      ASSERT_EQ(found.size(), rows);
+      std::map<std::string, uint64_t> of_value;
+      std::map<uint64_t, std::string> value_of;
+      for (size_t i = 0; i < rows; ++i) {
+        if (!values[i]) {
+          ASSERT_EQ(found[i], 0U);
+          continue;
+        }
+        ASSERT_EQ(of_value.try_emplace(*values[i], found[i]).first->second, found[i]);
+        ASSERT_EQ(value_of.try_emplace(found[i], *values[i]).first->second, *values[i]);
+      }
+    }
+  }
+}
+
+TEST(PackValues, AreNotMadeOfLongerOnes) {
+  auto const queue = cpu_queue();
+  for (BytesLayout const layout : tests::layouts_of_any_length()) {
+    for (size_t const long_row : {size_t{0}, size_t{4096}, size_t{199999}}) {
+      Values values = short_values(200000);
+      values[long_row] = "eight by";
+      EXPECT_TRUE(packed(queue, byte_column(layout, values)).empty()) << long_row;
+    }
+  }
+  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
+  EXPECT_EQ(packed(queue, byte_column(BytesLayout::kFixed, {"seven b", "bytes  "})).size(), 2U);
+}
+
+TEST(PackValues, KeepTheMemoryLimitAndStopWhenAskedTo) {
+  ByteColumn const column = byte_column(BytesLayout::kOffsets32, short_values(100000));
+  auto const status_of = [&](base::Queue& queue) {
+    cpu::Workers workers(queue);
+    try {
+      cpu::pack_values(queue, workers, column.side());
+    } catch (const base::Error& error) {
+      return error.status();
+    }
+    return GPUJOIN_OK;
+  };
+  auto const limited = cpu_queue(2, 500000);
+  EXPECT_EQ(status_of(limited), GPUJOIN_ERROR_MEMORY_LIMIT);
+  auto const cancelled = cpu_queue(2);
+  cancelled->context.cancels.fetch_add(1);
+  EXPECT_EQ(status_of(cancelled), GPUJOIN_ERROR_CANCELLED);
+  EXPECT_EQ(cancelled->host_pool->in_use_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace gpujoin::test
