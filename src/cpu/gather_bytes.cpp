@@ -26,8 +26,9 @@ constexpr uint64_t kTaskBytes = uint64_t{4} << 20;
 // Rows whose lengths are summed up by themselves, which the tasks of the copy begin at.
 constexpr uint64_t kSumRows = uint64_t{1} << 10;
 // Row numbers are anything: where a value lies is fetched so many rows ahead, and then its bytes.
-constexpr uint64_t kPlacesAhead = 16;
-constexpr uint64_t kBytesAhead = 8;
+// A line from memory takes as long as a dozen values.
+constexpr uint64_t kPlacesAhead = 64;
+constexpr uint64_t kBytesAhead = 32;
 static_assert(kTaskRows % kSumRows == 0 && kSumRows % 64 == 0);
 
 // What a task needs to know of the rows.
@@ -74,7 +75,9 @@ void fetch_place(const BytesColumn& column, const Rows& rows, uint64_t i) {
 template <BytesLayout kLayout>
 void fetch_bytes(const BytesColumn& column, const Rows& rows, uint64_t i) {
   if (i < rows.count && rows.is_valid(i)) {
-    __builtin_prefetch(span_at<kLayout>(column, rows[i]).data);
+    ByteSpan const value = span_at<kLayout>(column, rows[i]);
+    __builtin_prefetch(value.data);
+    __builtin_prefetch(value.data + value.count);
   }
 }
 
@@ -87,10 +90,11 @@ class Target {
   // readable_end: of what may be read behind the value.
   void append(const ByteSpan& value, const uint8_t* readable_end) {
     int64_t const room = std::min(readable_end - value.data, end_ - at_);
-    if (value.count <= 16 && room >= 16) {
-      std::memcpy(at_, value.data, 16);
-    } else if (value.count <= 32 && room >= 32) {
+    // Of text, whose values are of any length, which of two sizes nobody can predict.
+    if (value.count <= 32 && room >= 32) {
       std::memcpy(at_, value.data, 32);
+    } else if (value.count <= 16 && room >= 16) {
+      std::memcpy(at_, value.data, 16);
     } else if (value.count != 0) {
       std::memcpy(at_, value.data, value.count);
     }
@@ -202,12 +206,14 @@ columns::Gathered gather_lengths(base::Queue& queue, Workers& workers, const cha
   auto* const starts = sums.as<uint64_t>();
   std::atomic<int64_t> nulls{0};
   workers.for_each_range(stage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
+    Rows here{rows.numbers, end, rows.validity};
     if (validity) {
-      nulls.fetch_add(
-          gather_validity(source.validity, numbers, first, end, validity.as<uint64_t>()),
-          std::memory_order_relaxed);
+      int64_t const missing =
+          gather_validity(source.validity, numbers, first, end, validity.as<uint64_t>());
+      nulls.fetch_add(missing, std::memory_order_relaxed);
+      if (missing == 0) here.validity = nullptr;
     }
-    sum_lengths<kLayout>(values, Rows{rows.numbers, end, rows.validity}, first, end, starts);
+    sum_lengths<kLayout>(values, here, first, end, starts);
   });
   sum_up(starts, sum_count);
 
@@ -221,13 +227,14 @@ columns::Gathered gather_lengths(base::Queue& queue, Workers& workers, const cha
       "offsets of a column fetched by row number");
   base::Buffer data = pool.allocate(Memory::kHost, base::checked_bytes(gathered.bytes, 1),
                                     "a column fetched by row number");
+  Rows const copied{numbers, count, nulls == 0 ? nullptr : rows.validity};
   auto const copy = [&](auto* targets) {
     uint64_t const at_once = rows_of_task(gathered.bytes, count, kSumRows);
     workers.for_each_range(stage, count, at_once, [&](uint64_t first, uint64_t end) {
       uint64_t const begin = starts[first / kSumRows];
       Target const target(data.as<std::byte>() + begin,
                           data.as<std::byte>() + starts[(end + kSumRows - 1) / kSumRows]);
-      copy_values<kLayout>(values, rows, first, end, begin, target, targets);
+      copy_values<kLayout>(values, copied, first, end, begin, target, targets);
     });
     targets[count] = static_cast<std::remove_reference_t<decltype(*targets)>>(gathered.bytes);
   };
