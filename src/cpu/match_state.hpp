@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "src/cpu/batch_writer.hpp"
 #include "src/cpu/key_columns.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
+#include "src/cpu/probe_tables.hpp"
 #include "src/cpu/workers.hpp"
 
 namespace gpujoin::cpu {
@@ -25,6 +27,29 @@ class MatchState {
   void run(Workers& workers, const PartitionTable<Key>& table, const ProbeRows& rows,
            Segment segment, std::span<const ComparedColumns> verified, const PartitionRows& build,
            const PartitionRows& probe) {
+    run_with(workers, verified, build, probe, [&](const auto& flush) {
+      using Flush = std::remove_cvref_t<decltype(flush)>;
+      if (probe.layout->row_is_entry()) {
+        Prober<Key, true, Flush>(table, rows, segment, batch_, flush).run();
+      } else {
+        Prober<Key, false, Flush>(table, rows, segment, batch_, flush).run();
+      }
+    });
+  }
+  // The same of rows that are entries, as those of the build side are.
+  void run(Workers& workers, const PartitionTables<Key>& tables, const ProbeRows& rows,
+           std::span<const ComparedColumns> verified, const PartitionRows& build,
+           const PartitionRows& probe) {
+    run_with(workers, verified, build, probe, [&](const auto& flush) {
+      using Flush = std::remove_cvref_t<decltype(flush)>;
+      TablesProber<Key, Flush>(tables, rows, batch_, flush).run();
+    });
+  }
+
+ private:
+  template <typename Probe>
+  void run_with(Workers& workers, std::span<const ComparedColumns> verified,
+                const PartitionRows& build, const PartitionRows& probe, const Probe& probe_rows) {
     auto const flush = [&] {
       workers.poll();
       if constexpr (sizeof(Key) == sizeof(uint64_t)) {
@@ -33,15 +58,10 @@ class MatchState {
       writer_.write(batch_, build, probe);
     };
     batch_.rows = 0;
-    if (probe.layout->row_is_entry()) {
-      Prober<Key, true, decltype(flush)>(table, rows, segment, batch_, flush).run();
-    } else {
-      Prober<Key, false, decltype(flush)>(table, rows, segment, batch_, flush).run();
-    }
+    probe_rows(flush);
     if (batch_.rows != 0) flush();
   }
 
- private:
   MatchBatch<Key> batch_;
   BatchWriter<Key> writer_;
 };

@@ -27,13 +27,12 @@ uint32_t pack(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* 
   return packed;
 }
 
-// body(packed probe rows, table, worker) for all of them.
+// body(packed probe rows, tables, worker) for all of them.
 template <typename Key, typename Body>
 void for_each_packed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                      const PartitionedRows& probe, const Body& body) {
   if (build.begin.back() == 0) return;
-  PartitionTable<Key> table;
-  table.build(queue.host_pool, build.rows_of(0), build.layout.row_bytes, build.begin.back(), 0);
+  PartitionTables<Key> const tables(queue, workers, build);
   uint64_t const rows = probe.input_rows;
   std::vector<base::Buffer> blocks(static_cast<size_t>(workers.threads()));
   auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
@@ -48,7 +47,7 @@ void for_each_packed(base::Queue& queue, Workers& workers, const PartitionedRows
     uint64_t const end = std::min(first + kTaskRows, rows);
     for (uint64_t row = first; row < end; row += kPackedRows) {
       uint32_t const count = pack(probe.layout, row, std::min(row + kPackedRows, end), packed);
-      body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, table, worker);
+      body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, tables, worker);
     }
   });
 }
@@ -61,10 +60,15 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
   PartitionRows const of_build{&build.layout, build.rows_of(0)};
   for_each_packed<Key>(
       queue, workers, build, probe,
-      [&](const ProbeRows& rows, const PartitionTable<Key>& table, int32_t worker) {
+      [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
         if (!state) state = std::make_unique<MatchState<Key>>(sources, output);
-        state->run(workers, table, rows, {}, verified, of_build, {&probe.layout, rows.rows});
+        PartitionRows const of_probe{&probe.layout, rows.rows};
+        if (tables.is_one()) {
+          state->run(workers, tables.table(0), rows, {}, verified, of_build, of_probe);
+        } else {
+          state->run(workers, tables, rows, verified, of_build, of_probe);
+        }
         finish_streaming();
       });
 }
@@ -74,8 +78,11 @@ uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& buil
                const PartitionedRows& probe) {
   std::atomic<uint64_t> matches{0};
   for_each_packed<Key>(queue, workers, build, probe,
-                       [&](const ProbeRows& rows, const PartitionTable<Key>& table, int32_t) {
-                         matches.fetch_add(count_matches(table, rows), std::memory_order_relaxed);
+                       [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t) {
+                         uint64_t const found = tables.is_one()
+                                                    ? count_matches(tables.table(0), rows)
+                                                    : count_matches(tables, rows);
+                         matches.fetch_add(found, std::memory_order_relaxed);
                        });
   return matches.load(std::memory_order_relaxed);
 }

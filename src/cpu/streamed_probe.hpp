@@ -1,9 +1,11 @@
-// streamed_probe.hpp: probe rows looked up where they lie, in one table of a small build side.
+// streamed_probe.hpp: probe rows looked up where they lie, in one table of a small build side, or in
+// the tables of all partitions of a larger one.
 //
 // A table that a core's second cache holds needs no partitions (Kim et al., VLDB 2009, section 5,
 // moves both sides so that tables are as small): then only keys and row numbers of the probe side
 // are packed, a few thousand at a time, and payloads are read of rows with a match, next to each
-// other.
+// other. Of a larger build side looking up costs more than partitions do; but matches come in the
+// order of the probe side, whose text is then fetched from neighbours.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +26,9 @@ bool streams_probe(uint64_t build_rows, uint64_t probe_rows);
 // All rows of the side as one partition. expected: layout and input_rows are set.
 void pack_side(base::Queue& queue, PartitionedRows& side);
 
-// As match_partitions and count_partitions_matches. build: of pack_side; probe: laid out, its rows
-// are not moved, and an entry of the table is as long as one of them.
+// As match_partitions and count_partitions_matches. build: of pack_side, or partitioned; probe: laid
+// out, its rows are not moved, and an entry of the table is as long as one of them; of partitions
+// one of the build side's, too.
 void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                     const PartitionedRows& probe, std::span<const ComparedColumns> verified,
                     const std::vector<OutputSource>& sources, OutputRows& output);

@@ -21,6 +21,8 @@ struct JoinStep {
   // Further probe sides will come: what a probe would move by and by of the build side is moved
   // once, and nothing is fitted to one probe side.
   bool is_kept = false;
+  // By row number, when the join is done, bytes of each output row are fetched from the probe side.
+  bool fetches_of_probe = false;
 
   bool build_left() const { return plan.build_side == plan::Side::kLeft; }
   bool build_numbers() const { return build_left() ? spec.left_rows() : spec.right_rows(); }

@@ -148,15 +148,17 @@ columns::ResultColumn column_of(const cpu::OutputSource& source, cpu::OutputRows
 }
 
 void note_finish(const JoinStep& step, const std::vector<cpu::OutputSource>& sources,
-                 const cpu::OutputRows::Finished& finished, columns::JoinResult& result) {
+                 const cpu::OutputRows::Finished& finished, plan::Gather gather,
+                 columns::JoinResult& result) {
   result.statistics.output_resumes = finished.slabs - 1;
   uint64_t row_bytes = 0;
   for (cpu::OutputSource const& source : sources) row_bytes += source.width;
-  step.clock.note(plan::to_text(step.plan.gather), finished.rows * row_bytes);
+  step.clock.note(plan::to_text(gather), finished.rows * row_bytes);
 }
 
 void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output,
-            const std::vector<cpu::OutputSource>& sources, columns::JoinResult& result) {
+            const std::vector<cpu::OutputSource>& sources, plan::Gather gather,
+            columns::JoinResult& result) {
   cpu::OutputRows::Finished finished = output.finish(workers);
   result.rows = static_cast<int64_t>(finished.rows);
   size_t next = 0;
@@ -165,7 +167,7 @@ void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output
   for (; next < sources.size(); ++next) {
     result.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
   }
-  note_finish(step, sources, finished, result);
+  note_finish(step, sources, finished, gather, result);
 }
 
 columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu::Workers& workers,
@@ -181,7 +183,7 @@ columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu
   for (; next < sources.size(); ++next) {
     rows.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
   }
-  note_finish(step, sources, finished, result);
+  note_finish(step, sources, finished, step.plan.gather, result);
   return rows;
 }
 
@@ -196,12 +198,23 @@ bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
   return left ? step.spec.left_rows() : step.spec.right_rows();
 }
 
-// Pairs of a small build side, where no number of partitions is named. Sets are of partitions.
-bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+// Where no number of partitions is named. Sets are of partitions.
+bool may_stream(const JoinStep& step) {
   for (bool const left : {true, false}) {
     if (comes_alone(rows_of(step.spec, left))) return false;
   }
-  return step.plan.radix_bits == 0 && cpu::streams_probe(build.input_rows(), probe.input_rows());
+  return step.plan.radix_bits == 0;
+}
+
+// Pairs of a small build side.
+bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  return may_stream(step) && cpu::streams_probe(build.input_rows(), probe.input_rows());
+}
+
+// Pairs by which text is fetched: in the order of the probe side that is next to each other.
+bool keeps_order(const JoinStep& step, const CpuSide& build, const CpuSide* probe) {
+  return probe != nullptr && step.fetches_of_probe && may_stream(step) &&
+         probe->input_rows() >= build.input_rows();
 }
 
 class BuiltOnCpu final : public Built {
@@ -213,6 +226,17 @@ class BuiltOnCpu final : public Built {
   plan::Finding probe(const JoinStep& step, Side& side,
                       columns::JoinResult& result) const override {
     auto& probe = side_as<CpuSide>(side);
+    bool const is_ordered = probe.rows().is_streamed && side_->rows().radix_bits != 0;
+    if (is_ordered) {
+      try {
+        step.clock.enter("match");
+        return probe_pairs(step, probe, plan::Gather::kUntransformed, result);
+      } catch (const base::Error& error) {
+        if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
+        step.clock.note_in_vain("no room for all tables");
+        probe.let_go_of_rows();
+      }
+    }
     if (!probe.is_partitioned()) {
       step.clock.enter("transform");
       probe.lay_out(step.plan.gather, numbers_of(step, probe, !step.build_left()));
@@ -223,16 +247,22 @@ class BuiltOnCpu final : public Built {
     for (bool const left : {true, false}) {
       if (comes_alone(rows_of(step.spec, left))) return probe_alone(step, probe, left, result);
     }
+    return probe_pairs(step, probe, step.plan.gather, result);
+  }
+
+ private:
+  // gather: how the sides are laid out.
+  plan::Finding probe_pairs(const JoinStep& step, CpuSide& probe, plan::Gather gather,
+                            columns::JoinResult& result) const {
     std::vector<cpu::OutputSource> const sources = output_sources(step, *side_, probe);
     auto const output = match(step, *side_, probe, sources);
     if (is_probed_once_) side_->let_go_of_rows();
     probe.let_go_of_rows();
     step.clock.enter("materialize");
-    finish(step, probe.workers(), *output, sources, result);
+    finish(step, probe.workers(), *output, sources, gather, result);
     return plan::Finding::kJoined;
   }
 
- private:
   plan::Finding probe_alone(const JoinStep& step, CpuSide& probe, bool left,
                             columns::JoinResult& result) const {
     bool const of_build = left == step.build_left();
@@ -260,13 +290,21 @@ class BuiltOnCpu final : public Built {
 std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<CpuSide> side,
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
-  side->lay_out(step.plan.gather, numbers_of(step, *side, step.build_left()));
-  if (only_probe != nullptr && streams(step, *side, *only_probe)) {
+  bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
+  bool const is_ordered = !is_small && keeps_order(step, *side, only_probe);
+  side->lay_out(is_ordered ? plan::Gather::kUntransformed : step.plan.gather,
+                numbers_of(step, *side, step.build_left()));
+  if (is_small || is_ordered) {
     only_probe->lay_out(plan::Gather::kUntransformed,
                         numbers_of(step, *only_probe, !step.build_left()));
-    side->pack();
     only_probe->stream();
-    step.clock.note(hashes_of(*side) + "build rows packed", 2 * side->rows().rows.bytes());
+    if (is_small) {
+      side->pack();
+      step.clock.note(hashes_of(*side) + "build rows packed", 2 * side->rows().rows.bytes());
+    } else {
+      CpuSide* const alone[] = {side.get()};
+      partition(step, alone, radix_bits_of(step, side->rows(), only_probe->input_rows()));
+    }
     return std::make_unique<BuiltOnCpu>(std::move(side), true);
   }
   std::vector<CpuSide*> sides = {side.get()};

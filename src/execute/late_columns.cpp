@@ -115,6 +115,15 @@ bool has_late_columns(const Relation& left, const Relation& right, const JoinSpe
   return any_late(left, spec.left_columns) || any_late(right, spec.right_columns);
 }
 
+bool fetches_text(const PlannedJoin& join, bool left) {
+  if (!join.late) return false;
+  Relation const& relation = left ? *join.left : *join.right;
+  std::vector<int32_t> const& wanted = left ? join.late->left_columns : join.late->right_columns;
+  return std::any_of(wanted.begin(), wanted.end(), [&](int32_t column) {
+    return relation.columns[static_cast<size_t>(column)].layout == Layout::kText;
+  });
+}
+
 JoinSpec spec_without_late(const Relation& left, const Relation& right, const JoinSpec& asked) {
   JoinSpec spec = asked;
   spec.left_columns = early_of(left, asked.left_columns);

@@ -21,6 +21,9 @@ bool is_put_out(const columns::ColumnView& column);
 bool has_late_columns(const columns::Relation& left, const columns::Relation& right,
                       const columns::JoinSpec& spec);
 
+// Whether text of a side is one of them.
+bool fetches_text(const PlannedJoin& join, bool left);
+
 // The same join without them, with the row numbers by which they are fetched.
 columns::JoinSpec spec_without_late(const columns::Relation& left, const columns::Relation& right,
                                     const columns::JoinSpec& asked);

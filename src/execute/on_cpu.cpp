@@ -5,6 +5,7 @@
 #include "src/cpu/workers.hpp"
 #include "src/execute/built_on_cpu.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/late_columns.hpp"
 
 namespace gpujoin::execute {
 
@@ -22,7 +23,8 @@ void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
       std::make_shared<CpuSide>(queue, workers, *join.right, spec.right_keys, spec.right_columns);
   StageClock clock(queue, plan::Device::kCpu, result.statistics.stages);
   clock.predict(join.choice.predicted());
-  JoinStep const step{queue, plan, spec, clock};
+  JoinStep step{queue, plan, spec, clock};
+  step.fetches_of_probe = fetches_text(join, !step.build_left());
   CpuSide& probe = step.build_left() ? *right : *left;
   std::unique_ptr<const Built> const built =
       build_on_cpu(step, step.build_left() ? left : right, &probe);

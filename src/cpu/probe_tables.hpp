@@ -1,0 +1,180 @@
+// probe_tables.hpp: probe rows in any order against the tables of all build partitions.
+//
+// Each row meets another table, and what it reads there is in no cache. So a block of rows is gone
+// through twice (group prefetching, Chen et al., ICDE 2004): the first time asks for what the
+// second reads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "src/cpu/partition_table.hpp"
+#include "src/cpu/probe_partition.hpp"
+#include "src/cpu/radix_partition.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+// A table of each build partition, all kept.
+template <typename Key>
+class PartitionTables {
+ public:
+  // Of one table what looking up a row reads.
+  struct View {
+    const uint8_t* states = nullptr;
+    const uint32_t* starts = nullptr;
+    const Entry<Key>* entries = nullptr;
+    BucketOf bucket_of;
+    bool has_slots = true;
+  };
+
+  PartitionTables(base::Queue& queue, Workers& workers, const PartitionedRows& build)
+      : radix_bits_(build.radix_bits), tables_(build.partitions()), views_(build.partitions()) {
+    workers.for_each("match", build.partitions(), [&](int64_t item, int32_t) {
+      auto const number = static_cast<uint32_t>(item);
+      View& view = views_[number];
+      if (build.rows_in(number) == 0) {
+        view.states = &kNone;
+        view.entries = &none_;
+        return;
+      }
+      PartitionTable<Key>& table = tables_[number];
+      table.build(queue.host_pool, build.rows_of(number), build.layout.row_bytes,
+                  build.rows_in(number), build.radix_bits);
+      view = {table.states(), table.starts(), table.entries(), table.bucket_of(),
+              table.has_slots()};
+    });
+  }
+
+  bool is_one() const { return radix_bits_ == 0; }
+  // No bits: the first.
+  uint32_t number_of(uint32_t hash) const {
+    return static_cast<uint32_t>(uint64_t{hash} >> (32 - radix_bits_));
+  }
+  const View& view(uint32_t number) const { return views_[number]; }
+  // Of a partition with rows.
+  const PartitionTable<Key>& table(uint32_t number) const { return tables_[number]; }
+
+ private:
+  static constexpr uint8_t kNone = 0;
+
+  uint32_t radix_bits_;
+  Entry<Key> none_{};
+  std::vector<PartitionTable<Key>> tables_;
+  std::vector<View> views_;
+};
+
+template <typename Key, typename Flush>
+class TablesProber {
+ public:
+  // probe: rows that are entries.
+  TablesProber(const PartitionTables<Key>& tables, const ProbeRows& probe, MatchBatch<Key>& batch,
+               const Flush& flush)
+      : tables_(tables), probe_(probe), batch_(batch), flush_(flush) {}
+
+  // As Prober::run.
+  void run() {
+    for (uint32_t block = probe_.first; block < probe_.last;) {
+      uint32_t const end = block + std::min(kBlockRows, probe_.last - block);
+      if (batch_.rows + (end - block) > kBatchRows) {
+        flush_();
+        batch_.rows = 0;
+      }
+      ask_for(block, end);
+      uint32_t several[kBlockRows];
+      uint32_t const count = single_entries(block, end, several);
+      for (uint32_t i = 0; i < count; ++i) {
+        uint32_t const row = several[i];
+        auto const& table = tables_.table(tables_.number_of(hashes_[row - block]));
+        ProbeRows const one{probe_.rows, probe_.row_bytes, row, row + 1};
+        Prober<Key, true, Flush>(table, one, {}, batch_, flush_).run();
+      }
+      block = end;
+    }
+  }
+
+ private:
+  // What they ask for stays in the first cache.
+  static constexpr uint32_t kBlockRows = 128;
+
+  using View = typename PartitionTables<Key>::View;
+
+  Entry<Key> probe_entry(uint32_t row) const {
+    return entry_at<Key, true>(probe_.rows, probe_.row_bytes, row);
+  }
+  const View& view_of(uint32_t hash) const { return tables_.view(tables_.number_of(hash)); }
+
+  void ask_for(uint32_t begin, uint32_t end) {
+    bool has_groups = false;
+    for (uint32_t row = begin; row < end; ++row) {
+      uint32_t const hash = hash_of(probe_entry(row).key);
+      hashes_[row - begin] = hash;
+      View const& view = view_of(hash);
+      uint32_t const bucket = view.bucket_of(hash);
+      if (view.has_slots) {
+        __builtin_prefetch(view.states + bucket);
+        __builtin_prefetch(view.entries + bucket);
+      } else {
+        __builtin_prefetch(view.starts + bucket);
+        has_groups = true;
+      }
+    }
+    if (!has_groups) return;
+    for (uint32_t i = 0; i < end - begin; ++i) {
+      View const& view = view_of(hashes_[i]);
+      if (view.has_slots) continue;
+      __builtin_prefetch(view.entries + view.starts[view.bucket_of(hashes_[i])]);
+    }
+  }
+
+  // The rows that meet one entry at most. Answers how many meet more; several lists those.
+  uint32_t single_entries(uint32_t begin, uint32_t end, uint32_t* several) {
+    uint32_t rows = batch_.rows;
+    uint32_t several_count = 0;
+    for (uint32_t row = begin; row < end; ++row) {
+      Entry<Key> const probe = probe_entry(row);
+      View const& view = view_of(hashes_[row - begin]);
+      uint32_t const bucket = view.bucket_of(hashes_[row - begin]);
+      uint32_t start = bucket;
+      uint32_t length;
+      if (view.has_slots) {
+        length = view.states[bucket];
+      } else {
+        start = view.starts[bucket];
+        length = view.starts[bucket + 1] - start;
+      }
+      Entry<Key> const build = view.entries[start];
+      batch_.keys[rows] = probe.key;
+      batch_.build[rows] = build.rest;
+      batch_.probe[rows] = probe.rest;
+      rows += static_cast<uint32_t>(length == 1) & static_cast<uint32_t>(build.key == probe.key);
+      several[several_count] = row;
+      several_count += length > 1 ? 1 : 0;
+    }
+    batch_.rows = rows;
+    return several_count;
+  }
+
+  const PartitionTables<Key>& tables_;
+  ProbeRows probe_;
+  MatchBatch<Key>& batch_;
+  const Flush& flush_;
+  uint32_t hashes_[kBlockRows];
+};
+
+// Matches of rows that are entries, without writing any.
+template <typename Key>
+uint64_t count_matches(const PartitionTables<Key>& tables, const ProbeRows& probe) {
+  uint64_t matches = 0;
+  for (uint32_t row = probe.first; row < probe.last; ++row) {
+    Key const key = entry_at<Key, true>(probe.rows, probe.row_bytes, row).key;
+    uint32_t const number = tables.number_of(hash_of(key));
+    if (tables.view(number).bucket_of.mask == 0) continue;  // a partition without rows
+    matches += count_matches(tables.table(number),
+                             ProbeRows{probe.rows, probe.row_bytes, row, row + 1});
+  }
+  return matches;
+}
+
+}  // namespace gpujoin::cpu
