@@ -171,8 +171,8 @@ uint64_t count_matches(const PartitionTables<Key>& tables, const ProbeRows& prob
     Key const key = entry_at<Key, true>(probe.rows, probe.row_bytes, row).key;
     uint32_t const number = tables.number_of(hash_of(key));
     if (tables.view(number).bucket_of.mask == 0) continue;  // a partition without rows
-    matches += count_matches(tables.table(number),
-                             ProbeRows{probe.rows, probe.row_bytes, row, row + 1});
+    matches +=
+        count_matches(tables.table(number), ProbeRows{probe.rows, probe.row_bytes, row, row + 1});
   }
   return matches;
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
@@ -15,6 +16,13 @@
 
 namespace gpujoin::execute {
 
+// An output column of text that is a key: the other side's key has the same bytes in each row.
+struct LateTwin {
+  bool of_left = false;  // the output column
+  int32_t column = 0;
+  int32_t other = 0;  // the column of the other side, which is fetched in its place
+};
+
 // A planned join. Holds both relations.
 struct PlannedJoin {
   std::shared_ptr<base::Context> context;
@@ -24,6 +32,7 @@ struct PlannedJoin {
   std::optional<columns::JoinSpec> of_kind;  // what was asked for, where that is another
   // What was asked for, where output columns come late: asked() then is without them.
   std::optional<columns::JoinSpec> late;
+  std::vector<LateTwin> late_twins;
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   plan::PlanRequest request;
   plan::PlanChoice choice;

@@ -28,6 +28,24 @@ bool any_late(const Relation& relation, const std::vector<int32_t>& columns) {
                      [&](int32_t column) { return is_late(relation, column); });
 }
 
+// Null: the column is fetched from its own side.
+const LateTwin* twin_of(const std::vector<LateTwin>& twins, bool left, int32_t column) {
+  for (LateTwin const& twin : twins) {
+    if (twin.of_left == left && twin.column == column) return &twin;
+  }
+  return nullptr;
+}
+
+// Whether a late column is fetched from the side, its own or one of the other's.
+bool fetches_any(const Relation& relation, bool left, const std::vector<int32_t>& columns,
+                 const std::vector<LateTwin>& twins) {
+  auto const is_of_side = [&](const LateTwin& twin) { return twin.of_left != left; };
+  return std::any_of(twins.begin(), twins.end(), is_of_side) ||
+         std::any_of(columns.begin(), columns.end(), [&](int32_t column) {
+           return is_late(relation, column) && twin_of(twins, left, column) == nullptr;
+         });
+}
+
 std::vector<int32_t> early_of(const Relation& relation, const std::vector<int32_t>& columns) {
   std::vector<int32_t> early;
   for (int32_t const column : columns) {
@@ -115,24 +133,45 @@ bool has_late_columns(const Relation& left, const Relation& right, const JoinSpe
   return any_late(left, spec.left_columns) || any_late(right, spec.right_columns);
 }
 
+std::vector<LateTwin> twins_of(const Relation& left, const Relation& right, const JoinSpec& spec) {
+  std::vector<LateTwin> twins;
+  if (spec.kind != columns::JoinKind::kInner || left.rows == right.rows) return twins;
+  bool const of_left = left.rows < right.rows;
+  std::vector<int32_t> const& wanted = of_left ? spec.left_columns : spec.right_columns;
+  for (size_t i = 0; i < spec.left_keys.size(); ++i) {
+    ColumnView const& one = left.columns[static_cast<size_t>(spec.left_keys[i])];
+    ColumnView const& other = right.columns[static_cast<size_t>(spec.right_keys[i])];
+    if (one.layout != Layout::kText || other.layout != Layout::kText) continue;
+    if (one.type != other.type || one.arrow_format != other.arrow_format) continue;
+    LateTwin const twin{of_left, of_left ? spec.left_keys[i] : spec.right_keys[i],
+                        of_left ? spec.right_keys[i] : spec.left_keys[i]};
+    if (std::find(wanted.begin(), wanted.end(), twin.column) != wanted.end()) twins.push_back(twin);
+  }
+  return twins;
+}
+
 bool fetches_text(const PlannedJoin& join, bool left) {
   if (!join.late) return false;
+  auto const is_of_side = [&](const LateTwin& twin) { return twin.of_left != left; };
+  if (std::any_of(join.late_twins.begin(), join.late_twins.end(), is_of_side)) return true;
   Relation const& relation = left ? *join.left : *join.right;
   std::vector<int32_t> const& wanted = left ? join.late->left_columns : join.late->right_columns;
   return std::any_of(wanted.begin(), wanted.end(), [&](int32_t column) {
-    return relation.columns[static_cast<size_t>(column)].layout == Layout::kText;
+    return relation.columns[static_cast<size_t>(column)].layout == Layout::kText &&
+           twin_of(join.late_twins, left, column) == nullptr;
   });
 }
 
-JoinSpec spec_without_late(const Relation& left, const Relation& right, const JoinSpec& asked) {
+JoinSpec spec_without_late(const Relation& left, const Relation& right, const JoinSpec& asked,
+                           const std::vector<LateTwin>& twins) {
   JoinSpec spec = asked;
   spec.left_columns = early_of(left, asked.left_columns);
   spec.right_columns = early_of(right, asked.right_columns);
   spec.materialize = !spec.left_columns.empty() || !spec.right_columns.empty();
   spec.pairs = true;
   if (asked.pairs || asked.kind != columns::JoinKind::kInner) return spec;
-  bool const of_left = any_late(left, asked.left_columns);
-  bool const of_right = any_late(right, asked.right_columns);
+  bool const of_left = fetches_any(left, true, asked.left_columns, twins);
+  bool const of_right = fetches_any(right, false, asked.right_columns, twins);
   if (of_left != of_right) {
     spec.pair_sides = of_left ? columns::PairSides::kLeft : columns::PairSides::kRight;
   }
@@ -180,19 +219,24 @@ void put_out_late(base::Queue& queue, const PlannedJoin& join, columns::JoinResu
   std::vector<ResultColumn> early = std::move(result.columns);
   std::vector<ResultColumn> all;
   size_t taken = 0;
-  auto const add_side = [&](const Relation& relation, const std::vector<int32_t>& wanted,
-                            const Storage& rows) {
+  auto const add_side = [&](bool left, const std::vector<int32_t>& wanted) {
+    Relation const& relation = left ? *join.left : *join.right;
     for (int32_t const column : wanted) {
-      if (is_late(relation, column)) {
-        all.push_back(fetch_late(queue, result.memory, relation, column, rows, result.rows,
-                                 result.statistics.stages));
-      } else {
+      if (!is_late(relation, column)) {
         all.push_back(std::move(early[taken++]));
+        continue;
       }
+      const LateTwin* const twin = twin_of(join.late_twins, left, column);
+      bool const from_left = twin == nullptr ? left : !left;
+      all.push_back(fetch_late(queue, result.memory, from_left ? *join.left : *join.right,
+                               twin == nullptr ? column : twin->other,
+                               from_left ? result.left_rows : result.right_rows, result.rows,
+                               result.statistics.stages));
+      all.back().name = relation.columns[static_cast<size_t>(column)].name;
     }
   };
-  add_side(*join.left, asked.left_columns, result.left_rows);
-  add_side(*join.right, asked.right_columns, result.right_rows);
+  add_side(true, asked.left_columns);
+  add_side(false, asked.right_columns);
   for (; taken < early.size(); ++taken) all.push_back(std::move(early[taken]));
   result.columns = std::move(all);
   if (asked.pairs) return;

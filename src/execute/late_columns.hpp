@@ -21,12 +21,19 @@ bool is_put_out(const columns::ColumnView& column);
 bool has_late_columns(const columns::Relation& left, const columns::Relation& right,
                       const columns::JoinSpec& spec);
 
-// Whether text of a side is one of them.
+// Of the side of fewer rows the text keys that are output columns, where the other side has the
+// same: its rows the CPU looks up in their order, and so fetches it from neighbours. spec: its keys
+// are the caller's.
+std::vector<LateTwin> twins_of(const columns::Relation& left, const columns::Relation& right,
+                               const columns::JoinSpec& spec);
+
+// Whether text is fetched from a side.
 bool fetches_text(const PlannedJoin& join, bool left);
 
 // The same join without them, with the row numbers by which they are fetched.
 columns::JoinSpec spec_without_late(const columns::Relation& left, const columns::Relation& right,
-                                    const columns::JoinSpec& asked);
+                                    const columns::JoinSpec& asked,
+                                    const std::vector<LateTwin>& twins);
 
 // A column by row number, where `memory` lies; GPUJOIN_NO_ROW: NULL. Of any layout but kOther.
 columns::ResultColumn fetch_late(base::Queue& queue, base::Memory memory,

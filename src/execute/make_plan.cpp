@@ -94,10 +94,19 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.request.options = options;
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
+  if (device == plan::Device::kCpu) join.late_twins = twins_of(*join.left, *join.right, spec);
   make_comparable(queue, device, &join.left, &join.right, &spec);
+  // Keys of 8 bytes take longer to look up in order than their text then saves.
+  auto const is_wide = [&](int32_t key) {
+    return join.left->columns[static_cast<size_t>(key)].width > 4;
+  };
+  if (spec.left_keys.size() > 1 ||
+      std::any_of(spec.left_keys.begin(), spec.left_keys.end(), is_wide)) {
+    join.late_twins.clear();
+  }
   if (has_late_columns(*join.left, *join.right, spec)) {
     join.late = spec;
-    spec = spec_without_late(*join.left, *join.right, spec);
+    spec = spec_without_late(*join.left, *join.right, spec, join.late_twins);
   }
   if (is_policy(spec.kind)) {
     join.spec = inner_spec_of(spec, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);

@@ -147,6 +147,69 @@ TEST(ProbeTables, NeedNoMoreMemoryThanPartitions) {
   EXPECT_FALSE(is_in_vain_without);
 }
 
+// A key's text is the same on both sides: it is read from the one whose rows come in order, and is
+// the other one's column all the same.
+TEST(ProbeTables, TakeTheTextOfAKeyFromTheProbeSide) {
+  struct Text {
+    std::string bytes;
+    std::vector<int32_t> offsets = {0};
+    std::shared_ptr<columns::ColumnParts> parts = std::make_shared<columns::ColumnParts>();
+    columns::ColumnView view(const char* name) {
+      columns::ColumnView view;
+      view.type = GPUJOIN_TYPE_UTF8;
+      view.layout = columns::Layout::kText;
+      view.arrow_format = "u";
+      view.name = name;
+      view.data = bytes.data();
+      parts->offsets = offsets.data();
+      parts->offset_width = 4;
+      view.parts = parts;
+      return view;
+    }
+    void add(const std::string& value) {
+      bytes += value;
+      offsets.push_back(static_cast<int32_t>(bytes.size()));
+    }
+  };
+  auto const name_of = [](size_t number) { return "the name of " + std::to_string(number); };
+  auto const relation_of = [](base::Queue& queue, Text& text, const char* name) {
+    auto relation = std::make_shared<columns::Relation>();
+    relation->context = queue.context.shared_from_this();
+    relation->rows = static_cast<int64_t>(text.offsets.size()) - 1;
+    relation->columns.push_back(text.view(name));
+    return relation;
+  };
+  Text small;
+  Text large;
+  for (size_t i = 0; i < kBuildRows; ++i) small.add(name_of(i));
+  for (size_t i = 0; i < kProbeRows; ++i) large.add(name_of(i * 7919 % kProbeRows));
+  auto const queue = cpu_queue(1);
+  for (bool const is_left_small : {true, false}) {
+    auto left = relation_of(queue, is_left_small ? small : large, "left");
+    auto right = relation_of(queue, is_left_small ? large : small, "right");
+    columns::JoinSpec spec;
+    spec.materialize = true;
+    (is_left_small ? spec.left_columns : spec.right_columns) = {0};
+    auto const join = execute::make_plan(queue, left, right, spec, GPUJOIN_PLAN_OPTIONS_INIT);
+    ASSERT_EQ(join.late_twins.size(), 1U);
+    auto const result = execute::execute(queue, join);
+    ASSERT_EQ(result->rows, static_cast<int64_t>(kBuildRows));
+    ASSERT_EQ(result->columns.size(), 1U);
+    columns::ResultColumn const& column = result->columns[0];
+    EXPECT_EQ(column.name, is_left_small ? "left" : "right");
+    auto const* offsets = static_cast<const int32_t*>(column.offsets.get());
+    auto const* bytes = static_cast<const char*>(column.data.get());
+    int64_t row = 0;
+    for (size_t i = 0; i < kProbeRows; ++i) {
+      size_t const number = i * 7919 % kProbeRows;
+      if (number >= kBuildRows) continue;
+      ASSERT_EQ(std::string(bytes + offsets[row], bytes + offsets[row + 1]), name_of(number));
+      ++row;
+    }
+    EXPECT_NE(result->statistics.stages[1].technique.find("in place"), std::string::npos);
+  }
+}
+
 TEST(ProbeTables, StopWhenAskedTo) {
   TestTable const left = table_of(4, dense(kBuildRows), 0, 19);
   auto const queue = cpu_queue(4);
