@@ -1,5 +1,5 @@
-// derived_values.hpp: the values of a derived key, row after row, with what they are made by known to
-// the loop: asked for each row it takes as long as the rest.
+// derived_values.hpp: the values of a derived key, row after row, with what they are made by known
+// to the loop: asked for each row it takes as long as the rest.
 #pragma once
 
 #include <cstdint>

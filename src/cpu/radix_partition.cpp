@@ -99,8 +99,8 @@ void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
   combiner.drain(side.partitions());
 }
 
-// Rows that are a key and one value no wider: from the columns straight to the buffers. rest_of(row)
-// is the value. kNullable: rows whose key is NULL are left out.
+// Rows that are a key and one value no wider: from the columns straight to the buffers.
+// rest_of(row) is the value. kNullable: rows whose key is NULL are left out.
 template <bool kNullable, typename Key, typename RestOf>
 void scatter_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
                      const Scratch& scratch, bool bypasses_cache, const RestOf& rest_of) {

@@ -1,5 +1,5 @@
-// streamed_probe.hpp: probe rows looked up where they lie, in one table of a small build side, or in
-// the tables of all partitions of a larger one.
+// streamed_probe.hpp: probe rows looked up where they lie, in one table of a small build side, or
+// in the tables of all partitions of a larger one.
 //
 // A table that a core's second cache holds needs no partitions (Kim et al., VLDB 2009, section 5,
 // moves both sides so that tables are as small): then only keys and row numbers of the probe side
@@ -26,9 +26,9 @@ bool streams_probe(uint64_t build_rows, uint64_t probe_rows);
 // All rows of the side as one partition. expected: layout and input_rows are set.
 void pack_side(base::Queue& queue, PartitionedRows& side);
 
-// As match_partitions and count_partitions_matches. build: of pack_side, or partitioned; probe: laid
-// out, its rows are not moved, and an entry of the table is as long as one of them; of partitions
-// one of the build side's, too.
+// As match_partitions and count_partitions_matches. build: of pack_side, or partitioned; probe:
+// laid out, its rows are not moved, and an entry of the table is as long as one of them; of
+// partitions one of the build side's, too.
 void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                     const PartitionedRows& probe, std::span<const ComparedColumns> verified,
                     const std::vector<OutputSource>& sources, OutputRows& output);

@@ -49,6 +49,8 @@ _CUDA_FAMILIES = (
     ((3, 8), (3, 5, 6), (0, 2)),
     ((1,), (1, 7, 8), (0, 1, 4, 5)),
 )
+# Of more rows pages and chunks are larger: each is a call or a launch.
+_FEW_ROWS = 2500
 # Of a case of this many rows a join is not let take the machine: with so much it has to do.
 _LARGE_ROWS = 20_000
 ENOUGH_BYTES = 1 << 31
@@ -132,13 +134,14 @@ class Way:
 
 def draw_way(rng: random.Random, case: Case, device: str) -> Way:
     planned = rng.random() < 0.5
-    is_large = max(table.rows for table in case.tables.values()) > _LARGE_ROWS
+    rows = max(table.rows for table in case.tables.values())
+    is_large = rows > _LARGE_ROWS
     most_bytes = ENOUGH_BYTES if is_large else 0
     return Way(
         device=device,
-        options=_draw_options(rng, device, case.kind.rule == "cross"),
+        options=_draw_options(rng, device, case.kind.rule == "cross", rows > _FEW_ROWS),
         encodings={side: _draw_encoding(rng) for side in ("left", "right")},
-        reading=_draw_reading(rng),
+        reading=_draw_reading(rng, rows > _FEW_ROWS),
         threads=rng.choice((1, 1, 2, 3)),
         limit_bytes=rng.choice(_LIMITS) if rng.random() < 0.1 else most_bytes,
         planned=planned,
@@ -153,11 +156,12 @@ def _draw_encoding(rng: random.Random) -> Encoding:
     return Encoding(form, seed, wraps=bool(seed) and rng.random() < 0.6)
 
 
-def _draw_reading(rng: random.Random) -> Reading:
+def _draw_reading(rng: random.Random, is_long: bool) -> Reading:
+    most_bytes = (30_000, 1_000_000) if is_long else (100, 1000, 30_000)
     return Reading(
         form=rng.choice(("fetch", "fetch", "fetch", "export", "export_device")),
         pages=rng.choice((0, 0, 0, 1, 2, 5)),
-        bytes=rng.choice((100, 1000, 30000)) if rng.random() < 0.15 else 0,
+        bytes=rng.choice(most_bytes) if rng.random() < 0.15 else 0,
         uint32=rng.random() < 0.5,
         bare=rng.random() < 0.2,
         late=rng.random() < 0.5,
@@ -165,7 +169,9 @@ def _draw_reading(rng: random.Random) -> Reading:
     )
 
 
-def _draw_options(rng: random.Random, device: str, is_cross: bool) -> dict[str, int]:
+def _draw_options(
+    rng: random.Random, device: str, is_cross: bool, is_long: bool
+) -> dict[str, int]:
     if rng.random() < 0.25:
         return {}
     options = {}
@@ -184,11 +190,11 @@ def _draw_options(rng: random.Random, device: str, is_cross: bool) -> dict[str, 
         if rng.random() < 0.02:
             options.update(radix_bits=rng.choice((11, 14)))
     else:
-        options.update(_draw_cuda_options(rng))
+        options.update(_draw_cuda_options(rng, is_long))
     return {name: value for name, value in options.items() if value}
 
 
-def _draw_cuda_options(rng: random.Random) -> dict[str, int]:
+def _draw_cuda_options(rng: random.Random, is_long: bool) -> dict[str, int]:
     options = {}
     if rng.random() < 0.5:
         options["algorithm"] = rng.choice(_CUDA_ALGORITHMS)
@@ -210,10 +216,12 @@ def _draw_cuda_options(rng: random.Random) -> dict[str, int]:
         options["radix_bits"] = rng.choice(_CARRIED_RADIX_BITS if is_carried else _RADIX_BITS)
         options["passes"] = rng.choice((0, 0, 1, 2))
     if options.get("output") in (3, 4) and rng.random() < 0.5:
-        options["page_pairs"] = rng.choice((1, 7, 64, 1000))
+        options["page_pairs"] = rng.choice((1000, 5000) if is_long else (1, 7, 64, 1000))
     is_table = options.get("algorithm") in _TABLES
     if rng.random() < 0.3:
         options["transfer"] = 7 if is_table else rng.choice((2, 3, 7))
         if options["transfer"] == 7:
-            options["probe_chunk_rows"] = rng.choice((0, 1, 10, 100, 1000))
+            options["probe_chunk_rows"] = rng.choice(
+                (0, 1000, 3000) if is_long else (0, 1, 10, 100, 1000)
+            )
     return options
