@@ -47,7 +47,8 @@ Window window_of(const gpujoin_page& page, int64_t result_rows, const PageBytes&
   if (page.max_rows < 0) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "page.max_rows is negative");
   int64_t most = result_rows - page.first_row;
   if (page.max_rows > 0) most = std::min(most, page.max_rows);
-  if (page.max_bytes > 0 && bytes.of({page.first_row, most}) > page.max_bytes) {
+  // Without rows there are bytes, too: the offset behind the last row of text.
+  if (most > 0 && page.max_bytes > 0 && bytes.of({page.first_row, most}) > page.max_bytes) {
     // The largest count that fits: `fits` does, `most` does not. One row is always allowed.
     int64_t fits = 0;
     while (most - fits > 1) {

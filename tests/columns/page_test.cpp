@@ -55,6 +55,8 @@ TEST(Page, CountsTextByItsOffsets) {
   EXPECT_EQ(bytes.of({2, 1}), 4u + 100 + 8);
   EXPECT_EQ(bytes.of({5, 0}), 0u + 0 + 4);
   EXPECT_EQ(window_of(page_from(0, 0, 29), 5, bytes).rows, 1);
+  // The offset behind the last row is no row.
+  EXPECT_EQ(window_of(page_from(5, 0, 1), 5, bytes).rows, 0);
   EXPECT_EQ(window_of(page_from(0, 0, 30), 5, bytes).rows, 2);
   EXPECT_EQ(window_of(page_from(2, 0, 1), 5, bytes).rows, 1);
   bytes.texts.emplace_back(queue, base::Memory::kHost, wide.data(), 8);
