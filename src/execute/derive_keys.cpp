@@ -176,14 +176,15 @@ struct Key {
 
 class Derivation {
  public:
-  // packs: keys may become one.
-  Derivation(base::Queue& queue, plan::Device device, bool packs,
+  // packs: keys may become one; packs_nulls: also those of which some are NULL.
+  Derivation(base::Queue& queue, plan::Device device, bool packs, bool packs_nulls,
              const std::shared_ptr<const Relation>& left,
              const std::shared_ptr<const Relation>& right)
       : queue_(queue),
         works_(queue),
         device_(device),
         packs_(packs),
+        packs_nulls_(packs_nulls),
         left_(queue, works_, left),
         right_(queue, works_, right) {}
 
@@ -255,7 +256,10 @@ class Derivation {
       }
       return packed;
     };
-    auto codes = pack_keys(queue_, side_of(left_, &Key::left), side_of(right_, &Key::right));
+    PackedSide const left = side_of(left_, &Key::left);
+    PackedSide const right = side_of(right_, &Key::right);
+    if (!packs_nulls_ && (left.has_nulls() || right.has_nulls())) return;
+    auto codes = pack_keys(queue_, left, right);
     if (!codes) return;
     keys_.clear();
     keys_.push_back({});
@@ -285,6 +289,7 @@ class Derivation {
   Works works_;
   plan::Device device_;
   bool packs_;
+  bool packs_nulls_;
   Extended left_;
   Extended right_;
   std::vector<Key> keys_;
@@ -323,23 +328,20 @@ void make_comparable(base::Queue& queue, plan::Device device, std::shared_ptr<co
   spec->key_flags.clear();
   auto const flags_of = [&](size_t key) { return flags.empty() ? 0 : flags[key]; };
   bool all_plain = true;
-  bool any_nulls = false;
   bool is_wide = false;
   for (size_t i = 0; i < spec->left_keys.size(); ++i) {
     ColumnView const& left_key = (*left)->columns[static_cast<size_t>(spec->left_keys[i])];
     ColumnView const& right_key = (*right)->columns[static_cast<size_t>(spec->right_keys[i])];
     bool const has_nulls = left_key.validity != nullptr || right_key.validity != nullptr;
-    any_nulls = any_nulls || has_nulls;
     is_wide = is_wide || left_key.width == 8;
     all_plain = all_plain && compare_as_they_are(left_key, right_key) &&
                 !(has_nulls && (flags_of(i) & columns::kNullEqual) != 0);
   }
   bool const is_lone = all_plain && spec->left_keys.size() == 1;
   bool const packs = device == plan::Device::kCpu && !spec->left_keys.empty() &&
-                     !(any_nulls && tells_unknown(spec->kind)) &&
                      (!is_lone || (is_wide && most_columns > 1));
   if (all_plain && !packs) return;
-  Derivation derivation(queue, device, packs, *left, *right);
+  Derivation derivation(queue, device, packs, !tells_unknown(spec->kind), *left, *right);
   for (size_t i = 0; i < spec->left_keys.size(); ++i) {
     derivation.add(spec->left_keys[i], spec->right_keys[i], flags_of(i));
   }

@@ -18,6 +18,8 @@ constexpr uint64_t kFewestRows = uint64_t{1} << 12;
 // A lone key is shorter, and that is all: it has to be worth a look and a pass over the rows.
 constexpr uint64_t kFewestRowsOfLoneKey = uint64_t{1} << 20;
 
+bool has_nulls(const cpu::KeySource& column) { return column.validity.bits != nullptr; }
+
 std::optional<keys::KeyEncoding> find_encoding(base::Queue& queue, const PackedSide& left,
                                                const PackedSide& right) {
   std::vector<int32_t> widths;
@@ -50,9 +52,6 @@ ColumnView codes_of(base::Queue& queue, const PackedSide& side, const keys::KeyE
   cpu::pack_keys(workers, side.columns, encoding, side.rows, codes.data());
   ColumnView view = made_view(codes.data(), encoding.width, base::Memory::kHost);
   side.held->push_back(columns::make_storage(std::move(codes)));
-  auto const has_nulls = [](const cpu::KeySource& column) {
-    return column.validity.bits != nullptr;
-  };
   auto const nullable = std::count_if(side.columns.begin(), side.columns.end(), has_nulls);
   if (nullable == 1) {
     auto const column = std::find_if(side.columns.begin(), side.columns.end(), has_nulls);
@@ -69,6 +68,10 @@ ColumnView codes_of(base::Queue& queue, const PackedSide& side, const keys::KeyE
 }
 
 }  // namespace
+
+bool PackedSide::has_nulls() const {
+  return std::any_of(columns.begin(), columns.end(), execute::has_nulls);
+}
 
 std::optional<std::pair<ColumnView, ColumnView>> pack_keys(base::Queue& queue,
                                                            const PackedSide& left,

@@ -17,6 +17,8 @@ struct PackedSide {
   std::vector<cpu::KeySource> columns;
   uint64_t rows = 0;
   Held* held;
+
+  bool has_nulls() const;
 };
 
 // A column of codes for each side, NULL where a column is; equal exactly where all columns are.
