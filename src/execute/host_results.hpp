@@ -29,7 +29,8 @@ class HostResults {
     bool nullable = false;
     bool is_probe_row = false;  // a row number of the chunk: its first row is added
   };
-  // columns: the pairs' two, when asked for, then the output columns.
+  // columns: row numbers of the left and of the right side, those that are asked for, then the
+  // output columns.
   HostResults(base::Queue& queue, std::vector<Column> columns, uint64_t expected_rows);
   // Abandons what has not begun and waits for what has.
   ~HostResults();
@@ -65,7 +66,9 @@ class HostResults {
   void write(const Piece& piece, std::byte* staged);
   const columns::Storage& values_of(size_t column) const;
   const columns::Storage& bits_of(size_t column) const;
-  size_t pair_columns() const { return chunk_->has_pairs ? 2 : 0; }
+  size_t pair_columns() const {
+    return (chunk_->has_left_rows() ? 1U : 0U) + (chunk_->has_right_rows() ? 1U : 0U);
+  }
 
   base::Queue& queue_;
   cudaStream_t stream_;

@@ -72,7 +72,8 @@ void HostResults::lay_out() {
 
 const columns::Storage& HostResults::values_of(size_t column) const {
   size_t const pairs = pair_columns();
-  if (column < pairs) return column == 0 ? chunk_->left_rows : chunk_->right_rows;
+  if (column == 0 && chunk_->has_left_rows()) return chunk_->left_rows;
+  if (column < pairs) return chunk_->right_rows;
   return chunk_->columns[column - pairs].data;
 }
 
@@ -215,10 +216,8 @@ void HostResults::finish(columns::JoinResult& result) {
   result.memory = base::Memory::kHost;
   result.rows = static_cast<int64_t>(finished.rows);
   size_t next = 0;
-  if (result.has_pairs) {
-    result.left_rows = std::move(finished.columns[next++].values);
-    result.right_rows = std::move(finished.columns[next++].values);
-  }
+  if (result.has_left_rows()) result.left_rows = std::move(finished.columns[next++].values);
+  if (result.has_right_rows()) result.right_rows = std::move(finished.columns[next++].values);
   for (columns::ResultColumn& column : result.columns) {
     column.data = std::move(finished.columns[next].values);
     column.validity = std::move(finished.columns[next].bits);

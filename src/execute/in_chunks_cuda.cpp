@@ -55,6 +55,7 @@ class ChunkedJoin {
 
   void run() {
     result_.has_pairs = join_.spec.pairs;
+    result_.pair_sides = join_.spec.pair_sides;
     result_.columns = empty_columns(*join_.left, join_.spec.left_columns);
     for (auto& column : empty_columns(*join_.right, join_.spec.right_columns)) {
       result_.columns.push_back(std::move(column));
@@ -99,10 +100,8 @@ class ChunkedJoin {
 
   std::vector<HostResults::Column> host_columns() const {
     std::vector<HostResults::Column> all;
-    if (join_.spec.pairs) {
-      all.push_back({sizeof(uint32_t), false, !build_left_});
-      all.push_back({sizeof(uint32_t), false, build_left_});
-    }
+    if (join_.spec.left_rows()) all.push_back({sizeof(uint32_t), false, !build_left_});
+    if (join_.spec.right_rows()) all.push_back({sizeof(uint32_t), false, build_left_});
     for (bool const left : {true, false}) {
       columns::Relation const& relation = left ? *join_.left : *join_.right;
       std::vector<int32_t> const& keys = left ? join_.spec.left_keys : join_.spec.right_keys;
@@ -196,6 +195,7 @@ class ChunkedJoin {
   Finding join_chunk(ChunkInputs& inputs, columns::JoinResult& chunk) {
     chunk.context = join_.context;
     chunk.has_pairs = join_.spec.pairs;
+    chunk.pair_sides = join_.spec.pair_sides;
     std::vector<columns::StageStatistics> stages;
     StageClock clock(queue_, plan::Device::kCuda, stages, steps(3 + 4 * chunks_));
     clock.predict(attempt_->stages);
