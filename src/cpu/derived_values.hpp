@@ -23,11 +23,10 @@ void each_derived_value(const kernels::DerivedKey& key, uint64_t first, uint64_t
                         const What& what) {
   using kernels::KeyOp;
   if (key.nulls.bits == nullptr) {
-    bool const is_plain = key.op == KeyOp::kUnsigned || key.op == KeyOp::kAsIs;
-    if (is_plain && key.width == 4) {
+    if (key.op == KeyOp::kUnsigned && key.width == 4) {
       return each_value_of<Bits, KeyOp::kUnsigned, 4>(key, first, end, what);
     }
-    if (is_plain && key.width == 8) {
+    if (key.op == KeyOp::kUnsigned && key.width == 8) {
       return each_value_of<Bits, KeyOp::kUnsigned, 8>(key, first, end, what);
     }
     if (key.op == KeyOp::kSigned && key.width == 4) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <vector>
 
 #include "src/cpu/pack_rows.hpp"
+#include "src/cpu/valid_rows.hpp"
+#include "src/cpu/value_width.hpp"
 #include "src/keys/column_hash.hpp"
 #include "src/plan/sample_rule.hpp"
 
@@ -14,20 +16,10 @@ namespace {
 
 using base::Memory;
 
-// Rows of one task. Their validity is whole words, which no other task writes.
+// Rows of one task.
 constexpr uint64_t kPieceRows = uint64_t{1} << 16;
 // Loads asked for before they are needed.
 constexpr uint32_t kAhead = 32;
-
-// Calls what(value of the unsigned type of that width): keys have 4 or 8 bytes.
-template <typename What>
-void with_key_width(int32_t width, const What& what) {
-  if (width == 4) {
-    what(uint32_t{});
-  } else {
-    what(uint64_t{});
-  }
-}
 
 // The sums of so many rows lie in the first cache while the columns are added, one by one.
 constexpr uint64_t kSummedRows = 512;
@@ -58,14 +50,6 @@ void hash_rows(const kernels::ColumnHash& hash, const columns::Relation& relatio
   }
 }
 
-void clear_null_bits(const columns::ColumnView& column, uint64_t first, uint64_t last,
-                     uint8_t* bits) {
-  for (uint64_t row = first; row < last; ++row) {
-    auto const bit = static_cast<uint8_t>(uint8_t{1} << (row % 8));
-    if (!is_valid(column, row)) bits[row / 8] = static_cast<uint8_t>(bits[row / 8] & ~bit);
-  }
-}
-
 // same[i] &= whether match i is equal in this column. Row numbers are the matches' low halves.
 void compare_column(const ComparedColumns& column, const MatchBatch<uint64_t>& batch,
                     uint8_t* same) {
@@ -91,29 +75,30 @@ HashedKeys hash_keys(base::Queue& queue, Workers& workers, const columns::Relati
   auto const column_of = [&](int32_t key) -> const columns::ColumnView& {
     return relation.columns[static_cast<size_t>(key)];
   };
-  bool const has_nulls = std::any_of(
-      keys.begin(), keys.end(), [&](int32_t key) { return column_of(key).validity != nullptr; });
+  std::vector<kernels::ValidityBits> nullable;
+  for (int32_t const key : keys) {
+    columns::ColumnView const& column = column_of(key);
+    if (column.validity != nullptr) {
+      nullable.push_back({column.validity, column.validity_bit_offset});
+    }
+  }
   HashedKeys hashed;
   hashed.hashes =
       queue.host_pool->allocate_rows<uint64_t>(Memory::kHost, rows, "hashes of the keys");
-  if (has_nulls) {
-    hashed.valid_bits =
-        queue.host_pool->allocate(Memory::kHost, (rows + 7) / 8, "validity of the keys");
-  }
   kernels::ColumnHash const hash = keys::column_hash(queue.context);
   auto* const hashes = hashed.hashes.as<uint64_t>();
-  auto* const bits = hashed.valid_bits.as<uint8_t>();
   workers.for_each_range("transform", rows, kPieceRows, [&](uint64_t first, uint64_t last) {
     hash_rows(hash, relation, keys, first, last, hashes);
-    if (has_nulls) std::memset(bits + first / 8, 0xff, (last - first + 7) / 8);
-    for (int32_t const key : keys) {
-      if (column_of(key).validity != nullptr) clear_null_bits(column_of(key), first, last, bits);
-    }
   });
+  if (!nullable.empty()) {
+    hashed.valid_bits = queue.host_pool->allocate_rows<uint64_t>(Memory::kHost, (rows + 63) / 64,
+                                                                 "validity of the keys");
+    valid_in_all(workers, "transform", nullable, rows, hashed.valid_bits.as<uint64_t>());
+  }
   hashed.view.type = GPUJOIN_TYPE_UINT64;
   hashed.view.width = sizeof(uint64_t);
   hashed.view.data = hashes;
-  hashed.view.validity = bits;
+  hashed.view.validity = hashed.valid_bits.as<uint8_t>();
   return hashed;
 }
 

@@ -28,8 +28,4 @@ keys::ColumnRange drawn_range_of(const KeySource& source, uint64_t rows);
 void pack_keys(Workers& workers, std::span<const KeySource> columns,
                const keys::KeyEncoding& encoding, uint64_t rows, void* codes);
 
-// A bit for each row of which no column is NULL, in whole words; those behind the last are any.
-void valid_in_all(Workers& workers, std::span<const KeySource> columns, uint64_t rows,
-                  uint64_t* words);
-
 }  // namespace gpujoin::cpu

@@ -26,4 +26,14 @@ void with_width(int32_t width, const What& what) {
   }
 }
 
+// The same of keys, which have 4 or 8 bytes.
+template <typename What>
+void with_key_width(int32_t width, const What& what) {
+  if (width == 4) {
+    what(uint32_t{});
+  } else {
+    what(uint64_t{});
+  }
+}
+
 }  // namespace gpujoin::cpu

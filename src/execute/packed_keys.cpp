@@ -4,7 +4,7 @@
 
 #include "src/base/status.hpp"
 #include "src/columns/result.hpp"
-#include "src/columns/validity_bits.hpp"
+#include "src/cpu/valid_rows.hpp"
 #include "src/execute/key_codes.hpp"
 
 namespace gpujoin::execute {
@@ -52,15 +52,17 @@ ColumnView codes_of(base::Queue& queue, const PackedSide& side, const keys::KeyE
   cpu::pack_keys(workers, side.columns, encoding, side.rows, codes.data());
   ColumnView view = made_view(codes.data(), encoding.width, base::Memory::kHost);
   side.held->push_back(columns::make_storage(std::move(codes)));
-  auto const nullable = std::count_if(side.columns.begin(), side.columns.end(), has_nulls);
-  if (nullable == 1) {
-    auto const column = std::find_if(side.columns.begin(), side.columns.end(), has_nulls);
-    view.validity = column->validity.bits;
-    view.validity_bit_offset = column->validity.offset;
-  } else if (nullable > 1) {
+  std::vector<kernels::ValidityBits> nullable;
+  for (cpu::KeySource const& column : side.columns) {
+    if (has_nulls(column)) nullable.push_back(column.validity);
+  }
+  if (nullable.size() == 1) {
+    view.validity = nullable.front().bits;
+    view.validity_bit_offset = nullable.front().offset;
+  } else if (!nullable.empty()) {
     base::Buffer words = pool.allocate_rows<uint64_t>(base::Memory::kHost, (side.rows + 63) / 64,
                                                       "validity of keys");
-    cpu::valid_in_all(workers, side.columns, side.rows, words.as<uint64_t>());
+    cpu::valid_in_all(workers, "keys", nullable, side.rows, words.as<uint64_t>());
     view.validity = words.as<uint8_t>();
     side.held->push_back(columns::make_storage(std::move(words)));
   }
