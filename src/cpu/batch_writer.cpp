@@ -41,6 +41,13 @@ void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byt
                       room + ahead_of * sizeof(Value));
 }
 
+// Rows that all have a match come one after the other.
+bool are_neighbours(const uint32_t* numbers, uint32_t rows) {
+  uint32_t differences = 0;
+  for (uint32_t i = 0; i < rows; ++i) differences |= (numbers[i] - i) ^ numbers[0];
+  return differences == 0;
+}
+
 }  // namespace
 
 template <typename Key>
@@ -83,6 +90,7 @@ const std::byte* BatchWriter<Key>::values(const OutputSource& source, const Key*
   }
   auto const* base = static_cast<const std::byte*>(source.column->data);
   uint32_t const* numbers = row_numbers(matches);
+  if (are_neighbours(numbers, matches.rows)) return base + uint64_t{numbers[0]} * source.width;
   with_width(source.width, [&](auto value) {
     fetch<decltype(value)>(base, numbers, matches.rows, room_.data());
   });

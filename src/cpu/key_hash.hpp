@@ -7,7 +7,8 @@
 // itself. Both steps are bijections of the key's width; a 4-byte key loses nothing, of an 8-byte
 // key the upper half is kept.
 //
-// The highest bits of the hash are the partition, the next ones the bucket.
+// The highest bits of the hash are the partition, the next ones the bucket. Of another factor's
+// product the highest bits are a second place for a key (cuckoo hashing, see partition_table.hpp).
 #pragma once
 
 #include <cstdint>
@@ -47,5 +48,16 @@ struct BucketOf {
       : shift(32 - radix_bits - bucket_bits), mask((uint32_t{1} << bucket_bits) - 1) {}
   uint32_t operator()(uint32_t hash) const { return hash >> shift & mask; }
 };
+
+// The second place of a key among 2^bits. That of key 0 is 0, as the first one is.
+inline uint32_t second_place_of(uint32_t key, uint32_t bits) {
+  key ^= key >> 16;
+  return key * 0x85EBCA6Bu >> (32 - bits);
+}
+
+inline uint32_t second_place_of(uint64_t key, uint32_t bits) {
+  key ^= key >> 32;
+  return static_cast<uint32_t>(key * 0xC2B2AE3D27D4EB4Fu >> (64 - bits));
+}
 
 }  // namespace gpujoin::cpu

@@ -29,20 +29,24 @@ class MatchState {
            const PartitionRows& probe) {
     run_with(workers, verified, build, probe, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
-      if (probe.layout->row_is_entry()) {
+      if (rows.are_entries<Key>()) {
         Prober<Key, true, Flush>(table, rows, segment, batch_, flush).run();
       } else {
         Prober<Key, false, Flush>(table, rows, segment, batch_, flush).run();
       }
     });
   }
-  // The same of rows that are entries, as those of the build side are.
+  // The same, of build rows that are entries.
   void run(Workers& workers, const PartitionTables<Key>& tables, const ProbeRows& rows,
            std::span<const ComparedColumns> verified, const PartitionRows& build,
            const PartitionRows& probe) {
     run_with(workers, verified, build, probe, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
-      TablesProber<Key, Flush>(tables, rows, batch_, flush).run();
+      if (rows.are_entries<Key>()) {
+        TablesProber<Key, true, Flush>(tables, rows, batch_, flush).run();
+      } else {
+        TablesProber<Key, false, Flush>(tables, rows, batch_, flush).run();
+      }
     });
   }
 

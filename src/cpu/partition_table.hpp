@@ -1,10 +1,12 @@
-// partition_table.hpp: the hash table of one build partition, in one of two forms.
+// partition_table.hpp: the hash table of one build partition, in one of three forms.
 //
-// Slots, where almost every bucket has one row at most, as with dense keys (see key_hash.hpp):
+// Places, where no key comes twice:
 //
-//   state    |1|0|1|2| ...          entries of each bucket: 0, 1, 2 = several
-//   entries  |a| |b|c| ...          the first entry of each bucket
-//   others   |d|                    the entries that found their bucket taken, sorted by key
+//   entries  |a|-|b|c|-|-| ...      a free place has a key that is not looked up there
+//
+// One place: all keys have one of their own, as dense keys do (see key_hash.hpp). Two places: an
+// entry lies in either of two (Pagh and Rodler, Cuckoo hashing, J. Algorithms 2004), whatever the
+// keys. A lookup reads one or two places and compares, without a branch.
 //
 // Groups, for all other keys (a counting sort by bucket):
 //
@@ -26,6 +28,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "src/base/memory.hpp"
 #include "src/cpu/key_hash.hpp"
@@ -58,56 +61,88 @@ Entry<Key> entry_at(const std::byte* rows, uint32_t row_bytes, uint32_t position
   return entry;
 }
 
+enum class Form : uint8_t { kOnePlace, kTwoPlaces, kGroups };
+
+// What looking up a key in a table reads.
+template <typename Key>
+struct TableView {
+  Form form = Form::kOnePlace;
+  BucketOf bucket_of;
+  uint32_t bucket_bits = 0;
+  const Entry<Key>* entries = nullptr;
+  const uint32_t* starts = nullptr;  // of groups
+
+  struct Found {
+    Key rest;          // of the entry with the key, or of any other
+    uint32_t entries;  // with the key: 0 or 1
+  };
+  // Of places. Without a branch: in which of two a key lies nobody can predict.
+  template <bool kTwoPlaces>
+  Found find(Key key, uint32_t hash) const {
+    Entry<Key> const& first = entries[bucket_of(hash)];
+    uint32_t const in_first = first.key == key ? 1 : 0;
+    if constexpr (!kTwoPlaces) return {first.rest, in_first};
+    Entry<Key> const& second = entries[second_place_of(key, bucket_bits)];
+    uint32_t const in_second = second.key == key ? 1 : 0;
+    Key const of_second = Key{0} - Key{in_second};
+    return {(first.rest & ~of_second) | (second.rest & of_second), in_first | in_second};
+  }
+};
+
 template <typename Key>
 class PartitionTable {
  public:
   using EntryOfKey = Entry<Key>;
 
   // Replaces what the table held. expected: count > 0. distinct: one entry of those with a key is
-  // enough, where slots hold them.
+  // enough, where there are places.
   void build(const std::shared_ptr<base::Pool>& pool, const std::byte* rows, uint32_t row_bytes,
              uint32_t count, uint32_t radix_bits, bool distinct = false) {
-    // Two to four buckets for each row: dense keys then share none, or next to none.
-    auto const for_rows = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
-    uint32_t const bucket_bits = std::min(for_rows, kMostBucketBits);
-    bucket_of_ = BucketOf(radix_bits, bucket_bits);
-    buckets_ = uint32_t{1} << bucket_bits;
-    uint64_t const places = std::max<uint64_t>(buckets_, uint64_t{count} + 1);
-    entries_ = room<EntryOfKey>(pool, entries_block_, places * sizeof(EntryOfKey));
-    uint32_t const most_others = count / 128;
-    others_ = room<EntryOfKey>(pool, others_block_, (most_others + 1) * sizeof(EntryOfKey));
-    starts_ = room<uint32_t>(pool, starts_block_, (buckets_ + uint64_t{1}) * sizeof(uint32_t));
     if (row_bytes == sizeof(EntryOfKey)) {
-      fill<true>(rows, row_bytes, count, most_others, distinct);
+      fill<true>(pool, rows, row_bytes, count, radix_bits, distinct);
     } else {
-      fill<false>(rows, row_bytes, count, most_others, distinct);
+      fill<false>(pool, rows, row_bytes, count, radix_bits, distinct);
     }
   }
 
-  BucketOf bucket_of() const { return bucket_of_; }
-  const EntryOfKey* entries() const { return entries_; }
+  const TableView<Key>& view() const { return view_; }
+  bool has_groups() const { return view_.form == Form::kGroups; }
   // At least the length of the longest run of equal keys.
   uint32_t longest_run() const { return longest_run_; }
 
-  bool has_slots() const { return has_slots_; }
-  const uint8_t* states() const { return reinterpret_cast<const uint8_t*>(starts_); }  // slots
-  const uint32_t* starts() const { return starts_; }                                   // groups
-
   // Calls what(first, last) with pointers to runs of entries of which some have the key; all have
-  // it where there are more than kSortedFrom. For a bucket of several entries.
+  // it where there are more than kSortedFrom. Of groups.
   template <typename What>
-  void visit_several(uint32_t bucket, Key key, const What& what) const {
-    if (has_slots_) {
-      what(entries_ + bucket, entries_ + bucket + 1);
-      visit_equal(others_, others_ + others_count_, key, what);
-    } else if (starts_[bucket + 1] - starts_[bucket] <= kSortedFrom) {
-      what(entries_ + starts_[bucket], entries_ + starts_[bucket + 1]);
-    } else {
-      visit_equal(entries_ + starts_[bucket], entries_ + starts_[bucket + 1], key, what);
+  void visit_group(uint32_t bucket, Key key, const What& what) const {
+    EntryOfKey const* const first = entries_ + starts_[bucket];
+    EntryOfKey const* const last = entries_ + starts_[bucket + 1];
+    if (last - first <= kSortedFrom) {
+      what(first, last);
+      return;
     }
+    auto const [lower, upper] = std::equal_range(first, last, EntryOfKey{key, 0}, key_is_less<Key>);
+    if (lower != upper) what(lower, upper);
+  }
+  // The same, whatever the form.
+  template <typename What>
+  void visit(Key key, const What& what) const {
+    uint32_t const hash = hash_of(key);
+    if (view_.form == Form::kGroups) {
+      visit_group(view_.bucket_of(hash), key, what);
+      return;
+    }
+    auto const found = view_.form == Form::kOnePlace ? view_.template find<false>(key, hash)
+                                                     : view_.template find<true>(key, hash);
+    EntryOfKey const entry{key, found.rest};
+    if (found.entries != 0) what(&entry, &entry + 1);
   }
 
  private:
+  // Of how many keys in 100 places each is given one of its two soon.
+  static constexpr uint64_t kMostOfPlaces = 45;
+  // Entries that give way for one: more come of keys that were made to collide.
+  static constexpr uint32_t kMostMoves = 256;
+
   template <typename T>
   static T* room(const std::shared_ptr<base::Pool>& pool, base::Buffer& block, uint64_t bytes) {
     if (block.bytes() < bytes) {
@@ -117,77 +152,117 @@ class PartitionTable {
     return block.as<T>();
   }
 
-  template <typename What>
-  static void visit_equal(const EntryOfKey* first, const EntryOfKey* last, Key key,
-                          const What& what) {
-    auto const [lower, upper] = std::equal_range(first, last, EntryOfKey{key, 0}, key_is_less<Key>);
-    if (lower != upper) what(lower, upper);
-  }
-
   template <bool kRowIsEntry>
-  void fill(const std::byte* rows, uint32_t row_bytes, uint32_t count, uint32_t most_others,
-            bool distinct) {
-    has_slots_ = distinct ? fill_slots<kRowIsEntry, true>(rows, row_bytes, count, most_others)
-                          : fill_slots<kRowIsEntry, false>(rows, row_bytes, count, most_others);
-    if (!has_slots_) fill_groups<kRowIsEntry>(rows, row_bytes, count);
+  void fill(const std::shared_ptr<base::Pool>& pool, const std::byte* rows, uint32_t row_bytes,
+            uint32_t count, uint32_t radix_bits, bool distinct) {
+    auto const entry = [=](uint32_t i) { return entry_at<Key, kRowIsEntry>(rows, row_bytes, i); };
+    // Two to four buckets for each row: dense keys then share none, or next to none.
+    auto const for_rows = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
+    if (for_rows <= kMostBucketBits) {
+      clear_places(pool, radix_bits, for_rows);
+      if (fill_one_place(entry, count, distinct)) return;
+      bool const is_tight = count * uint64_t{100} > kMostOfPlaces << for_rows;
+      uint32_t const for_two = is_tight ? for_rows + 1 : for_rows;
+      if (for_two <= kMostBucketBits) {
+        clear_places(pool, radix_bits, for_two);
+        if (fill_two_places(entry, count, distinct)) return;
+      }
+    }
+    fill_groups(pool, entry, count, BucketOf(radix_bits, std::min(for_rows, kMostBucketBits)));
   }
 
-  // False when more than most_others rows found their bucket taken. Random keys show that soon.
-  template <bool kRowIsEntry, bool kDistinct>
-  bool fill_slots(const std::byte* rows, uint32_t row_bytes, uint32_t count, uint32_t most_others) {
-    auto* const states = reinterpret_cast<uint8_t*>(starts_);
-    EntryOfKey* const entries = entries_;
-    BucketOf const bucket_of = bucket_of_;
-    std::memset(states, 0, buckets_);
-    uint32_t others = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      auto const entry = entry_at<Key, kRowIsEntry>(rows, row_bytes, i);
-      uint32_t const bucket = bucket_of(hash_of(entry.key));
-      if (states[bucket] == 0) {
-        states[bucket] = 1;
-        entries[bucket] = entry;
-        continue;
-      }
-      if (kDistinct && entries[bucket].key == entry.key) continue;
-      if (others == most_others) return false;
-      states[bucket] = 2;
-      others_[others++] = entry;
+  void clear_places(const std::shared_ptr<base::Pool>& pool, uint32_t radix_bits, uint32_t bits) {
+    uint64_t const places = uint64_t{1} << bits;
+    entries_ = room<EntryOfKey>(pool, entries_block_, places * sizeof(EntryOfKey));
+    longest_run_ = 1;
+    view_ = {Form::kOnePlace, BucketOf(radix_bits, bits), bits, entries_, nullptr};
+    std::fill_n(entries_, places, EntryOfKey{});
+    // Both places of key 0 are the first one.
+    of_first_place_ = 1;
+    while (first_place(of_first_place_) == 0 || second_place(of_first_place_) == 0) {
+      ++of_first_place_;
     }
-    std::sort(others_, others_ + others, key_is_less<Key>);
-    others_count_ = others;
-    longest_run_ = others + 1;
+    entries_[0].key = of_first_place_;
+  }
+
+  uint32_t first_place(Key key) const { return view_.bucket_of(hash_of(key)); }
+  uint32_t second_place(Key key) const { return second_place_of(key, view_.bucket_bits); }
+  bool is_free(uint32_t place) const {
+    return entries_[place].key == (place == 0 ? of_first_place_ : Key{0});
+  }
+
+  // False when a place was taken. Random keys show that soon.
+  template <typename EntryAt>
+  bool fill_one_place(const EntryAt& entry_of, uint32_t count, bool distinct) {
+    for (uint32_t i = 0; i < count; ++i) {
+      EntryOfKey const entry = entry_of(i);
+      uint32_t const place = first_place(entry.key);
+      if (is_free(place)) {
+        entries_[place] = entry;
+      } else if (!distinct || entries_[place].key != entry.key) {
+        return false;
+      }
+    }
     return true;
   }
 
-  template <bool kRowIsEntry>
-  void fill_groups(const std::byte* rows, uint32_t row_bytes, uint32_t count) {
+  // False when a key came again, or found no place.
+  template <typename EntryAt>
+  bool fill_two_places(const EntryAt& entry_of, uint32_t count, bool distinct) {
+    bool all_in_first = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      EntryOfKey entry = entry_of(i);
+      uint32_t place = first_place(entry.key);
+      uint32_t const second = second_place(entry.key);
+      bool const is_there = (!is_free(place) && entries_[place].key == entry.key) ||
+                            (!is_free(second) && entries_[second].key == entry.key);
+      if (is_there && distinct) continue;
+      if (is_there) return false;
+      // An entry that gives way goes to the other of its places.
+      for (uint32_t moves = 0; !is_free(place); ++moves) {
+        if (moves == kMostMoves) return false;
+        std::swap(entry, entries_[place]);
+        uint32_t const first = first_place(entry.key);
+        place = first == place ? second_place(entry.key) : first;
+        all_in_first = false;
+      }
+      entries_[place] = entry;
+    }
+    if (!all_in_first) view_.form = Form::kTwoPlaces;
+    return true;
+  }
+
+  template <typename EntryAt>
+  void fill_groups(const std::shared_ptr<base::Pool>& pool, const EntryAt& entry_of, uint32_t count,
+                   BucketOf bucket_of) {
+    uint32_t const buckets = bucket_of.mask + 1;
+    entries_ = room<EntryOfKey>(pool, entries_block_, (count + uint64_t{1}) * sizeof(EntryOfKey));
+    starts_ = room<uint32_t>(pool, starts_block_, (buckets + uint64_t{1}) * sizeof(uint32_t));
+    view_ = {Form::kGroups, bucket_of, 0, entries_, starts_};
     uint32_t* const starts = starts_;
     EntryOfKey* const entries = entries_;
-    BucketOf const bucket_of = bucket_of_;
-    std::fill_n(starts, buckets_ + 1, 0);
-    for (uint32_t i = 0; i < count; ++i) {
-      ++starts[bucket_of(hash_of(entry_at<Key, kRowIsEntry>(rows, row_bytes, i).key))];
-    }
+    std::fill_n(starts, buckets + 1, 0);
+    for (uint32_t i = 0; i < count; ++i) ++starts[bucket_of(hash_of(entry_of(i).key))];
     // To the end of each bucket; filling it from the end leaves its start.
     uint32_t sum = 0;
     uint32_t longest = 0;
-    for (uint32_t bucket = 0; bucket < buckets_; ++bucket) {
+    for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
       longest = std::max(longest, starts[bucket]);
       sum += starts[bucket];
       starts[bucket] = sum;
     }
-    starts[buckets_] = sum;
+    starts[buckets] = sum;
     for (uint32_t i = count; i-- > 0;) {
-      auto const entry = entry_at<Key, kRowIsEntry>(rows, row_bytes, i);
+      auto const entry = entry_of(i);
       entries[--starts[bucket_of(hash_of(entry.key))]] = entry;
     }
     entries[count] = EntryOfKey{};
     longest_run_ = longest;
-    if (longest > kSortedFrom) sort_long_buckets();
+    if (longest > kSortedFrom) sort_long_buckets(buckets);
   }
 
-  void sort_long_buckets() {
-    for (uint32_t bucket = 0; bucket < buckets_; ++bucket) {
+  void sort_long_buckets(uint32_t buckets) {
+    for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
       if (starts_[bucket + 1] - starts_[bucket] <= kSortedFrom) continue;
       EntryOfKey* const first = entries_ + starts_[bucket];
       EntryOfKey* const last = entries_ + starts_[bucket + 1];
@@ -196,16 +271,12 @@ class PartitionTable {
   }
 
   base::Buffer entries_block_;
-  base::Buffer others_block_;
   base::Buffer starts_block_;
   EntryOfKey* entries_ = nullptr;
-  EntryOfKey* others_ = nullptr;
   uint32_t* starts_ = nullptr;
-  BucketOf bucket_of_;
-  uint32_t buckets_ = 0;
-  uint32_t others_count_ = 0;
+  TableView<Key> view_;
+  Key of_first_place_ = 0;  // what says that the first place is free
   uint32_t longest_run_ = 0;
-  bool has_slots_ = false;
 };
 
 }  // namespace gpujoin::cpu

@@ -1,8 +1,8 @@
 // probe_partition.hpp: probe rows against their partition's table; matches go to a batch.
 //
-// Most probe rows meet a bucket of no entry or of one: they are handled without a branch, the match
-// is written and counted or overwritten by the next one. Rows that meet more entries are put aside
-// for a second loop.
+// Most probe rows meet a place, or a bucket of no entry or of one: they are handled without a
+// branch, the match is written and counted or overwritten by the next one. Rows that meet more
+// entries are put aside for a second loop.
 //
 // A segment limits how far into a run of equal build keys the call goes, so that one probe row with
 // millions of matches can be shared among tasks.
@@ -29,11 +29,17 @@ struct MatchBatch {
   uint32_t rows = 0;
 };
 
+// Packed rows, or the values of a key column, whose entries are key and position.
 struct ProbeRows {
   const std::byte* rows = nullptr;
   uint32_t row_bytes = 0;
   uint32_t first = 0;
   uint32_t last = 0;
+
+  template <typename Key>
+  bool are_entries() const {
+    return row_bytes == sizeof(Entry<Key>);
+  }
 };
 
 // The part of each run of equal build keys that is longer than kSortedFrom. Shorter ones belong to
@@ -56,9 +62,18 @@ class Prober {
     for (uint32_t block = probe_.first; block < probe_.last;) {
       uint32_t const end = block + std::min(kProbeBlockRows, probe_.last - block);
       if (batch_.rows + (end - block) > kBatchRows) flush();
-      uint32_t const count = table_.has_slots() ? single_entries<true>(block, end, several)
-                                                : single_entries<false>(block, end, several);
-      for (uint32_t i = 0; i < count; ++i) several_entries(several[i]);
+      switch (table_.view().form) {
+        case Form::kOnePlace:
+          entries_of_places<false>(block, end);
+          break;
+        case Form::kTwoPlaces:
+          entries_of_places<true>(block, end);
+          break;
+        case Form::kGroups:
+          uint32_t const count = single_entries(block, end, several);
+          for (uint32_t i = 0; i < count; ++i) several_entries(several[i]);
+          break;
+      }
       block = end;
     }
   }
@@ -68,13 +83,24 @@ class Prober {
     return entry_at<Key, kRowIsEntry>(probe_.rows, probe_.row_bytes, position);
   }
 
+  template <bool kTwoPlaces>
+  void entries_of_places(uint32_t begin, uint32_t end) {
+    TableView<Key> const view = table_.view();
+    uint32_t rows = batch_.rows;
+    for (uint32_t position = begin; position < end; ++position) {
+      Entry<Key> const probe = probe_entry(position);
+      auto const found = view.template find<kTwoPlaces>(probe.key, hash_of(probe.key));
+      batch_.keys[rows] = probe.key;
+      batch_.build[rows] = found.rest;
+      batch_.probe[rows] = probe.rest;
+      rows += found.entries;
+    }
+    if (segment_.first == 0) batch_.rows = rows;
+  }
+
   // The rows that meet one entry at most. Answers how many meet more; several lists those.
-  template <bool kSlots>
   uint32_t single_entries(uint32_t begin, uint32_t end, uint32_t* several) {
-    uint32_t const* const starts = table_.starts();
-    uint8_t const* const states = table_.states();
-    Entry<Key> const* const entries = table_.entries();
-    BucketOf const bucket_of = table_.bucket_of();
+    TableView<Key> const view = table_.view();
     Key* const keys = batch_.keys;
     Key* const builds = batch_.build;
     Key* const probes = batch_.probe;
@@ -82,10 +108,10 @@ class Prober {
     uint32_t several_count = 0;
     for (uint32_t position = begin; position < end; ++position) {
       Entry<Key> const probe = probe_entry(position);
-      uint32_t const bucket = bucket_of(hash_of(probe.key));
-      uint32_t const start = kSlots ? bucket : starts[bucket];
-      uint32_t const length = kSlots ? states[bucket] : starts[bucket + 1] - start;
-      Entry<Key> const build = entries[start];
+      uint32_t const bucket = view.bucket_of(hash_of(probe.key));
+      uint32_t const start = view.starts[bucket];
+      uint32_t const length = view.starts[bucket + 1] - start;
+      Entry<Key> const build = view.entries[start];
       keys[rows] = probe.key;
       builds[rows] = build.rest;
       probes[rows] = probe.rest;
@@ -99,8 +125,8 @@ class Prober {
 
   void several_entries(uint32_t position) {
     Entry<Key> const probe = probe_entry(position);
-    uint32_t const bucket = table_.bucket_of()(hash_of(probe.key));
-    table_.visit_several(bucket, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+    uint32_t const bucket = table_.view().bucket_of(hash_of(probe.key));
+    table_.visit_group(bucket, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
       auto const run = static_cast<uint32_t>(last - first);
       if (run > kSortedFrom) {
         emit_run(probe, first + std::min(run, segment_.first),
@@ -156,13 +182,7 @@ uint64_t count_matches(const PartitionTable<Key>& table, const ProbeRows& probe)
   for (uint32_t position = probe.first; position < probe.last; ++position) {
     Key key;
     std::memcpy(&key, probe.rows + uint64_t{position} * probe.row_bytes, sizeof(key));
-    uint32_t const bucket = table.bucket_of()(hash_of(key));
-    if (table.has_slots() && table.states()[bucket] == 0) continue;
-    if (table.has_slots() && table.states()[bucket] == 1) {
-      matches += table.entries()[bucket].key == key ? 1 : 0;
-      continue;
-    }
-    table.visit_several(bucket, key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+    table.visit(key, [&](const Entry<Key>* first, const Entry<Key>* last) {
       if (last - first > kSortedFrom) {
         matches += static_cast<uint64_t>(last - first);
         return;

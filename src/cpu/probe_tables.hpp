@@ -20,30 +20,20 @@ namespace gpujoin::cpu {
 template <typename Key>
 class PartitionTables {
  public:
-  // Of one table what looking up a row reads.
-  struct View {
-    const uint8_t* states = nullptr;
-    const uint32_t* starts = nullptr;
-    const Entry<Key>* entries = nullptr;
-    BucketOf bucket_of;
-    bool has_slots = true;
-  };
-
   PartitionTables(base::Queue& queue, Workers& workers, const PartitionedRows& build)
       : radix_bits_(build.radix_bits), tables_(build.partitions()), views_(build.partitions()) {
+    while (!is_one() && number_of(hash_of(none_of_first_.key)) == 0) ++none_of_first_.key;
     workers.for_each("match", build.partitions(), [&](int64_t item, int32_t) {
       auto const number = static_cast<uint32_t>(item);
-      View& view = views_[number];
       if (build.rows_in(number) == 0) {
-        view.states = &kNone;
-        view.entries = &none_;
+        // Of all keys 0 alone may be 0 and is looked up in the first.
+        views_[number].entries = number == 0 ? &none_of_first_ : &none_;
         return;
       }
       PartitionTable<Key>& table = tables_[number];
       table.build(queue.host_pool, build.rows_of(number), build.layout.row_bytes,
                   build.rows_in(number), build.radix_bits);
-      view = {table.states(), table.starts(), table.entries(), table.bucket_of(),
-              table.has_slots()};
+      views_[number] = table.view();
     });
   }
 
@@ -52,23 +42,21 @@ class PartitionTables {
   uint32_t number_of(uint32_t hash) const {
     return static_cast<uint32_t>(uint64_t{hash} >> (32 - radix_bits_));
   }
-  const View& view(uint32_t number) const { return views_[number]; }
+  const TableView<Key>& view(uint32_t number) const { return views_[number]; }
   // Of a partition with rows.
   const PartitionTable<Key>& table(uint32_t number) const { return tables_[number]; }
 
  private:
-  static constexpr uint8_t kNone = 0;
-
   uint32_t radix_bits_;
   Entry<Key> none_{};
+  Entry<Key> none_of_first_{};
   std::vector<PartitionTable<Key>> tables_;
-  std::vector<View> views_;
+  std::vector<TableView<Key>> views_;
 };
 
-template <typename Key, typename Flush>
+template <typename Key, bool kRowIsEntry, typename Flush>
 class TablesProber {
  public:
-  // probe: rows that are entries.
   TablesProber(const PartitionTables<Key>& tables, const ProbeRows& probe, MatchBatch<Key>& batch,
                const Flush& flush)
       : tables_(tables), probe_(probe), batch_(batch), flush_(flush) {}
@@ -88,7 +76,7 @@ class TablesProber {
         uint32_t const row = several[i];
         auto const& table = tables_.table(tables_.number_of(hashes_[row - block]));
         ProbeRows const one{probe_.rows, probe_.row_bytes, row, row + 1};
-        Prober<Key, true, Flush>(table, one, {}, batch_, flush_).run();
+        Prober<Key, kRowIsEntry, Flush>(table, one, {}, batch_, flush_).run();
       }
       block = end;
     }
@@ -98,32 +86,35 @@ class TablesProber {
   // What they ask for stays in the first cache.
   static constexpr uint32_t kBlockRows = 128;
 
-  using View = typename PartitionTables<Key>::View;
-
   Entry<Key> probe_entry(uint32_t row) const {
-    return entry_at<Key, true>(probe_.rows, probe_.row_bytes, row);
+    return entry_at<Key, kRowIsEntry>(probe_.rows, probe_.row_bytes, row);
   }
-  const View& view_of(uint32_t hash) const { return tables_.view(tables_.number_of(hash)); }
+  const TableView<Key>& view_of(uint32_t hash) const {
+    return tables_.view(tables_.number_of(hash));
+  }
 
   void ask_for(uint32_t begin, uint32_t end) {
     bool has_groups = false;
     for (uint32_t row = begin; row < end; ++row) {
-      uint32_t const hash = hash_of(probe_entry(row).key);
+      Key const key = probe_entry(row).key;
+      uint32_t const hash = hash_of(key);
       hashes_[row - begin] = hash;
-      View const& view = view_of(hash);
+      TableView<Key> const& view = view_of(hash);
       uint32_t const bucket = view.bucket_of(hash);
-      if (view.has_slots) {
-        __builtin_prefetch(view.states + bucket);
-        __builtin_prefetch(view.entries + bucket);
-      } else {
+      if (view.form == Form::kGroups) {
         __builtin_prefetch(view.starts + bucket);
         has_groups = true;
+        continue;
+      }
+      __builtin_prefetch(view.entries + bucket);
+      if (view.form == Form::kTwoPlaces) {
+        __builtin_prefetch(view.entries + second_place_of(key, view.bucket_bits));
       }
     }
     if (!has_groups) return;
     for (uint32_t i = 0; i < end - begin; ++i) {
-      View const& view = view_of(hashes_[i]);
-      if (view.has_slots) continue;
+      TableView<Key> const& view = view_of(hashes_[i]);
+      if (view.form != Form::kGroups) continue;
       __builtin_prefetch(view.entries + view.starts[view.bucket_of(hashes_[i])]);
     }
   }
@@ -134,21 +125,25 @@ class TablesProber {
     uint32_t several_count = 0;
     for (uint32_t row = begin; row < end; ++row) {
       Entry<Key> const probe = probe_entry(row);
-      View const& view = view_of(hashes_[row - begin]);
-      uint32_t const bucket = view.bucket_of(hashes_[row - begin]);
-      uint32_t start = bucket;
-      uint32_t length;
-      if (view.has_slots) {
-        length = view.states[bucket];
+      uint32_t const hash = hashes_[row - begin];
+      TableView<Key> const& view = view_of(hash);
+      typename TableView<Key>::Found found;
+      uint32_t length = 1;
+      if (view.form == Form::kOnePlace) {
+        found = view.template find<false>(probe.key, hash);
+      } else if (view.form == Form::kTwoPlaces) {
+        found = view.template find<true>(probe.key, hash);
       } else {
-        start = view.starts[bucket];
-        length = view.starts[bucket + 1] - start;
+        uint32_t const bucket = view.bucket_of(hash);
+        Entry<Key> const& build = view.entries[view.starts[bucket]];
+        length = view.starts[bucket + 1] - view.starts[bucket];
+        found = {build.rest, static_cast<uint32_t>(length == 1) &
+                                 static_cast<uint32_t>(build.key == probe.key)};
       }
-      Entry<Key> const build = view.entries[start];
       batch_.keys[rows] = probe.key;
-      batch_.build[rows] = build.rest;
+      batch_.build[rows] = found.rest;
       batch_.probe[rows] = probe.rest;
-      rows += static_cast<uint32_t>(length == 1) & static_cast<uint32_t>(build.key == probe.key);
+      rows += found.entries;
       several[several_count] = row;
       several_count += length > 1 ? 1 : 0;
     }
@@ -163,12 +158,12 @@ class TablesProber {
   uint32_t hashes_[kBlockRows];
 };
 
-// Matches of rows that are entries, without writing any.
+// Matches, without writing any.
 template <typename Key>
 uint64_t count_matches(const PartitionTables<Key>& tables, const ProbeRows& probe) {
   uint64_t matches = 0;
   for (uint32_t row = probe.first; row < probe.last; ++row) {
-    Key const key = entry_at<Key, true>(probe.rows, probe.row_bytes, row).key;
+    Key const key = entry_at<Key, false>(probe.rows, probe.row_bytes, row).key;
     uint32_t const number = tables.number_of(hash_of(key));
     if (tables.view(number).bucket_of.mask == 0) continue;  // a partition without rows
     matches +=

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
@@ -18,14 +19,8 @@ constexpr uint32_t kChunkRows = uint32_t{1} << 16;
 // same one.
 template <typename Key, typename IsEqual>
 bool has_match(const PartitionTable<Key>& table, Key key, const IsEqual& is_equal) {
-  uint32_t const bucket = table.bucket_of()(hash_of(key));
-  if (table.has_slots() && table.states()[bucket] == 0) return false;
-  if (table.has_slots() && table.states()[bucket] == 1) {
-    Entry<Key> const& entry = table.entries()[bucket];
-    return entry.key == key && is_equal(entry.rest);
-  }
   bool found = false;
-  table.visit_several(bucket, key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+  table.visit(key, [&](const Entry<Key>* first, const Entry<Key>* last) {
     for (; !found && first != last; ++first) found = first->key == key && is_equal(first->rest);
   });
   return found;
@@ -120,25 +115,33 @@ class Sets {
       batch.rows = 0;
     };
     batch.rows = 0;
-    // What most rows need, without a branch: a slot that is free, or has the key.
-    bool const asks_slots = table != nullptr && table->has_slots() && verified_.empty();
-    for (uint32_t row = first; row < last; ++row) {
-      auto const entry = entry_at<Key, kRowIsEntry>(of_side.rows, side_.layout.row_bytes, row);
-      bool found = false;
-      bool is_known = table == nullptr;
-      if (asks_slots) {
-        uint32_t const bucket = table->bucket_of()(hash_of(entry.key));
-        uint32_t const entries = table->states()[bucket];
-        found = (entries != 0) & (table->entries()[bucket].key == entry.key);
-        is_known = (entries != 2) | found;
+    auto const look_up_each = [&](const auto& is_found) {
+      for (uint32_t row = first; row < last; ++row) {
+        auto const entry = entry_at<Key, kRowIsEntry>(of_side.rows, side_.layout.row_bytes, row);
+        batch.keys[batch.rows] = entry.key;
+        batch.probe[batch.rows] = entry.rest;
+        batch.rows += is_found(entry) == with_match_ ? 1 : 0;
+        if (batch.rows == kBatchRows) flush();
       }
-      if (!is_known) {
-        found = has_match(*table, entry.key, [&](Key rest) { return is_equal(rest, entry.rest); });
+    };
+    if (table == nullptr) {
+      look_up_each([](const Entry<Key>&) { return false; });
+    } else if (table->has_groups() || !verified_.empty()) {
+      look_up_each([&](const Entry<Key>& entry) {
+        return has_match(*table, entry.key, [&](Key rest) { return is_equal(rest, entry.rest); });
+      });
+    } else {
+      // Without a branch.
+      TableView<Key> const view = table->view();
+      auto const has_place = [&](const Entry<Key>& entry, auto two_places) {
+        constexpr bool kTwoPlaces = decltype(two_places)::value;
+        return view.template find<kTwoPlaces>(entry.key, hash_of(entry.key)).entries != 0;
+      };
+      if (view.form == Form::kOnePlace) {
+        look_up_each([&](const auto& entry) { return has_place(entry, std::false_type{}); });
+      } else {
+        look_up_each([&](const auto& entry) { return has_place(entry, std::true_type{}); });
       }
-      batch.keys[batch.rows] = entry.key;
-      batch.probe[batch.rows] = entry.rest;
-      batch.rows += found == with_match_ ? 1 : 0;
-      if (batch.rows == kBatchRows) flush();
     }
     if (batch.rows != 0) flush();
     finish_streaming();

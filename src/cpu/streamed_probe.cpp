@@ -27,24 +27,32 @@ uint32_t pack(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* 
   return packed;
 }
 
-// body(packed probe rows, tables, worker) for all of them.
+// body(probe rows, tables, worker) for all of them: keys where they lie, or packed rows where some
+// are NULL.
 template <typename Key, typename Body>
-void for_each_packed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                     const PartitionedRows& probe, const Body& body) {
+void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                    const PartitionedRows& probe, const Body& body) {
   if (build.begin.back() == 0) return;
   PartitionTables<Key> const tables(queue, workers, build);
   uint64_t const rows = probe.input_rows;
+  columns::ColumnView const& key = *probe.layout.key;
   std::vector<base::Buffer> blocks(static_cast<size_t>(workers.threads()));
   auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
   workers.for_each("match", tasks, [&](int64_t task, int32_t worker) {
+    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
+    uint64_t const end = std::min(first + kTaskRows, rows);
+    if (key.validity == nullptr) {
+      body(ProbeRows{static_cast<const std::byte*>(key.data), sizeof(Key),
+                     static_cast<uint32_t>(first), static_cast<uint32_t>(end)},
+           tables, worker);
+      return;
+    }
     base::Buffer& block = blocks[static_cast<size_t>(worker)];
     if (!block) {
       block = queue.host_pool->allocate(base::Memory::kHost, kPackedRows * probe.layout.row_bytes,
                                         "packed probe rows");
     }
     auto* const packed = block.as<std::byte>();
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
-    uint64_t const end = std::min(first + kTaskRows, rows);
     for (uint64_t row = first; row < end; row += kPackedRows) {
       uint32_t const count = pack(probe.layout, row, std::min(row + kPackedRows, end), packed);
       body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, tables, worker);
@@ -58,7 +66,7 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
            const std::vector<OutputSource>& sources, OutputRows& output) {
   std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
   PartitionRows const of_build{&build.layout, build.rows_of(0)};
-  for_each_packed<Key>(
+  for_each_block<Key>(
       queue, workers, build, probe,
       [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
@@ -77,13 +85,13 @@ template <typename Key>
 uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                const PartitionedRows& probe) {
   std::atomic<uint64_t> matches{0};
-  for_each_packed<Key>(queue, workers, build, probe,
-                       [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t) {
-                         uint64_t const found = tables.is_one()
-                                                    ? count_matches(tables.table(0), rows)
-                                                    : count_matches(tables, rows);
-                         matches.fetch_add(found, std::memory_order_relaxed);
-                       });
+  for_each_block<Key>(queue, workers, build, probe,
+                      [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t) {
+                        uint64_t const found = tables.is_one()
+                                                   ? count_matches(tables.table(0), rows)
+                                                   : count_matches(tables, rows);
+                        matches.fetch_add(found, std::memory_order_relaxed);
+                      });
   return matches.load(std::memory_order_relaxed);
 }
 
