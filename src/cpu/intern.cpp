@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "src/cpu/bytes_layout.hpp"
 #include "src/cpu/short_value.hpp"
 #include "src/cpu/tagged_rows.hpp"
 #include "src/keys/bytes_hash.hpp"
@@ -52,7 +53,7 @@ class ValueTable {
       : workers_(workers),
         side_(side),
         hash_(keys::bytes_hash(queue.context)),
-        short_hash_(hash_),
+        short_hash_(queue.context),
         bucket_count_(buckets_for(side.rows)),
         buckets_buffer_(queue.host_pool->allocate_rows<TaggedRows>(Memory::kHost, bucket_count_,
                                                                    "table of a key's values")),
@@ -63,10 +64,12 @@ class ValueTable {
     workers.for_each_range("keys", bucket_count_, kTaskRows, [&](uint64_t first, uint64_t end) {
       std::memset(buckets_ + first, 0xff, (end - first) * sizeof(TaggedRows));
     });
-    for_each_group(side.rows, [&](uint64_t first, uint64_t end) {
-      for (uint64_t row = first; row < end; ++row) {
-        if (kernels::is_valid(side.validity, row)) compared_[row] = compared_at(side, row);
-      }
+    with_layout(side.values, [&](const auto& value_at) {
+      for_each_group(side.rows, [&](uint64_t first, uint64_t end) {
+        for (uint64_t row = first; row < end; ++row) {
+          if (kernels::is_valid(side.validity, row)) compare(value_at(row), &compared_[row]);
+        }
+      });
     });
   }
 
@@ -76,7 +79,8 @@ class ValueTable {
     for_each_group(side_.rows, [&](uint64_t first, uint64_t end) {
       Walk walks[kGroupRows];
       uint64_t const started = start(
-          side_, first, end, [this](uint64_t row) { return compared_[row]; }, codes, walks);
+          side_, first, end, [this](uint64_t row, Compared* of) { *of = compared_[row]; }, codes,
+          walks);
       bool are_own = started == end - first;
       for (uint64_t i = 0; i < started; ++i) {
         uint32_t const code = take_slot(walks[i]);
@@ -89,23 +93,7 @@ class ValueTable {
   }
 
   void find_codes(const keys::InternedSide& side, uint32_t* codes) const {
-    workers_.for_each_range("keys", side.rows, kTaskRows, [&](uint64_t first, uint64_t end) {
-      // Each step reads what the step before asked for, of another group: by then it is there.
-      Group groups[3];
-      uint64_t const count = (end - first + kGroupRows - 1) / kGroupRows;
-      for (uint64_t step = 0; step < count + 2; ++step) {
-        if (step % kGroupsBetweenPolls == 0) workers_.poll();
-        if (step < count) {
-          Group& group = groups[step % 3];
-          uint64_t const begin = first + step * kGroupRows;
-          group.started = start(
-              side, begin, std::min(end, begin + kGroupRows),
-              [&](uint64_t row) { return compared_at(side, row); }, codes, group.walks);
-        }
-        if (step >= 1 && step <= count) find_tags(&groups[(step - 1) % 3]);
-        if (step >= 2) find_values(side, &groups[(step - 2) % 3], codes);
-      }
-    });
+    with_layout(side.values, [&](const auto& value_at) { find_codes(side, value_at, codes); });
   }
 
  private:
@@ -122,6 +110,27 @@ class ValueTable {
     uint64_t started = 0;
   };
 
+  template <typename ValueAt>
+  void find_codes(const keys::InternedSide& side, const ValueAt& value_at, uint32_t* codes) const {
+    workers_.for_each_range("keys", side.rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+      // Each step reads what the step before asked for, of another group: by then it is there.
+      Group groups[3];
+      uint64_t const count = (end - first + kGroupRows - 1) / kGroupRows;
+      for (uint64_t step = 0; step < count + 2; ++step) {
+        if (step % kGroupsBetweenPolls == 0) workers_.poll();
+        if (step < count) {
+          Group& group = groups[step % 3];
+          uint64_t const begin = first + step * kGroupRows;
+          group.started = start(
+              side, begin, std::min(end, begin + kGroupRows),
+              [&](uint64_t row, Compared* of) { compare(value_at(row), of); }, codes, group.walks);
+        }
+        if (step >= 1 && step <= count) find_tags(&groups[(step - 1) % 3]);
+        if (step >= 2) find_values(side, &groups[(step - 2) % 3], codes);
+      }
+    });
+  }
+
   template <typename Body>
   void for_each_group(uint64_t rows, const Body& body) const {
     workers_.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
@@ -132,22 +141,27 @@ class ValueTable {
     });
   }
 
-  Compared compared_at(const keys::InternedSide& side, uint64_t row) const {
-    LoadableBytes const value = kernels::loadable_at(side.values, row);
-    if (value.count <= kMostShortBytes) return {value.count, short_value(value)};
-    return {value.count, {{hash_.of(value), reinterpret_cast<uintptr_t>(value.data), 0}}};
+  void compare(const LoadableBytes& value, Compared* of) const {
+    of->count = value.count;
+    if (value.count <= kMostShortBytes) {
+      read_short_value(value, &of->value);
+    } else {
+      of->value = {{hash_.of(value), reinterpret_cast<uintptr_t>(value.data), 0}};
+    }
   }
 
   // Walks of the rows that are not NULL; how many there are.
   template <typename ComparedAt>
   uint64_t start(const keys::InternedSide& side, uint64_t first, uint64_t end,
-                 const ComparedAt& compared_at, uint32_t* codes, Walk* walks) const {
+                 const ComparedAt& read_compared, uint32_t* codes, Walk* walks) const {
     uint64_t started = 0;
     for (uint64_t row = first; row < end; ++row) {
-      codes[row] = 0;
-      if (!kernels::is_valid(side.validity, row)) continue;
+      if (!kernels::is_valid(side.validity, row)) {
+        codes[row] = 0;
+        continue;
+      }
       Walk& walk = walks[started++];
-      walk.compared = compared_at(row);
+      read_compared(row, &walk.compared);
       walk.hash = walk.compared.is_long()
                       ? walk.compared.value.words[0]
                       : short_hash_.of(walk.compared.value, walk.compared.count);

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/keys/load_bytes.hpp"
+#include "src/cpu/bytes_layout.hpp"
 
 namespace gpujoin::cpu {
 
 namespace {
 
-using kernels::BytesLayout;
 using kernels::LoadableBytes;
 
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
@@ -17,33 +16,19 @@ constexpr uint64_t kRowsAtOnce = uint64_t{1} << 12;
 constexpr uint64_t kMostBytes = 7;
 
 // False at the first value that is too long.
-template <BytesLayout kLayout>
 bool pack(const keys::InternedSide& side, uint64_t first, uint64_t end, uint64_t* packed) {
-  kernels::BytesColumn column = side.values;
-  column.layout = kLayout;  // as it is: known here, so that no row asks
-  for (uint64_t row = first; row < end; ++row) {
-    packed[row] = 0;
-    if (!kernels::is_valid(side.validity, row)) continue;
-    LoadableBytes const value = kernels::loadable_at(column, row);
-    if (value.count > kMostBytes) return false;
-    if (value.count == 0) continue;
-    packed[row] = kernels::load_bytes(value, 0, static_cast<uint32_t>(value.count)) |
-                  value.count << (8 * kMostBytes);
-  }
-  return true;
-}
-
-bool pack(const keys::InternedSide& side, uint64_t first, uint64_t end, uint64_t* packed) {
-  switch (side.values.layout) {
-    case BytesLayout::kOffsets32:
-      return pack<BytesLayout::kOffsets32>(side, first, end, packed);
-    case BytesLayout::kOffsets64:
-      return pack<BytesLayout::kOffsets64>(side, first, end, packed);
-    case BytesLayout::kViews:
-      return pack<BytesLayout::kViews>(side, first, end, packed);
-    default:
-      return pack<BytesLayout::kFixed>(side, first, end, packed);
-  }
+  return with_layout(side.values, [&](const auto& value_at) {
+    for (uint64_t row = first; row < end; ++row) {
+      packed[row] = 0;
+      if (!kernels::is_valid(side.validity, row)) continue;
+      LoadableBytes const value = value_at(row);
+      if (value.count > kMostBytes) return false;
+      if (value.count == 0) continue;
+      packed[row] = kernels::load_bytes(value, 0, static_cast<uint32_t>(value.count)) |
+                    value.count << (8 * kMostBytes);
+    }
+    return true;
+  });
 }
 
 }  // namespace
