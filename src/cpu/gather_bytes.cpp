@@ -63,21 +63,11 @@ ByteSpan span_at(const BytesColumn& column, uint64_t row) {
 
 template <BytesLayout kLayout>
 void fetch_place(const BytesColumn& column, const Rows& rows, uint64_t i) {
-  if constexpr (kLayout == BytesLayout::kFixed) return;
   constexpr uint64_t kBytes = kLayout == BytesLayout::kOffsets32   ? 4
                               : kLayout == BytesLayout::kOffsets64 ? 8
                                                                    : 16;
   if (i < rows.count && rows.is_valid(i)) {
     __builtin_prefetch(static_cast<const std::byte*>(column.places) + kBytes * rows[i]);
-  }
-}
-
-template <BytesLayout kLayout>
-void fetch_bytes(const BytesColumn& column, const Rows& rows, uint64_t i) {
-  if (i < rows.count && rows.is_valid(i)) {
-    ByteSpan const value = span_at<kLayout>(column, rows[i]);
-    __builtin_prefetch(value.data);
-    __builtin_prefetch(value.data + value.count);
   }
 }
 
@@ -139,7 +129,9 @@ columns::Gathered gather_fixed(base::Queue& queue, Workers& workers, const char*
     Rows const here{rows.numbers, end, rows.validity};
     Target target(data.as<std::byte>() + first * width, data.as<std::byte>() + end * width);
     for (uint64_t i = first; i < end; ++i) {
-      fetch_bytes<BytesLayout::kFixed>(values, here, i + kPlacesAhead);
+      if (i + kPlacesAhead < end && here.is_valid(i + kPlacesAhead)) {
+        __builtin_prefetch(values.bytes + here[i + kPlacesAhead] * width);
+      }
       if (here.is_valid(i)) {
         target.append(span_at<BytesLayout::kFixed>(values, here[i]), values.end);
       } else {
@@ -154,31 +146,67 @@ columns::Gathered gather_fixed(base::Queue& queue, Workers& workers, const char*
   return gathered;
 }
 
-// Bytes of the rows from `first` to `end`, of each kSumRows by themselves.
+// Where values lie and how long they are, as the first reading found it: row numbers are anything,
+// so it is memory in no order that takes the time, and a place is read there once.
 template <BytesLayout kLayout>
-void sum_lengths(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,
-                 uint64_t* sums) {
+struct Places {
+  static constexpr bool kCounts = kLayout == BytesLayout::kOffsets32;
+  // From the column's bytes on; of the others, which need not be one block, the address.
+  using Start = std::conditional_t<kCounts, int32_t, const uint8_t*>;
+  using Length = std::conditional_t<kLayout == BytesLayout::kOffsets64, int64_t, int32_t>;
+  Start* starts = nullptr;
+  Length* lengths = nullptr;
+
+  void write(const BytesColumn& values, uint64_t i, const ByteSpan& value) const {
+    // A copy may read behind a value's bytes, of which there may be none.
+    const uint8_t* const data = value.count == 0 ? values.first : value.data;
+    if constexpr (kCounts) {
+      starts[i] = static_cast<int32_t>(data - values.bytes);
+    } else {
+      starts[i] = data;
+    }
+    lengths[i] = static_cast<Length>(value.count);
+  }
+  ByteSpan read(const BytesColumn& values, uint64_t i) const {
+    auto const length = static_cast<uint64_t>(lengths[i]);
+    if constexpr (kCounts) {
+      return {values.bytes + starts[i], length};
+    } else {
+      return {starts[i], length};
+    }
+  }
+};
+
+// Places of the rows from `first` to `end`, and their bytes, of each kSumRows by themselves.
+template <BytesLayout kLayout>
+void find_places(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,
+                 const Places<kLayout>& places, uint64_t* sums) {
   for (uint64_t begin = first; begin < end; begin += kSumRows) {
     uint64_t sum = 0;
     for (uint64_t i = begin; i < std::min(begin + kSumRows, end); ++i) {
       fetch_place<kLayout>(values, rows, i + kPlacesAhead);
-      if (rows.is_valid(i)) sum += span_at<kLayout>(values, rows[i]).count;
+      ByteSpan const value = rows.is_valid(i) ? span_at<kLayout>(values, rows[i]) : ByteSpan{};
+      places.write(values, i, value);
+      sum += value.count;
     }
     sums[begin / kSumRows] = sum;
   }
 }
 
-// Offsets and bytes of the rows from `first` to `end`, whose first has the offset `begin`.
+// Offsets and bytes of the rows from `first` to `end`, whose first has the offset `begin`. An
+// offset may be written over its row's length.
 template <BytesLayout kLayout, typename Offset>
-void copy_values(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,
-                 uint64_t begin, Target target, Offset* offsets) {
+void copy_values(const BytesColumn& values, const Places<kLayout>& places, uint64_t first,
+                 uint64_t end, uint64_t begin, Target target, Offset* offsets) {
   uint64_t offset = begin;
   for (uint64_t i = first; i < end; ++i) {
-    fetch_place<kLayout>(values, rows, i + kPlacesAhead);
-    fetch_bytes<kLayout>(values, rows, i + kBytesAhead);
+    if (i + kBytesAhead < end) {
+      ByteSpan const later = places.read(values, i + kBytesAhead);
+      __builtin_prefetch(later.data);
+      __builtin_prefetch(later.data + later.count);
+    }
+    ByteSpan const value = places.read(values, i);
     offsets[i] = static_cast<Offset>(offset);
-    if (!rows.is_valid(i)) continue;
-    ByteSpan const value = span_at<kLayout>(values, rows[i]);
     // Nobody says where the buffers of views end.
     target.append(value, kLayout == BytesLayout::kViews ? value.data + value.count : values.end);
     offset += value.count;
@@ -203,7 +231,14 @@ columns::Gathered gather_lengths(base::Queue& queue, Workers& workers, const cha
   uint64_t const sum_count = (count + kSumRows - 1) / kSumRows;
   base::Buffer const sums =
       pool.allocate_rows<uint64_t>(Memory::kHost, sum_count + 1, "bytes of a column's parts");
-  auto* const starts = sums.as<uint64_t>();
+  auto* const begins = sums.as<uint64_t>();
+  Places<kLayout> places;
+  base::Buffer const starts = pool.allocate_rows<typename Places<kLayout>::Start>(
+      Memory::kHost, count, "places of a column's values");
+  places.starts = starts.as<typename Places<kLayout>::Start>();
+  base::Buffer offsets = pool.allocate_rows<typename Places<kLayout>::Length>(
+      Memory::kHost, count + 1, "offsets of a column fetched by row number");
+  places.lengths = offsets.as<typename Places<kLayout>::Length>();
   std::atomic<int64_t> nulls{0};
   workers.for_each_range(stage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
     Rows here{rows.numbers, end, rows.validity};
@@ -213,35 +248,36 @@ columns::Gathered gather_lengths(base::Queue& queue, Workers& workers, const cha
       nulls.fetch_add(missing, std::memory_order_relaxed);
       if (missing == 0) here.validity = nullptr;
     }
-    sum_lengths<kLayout>(values, here, first, end, starts);
+    find_places<kLayout>(values, here, first, end, places, begins);
   });
-  sum_up(starts, sum_count);
+  sum_up(begins, sum_count);
 
   columns::Gathered gathered;
-  gathered.bytes = starts[sum_count];
+  gathered.bytes = begins[sum_count];
   bool const is_wide =
       kLayout == BytesLayout::kOffsets64 || gathered.bytes > source.most_narrow_bytes;
   gathered.offset_width = is_wide ? 8 : 4;
-  base::Buffer offsets = pool.allocate(
-      Memory::kHost, base::checked_bytes(count + 1, static_cast<uint64_t>(gathered.offset_width)),
-      "offsets of a column fetched by row number");
   base::Buffer data = pool.allocate(Memory::kHost, base::checked_bytes(gathered.bytes, 1),
                                     "a column fetched by row number");
-  Rows const copied{numbers, count, nulls == 0 ? nullptr : rows.validity};
   auto const copy = [&](auto* targets) {
     uint64_t const at_once = rows_of_task(gathered.bytes, count, kSumRows);
     workers.for_each_range(stage, count, at_once, [&](uint64_t first, uint64_t end) {
-      uint64_t const begin = starts[first / kSumRows];
+      uint64_t const begin = begins[first / kSumRows];
       Target const target(data.as<std::byte>() + begin,
-                          data.as<std::byte>() + starts[(end + kSumRows - 1) / kSumRows]);
-      copy_values<kLayout>(values, copied, first, end, begin, target, targets);
+                          data.as<std::byte>() + begins[(end + kSumRows - 1) / kSumRows]);
+      copy_values<kLayout>(values, places, first, end, begin, target, targets);
     });
     targets[count] = static_cast<std::remove_reference_t<decltype(*targets)>>(gathered.bytes);
   };
-  if (is_wide) {
+  if (!is_wide) {
+    copy(offsets.as<int32_t>());
+  } else if constexpr (kLayout == BytesLayout::kOffsets64) {
     copy(offsets.as<int64_t>());
   } else {
-    copy(offsets.as<int32_t>());
+    base::Buffer wide = pool.allocate_rows<int64_t>(Memory::kHost, count + 1,
+                                                    "offsets of a column fetched by row number");
+    copy(wide.as<int64_t>());
+    offsets = std::move(wide);
   }
   gathered.offsets = columns::make_storage(std::move(offsets));
   if (gathered.bytes != 0) gathered.data = columns::make_storage(std::move(data));

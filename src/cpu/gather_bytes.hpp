@@ -11,8 +11,8 @@ namespace gpujoin::cpu {
 
 // target[i] = source[rows[i]], of GPUJOIN_NO_ROW NULL; rows null = the identity. The source lies in
 // host memory. Offsets have 8 bytes where the source's have, or where there are more than
-// most_narrow_bytes; values of views come out with offsets. Lengths are read twice, before and with
-// the copy: the memory is allocated as it is needed, and 8 bytes for 1024 rows.
+// most_narrow_bytes; values of views come out with offsets. Beside what comes out, 4 bytes a row
+// say where values of 4-byte offsets lie, 8 of the others.
 // Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
 columns::Gathered gather_bytes(base::Queue& queue, Workers& workers, const char* stage,
                                const columns::GatherSource& source, const uint32_t* rows,
