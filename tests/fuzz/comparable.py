@@ -80,11 +80,15 @@ def values_of(column: Column, scale: int) -> list:
     family = column.type.family
     if family == "number":
         power = 10 ** (scale - column.type.scale)
-        return [value * power for value in integers_of(column)]
+        return _times(integers_of(column), power)
     if column.type.has_unit:
-        return [value * column.type.unit for value in integers_of(column)]
+        return _times(integers_of(column), column.type.unit)
     values = column.values.tolist()
     return [value.decode() for value in values] if family == "text" else values
+
+
+def _times(values: list[int], factor: int) -> list[int]:
+    return values if factor == 1 else [value * factor for value in values]
 
 
 def pair_count(case: Case) -> int:

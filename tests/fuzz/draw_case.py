@@ -11,15 +11,22 @@ from .case import IEEE_FLOAT, NULL_EQUAL, Case, Column, Table
 from .column_types import ColumnType, do_compare
 from .comparable import pair_count
 from .draw_payload import draw_payload, draw_validity
-from .draw_rows import MANY_PAIRS, MOST_PAIRS, SIDES, draw_row_numbers
+from .draw_rows import (
+    MANY_PAIRS,
+    MOST_PAIRS,
+    SIDES,
+    draw_kept_side,
+    draw_row_numbers,
+    kept_shares,
+)
 from .draw_types import (
     draw_key_types,
     draw_other_type,
     draw_simple_key_types,
-    draw_simple_type,
+    draw_simple_types,
     draw_type,
 )
-from .kinds import KINDS
+from .kinds import KINDS, Kind
 from .pools import draw_pool
 
 MOST_KEYS = 16
@@ -28,16 +35,17 @@ _LARGE_ROWS = 20_000
 _KEY_COUNTS = ((45, 1, 1), (25, 2, 2), (12, 3, 3), (8, 4, 5), (6, 6, 10), (4, 11, MOST_KEYS))
 _MOST_OUTPUTS = 40
 # One key and payloads of fixed width: few cases of all types are such, and most techniques are
-# for them.
-_SIMPLE_SHARE = 0.2
+# for them; for pairs with columns of both sides more than for rows of one.
+_SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 0.5}
+_SIMPLE_SHARE = 0.3  # of other rules
 
 
 def draw_case(seed: int, kinds: Sequence[str]) -> Case:
     """The same case for the same seed and kinds, whatever engines and devices there are."""
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
-    kind = KINDS[rng.choice(kinds)]
-    is_simple = kind.rule != "cross" and rng.random() < _SIMPLE_SHARE
+    kind = _draw_kind(rng, kinds)
+    is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)
     numbers = draw_row_numbers(rng, data, kind, is_simple)
     is_large = max(len(n) for n in numbers.values()) > _LARGE_ROWS
     plain = {side: rng.random() < 0.4 for side in SIDES}
@@ -48,14 +56,15 @@ def draw_case(seed: int, kinds: Sequence[str]) -> Case:
     tables, positions = {}, {}
     for side in SIDES:
         rows = len(numbers[side])
-        count = rng.choice((0, 1, 1, 2, 3, 5))
+        count = rng.choice((0, 1, 1, 2, 2, 3) if is_simple else (0, 1, 1, 2, 3, 5))
         if not count and not key_count:  # a relation of a cross join has columns too
             count = 1
-        types = [
-            draw_simple_type(rng) if is_simple else draw_type(rng, plain[side])
-            for _ in range(count)
-        ]
-        columns = keys[side] + [draw_payload(rng, data, each, rows) for each in types]
+        if is_simple:
+            types = draw_simple_types(rng, count)
+        else:
+            types = [draw_type(rng, plain[side]) for _ in range(count)]
+        null_share = 0.2 if is_simple else 0.5
+        columns = keys[side] + [draw_payload(rng, data, each, rows, null_share) for each in types]
         order = list(range(len(columns)))
         rng.shuffle(order)
         tables[side] = Table([columns[i] for i in order], rows)
@@ -67,13 +76,20 @@ def draw_case(seed: int, kinds: Sequence[str]) -> Case:
         _join_with_itself(rng, case)
     if 0 < key_count < MOST_KEYS and rng.random() < 0.05:
         _repeat_key(rng, case)
-    case.flags = _draw_flags(rng, case)
+    case.flags = _draw_flags(rng, case, is_simple)
     many = is_large or is_simple or rng.random() < 0.02
-    case = _with_fewer_pairs(case, MANY_PAIRS if many else MOST_PAIRS)
+    case = _with_fewer_pairs(case, MANY_PAIRS if many else MOST_PAIRS, draw_kept_side(rng))
     if key_count and rng.random() < 0.02:
         _make_types_wrong(rng, data, case)
     _draw_output(rng, case)
     return case
+
+
+def _draw_kind(rng: random.Random, kinds: Sequence[str]) -> Kind:
+    """Outer joins more often: what becomes of rows without a match is in the matches of each
+    technique."""
+    known = [KINDS[name] for name in kinds]
+    return rng.choices(known, [2 if kind.rule == "outer" else 1 for kind in known])[0]
 
 
 def _draw_key_count(rng: random.Random, is_large: bool) -> int:
@@ -81,9 +97,9 @@ def _draw_key_count(rng: random.Random, is_large: bool) -> int:
     return min(rng.randint(least, most), 3 if is_large else MOST_KEYS)
 
 
-def _draw_flags(rng: random.Random, case: Case) -> list[int]:
+def _draw_flags(rng: random.Random, case: Case, is_simple: bool) -> list[int]:
     """Of many NULLs that are equal there are soon too many pairs."""
-    null_equal = rng.choice((0, 0, 0, 0.5, 0.8))
+    null_equal = rng.choice((0, 0, 0, 0, 0.5) if is_simple else (0, 0, 0, 0.5, 0.8))
     flags = []
     for left, _, _ in zip(case.key_columns("left"), case.key_columns("right"), range(MOST_KEYS)):
         ieee_share = 0.35 if left.type.family == "float" else 0.03
@@ -93,13 +109,14 @@ def _draw_flags(rng: random.Random, case: Case) -> list[int]:
     return flags
 
 
-def _with_fewer_pairs(case: Case, most: int) -> Case:
+def _with_fewer_pairs(case: Case, most: int, kept: str | None) -> Case:
     """Rows are taken away until no more of them match."""
     while case.keys["left"] and (pairs := pair_count(case)) > most:
-        # The square root from either side: both stay as large as they can.
-        keep = max(0.1, (most / pairs) ** 0.5 * 0.95)
         left, right = (case.tables[side] for side in SIDES)
-        fewer = {side: t.take(np.arange(int(t.rows * keep))) for side, t in case.tables.items()}
+        shares = kept_shares(most / pairs, None if left is right else kept)
+        fewer = {
+            side: t.take(np.arange(int(t.rows * shares[side]))) for side, t in case.tables.items()
+        }
         if left is right:
             fewer["right"] = fewer["left"]
         case = case.changed(tables=fewer)
@@ -145,14 +162,14 @@ def _make_types_wrong(rng: random.Random, data: np.random.Generator, case: Case)
 
 
 def _draw_output(rng: random.Random, case: Case) -> None:
-    what = rng.choice(("columns", "columns", "pairs", "both", "both", "rows"))
+    what = rng.choice(("columns", "columns", "columns", "pairs", "pairs", "both", "both", "rows"))
     case.pairs = what in ("pairs", "both")
     case.columns = what in ("columns", "both", "rows")
     if what == "pairs" or what == "rows":
         return
     for side in case.kind.sides:
         positions = range(len(case.tables[side].columns))
-        style = rng.choice(("all", "some", "some", "repeated", "none"))
+        style = rng.choice(("all", "all", "some", "some", "repeated", "none"))
         if style == "all":
             case.outputs[side] = list(positions)
         elif style == "some":
@@ -180,7 +197,7 @@ def _key_columns(
     rest = numbers
     nulls = rng.choices(("few", "many"), (85, 15))[0]
     # Of one side alone: of mark joins the two sides' NULLs mean different things.
-    null_sides = rng.choice(((), (), ("left",), ("right",), SIDES, SIDES))
+    null_sides = rng.choice(((), (), ("left",), ("right",), SIDES, () if is_simple else SIDES))
     null_share = min(1, 2.5 / max(1, count))  # of the columns: most rows shall have no NULL
     for left in range(count, 0, -1):
         types = draw_simple_key_types(rng) if is_simple else draw_key_types(rng, plain, count == 1)

@@ -29,9 +29,16 @@ _MOST_VALUES = 200
 
 
 def draw_payload(
-    rng: random.Random, data: np.random.Generator, column_type: ColumnType, rows: int
+    rng: random.Random,
+    data: np.random.Generator,
+    column_type: ColumnType,
+    rows: int,
+    null_share: float = 0.5,
 ) -> Column:
-    """Of widths up to 8 bytes often any bits, else a choice of some values."""
+    """Of widths up to 8 bytes often any bits, else a choice of some values.
+
+    null_share  how often it may have NULLs
+    """
     if column_type.family == "null":
         return Column("", column_type, np.zeros(rows, column_type.dtype), np.zeros(rows, bool))
     is_number = column_type.dtype.kind in "iufV" and not column_type.digits
@@ -42,5 +49,5 @@ def draw_payload(
         pool = own_values(rng, column_type, min(rows, rng.randint(1, _MOST_VALUES)))
         values = pool[data.integers(0, len(pool), rows)]
     nulls = rng.choice(("few", "many"))
-    valid = draw_validity(rng, data, rows, nulls) if rng.random() < 0.5 else None
+    valid = draw_validity(rng, data, rows, nulls) if rng.random() < null_share else None
     return Column("", column_type, values, valid)

@@ -45,6 +45,9 @@ _SIMPLE = {
 }
 
 
+_SIMPLE_PAYLOADS = ("c", "s", "i", "i", "f", "l", "l", "g", "w:16", "w:16")
+
+
 def _draw_format(rng: random.Random, family: str, plain: bool) -> str:
     if family in _SIMPLE:
         return rng.choice(_SIMPLE[family][not plain])
@@ -95,6 +98,8 @@ def draw_key_types(
         elif rng.random() < 0.02:
             family = "null"
         other = _draw_format(rng, family, plain["right"])
+        if one in _INTEGERS and other in _INTEGERS and rng.random() < 0.4:
+            other = one.swapcase()  # of the other sign
         if one.startswith("w:") and other.startswith("w:") and rng.random() < 0.8:
             other = one
     return type_of(one), type_of(other)
@@ -102,14 +107,17 @@ def draw_key_types(
 
 def draw_simple_key_types(rng: random.Random) -> tuple[ColumnType, ColumnType]:
     """Integers of 4 and 8 bytes, which nothing is made of before they are joined."""
-    one = rng.choice(("i", "i", "i", "I", "l", "l", "L", "tdD"))
-    other = rng.choice("ilIL") if one != "tdD" and rng.random() < 0.1 else one
+    one = rng.choice(("i", "i", "i", "i", "i", "I", "l", "l", "L", "tdD"))
+    other = one
+    if one != "tdD" and rng.random() < 0.2:
+        other = rng.choice((one.swapcase(), *"ilIL"))
     return type_of(one), type_of(other)
 
 
-def draw_simple_type(rng: random.Random) -> ColumnType:
-    """Of a payload that every technique may carry."""
-    return type_of(rng.choice(("c", "s", "i", "i", "f", "l", "l", "g", "w:16", "w:16")))
+def draw_simple_types(rng: random.Random, count: int) -> list[ColumnType]:
+    """Of payloads that every technique may carry: at times all of 4 bytes, or of 8."""
+    formats = rng.choice((_SIMPLE_PAYLOADS, "if", "lg", "lg", "iflg"))
+    return [type_of(rng.choice(formats)) for _ in range(count)]
 
 
 def draw_other_type(rng: random.Random, column_type: ColumnType, plain: bool) -> ColumnType:

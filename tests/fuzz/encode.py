@@ -94,7 +94,7 @@ class Encoded:
 
     def _validity(self, column: Column) -> np.ndarray | None:
         """As the column has it; at times one that is not needed, of true bits."""
-        if column.valid is None and self._draw(2) == 1:
+        if column.valid is None and self._draw(4) == 1:
             return np.ones(len(column.values), bool)
         return column.valid
 

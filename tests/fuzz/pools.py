@@ -19,7 +19,9 @@ _STRANGE = ("é", "ßü", "日本語", "😀", "\0", "a\0b\0\0", "\n\t ", "x\u03
 _FLOATS = (0.0, -0.0, np.inf, -np.inf, np.nan, np.nan, np.nan, 5e-324, 1.1, 1e-40, 6e-8, 65504.0)
 _NEAR_BITS = (8, 16, 32, 64, 128)
 _NEAR_CASES, _NEAR_SHARES = 0.35, (0.05, 0.2, 0.4)
+_ALIKE_CASES = 0.8  # of a signed and an unsigned type
 _LONG = 1000
+_MANY = 200  # values that are shuffled in Python in less time than a generator takes to be made
 
 
 def draw_pool(
@@ -37,9 +39,11 @@ def draw_pool(
         if not places:  # fixed widths that are not the other's
             values.append(_repeated(own_values(rng, column_type, len(logical)), len(logical)))
             continue
-        chosen = dict.fromkeys(places)
-        of = [i if i in chosen else rng.choice(places) for i in range(len(logical))]
-        values.append(_in_memory(rng, column_type, scale, [logical[i] for i in of]))
+        of = logical
+        if len(places) < len(logical):
+            chosen = set(places)
+            of = [v if i in chosen else logical[rng.choice(places)] for i, v in enumerate(logical)]
+        values.append(_in_memory(rng, column_type, scale, of))
     return tuple(values)
 
 
@@ -100,8 +104,11 @@ def _logical_values(rng: random.Random, left: ColumnType, right: ColumnType, cou
         logical = [struct.pack("<ii", i % 3 - 1, i // 3) for i in range(count)]
     else:
         logical = [struct.pack("<iiq", i % 2, i % 5, -(i // 4)) for i in range(count)]
-    rng.shuffle(logical)
-    return logical
+    if len(logical) <= _MANY:
+        rng.shuffle(logical)
+        return logical
+    order = np.random.default_rng(rng.getrandbits(64)).permutation(len(logical))
+    return [logical[i] for i in order.tolist()]
 
 
 def _places(column_type: ColumnType, scale: int, logical: list) -> list[int]:
@@ -148,12 +155,16 @@ def _integers(rng: random.Random, left: ColumnType, right: ColumnType, count: in
         shared += [
             v + rng.choice((1, -1)) * rng.choice(steps) for v in shared if rng.random() < share
         ]
+    if {t.dtype.kind for t in (left, right)} == {"i", "u"} and rng.random() < _ALIKE_CASES:
+        bits = 8 * (left if left.dtype.kind == "u" else right).width
+        for i in range(max(1, count // 8)):  # in which the same bits are two numbers
+            shared += [-1 - i, (1 << bits) - 1 - i]
     return list(dict.fromkeys(shared))
 
 
 def _spread(rng: random.Random, least: int, most: int, count: int) -> list[int]:
     """So many integers between two, both included; not always different ones."""
-    style = rng.choice(("dense", "dense", "negative", "ends", "strided", "random", "high bits"))
+    style = rng.choice(("dense", "dense", "dense", "negative", "ends", "strided", "random", "high bits"))
     room = (most - least + 1) // count
     step = 1
     if style == "random":

@@ -7,7 +7,7 @@ of the right side are those of the left side with both sides exchanged.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -52,35 +52,46 @@ def answer(case: Case, rule: Rule | None = None) -> Answer:
         names = ("left", "right")
     if rows is None:
         return error_answer(case, several=True)
-    columns = [np.array(c, np.int64) for c in zip(*rows)] or [np.zeros(0, np.int64)] * 2
+    columns = [np.array(column, np.int64) for column in rows]
     if case.kind.has_mark:
         return Answer({names[0]: columns[0]}, mark=columns[1])
     return Answer({side: columns[names.index(side)] for side in case.kind.sides})
 
 
-def _answer(kind: Kind, ours: list[Key], theirs: list[Key]) -> list[tuple] | None:
-    """Rows of (our row number, theirs), or (ours, mark); None when a row has several matches."""
+def _answer(
+    kind: Kind, ours: list[Key], theirs: list[Key]
+) -> tuple[list[int], list[int]] | None:
+    """Of each row our row number, and theirs or the mark; None when a row has several matches."""
     if kind.rule == "cross":
-        return [(i, j) for i in range(len(ours)) for j in range(len(theirs))]
+        every = range(len(theirs))
+        return [i for i in range(len(ours)) for _ in every], [*every] * len(ours)
     if kind.rule == "mark":
-        return list(enumerate(marks(ours, theirs)))
+        return [*range(len(ours))], marks(ours, theirs)
     if kind.rule == "not_in":
-        return [(i, NO_ROW) for i, mark in enumerate(marks(ours, theirs)) if mark == FALSE]
+        return _alone(i for i, mark in enumerate(marks(ours, theirs)) if mark == FALSE)
     matches = _matches(ours, theirs)
     if kind.rule == "semi":
-        return [(i, NO_ROW) for i, found in enumerate(matches) if found]
+        return _alone(i for i, found in enumerate(matches) if found)
     if kind.rule == "anti":
-        return [(i, NO_ROW) for i, found in enumerate(matches) if not found]
+        return _alone(i for i, found in enumerate(matches) if not found)
     if kind.rule == "single" and any(len(found) > 1 for found in matches):
         return None
-    rows = [(i, j) for i, found in enumerate(matches) for j in found]
+    our_rows = [i for i, found in enumerate(matches) for _ in found]
+    their_rows = [j for found in matches for j in found]
     if kind.rule == "inner":
-        return rows
-    rows += [(i, NO_ROW) for i, found in enumerate(matches) if not found]
+        return our_rows, their_rows
+    without, none = _alone(i for i, found in enumerate(matches) if not found)
     if kind.side == "both":
-        seen = {j for found in matches for j in found}
-        rows += [(NO_ROW, j) for j in range(len(theirs)) if j not in seen]
-    return rows
+        seen = set(their_rows)
+        others = [j for j in range(len(theirs)) if j not in seen]
+        return our_rows + without + [NO_ROW] * len(others), their_rows + none + others
+    return our_rows + without, their_rows + none
+
+
+def _alone(rows: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Our rows, without one of theirs."""
+    ours = list(rows)
+    return ours, [NO_ROW] * len(ours)
 
 
 def _matches(ours: list[Key], theirs: list[Key]) -> list[list[int]]:

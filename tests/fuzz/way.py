@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from .case import Case
+from .case import Case, Table
 
 # Fields of gpujoin_plan_options of which the CPU's plans are made.
 _CPU_FIELDS = {
@@ -37,12 +37,17 @@ _ALL_FIELDS = {
     "probe_chunk_rows": (0, 1, 10, 1000),
 }
 _CARRIED = 9
-_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, 10, 11, _CARRIED, _CARRIED, _CARRIED)
 _PARTITIONED = (2, 3, 7, _CARRIED)
 _TABLES = (10, 11)  # that write columns, of probe chunks, too
+_OF_UNIQUE_KEYS = (1, *_TABLES)  # which do something else where build keys repeat
+_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, *_TABLES, *(3 * (_CARRIED,)))
+# Of one key: those that write columns have most kernels, and most of them are of one key.
+_LONE_KEY_ALGORITHMS = (*(4 * (1,)), 2, 3, 4, 5, 7, 8, *(7 * _TABLES), 11, *(20 * (_CARRIED,)))
 _RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 16)
-# From 15 on keys of 4 bytes are joined by rank, which large joins are.
-_CARRIED_RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 15, 15, 15, 16, 16)
+# From 15 on keys of 4 bytes are joined by rank, which large joins are; of one bit partitions are
+# large, too.
+_CARRIED_RADIX_BITS = (*(7 * (1,)), 2, 3, 5, 8, 9, 11, *(5 * (15,)), *(7 * (16,)))
+_MOST_BITS_OF_PASS = 11
 # Transforms that partition, sort, and leave rows where they are, with their matches and outputs.
 _CUDA_FAMILIES = (
     ((2, 4, 5, 6, 7, 9), (2, 4), (0, 1, 3, 4, 5, 6)),
@@ -53,6 +58,7 @@ _CUDA_FAMILIES = (
 _FEW_ROWS = 2500
 # Of a case of this many rows a join is not let take the machine: with so much it has to do.
 _LARGE_ROWS = 20_000
+_MOST_CHUNKS = 200  # of a probe side: each takes several launches
 ENOUGH_BYTES = 1 << 31
 _LIMITS = (1 << 12, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 24)
 
@@ -139,8 +145,8 @@ def draw_way(rng: random.Random, case: Case, device: str) -> Way:
     most_bytes = ENOUGH_BYTES if is_large else 0
     return Way(
         device=device,
-        options=_draw_options(rng, device, case.kind.rule == "cross", rows > _FEW_ROWS),
-        encodings={side: _draw_encoding(rng) for side in ("left", "right")},
+        options=_draw_options(rng, device, case),
+        encodings={side: _draw_encoding(rng, case.tables[side]) for side in ("left", "right")},
         reading=_draw_reading(rng, rows > _FEW_ROWS),
         threads=rng.choice((1, 1, 2, 3)),
         limit_bytes=rng.choice(_LIMITS) if rng.random() < 0.1 else most_bytes,
@@ -150,16 +156,18 @@ def draw_way(rng: random.Random, case: Case, device: str) -> Way:
     )
 
 
-def _draw_encoding(rng: random.Random) -> Encoding:
+def _draw_encoding(rng: random.Random, table: Table) -> Encoding:
+    """Columns of fixed width come as dictionaries and runs less often."""
     form = rng.choice(("plain", "plain", "arrow", "arrow", "arrow_device"))
     seed = rng.choice((0, rng.randint(1, 1 << 30), rng.randint(1, 1 << 30)))
-    return Encoding(form, seed, wraps=bool(seed) and rng.random() < 0.6)
+    is_fixed = all(column.type.layout == "values" for column in table.columns)
+    return Encoding(form, seed, wraps=bool(seed) and rng.random() < (0.2 if is_fixed else 0.6))
 
 
 def _draw_reading(rng: random.Random, is_long: bool) -> Reading:
     most_bytes = (30_000, 1_000_000) if is_long else (100, 1000, 30_000)
     return Reading(
-        form=rng.choice(("fetch", "fetch", "fetch", "export", "export_device")),
+        form=rng.choice(("fetch", "fetch", "export", "export_device")),
         pages=rng.choice((0, 0, 0, 1, 2, 5)),
         bytes=rng.choice(most_bytes) if rng.random() < 0.15 else 0,
         uint32=rng.random() < 0.5,
@@ -169,15 +177,13 @@ def _draw_reading(rng: random.Random, is_long: bool) -> Reading:
     )
 
 
-def _draw_options(
-    rng: random.Random, device: str, is_cross: bool, is_long: bool
-) -> dict[str, int]:
-    if rng.random() < 0.25:
+def _draw_options(rng: random.Random, device: str, case: Case) -> dict[str, int]:
+    if rng.random() < 0.2:
         return {}
     options = {}
     if rng.random() < 0.6:
         options["build_side"] = rng.choice((1, 2))
-    if is_cross and rng.random() < 0.9:  # for which no technique can be named
+    if case.kind.rule == "cross" and rng.random() < 0.9:  # for which no technique can be named
         return options
     if rng.random() < 0.04:  # anything; most of it does not go together
         names = rng.sample(sorted(_ALL_FIELDS), rng.randint(1, 4))
@@ -187,17 +193,35 @@ def _draw_options(
             options["device"] = 2
         names = rng.sample(sorted(_CPU_FIELDS), rng.randint(0, 3))
         options.update({name: rng.choice(_CPU_FIELDS[name]) for name in names if name != "device"})
-        if rng.random() < 0.02:
+        if rng.random() < 0.2:
+            options.update(radix_bits=rng.choice((1, 1, 1, 2, 2, 3)))
+        elif rng.random() < 0.02:
             options.update(radix_bits=rng.choice((11, 14)))
     else:
-        options.update(_draw_cuda_options(rng, is_long))
+        rows = {side: table.rows for side, table in case.tables.items()}
+        options.update(_draw_cuda_options(rng, rows, len(case.keys["left"]) == 1))
+        if options.get("algorithm") in _OF_UNIQUE_KEYS and rng.random() < 0.7:
+            sides = [n for n, side in enumerate(case.tables, 1) if _has_unique_key(case, side)]
+            if sides:
+                options["build_side"] = rng.choice(sides)
     return {name: value for name, value in options.items() if value}
 
 
-def _draw_cuda_options(rng: random.Random, is_long: bool) -> dict[str, int]:
+def _has_unique_key(case: Case, side: str) -> bool:
+    """Whether the first key's values are, whatever lies under NULLs."""
+    keys = [column.values.tolist() for column in case.key_columns(side)[:1]]
+    return all(len(set(values)) == len(values) for values in keys)
+
+
+def _draw_cuda_options(
+    rng: random.Random, rows: dict[str, int], has_lone_key: bool
+) -> dict[str, int]:
     options = {}
-    if rng.random() < 0.5:
-        options["algorithm"] = rng.choice(_CUDA_ALGORITHMS)
+    is_long = max(rows.values()) > _FEW_ROWS
+    if rng.random() < (0.8 if has_lone_key else 0.5):
+        options["algorithm"] = rng.choice(
+            _LONE_KEY_ALGORITHMS if has_lone_key else _CUDA_ALGORITHMS
+        )
         partitioned = options["algorithm"] in _PARTITIONED
     else:
         transforms, matches, outputs = rng.choice(_CUDA_FAMILIES)
@@ -211,17 +235,27 @@ def _draw_cuda_options(rng: random.Random, is_long: bool) -> dict[str, int]:
             options["gather"] = rng.choice((1, 1, 2, 3, 4))
         if rng.random() < 0.1:
             options["filter"] = rng.choice((1, 2, 3))
-    if partitioned and rng.random() < 0.5:
-        is_carried = options.get("algorithm") == _CARRIED
-        options["radix_bits"] = rng.choice(_CARRIED_RADIX_BITS if is_carried else _RADIX_BITS)
-        options["passes"] = rng.choice((0, 0, 1, 2))
+    is_carried = options.get("algorithm") == _CARRIED
+    if partitioned and rng.random() < (0.85 if is_carried else 0.5):
+        bits = rng.choice(_CARRIED_RADIX_BITS if is_carried else _RADIX_BITS)
+        options["radix_bits"] = bits
+        one_pass = 1 if bits <= _MOST_BITS_OF_PASS or rng.random() < 0.1 else 0
+        options["passes"] = rng.choice((0, 0, one_pass, 2))
     if options.get("output") in (3, 4) and rng.random() < 0.5:
         options["page_pairs"] = rng.choice((1000, 5000) if is_long else (1, 7, 64, 1000))
     is_table = options.get("algorithm") in _TABLES
-    if rng.random() < 0.3:
+    if rng.random() < (0.75 if is_table else 0.3):  # few rows are one launch, but for chunks
         options["transfer"] = 7 if is_table else rng.choice((2, 3, 7))
         if options["transfer"] == 7:
-            options["probe_chunk_rows"] = rng.choice(
-                (0, 1000, 3000) if is_long else (0, 1, 10, 100, 1000)
-            )
+            options["probe_chunk_rows"] = _draw_chunk_rows(rng, rows)
     return options
+
+
+def _draw_chunk_rows(rng: random.Random, rows: dict[str, int]) -> int:
+    """Some chunks of one of the sides, or chunks of few rows; not very many chunks."""
+    fewest = max(rows.values()) // _MOST_CHUNKS
+    if rng.random() < 0.2:
+        return max(fewest, rng.choice((1, 10, 100)))
+    of_side = rows[rng.choice(list(rows))]
+    chunks = rng.choice((0, 2, 3, 5, 9))
+    return max(fewest, of_side // chunks + 1) if chunks else 0
