@@ -26,12 +26,31 @@ std::atomic_ref<uint32_t> word_of(uint32_t* words, uint32_t row) {
   return std::atomic_ref(words[row / 32]);
 }
 
+// Of eight bytes that are 0 or 1, the first one's bit the lowest.
+uint32_t bits_of(uint64_t bytes) {
+  return static_cast<uint32_t>(bytes * 0x0102040810204080ULL >> 56);
+}
+static_assert(kTaskRows % 32 == 0);
+
 }  // namespace
 
 RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
     : columns::RowMarks(cleared_words(queue, rows), rows), queue_(queue), workers_(queue) {}
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
+  // A byte a row is stored without a look and without an atomic, which takes a quarter of the time;
+  // but all of them are cleared and read.
+  bool const are_many = count >= this->rows() / 8;
+  base::Buffer const bytes =
+      are_many ? queue_.host_pool->try_allocate(Memory::kHost, words_count() * 32) : base::Buffer{};
+  if (bytes) {
+    mark_bytes(rows, count, bytes.as<uint8_t>());
+  } else {
+    mark_bits(rows, count);
+  }
+}
+
+void RowMarks::mark_bits(const uint32_t* rows, uint64_t count) {
   uint32_t* const words = mutable_words();
   workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
     for (uint64_t i = first; i < end; ++i) {
@@ -41,6 +60,25 @@ void RowMarks::mark(const uint32_t* rows, uint64_t count) {
       if ((word.load(std::memory_order_relaxed) & bit) == 0) {
         word.fetch_or(bit, std::memory_order_relaxed);
       }
+    }
+  });
+}
+
+void RowMarks::mark_bytes(const uint32_t* rows, uint64_t count, uint8_t* bytes) {
+  workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
+    std::memset(bytes + 32 * first, 0, 32 * (end - first));
+  });
+  workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; ++i) {
+      std::atomic_ref(bytes[rows[i]]).store(1, std::memory_order_relaxed);
+    }
+  });
+  uint32_t* const words = mutable_words();
+  workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; ++i) {
+      uint64_t eights[4];
+      std::memcpy(eights, bytes + 32 * i, sizeof(eights));
+      for (uint32_t part = 0; part < 4; ++part) words[i] |= bits_of(eights[part]) << (8 * part);
     }
   });
 }

@@ -20,6 +20,8 @@ class RowMarks final : public columns::RowMarks {
   uint32_t count() override;
 
  private:
+  void mark_bits(const uint32_t* rows, uint64_t count);
+  void mark_bytes(const uint32_t* rows, uint64_t count, uint8_t* bytes);
   Rows select(bool are_marked, uint32_t count) override;
   uint64_t words_count() const { return (uint64_t{rows()} + 31) / 32; }
 
