@@ -46,7 +46,7 @@ struct alignas(32) Compared {
 uint64_t buckets_for(uint64_t rows) { return rows / 5 + 1; }
 
 // Rows by their values. The table's own are copied to where one read finds them, of whatever layout
-// the column is; then they take slots, one of those with a value.
+// the column is, and take slots, one of those with a value.
 class ValueTable {
  public:
   ValueTable(base::Queue& queue, Workers& workers, const keys::InternedSide& side)
@@ -64,32 +64,12 @@ class ValueTable {
     workers.for_each_range("keys", bucket_count_, kTaskRows, [&](uint64_t first, uint64_t end) {
       std::memset(buckets_ + first, 0xff, (end - first) * sizeof(TaggedRows));
     });
-    with_layout(side.values, [&](const auto& value_at) {
-      for_each_group(side.rows, [&](uint64_t first, uint64_t end) {
-        for (uint64_t row = first; row < end; ++row) {
-          if (kernels::is_valid(side.validity, row)) compare(value_at(row), &compared_[row]);
-        }
-      });
-    });
   }
 
   // Of the table's own side. Answers whether every code is its row's number.
   bool take_slots(uint32_t* codes) const {
-    std::atomic<bool> are_rows{true};
-    for_each_group(side_.rows, [&](uint64_t first, uint64_t end) {
-      Walk walks[kGroupRows];
-      uint64_t const started = start(
-          side_, first, end, [this](uint64_t row, Compared* of) { *of = compared_[row]; }, codes,
-          walks);
-      bool are_own = started == end - first;
-      for (uint64_t i = 0; i < started; ++i) {
-        uint32_t const code = take_slot(walks[i]);
-        codes[walks[i].row] = code;
-        are_own = are_own && code == walks[i].row;
-      }
-      if (!are_own) are_rows.store(false, std::memory_order_relaxed);
-    });
-    return are_rows.load(std::memory_order_relaxed);
+    return with_layout(side_.values,
+                       [&](const auto& value_at) { return take_slots(value_at, codes); });
   }
 
   void find_codes(const keys::InternedSide& side, uint32_t* codes) const {
@@ -98,7 +78,7 @@ class ValueTable {
 
  private:
   struct Walk {
-    Compared compared;
+    const Compared* compared;
     uint64_t hash;
     uint64_t bucket;
     uint32_t row;
@@ -106,9 +86,33 @@ class ValueTable {
     uint32_t code;   // of the first of them; if there is none, of a value that is not there
   };
   struct Group {
+    Compared compared[kGroupRows];
     Walk walks[kGroupRows];
     uint64_t started = 0;
   };
+
+  template <typename ValueAt>
+  bool take_slots(const ValueAt& value_at, uint32_t* codes) const {
+    std::atomic<bool> are_rows{true};
+    workers_.for_each_range("keys", side_.rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+      Walk walks[kGroupRows];
+      bool are_own = true;
+      for (uint64_t row = first; row < end; row += kGroupRows) {
+        if (row / kGroupRows % kGroupsBetweenPolls == 0) workers_.poll();
+        uint64_t const rows = std::min(end - row, kGroupRows);
+        uint64_t const started =
+            start<kToWrite>(side_, value_at, row, row + rows, compared_ + row, codes, walks);
+        are_own = are_own && started == rows;
+        for (uint64_t i = 0; i < started; ++i) {
+          uint32_t const code = take_slot(walks[i]);
+          codes[walks[i].row] = code;
+          are_own = are_own && code == walks[i].row;
+        }
+      }
+      if (!are_own) are_rows.store(false, std::memory_order_relaxed);
+    });
+    return are_rows.load(std::memory_order_relaxed);
+  }
 
   template <typename ValueAt>
   void find_codes(const keys::InternedSide& side, const ValueAt& value_at, uint32_t* codes) const {
@@ -121,22 +125,11 @@ class ValueTable {
         if (step < count) {
           Group& group = groups[step % 3];
           uint64_t const begin = first + step * kGroupRows;
-          group.started = start(
-              side, begin, std::min(end, begin + kGroupRows),
-              [&](uint64_t row, Compared* of) { compare(value_at(row), of); }, codes, group.walks);
+          group.started = start<kToRead>(side, value_at, begin, std::min(end, begin + kGroupRows),
+                                         group.compared, codes, group.walks);
         }
         if (step >= 1 && step <= count) find_tags(&groups[(step - 1) % 3]);
         if (step >= 2) find_values(side, &groups[(step - 2) % 3], codes);
-      }
-    });
-  }
-
-  template <typename Body>
-  void for_each_group(uint64_t rows, const Body& body) const {
-    workers_.for_each_range("keys", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
-      for (uint64_t row = first; row < end; row += kGroupRows) {
-        if (row / kGroupRows % kGroupsBetweenPolls == 0) workers_.poll();
-        body(row, std::min(end, row + kGroupRows));
       }
     });
   }
@@ -150,24 +143,28 @@ class ValueTable {
     }
   }
 
-  // Walks of the rows that are not NULL; how many there are.
-  template <typename ComparedAt>
-  uint64_t start(const keys::InternedSide& side, uint64_t first, uint64_t end,
-                 const ComparedAt& read_compared, uint32_t* codes, Walk* walks) const {
+  // What buckets are asked for to be.
+  static constexpr int kToRead = 0;
+  static constexpr int kToWrite = 1;
+
+  // Walks of the rows that are not NULL; how many there are. compared: of the rows from `first` on.
+  template <int kTo, typename ValueAt>
+  uint64_t start(const keys::InternedSide& side, const ValueAt& value_at, uint64_t first,
+                 uint64_t end, Compared* compared, uint32_t* codes, Walk* walks) const {
     uint64_t started = 0;
-    for (uint64_t row = first; row < end; ++row) {
+    for (uint64_t row = first; row < end; ++row, ++compared) {
       if (!kernels::is_valid(side.validity, row)) {
         codes[row] = 0;
         continue;
       }
+      compare(value_at(row), compared);
       Walk& walk = walks[started++];
-      read_compared(row, &walk.compared);
-      walk.hash = walk.compared.is_long()
-                      ? walk.compared.value.words[0]
-                      : short_hash_.of(walk.compared.value, walk.compared.count);
+      walk.compared = compared;
+      walk.hash = compared->is_long() ? compared->value.words[0]
+                                      : short_hash_.of(compared->value, compared->count);
       walk.bucket = kernels::first_slot(walk.hash, bucket_count_);
       walk.row = static_cast<uint32_t>(row);
-      __builtin_prefetch(&buckets_[walk.bucket]);
+      __builtin_prefetch(&buckets_[walk.bucket], kTo);
     }
     return started;
   }
@@ -182,20 +179,22 @@ class ValueTable {
     return !one.is_long() || kernels::are_equal(long_value(side, one), long_value(side_, other));
   }
 
-  // The row that has the value: another one's that was here before, or its own. Slots are read and
-  // swapped without an order: what they name was there before.
+  // The row that has the value: another one's that was here before, or its own. Who finds a slot
+  // taken finds what is compared of the row that it names.
   uint32_t take_slot(const Walk& walk) const {
     uint64_t const own = TaggedRows::slot_of(walk.hash, walk.row);
     for (uint64_t bucket = walk.bucket;; bucket = kernels::slot_after(bucket, bucket_count_)) {
       for (uint64_t& place : buckets_[bucket].slots) {
         std::atomic_ref<uint64_t> const at(place);
-        uint64_t slot = at.load(std::memory_order_relaxed);
+        uint64_t slot = at.load(std::memory_order_acquire);
         if (slot == TaggedRows::kFree &&
-            at.compare_exchange_strong(slot, own, std::memory_order_relaxed)) {
+            at.compare_exchange_strong(slot, own, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
           return walk.row;
         }
         uint32_t const row = TaggedRows::row_of(slot);
-        if (TaggedRows::have_one_tag(slot, own) && has_value(side_, walk.compared, row)) return row;
+        if (TaggedRows::have_one_tag(slot, own) && has_value(side_, *walk.compared, row))
+          return row;
       }
     }
   }
@@ -226,13 +225,13 @@ class ValueTable {
   void find_values(const keys::InternedSide& side, Group* group, uint32_t* codes) const {
     for (uint64_t i = 0; i < group->started; ++i) {
       Walk const& walk = group->walks[i];
-      if (!walk.compared.is_long() || walk.found == 0) continue;
+      if (!walk.compared->is_long() || walk.found == 0) continue;
       Compared const& there = compared_[walk.code];
       if (there.is_long()) prefetch_ends(long_value(side_, there));
     }
     for (uint64_t i = 0; i < group->started; ++i) {
       Walk& walk = group->walks[i];
-      while (walk.found != 0 && !has_value(side, walk.compared, walk.code)) {
+      while (walk.found != 0 && !has_value(side, *walk.compared, walk.code)) {
         walk.found &= walk.found - 1;
         find_tag(&walk);
       }

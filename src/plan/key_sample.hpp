@@ -5,7 +5,7 @@
 //   sample_positions(rows)
 //      (sample_rule.hpp).
 //   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to
-//   2^23 (of the CPU's up to 2^18), and count for each drawn probe key the rows and the tiles that
+//   2^23 (of the CPU's up to 2^17), and count for each drawn probe key the rows and the tiles that
 //   have it.
 //   3. Count: where a build key is hot, the rows of both sides that have it, all of them.
 //   NULL keys are left out; the positions count them. What is handed on are sums

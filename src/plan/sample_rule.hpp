@@ -29,9 +29,9 @@ inline constexpr int64_t kSampleSliceRows = 64;
 inline constexpr int64_t kSampleTileSlices = 64;
 inline constexpr int64_t kSampleTileRows = kSampleTileSlices * kSampleSliceRows;
 inline constexpr int64_t kFewestSampleTiles = 2048;
-// A core looks at 2^19 rows in a millisecond, in which a device looks at all: on the CPU an eighth
-// is enough from 2^21 rows on. A quarter of 2^20 unique rows leaves 1024 matching draws.
-inline constexpr int64_t kFewestSampleTilesOfCpu = 64;
+// A core looks at 2^18 rows in a millisecond, in which a device looks at all: on the CPU an eighth
+// is enough from 2^20 rows on.
+inline constexpr int64_t kFewestSampleTilesOfCpu = 32;
 inline constexpr int64_t kMostSampleTiles = 4096;
 inline constexpr int64_t kTilesOfSampleTile = 8;
 
