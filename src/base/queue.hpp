@@ -17,6 +17,8 @@ namespace gpujoin::base {
 
 // The CUDA half (stream, events, scratch): defined in src/base/device.hpp, absent on a CPU context.
 struct CudaQueue;
+// Threads of the CPU executor: defined in src/cpu/workers.cpp.
+struct CpuThreads;
 
 struct Queue {
   // Throws what making a stream and its scratch does. Blocking: page-locking takes a millisecond.
@@ -29,6 +31,9 @@ struct Queue {
   std::shared_ptr<Pool> host_pool;    // of the CPU executor
   std::shared_ptr<Pool> device_pool;  // device and pinned memory; null on a CPU context
   std::shared_ptr<CudaQueue> device;  // null on a CPU context
+  // Null until something runs in parallel. Kept from loop to loop: threads that still look for work
+  // when the next one begins need not be woken.
+  std::shared_ptr<CpuThreads> cpu_threads;
 
   // Someone asked the calls of this context to stop. Any thread.
   bool is_cancelled() const;

@@ -13,6 +13,16 @@
 #include "src/base/forks.hpp"
 #include "src/base/status.hpp"
 
+namespace gpujoin::base {
+
+struct CpuThreads {
+  explicit CpuThreads(int32_t most) : threads(most), arena(most) {}
+  int32_t threads;
+  tbb::task_arena arena;
+};
+
+}  // namespace gpujoin::base
+
 namespace gpujoin::cpu {
 
 namespace {
@@ -70,23 +80,20 @@ class LoopOrder {
 
 }  // namespace
 
-struct Workers::Arena {
-  explicit Arena(int32_t threads) : arena(threads) {}
-  tbb::task_arena arena;
-};
-
 Workers::Workers(base::Queue& queue) : queue_(queue) {
   if (!can_use_tbb()) return;
   threads_ = usable_threads(queue.context.cpu_threads);
-  arena_ = std::make_unique<Arena>(threads_);
+  // The caller may have changed how many the process may have.
+  if (queue.cpu_threads == nullptr || queue.cpu_threads->threads != threads_) {
+    queue.cpu_threads = std::make_shared<base::CpuThreads>(threads_);
+  }
+  shared_ = queue.cpu_threads;
 }
-
-Workers::~Workers() = default;
 
 void Workers::stop() { throw Stopped(); }
 
 int32_t Workers::worker() const {
-  return arena_ == nullptr ? 0 : tbb::this_task_arena::current_thread_index();
+  return shared_ == nullptr ? 0 : tbb::this_task_arena::current_thread_index();
 }
 
 void Workers::for_each(const char* stage, int64_t items,
@@ -107,10 +114,10 @@ void Workers::for_each(const char* stage, int64_t items,
     }
   };
   try {
-    if (arena_ == nullptr) {
+    if (shared_ == nullptr) {
       run(Range(0, items));
     } else {
-      arena_->arena.execute(
+      shared_->arena.execute(
           [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
     }
   } catch (const Stopped&) {
@@ -130,7 +137,7 @@ void Workers::for_each_inside(int64_t items,
       body(item, worker());
     }
   };
-  if (arena_ == nullptr) return run(Range(0, items));
+  if (shared_ == nullptr) return run(Range(0, items));
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
 }

@@ -16,7 +16,6 @@ namespace gpujoin::cpu {
 class Workers {
  public:
   explicit Workers(base::Queue& queue);
-  ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
@@ -48,13 +47,12 @@ class Workers {
   }
 
  private:
-  struct Arena;
   [[noreturn]] static void stop();
   int32_t worker() const;  // the calling one
 
   base::Queue& queue_;
   int32_t threads_ = 1;
-  std::unique_ptr<Arena> arena_;  // null: everything runs on the calling thread
+  std::shared_ptr<base::CpuThreads> shared_;  // null: everything runs on the calling thread
 };
 
 }  // namespace gpujoin::cpu
