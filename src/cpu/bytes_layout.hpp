@@ -1,10 +1,32 @@
 // bytes_layout.hpp: from a column of bytes to what reads values of its layout, so that no row asks
-// which it is.
+// which it is; and nothing is read that is not the column's.
 #pragma once
+
+#include <cstdint>
+#include <type_traits>
 
 #include "kernels/keys/load_bytes.hpp"
 
 namespace gpujoin::cpu {
+
+// Of a row that is not NULL. A producer's offsets may point out of its bytes: that is a value of no
+// bytes.
+template <kernels::BytesLayout kLayout>
+kernels::ByteSpan span_at(const kernels::BytesColumn& column, uint64_t row) {
+  using kernels::BytesLayout;
+  if constexpr (kLayout == BytesLayout::kViews) {
+    return kernels::bytes_of_view(column, row);
+  } else if constexpr (kLayout == BytesLayout::kFixed) {
+    auto const width = static_cast<uint64_t>(column.width);
+    return {column.bytes + row * width, width};
+  } else {
+    using Offset = std::conditional_t<kLayout == BytesLayout::kOffsets32, int32_t, int64_t>;
+    kernels::ByteSpan const span = kernels::bytes_between<Offset>(column, row);
+    bool const is_within = span.data >= column.first && span.data <= column.end &&
+                           span.count <= static_cast<uint64_t>(column.end - span.data);
+    return is_within ? span : kernels::ByteSpan{column.end, 0};
+  }
+}
 
 template <kernels::BytesLayout kLayout>
 struct LoadableAt {
@@ -14,7 +36,7 @@ struct LoadableAt {
   kernels::LoadableBytes operator()(uint64_t row) const {
     kernels::BytesColumn known = column;
     known.layout = kLayout;
-    return kernels::loadable_at(known, row);
+    return kernels::loadable(known, span_at<kLayout>(known, row));
   }
 };
 

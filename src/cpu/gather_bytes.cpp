@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "src/cpu/bytes_layout.hpp"
 #include "src/cpu/gather_bits.hpp"
 
 namespace gpujoin::cpu {
@@ -42,24 +43,6 @@ struct Rows {
     return validity == nullptr || (validity[i / 64] >> (i % 64) & 1) != 0;
   }
 };
-
-// Of a row that is not NULL. A producer's offsets may point out of its bytes: that is a value of no
-// bytes.
-template <BytesLayout kLayout>
-ByteSpan span_at(const BytesColumn& column, uint64_t row) {
-  if constexpr (kLayout == BytesLayout::kViews) {
-    return kernels::bytes_of_view(column, row);
-  } else if constexpr (kLayout == BytesLayout::kFixed) {
-    auto const width = static_cast<uint64_t>(column.width);
-    return {column.bytes + row * width, width};
-  } else {
-    using Offset = std::conditional_t<kLayout == BytesLayout::kOffsets32, int32_t, int64_t>;
-    ByteSpan const span = kernels::bytes_between<Offset>(column, row);
-    bool const is_within = span.data >= column.first && span.data <= column.end &&
-                           span.count <= static_cast<uint64_t>(column.end - span.data);
-    return is_within ? span : ByteSpan{column.end, 0};
-  }
-}
 
 template <BytesLayout kLayout>
 void fetch_place(const BytesColumn& column, const Rows& rows, uint64_t i) {

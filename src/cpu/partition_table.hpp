@@ -1,6 +1,6 @@
 // partition_table.hpp: the hash table of one build partition, in one of three forms.
 //
-// Places, where no key comes twice:
+// Places, where no key comes twice, but for bad luck in one table of a hundred:
 //
 //   entries  |a|-|b|c|-|-| ...      a free place has a key that is not looked up there
 //
@@ -140,8 +140,11 @@ class PartitionTable {
  private:
   // Of how many keys in 100 places each is given one of its two soon.
   static constexpr uint64_t kMostOfPlaces = 45;
-  // Entries that give way for one: more come of keys that were made to collide.
-  static constexpr uint32_t kMostMoves = 256;
+  // Entries that give way, of all rows together: half as many as there are rows are usual. More
+  // come of keys that were made to collide.
+  static uint64_t most_moves(uint32_t rows) { return uint64_t{2} * rows + 256; }
+
+  enum class Filled { kAll, kTaken, kRepeats };
 
   template <typename T>
   static T* room(const std::shared_ptr<base::Pool>& pool, base::Buffer& block, uint64_t bytes) {
@@ -156,19 +159,22 @@ class PartitionTable {
   void fill(const std::shared_ptr<base::Pool>& pool, const std::byte* rows, uint32_t row_bytes,
             uint32_t count, uint32_t radix_bits, bool distinct) {
     auto const entry = [=](uint32_t i) { return entry_at<Key, kRowIsEntry>(rows, row_bytes, i); };
-    // Two to four buckets for each row: dense keys then share none, or next to none.
-    auto const for_rows = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
-    if (for_rows <= kMostBucketBits) {
+    // Two to four buckets for each row: dense keys then share none, or next to none. Of a set,
+    // whose rows may have few keys, whatever there is.
+    auto const wanted = static_cast<uint32_t>(std::bit_width(count - 1)) + 1;
+    uint32_t const for_rows = std::min(wanted, kMostBucketBits);
+    if (for_rows == wanted || distinct) {
       clear_places(pool, radix_bits, for_rows);
-      if (fill_one_place(entry, count, distinct)) return;
+      Filled const filled = fill_one_place(entry, count, distinct);
+      if (filled == Filled::kAll) return;
       bool const is_tight = count * uint64_t{100} > kMostOfPlaces << for_rows;
       uint32_t const for_two = is_tight ? for_rows + 1 : for_rows;
-      if (for_two <= kMostBucketBits) {
-        clear_places(pool, radix_bits, for_two);
+      if (filled == Filled::kTaken && (for_two <= kMostBucketBits || distinct)) {
+        clear_places(pool, radix_bits, std::min(for_two, kMostBucketBits));
         if (fill_two_places(entry, count, distinct)) return;
       }
     }
-    fill_groups(pool, entry, count, BucketOf(radix_bits, std::min(for_rows, kMostBucketBits)));
+    fill_groups(pool, entry, count, BucketOf(radix_bits, for_rows));
   }
 
   void clear_places(const std::shared_ptr<base::Pool>& pool, uint32_t radix_bits, uint32_t bits) {
@@ -191,24 +197,28 @@ class PartitionTable {
     return entries_[place].key == (place == 0 ? of_first_place_ : Key{0});
   }
 
-  // False when a place was taken. Random keys show that soon.
+  // Ends at the first key whose place is taken. Random keys show that soon.
   template <typename EntryAt>
-  bool fill_one_place(const EntryAt& entry_of, uint32_t count, bool distinct) {
+  Filled fill_one_place(const EntryAt& entry_of, uint32_t count, bool distinct) {
     for (uint32_t i = 0; i < count; ++i) {
       EntryOfKey const entry = entry_of(i);
       uint32_t const place = first_place(entry.key);
       if (is_free(place)) {
         entries_[place] = entry;
-      } else if (!distinct || entries_[place].key != entry.key) {
-        return false;
+      } else if (entries_[place].key != entry.key) {
+        return Filled::kTaken;
+      } else if (!distinct) {
+        return Filled::kRepeats;
       }
     }
-    return true;
+    return Filled::kAll;
   }
 
-  // False when a key came again, or found no place.
+  // False when a key came again, or too many entries had to give way.
   template <typename EntryAt>
   bool fill_two_places(const EntryAt& entry_of, uint32_t count, bool distinct) {
+    uint64_t moves_left = most_moves(count);
+    uint64_t free_left = (kMostOfPlaces << view_.bucket_bits) / 100;
     bool all_in_first = true;
     for (uint32_t i = 0; i < count; ++i) {
       EntryOfKey entry = entry_of(i);
@@ -217,10 +227,11 @@ class PartitionTable {
       bool const is_there = (!is_free(place) && entries_[place].key == entry.key) ||
                             (!is_free(second) && entries_[second].key == entry.key);
       if (is_there && distinct) continue;
-      if (is_there) return false;
+      if (is_there || free_left == 0) return false;
+      --free_left;
       // An entry that gives way goes to the other of its places.
-      for (uint32_t moves = 0; !is_free(place); ++moves) {
-        if (moves == kMostMoves) return false;
+      for (; !is_free(place); --moves_left) {
+        if (moves_left == 0) return false;
         std::swap(entry, entries_[place]);
         uint32_t const first = first_place(entry.key);
         place = first == place ? second_place(entry.key) : first;

@@ -26,7 +26,8 @@ class PartitionTables {
     workers.for_each("match", build.partitions(), [&](int64_t item, int32_t) {
       auto const number = static_cast<uint32_t>(item);
       if (build.rows_in(number) == 0) {
-        // Of all keys 0 alone may be 0 and is looked up in the first.
+        // Its one place has a key that is never looked up there: 0, and in the first partition, to
+        // which 0 belongs, a key of another.
         views_[number].entries = number == 0 ? &none_of_first_ : &none_;
         return;
       }

@@ -13,7 +13,7 @@ namespace gpujoin::cpu {
 
 namespace {
 
-// Probe rows of one task, and of those that are packed before they are looked up.
+// Probe rows of one task; and, where some keys are NULL, of those that are packed at once.
 constexpr uint64_t kPackedRows = 4 * kMorselRows;
 constexpr uint64_t kTaskRows = 4 * kPackedRows;
 

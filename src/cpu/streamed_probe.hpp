@@ -2,10 +2,11 @@
 // in the tables of all partitions of a larger one.
 //
 // A table that a core's second cache holds needs no partitions (Kim et al., VLDB 2009, section 5,
-// moves both sides so that tables are as small): then only keys and row numbers of the probe side
-// are packed, a few thousand at a time, and payloads are read of rows with a match, next to each
-// other. Of a larger build side looking up costs more than partitions do; but matches come in the
-// order of the probe side, whose text is then fetched from neighbours.
+// moves both sides so that tables are as small): then keys of the probe side are read where they
+// lie (where some are NULL, the others and their row numbers are packed, a few thousand at a time),
+// and payloads of rows with a match, next to each other. Of a larger build side looking up costs
+// more than partitions do; but matches come in the order of the probe side, whose text is then
+// fetched from neighbours.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ bool streams_probe(uint64_t build_rows, uint64_t probe_rows);
 void pack_side(base::Queue& queue, PartitionedRows& side);
 
 // As match_partitions and count_partitions_matches. build: of pack_side, or partitioned; probe:
-// laid out, its rows are not moved, and an entry of the table is as long as one of them; of
-// partitions one of the build side's, too.
+// laid out with row numbers alone, so that a row would be an entry; its rows are not moved. Of
+// partitions a row of the build side is an entry, too.
 void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                     const PartitionedRows& probe, std::span<const ComparedColumns> verified,
                     const std::vector<OutputSource>& sources, OutputRows& output);

@@ -57,6 +57,31 @@ TEST(Intern, TellsValuesApartThatShareTheirHash) {
   }
 }
 
+// As a producer may have them who checks nothing: nothing is read there, and they are empty values.
+TEST(Intern, OffsetsThatPointOutsideAreEmptyValues) {
+  std::vector<uint8_t> const bytes(64, 'x');
+  std::vector<int32_t> const offsets = {0,          30,  -1500000000, -1500000000, 40,
+                                        2000000000, 100, 200,         64,          64};
+  keys::InternedSide side;
+  side.rows = offsets.size() - 1;
+  side.values.layout = BytesLayout::kOffsets32;
+  side.values.bytes = side.values.first = bytes.data();
+  side.values.end = bytes.data() + bytes.size();
+  side.values.places = offsets.data();
+  ByteColumn const empty = byte_column(BytesLayout::kOffsets32, Values{"", "y"});
+  OwnQueue owned = cpu_queue();
+  base::Queue& queue = owned;
+  cpu::Workers workers(queue);
+  keys::Codes const of_other = cpu::intern(queue, workers, empty.side(), side);
+  std::vector<uint32_t> const codes = codes_in(of_other.of_other, side.rows);
+  EXPECT_NE(codes[0], 0U);  // 30 bytes: none of the table's
+  for (size_t row = 1; row < side.rows; ++row) EXPECT_EQ(codes[row], 0U) << row;
+  keys::Codes const of_table = cpu::intern(queue, workers, side, empty.side());
+  std::vector<uint32_t> const own = codes_in(of_table.of_table, side.rows);
+  EXPECT_EQ(codes_in(of_table.of_other, 2)[0], own[1]);
+  for (size_t row = 2; row < side.rows; ++row) EXPECT_EQ(own[row], own[1]) << row;
+}
+
 TEST(Intern, TakesManyRowsFromSeveralThreads) {
   constexpr size_t kRows = 200000;
   OwnQueue queue = cpu_queue(8);

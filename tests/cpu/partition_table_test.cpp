@@ -88,6 +88,7 @@ TYPED_TEST(PartitionTableOf, DenseKeysHaveAPlaceEach) {
   }
 }
 
+// Of these keys; others may have the bad luck to make groups.
 TYPED_TEST(PartitionTableOf, UniqueKeysHaveOneOfTwoPlaces) {
   for (size_t const rows : {300, 900, 1024, 5000, 30000, 65536}) {
     auto keys = this->random(rows, rows);
@@ -128,6 +129,56 @@ TYPED_TEST(PartitionTableOf, KeysWithTheSamePlacesMakeGroups) {
   this->build(keys);
   EXPECT_EQ(this->form(), cpu::Form::kGroups);
   this->expect_all_found();
+}
+
+// Keys that are the edges of a tree among the places: a long path, and all others at its two ends
+// in turn, so that each makes the entries of the whole path give way. All would find a place at
+// last.
+TYPED_TEST(PartitionTableOf, KeysThatMoveLongPathsMakeGroups) {
+  using Key = TypeParam;
+  constexpr uint32_t kBits = 14;
+  constexpr size_t kRows = 7300;
+  constexpr size_t kPath = 235;
+  constexpr int kWidth = 8 * sizeof(Key);
+  auto const factor = static_cast<Key>(sizeof(Key) == 4 ? 0x9E3A75A9U : 0x9E3779B97F4A7C15U);
+  Key inverse = factor;
+  for (int i = 0; i < 6; ++i) inverse *= 2 - factor * inverse;
+  std::mt19937_64 draw(5);
+  std::vector<bool> used(size_t{1} << kBits, false);
+  used[0] = used[1] = true;
+  std::vector<Key> keys;
+  // A key from the place to one that no key has. Answers that.
+  auto const add = [&](uint32_t place) {
+    for (;;) {
+      Key const product = static_cast<Key>(Key{place} << (kWidth - kBits)) |
+                          static_cast<Key>(static_cast<Key>(draw()) >> kBits);
+      Key key = product * inverse;
+      key ^= key >> (kWidth / 2);
+      uint32_t const other = cpu::second_place_of(key, kBits);
+      if (used[other]) continue;
+      used[other] = true;
+      keys.push_back(key);
+      return other;
+    }
+  };
+  uint32_t ends[2] = {1, add(1)};
+  for (size_t i = 0; keys.size() < kPath; ++i) ends[i % 2] = add(ends[i % 2]);
+  for (size_t i = 0; keys.size() < kRows; ++i) add(ends[i % 2]);
+  cpu::BucketOf const bucket_of(0, kBits);
+  ASSERT_EQ(bucket_of(cpu::hash_of(keys.front())), 1U);
+  this->build(keys);
+  EXPECT_EQ(this->form(), cpu::Form::kGroups);
+  this->expect_all_found();
+}
+
+// A set keeps one entry a key, of however many rows.
+TYPED_TEST(PartitionTableOf, SetsOfManyRowsHaveFewEntries) {
+  std::vector<TypeParam> keys(300'000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<TypeParam>(i % 1000 * 0x9e3779b9U);
+  this->build(keys, true);
+  EXPECT_NE(this->form(), cpu::Form::kGroups);
+  for (size_t i = 0; i < 1000; ++i) EXPECT_EQ(this->found(keys[i]).size(), 1U);
+  EXPECT_TRUE(this->found(1).empty());
 }
 
 // One table after another takes the room of the last, in another form.

@@ -164,7 +164,8 @@ def _integers(rng: random.Random, left: ColumnType, right: ColumnType, count: in
 
 def _spread(rng: random.Random, least: int, most: int, count: int) -> list[int]:
     """So many integers between two, both included; not always different ones."""
-    style = rng.choice(("dense", "dense", "dense", "negative", "ends", "strided", "random", "high bits"))
+    styles = ("dense", "dense", "dense", "negative", "ends", "strided", "random", "high bits")
+    style = rng.choice(styles)
     room = (most - least + 1) // count
     step = 1
     if style == "random":
