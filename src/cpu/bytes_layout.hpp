@@ -30,8 +30,8 @@ kernels::ByteSpan span_at(const kernels::BytesColumn& column, uint64_t row) {
 
 template <kernels::BytesLayout kLayout>
 struct LoadableAt {
+  static constexpr kernels::BytesLayout kOf = kLayout;
   kernels::BytesColumn column;
-  explicit LoadableAt(const kernels::BytesColumn& of) : column(of) { column.layout = kLayout; }
   // Of a row that is not NULL.
   kernels::LoadableBytes operator()(uint64_t row) const {
     kernels::BytesColumn known = column;
@@ -45,13 +45,13 @@ template <typename What>
 auto with_layout(const kernels::BytesColumn& column, const What& what) {
   switch (column.layout) {
     case kernels::BytesLayout::kOffsets32:
-      return what(LoadableAt<kernels::BytesLayout::kOffsets32>(column));
+      return what(LoadableAt<kernels::BytesLayout::kOffsets32>{column});
     case kernels::BytesLayout::kOffsets64:
-      return what(LoadableAt<kernels::BytesLayout::kOffsets64>(column));
+      return what(LoadableAt<kernels::BytesLayout::kOffsets64>{column});
     case kernels::BytesLayout::kViews:
-      return what(LoadableAt<kernels::BytesLayout::kViews>(column));
+      return what(LoadableAt<kernels::BytesLayout::kViews>{column});
     default:
-      return what(LoadableAt<kernels::BytesLayout::kFixed>(column));
+      return what(LoadableAt<kernels::BytesLayout::kFixed>{column});
   }
 }
 

@@ -274,16 +274,14 @@ columns::Gathered gather_lengths(base::Queue& queue, Workers& workers, const cha
 columns::Gathered gather_bytes(base::Queue& queue, Workers& workers, const char* stage,
                                const columns::GatherSource& source, const uint32_t* rows,
                                uint64_t count) {
-  switch (source.values.layout) {
-    case BytesLayout::kOffsets32:
-      return gather_lengths<BytesLayout::kOffsets32>(queue, workers, stage, source, rows, count);
-    case BytesLayout::kOffsets64:
-      return gather_lengths<BytesLayout::kOffsets64>(queue, workers, stage, source, rows, count);
-    case BytesLayout::kViews:
-      return gather_lengths<BytesLayout::kViews>(queue, workers, stage, source, rows, count);
-    default:
+  return with_layout(source.values, [&](const auto& value_at) {
+    constexpr BytesLayout kLayout = std::remove_cvref_t<decltype(value_at)>::kOf;
+    if constexpr (kLayout == BytesLayout::kFixed) {
       return gather_fixed(queue, workers, stage, source, rows, count);
-  }
+    } else {
+      return gather_lengths<kLayout>(queue, workers, stage, source, rows, count);
+    }
+  });
 }
 
 }  // namespace gpujoin::cpu

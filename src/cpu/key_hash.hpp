@@ -21,17 +21,16 @@ inline constexpr uint32_t kMostRadixBits = plan::kMostRadixBitsCpu;
 inline constexpr uint32_t kMostBucketBits = 18;
 static_assert(kMostRadixBits + kMostBucketBits <= 32, "bits of the hash");
 
+inline uint32_t folded(uint32_t key) { return key ^ key >> 16; }
+inline uint64_t folded(uint64_t key) { return key ^ key >> 32; }
+
 // The factor nearest to 2^32 over the golden ratio whose own continued fraction over 2^32 has no
 // quotient above 3. Rounding the golden ratio to 32 bits leaves larger ones, and millions of dense
 // keys then crowd: of 2^24, spread over 2^25 buckets, 53 % shared theirs, with this one none does.
-inline uint32_t hash_of(uint32_t key) {
-  key ^= key >> 16;
-  return key * 0x9E3A75A9u;
-}
+inline uint32_t hash_of(uint32_t key) { return folded(key) * 0x9E3A75A9u; }
 
 inline uint32_t hash_of(uint64_t key) {
-  key ^= key >> 32;
-  return static_cast<uint32_t>((key * 0x9E3779B97F4A7C15u) >> 32);
+  return static_cast<uint32_t>((folded(key) * 0x9E3779B97F4A7C15u) >> 32);
 }
 
 // expected: 1 <= radix_bits <= kMostRadixBits.
@@ -51,13 +50,11 @@ struct BucketOf {
 
 // The second place of a key among 2^bits. That of key 0 is 0, as the first one is.
 inline uint32_t second_place_of(uint32_t key, uint32_t bits) {
-  key ^= key >> 16;
-  return key * 0x85EBCA6Bu >> (32 - bits);
+  return folded(key) * 0x85EBCA6Bu >> (32 - bits);
 }
 
 inline uint32_t second_place_of(uint64_t key, uint32_t bits) {
-  key ^= key >> 32;
-  return static_cast<uint32_t>(key * 0xC2B2AE3D27D4EB4Fu >> (64 - bits));
+  return static_cast<uint32_t>(folded(key) * 0xC2B2AE3D27D4EB4Fu >> (64 - bits));
 }
 
 }  // namespace gpujoin::cpu

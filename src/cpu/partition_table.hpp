@@ -87,6 +87,18 @@ struct TableView {
     Key const of_second = Key{0} - Key{in_second};
     return {(first.rest & ~of_second) | (second.rest & of_second), in_first | in_second};
   }
+  Found find(Key key, uint32_t hash) const {
+    return form == Form::kOnePlace ? find<false>(key, hash) : find<true>(key, hash);
+  }
+  // Of groups: in a bucket of one entry; without a branch, too. length: the bucket's entries.
+  Found find_single(Key key, uint32_t hash, uint32_t* length) const {
+    uint32_t const bucket = bucket_of(hash);
+    uint32_t const start = starts[bucket];
+    *length = starts[bucket + 1] - start;
+    Entry<Key> const& entry = entries[start];
+    return {entry.rest,
+            static_cast<uint32_t>(*length == 1) & static_cast<uint32_t>(entry.key == key)};
+  }
 };
 
 template <typename Key>
@@ -114,8 +126,8 @@ class PartitionTable {
   // it where there are more than kSortedFrom. Of groups.
   template <typename What>
   void visit_group(uint32_t bucket, Key key, const What& what) const {
-    EntryOfKey const* const first = entries_ + starts_[bucket];
-    EntryOfKey const* const last = entries_ + starts_[bucket + 1];
+    EntryOfKey const* const first = view_.entries + view_.starts[bucket];
+    EntryOfKey const* const last = view_.entries + view_.starts[bucket + 1];
     if (last - first <= kSortedFrom) {
       what(first, last);
       return;
@@ -131,8 +143,7 @@ class PartitionTable {
       visit_group(view_.bucket_of(hash), key, what);
       return;
     }
-    auto const found = view_.form == Form::kOnePlace ? view_.template find<false>(key, hash)
-                                                     : view_.template find<true>(key, hash);
+    auto const found = view_.find(key, hash);
     EntryOfKey const entry{key, found.rest};
     if (found.entries != 0) what(&entry, &entry + 1);
   }
@@ -248,9 +259,9 @@ class PartitionTable {
                    BucketOf bucket_of) {
     uint32_t const buckets = bucket_of.mask + 1;
     entries_ = room<EntryOfKey>(pool, entries_block_, (count + uint64_t{1}) * sizeof(EntryOfKey));
-    starts_ = room<uint32_t>(pool, starts_block_, (buckets + uint64_t{1}) * sizeof(uint32_t));
-    view_ = {Form::kGroups, bucket_of, 0, entries_, starts_};
-    uint32_t* const starts = starts_;
+    auto* const starts =
+        room<uint32_t>(pool, starts_block_, (buckets + uint64_t{1}) * sizeof(uint32_t));
+    view_ = {Form::kGroups, bucket_of, 0, entries_, starts};
     EntryOfKey* const entries = entries_;
     std::fill_n(starts, buckets + 1, 0);
     for (uint32_t i = 0; i < count; ++i) ++starts[bucket_of(hash_of(entry_of(i).key))];
@@ -274,9 +285,9 @@ class PartitionTable {
 
   void sort_long_buckets(uint32_t buckets) {
     for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
-      if (starts_[bucket + 1] - starts_[bucket] <= kSortedFrom) continue;
-      EntryOfKey* const first = entries_ + starts_[bucket];
-      EntryOfKey* const last = entries_ + starts_[bucket + 1];
+      EntryOfKey* const first = entries_ + view_.starts[bucket];
+      EntryOfKey* const last = entries_ + view_.starts[bucket + 1];
+      if (last - first <= kSortedFrom) continue;
       if (!std::is_sorted(first, last, key_is_less<Key>)) std::sort(first, last, key_is_less<Key>);
     }
   }
@@ -284,7 +295,6 @@ class PartitionTable {
   base::Buffer entries_block_;
   base::Buffer starts_block_;
   EntryOfKey* entries_ = nullptr;
-  uint32_t* starts_ = nullptr;
   TableView<Key> view_;
   Key of_first_place_ = 0;  // what says that the first place is free
   uint32_t longest_run_ = 0;

@@ -101,21 +101,16 @@ class Prober {
   // The rows that meet one entry at most. Answers how many meet more; several lists those.
   uint32_t single_entries(uint32_t begin, uint32_t end, uint32_t* several) {
     TableView<Key> const view = table_.view();
-    Key* const keys = batch_.keys;
-    Key* const builds = batch_.build;
-    Key* const probes = batch_.probe;
     uint32_t rows = batch_.rows;
     uint32_t several_count = 0;
     for (uint32_t position = begin; position < end; ++position) {
       Entry<Key> const probe = probe_entry(position);
-      uint32_t const bucket = view.bucket_of(hash_of(probe.key));
-      uint32_t const start = view.starts[bucket];
-      uint32_t const length = view.starts[bucket + 1] - start;
-      Entry<Key> const build = view.entries[start];
-      keys[rows] = probe.key;
-      builds[rows] = build.rest;
-      probes[rows] = probe.rest;
-      rows += static_cast<uint32_t>(length == 1) & static_cast<uint32_t>(build.key == probe.key);
+      uint32_t length;
+      auto const found = view.find_single(probe.key, hash_of(probe.key), &length);
+      batch_.keys[rows] = probe.key;
+      batch_.build[rows] = found.rest;
+      batch_.probe[rows] = probe.rest;
+      rows += found.entries;
       several[several_count] = position;
       several_count += length > 1 ? 1 : 0;
     }

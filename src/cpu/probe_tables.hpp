@@ -128,19 +128,9 @@ class TablesProber {
       Entry<Key> const probe = probe_entry(row);
       uint32_t const hash = hashes_[row - begin];
       TableView<Key> const& view = view_of(hash);
-      typename TableView<Key>::Found found;
       uint32_t length = 1;
-      if (view.form == Form::kOnePlace) {
-        found = view.template find<false>(probe.key, hash);
-      } else if (view.form == Form::kTwoPlaces) {
-        found = view.template find<true>(probe.key, hash);
-      } else {
-        uint32_t const bucket = view.bucket_of(hash);
-        Entry<Key> const& build = view.entries[view.starts[bucket]];
-        length = view.starts[bucket + 1] - view.starts[bucket];
-        found = {build.rest, static_cast<uint32_t>(length == 1) &
-                                 static_cast<uint32_t>(build.key == probe.key)};
-      }
+      auto const found = view.form == Form::kGroups ? view.find_single(probe.key, hash, &length)
+                                                    : view.find(probe.key, hash);
       batch_.keys[rows] = probe.key;
       batch_.build[rows] = found.rest;
       batch_.probe[rows] = probe.rest;

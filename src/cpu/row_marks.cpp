@@ -38,7 +38,7 @@ RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
     : columns::RowMarks(cleared_words(queue, rows), rows), queue_(queue), workers_(queue) {}
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
-  // A byte a row is stored without a look and without an atomic, which takes a quarter of the time;
+  // A byte a row is stored without a look and without an atomic, which takes an eighth of the time;
   // but all of them are cleared and read.
   bool const are_many = count >= this->rows() / 8;
   base::Buffer const bytes =
