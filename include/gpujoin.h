@@ -140,6 +140,14 @@ typedef int32_t gpujoin_status;
 #define GPUJOIN_ERROR_INTERNAL 15
 /* A row of a single join has more than one match; the message names the row. Since 0.2. */
 #define GPUJOIN_ERROR_SEVERAL_MATCHES 16
+/* A condition or an aggregate has no value for some rows: an overflow, a division by zero; the
+ * message names the node and the rows. Since 0.2, as all that follow. */
+#define GPUJOIN_ERROR_EVALUATION 17
+/* More rows than spec.row_limit, more bytes than spec.byte_limit. */
+#define GPUJOIN_ERROR_ROW_LIMIT 18
+#define GPUJOIN_ERROR_BYTE_LIMIT 19
+/* What the caller promised of the data is not so; the message names the first row that shows it. */
+#define GPUJOIN_ERROR_BROKEN_PROMISE 20
 
 /* The caller's error record: may be uninitialized before the call, is written only on failure.
  * Frozen for this ABI. */
@@ -548,6 +556,10 @@ GPUJOIN_API void gpujoin_relation_destroy(gpujoin_relation* relation);
 
 /* 6. Joins
  * -------- */
+typedef int32_t gpujoin_side;
+#define GPUJOIN_SIDE_LEFT 1
+#define GPUJOIN_SIDE_RIGHT 2
+
 /* Which rows come out. A row matches one of the other side when all their keys are equal; a NULL
  * key is equal to nothing, but where its flags say that NULLs are equal. docs/semantics.md has
  * every kind as a table of examples. */
@@ -598,6 +610,188 @@ typedef int32_t gpujoin_join_kind;
 /* Floats as IEEE 754 has it: NaN equals nothing, not even NaN. Ignored for other types. */
 #define GPUJOIN_KEY_IEEE_FLOAT 2
 
+/* Conditions. Rows match when their keys are equal and a condition of both rows is true: nodes in
+ * postfix order, of which each takes the values of as many nodes before it as it has arguments, so
+ * that "l.a < r.b + 1" is
+ *
+ *   COLUMN left a, COLUMN right b, CONSTANT 1, ADD (2 arguments), LESS (2 arguments)
+ *
+ * and the last one is the answer: true, false or NULL, as SQL has it. All since 0.2.
+ *
+ * Compared are values of types that compare as keys do, by value, and integers and decimals with
+ * floats, as FLOAT64; text and binary by their bytes, from the first on; false before true; NaN is
+ * equal to NaN and above all else. Arithmetic is of integers, in the wider of both types (of a
+ * signed and an unsigned one in the signed type that holds both; INT64 for UINT64), of decimals, of
+ * floats as FLOAT64, and of dates and timestamps with integers (days, units of the timestamp) or
+ * with each other. What a type does not hold, and a division by zero, is no value: the join ends
+ * with GPUJOIN_ERROR_EVALUATION where the answer for some pair of rows with equal keys depends on
+ * it. False AND no value is false, true OR no value is true, a CASE looks at the branch that it
+ * takes, on either executor and whatever the plan. */
+typedef int32_t gpujoin_operator;
+/* The value of `column` in the row of `side`. */
+#define GPUJOIN_OPERATOR_COLUMN 1
+/* The value of `column` in the first row of `values`. */
+#define GPUJOIN_OPERATOR_CONSTANT 2
+/* 2 arguments; NULL where one is. */
+#define GPUJOIN_OPERATOR_EQUAL 3
+#define GPUJOIN_OPERATOR_NOT_EQUAL 4
+#define GPUJOIN_OPERATOR_LESS 5
+#define GPUJOIN_OPERATOR_LESS_EQUAL 6
+#define GPUJOIN_OPERATOR_GREATER 7
+#define GPUJOIN_OPERATOR_GREATER_EQUAL 8
+/* 2 arguments; NULL is equal to NULL and to nothing else: never NULL. */
+#define GPUJOIN_OPERATOR_DISTINCT 9
+#define GPUJOIN_OPERATOR_NOT_DISTINCT 10
+/* 3 arguments: second <= first AND first <= third. */
+#define GPUJOIN_OPERATOR_BETWEEN 11
+/* 1 argument, and all rows of `column` of `values`: true where one is equal, else NULL where the
+ * argument or a row is NULL, else false. */
+#define GPUJOIN_OPERATOR_IN 12
+/* 1 or more arguments of BOOL, three-valued. */
+#define GPUJOIN_OPERATOR_AND 13
+#define GPUJOIN_OPERATOR_OR 14
+/* 1 argument of BOOL. */
+#define GPUJOIN_OPERATOR_NOT 15
+/* 1 argument of any type; never NULL. */
+#define GPUJOIN_OPERATOR_IS_NULL 16
+#define GPUJOIN_OPERATOR_IS_NOT_NULL 17
+/* 1 argument of BOOL; never NULL. */
+#define GPUJOIN_OPERATOR_IS_TRUE 18
+#define GPUJOIN_OPERATOR_IS_FALSE 19
+/* 2 arguments of text or binary: whether the first one begins with the bytes of the second: LIKE
+ * 'prefix%'. */
+#define GPUJOIN_OPERATOR_STARTS_WITH 20
+/* when, then, when, then ..., and, of an odd number, else; the first whose `when` is true. */
+#define GPUJOIN_OPERATOR_CASE 21
+/* 1 or more arguments: the first that is not NULL. */
+#define GPUJOIN_OPERATOR_COALESCE 22
+/* 2 arguments. DIVIDE is of FLOAT64, whatever they are; QUOTIENT of integers, towards zero; the
+ * sign of MODULO is that of the first. */
+#define GPUJOIN_OPERATOR_ADD 23
+#define GPUJOIN_OPERATOR_SUBTRACT 24
+#define GPUJOIN_OPERATOR_MULTIPLY 25
+#define GPUJOIN_OPERATOR_DIVIDE 26
+#define GPUJOIN_OPERATOR_QUOTIENT 27
+#define GPUJOIN_OPERATOR_MODULO 28
+/* 1 argument. */
+#define GPUJOIN_OPERATOR_NEGATE 29
+#define GPUJOIN_OPERATOR_ABSOLUTE 30
+
+typedef struct gpujoin_node {
+  uint32_t struct_size;
+  gpujoin_operator operation;
+  int32_t argument_count;
+  /* Of COLUMN. */
+  gpujoin_side side;
+  /* Of COLUMN, CONSTANT and IN. */
+  int32_t column;
+  int32_t reserved;
+  /* Of CONSTANT and IN: a relation of the same context, in host memory. */
+  const gpujoin_relation* values;
+} gpujoin_node;
+#define GPUJOIN_NODE_INIT \
+  { (uint32_t)sizeof(gpujoin_node), 0, 0, 0, 0, 0, NULL }
+
+typedef struct gpujoin_condition {
+  uint32_t struct_size;
+  /* 1 to 4096. */
+  int32_t node_count;
+  /* Each with the same struct_size, in postfix order. */
+  const gpujoin_node* nodes;
+} gpujoin_condition;
+#define GPUJOIN_CONDITION_INIT \
+  { (uint32_t)sizeof(gpujoin_condition), 0, NULL }
+
+/* ASOF joins. Of the right rows whose keys are equal to a left row's, it has one match at most: the
+ * one next to it in an ordered column. All since 0.2. */
+typedef int32_t gpujoin_direction;
+/* The last right row at or before the left row; of several at the same place the last one. */
+#define GPUJOIN_DIRECTION_BACKWARD 1
+/* The first right row at or after it; of several at the same place the first one. */
+#define GPUJOIN_DIRECTION_FORWARD 2
+/* The nearer one of both, BACKWARD's where they are equally near. */
+#define GPUJOIN_DIRECTION_NEAREST 3
+
+/* Not at the same place: before, after. */
+#define GPUJOIN_ASOF_STRICT 1
+/* No farther away than `tolerance`. */
+#define GPUJOIN_ASOF_TOLERANCE 2
+
+typedef struct gpujoin_asof {
+  uint32_t struct_size;
+  /* Required. */
+  gpujoin_direction direction;
+  /* Column positions of the ordered columns, which compare with each other: integers, floats,
+   * decimals, dates, times, timestamps. A row with a NULL or NaN there has no match. Neither side
+   * has to be sorted. */
+  int32_t left_column;
+  int32_t right_column;
+  /* GPUJOIN_ASOF_*, or-ed. */
+  int32_t flags;
+  int32_t reserved;
+  /* With ASOF_TOLERANCE, 0 or more: of floats in tolerance_float, else in units of the finer of the
+   * two columns (days, nanoseconds, the last place of a decimal). */
+  int64_t tolerance;
+  double tolerance_float;
+} gpujoin_asof;
+#define GPUJOIN_ASOF_INIT \
+  { (uint32_t)sizeof(gpujoin_asof), 0, 0, 0, 0, 0, 0, 0 }
+
+/* Aggregates over the rows of a join, in the place of the rows. All since 0.2. */
+typedef int32_t gpujoin_function;
+/* Rows, INT64; without a column. */
+#define GPUJOIN_FUNCTION_COUNT_ROWS 1
+/* Rows in which the column is not NULL, INT64. */
+#define GPUJOIN_FUNCTION_COUNT 2
+/* Of values that are not NULL; NULL where there is none. Of integers up to 64 bits INT64 (UINT64 of
+ * unsigned ones), of decimals one of 38 digits and the same scale, of floats FLOAT64. A sum that
+ * its type does not hold ends the join with GPUJOIN_ERROR_EVALUATION. */
+#define GPUJOIN_FUNCTION_SUM 3
+/* The column's type; text and binary by their bytes; NaN is above all else. */
+#define GPUJOIN_FUNCTION_MIN 4
+#define GPUJOIN_FUNCTION_MAX 5
+/* FLOAT64. */
+#define GPUJOIN_FUNCTION_AVG 6
+/* One of the values that are not NULL, of any type. */
+#define GPUJOIN_FUNCTION_ANY 7
+/* Whether there is a row, BOOL; without a column. */
+#define GPUJOIN_FUNCTION_EXISTS 8
+
+typedef struct gpujoin_aggregate {
+  uint32_t struct_size;
+  gpujoin_function function;
+  /* Where the column is; 0 of COUNT_ROWS and EXISTS. */
+  gpujoin_side side;
+  int32_t column;
+  /* Copied; NULL = the function's name and the column's: "sum(price)". */
+  const char* name;
+} gpujoin_aggregate;
+#define GPUJOIN_AGGREGATE_INIT \
+  { (uint32_t)sizeof(gpujoin_aggregate), 0, 0, 0, NULL }
+
+/* In which order rows come out. Since 0.2. */
+typedef int32_t gpujoin_order;
+/* Any. */
+#define GPUJOIN_ORDER_NONE 0
+/* By the rows of the plan's probe side, whichever that is. */
+#define GPUJOIN_ORDER_PROBE 1
+/* By left row, those of one left row by right row; rows without a left row come last. */
+#define GPUJOIN_ORDER_LEFT 2
+/* The same of the right side. */
+#define GPUJOIN_ORDER_RIGHT 3
+
+/* What the caller knows of the data; or-ed. It is checked, never trusted: what is not so ends the
+ * join with GPUJOIN_ERROR_BROKEN_PROMISE. Since 0.2. */
+/* No two rows of the side have equal keys; NULL keys that are equal to nothing not counted. */
+#define GPUJOIN_PROMISE_LEFT_UNIQUE 1
+#define GPUJOIN_PROMISE_RIGHT_UNIQUE 2
+/* Keys do not decrease from row to row, in the order of conditions, the first key first; NULLs lie
+ * together, before or behind the others. */
+#define GPUJOIN_PROMISE_LEFT_SORTED 4
+#define GPUJOIN_PROMISE_RIGHT_SORTED 8
+/* The join has promised_rows rows or fewer. */
+#define GPUJOIN_PROMISE_ROWS 16
+
 typedef struct gpujoin_join_spec {
   uint32_t struct_size;
   /* Required. */
@@ -617,11 +811,31 @@ typedef struct gpujoin_join_spec {
   const int32_t* right_columns;
   int32_t left_column_count;
   int32_t right_column_count;
-  /* GPUJOIN_KEY_*, or-ed, of each pair of keys; NULL = 0 of all. Since 0.2. */
+  /* GPUJOIN_KEY_*, or-ed, of each pair of keys; NULL = 0 of all. Since 0.2, as all that follow. */
   const int32_t* key_flags;
+  /* What rows with equal keys have to fulfil besides, to match; NULL = nothing. */
+  const gpujoin_condition* residual;
+  /* NULL = not an ASOF join. */
+  const gpujoin_asof* asof;
+  /* In the place of rows; each with the same struct_size; NULL = rows. */
+  const gpujoin_aggregate* aggregates;
+  int32_t aggregate_count;
+  /* Of aggregates: a group for each row of this side that comes out; 0 = one group of all rows. */
+  gpujoin_side group_side;
+  gpujoin_order order;
+  /* GPUJOIN_PROMISE_*, or-ed. */
+  int32_t promises;
+  int64_t promised_rows;
+  /* More output rows end the join with GPUJOIN_ERROR_ROW_LIMIT; 0 = no limit. */
+  int64_t row_limit;
+  /* More bytes of output columns and row numbers end it with GPUJOIN_ERROR_BYTE_LIMIT; 0 = none. */
+  uint64_t byte_limit;
 } gpujoin_join_spec;
-#define GPUJOIN_JOIN_SPEC_INIT \
-  { (uint32_t)sizeof(gpujoin_join_spec), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+#define GPUJOIN_JOIN_SPEC_INIT                                                                    \
+  {                                                                                               \
+    (uint32_t)sizeof(gpujoin_join_spec), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, \
+        NULL, 0, 0, 0, 0, 0, 0, 0                                                                 \
+  }
 
 typedef struct gpujoin_result gpujoin_result;
 
@@ -880,10 +1094,6 @@ typedef int32_t gpujoin_gather;
 /* Row numbers transformed with their keys; the match writes them, and payloads are fetched by them,
  * but for a lone one of 4 bytes, which travels itself. Of RADIX_UNORDERED and CO_PARTITIONS. */
 #define GPUJOIN_GATHER_CARRIED_ROWS 4
-
-typedef int32_t gpujoin_side;
-#define GPUJOIN_SIDE_LEFT 1
-#define GPUJOIN_SIDE_RIGHT 2
 
 typedef struct gpujoin_plan_options {
   uint32_t struct_size;

@@ -48,6 +48,22 @@ void check_side_comes_out(columns::JoinKind kind, columns::RowsOfSide rows,
        columns::to_text(kind), side);
 }
 
+// Fields that this version knows and cannot do.
+void check_unused(const gpujoin_join_spec& known) {
+  auto const check = [](bool is_used, const char* field) {
+    if (is_used) fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s: not in this version", field);
+  };
+  check(known.residual != nullptr, "residual");
+  check(known.asof != nullptr, "asof");
+  check(known.aggregates != nullptr || known.aggregate_count != 0, "aggregates");
+  check(known.group_side != 0, "group_side");
+  check(known.order != 0, "order");
+  check(known.promises != 0, "promises");
+  check(known.promised_rows != 0, "promised_rows");
+  check(known.row_limit != 0, "row_limit");
+  check(known.byte_limit != 0, "byte_limit");
+}
+
 }  // namespace
 
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
@@ -116,6 +132,7 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
          static_cast<int32_t>(columns::kLastJoinKind));
   }
   check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_CROSS, "spec.kind");
+  check_unused(known);
   columns::JoinSpec spec;
   spec.kind = static_cast<columns::JoinKind>(known.kind);
   bool const is_cross = spec.kind == columns::JoinKind::kCross;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "gpujoin.h"
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
+#include "src/columns/condition.hpp"
 #include "src/columns/join_kind.hpp"
 
 namespace gpujoin::columns {
@@ -108,6 +110,42 @@ inline constexpr int32_t kIeeeFloat = GPUJOIN_KEY_IEEE_FLOAT;
 // Of which sides row numbers are put out, when pairs are: a join of a sequence needs those of one.
 enum class PairSides { kBoth, kLeft, kRight };
 
+// A left row matches the one right row that is next to it in an ordered column.
+struct Asof {
+  gpujoin_direction direction = 0;
+  int32_t left_column = 0;
+  int32_t right_column = 0;
+  bool is_strict = false;
+  bool has_tolerance = false;
+  int64_t tolerance = 0;  // in units of the finer column
+  double tolerance_float = 0;
+};
+
+// A column of a join's groups.
+struct Aggregate {
+  gpujoin_function function = 0;
+  bool of_left = false;  // the column's side
+  int32_t column = -1;   // none of COUNT_ROWS and EXISTS
+  std::string name;
+};
+
+enum class Groups : int32_t { kAll, kLeft, kRight };  // one of all rows, or one a row of a side
+
+enum class RowOrder : int32_t {
+  kNone = GPUJOIN_ORDER_NONE,
+  kProbe = GPUJOIN_ORDER_PROBE,
+  kLeft = GPUJOIN_ORDER_LEFT,
+  kRight = GPUJOIN_ORDER_RIGHT,
+};
+
+// What the caller says of the data, and the most that it wants; see gpujoin.h.
+struct Bounds {
+  int32_t promises = 0;  // GPUJOIN_PROMISE_*
+  int64_t promised_rows = 0;
+  int64_t row_limit = 0;    // 0: none
+  uint64_t byte_limit = 0;  // 0: none
+};
+
 // The validated join specification, by value.
 struct JoinSpec {
   // Executors join what matches, whatever the kind. A match may answer more for it: see
@@ -116,7 +154,13 @@ struct JoinSpec {
   // 1 to kMostKeys columns of each side, compared pairwise; none of a cross join.
   std::vector<int32_t> left_keys = {0};
   std::vector<int32_t> right_keys = {0};
-  std::vector<int32_t> key_flags;  // of each key; none: 0
+  std::vector<int32_t> key_flags;             // of each key; none: 0
+  std::shared_ptr<const Condition> residual;  // null: none
+  std::optional<Asof> asof;
+  std::vector<Aggregate> aggregates;  // in the place of rows
+  Groups groups = Groups::kAll;
+  RowOrder order = RowOrder::kNone;
+  Bounds bounds;
   bool pairs = false;
   // Nobody asked for them but who marks rows by them: a match that tells the rows itself leaves
   // them out.

@@ -70,6 +70,49 @@ class ContextInfo(Struct):
     ]
 
 
+class Node(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("operation", c_int32),
+        ("argument_count", c_int32),
+        ("side", c_int32),
+        ("column", c_int32),
+        ("reserved", c_int32),
+        ("values", c_void_p),
+    ]
+
+
+class Condition(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("node_count", c_int32),
+        ("nodes", POINTER(Node)),
+    ]
+
+
+class Asof(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("direction", c_int32),
+        ("left_column", c_int32),
+        ("right_column", c_int32),
+        ("flags", c_int32),
+        ("reserved", c_int32),
+        ("tolerance", c_int64),
+        ("tolerance_float", c_double),
+    ]
+
+
+class Aggregate(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("function", c_int32),
+        ("side", c_int32),
+        ("column", c_int32),
+        ("name", c_char_p),
+    ]
+
+
 class JoinSpec(Struct):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -83,6 +126,16 @@ class JoinSpec(Struct):
         ("left_column_count", c_int32),
         ("right_column_count", c_int32),
         ("key_flags", POINTER(c_int32)),
+        ("residual", POINTER(Condition)),
+        ("asof", POINTER(Asof)),
+        ("aggregates", POINTER(Aggregate)),
+        ("aggregate_count", c_int32),
+        ("group_side", c_int32),
+        ("order", c_int32),
+        ("promises", c_int32),
+        ("promised_rows", c_int64),
+        ("row_limit", c_int64),
+        ("byte_limit", c_uint64),
     ]
 
 

@@ -125,6 +125,30 @@ class SeveralMatches(GpujoinError, ValueError):
     default_status = 16
 
 
+class EvaluationError(GpujoinError, ArithmeticError):
+    """A condition or an aggregate has no value for some rows: an overflow, a division by zero."""
+
+    default_status = 17
+
+
+class RowLimit(GpujoinError):
+    """The join has more rows than its row limit."""
+
+    default_status = 18
+
+
+class ByteLimit(GpujoinError):
+    """The join's output has more bytes than its byte limit."""
+
+    default_status = 19
+
+
+class BrokenPromise(GpujoinError, ValueError):
+    """What was promised of the data is not so; the message names the first row that shows it."""
+
+    default_status = 20
+
+
 class NotUnique(GpujoinError, ValueError):
     """Keys that join(validate=) wants to be unique are not; the message names one of them."""
 
