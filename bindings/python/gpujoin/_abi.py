@@ -25,7 +25,9 @@ from ._structs import (
     Statistics,
 )
 from ._structs import ArrowDeviceArray as ArrowDeviceArray  # for who imports this module
+from ._structs import Condition as Condition
 from ._structs import LogFunction as LogFunction
+from ._structs import Node as Node
 from ._structs import ProgressFunction as ProgressFunction
 from ._structs import SequenceStep as SequenceStep
 from ._structs import Struct as Struct

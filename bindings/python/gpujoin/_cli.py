@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from . import __version__, _abi, library_version
 from ._arguments import INT32, whole
-from ._cli_files import Bar, FileError, TableFile, Writer, head, phases, split_names
-from ._columns import SUFFIX, OutputColumn, all_columns, select_columns
+from ._cli_columns import UsageError, choose_columns
+from ._cli_files import Bar, FileError, TableFile, Writer, head, phases
+from ._columns import SUFFIX
 from ._context import Context, parse_bytes
 from ._inputs import Input
-from ._keys import key_flags
-from ._kinds import ALIASES, KINDS, Kind, kind_of
+from ._kinds import ALIASES, KINDS
 from ._plan import Plan, plan_columns, plan_options
 from ._result import Result
 from .errors import GpujoinError, InvalidArgument
@@ -35,10 +35,6 @@ files are .parquet, .feather, .arrow or .csv; only the columns needed are read.
 exit status: 0 done, 1 failed, 2 wrong arguments (an unknown column too), 130 interrupted,
 143 terminated, 129 hung up.
 """
-
-
-class UsageError(Exception):
-    """What was asked for cannot be: exit status 2."""
 
 
 class Stopped(BaseException):
@@ -129,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     join = commands.add_parser(
         "join",
         help="join two files",
-        description="Joins two files on one key column or several.",
+        description="Joins two files on one key column or several, on a condition, or on both.",
         epilog=JOIN_NOTES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -140,6 +136,11 @@ def _parser() -> argparse.ArgumentParser:
     join.add_argument("--left-on", metavar="A,B,...", help="key columns of LEFT")
     join.add_argument(
         "--right-on", metavar="A,B,...", help="key columns of RIGHT; default: --left-on"
+    )
+    join.add_argument(
+        "--where",
+        metavar="CONDITION",
+        help="what rows have to fulfil besides to match, in SQL: 'left.a < right.b'",
     )
     join.add_argument(
         "--null-equal",
@@ -241,18 +242,28 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         raise UsageError(f"--algorithm {options.algorithm} is none of {', '.join(_abi.ALGORITHMS)}")
     left, right = _open_file(options.left), _open_file(options.right)
     writer = _open_writer(options.output, [left, right]) if options.output is not None else None
-    kind, keys, flags, columns = _choose_columns(left.schema, right.schema, options)
+    kind, keys, flags, condition, columns = choose_columns(left.schema, right.schema, options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
 
     inputs: dict[str, Input] = {}
+    places: dict[str, dict[int, int]] = {}
     for side, file in (("left", left), ("right", right)):
-        inputs[side], keys[side], columns = _read(side, file, keys[side], columns, bar)
+        needed = {*keys[side], *(column.column for column in columns if column.side == side)}
+        needed |= set(condition.columns(side)) if condition is not None else set()
+        inputs[side], places[side] = _read(side, file, needed, bar)
+        keys[side] = [places[side][key] for key in keys[side]]
+    columns = [
+        replace(c, column=places[c.side][c.column]) if c.side in places else c for c in columns
+    ]
+    condition = condition.moved(places) if condition is not None else None
     timer.add("read")
 
     choices = {"algorithm": options.algorithm, "build_side": options.build_side}
     planned = plan_columns(
-        context, inputs, kind, keys, flags, columns, pairs=False, options=plan_options(choices)
+        *(context, inputs, kind, keys, flags, condition, columns),
+        pairs=False,
+        options=plan_options(choices),
     )
     del inputs
     timer.add("plan")
@@ -266,18 +277,13 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
 
 
 def _read(
-    side: str, file: TableFile, keys: Sequence[int], columns: Sequence[OutputColumn], bar: Bar
-) -> tuple[Input, list[int], list[OutputColumn]]:
-    """What a join needs of a file; its keys and the output columns with their positions in that."""
-    needed = {*keys, *(column.column for column in columns if column.side == side)}
+    side: str, file: TableFile, needed: set[int], bar: Bar
+) -> tuple[Input, dict[int, int]]:
+    """What a join needs of a file, and the positions of its columns in that."""
     positions = sorted(needed or {0})  # a cross join needs its rows all the same
     report = functools.partial(bar.show, f"reading {file.name}")
     table = Input(file.read(positions, report), side)
-    moved = [
-        replace(column, column=positions.index(column.column)) if column.side == side else column
-        for column in columns
-    ]
-    return table, [positions.index(key) for key in keys], moved
+    return table, {column: place for place, column in enumerate(positions)}
 
 
 def _execute(planned: Plan, rows: int, writer: Writer | None, timer: _Timer, bar: Bar) -> None:
@@ -309,66 +315,6 @@ def _open_writer(path: str, inputs: Sequence[TableFile]) -> Writer:
         return Writer(path, inputs)
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _choose_columns(
-    left: pa.Schema, right: pa.Schema, options: argparse.Namespace
-) -> tuple[Kind, dict[str, list[int]], list[int], list[OutputColumn]]:
-    """The kind, the positions of each side's keys, their flags, and the output columns."""
-    select = None if options.select is None else split_names(options.select)
-    try:
-        kind = kind_of(options.how)
-        keys = _choose_keys(left, right, kind, options)
-        flags = _choose_flags([left.names[key] for key in keys["left"]], options.null_equal)
-        columns = all_columns(left, right, kind, keys, options.suffix)
-        return kind, keys, flags, select_columns(columns, kind, keys, select)
-    except InvalidArgument as error:
-        raise UsageError("--" + str(error).replace("null_equal", "null-equal", 1)) from None
-
-
-def _choose_flags(keys: list[str], null_equal: str | bool) -> list[int]:
-    if isinstance(null_equal, str):
-        null_equal = [null_equal] if null_equal in keys else split_names(null_equal)
-    return key_flags(keys, null_equal, False)
-
-
-def _choose_keys(
-    left: pa.Schema, right: pa.Schema, kind: Kind, options: argparse.Namespace
-) -> dict[str, list[int]]:
-    of_sides = (options.left_on, options.right_on)
-    if not kind.has_keys:
-        if any(names is not None for names in (options.on, *of_sides)):
-            raise UsageError(f"--how {options.how} has no keys: no --on, --left-on or --right-on")
-        return {"left": [], "right": []}
-    if options.on is not None and of_sides != (None, None):
-        raise UsageError("--on names the keys of both files: no --left-on or --right-on with it")
-    if options.on is None and options.left_on is None:
-        raise UsageError("no keys are named: give --on, or --left-on and --right-on")
-    of_left = options.left_on if options.on is None else options.on
-    of_right = of_left if options.right_on is None else options.right_on
-    keys = {
-        "left": _key_positions("left", left, of_left, options),
-        "right": _key_positions("right", right, of_right, options),
-    }
-    counts = len(keys["left"]), len(keys["right"])
-    if counts[0] != counts[1]:
-        raise UsageError(f"--left-on names {counts[0]} columns, and --right-on {counts[1]}")
-    return keys
-
-
-def _key_positions(
-    side: str, schema: pa.Schema, names: str, options: argparse.Namespace
-) -> list[int]:
-    positions = []
-    for name in [names] if names in schema.names else split_names(names):
-        if name not in schema.names:
-            option = f"--{side}-on" if options.on is None else "--on"
-            there = ", ".join(schema.names)
-            raise UsageError(
-                f"{option}: {getattr(options, side)} has no column {name!r}; it has {there}"
-            )
-        positions.append(schema.names.index(name))
-    return positions
 
 
 def _first_rows(result: Result, rows: int) -> pa.RecordBatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,10 @@ import pyarrow as pa
 from . import _abi
 from ._arguments import INT32, INT64, check_suffix, whole
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
+from ._condition import Condition, Where, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried
-from ._keys import OfKeys, key_flags, naming_key_types
+from ._keys import OfKeys, key_flags, key_positions, naming_key_types
 from ._kinds import Kind, kind_of
 from ._result import Result, ResultColumn, TakenColumn
 from ._validate import check_unique, unique_sides
@@ -51,12 +53,14 @@ class Plan:
         columns: Sequence[ResultColumn],
         pair_fields: Sequence[pa.Field],
         is_short: bool,
+        condition: Condition | None,
     ) -> None:
         self._context = context
         self._handle = handle
         self._columns = columns
         self._pair_fields = pair_fields
         self._is_short = is_short
+        self._condition = condition
 
     def explain(self) -> str:
         """The plan as text: its techniques, what was sampled, what each candidate would cost."""
@@ -73,12 +77,14 @@ class Plan:
     def execute(self) -> Result:
         """Runs the plan. Ctrl-C in the main thread cancels it.
 
-        Errors: SeveralMatches (of a single join), TooManyRows, OutOfMemory, MemoryLimit, Cancelled,
-        CudaError, DeviceLost, Forked, InternalError.
+        Errors: SeveralMatches (of a single join), EvaluationError (of `where`), TooManyRows,
+        OutOfMemory, MemoryLimit, Cancelled, CudaError, DeviceLost, Forked, InternalError.
         """
         handle = _abi.Handle("result")
         columns = self._columns  # close() forgets them
-        self._context._call_long("plan_execute", self._handle, out=handle, is_short=self._is_short)
+        call = functools.partial(self._context._call_long, "plan_execute", self._handle)
+        with naming_nodes(self._condition):
+            call(out=handle, is_short=self._is_short)
         return Result(self._context, handle, columns, self._pair_fields)
 
     def close(self) -> None:
@@ -101,6 +107,7 @@ def plan(
     *,
     left_on: str | Sequence[str] | None = None,
     how: str = "inner",
+    where: Where | None = None,
     null_equal: OfKeys = False,
     ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,
@@ -123,7 +130,7 @@ def plan(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Plan:
-    """Chooses how to join two tables on a key of 1 to 16 columns.
+    """Chooses how to join two tables on a key of 1 to 16 columns, on a condition, or on both.
 
     left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
                  __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
@@ -155,6 +162,9 @@ def plan(
                    cross            each row of left with each of right; without keys
                  and right_semi, right_anti, right_mark, right_not_in, right_single: the same with
                  the sides changed over
+    where        what rows have to fulfil besides, to match: SQL, "left.price < right.bid", or an
+                 expression, pc.field("left", "price") < pc.field("right", "bid"). Where it stands
+                 no key needs to be named. README.md says what it may be made of
     null_equal   keys in which NULL equals NULL (IS NOT DISTINCT FROM): True = all, or a list of
                  names of key columns of left, or a list of a truth value for each key
     ieee_float   keys in which a float NaN equals nothing, named as in null_equal; others ignore it
@@ -197,17 +207,18 @@ def plan(
     options = plan_options(locals())
     kind = kind_of(how)
     check_suffix(suffix)
-    if unique_sides(validate) and not kind.has_keys:
-        raise InvalidArgument(f"validate {validate!r}: a {kind.name} join has no keys")
     context = context_or_default(context)
     inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
-    keys = _keys(inputs, kind, on, left_on, right_on)
+    condition = condition_of(where, *(source.schema for source in inputs.values()))
+    keys = key_positions(inputs, kind, on, left_on, right_on, may_lack=condition is not None)
+    if unique_sides(validate) and not keys["left"]:
+        raise InvalidArgument(f"validate {validate!r}: there are no keys")
     names = [inputs["left"].schema.names[key] for key in keys["left"]]
     flags = key_flags(names, null_equal, ieee_float)
     columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
     selected = select_columns(columns, kind, keys, select)
     check_unique(inputs, keys, flags, validate)
-    return plan_columns(context, inputs, kind, keys, flags, selected, pairs, options)
+    return plan_columns(context, inputs, kind, keys, flags, condition, selected, pairs, options)
 
 
 def plan_columns(
@@ -216,6 +227,7 @@ def plan_columns(
     kind: Kind,
     keys: dict[str, list[int]],
     flags: Sequence[int],
+    condition: Condition | None,
     selected: Sequence[OutputColumn],
     pairs: bool,
     options: _abi.PlanOptions,
@@ -228,7 +240,7 @@ def plan_columns(
     ]
     has_pairs = pairs or not set(selected) <= set(carried) or not selected
     has_columns = bool(carried) or kind.has_mark
-    relations = []
+    relations, registered = [], {}
     spec = _abi.JoinSpec(
         kind=kind.number,
         key_count=len(flags),
@@ -239,12 +251,17 @@ def plan_columns(
     for side, source in inputs.items():
         columns = [column for column in carried if column.side == side]
         used = [*keys[side], *(column.column for column in columns)]
+        used += condition.columns(side) if condition is not None else []
         relation, positions = source.register(context, used)
+        registered[side] = positions
         relations.append(relation)
         exported += columns
         setattr(spec, side + "_keys", int32_array([positions[key] for key in keys[side]]))
         setattr(spec, side + "_columns", int32_array([positions[c.column] for c in columns]))
         setattr(spec, side + "_column_count", len(columns))
+    if condition is not None:
+        described = condition.described(context, registered)
+        spec.residual = ctypes.pointer(described)
     if kind.has_mark:  # which comes out last, selected or not
         exported.append(next((column for column in carried if column.side == MARK), None))
     pair_fields = kind.pair_fields if has_pairs else []
@@ -259,38 +276,9 @@ def plan_columns(
     handle = _abi.Handle("plan")
     parts = *relations, ctypes.byref(spec), ctypes.byref(options)
     fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
-    with naming_key_types(list(zip(*fields))):
+    with naming_nodes(condition), naming_key_types(list(zip(*fields))):
         context._call_long("plan_create", context._handle, *parts, out=handle, is_short=is_short)
-    return Plan(context, handle, result_columns, pair_fields, is_short)
-
-
-def _keys(
-    inputs: dict[str, Input], kind: Kind, on: Any, left_on: Any, right_on: Any
-) -> dict[str, list[int]]:
-    """The positions of the key columns of each side. Errors: InvalidArgument."""
-    if not kind.has_keys:
-        if any(names is not None for names in (on, left_on, right_on)):
-            raise InvalidArgument(f"a {kind.name} join has no keys: no on, left_on or right_on")
-        return {side: [] for side in inputs}
-    if on is not None and left_on is not None:
-        raise InvalidArgument("on and left_on both name the keys of left: give one of them")
-    if on is None and left_on is None:
-        raise InvalidArgument(
-            "right_on is given, and left_on is not"
-            if right_on is not None
-            else "no keys are named: give on, or left_on and right_on"
-        )
-    of_left, names = ("left_on", left_on) if on is None else ("on", on)
-    of_right = of_left if right_on is None and on is not None else "right_on"
-    keys = {
-        "left": inputs["left"].keys(names, of_left),
-        "right": inputs["right"].keys(names if right_on is None else right_on, of_right),
-    }
-    if len(keys["left"]) != len(keys["right"]):
-        raise InvalidArgument(
-            f"{of_left} names {len(keys['left'])} columns, and right_on {len(keys['right'])}"
-        )
-    return keys
+    return Plan(context, handle, result_columns, pair_fields, is_short, condition)
 
 
 def plan_options(arguments: Mapping[str, Any]) -> _abi.PlanOptions:
@@ -312,6 +300,7 @@ def join(
     *,
     left_on: str | Sequence[str] | None = None,
     how: str = "inner",
+    where: Where | None = None,
     null_equal: OfKeys = False,
     ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,

@@ -78,7 +78,7 @@ def test_a_cross_join_of_one_side(files, ending):
         (["--on", "note", "--how", "best"], "--how 'best' is none of inner, left, right, full, "),
         (["--on", "note", "--how", "cross"], "--how cross has no keys: no --on, --left-on or "),
         (["--on", "note", "--null-equal=id"], "--null-equal: 'id' is no key; the keys are note"),
-        (["--how", "cross", "--null-equal"], "--null-equal: a cross join has no keys"),
+        (["--how", "cross", "--null-equal"], "--null-equal: there are no keys"),
         (["--on", "note", "--suffix", ""], "--suffix is empty, and two columns would be named "),
     ],
 )
@@ -145,3 +145,19 @@ def test_columns_of_all_sorts(files, ending):
         assert rows(found.select(table.schema.names)) == rows(table)
     empty = gpujoin("join", "t.feather", "t.feather", *named, "--rows", "0", folder=files)
     assert empty.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--where", "left.id <"], "--where: a value is missing, at its end"),
+        (["--where", "note = 1"], "--where: both sides have a column 'note'"),
+        (["--where", "city like '%x'"], "--where: LIKE '%x'"),
+        (["--left-on", "id", "--where", "a"], "--right-on: right.parquet has no column 'id'"),
+        ([], "no keys are named: give --on, or --left-on and --right-on, or --where"),
+    ],
+)
+def test_conditions_that_are_none(files, arguments, said):
+    run = gpujoin("join", "left.parquet", "right.parquet", *arguments, folder=files)
+    assert run.returncode == 2
+    assert run.stderr.startswith("gpujoin: ") and said in run.stderr

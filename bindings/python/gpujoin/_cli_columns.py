@@ -1,0 +1,82 @@
+"""What the command line's options say of columns: kind, keys, condition, output."""
+
+from __future__ import annotations
+
+import argparse
+
+import pyarrow as pa
+
+from ._cli_files import split_names
+from ._columns import OutputColumn, all_columns, select_columns
+from ._condition import Condition, condition_of
+from ._keys import key_flags
+from ._kinds import Kind, kind_of
+from .errors import InvalidArgument, Unsupported
+
+
+class UsageError(Exception):
+    """What was asked for cannot be: exit status 2."""
+
+
+def choose_columns(
+    left: pa.Schema, right: pa.Schema, options: argparse.Namespace
+) -> tuple[Kind, dict[str, list[int]], list[int], Condition | None, list[OutputColumn]]:
+    """The kind, the positions of each side's keys, their flags, the condition, and the output
+    columns."""
+    select = None if options.select is None else split_names(options.select)
+    try:
+        kind = kind_of(options.how)
+        keys = _choose_keys(left, right, kind, options)
+        flags = _choose_flags([left.names[key] for key in keys["left"]], options.null_equal)
+        columns = all_columns(left, right, kind, keys, options.suffix)
+        condition = condition_of(options.where, left, right)
+        return kind, keys, flags, condition, select_columns(columns, kind, keys, select)
+    except (InvalidArgument, Unsupported) as error:
+        raise UsageError("--" + str(error).replace("null_equal", "null-equal", 1)) from None
+
+
+def _choose_flags(keys: list[str], null_equal: str | bool) -> list[int]:
+    if isinstance(null_equal, str):
+        null_equal = [null_equal] if null_equal in keys else split_names(null_equal)
+    return key_flags(keys, null_equal, False)
+
+
+def _choose_keys(
+    left: pa.Schema, right: pa.Schema, kind: Kind, options: argparse.Namespace
+) -> dict[str, list[int]]:
+    of_sides = (options.left_on, options.right_on)
+    if not kind.has_keys:
+        if any(names is not None for names in (options.on, *of_sides)):
+            raise UsageError(f"--how {options.how} has no keys: no --on, --left-on or --right-on")
+        return {"left": [], "right": []}
+    if options.on is not None and of_sides != (None, None):
+        raise UsageError("--on names the keys of both files: no --left-on or --right-on with it")
+    if options.where is not None and options.on is None and of_sides == (None, None):
+        return {"left": [], "right": []}
+    if options.on is None and options.left_on is None:
+        raise UsageError("no keys are named: give --on, or --left-on and --right-on, or --where")
+    of_left = options.left_on if options.on is None else options.on
+    of_right = of_left if options.right_on is None else options.right_on
+    keys = {
+        "left": _key_positions("left", left, of_left, options),
+        "right": _key_positions("right", right, of_right, options),
+    }
+    counts = len(keys["left"]), len(keys["right"])
+    if counts[0] != counts[1]:
+        raise UsageError(f"--left-on names {counts[0]} columns, and --right-on {counts[1]}")
+    return keys
+
+
+def _key_positions(
+    side: str, schema: pa.Schema, names: str, options: argparse.Namespace
+) -> list[int]:
+    positions = []
+    for name in [names] if names in schema.names else split_names(names):
+        if name not in schema.names:
+            option = f"--{side}-on" if options.on is None else "--on"
+            there = ", ".join(schema.names)
+            raise UsageError(
+                f"{option}: {getattr(options, side)} has no column {name!r}; it has {there}"
+            )
+        positions.append(schema.names.index(name))
+    return positions
