@@ -29,11 +29,13 @@ MAY_INCLUDE = {
     # Both executors hash several columns alike, and make columns comparable alike: headers of the
     # kernels that are read by the host's compiler.
     "src/cpu/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
-                 "kernels/keys/load_bytes.hpp", "kernels/keys/positions.hpp", "src/base/",
+                 "kernels/keys/load_bytes.hpp", "kernels/keys/ordered_key.hpp",
+                 "kernels/keys/positions.hpp", "src/base/",
                  "src/columns/", "src/plan/", "src/keys/bytes_hash.hpp",
                  "src/keys/column_hash.hpp", "src/keys/encoding.hpp",
-                 "src/keys/interned_side.hpp", "src/cpu/"],
-    "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/positions.hpp"],
+                 "src/keys/interned_side.hpp", "src/keys/ordered_key.hpp", "src/cpu/"],
+    "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/ordered_key.hpp",
+                     "kernels/keys/positions.hpp"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
     # Calibration runs before any plan too, and only its context is known to it.

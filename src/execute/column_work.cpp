@@ -11,6 +11,7 @@
 #include "src/cpu/gather_bits.hpp"
 #include "src/cpu/gather_bytes.hpp"
 #include "src/cpu/intern.hpp"
+#include "src/cpu/ordered_keys.hpp"
 #include "src/cpu/pack_values.hpp"
 #include "src/cpu/positions.hpp"
 #include "src/cpu/workers.hpp"
@@ -56,6 +57,16 @@ class OnCpu final : public ColumnWork {
     keys::Codes made = cpu::intern(queue_, workers_, table, other);
     return {columns::make_storage(std::move(made.of_table)),
             columns::make_storage(std::move(made.of_other)), made.are_rows};
+  }
+  void order(const kernels::OrderedKey& key, uint64_t rows, uint64_t* codes) override {
+    cpu::order_keys(workers_, key, rows, codes);
+  }
+  keys::Extremes extremes(const kernels::OrderedKey& key, uint64_t rows) override {
+    return cpu::extremes(workers_, key, rows);
+  }
+  keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
+                   const kernels::OrderedKey& right, uint64_t right_rows) override {
+    return cpu::rank_keys(queue_, workers_, left, left_rows, right, right_rows);
   }
   Storage pack_values(const keys::InternedSide& side) override {
     base::Buffer packed = cpu::pack_values(queue_, workers_, side);

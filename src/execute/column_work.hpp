@@ -13,6 +13,7 @@
 #include "src/columns/gathered.hpp"
 #include "src/columns/result.hpp"
 #include "src/keys/interned_side.hpp"
+#include "src/keys/ordered_key.hpp"
 
 namespace gpujoin::execute {
 
@@ -44,6 +45,11 @@ class ColumnWork {
     bool are_rows = false;
   };
   virtual Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) = 0;
+  // See src/cpu/ordered_keys.hpp.
+  virtual void order(const kernels::OrderedKey& key, uint64_t rows, uint64_t* codes) = 0;
+  virtual keys::Extremes extremes(const kernels::OrderedKey& key, uint64_t rows) = 0;
+  virtual keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
+                           const kernels::OrderedKey& right, uint64_t right_rows) = 0;
   // What the CPU does faster than codes; null and false elsewhere. See src/cpu/pack_values.hpp and
   // src/cpu/positions.hpp.
   virtual columns::Storage pack_values(const keys::InternedSide&) { return nullptr; }

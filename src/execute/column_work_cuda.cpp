@@ -5,6 +5,7 @@
 #include "src/execute/column_work.hpp"
 #include "src/keys/derive_keys.hpp"
 #include "src/keys/intern.hpp"
+#include "src/keys/ordered_keys.hpp"
 #include "src/keys/positions.hpp"
 #include "src/materialize/materialize.hpp"
 
@@ -44,6 +45,16 @@ class OnGpu final : public ColumnWork {
     keys::Codes made = keys::intern(queue_, table, other);
     return {columns::make_storage(std::move(made.of_table)),
             columns::make_storage(std::move(made.of_other))};
+  }
+  void order(const kernels::OrderedKey& key, uint64_t rows, uint64_t* codes) override {
+    keys::order_keys(queue_, key, rows, codes);
+  }
+  keys::Extremes extremes(const kernels::OrderedKey& key, uint64_t rows) override {
+    return keys::extremes(queue_, key, rows);
+  }
+  keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
+                   const kernels::OrderedKey& right, uint64_t right_rows) override {
+    return keys::rank_keys(queue_, left, left_rows, right, right_rows);
   }
 };
 

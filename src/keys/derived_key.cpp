@@ -1,7 +1,8 @@
 #include "src/keys/derived_key.hpp"
 
 #include <algorithm>
-#include <string_view>
+
+#include "src/keys/value_kinds.hpp"
 
 namespace gpujoin::keys {
 
@@ -10,30 +11,6 @@ namespace {
 using columns::ColumnView;
 using columns::Layout;
 using kernels::KeyOp;
-
-bool is_signed(gpujoin_type type) {
-  return type >= GPUJOIN_TYPE_INT8 && type <= GPUJOIN_TYPE_INT64;
-}
-bool is_unsigned(gpujoin_type type) {
-  return type >= GPUJOIN_TYPE_UINT8 && type <= GPUJOIN_TYPE_UINT64;
-}
-bool is_integer(const ColumnView& column) {
-  return is_signed(column.type) || is_unsigned(column.type);
-}
-bool is_float(gpujoin_type type) {
-  return type == GPUJOIN_TYPE_FLOAT16 || type == GPUJOIN_TYPE_FLOAT32 ||
-         type == GPUJOIN_TYPE_FLOAT64;
-}
-bool is_decimal(const ColumnView& column) { return column.arrow_format.starts_with("d:"); }
-bool is_text(gpujoin_type type) {
-  return type == GPUJOIN_TYPE_UTF8 || type == GPUJOIN_TYPE_LARGE_UTF8 ||
-         type == GPUJOIN_TYPE_UTF8_VIEW;
-}
-bool is_fixed_binary(const ColumnView& column) { return column.arrow_format.starts_with("w:"); }
-bool is_binary(const ColumnView& column) {
-  return column.type == GPUJOIN_TYPE_BINARY || column.type == GPUJOIN_TYPE_LARGE_BINARY ||
-         column.type == GPUJOIN_TYPE_BINARY_VIEW || is_fixed_binary(column);
-}
 
 KeyStep step(KeyOp op) {
   KeyStep made;
@@ -71,10 +48,6 @@ Comparison floats(const ColumnView& left, const ColumnView& right, int32_t flags
   return {{made}};
 }
 
-int32_t scale_of(const ColumnView& column) {
-  return column.parts != nullptr ? column.parts->scale : 0;
-}
-
 // The one of the larger scale is divided, which no value is too large for; with a remainder it has
 // no equal.
 Comparison decimals(const ColumnView& left, const ColumnView& right) {
@@ -106,43 +79,6 @@ Comparison decimals(const ColumnView& left, const ColumnView& right) {
   made.parts.push_back({scales > 0 ? of(left, KeyOp::kDecimalLeft, 0, scales) : zero,
                         scales < 0 ? of(right, KeyOp::kDecimalLeft, 0, -scales) : zero, 4});
   return made;
-}
-
-// What counts time in units: nothing else compares with it.
-enum class Clock { kNone, kDates, kDatesWithZone, kTimes, kDurations };
-struct TimeUnit {
-  Clock clock = Clock::kNone;
-  int64_t nanoseconds = 0;
-};
-
-int64_t nanoseconds_of(char unit) {
-  switch (unit) {
-    case 's':
-      return 1'000'000'000;
-    case 'm':
-      return 1'000'000;
-    case 'u':
-      return 1'000;
-    default:
-      return 1;
-  }
-}
-
-TimeUnit unit_of(const ColumnView& column) {
-  constexpr int64_t kDay = 86'400'000'000'000;
-  std::string_view const format = column.arrow_format;
-  if (column.type == GPUJOIN_TYPE_DATE32) return {Clock::kDates, kDay};
-  if (column.type == GPUJOIN_TYPE_DATE64) return {Clock::kDates, nanoseconds_of('m')};
-  if (format.starts_with("ts") && format.size() >= 4) {
-    return {format.size() > 4 ? Clock::kDatesWithZone : Clock::kDates, nanoseconds_of(format[2])};
-  }
-  if (format.starts_with("tt") && format.size() == 3) {
-    return {Clock::kTimes, nanoseconds_of(format[2])};
-  }
-  if (format.starts_with("tD") && format.size() == 3) {
-    return {Clock::kDurations, nanoseconds_of(format[2])};
-  }
-  return {};
 }
 
 // As decimals: the finer one is divided.
