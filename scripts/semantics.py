@@ -139,9 +139,16 @@ def section(path):
             for _, left, right, *options in on(join)
         )
         title = textwrap.fill(f"`{kind}`" + (f" on {keys}" if keys else ""), WIDTH)
+        title += "".join(f"\\\nresidual `{text}`" for text in said(join, "residual"))
         answer = table(header, join["expect"]) if join["expect"] else "no row"
+        answer = "".join(f"GPUJOIN_ERROR_{e.upper()}" for e in said(join, "error")) or answer
         parts.append(f"{title}\n\n{answer}")
     return "\n\n".join(parts)
+
+
+def said(join, word):
+    """What stands behind a word, where it stands."""
+    return [" ".join(line[1:]) for line in join["join"] if line[0] == word]
 
 
 def on(join):

@@ -90,6 +90,13 @@ gpujoin_join_kind join_kind_of(const std::string& name) {
   return found->second;
 }
 
+gpujoin_status error_of(const std::string& name) {
+  if (name == "type") return GPUJOIN_ERROR_TYPE;
+  if (name == "several_matches") return GPUJOIN_ERROR_SEVERAL_MATCHES;
+  if (name == "evaluation") return GPUJOIN_ERROR_EVALUATION;
+  throw std::runtime_error("no error is called " + name);
+}
+
 Words words_of(const std::string& line) {
   std::istringstream stream(line);
   Words words;
@@ -97,30 +104,9 @@ Words words_of(const std::string& line) {
   return words;
 }
 
-// name:type, name:type(width) or name:type(precision,scale)
-CaseColumn column_of(const std::string& word) {
-  size_t const colon = word.find(':');
-  if (colon == std::string::npos) throw std::runtime_error(word + " is not name:type");
-  size_t const bracket = std::min(word.find('(', colon), word.size());
-  auto const found = types().find(word.substr(colon + 1, bracket - colon - 1));
-  if (found == types().end()) throw std::runtime_error("no type of " + word);
-  CaseColumn column = {word.substr(0, colon), found->second.type, found->second.width};
-  bool const has_width = column.type == GPUJOIN_TYPE_FIXED_BINARY;
-  bool const is_decimal = found->second.kind == Kind::kDecimal;
-  if ((has_width || is_decimal) != (bracket != word.size())) {
-    throw std::runtime_error(word + ": too many or too few brackets");
-  }
-  if (has_width) column.width = std::stoul(word.substr(bracket + 1));
-  if (is_decimal) {
-    column.precision = std::stoi(word.substr(bracket + 1));
-    column.scale = std::stoi(word.substr(word.find(',', bracket) + 1));
-  }
-  return column;
-}
-
 void add_table_line(const Words& words, CaseTable* table) {
   if (table->columns.empty()) {
-    for (const std::string& word : words) table->columns.push_back(column_of(word));
+    for (const std::string& word : words) table->columns.push_back(case_column(word));
     return;
   }
   if (words.size() != table->columns.size()) throw std::runtime_error("a row of another length");
@@ -139,6 +125,12 @@ void add_join_line(const Words& words, JoinCase* join) {
     }
   } else if (words[0] == "kind" && words.size() == 2) {
     join->kind = join_kind_of(words[1]);
+  } else if (words[0] == "residual") {
+    std::string text;
+    for (size_t i = 1; i < words.size(); ++i) text += words[i] + " ";
+    join->residual = condition_of(text, join->left, join->right);
+  } else if (words[0] == "error" && words.size() == 2) {
+    join->error = error_of(words[1]);
   } else if (words[0] == "pairs" && words.size() == 1) {
     join->pairs = true;
   } else if (words[0] == "output") {
@@ -257,6 +249,27 @@ std::string hex_bytes(const std::string& word, size_t width) {
 }
 
 }  // namespace
+
+// name:type, name:type(width) or name:type(precision,scale)
+CaseColumn case_column(const std::string& word) {
+  size_t const colon = word.find(':');
+  if (colon == std::string::npos) throw std::runtime_error(word + " is not name:type");
+  size_t const bracket = std::min(word.find('(', colon), word.size());
+  auto const found = types().find(word.substr(colon + 1, bracket - colon - 1));
+  if (found == types().end()) throw std::runtime_error("no type of " + word);
+  CaseColumn column = {word.substr(0, colon), found->second.type, found->second.width};
+  bool const has_width = column.type == GPUJOIN_TYPE_FIXED_BINARY;
+  bool const is_decimal = found->second.kind == Kind::kDecimal;
+  if ((has_width || is_decimal) != (bracket != word.size())) {
+    throw std::runtime_error(word + ": too many or too few brackets");
+  }
+  if (has_width) column.width = std::stoul(word.substr(bracket + 1));
+  if (is_decimal) {
+    column.precision = std::stoi(word.substr(bracket + 1));
+    column.scale = std::stoi(word.substr(word.find(',', bracket) + 1));
+  }
+  return column;
+}
 
 int32_t CaseTable::position_of(const std::string& name) const {
   for (size_t i = 0; i < columns.size(); ++i) {

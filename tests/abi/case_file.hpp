@@ -7,25 +7,13 @@
 #include <vector>
 
 #include "gpujoin.h"
+#include "tests/abi/case_condition.hpp"
+#include "tests/abi/case_table.hpp"
 
 namespace gpujoin_test {
 
-struct CaseColumn {
-  std::string name;
-  gpujoin_type type = 0;
-  size_t width = 0;   // of a value; 0: text, bits, nothing
-  int precision = 0;  // of a decimal; 0: it is none
-  int scale = 0;
-};
-
 // One row of an answer, comparable: per value a byte that says valid, how many and which bytes.
 using Row = std::string;
-
-struct CaseTable {
-  std::vector<CaseColumn> columns;
-  std::vector<std::vector<std::string>> rows;  // words
-  int32_t position_of(const std::string& name) const;
-};
 
 struct JoinCase {
   CaseTable left;
@@ -34,6 +22,8 @@ struct JoinCase {
   std::vector<int32_t> left_keys;
   std::vector<int32_t> right_keys;
   std::vector<int32_t> key_flags;
+  std::vector<CaseNode> residual;
+  gpujoin_status error = GPUJOIN_OK;  // in the place of rows
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
   bool pairs = false;

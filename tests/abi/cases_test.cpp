@@ -203,8 +203,8 @@ std::vector<Row> rows_of_answer(const Result& result, const JoinCase& join_case)
 }
 
 std::vector<gpujoin_algorithm> algorithms_of(const JoinCase& join_case, gpujoin_device device) {
-  // Nothing is matched.
-  if (join_case.kind == GPUJOIN_JOIN_CROSS) return {GPUJOIN_ALGORITHM_AUTOMATIC};
+  // Nothing is matched by keys.
+  if (join_case.left_keys.empty()) return {GPUJOIN_ALGORITHM_AUTOMATIC};
   if (device == GPUJOIN_DEVICE_CPU) {
     return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX};
   }
@@ -213,8 +213,9 @@ std::vector<gpujoin_algorithm> algorithms_of(const JoinCase& join_case, gpujoin_
           GPUJOIN_ALGORITHM_CPU_RADIX, GPUJOIN_ALGORITHM_ROW_MULTISET};
 }
 
-// Whether the algorithm compares one key column, which keys may not become: several of them, wide
-// values, two types, NULLs that are equal. It then answers GPUJOIN_ERROR_ILLEGAL_PLAN.
+// Whether the algorithm compares one key column and nothing else, which keys may not become:
+// several of them, wide values, two types, NULLs that are equal. It then answers
+// GPUJOIN_ERROR_ILLEGAL_PLAN.
 bool may_refuse(gpujoin_algorithm algorithm, const JoinCase& join_case) {
   static const std::set<gpujoin_algorithm> kOfAnyKeys = {
       GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX, GPUJOIN_ALGORITHM_ROW_MULTISET};
@@ -224,23 +225,49 @@ bool may_refuse(gpujoin_algorithm algorithm, const JoinCase& join_case) {
   auto const fits_int64 = [](gpujoin_type type) { return type < GPUJOIN_TYPE_UINT64; };
   bool const is_one_type = (left.type == right.type && left.scale == right.scale) ||
                            (fits_int64(left.type) && fits_int64(right.type));
-  return join_case.left_keys.size() > 1 || left.width > 8 || right.width > 8 || !is_one_type ||
-         (join_case.key_flags[0] & GPUJOIN_KEY_NULL_EQUAL) != 0;
+  return !join_case.residual.empty() || join_case.left_keys.size() > 1 || left.width > 8 ||
+         right.width > 8 || !is_one_type || (join_case.key_flags[0] & GPUJOIN_KEY_NULL_EQUAL) != 0;
 }
 
-// Nothing where the algorithm rightly refuses.
+// The nodes of a condition, with the relations of its constants.
+struct CaseCondition {
+  CaseCondition(const Context& context, const std::vector<CaseNode>& nodes) {
+    for (const CaseNode& node : nodes) {
+      gpujoin_node given = GPUJOIN_NODE_INIT;
+      given.operation = node.operation;
+      given.argument_count = node.argument_count;
+      given.side = node.side;
+      given.column = node.column;
+      if (!node.values.columns.empty()) {
+        values.push_back(std::make_unique<CaseRelation>(context, node.values));
+        given.values = values.back()->relation.get();
+      }
+      given_nodes.push_back(given);
+    }
+    condition.node_count = static_cast<int32_t>(given_nodes.size());
+    condition.nodes = given_nodes.data();
+  }
+
+  std::vector<std::unique_ptr<CaseRelation>> values;
+  std::vector<gpujoin_node> given_nodes;
+  gpujoin_condition condition = GPUJOIN_CONDITION_INIT;
+};
+
+// Nothing where the algorithm rightly refuses, and where an error has to come.
 std::optional<std::vector<Row>> answer_of(const Context& context, const CaseRelation& left,
                                           const CaseRelation& right, const JoinCase& join_case,
                                           const gpujoin_plan_options& options) {
   Spec const lists = spec_of(join_case);
   gpujoin_join_spec spec = lists.get();
   spec.key_flags = join_case.key_flags.data();
+  CaseCondition const residual(context, join_case.residual);
+  if (!join_case.residual.empty()) spec.residual = &residual.condition;
   gpujoin_result* made = nullptr;
   Answer const answer = call(gpujoin_join, context.get(), left.relation.get(), right.relation.get(),
                              &spec, &options, &made);
   bool const is_refused = answer.status == GPUJOIN_ERROR_ILLEGAL_PLAN;
   if (is_refused && may_refuse(options.algorithm, join_case)) return std::nullopt;
-  EXPECT_OK(answer);
+  EXPECT_STATUS(answer, join_case.error);
   if (made == nullptr) return std::nullopt;
   return rows_of_answer(Result(made), join_case);
 }

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .column_types import ColumnType, do_compare
 from .kinds import Kind
+
+if TYPE_CHECKING:
+    from .condition import Node
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Case:
     outputs  positions of output columns
     columns  whether columns are asked for, be they none
     pairs    whether row numbers are asked for
+    residual what rows with equal keys have to fulfil besides
     """
 
     kind: Kind
@@ -67,6 +72,7 @@ class Case:
     columns: bool
     pairs: bool
     flags: list[int] = field(default_factory=list)
+    residual: Node | None = None
     # Of compare.py and reference.py, made when needed.
     tokens: dict = field(default_factory=dict, repr=False)
 
@@ -84,7 +90,12 @@ class Case:
 
     @property
     def is_type_error(self) -> bool:
-        """Whether a key's two types do not compare, so that there is no answer."""
+        """Whether a key's two types do not compare, or those in the condition do not go together,
+        so that there is no answer."""
+        from .evaluate import is_typed  # which knows cases
+
+        if self.residual is not None and not is_typed(self.residual, self.tables):
+            return True
         return not all(do_compare(one.type, other.type) for one, other, _ in self.key_pairs())
 
     def output_columns(self) -> list[tuple[str, Column]]:
@@ -104,16 +115,20 @@ class Answer:
     mark     1 true, 0 false, -1 NULL; None but of mark joins
     several  a single join's row has several matches: there is no answer but this
     no_type  keys do not compare: likewise
+    no_value the condition of a pair of rows with equal keys has no value: likewise
+    is_open  that of a pair whose keys compare as unknown has none: anything may come of it
     """
 
     rows: dict[str, np.ndarray]
     mark: np.ndarray | None = None
     several: bool = False
     no_type: bool = False
+    no_value: bool = False
+    is_open: bool = False
 
     @property
     def is_error(self) -> bool:
-        return self.several or self.no_type
+        return self.several or self.no_type or self.no_value or self.is_open
 
     @property
     def count(self) -> int:

@@ -20,8 +20,12 @@ _SHOWN = 3
 
 def difference(case: Case, expected: Answer, output: Output) -> str:
     """What is wrong with the output, or ""."""
+    if expected.is_open:
+        return ""
     if expected.is_error:
-        status = "SEVERAL_MATCHES" if expected.several else "TYPE"
+        names = {"SEVERAL_MATCHES": expected.several, "TYPE": expected.no_type}
+        names["EVALUATION"] = expected.no_value
+        status = " or ".join(name for name, is_it in names.items() if is_it)
         return f"{output.rows} rows instead of {status}"
     if output.rows != expected.count:
         return f"{output.rows} rows instead of {expected.count}" + _shown(case, expected, output)
@@ -41,8 +45,12 @@ def difference(case: Case, expected: Answer, output: Output) -> str:
 def same_answer(case: Case, one: Answer, other: Answer) -> bool:
     """Whether two answers are equal as multisets of row numbers."""
     if one.is_error or other.is_error:
-        return (one.several, one.no_type) == (other.several, other.no_type)
+        return _errors(one) == _errors(other)
     return np.array_equal(*(np.sort(_answer_hashes(case, answer)) for answer in (one, other)))
+
+
+def _errors(answer: Answer) -> tuple[bool, ...]:
+    return answer.several, answer.no_type, answer.no_value, answer.is_open
 
 
 def _answer_hashes(case: Case, answer: Answer) -> np.ndarray:

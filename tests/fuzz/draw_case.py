@@ -10,6 +10,8 @@ import numpy as np
 from .case import IEEE_FLOAT, NULL_EQUAL, Case, Column, Table
 from .column_types import ColumnType, do_compare
 from .comparable import pair_count
+from .condition import Node
+from .draw_condition import draw_condition, sampled_pairs
 from .draw_payload import draw_payload, draw_validity
 from .draw_rows import (
     MANY_PAIRS,
@@ -28,6 +30,7 @@ from .draw_types import (
 )
 from .kinds import KINDS, Kind
 from .pools import draw_pool
+from .reference import matching_rows
 
 MOST_KEYS = 16
 _LARGE_ROWS = 20_000
@@ -38,18 +41,25 @@ _MOST_OUTPUTS = 40
 # for them; for pairs with columns of both sides more than for rows of one.
 _SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 0.5}
 _SIMPLE_SHARE = 0.3  # of other rules
+RESIDUAL_SHARE = 0
+_NO_KEYS_SHARE = 0.15  # of cases with a condition
+_MOST_TESTED_PAIRS = 40_000
+_MOST_UNKNOWN_PAIRS = 300_000
 
 
-def draw_case(seed: int, kinds: Sequence[str]) -> Case:
+def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_SHARE) -> Case:
     """The same case for the same seed and kinds, whatever engines and devices there are."""
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
     kind = _draw_kind(rng, kinds)
+    has_residual = rng.random() < residual_share and kind.rule != "cross"
+    has_keys = kind.rule != "cross" and not (has_residual and rng.random() < _NO_KEYS_SHARE)
     is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)
-    numbers = draw_row_numbers(rng, data, kind, is_simple)
+    is_simple = is_simple and has_keys
+    numbers = draw_row_numbers(rng, data, kind, is_simple, has_keys)
     is_large = max(len(n) for n in numbers.values()) > _LARGE_ROWS
     plain = {side: rng.random() < 0.4 for side in SIDES}
-    key_count = 0 if kind.rule == "cross" else _draw_key_count(rng, is_large)
+    key_count = _draw_key_count(rng, is_large) if has_keys else 0
     if is_simple:
         key_count = 1
     keys = _key_columns(rng, data, key_count, plain, numbers, is_simple)
@@ -57,7 +67,7 @@ def draw_case(seed: int, kinds: Sequence[str]) -> Case:
     for side in SIDES:
         rows = len(numbers[side])
         count = rng.choice((0, 1, 1, 2, 2, 3) if is_simple else (0, 1, 1, 2, 3, 5))
-        if not count and not key_count:  # a relation of a cross join has columns too
+        if not count and (has_residual or not key_count):  # a relation has columns
             count = 1
         if is_simple:
             types = draw_simple_types(rng, count)
@@ -79,10 +89,24 @@ def draw_case(seed: int, kinds: Sequence[str]) -> Case:
     case.flags = _draw_flags(rng, case, is_simple)
     many = is_large or is_simple or rng.random() < 0.02
     case = _with_fewer_pairs(case, MANY_PAIRS if many else MOST_PAIRS, draw_kept_side(rng))
+    if has_residual:
+        case.residual = _draw_residual(rng, case)
     if key_count and rng.random() < 0.02:
         _make_types_wrong(rng, data, case)
     _draw_output(rng, case)
     return case
+
+
+def _draw_residual(rng: random.Random, case: Case) -> Node | None:
+    """None: there are too many pairs to be looked at in Python."""
+    rows = [case.tables[side].rows for side in SIDES]
+    if case.key_pairs() and case.kind.rule in ("mark", "not_in") and rows[0] * rows[1] > MOST_PAIRS:
+        has_nulls = any(c.valid is not None for side in SIDES for c in case.key_columns(side))
+        if has_nulls and rows[0] * rows[1] > _MOST_UNKNOWN_PAIRS:
+            return None
+    if case.keys["left"] and pair_count(case) > _MOST_TESTED_PAIRS:
+        return None
+    return draw_condition(rng, case.tables, sampled_pairs(rng, case, matching_rows(case)))
 
 
 def _draw_kind(rng: random.Random, kinds: Sequence[str]) -> Kind:

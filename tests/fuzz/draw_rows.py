@@ -51,7 +51,7 @@ def _size(rng: random.Random, sizes: tuple) -> int:
 
 
 def draw_row_numbers(
-    rng: random.Random, data: np.random.Generator, kind: Kind, is_simple: bool
+    rng: random.Random, data: np.random.Generator, kind: Kind, is_simple: bool, has_keys: bool
 ) -> dict[str, np.ndarray]:
     """For each side the number of each row's key, in one domain of keys."""
     puts_out_pairs = kind.rule in ("inner", "outer")
@@ -61,7 +61,7 @@ def draw_row_numbers(
     if rng.random() < 0.3:  # as large as each other, but for a row
         sizes["right"] = max(0, sizes["left"] + rng.randint(-1, 1))
     most = MANY_PAIRS if many or max(sizes.values()) > MOST_PAIRS else MOST_PAIRS
-    if kind.rule == "cross":
+    if not has_keys:
         while sizes["left"] * sizes["right"] > most:
             larger = max(SIDES, key=sizes.get)
             sizes[larger] //= 2

@@ -112,7 +112,7 @@ def _duckdb() -> Engine:
 
     def answer(case: Case) -> Answer | None:
         kind = case.kind
-        if case.is_type_error:
+        if case.is_type_error or case.residual is not None:
             return None
         is_in = kind.rule in ("mark", "not_in")
         if is_in and any(
@@ -178,7 +178,7 @@ def _polars() -> Engine:
         how = _IN_POLARS.get(case.kind.name)
         pairs = case.key_pairs()
         null_equal = {bool(flags & NULL_EQUAL) for _, _, flags in pairs}
-        if how is None or case.is_type_error or len(null_equal) > 1:
+        if how is None or case.is_type_error or len(null_equal) > 1 or case.residual is not None:
             return None
         if any(_compares_nan(left, flags) for left, _, flags in pairs):
             return None

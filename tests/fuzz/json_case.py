@@ -10,6 +10,7 @@ import numpy as np
 
 from .case import Case, Column, Table
 from .column_types import ColumnType, type_of
+from .condition import Node
 from .kinds import KINDS
 from .pools import from_values
 from .way import Encoding, Reading, Way
@@ -19,13 +20,15 @@ from .way import Encoding, Reading, Way
 class WrittenJoin:
     """A join of a file.
 
-    rows  what it expects, as compare.expected_rows has an answer; None = not told
-    way   in which it failed; None = not told
+    rows   what it expects, as compare.expected_rows has an answer; None = not told
+    way    in which it failed; None = not told
+    error  whether it expects an error
     """
 
     case: Case
     rows: list[tuple] | None = None
     way: Way | None = None
+    error: bool = False
 
 
 def write_json(case: Case, way: Way, comments: Iterable[str]) -> str:
@@ -37,6 +40,7 @@ def write_json(case: Case, way: Way, comments: Iterable[str]) -> str:
         "keys": case.keys,
         "flags": case.flags,
         "outputs": case.outputs,
+        "residual": None if case.residual is None else _node(case.residual),
         "columns": case.columns,
         "pairs": case.pairs,
         "way": asdict(way),
@@ -57,6 +61,7 @@ def read_json(text: str) -> WrittenJoin:
         read["columns"],
         read["pairs"],
         read["flags"],
+        None if read["residual"] is None else _read_node(read["residual"]),
     )
     way = read["way"]
     way["encodings"] = {side: Encoding(**fields) for side, fields in way["encodings"].items()}
@@ -64,31 +69,45 @@ def read_json(text: str) -> WrittenJoin:
     return WrittenJoin(case, way=Way(**way))
 
 
+def _node(node: Node) -> dict:
+    return {
+        "operator": node.operator,
+        "arguments": [_node(argument) for argument in node.arguments],
+        "side": node.side,
+        "column": node.column,
+        "values": None if node.values is None else _column(node.values),
+    }
+
+
+def _read_node(node: dict) -> Node:
+    values = None if node["values"] is None else _read_column(node["values"])
+    arguments = tuple(map(_read_node, node["arguments"]))
+    return Node(node["operator"], arguments, node["side"], node["column"], values)
+
+
 def _table(table: Table) -> dict:
-    columns = []
-    for column in table.columns:
-        valid = None if column.valid is None else "".join("01"[ok] for ok in column.valid.tolist())
-        values = [_written(value, column.type) for value in column.values.tolist()]
-        columns.append(
-            {"name": column.name, "format": column.type.format, "valid": valid, "values": values}
-        )
-    return {"rows": table.rows, "columns": columns}
+    return {"rows": table.rows, "columns": [_column(column) for column in table.columns]}
+
+
+def _column(column: Column) -> dict:
+    valid = None if column.valid is None else "".join("01"[ok] for ok in column.valid.tolist())
+    values = [_written(value, column.type) for value in column.values.tolist()]
+    return {"name": column.name, "format": column.type.format, "valid": valid, "values": values}
 
 
 def _read_table(table: dict) -> Table:
-    columns = []
-    for column in table["columns"]:
-        column_type = type_of(column["format"])
-        valid = column["valid"]
-        columns.append(
-            Column(
-                column["name"],
-                column_type,
-                from_values(column_type, [_read(v, column_type) for v in column["values"]]),
-                None if valid is None else np.array([digit == "1" for digit in valid], bool),
-            )
-        )
-    return Table(columns, table["rows"])
+    return Table([_read_column(column) for column in table["columns"]], table["rows"])
+
+
+def _read_column(column: dict) -> Column:
+    column_type = type_of(column["format"])
+    valid = column["valid"]
+    return Column(
+        column["name"],
+        column_type,
+        from_values(column_type, [_read(v, column_type) for v in column["values"]]),
+        None if valid is None else np.array([digit == "1" for digit in valid], bool),
+    )
 
 
 def _written(value: object, column_type: ColumnType) -> object:

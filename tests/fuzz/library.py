@@ -22,6 +22,7 @@ MEMORY_LIMIT = 7
 TOO_MANY_ROWS = 8
 NO_DEVICE = 11
 SEVERAL_MATCHES = 16
+EVALUATION = 17
 
 
 def _abi_module() -> types.ModuleType:

@@ -10,7 +10,7 @@ import numpy as np
 from .case import Answer, Case
 
 EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
-NO_TYPE = "wrong_types"
+NO_TYPE, NO_VALUE = "wrong_types", "no_value"
 
 
 def measure(case: Case, answer: Answer) -> str:
@@ -19,10 +19,10 @@ def measure(case: Case, answer: Answer) -> str:
     """
     kind = case.kind
     if answer.is_error:
-        return SEVERAL if answer.several else NO_TYPE
+        return SEVERAL if answer.several else NO_TYPE if answer.no_type else NO_VALUE
     if answer.count == 0:
         return EMPTY
-    if kind.rule == "cross":
+    if kind.rule == "cross" and case.residual is None:
         return EVERYTHING
     if kind.rule == "mark":
         first = answer.mark[0]
@@ -34,6 +34,9 @@ def measure(case: Case, answer: Answer) -> str:
     matched = (answer.rows["left"] >= 0) & (answer.rows["right"] >= 0)
     if not matched.any():
         return EMPTY
+    if not case.keys["left"] and case.residual is not None:
+        pairs = case.tables["left"].rows * case.tables["right"].rows
+        return EVERYTHING if matched.sum() == pairs else BETWEEN
     about = ("left", "right") if kind.side == "both" else (kind.side,)
     for side in about:
         if len(np.unique(answer.rows[side][matched])) < case.tables[side].rows:

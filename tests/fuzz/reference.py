@@ -7,17 +7,28 @@ of the right side are those of the left side with both sides exchanged.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from .case import Answer, Case, error_answer
 from .comparable import Rule, keys_of
+from .evaluate import NO_VALUE, Evaluator
 from .kinds import Kind
 
 Key = tuple
+# The condition of our row and theirs: True, False, None or NO_VALUE.
+Test = Callable[[int, int], object]
 NO_ROW = -1
 TRUE, FALSE, UNKNOWN = 1, 0, -1
+
+
+class _NoAnswer(Exception):
+    """flags  of the answer"""
+
+    def __init__(self, **flags: bool) -> None:
+        super().__init__(flags)
+        self.flags = flags
 
 
 def equal(one: Key, other: Key) -> bool | None:
@@ -44,41 +55,45 @@ def answer(case: Case, rule: Rule | None = None) -> Answer:
     if case.is_type_error and rule is None:
         return error_answer(case, no_type=True)
     keys = keys_of(case, rule)
-    if case.kind.side == "right":
-        rows = _answer(case.kind, keys["right"], keys["left"])
-        names = ("right", "left")
-    else:
-        rows = _answer(case.kind, keys["left"], keys["right"])
-        names = ("left", "right")
-    if rows is None:
-        return error_answer(case, several=True)
+    names = ("right", "left") if case.kind.side == "right" else ("left", "right")
+    try:
+        rows = _answer(case.kind, keys[names[0]], keys[names[1]], _test(case, names))
+    except _NoAnswer as found:
+        return error_answer(case, **found.flags)
     columns = [np.array(column, np.int64) for column in rows]
     if case.kind.has_mark:
         return Answer({names[0]: columns[0]}, mark=columns[1])
     return Answer({side: columns[names.index(side)] for side in case.kind.sides})
 
 
+def _test(case: Case, names: tuple[str, str]) -> Test | None:
+    if case.residual is None:
+        return None
+    found = Evaluator(case.residual, case.tables).answer
+    return found if names[0] == "left" else lambda ours, theirs: found(theirs, ours)
+
+
 def _answer(
-    kind: Kind, ours: list[Key], theirs: list[Key]
-) -> tuple[list[int], list[int]] | None:
-    """Of each row our row number, and theirs or the mark; None when a row has several matches."""
-    if kind.rule == "cross":
-        every = range(len(theirs))
-        return [i for i in range(len(ours)) for _ in every], [*every] * len(ours)
-    if kind.rule == "mark":
-        return [*range(len(ours))], marks(ours, theirs)
-    if kind.rule == "not_in":
-        return _alone(i for i, mark in enumerate(marks(ours, theirs)) if mark == FALSE)
+    kind: Kind, ours: list[Key], theirs: list[Key], test: Test | None
+) -> tuple[list[int], list[int]]:
+    """Of each row our row number, and theirs or the mark. Errors: _NoAnswer."""
+    if kind.rule in ("mark", "not_in"):
+        made = marks(ours, theirs) if test is None else _tested_marks(ours, theirs, test)
+        if kind.rule == "mark":
+            return [*range(len(ours))], made
+        return _alone(i for i, mark in enumerate(made) if mark == FALSE)
     matches = _matches(ours, theirs)
+    if test is not None:
+        matches = _tested(matches, test, kind.rule == "single")
     if kind.rule == "semi":
         return _alone(i for i, found in enumerate(matches) if found)
     if kind.rule == "anti":
         return _alone(i for i, found in enumerate(matches) if not found)
     if kind.rule == "single" and any(len(found) > 1 for found in matches):
-        return None
+        raise _NoAnswer(several=True)
     our_rows = [i for i, found in enumerate(matches) for _ in found]
     their_rows = [j for found in matches for j in found]
-    if kind.rule == "inner":
+    if kind.rule in ("inner", "cross"):
         return our_rows, their_rows
     without, none = _alone(i for i, found in enumerate(matches) if not found)
     if kind.side == "both":
@@ -86,6 +101,12 @@ def _answer(
         others = [j for j in range(len(theirs)) if j not in seen]
         return our_rows + without + [NO_ROW] * len(others), their_rows + none + others
     return our_rows + without, their_rows + none
+
+
+def matching_rows(case: Case) -> list[list[int]]:
+    """For each left row the right rows whose keys are equal."""
+    keys = keys_of(case)
+    return _matches(keys["left"], keys["right"])
 
 
 def _alone(rows: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -101,6 +122,38 @@ def _matches(ours: list[Key], theirs: list[Key]) -> list[list[int]]:
         if None not in key:
             rows_of[key].append(j)
     return [rows_of.get(key, []) for key in ours]  # a key with a NULL was never put there
+
+
+def _tested(matches: list[list[int]], test: Test, is_single: bool) -> list[list[int]]:
+    """Those of which the condition is true. Errors: _NoAnswer."""
+    answers = [[test(i, j) for j in found] for i, found in enumerate(matches)]
+    several = is_single and any(of_row.count(True) > 1 for of_row in answers)
+    if any(answer is NO_VALUE for of_row in answers for answer in of_row):
+        raise _NoAnswer(no_value=True, several=several)
+    return [
+        [j for j, answer in zip(found, of_row) if answer is True]
+        for found, of_row in zip(matches, answers)
+    ]
+
+
+def _tested_marks(ours: list[Key], theirs: list[Key], test: Test) -> list[int]:
+    """Whether keys equal AND condition, of some row of theirs. Errors: _NoAnswer."""
+    matches = _matches(ours, theirs)
+    has_nulls = any(None in key for keys in (ours, theirs) for key in keys)
+    made, is_open = [], False
+    for i, key in enumerate(ours):
+        answers = [test(i, j) for j in matches[i]]
+        if NO_VALUE in answers:
+            raise _NoAnswer(no_value=True)
+        if has_nulls:
+            unknown = [j for j, other in enumerate(theirs) if equal(key, other) is None]
+            left_open = [test(i, j) for j in unknown]
+            is_open |= NO_VALUE in left_open
+            answers += [None for answer in left_open if answer is not False]
+        made.append(TRUE if True in answers else UNKNOWN if None in answers else FALSE)
+    if is_open:
+        raise _NoAnswer(is_open=True)
+    return made
 
 
 def marks(ours: list[Key], theirs: list[Key]) -> list[int]:

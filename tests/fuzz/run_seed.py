@@ -162,6 +162,8 @@ def run_written_join(join: WrittenJoin, settings: Settings, tries: int) -> list[
     """Executes a join that was written down in many ways; what is wrong, in words."""
     expected = reference.answer(join.case)
     problems = []
+    if join.error != (expected.is_error and not expected.no_type) and join.way is None:
+        problems.append("the reference and the file disagree about whether an error comes")
     is_told = join.rows is not None and not expected.is_error
     if is_told and not expects(join.rows, join.case, expected):
         problems.append("the reference expects other rows than the file")

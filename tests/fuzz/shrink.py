@@ -11,6 +11,8 @@ import numpy as np
 from .case import Case, Column, Table
 from .column_types import ColumnType, type_of
 from .comparable import values_of
+from .condition import Node
+from .evaluate import is_typed
 from .pools import from_integers, from_values, unit_at
 from .way import ENOUGH_BYTES, Encoding, Reading, Way
 
@@ -36,7 +38,7 @@ def shrink(
     changed = True
     while changed and clock() < end:
         changed = False
-        for step in (_plainer_ways, _fewer_columns):
+        for step in (_plainer_ways, _fewer_columns, _smaller_conditions):
             while smaller := next(filter(is_worth, step(case, way)), None):
                 (case, way), changed = smaller, True
         for side in SIDES:
@@ -119,10 +121,37 @@ def _fewer_columns(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
         yield fewer, way
     for side in SIDES:
         used = {*case.keys[side], *case.outputs[side]}
+        used |= case.residual.columns(side) if case.residual is not None else set()
         columns = case.tables[side].columns
         for n in range(len(columns)):
             if n not in used and len(columns) > 1:
                 yield _without_column(case, side, n), way
+
+
+def _smaller_conditions(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
+    """No condition, or one in which an operator is replaced by one of its arguments, or lacks one
+    of them."""
+    if case.residual is None:
+        return
+    if case.keys["left"] or case.kind.rule == "cross":
+        yield case.changed(residual=None), way
+    nodes = list(case.residual.postfix())
+    for node in nodes:
+        for smaller in _smaller_nodes(node):
+            residual = case.residual.with_node(node, smaller)
+            if is_typed(residual, case.tables):
+                yield case.changed(residual=residual), way
+
+
+def _smaller_nodes(node: Node) -> Iterator[Node]:
+    yield from node.arguments
+    if node.operator in ("and", "or", "coalesce") and len(node.arguments) > 1:
+        for n in range(len(node.arguments)):
+            yield replace(node, arguments=node.arguments[:n] + node.arguments[n + 1 :])
+    if node.operator == "in":
+        for n in range(len(node.values.values)):
+            rest = np.r_[0:n, n + 1 : len(node.values.values)]
+            yield replace(node, values=node.values.take(rest))
 
 
 def _with_output(case: Case, outputs: dict[str, list[int]], pairs: bool) -> Case:
@@ -140,6 +169,8 @@ def _without_column(case: Case, side: str, position: int) -> Case:
         "keys": {**case.keys, side: [i - (i > position) for i in case.keys[side]]},
         "outputs": {**case.outputs, side: [i - (i > position) for i in case.outputs[side]]},
     }
+    if case.residual is not None:
+        moved["residual"] = case.residual.with_columns(side, lambda i: i - (i > position))
     return case.changed(**moved)
 
 

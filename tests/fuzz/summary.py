@@ -6,13 +6,16 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from .measure import BETWEEN, EMPTY, EVERYTHING, NO_TYPE, SEVERAL
+from .measure import BETWEEN, EMPTY, EVERYTHING, NO_TYPE, NO_VALUE, SEVERAL
 from .run_seed import Report
 from .try_case import FAILED, NO_MEMORY, REFUSED, RIGHT_ANSWER
 
 LEAST_BETWEEN = 0.3
 _ENOUGH_JOINS = 200  # for a share to mean something
-_COUNTED = ("joins", FAILED, REFUSED, NO_MEMORY, EMPTY, EVERYTHING, BETWEEN, SEVERAL, NO_TYPE)
+_COUNTED = (
+    *("joins", FAILED, REFUSED, NO_MEMORY, EMPTY, EVERYTHING, BETWEEN),
+    *(SEVERAL, NO_TYPE, NO_VALUE),
+)
 
 
 class Summary:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import condition
 from .case import IEEE_FLOAT, NULL_EQUAL, Answer, Case, Column, Table
 from .column_types import ColumnType, type_of
 from .compare import expected_rows
@@ -22,7 +23,8 @@ _FLAGS = {"null_equal": NULL_EQUAL, "ieee": IEEE_FLOAT}
 def can_write(case: Case) -> bool:
     """Whether all of its types and values have words."""
     columns = [column for table in case.tables.values() for column in table.columns]
-    return not case.is_type_error and all(
+    has_words = case.residual is None or condition.can_write(case.residual)
+    return has_words and not case.is_type_error and all(
         type_name(column.type) is not None
         and all(can_be_word(value, column.type) for value in column.python_values())
         for column in columns
@@ -30,7 +32,7 @@ def can_write(case: Case) -> bool:
 
 
 def write_case(case: Case, expected: Answer, comments: Iterable[str]) -> str:
-    """The text; of a single join with several matches `expect` is empty, and a comment says so."""
+    """The text; where the answer is an error, it says which, and `expect` is empty."""
     if not case.pairs and not case.output_columns() and not case.kind.has_mark:
         comments = [*comments, "asks for no columns and no pairs"]  # which has no rows to expect
         case = case.changed(pairs=True)
@@ -50,10 +52,12 @@ def write_case(case: Case, expected: Answer, comments: Iterable[str]) -> str:
         join.append(["output", *output])
     if case.pairs:
         join.append(["pairs"])
+    if case.residual is not None:
+        join.append(["residual", condition.write(case.residual, case.tables)])
+    if expected.is_error:
+        join.append(["error", "several_matches" if expected.several else "evaluation"])
     lines += ["join", *_aligned(join), "expect"]
-    if expected.several:
-        lines.append("# GPUJOIN_ERROR_SEVERAL_MATCHES")
-    else:
+    if not expected.is_error:
         rows = expected_rows(case, expected)
         types = _row_types(case)
         lines += _aligned([[word_of(v, t) for v, t in zip(row, types)] for row in rows])
@@ -104,7 +108,7 @@ def read_cases(path: Path) -> list[WrittenJoin]:
 
 
 def _read_join(
-    tables: dict[str, Table], lines: list[list[str]], expected: list[list[str]]
+    tables: dict[str, Table], lines: list[list[str]], expected: list[list[str]] | None
 ) -> WrittenJoin:
     positions = {side: {c.name: i for i, c in enumerate(tables[side].columns)} for side in tables}
     case = Case(
@@ -128,8 +132,14 @@ def _read_join(
                 case.outputs[side].append(positions[side][name])
         elif word == "pairs":
             case.pairs = True
+        elif word == "residual":
+            case.residual = condition.read(" ".join(rest), tables)
+        elif word == "error":
+            expected = None
         else:
             raise ValueError(f"{word} says nothing about a join")
+    if expected is None:
+        return WrittenJoin(case, error=True)
     types = _row_types(case)
     columns = [python_values(list(words), t) for words, t in zip(zip(*expected), types)]
     return WrittenJoin(case, list(zip(*columns)))

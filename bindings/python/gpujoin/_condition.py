@@ -218,8 +218,8 @@ def condition_of(where: Any, left: pa.Schema, right: pa.Schema) -> Condition | N
     from ._expression import nodes_of_expression
     from ._sql import nodes_of_text
 
-    if where is None:
-        return None
+    if where is None or isinstance(where, Condition):
+        return where
     names = Names(left, right)
     if isinstance(where, str):
         return Condition(nodes_of_text(where, names))

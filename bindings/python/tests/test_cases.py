@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute
 import pytest
+from case_conditions import condition_of
 
 import gpujoin
 from gpujoin._kinds import KINDS
@@ -31,6 +32,11 @@ WITH_NUMBERS = {
     **{f"decimal{bits}": getattr(pa, f"decimal{bits}") for bits in (32, 64, 128, 256)},
 }
 SECTIONS = ("left", "right", "join", "expect")
+ERRORS = {
+    "type": gpujoin.TypeMismatch,
+    "several_matches": gpujoin.SeveralMatches,
+    "evaluation": gpujoin.EvaluationError,
+}
 VIEWS = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
 
 
@@ -87,13 +93,17 @@ def stored(kind):
 def table(lines, prefix):
     """A table of a section; columns are called prefix.name, so that both inputs differ in all."""
     names, kinds = zip(*(word.split(":") for word in lines[0]))
-    columns = []
-    for i, kind in enumerate(map(type_of, kinds)):
-        values = [value(row[i], kind) for row in lines[1:]]
-        if pa.types.is_floating(kind):
-            values = [None if number is None else float(number) for number in values]
-        columns.append(pa.array(values, stored(kind)).view(kind))
+    columns = [array_of([row[i] for row in lines[1:]], kind) for i, kind in enumerate(kinds)]
     return pa.table(columns, names=[f"{prefix}.{name}" for name in names])
+
+
+def array_of(words, name):
+    """Words as values of the type of that name."""
+    kind = type_of(name)
+    values = [value(word, kind) for word in words]
+    if pa.types.is_floating(kind):
+        values = [None if number is None else float(number) for number in values]
+    return pa.array(values, stored(kind)).view(kind)
 
 
 def as_views(column):
@@ -132,7 +142,11 @@ def test_there_are_cases():
     assert len(FILES) > 10
 
 
-@pytest.mark.parametrize("shape", [None, as_views, as_dictionary, as_runs], ids=lambda shape: shape.__name__ if shape else "as_written")
+def name_of(shape):
+    return shape.__name__ if shape else "as_written"
+
+
+@pytest.mark.parametrize("shape", [None, as_views, as_dictionary, as_runs], ids=name_of)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_case(context, path, shape):
     left_lines, right_lines, joins = read_case(path)
@@ -161,14 +175,17 @@ def check(tables, lines, lines_of_answer, shape, context):
     pairs = "pairs" in task
     output = task.get("output", [])
     left, right = (reshaped(side, shape) for side in tables) if shape else tables
-    result = gpujoin.join(
-        *(left, right),
-        **(keys if on else {}),
-        how=how,
-        select=output,
-        pairs=pairs,
-        context=context,
-    )
+    where = None
+    if "residual" in task:
+        schemas = {"left": left.schema, "right": right.schema}
+        where = condition_of(" ".join(task["residual"]), schemas, array_of)
+    given = {"how": how, "where": where, "select": output, "pairs": pairs, "context": context}
+    if "error" in task:
+        assert not lines_of_answer
+        with pytest.raises(ERRORS[task["error"][0]]):
+            gpujoin.join(left, right, **(keys if on else {}), **given)
+        return
+    result = gpujoin.join(left, right, **(keys if on else {}), **given)
     answer = result.to_table()
     answer.validate(full=True)
     row_numbers = [pa.uint32()] * len(KINDS[how].sides) if pairs else []
