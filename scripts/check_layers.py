@@ -26,12 +26,18 @@ MAY_INCLUDE = {
     # What a key of several columns is joined by: below both executors' stages.
     "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
                   "src/keys/"],
+    # What a join asks besides equal keys: types and programs below both executors; the device's
+    # filter beside them.
+    "src/conditions/": [API, "kernels/", "src/base/", "src/columns/", "src/keys/",
+                        "src/conditions/"],
     # Both executors hash several columns alike, and make columns comparable alike: headers of the
     # kernels that are read by the host's compiler.
-    "src/cpu/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
-                 "kernels/keys/load_bytes.hpp", "kernels/keys/ordered_key.hpp",
-                 "kernels/keys/positions.hpp", "src/base/",
-                 "src/columns/", "src/plan/", "src/keys/bytes_hash.hpp",
+    "src/cpu/": [API, "kernels/bytes_column.hpp", "kernels/conditions/interpret.hpp",
+                 "kernels/conditions/program.hpp", "kernels/conditions/simple_comparison.hpp",
+                 "kernels/keys/derived_key.hpp", "kernels/keys/load_bytes.hpp",
+                 "kernels/keys/ordered_key.hpp", "kernels/keys/positions.hpp", "src/base/",
+                 "src/columns/", "src/conditions/bound_condition.hpp", "src/plan/",
+                 "src/keys/bytes_hash.hpp",
                  "src/keys/column_hash.hpp", "src/keys/encoding.hpp",
                  "src/keys/interned_side.hpp", "src/keys/ordered_key.hpp", "src/cpu/"],
     "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/ordered_key.hpp",

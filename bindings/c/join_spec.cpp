@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/c/arguments.hpp"
+#include "bindings/c/condition.hpp"
 #include "bindings/c/handles.hpp"
 #include "src/base/status.hpp"
 #include "src/execute/derive_keys.hpp"
@@ -132,8 +133,12 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
          static_cast<int32_t>(columns::kLastJoinKind));
   }
   check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_CROSS, "spec.kind");
-  check_unused(known);
   columns::JoinSpec spec;
+  if (known.residual != nullptr) {
+    spec.residual = std::make_shared<const columns::Condition>(
+        checked_condition(known.residual, *left.context, left, right, "spec.residual"));
+  }
+  check_unused(known);
   spec.kind = static_cast<columns::JoinKind>(known.kind);
   bool const is_cross = spec.kind == columns::JoinKind::kCross;
   if (known.key_count > columns::kMostKeys) {

@@ -15,6 +15,7 @@
 #include "src/cpu/pack_values.hpp"
 #include "src/cpu/positions.hpp"
 #include "src/cpu/workers.hpp"
+#include "src/keys/column_positions.hpp"
 
 namespace gpujoin::execute {
 
@@ -240,23 +241,7 @@ kernels::BytesColumn bytes_of(base::Queue& queue, ColumnWork& work, const Column
 }
 
 Storage run_positions(ColumnWork& work, const ColumnView& column, int64_t rows) {
-  kernels::Runs runs;
-  runs.ends = column.data;
-  runs.width = column.width;
-  runs.first_row = column.parts->first_row;
-  runs.run_count = static_cast<uint64_t>(column.parts->value_rows);
-  return work.positions(runs, static_cast<uint64_t>(rows));
-}
-
-kernels::Indices indices_of(const ColumnView& column) {
-  kernels::Indices indices;
-  indices.values = column.data;
-  indices.width = column.width;
-  // Arrow writes the formats of integers with a sign in small letters.
-  indices.is_signed = !column.arrow_format.empty() && column.arrow_format[0] >= 'a';
-  indices.validity = validity_of(column);
-  indices.value_rows = static_cast<uint64_t>(column.parts->value_rows);
-  return indices;
+  return work.positions(keys::runs_of(column), static_cast<uint64_t>(rows));
 }
 
 Storage positions_in(ColumnWork& work, const ColumnView& column, int64_t rows) {
@@ -264,7 +249,7 @@ Storage positions_in(ColumnWork& work, const ColumnView& column, int64_t rows) {
   if (column.layout != Layout::kIndices && column.layout != Layout::kRuns) return nullptr;
   Storage found;
   if (column.layout == Layout::kIndices) {
-    found = work.positions(indices_of(column), count);
+    found = work.positions(keys::indices_of(column), count);
   } else {
     found = run_positions(work, column, rows);
   }

@@ -82,9 +82,6 @@ columns::ColumnView bring_column(base::Queue& queue, ColumnWork& work,
 kernels::BytesColumn bytes_of(base::Queue& queue, ColumnWork& work,
                               const columns::ColumnView& column, int64_t rows, Held* held);
 
-// A dictionary's indices. The column lies where the executor reads it.
-kernels::Indices indices_of(const columns::ColumnView& column);
-
 // Which run each row of a column of runs lies in. The column lies where the executor reads it.
 columns::Storage run_positions(ColumnWork& work, const columns::ColumnView& column, int64_t rows);
 

@@ -1,6 +1,7 @@
 #include "src/execute/key_codes.hpp"
 
 #include "src/columns/result.hpp"
+#include "src/keys/column_positions.hpp"
 #include "src/keys/derived_key.hpp"
 
 namespace gpujoin::execute {
@@ -65,7 +66,7 @@ bool are_positions(ColumnWork& work, const CodedSide& side, const Brought& broug
   ColumnView const& column = brought.column;
   return column.layout == columns::Layout::kIndices &&
          brought.values == column.parts->values.get() && brought.values->validity == nullptr &&
-         work.are_positions(indices_of(column), static_cast<uint64_t>(side.relation.rows));
+         work.are_positions(keys::indices_of(column), static_cast<uint64_t>(side.relation.rows));
 }
 
 ColumnView finish(ColumnWork& work, const CodedSide& side, const Brought& brought, Coded codes) {
