@@ -30,6 +30,13 @@ def arrow_pair(left: Column, right: Column) -> tuple[pa.Array, pa.Array]:
     )
 
 
+def array_of(column: Column) -> pa.Array:
+    """A column that is no key. Errors: NoSuchType."""
+    if column.type.family == "null":
+        return pa.nulls(len(column.values), pa.int32())
+    return _array(column)
+
+
 def _array(column: Column) -> pa.Array:
     family = column.type.family
     null = None if column.valid is None else ~column.valid

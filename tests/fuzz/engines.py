@@ -59,11 +59,22 @@ _IN_SQL = {
 }
 
 
+# Marks with a condition, which IN does not know: of all pairs of rows.
+_TESTED_IN = (
+    "SELECT {us}.i, CASE WHEN bool_or({on}) THEN true "
+    "WHEN count(*) FILTER (WHERE {them}.i IS NOT NULL AND ({on}) IS NULL) > 0 THEN NULL "
+    "ELSE false END AS mark FROM {us} LEFT JOIN {them} ON true GROUP BY {us}.i"
+)
+_TESTED_SELECT = {"mark": "", "not_in": " HAVING mark = false"}
+_MOST_COMPARED = 400_000  # pairs of rows
+
+
 def _duckdb() -> Engine:
     import duckdb
     import pyarrow as pa
 
-    from .engine_columns import NoSuchType, arrow_pair, common_decimal
+    from .condition_sql import name_of, sql_of
+    from .engine_columns import NoSuchType, array_of, arrow_pair, common_decimal
 
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("SET enable_progress_bar = false")
@@ -95,6 +106,10 @@ def _duckdb() -> Engine:
             for side, array in zip(("left", "right"), arrow_pair(left, right)):
                 data[side][f"k{n}"] = array
                 columns[side] += in_sql[side]
+        for side in data if case.residual is not None else ():
+            for i in sorted(case.residual.columns(side)):
+                data[side][name_of(i)] = array_of(case.tables[side].columns[i])
+                columns[side].append(name_of(i))
         for side in data:
             connection.register("data_" + side, pa.table(data[side]))
         return ", ".join(
@@ -108,11 +123,13 @@ def _duckdb() -> Engine:
             made.append(f"l.k{n} {equals} r.k{n}")
             if _compares_nan(left, flags):
                 made.append(f"l.n{n} = r.n{n}")
+        if case.residual is not None:
+            made.append(sql_of(case.residual, case.tables))
         return made
 
     def answer(case: Case) -> Answer | None:
         kind = case.kind
-        if case.is_type_error or case.residual is not None:
+        if case.is_type_error:
             return None
         is_in = kind.rule in ("mark", "not_in")
         if is_in and any(
@@ -121,18 +138,31 @@ def _duckdb() -> Engine:
             return None  # IN knows one comparison
         us, them = ("r", "l") if kind.side == "right" else ("l", "r")
         numbers = range(len(case.keys["left"]))
+        rows = [table.rows for table in case.tables.values()]
+        if case.residual is not None and is_in and rows[0] * rows[1] > _MOST_COMPARED:
+            return None
+        try:
+            on = conditions(case)
+        except NoSuchType:
+            return None
         words = {
             **{"us": us, "them": them},
-            "on": " AND ".join(conditions(case)),
+            "on": " AND ".join(on),
             "ours": ", ".join(f"{us}.k{n}" for n in numbers),
             "keys": ", ".join(f"k{n}" for n in numbers),
         }
         query = _IN_SQL[kind.name] if kind.name in _IN_SQL else _IN_SQL[kind.rule]
+        if case.residual is not None and is_in:
+            query = _TESTED_IN + _TESTED_SELECT[kind.rule]
         try:
             with_tables = f"WITH {tables(case)} {query.format(**words)}"
             found = connection.execute(with_tables).fetchnumpy()
         except (NoSuchType, duckdb.ConversionException, duckdb.OutOfRangeException):
             return None  # a decimal that is too large for it
+        except (duckdb.NotImplementedException, duckdb.BinderException):
+            if case.residual is None:
+                raise
+            return None  # not every kind takes every condition
         except duckdb.InvalidInputException as error:
             if kind.rule == "single" and "More than one row" in str(error):
                 return error_answer(case, several=True)
