@@ -676,6 +676,11 @@ typedef int32_t gpujoin_operator;
 /* 1 argument. */
 #define GPUJOIN_OPERATOR_NEGATE 29
 #define GPUJOIN_OPERATOR_ABSOLUTE 30
+/* The whole condition, without arguments: the caller evaluates it. The result of the join is then
+ * its candidates, the pairs of rows with equal keys as an INNER join with OUTPUT_PAIRS has them,
+ * for gpujoin_result_decide to be told which of them match. Not of MARK and NOT IN joins, and not
+ * without keys. */
+#define GPUJOIN_OPERATOR_CALLER 31
 
 typedef struct gpujoin_node {
   uint32_t struct_size;
@@ -974,6 +979,21 @@ GPUJOIN_API gpujoin_status gpujoin_result_export_device(gpujoin_result* result, 
                                                         struct ArrowSchema* schema,
                                                         struct ArrowDeviceArray* array,
                                                         gpujoin_error* error);
+
+/* gpujoin_result_decide: the rows of a join whose residual the caller evaluated (OPERATOR_CALLER).
+ *
+ * candidates  the result of the join; it stays as it is.
+ * answers   one BOOL column with a row for each candidate, in their order: whether the pair
+ *           matches; NULL is no. Where the context reads it; read before the call returns.
+ * out       on success a new result of the kind, columns and output that the join was asked for.
+ * Blocking: until the result is complete.
+ * Errors:   INVALID_ARGUMENT (also: candidates of another join, another number of rows), TYPE,
+ *           TOO_MANY_ROWS (2^32 - 1 candidates or more), SEVERAL_MATCHES, OUT_OF_MEMORY,
+ *           MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_result_decide(gpujoin_result* candidates,
+                                                 const gpujoin_relation* answers,
+                                                 gpujoin_result** out, gpujoin_error* error);
 
 /* gpujoin_result_destroy: Arrow arrays exported from it stay valid. Accepts NULL. Any thread.
  * Since 0.1. */

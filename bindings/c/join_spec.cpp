@@ -54,7 +54,6 @@ void check_unused(const gpujoin_join_spec& known) {
   auto const check = [](bool is_used, const char* field) {
     if (is_used) fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s: not in this version", field);
   };
-  check(known.residual != nullptr, "residual");
   check(known.asof != nullptr, "asof");
   check(known.aggregates != nullptr || known.aggregate_count != 0, "aggregates");
   check(known.group_side != 0, "group_side");
@@ -124,6 +123,43 @@ std::shared_ptr<const Relation> checked_relation(const base::Context& context,
   return relation;
 }
 
+namespace {
+
+// The condition is one node: the caller's.
+bool is_of_caller(const gpujoin_condition& condition) {
+  return condition.node_count == 1 && condition.nodes != nullptr &&
+         read_struct(condition.nodes, "spec.residual.nodes[0]").operation ==
+             GPUJOIN_OPERATOR_CALLER;
+}
+
+void read_residual(const gpujoin_condition* given, const base::Context& context,
+                   const Relation& left, const Relation& right, int32_t key_count,
+                   columns::JoinSpec* spec) {
+  if (given == nullptr) return;
+  if (spec->kind == columns::JoinKind::kCross) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "spec.residual: a cross join has none; another kind without keys is a join by it");
+  }
+  spec->caller_decides = is_of_caller(read_struct(given, "spec.residual"));
+  if (!spec->caller_decides) {
+    spec->residual = std::make_shared<const columns::Condition>(
+        checked_condition(given, context, left, right, "spec.residual"));
+    return;
+  }
+  for (bool const of_left : {true, false}) {
+    auto const rows = rows_of(spec->kind, of_left);
+    if (rows != columns::RowsOfSide::kMarked && rows != columns::RowsOfSide::kNotIn) continue;
+    fail(GPUJOIN_ERROR_UNSUPPORTED,
+         "spec.residual: the caller cannot decide a %s join, which knows of unknown comparisons",
+         columns::to_text(spec->kind));
+  }
+  if (key_count == 0) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.residual: the caller cannot decide a join without keys");
+  }
+}
+
+}  // namespace
+
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& left,
                                const Relation& right) {
   gpujoin_join_spec const known = read_struct(given, "spec");
@@ -133,34 +169,31 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
          static_cast<int32_t>(columns::kLastJoinKind));
   }
   check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_CROSS, "spec.kind");
-  columns::JoinSpec spec;
-  if (known.residual != nullptr) {
-    spec.residual = std::make_shared<const columns::Condition>(
-        checked_condition(known.residual, *left.context, left, right, "spec.residual"));
-  }
   check_unused(known);
+  columns::JoinSpec spec;
   spec.kind = static_cast<columns::JoinKind>(known.kind);
   bool const is_cross = spec.kind == columns::JoinKind::kCross;
   if (known.key_count > columns::kMostKeys) {
     fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on 1 to %d key columns",
          known.key_count, columns::kMostKeys);
   }
-  if (is_cross) {
-    check_range(known.key_count, 0, 0, "spec.key_count of a cross join");
+  read_residual(known.residual, *left.context, left, right, known.key_count, &spec);
+  bool const has_keys = !is_cross && !(spec.residual != nullptr && known.key_count == 0);
+  if (is_cross) check_range(known.key_count, 0, 0, "spec.key_count of a cross join");
+  if (has_keys) check_range(known.key_count, 1, columns::kMostKeys, "spec.key_count");
+  if (!has_keys) {
     spec.left_keys.clear();
     spec.right_keys.clear();
-  } else {
-    check_range(known.key_count, 1, columns::kMostKeys, "spec.key_count");
   }
   check_range(known.output, 0, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS, "spec.output");
 
-  if (!is_cross) {
+  if (has_keys) {
     spec.left_keys = checked_keys(left, known.left_keys, known.key_count, "spec.left_keys");
     spec.right_keys = checked_keys(right, known.right_keys, known.key_count, "spec.right_keys");
     check_key_types(left, spec.left_keys, "spec.left_keys", right, spec.right_keys,
                     "spec.right_keys");
   }
-  if (known.key_flags != nullptr && !is_cross) {
+  if (known.key_flags != nullptr && has_keys) {
     check_list(known.key_flags, "spec.key_flags");
     spec.key_flags.assign(known.key_flags, known.key_flags + known.key_count);
     for (size_t i = 0; i < spec.key_flags.size(); ++i) {

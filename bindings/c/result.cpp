@@ -6,8 +6,10 @@
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
+#include "bindings/c/join_spec.hpp"
 #include "src/columns/arrow_export.hpp"
 #include "src/columns/fetch_page.hpp"
+#include "src/execute/decide.hpp"
 #include "src/execute/fetch_rows.hpp"
 
 namespace gpujoin::shim {
@@ -147,6 +149,21 @@ gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result, int32_t st
                           stage, stages.size());
     }
     write_struct(stage_of(stages[static_cast<size_t>(stage)]), statistics);
+  });
+}
+
+gpujoin_status gpujoin_result_decide(gpujoin_result* candidates, const gpujoin_relation* answers,
+                                     gpujoin_result** out, gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = object_of(candidates);
+  return guard(context_of(held), error, [&] {
+    check_found(held.get(), candidates, "candidates");
+    check_given(out, "out");
+    held->context->check_usable();
+    auto const given = checked_relation(*held->context, answers, "answers");
+    gpujoin::base::LeasedQueue const queue(*held->context);
+    NewHandle<gpujoin_result> handle;
+    *out = handle.give(gpujoin::execute::decide(*queue, *held, *given));
   });
 }
 

@@ -8,7 +8,7 @@
 //          pairs             their total
 // Out      pairs at their offsets, through the sink (positions, or row ids)
 // Launch   splits: one thread a tile boundary; expand: a block a tile of kMergeTile rows and pairs
-//          together
+//          together, of all tiles or of some in a row
 // Moves    12 bytes a probe row read, 8 bytes a pair written      (traffic::merge_path)
 //
 //   A row with a million pairs spans five hundred tiles, a run of rows without pairs costs its
@@ -45,6 +45,8 @@ struct ExpandRanges {
   uint32_t rows;
   uint64_t pairs;
   const uint32_t* splits;  // [tiles + 1] rows before each tile
+  uint64_t first_tile;     // of the launch
+  uint64_t first_place;    // number of the pair that goes to the sink's first place
   PairSink sink;
 };
 
@@ -67,10 +69,11 @@ __global__ void __launch_bounds__(kMergeThreads) expand_ranges_kernel(ExpandRang
   __shared__ uint32_t stage_row[kMergeTile];
 
   uint64_t const all = uint64_t{args.rows} + args.pairs;
-  uint64_t const tile_begin = uint64_t{blockIdx.x} * kMergeTile;
+  uint64_t const tile = args.first_tile + blockIdx.x;
+  uint64_t const tile_begin = tile * kMergeTile;
   uint64_t const tile_end = min(tile_begin + kMergeTile, all);
-  uint32_t const split = args.splits[blockIdx.x];
-  uint32_t const split_end = args.splits[blockIdx.x + 1];
+  uint32_t const split = args.splits[tile];
+  uint32_t const split_end = args.splits[tile + 1];
   uint64_t const pair_begin = tile_begin - split;
   auto const pairs = static_cast<uint32_t>(tile_end - split_end - pair_begin);
 
@@ -121,8 +124,8 @@ __global__ void __launch_bounds__(kMergeThreads) expand_ranges_kernel(ExpandRang
     uint32_t probe = stage_row[i];
     if (args.sink.build_row_ids != nullptr) build = args.sink.build_row_ids[build];
     if (args.sink.probe_row_ids != nullptr) probe = args.sink.probe_row_ids[probe];
-    args.sink.build_out[pair_begin + i] = build;
-    args.sink.probe_out[pair_begin + i] = probe;
+    args.sink.build_out[pair_begin - args.first_place + i] = build;
+    args.sink.probe_out[pair_begin - args.first_place + i] = probe;
   }
 }
 

@@ -110,6 +110,9 @@ inline constexpr int32_t kIeeeFloat = GPUJOIN_KEY_IEEE_FLOAT;
 // Of which sides row numbers are put out, when pairs are: a join of a sequence needs those of one.
 enum class PairSides { kBoth, kLeft, kRight };
 
+// Of which side rows that have a match are marked, in the place of all output.
+enum class MarkedSide { kNone, kLeft, kRight };
+
 // A left row matches the one right row that is next to it in an ordered column.
 struct Asof {
   gpujoin_direction direction = 0;
@@ -156,6 +159,10 @@ struct JoinSpec {
   std::vector<int32_t> right_keys = {0};
   std::vector<int32_t> key_flags;             // of each key; none: 0
   std::shared_ptr<const Condition> residual;  // null: none
+  // The caller tells which of the pairs match: see execute/decide.hpp.
+  bool caller_decides = false;
+  // Of joins with a residual, whose matches nothing but the pairs themselves can tell.
+  MarkedSide marked = MarkedSide::kNone;
   std::optional<Asof> asof;
   std::vector<Aggregate> aggregates;  // in the place of rows
   Groups groups = Groups::kAll;

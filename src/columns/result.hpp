@@ -12,6 +12,11 @@
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
 #include "src/columns/column.hpp"
+#include "src/columns/row_marks.hpp"
+
+namespace gpujoin::execute {
+struct PlannedJoin;
+}
 
 namespace gpujoin::columns {
 
@@ -106,6 +111,9 @@ struct JoinResult {
   // execute/alone_task.hpp. Others leave it to marks.
   std::optional<RowsAlone> left_alone;
   std::optional<RowsAlone> right_alone;
+  std::shared_ptr<RowMarks> marks;  // of JoinSpec::marked
+  // Of pairs of which the caller has to say which ones match.
+  std::shared_ptr<const execute::PlannedJoin> undecided;
   std::vector<StepRows> step_rows;    // of a sequence in the place of right_rows: of each dimension
   std::vector<ResultColumn> columns;  // left output columns, then right ones
   Statistics statistics;

@@ -13,23 +13,6 @@ namespace {
 // Loads asked for before they are needed: more than a core keeps under way.
 constexpr uint32_t kAhead = 32;
 
-// room[i] = the value at base + i * stride.
-template <typename Value>
-void copy_strided(const std::byte* base, uint64_t stride, uint32_t rows, std::byte* room) {
-  for (uint32_t i = 0; i < rows; ++i) {
-    std::memcpy(room + i * sizeof(Value), base + i * stride, sizeof(Value));
-  }
-}
-
-// room[i] = the value at base + index[i] * stride.
-template <typename Value, typename Index>
-void copy_indexed(const std::byte* base, uint64_t stride, const Index* index, uint32_t rows,
-                  std::byte* room) {
-  for (uint32_t i = 0; i < rows; ++i) {
-    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * stride, sizeof(Value));
-  }
-}
-
 template <typename Value>
 void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byte* room) {
   uint32_t const ahead_of = rows > kAhead ? rows - kAhead : 0;
@@ -37,8 +20,9 @@ void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byt
     __builtin_prefetch(base + uint64_t{index[i + kAhead]} * sizeof(Value));
     std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
   }
-  copy_indexed<Value>(base, sizeof(Value), index + ahead_of, rows - ahead_of,
-                      room + ahead_of * sizeof(Value));
+  for (uint32_t i = ahead_of; i < rows; ++i) {
+    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
+  }
 }
 
 // Rows that all have a match come one after the other.
@@ -51,32 +35,6 @@ bool are_neighbours(const uint32_t* numbers, uint32_t rows) {
 }  // namespace
 
 template <typename Key>
-const std::byte* BatchWriter<Key>::field(const Matches& matches, uint32_t offset, uint32_t width,
-                                         std::byte* room) const {
-  RowLayout const& layout = *matches.side->layout;
-  if (layout.row_is_entry()) {
-    auto const* base = reinterpret_cast<const std::byte*>(matches.rest) + offset - sizeof(Key);
-    if (width == sizeof(Key)) return base;
-    with_width(width, [&](auto value) {
-      copy_strided<decltype(value)>(base, sizeof(Key), matches.rows, room);
-    });
-  } else {
-    with_width(width, [&](auto value) {
-      copy_indexed<decltype(value)>(matches.side->rows + offset, layout.row_bytes, matches.rest,
-                                    matches.rows, room);
-    });
-  }
-  return room;
-}
-
-template <typename Key>
-const uint32_t* BatchWriter<Key>::row_numbers(const Matches& matches) {
-  auto* room = reinterpret_cast<std::byte*>(numbers_.data());
-  uint32_t const offset = matches.side->layout->row_number_offset;
-  return reinterpret_cast<const uint32_t*>(field(matches, offset, sizeof(uint32_t), room));
-}
-
-template <typename Key>
 const std::byte* BatchWriter<Key>::values(const OutputSource& source, const Key* keys,
                                           const Matches& matches) {
   switch (source.source) {
@@ -84,7 +42,7 @@ const std::byte* BatchWriter<Key>::values(const OutputSource& source, const Key*
       return reinterpret_cast<const std::byte*>(keys);
     case Source::kRowNumber:
     case Source::kCarried:
-      return field(matches, source.offset, source.width, room_.data());
+      return field(matches, source.offset, source.width);
     case Source::kFetched:
       break;
   }
@@ -109,8 +67,7 @@ void BatchWriter<Key>::collect_bits(const OutputSource& source, const Matches& m
   };
   if (source.source == Source::kCarried) {
     auto const bit = static_cast<uint32_t>(source.null_bit);
-    std::byte const* bytes =
-        field(matches, matches.side->layout->null_bits_offset + bit / 8, 1, room_.data());
+    std::byte const* bytes = field(matches, matches.side->layout->null_bits_offset + bit / 8, 1);
     collect(
         [&](uint32_t i) { return (std::to_integer<uint32_t>(bytes[i]) >> (bit % 8) & 1) != 0; });
   } else {

@@ -12,6 +12,7 @@
 
 #include "src/columns/column.hpp"
 #include "src/cpu/output_rows.hpp"
+#include "src/cpu/packed_field.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/row_layout.hpp"
 
@@ -33,12 +34,6 @@ struct OutputSource {
   }
 };
 
-// Rows of a partition of one side, as the entries of matches point to them.
-struct PartitionRows {
-  const RowLayout* layout = nullptr;
-  const std::byte* rows = nullptr;
-};
-
 // Not thread-safe: one for each worker.
 template <typename Key>
 class BatchWriter {
@@ -56,10 +51,12 @@ class BatchWriter {
     uint32_t rows = 0;
   };
 
-  // The field at `offset` of each packed row: in place when the matches hold it as an array.
-  const std::byte* field(const Matches& matches, uint32_t offset, uint32_t width,
-                         std::byte* room) const;
-  const uint32_t* row_numbers(const Matches& matches);
+  const std::byte* field(const Matches& matches, uint32_t offset, uint32_t width) {
+    return packed_field(*matches.side, matches.rest, matches.rows, offset, width, room_.data());
+  }
+  const uint32_t* row_numbers(const Matches& matches) {
+    return packed_row_numbers(*matches.side, matches.rest, matches.rows, numbers_.data());
+  }
   const std::byte* values(const OutputSource& source, const Key* keys, const Matches& matches);
   void collect_bits(const OutputSource& source, const Matches& matches);
 

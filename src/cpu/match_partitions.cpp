@@ -74,7 +74,7 @@ void for_each_co_partition(base::Queue& queue, Workers& workers, const Partition
 
 template <typename Key>
 void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-           const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+           const PartitionedRows& probe, const MatchFilter& filter,
            const std::vector<OutputSource>& sources, OutputRows& output) {
   std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
   for_each_co_partition<Key>(
@@ -82,10 +82,10 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
       [&](uint32_t partition, const PartitionTable<Key>& table, const ProbeRows& rows,
           Segment segment, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
-        if (!state) state = std::make_unique<MatchState<Key>>(sources, output);
+        if (!state) state = std::make_unique<MatchState<Key>>(filter, sources, output);
         PartitionRows const of_build{&build.layout, build.rows_of(partition)};
         PartitionRows const of_probe{&probe.layout, probe.rows_of(partition)};
-        state->run(workers, table, rows, segment, verified, of_build, of_probe);
+        state->run(workers, table, rows, segment, of_build, of_probe);
         finish_streaming();
       });
 }
@@ -109,12 +109,12 @@ uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& buil
 }  // namespace
 
 void match_partitions(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                      const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+                      const PartitionedRows& probe, const MatchFilter& filter,
                       const std::vector<OutputSource>& sources, OutputRows& output) {
   if (build.layout.key_bytes == 4) {
-    match<uint32_t>(queue, workers, build, probe, verified, sources, output);
+    match<uint32_t>(queue, workers, build, probe, filter, sources, output);
   } else {
-    match<uint64_t>(queue, workers, build, probe, verified, sources, output);
+    match<uint64_t>(queue, workers, build, probe, filter, sources, output);
   }
 }
 

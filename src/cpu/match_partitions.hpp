@@ -7,24 +7,22 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "src/cpu/batch_filter.hpp"
 #include "src/cpu/batch_writer.hpp"
-#include "src/cpu/key_columns.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
 
 namespace gpujoin::cpu {
 
-// All matches, written to the output column by column as `sources` say. verified: the key columns
-// behind a key that is their hash; empty where the key is a column.
+// All matches that pass the filter, written to the output column by column as `sources` say.
 void match_partitions(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                      const PartitionedRows& probe, std::span<const ComparedColumns> verified,
+                      const PartitionedRows& probe, const MatchFilter& filter,
                       const std::vector<OutputSource>& sources, OutputRows& output);
 
-// The number of matches, before any is verified.
+// The number of matches, before any is filtered.
 uint64_t count_partitions_matches(base::Queue& queue, Workers& workers,
                                   const PartitionedRows& build, const PartitionedRows& probe);
 

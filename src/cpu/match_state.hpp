@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "src/cpu/batch_filter.hpp"
 #include "src/cpu/batch_writer.hpp"
-#include "src/cpu/key_columns.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/probe_tables.hpp"
@@ -20,14 +20,16 @@ namespace gpujoin::cpu {
 template <typename Key>
 class MatchState {
  public:
-  MatchState(const std::vector<OutputSource>& sources, OutputRows& output)
-      : writer_(sources, output) {}
+  MatchState(const MatchFilter& filter, const std::vector<OutputSource>& sources,
+             OutputRows& output)
+      : writer_(sources, output) {
+    if (!filter.is_empty()) filter_ = std::make_unique<BatchFilter<Key>>(filter);
+  }
 
-  // Writes the matches of the rows. verified: as of match_partitions.
+  // Writes the matches of the rows.
   void run(Workers& workers, const PartitionTable<Key>& table, const ProbeRows& rows,
-           Segment segment, std::span<const ComparedColumns> verified, const PartitionRows& build,
-           const PartitionRows& probe) {
-    run_with(workers, verified, build, probe, [&](const auto& flush) {
+           Segment segment, const PartitionRows& build, const PartitionRows& probe) {
+    run_with(workers, build, probe, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
       if (rows.are_entries<Key>()) {
         Prober<Key, true, Flush>(table, rows, segment, batch_, flush).run();
@@ -38,9 +40,8 @@ class MatchState {
   }
   // The same, of build rows that are entries.
   void run(Workers& workers, const PartitionTables<Key>& tables, const ProbeRows& rows,
-           std::span<const ComparedColumns> verified, const PartitionRows& build,
-           const PartitionRows& probe) {
-    run_with(workers, verified, build, probe, [&](const auto& flush) {
+           const PartitionRows& build, const PartitionRows& probe) {
+    run_with(workers, build, probe, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
       if (rows.are_entries<Key>()) {
         TablesProber<Key, true, Flush>(tables, rows, batch_, flush).run();
@@ -52,13 +53,11 @@ class MatchState {
 
  private:
   template <typename Probe>
-  void run_with(Workers& workers, std::span<const ComparedColumns> verified,
-                const PartitionRows& build, const PartitionRows& probe, const Probe& probe_rows) {
+  void run_with(Workers& workers, const PartitionRows& build, const PartitionRows& probe,
+                const Probe& probe_rows) {
     auto const flush = [&] {
       workers.poll();
-      if constexpr (sizeof(Key) == sizeof(uint64_t)) {
-        if (!verified.empty()) drop_unequal(verified, batch_);
-      }
+      if (filter_) filter_->apply(batch_, build, probe);
       writer_.write(batch_, build, probe);
     };
     batch_.rows = 0;
@@ -67,6 +66,7 @@ class MatchState {
   }
 
   MatchBatch<Key> batch_;
+  std::unique_ptr<BatchFilter<Key>> filter_;  // null: every match is written
   BatchWriter<Key> writer_;
 };
 

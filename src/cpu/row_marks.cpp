@@ -35,19 +35,36 @@ static_assert(kTaskRows % 32 == 0);
 }  // namespace
 
 RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
-    : columns::RowMarks(cleared_words(queue, rows), rows), queue_(queue), workers_(queue) {}
+    : RowMarks(queue, cleared_words(queue, rows), rows) {}
+
+RowMarks::RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows)
+    : columns::RowMarks(std::move(bits), rows), queue_(queue), workers_(queue) {}
+
+base::Buffer RowMarks::clear_bytes(base::Queue& queue, Workers& workers, uint32_t rows) {
+  uint64_t const words = (uint64_t{rows} + 31) / 32;
+  base::Buffer bytes = queue.host_pool->try_allocate(Memory::kHost, words * 32);
+  if (!bytes) return bytes;
+  auto* const first_byte = bytes.as<uint8_t>();
+  workers.for_each_range(kStage, words, kTaskWords, [&](uint64_t first, uint64_t end) {
+    std::memset(first_byte + 32 * first, 0, 32 * (end - first));
+  });
+  return bytes;
+}
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
   // A byte a row is stored without a look and without an atomic, which takes an eighth of the time;
   // but all of them are cleared and read.
   bool const are_many = count >= this->rows() / 8;
   base::Buffer const bytes =
-      are_many ? queue_.host_pool->try_allocate(Memory::kHost, words_count() * 32) : base::Buffer{};
-  if (bytes) {
-    mark_bytes(rows, count, bytes.as<uint8_t>());
-  } else {
-    mark_bits(rows, count);
-  }
+      are_many ? clear_bytes(queue_, workers_, this->rows()) : base::Buffer{};
+  if (!bytes) return mark_bits(rows, count);
+  auto* const marks = bytes.as<uint8_t>();
+  workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; ++i) {
+      std::atomic_ref(marks[rows[i]]).store(1, std::memory_order_relaxed);
+    }
+  });
+  mark_bytes(marks);
 }
 
 void RowMarks::mark_bits(const uint32_t* rows, uint64_t count) {
@@ -64,15 +81,7 @@ void RowMarks::mark_bits(const uint32_t* rows, uint64_t count) {
   });
 }
 
-void RowMarks::mark_bytes(const uint32_t* rows, uint64_t count, uint8_t* bytes) {
-  workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
-    std::memset(bytes + 32 * first, 0, 32 * (end - first));
-  });
-  workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
-    for (uint64_t i = first; i < end; ++i) {
-      std::atomic_ref(bytes[rows[i]]).store(1, std::memory_order_relaxed);
-    }
-  });
+void RowMarks::mark_bytes(const uint8_t* bytes) {
   uint32_t* const words = mutable_words();
   workers_.for_each_range(kStage, words_count(), kTaskWords, [&](uint64_t first, uint64_t end) {
     for (uint64_t i = first; i < end; ++i) {

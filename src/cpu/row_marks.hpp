@@ -14,14 +14,20 @@ class RowMarks final : public columns::RowMarks {
  public:
   // Of rows 0, 1, ... rows - 1, none of which is marked.
   RowMarks(base::Queue& queue, uint32_t rows);
+  // Those whose bit is 1.
+  RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows);
+
+  // Bytes by which rows are marked from several threads at once, all 0.
+  static base::Buffer clear_bytes(base::Queue& queue, Workers& workers, uint32_t rows);
 
   void mark(const uint32_t* rows, uint64_t count) override;
+  // Rows whose byte is 1, of clear_bytes.
+  void mark_bytes(const uint8_t* bytes);
   std::optional<uint32_t> mark_once(const uint32_t* rows, uint64_t count) override;
   uint32_t count() override;
 
  private:
   void mark_bits(const uint32_t* rows, uint64_t count);
-  void mark_bytes(const uint32_t* rows, uint64_t count, uint8_t* bytes);
   Rows select(bool are_marked, uint32_t count) override;
   uint64_t words_count() const { return (uint64_t{rows()} + 31) / 32; }
 

@@ -6,6 +6,7 @@
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/conditions/bound_condition.hpp"
 #include "src/execute/side.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/plan/choose_plan.hpp"
@@ -23,6 +24,8 @@ struct JoinStep {
   bool is_kept = false;
   // By row number, when the join is done, bytes of each output row are fetched from the probe side.
   bool fetches_of_probe = false;
+  // What pairs of rows with equal keys have to fulfil; null: nothing.
+  std::shared_ptr<const conditions::BoundCondition> residual = nullptr;
 
   bool build_left() const { return plan.build_side == plan::Side::kLeft; }
   bool build_numbers() const { return build_left() ? spec.left_rows() : spec.right_rows(); }

@@ -12,6 +12,7 @@
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
+#include "src/cpu/row_marks.hpp"
 #include "src/cpu/set_partitions.hpp"
 #include "src/cpu/streamed_probe.hpp"
 #include "src/execute/alone_task.hpp"
@@ -89,35 +90,83 @@ Rows write_rows(const JoinStep& step, uint64_t generous, const std::function<Row
   return write(count());
 }
 
-void note_match(const JoinStep& step, bool is_verified, const char* what, const CpuSide& build,
-                const CpuSide& probe) {
+void note_match(const JoinStep& step, bool is_verified, const std::string& what,
+                const CpuSide& build, const CpuSide& probe) {
   std::string const technique = step.clock.technique();
   step.clock.note((is_verified ? "verified " : "") + technique + what,
                   build.rows().rows.bytes() + probe.rows().rows.bytes());
 }
 
+cpu::MatchFilter filter_of(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  cpu::MatchFilter filter;
+  filter.verified = columns_to_verify(build, probe);
+  filter.residual = step.residual;
+  filter.build = &build.relation();
+  filter.probe = &probe.relation();
+  filter.build_left = step.build_left();
+  return filter;
+}
+
+void write_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
+                   CpuSide& probe, const std::vector<cpu::OutputSource>& sources,
+                   cpu::OutputRows& output) {
+  auto const write = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
+  write(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sources, output);
+}
+
+uint64_t count_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
+                       CpuSide& probe) {
+  // Nothing but evaluating it tells how many fulfil a condition.
+  if (filter.residual != nullptr) {
+    cpu::OutputRows none(step.queue, {}, 0);
+    write_matches(step, filter, build, probe, {}, none);
+    return none.finish(probe.workers()).rows;
+  }
+  auto const count =
+      probe.rows().is_streamed ? cpu::count_streamed_matches : cpu::count_partitions_matches;
+  return count(step.queue, probe.workers(), build.rows(), probe.rows());
+}
+
 Rows match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
            const std::vector<cpu::OutputSource>& sources) {
-  std::vector<cpu::ComparedColumns> const verified = columns_to_verify(build, probe);
+  cpu::MatchFilter const filter = filter_of(step, build, probe);
   auto const write = [&](uint64_t capacity) {
     auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(sources), capacity);
-    auto const write_matches =
-        probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
-    write_matches(step.queue, probe.workers(), build.rows(), probe.rows(), verified, sources,
-                  *output);
+    write_matches(step, filter, build, probe, sources, *output);
     return output;
   };
   // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
   uint64_t const probe_rows = probe.rows().begin.back();
-  Rows rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write, [&] {
-    auto const count_matches =
-        probe.rows().is_streamed ? cpu::count_streamed_matches : cpu::count_partitions_matches;
-    return count_matches(step.queue, probe.workers(), build.rows(), probe.rows());
-  });
-  note_match(step, !verified.empty(), probe.rows().is_streamed ? ", probe rows in place" : "",
+  Rows rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write,
+                         [&] { return count_matches(step, filter, build, probe); });
+  note_match(step, !filter.verified.empty(),
+             std::string(probe.rows().is_streamed ? ", probe rows in place" : "") +
+                 (filter.residual != nullptr ? ", residual" : ""),
              build, probe);
   return rows;
+}
+
+// Rows of one side that have a match are marked, and nothing is written.
+std::shared_ptr<columns::RowMarks> match_and_mark(const JoinStep& step, const CpuSide& build,
+                                                  CpuSide& probe) {
+  cpu::MatchFilter filter = filter_of(step, build, probe);
+  filter.marks_build = (step.spec.marked == columns::MarkedSide::kLeft) == step.build_left();
+  auto const rows =
+      static_cast<uint32_t>(filter.marks_build ? build.input_rows() : probe.input_rows());
+  cpu::Workers& workers = probe.workers();
+  base::Buffer const bytes = cpu::RowMarks::clear_bytes(step.queue, workers, rows);
+  if (!bytes && rows != 0) {
+    base::fail(GPUJOIN_ERROR_MEMORY_LIMIT, "no room for the marks of %u rows, a byte each", rows);
+  }
+  filter.marks = bytes.as<uint8_t>();
+  cpu::OutputRows none(step.queue, {}, 0);
+  write_matches(step, filter, build, probe, {}, none);
+  auto marks = std::make_shared<cpu::RowMarks>(step.queue, rows);
+  if (rows != 0) marks->mark_bytes(bytes.as<uint8_t>());
+  step.clock.note("co_partitions, residual, rows marked",
+                  build.rows().rows.bytes() + probe.rows().rows.bytes());
+  return marks;
 }
 
 // Rows of `side` that come out without pairs.
@@ -189,11 +238,12 @@ columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu
 
 // Of a side whose rows come out alone: a set tells which, of either side's partitions.
 std::optional<AloneTask> task_of(const JoinStep& step, const CpuSide& side, bool left) {
-  if (!comes_alone(rows_of(step.spec, left))) return std::nullopt;
+  if (!comes_alone(rows_of(step.spec, left)) || step.residual != nullptr) return std::nullopt;
   return alone_task(step.spec, left, side.may_drop_rows());
 }
 
 bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
+  if (step.residual != nullptr) return true;
   if (auto const task = task_of(step, side, left)) return task->numbers;
   return left ? step.spec.left_rows() : step.spec.right_rows();
 }
@@ -201,7 +251,7 @@ bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
 // Where no number of partitions is named. Sets are of partitions.
 bool may_stream(const JoinStep& step) {
   for (bool const left : {true, false}) {
-    if (comes_alone(rows_of(step.spec, left))) return false;
+    if (comes_alone(rows_of(step.spec, left)) && step.residual == nullptr) return false;
   }
   return step.plan.radix_bits == 0;
 }
@@ -245,7 +295,9 @@ class BuiltOnCpu final : public Built {
     }
     step.clock.enter("match");
     for (bool const left : {true, false}) {
-      if (comes_alone(rows_of(step.spec, left))) return probe_alone(step, probe, left, result);
+      if (task_of(step, left == step.build_left() ? *side_ : probe, left)) {
+        return probe_alone(step, probe, left, result);
+      }
     }
     return probe_pairs(step, probe, step.plan.gather, result);
   }
@@ -255,9 +307,12 @@ class BuiltOnCpu final : public Built {
   plan::Finding probe_pairs(const JoinStep& step, CpuSide& probe, plan::Gather gather,
                             columns::JoinResult& result) const {
     std::vector<cpu::OutputSource> const sources = output_sources(step, *side_, probe);
-    auto const output = match(step, *side_, probe, sources);
+    bool const is_marked = step.spec.marked != columns::MarkedSide::kNone;
+    if (is_marked) result.marks = match_and_mark(step, *side_, probe);
+    auto const output = is_marked ? nullptr : match(step, *side_, probe, sources);
     if (is_probed_once_) side_->let_go_of_rows();
     probe.let_go_of_rows();
+    if (is_marked) return plan::Finding::kJoined;
     step.clock.enter("materialize");
     finish(step, probe.workers(), *output, sources, gather, result);
     return plan::Finding::kJoined;

@@ -39,6 +39,7 @@ class CpuSide final : public Side {
   void let_go_of_rows();
 
   cpu::Workers& workers() { return workers_; }
+  const columns::Relation& relation() const { return relation_; }
   uint64_t input_rows() const { return static_cast<uint64_t>(relation_.rows); }
   size_t key_count() const { return keys_.size(); }
   const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }

@@ -14,8 +14,6 @@ namespace gpujoin::execute {
 
 namespace {
 
-using columns::Storage;
-
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 
 void cross_pairs_on_cpu(base::Queue& queue, uint64_t rows, uint64_t right_rows, uint32_t* left,
@@ -33,19 +31,6 @@ void cross_pairs_on_cpu(base::Queue& queue, uint64_t rows, uint64_t right_rows, 
       }
     }
   });
-}
-
-// Columns of one side by its row numbers, behind those that are there.
-void fetch(base::Queue& queue, const std::shared_ptr<const columns::Relation>& relation,
-           const std::vector<int32_t>& wanted, const Storage& numbers, plan::Device device,
-           columns::JoinResult& result) {
-  if (wanted.empty()) return;
-  FetchedRelation fetched(queue, relation, device);
-  for (columns::ResultColumn& column :
-       fetched.fetch("materialize", wanted, numbers, result.rows,
-                     base::traffic::Locality::kClustered, result.statistics.stages)) {
-    result.columns.push_back(std::move(column));
-  }
 }
 
 }  // namespace
@@ -78,14 +63,11 @@ void cross(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& res
       cross_pairs_on_cpu(queue, rows, right_rows, left.as<uint32_t>(), right.as<uint32_t>());
     }
   });
-  Storage const left_numbers = columns::make_storage(std::move(left));
-  Storage const right_numbers = columns::make_storage(std::move(right));
-  fetch(queue, join.left, join.asked().left_columns, left_numbers, plan.device, result);
-  fetch(queue, join.right, join.asked().right_columns, right_numbers, plan.device, result);
+  result.left_rows = columns::make_storage(std::move(left));
+  result.right_rows = columns::make_storage(std::move(right));
+  fetch_columns_of_pairs(queue, join, result);
   result.has_pairs = join.asked().pairs;
-  if (!join.asked().pairs) return;
-  result.left_rows = left_numbers;
-  result.right_rows = right_numbers;
+  if (!result.has_pairs) result.left_rows = result.right_rows = nullptr;
 }
 
 }  // namespace gpujoin::execute

@@ -60,8 +60,12 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   } else {
     on_cpu(queue, join, *result);
   }
-  if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
-  if (join.late) put_out_late(queue, join, *result);
+  if (join.asked().caller_decides) {
+    result->undecided = std::make_shared<const PlannedJoin>(join);
+  } else {
+    if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
+    if (join.late) put_out_late(queue, join, *result);
+  }
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;

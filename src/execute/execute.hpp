@@ -9,6 +9,7 @@
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/conditions/bound_condition.hpp"
 #include "src/keys/encoding.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/join_plan.hpp"
@@ -34,6 +35,7 @@ struct PlannedJoin {
   std::optional<columns::JoinSpec> late;
   std::vector<LateTwin> late_twins;
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
+  std::shared_ptr<const conditions::BoundCondition> residual;  // null: none
   plan::PlanRequest request;
   plan::PlanChoice choice;
 

@@ -152,4 +152,20 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
   return targets;
 }
 
+void fetch_columns_of_pairs(base::Queue& queue, const PlannedJoin& join,
+                            columns::JoinResult& result) {
+  plan::Device const device =
+      result.memory == base::Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu;
+  for (bool const left : {true, false}) {
+    auto const& wanted = left ? join.asked().left_columns : join.asked().right_columns;
+    if (wanted.empty()) continue;
+    FetchedRelation fetched(queue, left ? join.left : join.right, device);
+    for (columns::ResultColumn& column :
+         fetched.fetch("materialize", wanted, left ? result.left_rows : result.right_rows,
+                       result.rows, traffic::Locality::kClustered, result.statistics.stages)) {
+      result.columns.push_back(std::move(column));
+    }
+  }
+}
+
 }  // namespace gpujoin::execute

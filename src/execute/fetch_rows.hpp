@@ -9,6 +9,7 @@
 #include "src/base/traffic.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/execute/execute.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -57,6 +58,11 @@ class FetchedRelation {
   std::vector<int32_t> uses_;  // to come, of each column
   std::vector<std::shared_ptr<const Copy>> copies_;
 };
+
+// The output columns that were asked for, by the row numbers of both sides that the result has,
+// behind the columns that it has.
+void fetch_columns_of_pairs(base::Queue& queue, const PlannedJoin& join,
+                            columns::JoinResult& result);
 
 // The GPU's part, in fetch_rows_cuda.cpp; these throw NO_DEVICE in a build without CUDA.
 // Copies a host column to the device. Queued on the stream.

@@ -80,8 +80,9 @@ class KindOfResult {
   }
 
   // Those that a pair of the inner join has, or of which the match says so.
-  std::unique_ptr<RowMarks> marks_of(bool left) {
-    std::unique_ptr<RowMarks> marks;
+  std::shared_ptr<RowMarks> marks_of(bool left) {
+    if (result_.marks != nullptr) return result_.marks;
+    std::shared_ptr<RowMarks> marks;
     auto const& alone = alone_of(left);
     Storage const& numbers = alone ? alone->numbers : left ? result_.left_rows : result_.right_rows;
     auto const count = static_cast<uint64_t>(alone ? alone->rows : result_.rows);
@@ -224,6 +225,7 @@ class KindOfResult {
     result_.pair_sides = sides_of(left, !left);
     if (join_.asked().pairs) (left ? result_.left_rows : result_.right_rows) = rows.numbers;
     result_.left_alone = result_.right_alone = std::nullopt;
+    result_.marks = nullptr;
   }
 
   // All rows, with their marks as a column.
@@ -270,6 +272,8 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
   JoinSpec inner = asked;
   inner.pairs_for_marks = !asked.pairs;
   inner.pairs = true;
+  bool const is_filtered = asked.residual != nullptr;
+  matches_alone = matches_alone && !is_filtered;
   for (bool const left : {true, false}) {
     RowsOfSide const rows = rows_of(asked, left);
     if (!comes_alone(rows)) continue;
@@ -279,6 +283,10 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
     inner.materialize = false;
     inner.left_columns.clear();
     inner.right_columns.clear();
+    if (is_filtered) {
+      inner.pairs = false;
+      inner.marked = left ? columns::MarkedSide::kLeft : columns::MarkedSide::kRight;
+    }
     return inner;
   }
   if (!asked.pairs && matches_alone) {

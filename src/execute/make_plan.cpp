@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "src/base/status.hpp"
+#include "src/conditions/bind.hpp"
+#include "src/execute/decide.hpp"
 #include "src/execute/derive_keys.hpp"
 #include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
@@ -40,6 +42,18 @@ void check_device(const base::Context& context, const gpujoin_plan_options& opti
     base::fail(GPUJOIN_ERROR_UNSUPPORTED,
                "options: a CPU plan cannot wait for the sync_event of a device array");
   }
+}
+
+plan::ResidualReads reads_of(const PlannedJoin& join) {
+  plan::ResidualReads reads;
+  for (conditions::BoundColumn const& read : join.residual->columns) {
+    columns::Relation const& relation = read.of_left ? *join.left : *join.right;
+    // Of text as many as a short one has.
+    constexpr int32_t kTextBytes = 16;
+    int32_t const width = relation.columns[static_cast<size_t>(read.column)].width;
+    (read.of_left ? reads.left : reads.right) += width == 0 ? kTextBytes : width;
+  }
+  return reads;
 }
 
 }  // namespace
@@ -108,7 +122,16 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     join.late = spec;
     spec = spec_without_late(*join.left, *join.right, spec, join.late_twins);
   }
-  if (is_policy(spec.kind)) {
+  if (spec.residual != nullptr) {
+    if (device == plan::Device::kCuda || spec.left_keys.empty()) {
+      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.residual: of joins with keys, by the CPU");
+    }
+    join.residual = conditions::bind(*spec.residual, *join.left, *join.right);
+  }
+  if (spec.caller_decides) {
+    join.spec = candidates_of(spec);
+    join.of_kind = std::move(spec);
+  } else if (is_policy(spec.kind)) {
     join.spec = inner_spec_of(spec, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
     join.of_kind = std::move(spec);
   } else {
@@ -122,11 +145,13 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
                                 join.spec.materialize);
-  request.pairs = join.spec.pairs;
+  // A residual looks at the rows of pairs, whoever wants to see them.
+  if (join.residual != nullptr) request.residual = reads_of(join);
+  request.pairs = join.spec.pairs || request.residual;
   request.in_order = join.spec.in_order;
   request.key_count = static_cast<int32_t>(join.spec.left_keys.size());
-  request.left.row_numbers = join.spec.left_rows();
-  request.right.row_numbers = join.spec.right_rows();
+  request.left.row_numbers = join.spec.left_rows() || request.residual;
+  request.right.row_numbers = join.spec.right_rows() || request.residual;
 
   if (join.asked().kind == columns::JoinKind::kCross) {
     join.choice = plan::choose_cross(request, device);

@@ -24,6 +24,7 @@ void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
   StageClock clock(queue, plan::Device::kCpu, result.statistics.stages);
   clock.predict(join.choice.predicted());
   JoinStep step{queue, plan, spec, clock};
+  step.residual = join.residual;
   step.fetches_of_probe = fetches_text(join, !step.build_left());
   CpuSide& probe = step.build_left() ? *right : *left;
   std::unique_ptr<const Built> const built =

@@ -65,8 +65,8 @@ class Sides {
     bool const build_left = plan.build_side == plan::Side::kLeft;
     build_ = build_left ? left_ : right_;
     probe_ = build_left ? right_ : left_;
-    left_->start(plan, plan::moves_payloads(join_.request.left, plan, join_.spec.pairs));
-    right_->start(plan, plan::moves_payloads(join_.request.right, plan, join_.spec.pairs));
+    left_->start(plan, plan::moves_payloads(join_.request.left, plan, join_.request.pairs));
+    right_->start(plan, plan::moves_payloads(join_.request.right, plan, join_.request.pairs));
   }
 
   // Every column of both sides, for all attempts.
@@ -162,7 +162,8 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
         plan::bits_of_rows(plan, build_side.rows(), sides.probe().rows(), build_side.key_width());
   }
   result.statistics.plan = plan::to_text(plan);
-  JoinStep const step{queue, plan, join.spec, clock};
+  JoinStep step{queue, plan, join.spec, clock};
+  step.residual = join.residual;
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {
@@ -206,6 +207,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
     result.columns.clear();
     result.left_rows = result.right_rows = nullptr;
     result.left_alone = result.right_alone = std::nullopt;
+    result.marks = nullptr;
     attempt = &plan::attempt_after(attempts, *attempt, found);
   }
   clock.finish();

@@ -1,5 +1,7 @@
 #include "src/execute/row_marks.hpp"
 
+#include <utility>
+
 #include "src/base/copy.hpp"
 #include "src/base/without_cuda.hpp"
 #include "src/cpu/row_marks.hpp"
@@ -12,12 +14,22 @@ using base::Memory;
 std::unique_ptr<columns::RowMarks> row_marks_on_gpu(base::Queue&, uint32_t) {
   base::fail_without_cuda();
 }
+std::unique_ptr<columns::RowMarks> row_marks_on_gpu(base::Queue&, base::Buffer, uint32_t) {
+  base::fail_without_cuda();
+}
 #endif
 
 std::unique_ptr<columns::RowMarks> make_row_marks(base::Queue& queue, Memory memory, int64_t rows) {
   auto const count = static_cast<uint32_t>(rows);
   if (memory == Memory::kDevice) return row_marks_on_gpu(queue, count);
   return std::make_unique<cpu::RowMarks>(queue, count);
+}
+
+std::unique_ptr<columns::RowMarks> row_marks_of(base::Queue& queue, Memory memory,
+                                                base::Buffer bits, int64_t rows) {
+  auto const count = static_cast<uint32_t>(rows);
+  if (memory == Memory::kDevice) return row_marks_on_gpu(queue, std::move(bits), count);
+  return std::make_unique<cpu::RowMarks>(queue, std::move(bits), count);
 }
 
 base::Buffer row_numbers_in(base::Queue& queue, Memory memory,

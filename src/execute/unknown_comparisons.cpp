@@ -1,5 +1,6 @@
 #include "src/execute/unknown_comparisons.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <memory>
@@ -111,6 +112,61 @@ ColumnView bits_of(ColumnView key) {
   return key;
 }
 
+// A column that was fetched, of any layout, as one to be read.
+ColumnView read_view_of(const columns::ResultColumn& column, Memory memory) {
+  ColumnView view = view_of(column, memory);
+  if (column.layout != columns::Layout::kText && column.layout != columns::Layout::kBits) {
+    return view;
+  }
+  auto parts = std::make_shared<columns::ColumnParts>();
+  if (column.parts != nullptr) *parts = *column.parts;
+  parts->offsets = column.offsets.get();
+  parts->offset_width = column.offset_width;
+  parts->first_bit = 0;
+  view.parts = std::move(parts);
+  return view;
+}
+
+// Columns of one side that the condition reads.
+std::vector<int32_t> columns_read(const columns::Condition& condition, bool left) {
+  std::vector<int32_t> read;
+  for (columns::ConditionNode const& node : condition.nodes) {
+    if (node.operation != GPUJOIN_OPERATOR_COLUMN || node.of_left != left) continue;
+    if (std::find(read.begin(), read.end(), node.column) == read.end()) read.push_back(node.column);
+  }
+  return read;
+}
+
+// "condition IS NOT FALSE" of the sides as they are, or changed over.
+std::shared_ptr<columns::Condition> not_false(const columns::Condition& condition, bool own_left) {
+  auto made = std::make_shared<columns::Condition>(condition);
+  for (columns::ConditionNode& node : made->nodes) {
+    if (!own_left) node.of_left = !node.of_left;
+  }
+  for (gpujoin_operator const operation : {GPUJOIN_OPERATOR_IS_FALSE, GPUJOIN_OPERATOR_NOT}) {
+    columns::ConditionNode node;
+    node.operation = operation;
+    node.argument_count = 1;
+    made->nodes.push_back(std::move(node));
+  }
+  return made;
+}
+
+// Whether the condition is true or false of every pair of rows, as far as its form and the columns
+// that it reads tell.
+bool is_never_null(const columns::Condition& condition, const Relation& left,
+                   const Relation& right) {
+  return std::all_of(
+      condition.nodes.begin(), condition.nodes.end(), [&](const columns::ConditionNode& node) {
+        if (node.operation == GPUJOIN_OPERATOR_CASE) return false;
+        bool const is_column = node.operation == GPUJOIN_OPERATOR_COLUMN;
+        if (!is_column && node.values == nullptr) return true;
+        Relation const& relation = is_column ? (node.of_left ? left : right) : *node.values;
+        ColumnView const& column = relation.columns[static_cast<size_t>(node.column)];
+        return column.validity == nullptr && columns::is_key_type(column.type);
+      });
+}
+
 bool may_be_null(const Relation& relation, const std::vector<int32_t>& keys) {
   for (int32_t const key : keys) {
     if (relation.columns[static_cast<size_t>(key)].validity != nullptr) return true;
@@ -120,18 +176,39 @@ bool may_be_null(const Relation& relation, const std::vector<int32_t>& keys) {
 
 class Unknown {
  public:
-  Unknown(base::Queue& queue, const PlannedJoin& join, Memory memory, columns::RowMarks& marks,
-          std::vector<columns::StageStatistics>& stages)
+  // left: whose rows are marked.
+  Unknown(base::Queue& queue, const PlannedJoin& join, bool left, Memory memory,
+          columns::RowMarks& marks, std::vector<columns::StageStatistics>& stages)
       : queue_(queue),
         device_(memory == Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu),
         memory_(memory),
         context_(join.context),
         marks_(marks),
-        stages_(stages) {}
+        stages_(stages) {
+    if (join.residual == nullptr) return;
+    columns::Condition const& residual = *join.asked().residual;
+    residual_ = not_false(residual, left);
+    own_columns_ = columns_read(residual, left);
+    other_columns_ = columns_read(residual, !left);
+  }
+
+  // Rows with equal keys, whose residual is NULL or true.
+  void mark_equal_keys(const std::shared_ptr<const Relation>& own, std::vector<int32_t> own_keys,
+                       const std::shared_ptr<const Relation>& other,
+                       std::vector<int32_t> other_keys) {
+    columns::JoinSpec spec;
+    spec.left_keys = std::move(own_keys);
+    spec.right_keys = std::move(other_keys);
+    spec.residual = residual_;
+    spec.pairs = true;
+    auto const found = semi_join(own, other, std::move(spec));
+    marks_.mark(static_cast<const uint32_t*>(found->left_rows.get()),
+                static_cast<uint64_t>(found->rows));
+  }
 
   void mark(const KeySide& side, const KeySide& other) {
     auto const all = (Pattern{1} << side.keys().size()) - 1;
-    if (other.counts().contains(all)) {
+    if (residual_ == nullptr && other.counts().contains(all)) {
       columns::RowMarks::Rows const rows =
           make_row_marks(queue_, memory_, side.relation()->rows)->unmarked();
       return marks_.mark(rows.numbers.as<uint32_t>(), rows.count);
@@ -140,7 +217,7 @@ class Unknown {
       for (auto const& [other_pattern, other_count] : other.counts()) {
         Pattern const unknown = pattern | other_pattern;
         if (unknown == 0) continue;
-        if (unknown == all) {
+        if (unknown == all && residual_ == nullptr) {
           mark_rows(side.rows_with(pattern));
           break;
         }
@@ -155,12 +232,16 @@ class Unknown {
     marks_.mark(numbers.as<uint32_t>(), rows.size());
   }
 
-  // Rows of a pattern with the key columns that are NULL in neither, and their own numbers last.
-  std::shared_ptr<const Relation> rows_of(const KeySide& side, Pattern pattern, Pattern unknown) {
-    std::vector<int32_t> known;
+  // Rows of a pattern: the key columns that are NULL in neither, those that the residual reads, and
+  // their own numbers last.
+  std::shared_ptr<const Relation> rows_of(const KeySide& side, Pattern pattern, Pattern unknown,
+                                          const std::vector<int32_t>& read) {
+    std::vector<int32_t> wanted;
     for (size_t i = 0; i < side.keys().size(); ++i) {
-      if ((unknown >> i & 1) == 0) known.push_back(side.keys()[i]);
+      if ((unknown >> i & 1) == 0) wanted.push_back(side.keys()[i]);
     }
+    size_t const keys = wanted.size();
+    wanted.insert(wanted.end(), read.begin(), read.end());
     std::vector<uint32_t> const rows = side.rows_with(pattern);
     auto const count = static_cast<int64_t>(rows.size());
     auto const numbers = columns::make_storage(row_numbers_in(queue_, memory_, rows));
@@ -169,39 +250,62 @@ class Unknown {
     };
     auto kept = std::make_shared<Kept>();
     FetchedRelation fetched(queue_, side.relation(), device_);
-    kept->columns = fetched.fetch("unknown", known, numbers, count,
+    kept->columns = fetched.fetch("unknown", wanted, numbers, count,
                                   base::traffic::Locality::kClustered, stages_);
     kept->columns.push_back(row_numbers_of(numbers));
     auto made = std::make_shared<Relation>();
     made->context = context_;
     made->rows = count;
-    for (columns::ResultColumn const& column : kept->columns) {
-      made->columns.push_back(bits_of(view_of(column, memory_)));
+    for (size_t i = 0; i < kept->columns.size(); ++i) {
+      ColumnView const view = read_view_of(kept->columns[i], memory_);
+      made->columns.push_back(i < keys ? bits_of(view) : view);
     }
     made->owner = std::move(kept);
     return made;
   }
 
-  void mark_equal(const KeySide& side, Pattern pattern, const KeySide& other,
-                  Pattern other_pattern) {
-    auto const own = rows_of(side, pattern, pattern | other_pattern);
-    auto const others = rows_of(other, other_pattern, pattern | other_pattern);
-    auto const keys = static_cast<int32_t>(own->columns.size()) - 1;
-    columns::JoinSpec spec;
+  // The residual over relations of rows_of with so many keys.
+  std::shared_ptr<const columns::Condition> residual_behind(size_t keys) const {
+    if (residual_ == nullptr) return nullptr;
+    auto made = std::make_shared<columns::Condition>(*residual_);
+    for (columns::ConditionNode& node : made->nodes) {
+      if (node.operation != GPUJOIN_OPERATOR_COLUMN) continue;
+      std::vector<int32_t> const& read = node.of_left ? own_columns_ : other_columns_;
+      auto const place = std::find(read.begin(), read.end(), node.column) - read.begin();
+      node.column = static_cast<int32_t>(keys) + static_cast<int32_t>(place);
+    }
+    return made;
+  }
+
+  std::unique_ptr<columns::JoinResult> semi_join(std::shared_ptr<const Relation> own,
+                                                 std::shared_ptr<const Relation> others,
+                                                 columns::JoinSpec spec) {
     spec.kind = columns::JoinKind::kLeftSemi;
-    spec.left_keys.clear();
-    for (int32_t i = 0; i < keys; ++i) spec.left_keys.push_back(i);
-    spec.right_keys = spec.left_keys;
-    spec.materialize = true;
-    spec.left_columns = {keys};
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.device = static_cast<gpujoin_device>(device_);
-    auto const found =
-        execute(queue_, make_plan(queue_, own, others, std::move(spec), options, false));
+    auto found = execute(queue_, make_plan(queue_, std::move(own), std::move(others),
+                                           std::move(spec), options, false));
     for (columns::StageStatistics& stage : found->statistics.stages) {
       stage.stage = "unknown." + stage.stage;
       stages_.push_back(std::move(stage));
     }
+    return found;
+  }
+
+  void mark_equal(const KeySide& side, Pattern pattern, const KeySide& other,
+                  Pattern other_pattern) {
+    Pattern const unknown = pattern | other_pattern;
+    auto const own = rows_of(side, pattern, unknown, own_columns_);
+    auto const others = rows_of(other, other_pattern, unknown, other_columns_);
+    auto const keys = side.keys().size() - static_cast<size_t>(std::popcount(unknown));
+    columns::JoinSpec spec;
+    spec.left_keys.clear();
+    for (size_t i = 0; i < keys; ++i) spec.left_keys.push_back(static_cast<int32_t>(i));
+    spec.right_keys = spec.left_keys;
+    spec.residual = residual_behind(keys);
+    spec.materialize = true;
+    spec.left_columns = {static_cast<int32_t>(own->columns.size()) - 1};
+    auto const found = semi_join(own, others, std::move(spec));
     marks_.mark(static_cast<const uint32_t*>(found->columns.front().data.get()),
                 static_cast<uint64_t>(found->rows));
   }
@@ -212,6 +316,10 @@ class Unknown {
   std::shared_ptr<base::Context> context_;
   columns::RowMarks& marks_;
   std::vector<columns::StageStatistics>& stages_;
+  // "residual IS NOT FALSE", own rows on the left; null: there is none.
+  std::shared_ptr<const columns::Condition> residual_;
+  std::vector<int32_t> own_columns_;  // that it reads
+  std::vector<int32_t> other_columns_;
 };
 
 }  // namespace
@@ -224,9 +332,12 @@ void mark_unknown(base::Queue& queue, const PlannedJoin& join, bool left, Memory
   auto const& other_keys = left ? join.asked().right_keys : join.asked().left_keys;
   // In nothing, no comparison is unknown.
   if (own->rows == 0 || other->rows == 0) return;
+  Unknown unknown(queue, join, left, memory, marks, stages);
+  if (join.residual != nullptr && !is_never_null(*join.asked().residual, *join.left, *join.right)) {
+    unknown.mark_equal_keys(own, own_keys, other, other_keys);
+  }
   if (!may_be_null(*own, own_keys) && !may_be_null(*other, other_keys)) return;
-  Unknown(queue, join, memory, marks, stages)
-      .mark(KeySide(queue, own, own_keys), KeySide(queue, other, other_keys));
+  unknown.mark(KeySide(queue, own, own_keys), KeySide(queue, other, other_keys));
 }
 
 }  // namespace gpujoin::execute

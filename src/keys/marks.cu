@@ -29,7 +29,10 @@ base::Buffer cleared_words(base::Queue& queue, uint32_t rows) {
 }  // namespace
 
 RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
-    : columns::RowMarks(cleared_words(queue, rows), rows), queue_(queue) {}
+    : RowMarks(queue, cleared_words(queue, rows), rows) {}
+
+RowMarks::RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows)
+    : columns::RowMarks(std::move(bits), rows), queue_(queue) {}
 
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
   if (count == 0) return;

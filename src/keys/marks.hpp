@@ -13,6 +13,8 @@ class RowMarks final : public columns::RowMarks {
  public:
   // Of rows 0, 1, ... rows - 1, none of which is marked.
   RowMarks(base::Queue& queue, uint32_t rows);
+  // Those whose bit is 1.
+  RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows);
 
   // Queued on the stream.
   void mark(const uint32_t* rows, uint64_t count) override;

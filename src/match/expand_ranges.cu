@@ -3,6 +3,8 @@
 
 #include <cub/device/device_scan.cuh>
 
+#include <algorithm>
+
 #include "kernels/match/expand_ranges.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
@@ -37,6 +39,35 @@ base::Buffer sum_counts(base::Queue& queue, uint32_t* counts, uint32_t rows) {
   return offsets;
 }
 
+void expand_tiles(base::Queue& queue, const kernels::ExpandRanges& args, unsigned tiles) {
+  kernels::expand_ranges_kernel<<<tiles, kernels::kMergeThreads, 0, stream_of(queue)>>>(args);
+  check(cudaGetLastError(), "expanding ranges to pairs");
+}
+
+// As many tiles at a time as candidates have room for, each piece filtered before the next one.
+void expand_in_pieces(base::Queue& queue, kernels::ExpandRanges args, uint64_t tiles,
+                      output::GrowingPairs& pairs) {
+  // Pairs before a tile are the steps before it that are no rows.
+  auto const pairs_before = [&](uint64_t tile) {
+    uint64_t const steps = std::min(tile * kernels::kMergeTile, args.rows + args.pairs);
+    return steps - base::read_back(queue, args.splits + tile);
+  };
+  for (uint64_t place = 0; args.first_tile < tiles;) {
+    queue.check_cancelled();
+    uint64_t const fit = pairs.make_room_for_candidates() / kernels::kMergeTile;
+    if (fit == 0) pairs.fail_for_room(kernels::kMergeTile);
+    uint64_t const end = std::min(args.first_tile + fit, tiles);
+    kernels::PairTarget const room = pairs.room();
+    args.sink.build_out = room.build_out;
+    args.sink.probe_out = room.probe_out;
+    args.first_place = place;
+    expand_tiles(queue, args, static_cast<unsigned>(end - args.first_tile));
+    args.first_tile = end;
+    place = pairs_before(end);
+    pairs.filter_candidates(place - args.first_place);
+  }
+}
+
 }  // namespace
 
 void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, uint32_t rows,
@@ -45,7 +76,7 @@ void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, 
   base::Buffer const offsets = sum_counts(queue, counts, rows);
   auto const* sums = static_cast<const unsigned long long*>(offsets.data());
   uint64_t const total = base::read_back(queue, sums + rows);
-  pairs.make_room(total);
+  if (!pairs.is_filtered()) pairs.make_room(total);
   if (total == 0) return;
   queue.check_cancelled();
 
@@ -65,8 +96,8 @@ void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, 
                                   kernels::kMergeThreads, 0, stream_of(queue)>>>(
       args, tiles, splits.as<uint32_t>());
   check(cudaGetLastError(), "splitting the expansion");
-  kernels::expand_ranges_kernel<<<tiles, kernels::kMergeThreads, 0, stream_of(queue)>>>(args);
-  check(cudaGetLastError(), "expanding ranges to pairs");
+  if (pairs.is_filtered()) return expand_in_pieces(queue, args, tiles, pairs);
+  expand_tiles(queue, args, tiles);
 }
 
 }  // namespace gpujoin::match

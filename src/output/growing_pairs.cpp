@@ -24,11 +24,14 @@ constexpr uint64_t kLeastCapacity = 1024;
              static_cast<unsigned long long>(pool.account().in_use_bytes()));
 }
 
-GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity)
-    : queue_(queue), maps_pages_(queue.device_pool->account().source().maps_pages()) {
+GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilter* filter)
+    : queue_(queue),
+      maps_pages_(queue.device_pool->account().source().maps_pages()),
+      filter_(filter) {
   counters_ = queue.device->counters.as<kernels::PairCounters>();
   // No device holds more pairs than this; an estimate may be any number.
   uint64_t const most = queue.context.facts.memory_bytes / kPairHalf;
+  if (filter != nullptr) first_capacity = std::min(first_capacity, kCandidatePairs);
   uint64_t const wanted =
       std::clamp(first_capacity, kLeastCapacity, std::max(most, kLeastCapacity));
   if (maps_pages_) {
@@ -100,7 +103,7 @@ kernels::PairSink GrowingPairs::sink() {
   sink.build_out = maps_pages_ ? build_pointer_ : blocks_.back().build.as<uint32_t>();
   sink.probe_out = maps_pages_ ? probe_pointer_ : blocks_.back().probe.as<uint32_t>();
   sink.taken = &counters_->taken;
-  sink.capacity = capacity_;
+  sink.capacity = filter_ == nullptr ? capacity_ : std::min(capacity_, filtered_ + candidates_);
   sink.counters = counters_;
   return sink;
 }
@@ -120,6 +123,7 @@ bool GrowingPairs::collect(uint64_t units) {
   uint64_t const here_before = maps_pages_ ? 0 : rows_;  // pairs in earlier blocks
   bool const complete = found.filled == ~0ULL;
   uint64_t const filled = complete ? found.reserved : found.filled;
+  if (filter_ != nullptr) return collect_filtered(filled, complete);
   if (!maps_pages_) blocks_.back().rows = filled;
   rows_ = here_before + filled;
   if (complete) return true;
@@ -139,6 +143,38 @@ bool GrowingPairs::collect(uint64_t units) {
   grow(asked - base_rows, std::max(total, asked) - base_rows);
   start_counters(maps_pages_ ? filled : 0);
   return false;
+}
+
+bool GrowingPairs::collect_filtered(uint64_t filled, bool is_complete) {
+  bool const fits_none = filled == filtered_;
+  filter_candidates(filled - filtered_);
+  if (is_complete) return true;
+  ++resumes_;
+  // A batch of a block that does not fit alone.
+  if (fits_none) candidates_ *= 2;
+  uint64_t const room_before = capacity_ - filtered_;
+  if (make_room_for_candidates() <= room_before && fits_none) fail_for_room(candidates_);
+  start_counters(filtered_);
+  return false;
+}
+
+void GrowingPairs::filter_candidates(uint64_t pairs) {
+  kernels::PairTarget const candidates = room();
+  uint64_t const kept =
+      pairs == 0 ? 0 : filter_->keep(candidates.build_out, candidates.probe_out, pairs);
+  keep(kept);
+  filtered_ += kept;
+}
+
+uint64_t GrowingPairs::make_room_for_candidates() {
+  // Less room is more launches.
+  uint64_t const room = capacity_ - filtered_;
+  for (uint64_t wanted = candidates_; wanted > room; wanted /= 2) {
+    if (!try_make_room(maps_pages_ ? filtered_ + wanted : wanted)) continue;
+    if (!maps_pages_) filtered_ = 0;
+    break;
+  }
+  return std::min(capacity_ - filtered_, candidates_);
 }
 
 void GrowingPairs::grow(uint64_t needed, uint64_t foreseen) {

@@ -11,6 +11,7 @@
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
 #include "src/columns/result.hpp"
+#include "src/output/pair_filter.hpp"
 
 namespace gpujoin::output {
 
@@ -20,8 +21,9 @@ namespace gpujoin::output {
 class GrowingPairs {
  public:
   // first_capacity: pairs to make room for at once; less when memory does not allow it, as long as
-  // one pair fits.
-  GrowingPairs(base::Queue& queue, uint64_t first_capacity);
+  // one pair fits. filter: null, or what pairs must pass; then no more than a bounded number of
+  // them lies there unfiltered.
+  GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilter* filter = nullptr);
 
   // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the
   // first call.
@@ -34,8 +36,14 @@ class GrowingPairs {
   // need; 0 = unknown. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
   bool collect(uint64_t units);
 
-  // For matches that know their total: room for exactly that many, no collect needed.
+  // For matches that know their total: room for exactly that many, no collect needed. expected: no
+  // filter, which wants them in pieces.
   void make_room(uint64_t pairs);
+  // The same with a filter: room for candidates, as many as is answered; what was written there is
+  // filtered.
+  bool is_filtered() const { return filter_ != nullptr; }
+  uint64_t make_room_for_candidates();
+  void filter_candidates(uint64_t pairs);
 
   // For outputs that count for themselves: room for so many pairs behind rows(), side by side. What
   // is written there is lost unless it is kept before more room is made. False when memory does not
@@ -71,6 +79,7 @@ class GrowingPairs {
   bool try_make_room(uint64_t capacity);
   bool try_map(uint64_t bytes);
   bool try_add_block(uint64_t capacity);
+  bool collect_filtered(uint64_t filled, bool is_complete);
   void start_counters(uint64_t reserved);
   void grow(uint64_t needed, uint64_t foreseen);
 
@@ -85,6 +94,9 @@ class GrowingPairs {
   uint32_t* probe_pointer_ = nullptr;
   base::Buffer resume_;
   kernels::PairCounters* counters_ = nullptr;
+  PairFilter* filter_ = nullptr;
+  uint64_t candidates_ = kCandidatePairs;  // written before they are filtered, at most
+  uint64_t filtered_ = 0;  // pairs before the candidates, of the block at hand or of the range
   uint64_t capacity_ = 0;  // pairs that fit what the sink points to
   uint64_t rows_ = 0;      // written, all blocks together
   int32_t resumes_ = 0;

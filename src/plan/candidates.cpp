@@ -228,6 +228,20 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   plan->probe_chunk_rows = options.probe_chunk_rows;
 }
 
+// A residual looks at pairs of row numbers, in pieces, before anything is written by them.
+std::optional<std::string> why_not_filtered(const JoinPlan& plan) {
+  if (plan.device == Device::kCpu) return std::nullopt;
+  if (plan.transfer == Transfer::kProbeChunks) {
+    return "a residual needs all rows of both sides: transfer=probe_chunks brings them by and by";
+  }
+  const bool is_resumed = plan.output == Output::kGrown || plan.output == Output::kCounted;
+  if (plan.gather == Gather::kUntransformed && is_resumed) return std::nullopt;
+  return base::text(
+      "a residual is evaluated on pairs of row numbers, in pieces: it needs gather=untransformed "
+      "and output=grown or counted, not %s and %s",
+      to_text(plan.gather), to_text(plan.output));
+}
+
 // The reason is that of the plan nearest to a legal one that has everything that was named.
 [[noreturn]] void fail_with_reason(Device device, const Named& named, Transfer transfer,
                                    const PlanRequest& request) {
@@ -250,6 +264,7 @@ void set_numbers(const gpujoin_plan_options& options, JoinPlan* plan) {
   set_numbers(options, &nearest);
   std::optional<std::string> reason = why_missing(nearest);
   if (!reason) reason = why_illegal(nearest, request.key_count);
+  if (!reason && request.residual) reason = why_not_filtered(nearest);
   base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s",
              reason ? reason->c_str() : "the techniques do not fit together");
 }
@@ -306,6 +321,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
       if (why_illegal(plan, request.key_count)) return true;
+      if (request.residual && why_not_filtered(plan)) return true;
       const bool chains = plan.transform == Transform::kBucketChains;
       const bool unordered = plan.transform == Transform::kRadixUnordered;
       if (named.transform) return false;

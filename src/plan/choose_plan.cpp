@@ -112,7 +112,8 @@ std::string largest_saving(const Candidate& winner, const Candidate& other) {
 bool is_same(const PlanRequest& a, const PlanRequest& b) {
   return a.left == b.left && a.right == b.right && a.key_count == b.key_count &&
          a.pairs == b.pairs && a.kind == b.kind && a.in_order == b.in_order &&
-         a.code_width == b.code_width && a.code_is_assumed == b.code_is_assumed &&
+         a.residual == b.residual && a.code_width == b.code_width &&
+         a.code_is_assumed == b.code_is_assumed &&
          std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
 }
 

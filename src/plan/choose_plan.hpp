@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,13 +65,21 @@ struct SampleStatistics {
   int32_t varying_key_bits = 0;  // from the lowest to the highest bit that differs; 0 = unknown
 };
 
+// Bytes of a row that a condition reads of each side.
+struct ResidualReads {
+  int32_t left = 0;
+  int32_t right = 0;
+  bool operator==(const ResidualReads&) const = default;
+};
+
 struct PlanRequest {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   SideStatistics left;
   SideStatistics right;
   // What explain calls it. A plan is that of the inner join that the kind is made of.
   columns::JoinKind kind = columns::JoinKind::kInner;
-  int32_t key_count = 1;  // columns of the key; 0: a cross join
+  int32_t key_count = 1;                  // columns of the key; 0: a cross join
+  std::optional<ResidualReads> residual;  // of pairs, before anything is fetched by them
   bool pairs = false;
   // Bytes of a code that the keys fit, as far as is known; 0: they do not, or nobody looked.
   int32_t code_width = 0;

@@ -196,6 +196,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   Cost encoded;
   if (plan.keys != Keys::kPlain) encoded = encode_cost(plan, shape, facts);
   Cost match = match_cost(plan, shape, facts);
+  if (request.residual) match += residual_cost(plan, shape, *request.residual, facts);
   if (plan.transform != Transform::kNone) {
     encoded += transform_cost(plan, shape, shape.build, facts);
     encoded += transform_cost(plan, shape, shape.probe, facts);

@@ -49,6 +49,10 @@ std::string request_text(const PlanRequest& request, const JoinPlan& plan,
   lines += calibrated ? "  rates  measured on this machine\n" : "  rates  built in\n";
   lines += row_text("left", request.left, request.key_count, plan.build_side == Side::kLeft);
   lines += row_text("right", request.right, request.key_count, plan.build_side == Side::kRight);
+  if (request.residual) {
+    lines += text("  residual reads %d B of the left and %d B of the right row of each pair\n",
+                  request.residual->left, request.residual->right);
+  }
   lines += "  output ";
   if (request.pairs) lines += "row number pairs";
   if (request.pairs && width > 0) lines += " and ";

@@ -65,6 +65,9 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
 Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of hashed codes: every pair's key columns.
 Cost verify_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
+// Of pairs that a condition is evaluated on.
+Cost residual_cost(const JoinPlan& plan, const JoinShape& shape, const ResidualReads& reads,
+                   const base::DeviceFacts& facts);
 // Wu et al. 2024, Algorithm 1: each further payload is moved by the same keys just before its
 // gather.
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,

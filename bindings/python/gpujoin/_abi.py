@@ -128,6 +128,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
     "plan_execute": [HANDLE, OUT],
     "join_sequence": [HANDLE, HANDLE, POINTER(SequenceSpec), POINTER(PlanOptions), OUT],
+    "result_decide": [HANDLE, HANDLE, OUT],
     "result_get_rows": [HANDLE, POINTER(c_int64)],
     "result_fetch": [HANDLE, POINTER(Page), POINTER(Fetch), c_int32],
     "result_export": [HANDLE, POINTER(Page), POINTER(ArrowSchema), POINTER(ArrowArray)],

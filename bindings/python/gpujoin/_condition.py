@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import decimal
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Union
 
@@ -24,11 +24,13 @@ _MOST_DIGITS = 76
 # GPUJOIN_OPERATOR_*: from 1 on, in this order.
 _OPERATORS = """column constant equal not_equal less less_equal greater greater_equal distinct
     not_distinct between in and or not is_null is_not_null is_true is_false starts_with case
-    coalesce add subtract multiply divide quotient modulo negate absolute""".split()
+    coalesce add subtract multiply divide quotient modulo negate absolute caller""".split()
 NUMBERS = {name: number for number, name in enumerate(_OPERATORS, 1)}
 
+# Which pairs of rows match, told by the caller: a batch of left_row and right_row -> booleans.
+Decide = Callable[[pa.RecordBatch], Any]
 # What where= takes.
-Where = Union[str, compute.Expression]
+Where = Union[str, compute.Expression, Decide]
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ class Condition:
     """What where= says."""
 
     nodes: Nodes
+    decide: Decide | None = None  # the caller evaluates it
 
     def columns(self, side: str) -> list[int]:
         """The positions of the columns of a side that it names, once each."""
@@ -225,7 +228,25 @@ def condition_of(where: Any, left: pa.Schema, right: pa.Schema) -> Condition | N
         return Condition(nodes_of_text(where, names))
     if isinstance(where, compute.Expression):
         return Condition(nodes_of_expression(where, names))
+    if callable(where):
+        return Condition([Node("caller")], where)
     raise InvalidArgument(
-        f"where is a {type(where).__name__}; it must be a text of SQL or a "
-        "pyarrow.compute.Expression"
+        f"where is a {type(where).__name__}; it must be a text of SQL, a "
+        "pyarrow.compute.Expression or a function"
     )
+
+
+def answers_of(decide: Decide, pairs: pa.RecordBatch) -> Input:
+    """What the caller says of candidate pairs, as a table of one column. Errors: InvalidArgument,
+    and those of the caller's function."""
+    given = decide(pairs)
+    try:
+        answers = given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        raise InvalidArgument(f"where: its answer is no array of booleans: {error}") from None
+    if not pa.types.is_boolean(answers.type) or len(answers) != pairs.num_rows:
+        raise InvalidArgument(
+            f"where: {pairs.num_rows} booleans are wanted, and {len(answers)} of type "
+            f"{answers.type} came"
+        )
+    return Input(pa.table({"answers": answers}), "where")

@@ -12,11 +12,11 @@ import pyarrow as pa
 from . import _abi
 from ._arguments import INT32, INT64, check_suffix, whole
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
-from ._condition import Condition, Where, condition_of, naming_nodes
+from ._condition import Condition, Decide, Where, answers_of, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried
 from ._keys import OfKeys, key_flags, key_positions, naming_key_types
-from ._kinds import Kind, kind_of
+from ._kinds import KINDS, Kind, kind_of
 from ._result import Result, ResultColumn, TakenColumn
 from ._validate import check_unique, unique_sides
 from .errors import BufferTooSmall, InvalidArgument
@@ -85,7 +85,18 @@ class Plan:
         call = functools.partial(self._context._call_long, "plan_execute", self._handle)
         with naming_nodes(self._condition):
             call(out=handle, is_short=self._is_short)
+        if self._condition is not None and self._condition.decide is not None:
+            handle = self._decided(handle, self._condition.decide)
         return Result(self._context, handle, columns, self._pair_fields)
+
+    def _decided(self, candidates: _abi.Handle, decide: Decide) -> _abi.Handle:
+        """The result, once the caller has said which of the candidates match."""
+        fields = KINDS["inner"].pair_fields
+        pairs = Result(self._context, candidates, pair_columns(fields), fields).to_batch()
+        answers, _ = answers_of(decide, pairs).register(self._context, [0])
+        handle = _abi.Handle("result")
+        self._context._call_long("result_decide", candidates, answers, out=handle)
+        return handle
 
     def close(self) -> None:
         """Lets go of the inputs; results stay valid. An execution in another thread goes on."""
@@ -164,7 +175,10 @@ def plan(
                  the sides changed over
     where        what rows have to fulfil besides, to match: SQL, "left.price < right.bid", or an
                  expression, pc.field("left", "price") < pc.field("right", "bid"). Where it stands
-                 no key needs to be named. README.md says what it may be made of
+                 no key needs to be named. README.md says what it may be made of. Or a function,
+                 where the caller evaluates it: it is called with a batch of left_row and
+                 right_row of all pairs of rows with equal keys, and answers with as many
+                 booleans, NULL for no; not of mark and not_in
     null_equal   keys in which NULL equals NULL (IS NOT DISTINCT FROM): True = all, or a list of
                  names of key columns of left, or a list of a truth value for each key
     ieee_float   keys in which a float NaN equals nothing, named as in null_equal; others ignore it

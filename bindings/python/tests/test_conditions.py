@@ -187,7 +187,7 @@ def test_literals_of_time():
         ("(" * 5000 + "p", gpujoin.Unsupported, "more than 100 brackets in one another"),
         ("not " * 5000 + "p", gpujoin.Unsupported, "more than 100"),
         (" and ".join(["p"] * 5000), gpujoin.InvalidArgument, "more than 4096 columns"),
-        (3, gpujoin.InvalidArgument, "is a int; it must be a text of SQL or a pyarrow"),
+        (3, gpujoin.InvalidArgument, "is a int; it must be a text of SQL, a pyarrow"),
     ],
 )
 def test_sql_that_is_none(where, error, text):

@@ -1,0 +1,94 @@
+// batch_filter.hpp: what the matches of a batch must pass before they are written, and rows that
+// are marked instead.
+//
+// Key columns that are equal, where keys are their hashes; a condition of both rows. A join of
+// which one side comes out alone writes no match: a byte says of each of its rows whether it has
+// one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/columns/column.hpp"
+#include "src/conditions/bound_condition.hpp"
+#include "src/cpu/evaluate_condition.hpp"
+#include "src/cpu/key_columns.hpp"
+#include "src/cpu/packed_field.hpp"
+#include "src/cpu/probe_partition.hpp"
+
+namespace gpujoin::cpu {
+
+struct MatchFilter {
+  std::vector<ComparedColumns> verified;  // of keys that are hashes
+  // Null: none. Where there is one, rows of both sides carry their numbers.
+  std::shared_ptr<const conditions::BoundCondition> residual;
+  const columns::Relation* build = nullptr;  // that it reads
+  const columns::Relation* probe = nullptr;
+  bool build_left = false;
+  uint8_t* marks = nullptr;  // [rows of the marked side] set to 1; nothing is written then
+  bool marks_build = false;
+
+  bool is_empty() const { return verified.empty() && residual == nullptr && marks == nullptr; }
+};
+
+// Not thread-safe: one for each worker.
+template <typename Key>
+class BatchFilter {
+ public:
+  explicit BatchFilter(const MatchFilter& filter) : filter_(filter) {
+    if (filter.residual == nullptr) return;
+    residual_.emplace(filter.residual, filter.build_left ? *filter.build : *filter.probe,
+                      filter.build_left ? *filter.probe : *filter.build);
+  }
+
+  // Leaves in the batch what is to be written.
+  void apply(MatchBatch<Key>& batch, const PartitionRows& build, const PartitionRows& probe) {
+    if constexpr (sizeof(Key) == sizeof(uint64_t)) {
+      if (!filter_.verified.empty()) drop_unequal(filter_.verified, batch);
+    }
+    if (residual_) drop_untrue(batch, build, probe);
+    if (filter_.marks == nullptr) return;
+    mark(packed_row_numbers(filter_.marks_build ? build : probe,
+                            filter_.marks_build ? batch.build : batch.probe, batch.rows,
+                            build_rows_.data()),
+         batch.rows);
+    batch.rows = 0;
+  }
+
+ private:
+  void drop_untrue(MatchBatch<Key>& batch, const PartitionRows& build, const PartitionRows& probe) {
+    auto const* const of_build =
+        packed_row_numbers(build, batch.build, batch.rows, build_rows_.data());
+    auto const* const of_probe =
+        packed_row_numbers(probe, batch.probe, batch.rows, probe_rows_.data());
+    residual_->evaluate(filter_.build_left ? of_build : of_probe,
+                        filter_.build_left ? of_probe : of_build, batch.rows, answers_.data());
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < batch.rows; ++i) {
+      batch.keys[kept] = batch.keys[i];
+      batch.build[kept] = batch.build[i];
+      batch.probe[kept] = batch.probe[i];
+      kept += answers_[i] == kAnswerTrue ? 1 : 0;
+    }
+    batch.rows = kept;
+  }
+
+  // Threads that mark the same row store the same byte.
+  void mark(const uint32_t* rows, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      std::atomic_ref(filter_.marks[rows[i]]).store(1, std::memory_order_relaxed);
+    }
+  }
+
+  const MatchFilter& filter_;
+  std::optional<ConditionEvaluator> residual_;
+  alignas(64) std::array<uint32_t, kBatchRows> build_rows_;
+  alignas(64) std::array<uint32_t, kBatchRows> probe_rows_;
+  alignas(64) std::array<uint8_t, kBatchRows> answers_;
+};
+
+}  // namespace gpujoin::cpu

@@ -1,0 +1,134 @@
+#include "src/execute/decide.hpp"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "src/base/copy.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/validity_bits.hpp"
+#include "src/execute/fetch_rows.hpp"
+#include "src/execute/kinds.hpp"
+#include "src/execute/late_columns.hpp"
+#include "src/execute/row_marks.hpp"
+#include "src/execute/travellers.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using base::Memory;
+using columns::ColumnView;
+using columns::JoinResult;
+using columns::Relation;
+using columns::Storage;
+
+plan::Device device_of(Memory memory) {
+  return memory == Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu;
+}
+
+// Bits of the rows from bit 0 on, in whole words, where the host reads them.
+std::vector<uint8_t> host_bits(base::Queue& queue, const uint8_t* bits, int64_t first_bit,
+                               Memory memory, int64_t rows) {
+  if (memory != Memory::kDevice) return columns::rebased(bits, first_bit, rows);
+  std::vector<uint8_t> copy(columns::bitmap_bytes(first_bit % 8 + rows));
+  base::copy(queue, copy.data(), Memory::kHost, bits + first_bit / 8, Memory::kDevice, copy.size());
+  base::finish(queue);
+  return columns::rebased(copy.data(), first_bit % 8, rows);
+}
+
+// Bits of the candidates whose answer is true, in the memory of the pairs.
+base::Buffer true_bits(base::Queue& queue, const Relation& answers, Memory memory) {
+  ColumnView const& column = answers.columns.front();
+  std::vector<uint8_t> bits = host_bits(queue, static_cast<const uint8_t*>(column.data),
+                                        column.parts->first_bit, column.memory, answers.rows);
+  if (column.validity != nullptr) {
+    std::vector<uint8_t> const valid =
+        host_bits(queue, column.validity, column.validity_bit_offset, column.memory, answers.rows);
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] &= valid[i];
+  }
+  base::Pool& pool = memory == Memory::kDevice ? *queue.device_pool : *queue.host_pool;
+  base::Buffer words = pool.allocate(memory, bits.size(), "answers of the caller");
+  base::copy(queue, words.data(), memory, bits.data(), Memory::kHost, bits.size());
+  base::finish(queue);
+  return words;
+}
+
+void check_answers(const JoinResult& candidates, const Relation& answers) {
+  if (answers.columns.size() != 1 || answers.columns.front().type != GPUJOIN_TYPE_BOOL) {
+    base::fail(GPUJOIN_ERROR_TYPE, "answers: a relation of one BOOL column is needed, not of %zu%s",
+               answers.columns.size(), answers.columns.size() == 1 ? " of another type" : "");
+  }
+  if (answers.rows != candidates.rows) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "answers has %lld rows and there are %lld candidates",
+               static_cast<long long>(answers.rows), static_cast<long long>(candidates.rows));
+  }
+  if (answers.rows >= int64_t{UINT32_MAX}) {
+    base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
+               "answers has %lld rows: 2^32 - 2 can be decided at once",
+               static_cast<long long>(answers.rows));
+  }
+}
+
+// Pairs of the candidates whose answer is true.
+void keep_true(base::Queue& queue, const JoinResult& candidates, const Relation& answers,
+               JoinResult& result) {
+  Memory const memory = candidates.memory;
+  auto pairs = std::make_shared<Relation>();
+  pairs->context = candidates.context;
+  pairs->rows = candidates.rows;
+  pairs->columns = {view_of(row_numbers_of(candidates.left_rows), memory),
+                    view_of(row_numbers_of(candidates.right_rows), memory)};
+  columns::RowMarks::Rows kept =
+      row_marks_of(queue, memory, true_bits(queue, answers, memory), answers.rows)->marked();
+  result.rows = kept.count;
+  FetchedRelation fetched(queue, std::move(pairs), device_of(memory));
+  std::vector<columns::ResultColumn> rows =
+      fetched.fetch("decide", {0, 1}, columns::make_storage(std::move(kept.numbers)), result.rows,
+                    base::traffic::Locality::kClustered, result.statistics.stages);
+  result.left_rows = std::move(rows[0].data);
+  result.right_rows = std::move(rows[1].data);
+}
+
+}  // namespace
+
+columns::JoinSpec candidates_of(const columns::JoinSpec& asked) {
+  columns::JoinSpec spec = asked;
+  spec.kind = columns::JoinKind::kInner;
+  spec.pairs = true;
+  spec.materialize = false;
+  spec.left_columns.clear();
+  spec.right_columns.clear();
+  return spec;
+}
+
+std::unique_ptr<JoinResult> decide(base::Queue& queue, const JoinResult& candidates,
+                                   const Relation& answers) {
+  if (candidates.undecided == nullptr) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "candidates: the result is of a join whose residual is not the caller's");
+  }
+  check_answers(candidates, answers);
+  if (answers.ready_event != nullptr) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "answers: of a device array with a sync_event");
+  }
+  PlannedJoin const& join = *candidates.undecided;
+  auto result = std::make_unique<JoinResult>();
+  result->context = candidates.context;
+  result->memory = candidates.memory;
+  result->statistics = candidates.statistics;
+  result->has_pairs = true;
+  if (answers.rows != 0) keep_true(queue, candidates, answers, *result);
+  if (!columns::comes_alone(join.asked().kind)) fetch_columns_of_pairs(queue, join, *result);
+  if (is_policy(join.asked().kind)) {
+    put_out_kind(queue, join, *result);
+  } else if (!join.asked().pairs) {
+    result->has_pairs = false;
+    result->left_rows = result->right_rows = nullptr;
+  }
+  if (join.late) put_out_late(queue, join, *result);
+  return result;
+}
+
+}  // namespace gpujoin::execute
