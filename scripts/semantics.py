@@ -29,6 +29,9 @@ GROUPS = {
     "Keys that are dates or times": """dates timestamps keys_dates_with_timestamps keys_times
         keys_time_units""",
     "Several keys": "two_keys five_keys keys_sixteen",
+    "Conditions": """conditions_comparisons conditions_truth conditions_nulls conditions_choices
+        conditions_numbers conditions_decimals conditions_floats conditions_text
+        conditions_dates conditions_no_value conditions_kinds""",
     "Rows": """inner_unique duplicates_both_sides all_keys_equal no_match empty_left empty_right
         empty_both""",
     "Output columns": """payload_types payload_types_wide payload_widths null_payloads
@@ -83,6 +86,23 @@ lines below do not compare (`GPUJOIN_ERROR_TYPE`).
 
 A key with `null_equal` (`GPUJOIN_KEY_NULL_EQUAL`, IS NOT DISTINCT FROM): NULL equals NULL and
 differs from everything else; no comparison is unknown.
+
+## What a condition answers
+
+With a condition (`residual`) rows match when their keys are equal and it is true; rows of which it
+is false or NULL are without that match, and come out of outer and anti joins. A mark is true if
+keys equal AND condition is true for some row, else NULL if that is NULL for some, else false.
+
+- Operators answer NULL where an argument is NULL, but for `distinct`, `not_distinct` and the tests
+  (`is_null` ...), which never do; AND, OR, NOT are three-valued.
+- Values are compared as keys are, whatever the types, and integers and decimals with floats as
+  FLOAT64; text and binary from the first byte on; false before true.
+- Integers are calculated in the wider type of both, decimals in 38 digits, floats as FLOAT64; `/`
+  is of FLOAT64, `//` of integers towards zero, and `%` has the sign of its first argument. Dates
+  and timestamps move by integers (days, units), and the difference of two is one.
+- What a type does not hold, and a division by zero, is no value. False AND no value is false, true
+  OR no value is true, a CASE looks at the branch that it takes. Where an answer depends on it the
+  join ends with `GPUJOIN_ERROR_EVALUATION`.
 
 In the tables `#` is a row number, and `""` an empty text.
 """

@@ -99,17 +99,33 @@ class KeySide {
   std::map<Pattern, int64_t> counts_;
 };
 
-// A key column of known values as its bits: one side's may have been turned into integers (of a
-// dictionary) where the other's is a timestamp still. All are there: what lies beneath a NULL is in
-// no row of its pattern.
+// A key column as its bits: one side's may have been turned into integers (of a dictionary, of
+// another unit) where the other's is a timestamp still.
 ColumnView bits_of(ColumnView key) {
   constexpr gpujoin_type kUnsigned[] = {GPUJOIN_TYPE_UINT8, GPUJOIN_TYPE_UINT16,
                                         GPUJOIN_TYPE_UINT32, GPUJOIN_TYPE_UINT64};
   key.type = kUnsigned[std::countr_zero(static_cast<uint32_t>(key.width))];
   key.arrow_format = columns::arrow_format_of(key.type);
   key.parts = nullptr;
-  key.validity = nullptr;
   return key;
+}
+
+// Of a pattern's rows, all of which have a value: what lies beneath a NULL is in none of them.
+ColumnView known_bits_of(const ColumnView& key) {
+  ColumnView bits = bits_of(key);
+  bits.validity = nullptr;
+  return bits;
+}
+
+// The relation with its keys' bits behind its columns, which a residual may read as they are.
+std::shared_ptr<const Relation> with_key_bits(const Relation& relation,
+                                              std::vector<int32_t>* keys) {
+  auto made = std::make_shared<Relation>(relation);
+  for (int32_t& key : *keys) {
+    made->columns.push_back(bits_of(relation.columns[static_cast<size_t>(key)]));
+    key = static_cast<int32_t>(made->columns.size()) - 1;
+  }
+  return made;
 }
 
 // A column that was fetched, of any layout, as one to be read.
@@ -196,12 +212,14 @@ class Unknown {
   void mark_equal_keys(const std::shared_ptr<const Relation>& own, std::vector<int32_t> own_keys,
                        const std::shared_ptr<const Relation>& other,
                        std::vector<int32_t> other_keys) {
+    auto const own_rows = with_key_bits(*own, &own_keys);
+    auto const other_rows = with_key_bits(*other, &other_keys);
     columns::JoinSpec spec;
     spec.left_keys = std::move(own_keys);
     spec.right_keys = std::move(other_keys);
     spec.residual = residual_;
     spec.pairs = true;
-    auto const found = semi_join(own, other, std::move(spec));
+    auto const found = semi_join(own_rows, other_rows, std::move(spec));
     marks_.mark(static_cast<const uint32_t*>(found->left_rows.get()),
                 static_cast<uint64_t>(found->rows));
   }
@@ -258,7 +276,7 @@ class Unknown {
     made->rows = count;
     for (size_t i = 0; i < kept->columns.size(); ++i) {
       ColumnView const view = read_view_of(kept->columns[i], memory_);
-      made->columns.push_back(i < keys ? bits_of(view) : view);
+      made->columns.push_back(i < keys ? known_bits_of(view) : view);
     }
     made->owner = std::move(kept);
     return made;

@@ -41,8 +41,10 @@ _MOST_OUTPUTS = 40
 # for them; for pairs with columns of both sides more than for rows of one.
 _SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 0.5}
 _SIMPLE_SHARE = 0.3  # of other rules
-RESIDUAL_SHARE = 0
+RESIDUAL_SHARE = 0.3
 _NO_KEYS_SHARE = 0.15  # of cases with a condition
+# Whether the library joins by a condition alone, which marks of NULL keys take, too.
+_JOINS_WITHOUT_KEYS = False
 _MOST_TESTED_PAIRS = 40_000
 _MOST_UNKNOWN_PAIRS = 300_000
 
@@ -53,7 +55,8 @@ def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_
     data = np.random.default_rng(seed)
     kind = _draw_kind(rng, kinds)
     has_residual = rng.random() < residual_share and kind.rule != "cross"
-    has_keys = kind.rule != "cross" and not (has_residual and rng.random() < _NO_KEYS_SHARE)
+    may_lack_keys = has_residual and _JOINS_WITHOUT_KEYS
+    has_keys = kind.rule != "cross" and not (may_lack_keys and rng.random() < _NO_KEYS_SHARE)
     is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)
     is_simple = is_simple and has_keys
     numbers = draw_row_numbers(rng, data, kind, is_simple, has_keys)
@@ -100,10 +103,12 @@ def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_
 def _draw_residual(rng: random.Random, case: Case) -> Node | None:
     """None: there are too many pairs to be looked at in Python."""
     rows = [case.tables[side].rows for side in SIDES]
-    if case.key_pairs() and case.kind.rule in ("mark", "not_in") and rows[0] * rows[1] > MOST_PAIRS:
-        has_nulls = any(c.valid is not None for side in SIDES for c in case.key_columns(side))
-        if has_nulls and rows[0] * rows[1] > _MOST_UNKNOWN_PAIRS:
-            return None
+    has_nulls = any(c.valid is not None for side in SIDES for c in case.key_columns(side))
+    is_in = case.kind.rule in ("mark", "not_in")
+    if is_in and has_nulls and not _JOINS_WITHOUT_KEYS:
+        return None
+    if is_in and has_nulls and rows[0] * rows[1] > _MOST_UNKNOWN_PAIRS:
+        return None
     if case.keys["left"] and pair_count(case) > _MOST_TESTED_PAIRS:
         return None
     return draw_condition(rng, case.tables, sampled_pairs(rng, case, matching_rows(case)))

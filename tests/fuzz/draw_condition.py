@@ -136,7 +136,8 @@ class _Drawer:
         family = self._family()
         value = self._value(family, max(1, size - 2))
         column = self._column_of(self._some_column(family))
-        return Node("in", (value,), values=self._listed(column))
+        node = Node("in", (value,), values=self._listed(column))
+        return Node("not", (node,)) if self._rng.random() < 0.3 else node
 
     def _listed(self, column: Column) -> Column:
         """Some values of a column, or a NULL, or nothing."""
@@ -146,7 +147,7 @@ class _Drawer:
         rows = [rng.randrange(there) for _ in range(count if there else 0)]
         taken = column.take(np.array(rows, np.int64))
         valid = np.ones(len(rows), bool) if taken.valid is None else taken.valid
-        if rows and rng.random() < 0.2:
+        if rows and rng.random() < 0.3:
             valid = valid.copy()
             valid[0] = False
         return replace(taken, name="value", valid=None if valid.all() else valid)
