@@ -1,7 +1,7 @@
 // interpret.hpp: a condition's program for one pair of rows, as host and device both run it
 //
 // Source   ours
-// In       a Program, a left and a right row, kNoRow where there is none
+// In       a Program, a left and a right row, kMissingRow where there is none
 // Out      the answer with its state
 // Why      the device has a thread a pair, all of which are at the same instruction; the host folds
 //          constants by it, and has loops over batches for the rest (src/cpu/condition_vectors.cpp)

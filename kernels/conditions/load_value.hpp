@@ -13,7 +13,7 @@
 
 namespace gpujoin::kernels {
 
-// The row of the values that a row of the column has; kNoPosition: NULL. expected: row != kNoRow.
+// The row of the values that a row of the column has; kNoPosition: NULL. expected: row != kMissingRow.
 GPUJOIN_CONDITION uint32_t row_behind_hops(const ConditionColumn& column, const Hop* hops,
                                            uint32_t row) {
   for (uint32_t i = 0; i < column.hop_count && row != kNoPosition; ++i) {
@@ -91,7 +91,7 @@ template <typename Value>
 GPUJOIN_CONDITION ValueState load_value(const ConditionColumn& column, const Hop* hops,
                                         uint32_t row, Value* value) {
   *value = Value{};
-  if (row == kNoRow || column.form == ValueForm::kNulls) return kNullState;
+  if (row == kMissingRow || column.form == ValueForm::kNulls) return kNullState;
   if (column.hop_count != 0) {
     row = row_behind_hops(column, hops, row);
     if (row == kNoPosition) return kNullState;

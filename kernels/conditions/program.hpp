@@ -180,6 +180,6 @@ struct Program {
 };
 
 // The row number of a side that has no row: all of its columns are NULL.
-inline constexpr uint32_t kNoRow = 0xffffffffU;
+inline constexpr uint32_t kMissingRow = 0xffffffffU;
 
 }  // namespace gpujoin::kernels

@@ -101,7 +101,14 @@ class Arithmetic {
     ValueType const& right = expressions_[other].type;
     ValueType type = integer_type(wider_integer(left.type, right.type));
     type.of = std::max({type.of, left.of, right.of});
-    return as(type, one, other);
+    return as(type, held(one, type), held(other, type));
+  }
+
+  // INT64 does not hold all of UINT64.
+  int32_t held(int32_t number, const ValueType& type) {
+    bool const is_held =
+        expressions_[number].type.type != GPUJOIN_TYPE_UINT64 || type.type == GPUJOIN_TYPE_UINT64;
+    return is_held ? number : expressions_.scaled(number, 1, type, limits_of(type));
   }
 
   int32_t decimals(int32_t one, int32_t other) {
@@ -142,13 +149,13 @@ class Arithmetic {
   int32_t moved(int32_t point, int32_t by) {
     ValueType type = expressions_[point].type;
     type.of = std::max(type.of, expressions_[by].type.of);
+    bool const in_days = type.type == GPUJOIN_TYPE_DATE64;
+    if (in_days) type.of = ValueClass::kInt128;
     Limits const limits = limits_of(type);
     ValueType amount = integer_type(GPUJOIN_TYPE_INT64);
     amount.of = type.of;
     by = expressions_.convert(by, amount, limits);
-    if (type.type == GPUJOIN_TYPE_DATE64) {
-      by = expressions_.scaled(by, kDay / type.unit, amount, limits);
-    }
+    if (in_days) by = expressions_.scaled(by, kDay / type.unit, amount, Limits::kNone);
     point = expressions_.convert(point, type, limits);
     return expressions_.make(operation_, type, {point, by, -1}, limits);
   }

@@ -37,7 +37,7 @@ struct BoundCondition {
   const uint8_t* constant_bytes() const {
     return reinterpret_cast<const uint8_t*>(constants.data());
   }
-  // Throws EVALUATION for a pair whose answer is no value. A row of kNoRow is not named.
+  // Throws EVALUATION for a pair whose answer is no value. A row of kMissingRow is not named.
   [[noreturn]] void fail_for(kernels::ValueState state, uint32_t left_row,
                              uint32_t right_row) const;
 };

@@ -259,6 +259,8 @@ int32_t Expressions::in(int32_t argument, const columns::ColumnView& view, int64
     uint8_t const never = 0;
     return constant_of(bool_type(), &never, kernels::kValueState);
   }
+  // Of NULLs alone nothing is known, whatever the argument.
+  if (made.instruction.count == 0) return null_of(bool_type());
   if ((*this)[argument].is_constant()) return folded(made);
   return add(made);
 }

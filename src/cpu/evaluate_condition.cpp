@@ -12,11 +12,19 @@ namespace {
 bool misses_any(const uint32_t* rows, uint32_t count) {
   // Without a branch: a loop that the compiler makes vectors of.
   uint32_t any = 0;
-  for (uint32_t i = 0; i < count; ++i) any |= rows[i] == kernels::kNoRow ? 1 : 0;
+  for (uint32_t i = 0; i < count; ++i) any |= rows[i] == kernels::kMissingRow ? 1 : 0;
   return any != 0;
 }
 
 }  // namespace
+
+ConditionEvaluator::ConditionEvaluator(std::shared_ptr<const conditions::BoundCondition> bound,
+                                       std::span<const columns::ColumnView> columns)
+    : bound_(std::move(bound)), vectors_(*bound_) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    conditions::add_source(columns[i], bound_->columns[i].of_left, &sources_);
+  }
+}
 
 ConditionEvaluator::ConditionEvaluator(std::shared_ptr<const conditions::BoundCondition> bound,
                                        const columns::Relation& left,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "src/columns/column.hpp"
 #include "src/conditions/bound_condition.hpp"
@@ -17,7 +18,11 @@ inline constexpr uint8_t kAnswerNull = 2;
 // Of one worker: it has its registers. Some hundred KiB at most, most conditions 30.
 class ConditionEvaluator {
  public:
-  // The columns that the condition names lie in host memory, and outlive this.
+  // columns: those of bound->columns, in host memory, which outlive this
+  // (src/execute/condition_columns.hpp brings them).
+  ConditionEvaluator(std::shared_ptr<const conditions::BoundCondition> bound,
+                     std::span<const columns::ColumnView> columns);
+  // Of relations whose columns lie there.
   ConditionEvaluator(std::shared_ptr<const conditions::BoundCondition> bound,
                      const columns::Relation& left, const columns::Relation& right);
 

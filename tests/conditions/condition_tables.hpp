@@ -21,14 +21,14 @@ namespace gpujoin::tests {
 __extension__ typedef __int128 Integer;
 
 // A column with its memory, of any type, as Arrow has it: behind some rows that are not its own.
-struct HostColumn {
+struct ArrowColumn {
   columns::ColumnView view;
   std::vector<uint64_t> data;
   std::vector<uint8_t> text;
   std::vector<uint8_t> validity;
   std::vector<uint64_t> offsets;
   std::vector<std::vector<uint8_t>> buffers;
-  std::vector<std::shared_ptr<HostColumn>> children;
+  std::vector<std::shared_ptr<ArrowColumn>> children;
 };
 
 // What is written of each row: integers of any width (bools, dates, decimals unscaled), floats,
@@ -39,7 +39,7 @@ using Texts = std::vector<std::optional<std::string>>;
 
 inline constexpr size_t kRowsBefore = 3;  // bits of validity before the first row's
 
-inline void put_validity(HostColumn* column, const std::vector<bool>& valid) {
+inline void put_validity(ArrowColumn* column, const std::vector<bool>& valid) {
   bool any = false;
   column->validity.assign((valid.size() + kRowsBefore) / 8 + 1, 0);
   for (size_t i = 0; i < valid.size(); ++i) {
@@ -59,9 +59,9 @@ std::vector<bool> which_are_there(const Values& values) {
   return there;
 }
 
-inline std::shared_ptr<HostColumn> of_format(const std::string& format) {
+inline std::shared_ptr<ArrowColumn> of_format(const std::string& format) {
   columns::ArrowType const type = columns::type_of_arrow_format(format);
-  auto made = std::make_shared<HostColumn>();
+  auto made = std::make_shared<ArrowColumn>();
   made->view.type = type.type;
   made->view.width = type.width;
   made->view.layout = type.layout;
@@ -73,11 +73,11 @@ inline std::shared_ptr<HostColumn> of_format(const std::string& format) {
   return made;
 }
 
-inline columns::ColumnParts& parts_of(HostColumn* column) {
+inline columns::ColumnParts& parts_of(ArrowColumn* column) {
   return const_cast<columns::ColumnParts&>(*column->view.parts);
 }
 
-inline std::shared_ptr<HostColumn> integers(const std::string& format, const Integers& values) {
+inline std::shared_ptr<ArrowColumn> integers(const std::string& format, const Integers& values) {
   auto made = of_format(format);
   if (made->view.layout == columns::Layout::kBits) {
     constexpr size_t kFirstBit = 5;
@@ -103,7 +103,7 @@ inline std::shared_ptr<HostColumn> integers(const std::string& format, const Int
   return made;
 }
 
-inline std::shared_ptr<HostColumn> floats(const std::string& format, const Floats& values) {
+inline std::shared_ptr<ArrowColumn> floats(const std::string& format, const Floats& values) {
   auto made = of_format(format);
   auto const width = static_cast<size_t>(made->view.width);
   made->data.resize((values.size() * width) / 8 + 1);
@@ -122,9 +122,9 @@ inline std::shared_ptr<HostColumn> floats(const std::string& format, const Float
 }
 
 // Text, binary, views, and of a width.
-inline std::shared_ptr<HostColumn> texts(const std::string& format, const Texts& values) {
+inline std::shared_ptr<ArrowColumn> texts(const std::string& format, const Texts& values) {
   auto made = of_format(format);
-  HostColumn& column = *made;
+  ArrowColumn& column = *made;
   auto const append = [](std::vector<uint8_t>* to, const std::string& bytes) {
     for (char const byte : bytes) to->push_back(static_cast<uint8_t>(byte));
   };
@@ -180,11 +180,11 @@ inline std::shared_ptr<HostColumn> texts(const std::string& format, const Texts&
   return made;
 }
 
-inline std::shared_ptr<HostColumn> nulls() { return of_format("n"); }
+inline std::shared_ptr<ArrowColumn> nulls() { return of_format("n"); }
 
 // Indices of a byte each; a NULL one, and one that lies outside, is a NULL.
-inline std::shared_ptr<HostColumn> dictionary(std::shared_ptr<HostColumn> values,
-                                              int64_t value_rows, const Integers& indices) {
+inline std::shared_ptr<ArrowColumn> dictionary(std::shared_ptr<ArrowColumn> values,
+                                               int64_t value_rows, const Integers& indices) {
   auto made = integers("c", indices);
   made->view.layout = columns::Layout::kIndices;
   made->view.type = GPUJOIN_TYPE_DICTIONARY;
@@ -195,8 +195,8 @@ inline std::shared_ptr<HostColumn> dictionary(std::shared_ptr<HostColumn> values
 }
 
 // Of a slice that begins at first_row.
-inline std::shared_ptr<HostColumn> runs(std::shared_ptr<HostColumn> values,
-                                        const std::vector<int32_t>& ends, int64_t first_row) {
+inline std::shared_ptr<ArrowColumn> runs(std::shared_ptr<ArrowColumn> values,
+                                         const std::vector<int32_t>& ends, int64_t first_row) {
   auto made = of_format("+r");
   made->view.layout = columns::Layout::kRuns;
   made->view.type = GPUJOIN_TYPE_RUN_END_ENCODED;
@@ -211,14 +211,14 @@ inline std::shared_ptr<HostColumn> runs(std::shared_ptr<HostColumn> values,
   return made;
 }
 
-struct HostTable {
-  std::vector<std::shared_ptr<HostColumn>> columns;
+struct ArrowTable {
+  std::vector<std::shared_ptr<ArrowColumn>> columns;
 
   std::shared_ptr<columns::Relation> relation(int64_t rows) const {
     auto made = std::make_shared<columns::Relation>();
     made->rows = rows;
     for (auto const& column : columns) made->columns.push_back(column->view);
-    made->owner = std::make_shared<std::vector<std::shared_ptr<HostColumn>>>(columns);
+    made->owner = std::make_shared<std::vector<std::shared_ptr<ArrowColumn>>>(columns);
     return made;
   }
 };
@@ -228,11 +228,11 @@ class Written {
  public:
   Written& left(int32_t column) { return add(GPUJOIN_OPERATOR_COLUMN, 0, true, column, nullptr); }
   Written& right(int32_t column) { return add(GPUJOIN_OPERATOR_COLUMN, 0, false, column, nullptr); }
-  Written& constant(const std::shared_ptr<HostColumn>& column) {
-    return add(GPUJOIN_OPERATOR_CONSTANT, 0, false, 0, HostTable{{column}}.relation(1));
+  Written& constant(const std::shared_ptr<ArrowColumn>& column) {
+    return add(GPUJOIN_OPERATOR_CONSTANT, 0, false, 0, ArrowTable{{column}}.relation(1));
   }
-  Written& in(const std::shared_ptr<HostColumn>& column, int64_t rows) {
-    return add(GPUJOIN_OPERATOR_IN, 1, false, 0, HostTable{{column}}.relation(rows));
+  Written& in(const std::shared_ptr<ArrowColumn>& column, int64_t rows) {
+    return add(GPUJOIN_OPERATOR_IN, 1, false, 0, ArrowTable{{column}}.relation(rows));
   }
   Written& of(gpujoin_operator operation, int32_t count) {
     return add(operation, count, false, 0, nullptr);
