@@ -13,7 +13,8 @@
 
 namespace gpujoin::kernels {
 
-// The row of the values that a row of the column has; kNoPosition: NULL. expected: row != kMissingRow.
+// The row of the values that a row of the column has; kNoPosition: NULL. expected: row !=
+// kMissingRow.
 GPUJOIN_CONDITION uint32_t row_behind_hops(const ConditionColumn& column, const Hop* hops,
                                            uint32_t row) {
   for (uint32_t i = 0; i < column.hop_count && row != kNoPosition; ++i) {

@@ -1,10 +1,14 @@
 // built_pairs_cuda.cpp: matches that write pairs, by which the columns are gathered: a table or a
 // multiset of the whole build side, partitions, sorted runs.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "src/conditions/filter_pairs.hpp"
 #include "src/execute/built_on_gpu.hpp"
+#include "src/execute/condition_columns.hpp"
+#include "src/keys/marks.hpp"
 #include "src/keys/verify_pairs.hpp"
 #include "src/match/match.hpp"
 #include "src/output/growing_pairs.hpp"
@@ -18,14 +22,56 @@ using plan::Match;
 // Whether the match writes transformed positions. Gather-transformed needs them.
 // Gather-untransformed fetches a key output column by them, clustered, and turns them into row
 // numbers afterwards: two clustered reads for an unclustered one.
-bool matches_by_position(const plan::JoinPlan& plan, const GpuSide& build, const GpuSide& probe) {
-  if (plan.transform == plan::Transform::kNone) return false;
+bool matches_by_position(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {
+  plan::JoinPlan const& plan = step.plan;
+  if (plan.transform == plan::Transform::kNone || step.residual != nullptr) return false;
   if (build.moves_payloads() || probe.moves_payloads()) return true;
   // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs
   // more than it saves (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
   bool const few_pairs = plan.expected_rows <= 2 * int64_t{probe.prepared().rows};
   return few_pairs && (build.has_key_output() || probe.has_key_output());
 }
+
+// Pairs whose keys are equal, where they were joined by hashes, and which fulfil the residual. Rows
+// that a kind wants marked are marked by them, and no pair is left.
+class Matches final : public output::PairFilter {
+ public:
+  Matches(const JoinStep& step, const GpuSide& build, const GpuSide& probe)
+      : step_(step),
+        build_(build),
+        probe_(probe),
+        residual_(device_condition(step.queue, step.residual,
+                                   (step.build_left() ? build : probe).relation(),
+                                   (step.build_left() ? probe : build).relation())) {
+    using columns::MarkedSide;
+    if (step.spec.marked == MarkedSide::kNone) return;
+    marks_build_ = (step.spec.marked == MarkedSide::kLeft) == step.build_left();
+    marks_ =
+        std::make_shared<keys::RowMarks>(step.queue, (marks_build_ ? build : probe).input_rows());
+  }
+
+  uint64_t keep(uint32_t* build, uint32_t* probe, uint64_t pairs) override {
+    if (build_.is_hashed()) {
+      pairs = keys::verify_pairs(step_.queue, build_.keys(), probe_.keys(), build, probe, pairs);
+    }
+    bool const build_left = step_.build_left();
+    pairs = conditions::filter_pairs(step_.queue, *residual_, conditions::kKeepTrue,
+                                     build_left ? build : probe, build_left ? probe : build, pairs);
+    if (marks_ == nullptr) return pairs;
+    marks_->mark(marks_build_ ? build : probe, pairs);
+    return 0;
+  }
+
+  const std::shared_ptr<columns::RowMarks>& marks() const { return marks_; }
+
+ private:
+  const JoinStep& step_;
+  const GpuSide& build_;
+  const GpuSide& probe_;
+  std::shared_ptr<const conditions::DeviceCondition> residual_;
+  bool marks_build_ = false;
+  std::shared_ptr<columns::RowMarks> marks_;
+};
 
 class BuiltForPairs final : public BuiltOnGpu {
  public:
@@ -56,10 +102,15 @@ class BuiltForPairs final : public BuiltOnGpu {
     }
     step.clock.enter("match");
     if (step.plan.transform == plan::Transform::kNone) probe.prepare(step.plan);
-    output::GrowingPairs pairs(
-        step.queue, static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)));
+    std::optional<Matches> matches;
+    if (step.residual != nullptr) matches.emplace(step, *side_, probe);
+    output::GrowingPairs pairs(step.queue,
+                               static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)),
+                               matches ? &*matches : nullptr);
     match(step, probe, pairs);
-    if (side_->is_hashed()) {
+    if (matches) {
+      result.marks = matches->marks();
+    } else if (side_->is_hashed()) {
       pairs.keep_front(verified(step, *side_, probe, pairs.build(), pairs.probe(), pairs.rows()));
     }
     step.clock.enter("materialize");
@@ -70,7 +121,7 @@ class BuiltForPairs final : public BuiltOnGpu {
   }
 
   void match(const JoinStep& step, const GpuSide& probe, output::GrowingPairs& pairs) const {
-    bool const by_position = matches_by_position(step.plan, *side_, probe);
+    bool const by_position = matches_by_position(step, *side_, probe);
     match::MatchSide const build_keys = side_->match_side(by_position);
     match::MatchSide const probe_keys = probe.match_side(by_position);
     switch (step.plan.match) {
@@ -119,7 +170,7 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
 
   // Matching keys are equal, so every key column of the output comes from the probe side, whose
   // rows lie closer together.
-  bool const by_position = matches_by_position(step.plan, build, probe);
+  bool const by_position = matches_by_position(step, build, probe);
   uint64_t const rows = pairs.rows();
   std::vector<materialize::Request> key_requests;
   for (size_t i = 0; i < result.columns.size(); ++i) {

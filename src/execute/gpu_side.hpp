@@ -101,6 +101,7 @@ class GpuSide final : public Side {
   // Nothing of it is on its way any more, as this side's queue sees it.
   void await_all() const;
 
+  const columns::Relation& relation() const { return relation_; }
   uint32_t input_rows() const { return static_cast<uint32_t>(relation_.rows); }
   // That take part, as far as is known.
   uint32_t rows() const {

@@ -123,8 +123,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     spec = spec_without_late(*join.left, *join.right, spec, join.late_twins);
   }
   if (spec.residual != nullptr) {
-    if (device == plan::Device::kCuda || spec.left_keys.empty()) {
-      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.residual: of joins with keys, by the CPU");
+    if (spec.left_keys.empty()) {
+      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.residual: of joins with keys");
     }
     join.residual = conditions::bind(*spec.residual, *join.left, *join.right);
   }
