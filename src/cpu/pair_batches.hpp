@@ -27,16 +27,19 @@ class PairTaker {
 // One for each worker.
 class PairBatches {
  public:
+  static constexpr uint64_t kTaskRows = 4096;
+
   PairBatches(Workers& workers, PairTaker& taker)
       : workers_(workers), taker_(taker), batches_(static_cast<size_t>(workers.threads())) {
     for (auto& batch : batches_) batch = std::make_unique<Batch>();
   }
 
-  // body(i, worker) for each of `rows` outer rows, which adds its pairs.
+  // body(i, worker) for each of `rows` outer rows, which adds its pairs. A task has `most` of them
+  // at most.
   template <typename Body>
-  void for_outer_rows(uint64_t rows, const Body& body) {
+  void for_outer_rows(uint64_t rows, const Body& body, uint64_t most = kTaskRows) {
     uint64_t const tasks = 16 * static_cast<uint64_t>(workers_.threads());
-    uint64_t const at_once = std::clamp<uint64_t>(rows / tasks, 16, kTaskRows);
+    uint64_t const at_once = std::min(most, std::clamp<uint64_t>(rows / tasks, 16, kTaskRows));
     for (uint64_t block = 0; block < rows; block += kBlockRows) {
       uint64_t const block_end = std::min(rows, block + kBlockRows);
       auto const ranges = static_cast<int64_t>((block_end - block + at_once - 1) / at_once);
@@ -85,7 +88,6 @@ class PairBatches {
  private:
   // Of one outer row: more than one worker is to do.
   static constexpr uint64_t kLongRun = uint64_t{1} << 20;
-  static constexpr uint64_t kTaskRows = 4096;
   // Outer rows before long runs are shared: so many are listed at most.
   static constexpr uint64_t kBlockRows = uint64_t{1} << 18;
 

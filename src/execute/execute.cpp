@@ -7,6 +7,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/without_equality.hpp"
 
 namespace gpujoin::execute {
 
@@ -24,8 +25,9 @@ plan::SampleFindings sample_on_gpu(base::Queue&, const columns::Relation&, int32
 std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
   plan::JoinPlan const& plan = join.choice.plan();
   bool const is_cross = join.asked().kind == columns::JoinKind::kCross;
+  bool const has_keys = !is_cross && !is_without_equality(join.asked());
   auto const key_count = static_cast<int32_t>(join.spec.left_keys.size());
-  if (auto const why = is_cross ? std::nullopt : plan::why_illegal(plan, key_count)) {
+  if (auto const why = has_keys ? plan::why_illegal(plan, key_count) : std::nullopt) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());
   }
   bool const cuda = plan.device == plan::Device::kCuda;
@@ -52,9 +54,15 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   uint64_t const held_before = pool.in_use_bytes();
   auto const start = std::chrono::steady_clock::now();
   queue.check_cancelled();
-  statistics.plan = is_cross ? columns::to_text(join.asked().kind) : plan::to_text(plan);
+  if (has_keys) {
+    statistics.plan = plan::to_text(plan);
+  } else {
+    statistics.plan = join.choice.predicted().front().technique;
+  }
   if (is_cross) {
     cross(queue, join, *result);
+  } else if (!has_keys) {
+    without_equality(queue, join, *result);
   } else if (cuda) {
     on_gpu(queue, join, *result);
   } else {

@@ -10,6 +10,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/without_equality.hpp"
 #include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {
@@ -123,9 +124,6 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     spec = spec_without_late(*join.left, *join.right, spec, join.late_twins);
   }
   if (spec.residual != nullptr) {
-    if (spec.left_keys.empty()) {
-      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.residual: of joins with keys");
-    }
     join.residual = conditions::bind(*spec.residual, *join.left, *join.right);
   }
   if (spec.caller_decides) {
@@ -155,6 +153,11 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
 
   if (join.asked().kind == columns::JoinKind::kCross) {
     join.choice = plan::choose_cross(request, device);
+    log_choice(*join.context, join.choice);
+    return join;
+  }
+  if (is_without_equality(join.asked())) {
+    plan_without_equality(queue, device, &join);
     log_choice(*join.context, join.choice);
     return join;
   }

@@ -76,8 +76,8 @@ void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, 
   base::Buffer const offsets = sum_counts(queue, counts, rows);
   auto const* sums = static_cast<const unsigned long long*>(offsets.data());
   uint64_t const total = base::read_back(queue, sums + rows);
-  if (!pairs.is_filtered()) pairs.make_room(total);
   if (total == 0) return;
+  if (!pairs.is_filtered() && !pairs.try_room(total)) pairs.fail_for_room(total);
   queue.check_cancelled();
 
   unsigned const tiles = grid_of(uint64_t{rows} + total, kernels::kMergeTile);
@@ -90,6 +90,8 @@ void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, 
   args.pairs = total;
   args.splits = splits.as<uint32_t>();
   args.sink = pairs.sink();
+  args.sink.build_out = pairs.room().build_out;
+  args.sink.probe_out = pairs.room().probe_out;
   args.sink.build_row_ids = build_row_ids;
   args.sink.probe_row_ids = probe_row_ids;
   kernels::expand_splits_kernel<<<grid_of(uint64_t{tiles} + 1, kernels::kMergeThreads),
@@ -98,6 +100,7 @@ void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, 
   check(cudaGetLastError(), "splitting the expansion");
   if (pairs.is_filtered()) return expand_in_pieces(queue, args, tiles, pairs);
   expand_tiles(queue, args, tiles);
+  pairs.keep(total);
 }
 
 }  // namespace gpujoin::match

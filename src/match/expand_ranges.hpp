@@ -11,7 +11,7 @@ namespace gpujoin::match {
 
 // The build positions lower[row] to lower[row] + counts[row] - 1 match probe row `row`. counts has
 // rows + 1 entries, of which the last is written here. Row ids: as in MatchSide. Waits for the
-// stream once, to learn the total.
+// stream once, to learn the total. Pairs come behind those that are there.
 void expand_ranges(base::Queue& queue, const uint32_t* lower, uint32_t* counts, uint32_t rows,
                    const uint32_t* build_row_ids, const uint32_t* probe_row_ids,
                    output::GrowingPairs& pairs);

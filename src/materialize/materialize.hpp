@@ -55,10 +55,17 @@ void find_nulls(base::Queue& queue, uint64_t rows, uint64_t stand_in, NullCounts
 // [rows] uint32 0, 1, 2 and so on. Queued on the stream.
 columns::Storage row_numbers(base::Queue& queue, uint64_t rows);
 
-// Row numbers of both sides of a cross join: left[i] = i / right_rows, right[i] = i % right_rows.
-// Queued on the stream. expected: right_rows > 0 where rows > 0.
-void cross_pairs(base::Queue& queue, uint64_t rows, uint32_t right_rows, uint32_t* left,
-                 uint32_t* right);
+// Rows of both sides that are crossed: those of a list, or, null, all.
+struct CrossedRows {
+  const uint32_t* left = nullptr;
+  const uint32_t* right = nullptr;
+  uint32_t right_rows = 0;
+};
+// Row numbers of both sides of a cross join, from pair `first` on: of pair i left row
+// i / right_rows and right row i % right_rows. Queued on the stream. expected: right_rows > 0 where
+// rows > 0.
+void cross_pairs(base::Queue& queue, const CrossedRows& crossed, uint64_t first, uint64_t rows,
+                 uint32_t* left, uint32_t* right);
 
 // Queues wide[i] = rows[i], as a caller asks for row numbers who says nothing of their type.
 void widen_row_numbers(base::Queue& queue, const uint32_t* rows, uint64_t count, int64_t* wide);

@@ -1,22 +1,14 @@
 // choose_cross.cpp: the one plan of a cross join.
 #include <algorithm>
 
-#include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/plan/choose_plan.hpp"
+#include "src/plan/named_techniques.hpp"
 
 namespace gpujoin::plan {
 
 PlanChoice choose_cross(const PlanRequest& request, Device device) {
-  gpujoin_plan_options const& options = request.options;
-  bool const names_technique = options.algorithm != 0 || options.transform != 0 ||
-                               options.match != 0 || options.gather != 0 || options.skew != 0 ||
-                               options.output != 0 || options.filter != 0 ||
-                               options.transfer != 0 || options.radix_bits != 0;
-  if (names_technique) {
-    base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN,
-               "options: a cross join matches nothing, so no technique can be named");
-  }
+  fail_if_technique_named(request.options, "a cross join matches nothing");
   Attempt attempt;
   attempt.plan.device = device;
   // Products that no memory holds are all alike.

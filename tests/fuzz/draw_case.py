@@ -43,8 +43,6 @@ _SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 
 _SIMPLE_SHARE = 0.3  # of other rules
 RESIDUAL_SHARE = 0.3
 _NO_KEYS_SHARE = 0.15  # of cases with a condition
-# Whether the library joins by a condition alone, which marks of NULL keys take, too.
-_JOINS_WITHOUT_KEYS = False
 _MOST_TESTED_PAIRS = 40_000
 _MOST_UNKNOWN_PAIRS = 300_000
 
@@ -55,8 +53,7 @@ def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_
     data = np.random.default_rng(seed)
     kind = _draw_kind(rng, kinds)
     has_residual = rng.random() < residual_share and kind.rule != "cross"
-    may_lack_keys = has_residual and _JOINS_WITHOUT_KEYS
-    has_keys = kind.rule != "cross" and not (may_lack_keys and rng.random() < _NO_KEYS_SHARE)
+    has_keys = kind.rule != "cross" and not (has_residual and rng.random() < _NO_KEYS_SHARE)
     is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)
     is_simple = is_simple and has_keys
     numbers = draw_row_numbers(rng, data, kind, is_simple, has_keys)
@@ -105,8 +102,6 @@ def _draw_residual(rng: random.Random, case: Case) -> Node | None:
     rows = [case.tables[side].rows for side in SIDES]
     has_nulls = any(c.valid is not None for side in SIDES for c in case.key_columns(side))
     is_in = case.kind.rule in ("mark", "not_in")
-    if is_in and has_nulls and not _JOINS_WITHOUT_KEYS:
-        return None
     if is_in and has_nulls and rows[0] * rows[1] > _MOST_UNKNOWN_PAIRS:
         return None
     if case.keys["left"] and pair_count(case) > _MOST_TESTED_PAIRS:
