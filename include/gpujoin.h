@@ -542,6 +542,60 @@ GPUJOIN_API gpujoin_status gpujoin_relation_import_device(gpujoin_context* conte
                                                           gpujoin_relation** out,
                                                           gpujoin_error* error);
 
+/* Which rows of a relation are read. All since 0.2. */
+typedef int32_t gpujoin_selection_form;
+/* A bit for each row, least significant first: 1 = it is read. */
+#define GPUJOIN_SELECTION_BITMAP 1
+/* Row numbers, in any order; each time that one comes it is a row. */
+#define GPUJOIN_SELECTION_ROWS 2
+
+typedef struct gpujoin_selection {
+  uint32_t struct_size;
+  /* Required. */
+  gpujoin_selection_form form;
+  /* Bits, or row numbers aligned to their width; may be NULL when there are none. */
+  const void* data;
+  /* Of BITMAP: the first row's bit; 0 to 2^50. */
+  int64_t first_bit;
+  /* Of ROWS: how many there are; 0 of BITMAP. */
+  int64_t count;
+  /* Of ROWS: UINT32 or INT64; 0 of BITMAP. */
+  gpujoin_type type;
+  /* Of data. */
+  gpujoin_memory memory;
+  /* Of device memory; must be the context's. */
+  int32_t cuda_device_id;
+  int32_t reserved;
+} gpujoin_selection;
+#define GPUJOIN_SELECTION_INIT \
+  { (uint32_t)sizeof(gpujoin_selection), 0, NULL, 0, 0, 0, 0, 0, 0 }
+
+/* gpujoin_relation_select: a relation of some rows of another one, which every join takes as any
+ * other. Neither the columns nor the selection are copied: both must stay valid and unchanged until
+ * the new relation and every plan made from it are destroyed. The first handle need not be kept.
+ *
+ * Row numbers that joins put out, and those in messages, are those of the relation as registered.
+ * A selection of a selected relation picks of those rows: bit or number 0 is the first row picked.
+ *
+ * A join copies what it reads of the rows that are picked when its plan is made, keys and columns
+ * of fixed widths, into memory of the same kind, and fetches other output columns from where they
+ * are. Where a bitmap leaves nearly all rows, and rows that are not picked cannot come out, it
+ * takes their keys for NULL in the place of that. gpujoin_plan_explain says which.
+ *
+ * relation   may be selected itself.
+ * selection  required; what it points to stays yours.
+ * out        on success a new relation; destroy with gpujoin_relation_destroy. Its size is the
+ *            number of rows picked.
+ * Blocking:  until the bits are counted, or the numbers in host memory are checked. Those in device
+ *            memory are checked when a plan is made.
+ * Errors:    INVALID_ARGUMENT (also: a row number that the relation has not; the message names the
+ *            first), ABI_MISMATCH, TOO_MANY_ROWS, UNSUPPORTED (device memory with a CPU context),
+ *            CANCELLED, CUDA, DEVICE_LOST, FORKED.
+ * Since:     0.2 */
+GPUJOIN_API gpujoin_status gpujoin_relation_select(const gpujoin_relation* relation,
+                                                   const gpujoin_selection* selection,
+                                                   gpujoin_relation** out, gpujoin_error* error);
+
 /* gpujoin_relation_get_size: rows and columns; either pointer may be NULL. Does not wait.
  *
  * Errors:   INVALID_ARGUMENT.

@@ -57,8 +57,8 @@ gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size
     auto const join = checked_object(plan, "plan");
     check_given(length, "length");
     if (*length > 0) check_given(buffer, "buffer");
-    std::string const text =
-        gpujoin::plan::explain(join->choice, join->request, join->context->facts);
+    std::string text = gpujoin::plan::explain(join->choice, join->request, join->context->facts);
+    if (join->picked) text += "selections\n" + join->picked->note;
     size_t const needed = text.size() + 1;
     size_t const room = std::exchange(*length, needed);
     if (room < needed) {

@@ -1,13 +1,68 @@
 // relation.cpp: gpujoin.h section 5.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
+#include "src/base/copy.hpp"
+#include "src/base/queue.hpp"
+#include "src/base/status.hpp"
 #include "src/columns/arrow_import.hpp"
 #include "src/columns/register_columns.hpp"
+#include "src/execute/row_picker.hpp"
+
+namespace gpujoin::shim {
+
+namespace {
+
+// Its count is not known yet where it is a bitmap.
+columns::Selection checked_selection(const gpujoin_selection* given,
+                                     const std::shared_ptr<const columns::Relation>& of) {
+  gpujoin_selection const known = read_struct(given, "selection");
+  check_range(known.form, GPUJOIN_SELECTION_BITMAP, GPUJOIN_SELECTION_ROWS, "selection.form");
+  check_range(known.memory, GPUJOIN_MEMORY_AUTOMATIC, GPUJOIN_MEMORY_PINNED, "selection.memory");
+  check_reserved(known.reserved, "selection.reserved");
+  columns::Selection selection;
+  selection.of = of;
+  selection.is_bitmap = known.form == GPUJOIN_SELECTION_BITMAP;
+  selection.data = known.data;
+  if (selection.is_bitmap) {
+    check_range(known.first_bit, 0, columns::kMostPosition, "selection.first_bit");
+    check_range(known.count, 0, 0, "selection.count of a BITMAP");
+    check_range(known.type, 0, 0, "selection.type of a BITMAP");
+    selection.first_bit = known.first_bit;
+  } else {
+    check_range(known.first_bit, 0, 0, "selection.first_bit of ROWS");
+    columns::check_row_count(known.count, "selection.count");
+    if (known.type != GPUJOIN_TYPE_UINT32 && known.type != GPUJOIN_TYPE_INT64) {
+      base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+                 "selection.type is %d; row numbers are UINT32 or INT64", known.type);
+    }
+    selection.width = columns::width_of(known.type);
+    selection.count = known.count;
+  }
+  if (selection.is_bitmap ? of->rows == 0 : selection.count == 0) return selection;
+  check_given(known.data, "selection.data");
+  base::Context& context = *of->context;
+  if (known.memory == GPUJOIN_MEMORY_DEVICE && context.is_cuda() &&
+      known.cuda_device_id != context.facts.cuda_device_id) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "selection.cuda_device_id is %d and the context's device is %d",
+               known.cuda_device_id, context.facts.cuda_device_id);
+  }
+  if (!selection.is_bitmap) {
+    columns::check_alignment(known.data, selection.width, "selection.data");
+  }
+  selection.memory = base::memory_of(context, known.data, known.memory, "selection.data");
+  return selection;
+}
+
+}  // namespace
+
+}  // namespace gpujoin::shim
 
 using namespace gpujoin::shim;
 
@@ -60,6 +115,22 @@ gpujoin_status gpujoin_relation_import_device(gpujoin_context* context, ArrowSch
     held->check_usable();
     NewHandle<gpujoin_relation> handle;
     *out = handle.give(gpujoin::columns::import_arrow_device(held, *schema, *array));
+  });
+}
+
+gpujoin_status gpujoin_relation_select(const gpujoin_relation* relation,
+                                       const gpujoin_selection* selection, gpujoin_relation** out,
+                                       gpujoin_error* error) {
+  if (out != nullptr) *out = nullptr;
+  auto const held = object_of(relation);
+  return guard(context_of(held), error, [&] {
+    check_found(held.get(), relation, "relation");
+    check_given(out, "out");
+    held->context->check_usable();
+    gpujoin::columns::Selection checked = checked_selection(selection, held);
+    gpujoin::base::LeasedQueue const queue(*held->context);
+    NewHandle<gpujoin_relation> handle;
+    *out = handle.give(gpujoin::execute::select_rows(*queue, std::move(checked)));
   });
 }
 

@@ -90,6 +90,10 @@ inline bool is_moved_as_values(Layout layout) {
   return layout == Layout::kValues || layout == Layout::kIndices || layout == Layout::kViews;
 }
 
+// See selection.hpp.
+struct Selection;
+struct Origin;
+
 struct Relation {
   std::shared_ptr<base::Context> context;
   int64_t rows = 0;
@@ -98,6 +102,9 @@ struct Relation {
   void* ready_event =
       // a cudaEvent_t* of an imported device array, awaited by the stream before first use
       nullptr;
+  // The columns are those of the relation whose rows it picks; null: all rows are read.
+  std::shared_ptr<const Selection> selection;
+  std::shared_ptr<const Origin> origin;  // of copies of the rows that were picked; else null
 };
 
 // Most columns that a key may have: the caller's, and those that are made of them.

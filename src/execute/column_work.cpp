@@ -13,6 +13,7 @@
 #include "src/cpu/intern.hpp"
 #include "src/cpu/ordered_keys.hpp"
 #include "src/cpu/pack_values.hpp"
+#include "src/cpu/pick_rows.hpp"
 #include "src/cpu/positions.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/keys/column_positions.hpp"
@@ -68,6 +69,20 @@ class OnCpu final : public ColumnWork {
   keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
                    const kernels::OrderedKey& right, uint64_t right_rows) override {
     return cpu::rank_keys(queue_, workers_, left, left_rows, right, right_rows);
+  }
+  uint64_t count_picked(const columns::RowBits& picked) override {
+    return cpu::count_picked(workers_, picked);
+  }
+  void pick_rows(const columns::RowBits& picked, uint64_t count,
+                 const std::vector<columns::PickedColumn>& columns, uint32_t* numbers) override {
+    cpu::pick_rows(workers_, picked, count, columns, numbers);
+  }
+  std::optional<uint64_t> find_wrong_number(const void* numbers, int32_t width, uint64_t count,
+                                            uint64_t rows, uint32_t* narrow) override {
+    return cpu::find_wrong_number(workers_, numbers, width, count, rows, narrow);
+  }
+  Storage mask_rows(const columns::RowBits& picked, const columns::RowBits& valid) override {
+    return columns::make_storage(cpu::mask_rows(queue_, workers_, picked, valid));
   }
   Storage pack_values(const keys::InternedSide& side) override {
     base::Buffer packed = cpu::pack_values(queue_, workers_, side);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/keys/derived_key.hpp"
@@ -12,6 +13,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/gathered.hpp"
 #include "src/columns/result.hpp"
+#include "src/columns/selection.hpp"
 #include "src/keys/interned_side.hpp"
 #include "src/keys/ordered_key.hpp"
 
@@ -50,6 +52,15 @@ class ColumnWork {
   virtual keys::Extremes extremes(const kernels::OrderedKey& key, uint64_t rows) = 0;
   virtual keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
                            const kernels::OrderedKey& right, uint64_t right_rows) = 0;
+  // Rows that are picked: see src/cpu/pick_rows.hpp.
+  virtual uint64_t count_picked(const columns::RowBits& picked) = 0;
+  virtual void pick_rows(const columns::RowBits& picked, uint64_t count,
+                         const std::vector<columns::PickedColumn>& columns, uint32_t* numbers) = 0;
+  virtual std::optional<uint64_t> find_wrong_number(const void* numbers, int32_t width,
+                                                    uint64_t count, uint64_t rows,
+                                                    uint32_t* narrow) = 0;
+  virtual columns::Storage mask_rows(const columns::RowBits& picked,
+                                     const columns::RowBits& valid) = 0;
   // What the CPU does faster than codes; null and false elsewhere. See src/cpu/pack_values.hpp and
   // src/cpu/positions.hpp.
   virtual columns::Storage pack_values(const keys::InternedSide&) { return nullptr; }

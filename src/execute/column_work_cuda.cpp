@@ -8,6 +8,7 @@
 #include "src/keys/ordered_keys.hpp"
 #include "src/keys/positions.hpp"
 #include "src/materialize/materialize.hpp"
+#include "src/transform/pick_rows.hpp"
 
 namespace gpujoin::execute {
 
@@ -55,6 +56,20 @@ class OnGpu final : public ColumnWork {
   keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
                    const kernels::OrderedKey& right, uint64_t right_rows) override {
     return keys::rank_keys(queue_, left, left_rows, right, right_rows);
+  }
+  uint64_t count_picked(const columns::RowBits& picked) override {
+    return transform::count_picked(queue_, picked);
+  }
+  void pick_rows(const columns::RowBits& picked, uint64_t count,
+                 const std::vector<columns::PickedColumn>& columns, uint32_t* numbers) override {
+    transform::pick_rows(queue_, picked, count, columns, numbers);
+  }
+  std::optional<uint64_t> find_wrong_number(const void* numbers, int32_t width, uint64_t count,
+                                            uint64_t rows, uint32_t* narrow) override {
+    return transform::find_wrong_number(queue_, numbers, width, count, rows, narrow);
+  }
+  Storage mask_rows(const columns::RowBits& picked, const columns::RowBits& valid) override {
+    return columns::make_storage(transform::mask_rows(queue_, picked, valid));
   }
 };
 

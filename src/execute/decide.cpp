@@ -78,8 +78,10 @@ void keep_true(base::Queue& queue, const JoinResult& candidates, const Relation&
   auto pairs = std::make_shared<Relation>();
   pairs->context = candidates.context;
   pairs->rows = candidates.rows;
-  pairs->columns = {view_of(row_numbers_of(candidates.left_rows), memory),
-                    view_of(row_numbers_of(candidates.right_rows), memory)};
+  auto const& picked = candidates.undecided->picked;
+  Storage const& left = picked ? picked->left_candidates : candidates.left_rows;
+  Storage const& right = picked ? picked->right_candidates : candidates.right_rows;
+  pairs->columns = {view_of(row_numbers_of(left), memory), view_of(row_numbers_of(right), memory)};
   columns::RowMarks::Rows kept =
       row_marks_of(queue, memory, true_bits(queue, answers, memory), answers.rows)->marked();
   result.rows = kept.count;
@@ -128,6 +130,7 @@ std::unique_ptr<JoinResult> decide(base::Queue& queue, const JoinResult& candida
     result->left_rows = result->right_rows = nullptr;
   }
   if (join.late) put_out_late(queue, join, *result);
+  if (join.picked) name_registered_rows(queue, *join.picked, *result);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/without_equality.hpp"
+#include "src/execute/row_picker.hpp"
 
 namespace gpujoin::execute {
 
@@ -21,6 +22,31 @@ plan::SampleFindings sample_on_gpu(base::Queue&, const columns::Relation&, int32
   base::fail_without_cuda();
 }
 #endif
+
+namespace {
+
+// The join, with the pairs as it knows them.
+std::shared_ptr<const PlannedJoin> candidates_of(const PlannedJoin& join,
+                                                 const columns::JoinResult& result) {
+  auto candidates = std::make_shared<PlannedJoin>(join);
+  if (candidates->picked) {
+    candidates->picked->left_candidates = result.left_rows;
+    candidates->picked->right_candidates = result.right_rows;
+  }
+  return candidates;
+}
+
+}  // namespace
+
+void name_registered_rows(base::Queue& queue, const PickedSides& sides,
+                          columns::JoinResult& result) {
+  for (bool const left : {true, false}) {
+    auto const& origin = left ? sides.left : sides.right;
+    if (origin == nullptr || !(left ? result.has_left_rows() : result.has_right_rows())) continue;
+    columns::Storage& rows = left ? result.left_rows : result.right_rows;
+    rows = as_registered(queue, result.memory, *origin, rows, result.rows);
+  }
+}
 
 std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
   plan::JoinPlan const& plan = join.choice.plan();
@@ -47,8 +73,9 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
       return held->reason + "; " + reason;
     };
   }
-  statistics.left_rows = join.left->rows;
-  statistics.right_rows = join.right->rows;
+  statistics.left_rows = join.picked ? join.picked->left_rows : join.left->rows;
+  statistics.right_rows = join.picked ? join.picked->right_rows : join.right->rows;
+  if (join.picked) statistics.stages = join.picked->stages;
 
   pool.reset_peak();
   uint64_t const held_before = pool.in_use_bytes();
@@ -69,11 +96,12 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
     on_cpu(queue, join, *result);
   }
   if (join.asked().caller_decides) {
-    result->undecided = std::make_shared<const PlannedJoin>(join);
+    result->undecided = candidates_of(join, *result);
   } else {
     if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
     if (join.late) put_out_late(queue, join, *result);
   }
+  if (join.picked) name_registered_rows(queue, *join.picked, *result);
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;

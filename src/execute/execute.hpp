@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/columns/selection.hpp"
 #include "src/conditions/bound_condition.hpp"
 #include "src/keys/encoding.hpp"
 #include "src/plan/choose_plan.hpp"
@@ -24,6 +26,20 @@ struct LateTwin {
   int32_t other = 0;  // the column of the other side, which is fetched in its place
 };
 
+// Of sides of which some rows are read: see selected.hpp.
+struct PickedSides {
+  int64_t left_rows = 0;  // as the caller counts them
+  int64_t right_rows = 0;
+  // By which row numbers become those of the relations as registered; null: they are.
+  std::shared_ptr<const columns::Origin> left;
+  std::shared_ptr<const columns::Origin> right;
+  std::vector<columns::StageStatistics> stages;
+  std::string note;  // what was done, for explain
+  // Of pairs that the caller decides on: rows of the relations that were joined.
+  columns::Storage left_candidates;
+  columns::Storage right_candidates;
+};
+
 // A planned join. Holds both relations.
 struct PlannedJoin {
   std::shared_ptr<base::Context> context;
@@ -34,6 +50,7 @@ struct PlannedJoin {
   // What was asked for, where output columns come late: asked() then is without them.
   std::optional<columns::JoinSpec> late;
   std::vector<LateTwin> late_twins;
+  std::optional<PickedSides> picked;          // where rows of a side are picked
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   std::shared_ptr<const conditions::BoundCondition> residual;  // null: none
   plan::PlanRequest request;
@@ -61,6 +78,10 @@ void log_choice(const base::Context& context, const plan::PlanChoice& choice);
 // Executes the plan on the executor that it names, with statistics. Throws; then nothing is left
 // behind.
 std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join);
+
+// Row numbers of the relations that were joined as those of the relations as registered.
+void name_registered_rows(base::Queue& queue, const PickedSides& sides,
+                          columns::JoinResult& result);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
 void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);

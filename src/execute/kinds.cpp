@@ -12,6 +12,7 @@
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/row_marks.hpp"
+#include "src/execute/row_picker.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/execute/unknown_comparisons.hpp"
@@ -92,7 +93,7 @@ class KindOfResult {
       if (rows_of(join_.asked(), left) != RowsOfSide::kSingle) return marks->mark(rows, count);
       if (auto const twice = marks->mark_once(rows, count)) {
         base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
-                   left ? "left" : "right", *twice);
+                   left ? "left" : "right", as_registered(queue_, relation(left), *twice));
       }
     });
     return marks;

@@ -6,6 +6,7 @@
 #include "src/base/traffic.hpp"
 #include "src/execute/column_work.hpp"
 #include "src/execute/kinds.hpp"
+#include "src/execute/row_picker.hpp"
 #include "src/execute/stage_clock.hpp"
 
 namespace gpujoin::execute {
@@ -181,6 +182,13 @@ JoinSpec spec_without_late(const Relation& left, const Relation& right, const Jo
 ResultColumn fetch_late(base::Queue& queue, base::Memory memory, const Relation& relation,
                         int32_t column, const Storage& rows, int64_t count,
                         std::vector<columns::StageStatistics>& stages) {
+  if (auto const& origin = relation.origin; origin != nullptr && count != 0) {
+    auto const number = static_cast<size_t>(column);
+    if (number < origin->is_copied.size() && !origin->is_copied[number]) {
+      return fetch_late(queue, memory, *origin->relation, column,
+                        as_registered(queue, memory, *origin, rows, count), count, stages);
+    }
+  }
   ColumnView const& view = relation.columns[static_cast<size_t>(column)];
   if (count == 0 || relation.rows == 0) {
     ColumnView const& values = values_behind_runs(view);

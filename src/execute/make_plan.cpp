@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/conditions/bind.hpp"
 #include "src/execute/decide.hpp"
@@ -11,6 +12,7 @@
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/without_equality.hpp"
+#include "src/execute/selected.hpp"
 #include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {
@@ -55,6 +57,25 @@ plan::ResidualReads reads_of(const PlannedJoin& join) {
     (read.of_left ? reads.left : reads.right) += width == 0 ? kTextBytes : width;
   }
   return reads;
+}
+
+void pick_sides(base::Queue& queue, plan::Device device, const columns::JoinSpec& spec,
+                PlannedJoin* join) {
+  if (join->left->selection == nullptr && join->right->selection == nullptr) return;
+  PickedSides sides;
+  sides.left_rows = join->left->rows;
+  sides.right_rows = join->right->rows;
+  for (bool const left : {true, false}) {
+    auto& relation = left ? join->left : join->right;
+    if (relation->selection == nullptr) continue;
+    std::string note;
+    relation = picked(queue, device, relation, side_of(*relation, spec, left), sides.stages, &note);
+    (left ? sides.left : sides.right) = relation->origin;
+    sides.note += std::string(left ? "  left   " : "  right  ") + note + "\n";
+  }
+  // Other queues may execute the plan.
+  base::finish(queue);
+  join->picked = std::move(sides);
 }
 
 }  // namespace
@@ -109,6 +130,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.request.options = options;
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
+  pick_sides(queue, device, spec, &join);
   if (device == plan::Device::kCpu) join.late_twins = twins_of(*join.left, *join.right, spec);
   make_comparable(queue, device, &join.left, &join.right, &spec);
   // Keys of 8 bytes take longer to look up in order than their text then saves.

@@ -13,6 +13,7 @@
 #include "src/execute/late_columns.hpp"
 #include "src/execute/sequence_keys.hpp"
 #include "src/execute/sequence_layout.hpp"
+#include "src/execute/sequence_rows.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/plan/candidates.hpp"
 
@@ -77,12 +78,6 @@ class Sequence {
   uint64_t held_before_ = 0;
   uint64_t peak_bytes_ = 0;
 };
-
-plan::Device device_of(const gpujoin_plan_options& options, const base::Context& context) {
-  plan::PlanRequest request;
-  request.options = options;
-  return plan::device_of(request, context.facts);
-}
 
 Sequence::Sequence(base::Queue& queue, const std::shared_ptr<const Relation>& fact,
                    const SequenceSpec& spec, const gpujoin_plan_options& options)
@@ -391,10 +386,13 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
 std::unique_ptr<columns::JoinResult> join_sequence(
     base::Queue& queue, const std::shared_ptr<const columns::Relation>& fact,
     const SequenceSpec& spec, const gpujoin_plan_options& options) {
-  std::shared_ptr<const Relation> extended = fact;
-  SequenceSpec const comparable =
-      with_comparable_keys(queue, device_of(options, queue.context), &extended, spec);
-  return Sequence(queue, extended, comparable, options).run();
+  plan::Device const device = device_of(options, queue.context);
+  PickedSequence const picked = picked_sequence(queue, device, fact, spec);
+  std::shared_ptr<const Relation> extended = picked.fact;
+  SequenceSpec const comparable = with_comparable_keys(queue, device, &extended, picked.spec);
+  auto result = Sequence(queue, extended, comparable, options).run();
+  name_registered_rows(queue, picked, *result);
+  return result;
 }
 
 }  // namespace gpujoin::execute

@@ -94,6 +94,16 @@ int main(void) {
   OFFSET(gpujoin_condition, struct_size, 0);
   OFFSET(gpujoin_condition, node_count, 4);
   OFFSET(gpujoin_condition, nodes, 8);
+  SIZE(gpujoin_selection, 48);
+  OFFSET(gpujoin_selection, struct_size, 0);
+  OFFSET(gpujoin_selection, form, 4);
+  OFFSET(gpujoin_selection, data, 8);
+  OFFSET(gpujoin_selection, first_bit, 16);
+  OFFSET(gpujoin_selection, count, 24);
+  OFFSET(gpujoin_selection, type, 32);
+  OFFSET(gpujoin_selection, memory, 36);
+  OFFSET(gpujoin_selection, cuda_device_id, 40);
+  OFFSET(gpujoin_selection, reserved, 44);
   SIZE(gpujoin_asof, 40);
   OFFSET(gpujoin_asof, struct_size, 0);
   OFFSET(gpujoin_asof, direction, 4);
@@ -226,6 +236,7 @@ int main(void) {
   INITIALIZER(gpujoin_column, GPUJOIN_COLUMN_INIT);
   INITIALIZER(gpujoin_node, GPUJOIN_NODE_INIT);
   INITIALIZER(gpujoin_condition, GPUJOIN_CONDITION_INIT);
+  INITIALIZER(gpujoin_selection, GPUJOIN_SELECTION_INIT);
   INITIALIZER(gpujoin_asof, GPUJOIN_ASOF_INIT);
   INITIALIZER(gpujoin_aggregate, GPUJOIN_AGGREGATE_INIT);
   INITIALIZER(gpujoin_join_spec, GPUJOIN_JOIN_SPEC_INIT);

@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from .case import Answer, Case, Column
+from .case import Answer, Case, Column, Table
 from .read_result import Output
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -71,6 +71,11 @@ def _expected_hashes(case: Case, expected: Answer) -> np.ndarray:
         tokens += _mark_tokens(expected.mark)
         case.tokens[key] = expected, np.sort(_row_hashes(expected.count, tokens))
     return case.tokens[key][1]
+
+
+def row_hashes(table: Table) -> np.ndarray:
+    """Of the values of all columns; NULLs are the same whatever lies under them."""
+    return _row_hashes(table.rows, [_tokens(c.values, c.valid) for c in table.columns])
 
 
 def _positions(case: Case) -> list[tuple[str, int]]:

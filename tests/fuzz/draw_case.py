@@ -77,7 +77,7 @@ def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_
         columns = keys[side] + [draw_payload(rng, data, each, rows, null_share) for each in types]
         order = list(range(len(columns)))
         rng.shuffle(order)
-        tables[side] = Table([columns[i] for i in order], rows)
+        tables[side] = _with_repeats(rng, Table([columns[i] for i in order], rows))
         for i, column in enumerate(tables[side].columns):
             column.name = f"{side[0]}{i}"
         positions[side] = [order.index(i) for i in range(key_count)]
@@ -145,6 +145,15 @@ def _with_fewer_pairs(case: Case, most: int, kept: str | None) -> Case:
             fewer["right"] = fewer["left"]
         case = case.changed(tables=fewer)
     return case
+
+
+def _with_repeats(rng: random.Random, table: Table) -> Table:
+    """Some rows as they are elsewhere in the table, which a selection can take for one."""
+    if table.rows == 0 or rng.random() < 0.9:
+        return table
+    share = rng.choice((0.02, 0.3, 0.7))
+    rows = [rng.randrange(table.rows) if rng.random() < share else i for i in range(table.rows)]
+    return table.take(np.array(rows))
 
 
 def _join_with_itself(rng: random.Random, case: Case) -> None:

@@ -14,6 +14,7 @@ from .case import Column, Table
 from .column_types import FIXED_BINARY
 from .library import Answered, Handle, abi, call
 from .library import Column as AbiColumn
+from .picks import Picked
 from .way import Encoding
 
 _POISON = 0xEE
@@ -31,6 +32,9 @@ class Encoded:
         self._rng = random.Random(encoding.seed) if encoding.seed else None
         self._kept: list = []
         self._batch: _Batch | None = None
+        self.picked = Picked(table, encoding.picks) if encoding.picks else None
+        if self.picked is not None:
+            table = self.picked.table
         self.relation = Handle("relation")
         self.problem = ""
         self.laid: dict[str, Laid] = {}
@@ -38,6 +42,8 @@ class Encoded:
             self._create(context, table, encoding)
         else:
             self._import(context, table, encoding)
+        if self.picked is not None:
+            self.relation = self.picked.select(self.relation)
 
     def _lay_out(self, table: Table, encoding: Encoding, offset: int, back: int) -> None:
         """Each column in its own way, whichever others there are."""

@@ -13,7 +13,7 @@ from .column_types import ColumnType, type_of
 from .condition import Node
 from .kinds import KINDS
 from .pools import from_values
-from .way import Encoding, Reading, Way
+from .way import Encoding, Picks, Reading, Way
 
 
 @dataclass
@@ -64,6 +64,8 @@ def read_json(text: str) -> WrittenJoin:
         None if read["residual"] is None else _read_node(read["residual"]),
     )
     way = read["way"]
+    for fields in way["encodings"].values():
+        fields["picks"] = Picks(**fields["picks"]) if fields.get("picks") else None
     way["encodings"] = {side: Encoding(**fields) for side, fields in way["encodings"].items()}
     way["reading"] = Reading(**way["reading"])
     return WrittenJoin(case, way=Way(**way))

@@ -92,7 +92,7 @@ def _plainer_ways(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
         given = way.encodings[side]
         arrow = "arrow" if given.form == "arrow_device" else given.form
         for encoding in (
-            *(Encoding(), Encoding(given.form)),
+            *(replace(given, picks=None), Encoding(), Encoding(given.form)),
             *(replace(given, wraps=False), replace(given, form=arrow)),
         ):
             if encoding != way.encodings[side]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from contextlib import ExitStack
 from ctypes import c_int32, c_size_t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import library
 from .case import Answer, Case
@@ -14,6 +14,7 @@ from .encode import Encoded
 from .encode_condition import residual_of
 from .library import Answered, Handle, abi, call
 from .output import BadResult, Output
+from .picks import Picked
 from .read_result import read
 from .way import ENOUGH_BYTES, Way
 
@@ -34,10 +35,10 @@ class Outcome:
 def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
     """disturb  changes the output before it is compared, to see whether that is found."""
     try:
-        for output in _outputs(case, way):
+        for output, picked in _outputs(case, way):
             if disturb is not None:
                 disturb(output)
-            problem = difference(case, expected, output)
+            problem = difference(case, _as_picked(expected, picked), output)
             if problem:
                 return Outcome(FAILED, problem)
     except Answered as answer:
@@ -45,6 +46,14 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
     except BadResult as problem:
         return Outcome(FAILED, str(problem))
     return Outcome(RIGHT_ANSWER)
+
+
+def _as_picked(expected: Answer, picked: dict[str, Picked]) -> Answer:
+    """The answer with the numbers that rows have which are the same."""
+    if not picked or expected.is_error:
+        return expected
+    rows = {s: picked[s].named(r) if s in picked else r for s, r in expected.rows.items()}
+    return replace(expected, rows=rows)
 
 
 def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
@@ -66,8 +75,9 @@ def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
     return Outcome(FAILED, str(answer))
 
 
-def _outputs(case: Case, way: Way) -> list[Output]:
-    """The output of each execution. Errors: Answered, BadResult."""
+def _outputs(case: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
+    """The output of each execution, with the sides of which rows were picked. Errors: Answered,
+    BadResult."""
     context = library.context(way.device, way.threads, way.limit_bytes)
     outputs = []
     encoded = []
@@ -79,6 +89,11 @@ def _outputs(case: Case, way: Way) -> list[Output]:
             stack.enter_context(encoded[-1])
         laid = {"left": encoded[0].laid, "right": encoded[-1].laid}
         relations = [encoded[0].relation, encoded[-1].relation]
+        picked = {
+            side: of.picked
+            for side, of in (("left", encoded[0]), ("right", encoded[-1]))
+            if of.picked is not None
+        }
         spec, kept = _spec(case, way)
         if case.residual is not None:
             described, constants = residual_of(case.residual, context, stack)
@@ -91,7 +106,7 @@ def _outputs(case: Case, way: Way) -> list[Output]:
             result = stack.enter_context(Handle("result"))
             call("join", *parts, result.out)
             _close(relations)  # a result needs neither
-            outputs.append(_read(result, case, way, laid))
+            outputs.append((_read(result, case, way, laid, picked), picked))
         else:
             plan = stack.enter_context(Handle("plan"))
             call("plan_create", *parts, plan.out)
@@ -102,7 +117,7 @@ def _outputs(case: Case, way: Way) -> list[Output]:
                 results.append(stack.enter_context(Handle("result")))
                 call("plan_execute", plan.pointer, results[-1].out)
             plan.close()
-            outputs += [_read(result, case, way, laid) for result in results]
+            outputs += [(_read(result, case, way, laid, picked), picked) for result in results]
         del kept
     for e in encoded:
         if e.problem:
@@ -142,7 +157,9 @@ def _explain(plan: Handle) -> None:
         raise BadResult(f"plan_explain says {length.value} bytes, and writes {len(buffer.value)}")
 
 
-def _read(result: Handle, case: Case, way: Way, laid: dict[str, dict]) -> Output:
+def _read(
+    result: Handle, case: Case, way: Way, laid: dict[str, dict], picked: dict[str, Picked]
+) -> Output:
     statistics = abi.Statistics()
     call("result_get_statistics", result.pointer, ctypes.byref(statistics))
     output = read(result, case, way.reading, laid)
@@ -150,4 +167,7 @@ def _read(result: Handle, case: Case, way: Way, laid: dict[str, dict]) -> Output
     are = case.tables["left"].rows, case.tables["right"].rows, output.rows
     if said != are:
         raise BadResult(f"statistics say {said} rows left, right and out; they are {are}")
+    for side, numbers in output.indices.items():
+        if side in picked:
+            output.indices[side] = picked[side].rows_of(numbers)
     return output

@@ -63,20 +63,40 @@ ENOUGH_BYTES = 1 << 31
 _LIMITS = (1 << 12, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 24)
 
 
+_PICKS = ("bitmap", "rows", "rows of bitmap", "bitmap of rows")
+
+
+@dataclass(frozen=True)
+class Picks:
+    """form    one of _PICKS
+    others  rows that are not picked, for each that is; they are copies of those that are
+    seed    of where they lie, of the first bit, of the order and the type of row numbers
+    """
+
+    form: str
+    others: float = 1.0
+    seed: int = 1
+
+    def __str__(self) -> str:
+        return f" {self.form} 1:{self.others}({self.seed})"
+
+
 @dataclass(frozen=True)
 class Encoding:
     """form   "plain" (gpujoin_relation_create), "arrow" or "arrow_device" (imports)
            where a column is none that plain columns can be, "plain" is as "arrow"
     seed   of offsets, of validity that is not needed, of columns beside; 0 = none of these
     wraps  whether columns of Arrow may come as dictionaries and runs; not without a seed
+    picks  the table is a selection of a larger one; None = it is all of one
     """
 
     form: str = "plain"
     seed: int = 0
     wraps: bool = False
+    picks: Picks | None = None
 
     def __str__(self) -> str:
-        return f"{self.form}({self.seed}{', wraps' * self.wraps})"
+        return f"{self.form}({self.seed}{', wraps' * self.wraps}){self.picks or ''}"
 
 
 @dataclass(frozen=True)
@@ -161,7 +181,15 @@ def _draw_encoding(rng: random.Random, table: Table) -> Encoding:
     form = rng.choice(("plain", "plain", "arrow", "arrow", "arrow_device"))
     seed = rng.choice((0, rng.randint(1, 1 << 30), rng.randint(1, 1 << 30)))
     is_fixed = all(column.type.layout == "values" for column in table.columns)
-    return Encoding(form, seed, wraps=bool(seed) and rng.random() < (0.2 if is_fixed else 0.6))
+    wraps = bool(seed) and rng.random() < (0.2 if is_fixed else 0.6)
+    return Encoding(form, seed, wraps, _draw_picks(rng, table.rows))
+
+
+def _draw_picks(rng: random.Random, rows: int) -> Picks | None:
+    if rng.random() > 0.3:
+        return None
+    others = rng.choice((0, 0.02, 0.1, 0.3, 1) if rows > 20_000 else (0, 0.02, 0.1, 0.3, 1, 1, 5))
+    return Picks(rng.choice((*_PICKS, "bitmap", "rows")), others, rng.randint(1, 1 << 30))
 
 
 def _draw_reading(rng: random.Random, is_long: bool) -> Reading:

@@ -20,6 +20,7 @@ from ._structs import (
     JoinSpec,
     Page,
     PlanOptions,
+    Selection,
     SequenceSpec,
     StageStatistics,
     Statistics,
@@ -104,8 +105,12 @@ OUTPUT_PAIRS = 2
 KEY_NULL_EQUAL = 1
 KEY_IEEE_FLOAT = 2
 
+SELECTION_BITMAP = 1
+SELECTION_ROWS = 2
+
 FETCH_LEFT_INDEX = 2
 FETCH_RIGHT_INDEX = 3
+TYPE_INT64 = 4
 TYPE_UINT32 = 7
 MEMORY_HOST = 1
 
@@ -124,6 +129,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "context_trim": [HANDLE],
     "relation_import": [HANDLE, c_void_p, c_void_p, OUT],
     "relation_import_device": [HANDLE, c_void_p, c_void_p, OUT],
+    "relation_select": [HANDLE, POINTER(Selection), OUT],
     "plan_create": [HANDLE, HANDLE, HANDLE, POINTER(JoinSpec), POINTER(PlanOptions), OUT],
     "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
     "plan_execute": [HANDLE, OUT],

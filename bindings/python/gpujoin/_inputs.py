@@ -12,6 +12,7 @@ import pyarrow as pa
 from . import _abi
 from ._context import Context
 from ._result import of_rows
+from ._selections import Rows, Selection
 from .errors import InvalidArgument, Unsupported
 
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -35,12 +36,15 @@ class Input:
 
     schema  of all columns
     table   None when the data lies in device memory
+    selection  the rows that are read; None = all
     """
 
     def __init__(self, data: Any, side: str) -> None:
         self.side = side
         self.table: pa.Table | None = None
+        self.selection: Selection | None = None
         self._device_array: Any = None
+        self._device_rows = 0
         try:
             self._import(data)
             if self.table is not None:
@@ -95,6 +99,7 @@ class Input:
         else:
             self.schema = pa.schema(capsules)
             self._device_array = capsules.array
+            self._device_rows = _abi.ArrowDeviceArray.from_address(pointer).array.length
 
     def _table_of(self, structs: pa.Array | pa.ChunkedArray) -> pa.Table:
         """The fields of structs as columns.
@@ -136,6 +141,12 @@ class Input:
             raise InvalidArgument(f"{argument} names no column")
         return [self.column(name, argument) for name in names]
 
+    def select(self, rows: Rows | None, argument: str) -> None:
+        """Lets joins read these rows alone. Errors: InvalidArgument."""
+        if rows is not None:
+            count = self._device_rows if self.table is None else self.table.num_rows
+            self.selection = Selection(rows, count, argument)
+
     def values(self, column: int) -> pa.ChunkedArray:
         """A column in host memory, without empty chunks: pyarrow joins none that begin at an
         offset. Errors: Unsupported, in device memory."""
@@ -156,8 +167,17 @@ class Input:
         """A relation of the library with these columns. Without a copy, except of those in more
         than one chunk.
 
-        Returns the relation, and the position in it of each column.
+        Returns the relation, and the position in it of each column. What picks its rows is kept by
+        this input alone.
         """
+        relation, positions = self._register(context, columns)
+        if self.selection is None:
+            return relation, positions
+        return self.selection.of(context, relation), positions
+
+    def _register(
+        self, context: Context, columns: Iterable[int]
+    ) -> tuple[_abi.Handle, dict[int, int]]:
         handle = _abi.Handle("relation")
         if self.table is None:
             capsule = self.schema.__arrow_c_schema__()

@@ -18,6 +18,7 @@ from ._inputs import Input, is_carried
 from ._keys import OfKeys, key_flags, key_positions, naming_key_types
 from ._kinds import KINDS, Kind, kind_of
 from ._result import Result, ResultColumn, TakenColumn
+from ._selections import Rows
 from ._validate import check_unique, unique_sides
 from .errors import BufferTooSmall, InvalidArgument
 
@@ -54,6 +55,7 @@ class Plan:
         pair_fields: Sequence[pa.Field],
         is_short: bool,
         condition: Condition | None,
+        kept: Sequence[Any] = (),
     ) -> None:
         self._context = context
         self._handle = handle
@@ -61,6 +63,7 @@ class Plan:
         self._pair_fields = pair_fields
         self._is_short = is_short
         self._condition = condition
+        self._kept = kept  # what the library reads of, until the last execution is over
 
     def explain(self) -> str:
         """The plan as text: its techniques, what was sampled, what each candidate would cost."""
@@ -125,6 +128,8 @@ def plan(
     pairs: bool = False,
     suffix: str = SUFFIX,
     validate: str | None = None,
+    left_rows: Rows | None = None,
+    right_rows: Rows | None = None,
     context: Context | None = None,
     device: str | None = None,
     algorithm: str | None = None,
@@ -197,6 +202,11 @@ def plan(
     validate     "1:1", "1:m", "m:1", or "one_to_one" ...: the sides said to have 1 must have each
                  key at most once, else NotUnique; rows with a NULL in the key are not looked at.
                  "m:m" and None = nothing is checked
+    left_rows, right_rows
+                 which rows of a side are read, without a copy of it: an array with a truth value
+                 for each row (NULL is false), or an array of row numbers, in any order, each as
+                 often as it comes; of pyarrow, NumPy or polars, or a list; None = all. Row numbers
+                 that come out are those of the whole table
     context      None = a shared one, on device "auto"
     device       auto, cpu, cuda: a context on a GPU can run a plan on the CPU too
     algorithm    auto, nop, nop_carried, direct_carried, phj_carried, phj_om, phj_gfur, phj_um,
@@ -223,6 +233,8 @@ def plan(
     check_suffix(suffix)
     context = context_or_default(context)
     inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
+    inputs["left"].select(left_rows, "left_rows")
+    inputs["right"].select(right_rows, "right_rows")
     condition = condition_of(where, *(source.schema for source in inputs.values()))
     keys = key_positions(inputs, kind, on, left_on, right_on, may_lack=condition is not None)
     if unique_sides(validate) and not keys["left"]:
@@ -292,7 +304,8 @@ def plan_columns(
     fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
     with naming_nodes(condition), naming_key_types(list(zip(*fields))):
         context._call_long("plan_create", context._handle, *parts, out=handle, is_short=is_short)
-    return Plan(context, handle, result_columns, pair_fields, is_short, condition)
+    kept = [source.selection for source in inputs.values()]
+    return Plan(context, handle, result_columns, pair_fields, is_short, condition, kept)
 
 
 def plan_options(arguments: Mapping[str, Any]) -> _abi.PlanOptions:
@@ -321,6 +334,8 @@ def join(
     pairs: bool = False,
     suffix: str = SUFFIX,
     validate: str | None = None,
+    left_rows: Rows | None = None,
+    right_rows: Rows | None = None,
     context: Context | None = None,
     device: str | None = None,
     algorithm: str | None = None,

@@ -18,6 +18,7 @@ from ._keys import OfKeys, key_flags, naming_key_types
 from ._kinds import KINDS, Kind, kind_of
 from ._plan import input_column, int32_array, pair_columns, plan_options
 from ._result import LEFT_ROW, RIGHT_ROW, Result, ResultColumn
+from ._selections import Rows
 from .errors import InvalidArgument
 
 _FACT = 0  # number of the fact table among the inputs; dimension i is number i + 1
@@ -52,6 +53,8 @@ def join_sequence(
     null_equal: OfKeys = False,
     ieee_float: OfKeys = False,
     suffix: str = SUFFIX,
+    fact_rows: Rows | None = None,
+    dimension_rows: Sequence[Rows | None] | None = None,
     device: str | None = None,
     algorithm: str | None = None,
     transform: str | None = None,
@@ -91,6 +94,9 @@ def join_sequence(
                   what plan() takes under these names: of all keys, or a list of names of key
                   columns of fact, or of a truth value for each dimension
     suffix        for a column whose name is taken, as often as it needs
+    fact_rows     which rows of fact are read: what join() takes as left_rows
+    dimension_rows
+                  the same of each dimension: a list; None = all rows of all
     device ... probe_chunk_rows
                   of every join, what plan() takes under these names
 
@@ -107,6 +113,8 @@ def join_sequence(
     dimensions = list(dimensions)
     kinds = _kinds_of(how, len(dimensions))
     inputs = [Input(fact, "fact")]
+    inputs[_FACT].select(fact_rows, "fact_rows")
+    rows = _rows_of(dimension_rows, len(dimensions))
     steps: list[_Step] = []
     selected = _fact_outputs(inputs[_FACT], fact_columns)
     taken_names = {output.name for output in selected}
@@ -114,6 +122,7 @@ def join_sequence(
         step, names = _checked_step(inputs, number, kind, dimension)
         steps.append(step)
         source = number + 1
+        inputs[source].select(rows[number], f"dimension_rows[{number}]")
         for column in _columns_of(inputs[source], step, names, number):
             name = free_name(inputs[source].schema.field(column).name, taken_names, suffix)
             selected.append(_Output(source, column, name))
@@ -142,6 +151,17 @@ def join_sequence(
     for output in selected:
         columns.append(_result_column(inputs, steps, output, exported))
     return Result(context, handle, columns, pair_fields)
+
+
+def _rows_of(dimension_rows: Any, count: int) -> list[Any]:
+    """The rows of each dimension. Errors: InvalidArgument."""
+    if dimension_rows is None:
+        return [None] * count
+    if not isinstance(dimension_rows, (list, tuple)) or len(dimension_rows) != count:
+        raise InvalidArgument(
+            f"dimension_rows must be a list of the rows of each of {count} dimensions"
+        )
+    return list(dimension_rows)
 
 
 def _kinds_of(how: Any, count: int) -> list[Kind]:

@@ -158,6 +158,20 @@ class Column(Struct):
     ]
 
 
+class Selection(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("form", c_int32),
+        ("data", c_void_p),
+        ("first_bit", c_int64),
+        ("count", c_int64),
+        ("type", c_int32),
+        ("memory", c_int32),
+        ("cuda_device_id", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
 class PlanOptions(Struct):
     _fields_ = [
         ("struct_size", c_uint32),

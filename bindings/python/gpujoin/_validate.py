@@ -65,6 +65,8 @@ def _repeated(source: Input, keys: Sequence[int], flags: Sequence[int]) -> list[
     try:
         columns = [_grouped(source.values(key)) for key in keys]
         rows = pa.table([*columns, pa.nulls(source.table.num_rows)], names=[*names, "rows"])
+        if source.selection is not None:
+            rows = source.selection.rows_of(rows)
         for name, column, flag in zip(names, columns, flags):
             if not flag & _abi.KEY_NULL_EQUAL:
                 rows = rows.filter(compute.is_valid(rows[name]))
