@@ -761,8 +761,12 @@ typedef struct gpujoin_condition {
 #define GPUJOIN_CONDITION_INIT \
   { (uint32_t)sizeof(gpujoin_condition), 0, NULL }
 
-/* ASOF joins. Of the right rows whose keys are equal to a left row's, it has one match at most: the
- * one next to it in an ordered column. All since 0.2. */
+/* ASOF joins. Of the right rows whose keys are equal to a left row's, or of all where the
+ * specification has no keys, it has one match at most: the one next to it in an ordered column. The
+ * kinds are INNER, LEFT, RIGHT, FULL, LEFT_SEMI, LEFT_ANTI, RIGHT_SEMI, RIGHT_ANTI by that match,
+ * and LEFT_SINGLE, which is LEFT; others, a residual and aggregates beside it are UNSUPPORTED. No
+ * technique can be named. Sides that lie in order, by their keys and the column, or by the column
+ * where there are no keys, are merged as they lie; others are sorted first. All since 0.2. */
 typedef int32_t gpujoin_direction;
 /* The last right row at or before the left row; of several at the same place the last one. */
 #define GPUJOIN_DIRECTION_BACKWARD 1
@@ -781,15 +785,17 @@ typedef struct gpujoin_asof {
   /* Required. */
   gpujoin_direction direction;
   /* Column positions of the ordered columns, which compare with each other: integers, floats,
-   * decimals, dates, times, timestamps. A row with a NULL or NaN there has no match. Neither side
-   * has to be sorted. */
+   * decimals, dates, times, timestamps, durations. A row with a NULL or NaN there has no match.
+   * Neither side has to be sorted. */
   int32_t left_column;
   int32_t right_column;
   /* GPUJOIN_ASOF_*, or-ed. */
   int32_t flags;
   int32_t reserved;
   /* With ASOF_TOLERANCE, 0 or more: of floats in tolerance_float, else in units of the finer of the
-   * two columns (days, nanoseconds, the last place of a decimal). */
+   * two columns (days, nanoseconds, the last place of a decimal). The other one, and both without
+   * the flag, are 0. Decimals of scales more than 77 apart have no distance: TYPE, as for columns
+   * without an order. */
   int64_t tolerance;
   double tolerance_float;
 } gpujoin_asof;
@@ -855,7 +861,8 @@ typedef struct gpujoin_join_spec {
   uint32_t struct_size;
   /* Required. */
   gpujoin_join_kind kind;
-  /* Of left_keys and right_keys: 1 to 16 columns, all of which must be equal; 0 of a cross join. */
+  /* Of left_keys and right_keys: 1 to 16 columns, all of which must be equal; 0 of a cross join,
+   * and where asof is set. */
   int32_t key_count;
   /* GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named, else
    * PAIRS. Semi, anti, mark and NOT IN joins have columns and row numbers of their side alone. */

@@ -35,13 +35,14 @@ MAY_INCLUDE = {
     "src/cpu/": [API, "kernels/bytes_column.hpp", "kernels/conditions/interpret.hpp",
                  "kernels/conditions/program.hpp", "kernels/conditions/simple_comparison.hpp",
                  "kernels/keys/derived_key.hpp", "kernels/keys/load_bytes.hpp",
-                 "kernels/keys/ordered_key.hpp", "kernels/keys/positions.hpp", "src/base/",
+                 "kernels/keys/ordered_key.hpp", "kernels/keys/positions.hpp",
+                 "kernels/match/asof_rule.hpp", "src/base/",
                  "src/columns/", "src/conditions/bound_condition.hpp", "src/plan/",
                  "src/keys/bytes_hash.hpp",
                  "src/keys/column_hash.hpp", "src/keys/encoding.hpp",
                  "src/keys/interned_side.hpp", "src/keys/ordered_key.hpp", "src/cpu/"],
     "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/ordered_key.hpp",
-                     "kernels/keys/positions.hpp"],
+                     "kernels/keys/positions.hpp", "kernels/match/asof_rule.hpp"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
     # Calibration runs before any plan too, and only its context is known to it.

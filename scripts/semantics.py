@@ -28,6 +28,7 @@ GROUPS = {
         keys_binary_of_a_width keys_of_16_bytes""",
     "Keys that are dates or times": """dates timestamps keys_dates_with_timestamps keys_times
         keys_time_units""",
+    "The next row in order": "asof_ticks asof_without_keys asof_floats asof_units",
     "Several keys": "two_keys five_keys keys_sixteen",
     "Conditions": """conditions_comparisons conditions_truth conditions_nulls conditions_choices
         conditions_numbers conditions_decimals conditions_floats conditions_text
@@ -61,6 +62,13 @@ order of rows is not specified.
 - `left_not_in`, `right_not_in`: rows whose mark is false.
 - `left_single`, `right_single`: as `left` and `right`; a row with two matches is an error.
 - `cross`: each row with each.
+- With `asof` a left row matches one right row at most, of those with equal keys, or of all where
+  there are no keys: the one next to it in a column of either side whose values have an order.
+  `backward`: the last one at or before it, of several at the same place the last row. `forward`:
+  the first one at or after it, of several the first row. `nearest`: the nearer of both, `backward`
+  where they are equally near. `strict`: not at the same place. `within`: no farther away. A row
+  with NULL or NaN there has no match. The kinds are inner, left, right, full, left_single, and semi
+  and anti of either side, by this match.
 
 ## When keys are equal
 
@@ -83,6 +91,9 @@ lines below do not compare (`GPUJOIN_ERROR_TYPE`).
 - Intervals: with their own type, all parts equal.
 - Dictionaries and runs: as their values.
 - Columns of type null: with every type; all their rows are NULL.
+
+An order have integers and decimals, floats, dates and timestamps, times, durations, of any widths,
+signs, scales and units, as they compare with each other.
 
 A key with `null_equal` (`GPUJOIN_KEY_NULL_EQUAL`, IS NOT DISTINCT FROM): NULL equals NULL and
 differs from everything else; no comparison is unknown.
@@ -158,7 +169,8 @@ def section(path):
             " ".join([left, "=", right, *(f"`{option}`" for option in options)])
             for _, left, right, *options in on(join)
         )
-        title = textwrap.fill(f"`{kind}`" + (f" on {keys}" if keys else ""), WIDTH)
+        title = f"`{kind}`" + (f" on {keys}" if keys else "") + asof_of(join)
+        title = textwrap.fill(title, WIDTH)
         title += "".join(f"\\\nresidual `{text}`" for text in said(join, "residual"))
         answer = table(header, join["expect"]) if join["expect"] else "no row"
         answer = "".join(f"GPUJOIN_ERROR_{e.upper()}" for e in said(join, "error")) or answer
@@ -169,6 +181,15 @@ def section(path):
 def said(join, word):
     """What stands behind a word, where it stands."""
     return [" ".join(line[1:]) for line in join["join"] if line[0] == word]
+
+
+def asof_of(join):
+    """What an ASOF join says besides."""
+    for word, *words in join["join"]:
+        if word == "asof":
+            left, right, *options = words
+            return f", asof {left}, {right} `{' '.join(options)}`"
+    return ""
 
 
 def on(join):

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/c/arguments.hpp"
+#include "bindings/c/asof.hpp"
 #include "bindings/c/condition.hpp"
 #include "bindings/c/handles.hpp"
 #include "src/base/status.hpp"
@@ -28,15 +29,6 @@ const ColumnView& column_of(const Relation& relation, int32_t index, Name name) 
   return relation.columns[static_cast<size_t>(index)];
 }
 
-// "left_keys[0]: column 2 \"price\" of type FLOAT64".
-std::string describe(const ColumnView& column, int32_t index, const std::string& argument) {
-  std::string text = argument + ": column " + std::to_string(index) + " \"" + column.name + "\"";
-  bool const is_plain = column.arrow_format == columns::arrow_format_of(column.type);
-  std::string const format = is_plain ? "" : " (\"" + column.arrow_format + "\")";
-  if (column.type != 0) return text + " of type " + columns::name_of(column.type) + format;
-  return text + " of Arrow format \"" + column.arrow_format + "\"";
-}
-
 std::string element(const std::string& argument, size_t index) {
   return argument + "[" + std::to_string(index) + "]";
 }
@@ -54,7 +46,6 @@ void check_unused(const gpujoin_join_spec& known) {
   auto const check = [](bool is_used, const char* field) {
     if (is_used) fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s: not in this version", field);
   };
-  check(known.asof != nullptr, "asof");
   check(known.aggregates != nullptr || known.aggregate_count != 0, "aggregates");
   check(known.group_side != 0, "group_side");
   check(known.order != 0, "order");
@@ -65,6 +56,18 @@ void check_unused(const gpujoin_join_spec& known) {
 }
 
 }  // namespace
+
+std::string describe(const ColumnView& column, int32_t index, const std::string& argument) {
+  std::string text = argument + ": column " + std::to_string(index) + " \"" + column.name + "\"";
+  bool const is_plain = column.arrow_format == columns::arrow_format_of(column.type);
+  std::string const format = is_plain ? "" : " (\"" + column.arrow_format + "\")";
+  if (column.type != 0) return text + " of type " + columns::name_of(column.type) + format;
+  return text + " of Arrow format \"" + column.arrow_format + "\"";
+}
+
+const ColumnView& checked_column(const Relation& relation, int32_t index, const char* argument) {
+  return column_of(relation, index, [&] { return std::string(argument); });
+}
 
 std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys, int32_t count,
                                   const char* argument) {
@@ -173,12 +176,18 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   columns::JoinSpec spec;
   spec.kind = static_cast<columns::JoinKind>(known.kind);
   bool const is_cross = spec.kind == columns::JoinKind::kCross;
+  spec.asof = checked_asof(known, left, right);
+  // A left row has one match at most.
+  if (spec.asof && spec.kind == columns::JoinKind::kLeftSingle) {
+    spec.kind = columns::JoinKind::kLeft;
+  }
   if (known.key_count > columns::kMostKeys) {
     fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on 1 to %d key columns",
          known.key_count, columns::kMostKeys);
   }
   read_residual(known.residual, *left.context, left, right, known.key_count, &spec);
-  bool const has_keys = !is_cross && !(spec.residual != nullptr && known.key_count == 0);
+  bool const may_lack_keys = spec.residual != nullptr || spec.asof;
+  bool const has_keys = !is_cross && !(may_lack_keys && known.key_count == 0);
   if (is_cross) check_range(known.key_count, 0, 0, "spec.key_count of a cross join");
   if (has_keys) check_range(known.key_count, 1, columns::kMostKeys, "spec.key_count");
   if (!has_keys) {

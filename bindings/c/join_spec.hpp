@@ -16,6 +16,12 @@ namespace gpujoin::shim {
 columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const columns::Relation& left,
                                const columns::Relation& right);
 
+// "left_keys[0]: column 2 \"price\" of type FLOAT64".
+std::string describe(const columns::ColumnView& column, int32_t index, const std::string& argument);
+// Throws INVALID_ARGUMENT where there is no such column.
+const columns::ColumnView& checked_column(const columns::Relation& relation, int32_t index,
+                                          const char* argument);
+
 // The parts of it, for specifications of other calls; `argument` names the caller's array, `side`
 // stands in "spec.<side>_columns" and "spec.<side>_column_count".
 std::vector<int32_t> checked_keys(const columns::Relation& relation, const int32_t* keys,

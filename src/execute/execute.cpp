@@ -3,6 +3,7 @@
 
 #include "src/base/status.hpp"
 #include "src/base/without_cuda.hpp"
+#include "src/execute/asof.hpp"
 #include "src/execute/cross.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
@@ -53,7 +54,8 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   bool const is_cross = join.asked().kind == columns::JoinKind::kCross;
   bool const has_keys = !is_cross && !is_without_equality(join.asked());
   auto const key_count = static_cast<int32_t>(join.spec.left_keys.size());
-  if (auto const why = has_keys ? plan::why_illegal(plan, key_count) : std::nullopt) {
+  bool const is_asof = join.spec.asof.has_value();
+  if (auto const why = has_keys && !is_asof ? plan::why_illegal(plan, key_count) : std::nullopt) {
     base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN, "%s", why->c_str());
   }
   bool const cuda = plan.device == plan::Device::kCuda;
@@ -81,13 +83,15 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   uint64_t const held_before = pool.in_use_bytes();
   auto const start = std::chrono::steady_clock::now();
   queue.check_cancelled();
-  if (has_keys) {
+  if (has_keys && !is_asof) {
     statistics.plan = plan::to_text(plan);
   } else {
     statistics.plan = join.choice.predicted().front().technique;
   }
   if (is_cross) {
     cross(queue, join, *result);
+  } else if (is_asof) {
+    asof(queue, join, *result);
   } else if (!has_keys) {
     without_equality(queue, join, *result);
   } else if (cuda) {

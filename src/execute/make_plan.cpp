@@ -37,8 +37,14 @@ void check_device(const base::Context& context, const gpujoin_plan_options& opti
                context.reason.c_str());
   }
   if (device != plan::Device::kCpu) return;
+  auto const ordered = [&](bool of_left) {
+    if (!spec.asof) return std::vector<int32_t>();
+    return std::vector<int32_t>{of_left ? spec.asof->left_column : spec.asof->right_column};
+  };
   if (any_column(left, spec.left_keys, spec.left_columns, base::Memory::kDevice) ||
-      any_column(right, spec.right_keys, spec.right_columns, base::Memory::kDevice)) {
+      any_column(right, spec.right_keys, spec.right_columns, base::Memory::kDevice) ||
+      any_column(left, ordered(true), {}, base::Memory::kDevice) ||
+      any_column(right, ordered(false), {}, base::Memory::kDevice)) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
   }
   if (left.ready_event != nullptr || right.ready_event != nullptr) {
@@ -152,7 +158,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     join.spec = candidates_of(spec);
     join.of_kind = std::move(spec);
   } else if (is_policy(spec.kind)) {
-    join.spec = inner_spec_of(spec, options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
+    join.spec =
+        inner_spec_of(spec, !spec.asof && options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
     join.of_kind = std::move(spec);
   } else {
     join.spec = std::move(spec);
@@ -175,6 +182,11 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
 
   if (join.asked().kind == columns::JoinKind::kCross) {
     join.choice = plan::choose_cross(request, device);
+    log_choice(*join.context, join.choice);
+    return join;
+  }
+  if (join.spec.asof) {
+    join.choice = plan::choose_asof(request, device, join.context->facts);
     log_choice(*join.context, join.choice);
     return join;
   }

@@ -11,6 +11,7 @@
 
 #include "gpujoin.h"
 #include "src/base/device_facts.hpp"
+#include "src/base/traffic.hpp"
 #include "src/columns/join_kind.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -191,6 +192,11 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
 
 // Of a cross join: there is nothing to choose. Throws ILLEGAL_PLAN when a technique is named.
 PlanChoice choose_cross(const PlanRequest& request, Device device);
+
+// Of an ASOF join likewise; what it costs where neither side lies in order.
+PlanChoice choose_asof(const PlanRequest& request, Device device, const base::DeviceFacts& facts);
+// What a side of one moves, sorted by so many bits; 0: it lies in order.
+base::traffic::Traffic asof_traffic(uint64_t rows, int32_t sorted_bits);
 
 // Why it is that plan, in one sentence. Made when asked for: its text takes as long as the choice.
 std::string reason_of(const PlanChoice& choice);

@@ -113,6 +113,33 @@ void add_table_line(const Words& words, CaseTable* table) {
   table->rows.push_back(words);
 }
 
+// left_column right_column direction [strict] [within N]
+void add_asof_line(const Words& words, JoinCase* join) {
+  static const std::map<std::string, gpujoin_direction> kDirections = {
+      {"backward", GPUJOIN_DIRECTION_BACKWARD},
+      {"forward", GPUJOIN_DIRECTION_FORWARD},
+      {"nearest", GPUJOIN_DIRECTION_NEAREST}};
+  gpujoin_asof asof = GPUJOIN_ASOF_INIT;
+  asof.left_column = join->left.position_of(words[1]);
+  asof.right_column = join->right.position_of(words[2]);
+  asof.direction = kDirections.at(words[3]);
+  for (size_t i = 4; i < words.size(); ++i) {
+    if (words[i] == "strict") {
+      asof.flags |= GPUJOIN_ASOF_STRICT;
+    } else if (words[i] == "within" && i + 1 < words.size()) {
+      asof.flags |= GPUJOIN_ASOF_TOLERANCE;
+      auto const column = static_cast<size_t>(asof.left_column);
+      bool const is_float = kind_of(join->left.columns[column]) == Kind::kFloat;
+      ++i;
+      if (is_float) asof.tolerance_float = std::stod(words[i]);
+      if (!is_float) asof.tolerance = std::stoll(words[i]);
+    } else {
+      throw std::runtime_error(words[i] + " of an ASOF join");
+    }
+  }
+  join->asof = asof;
+}
+
 void add_join_line(const Words& words, JoinCase* join) {
   if (words[0] == "on" && words.size() >= 3) {
     join->left_keys.push_back(join->left.position_of(words[1]));
@@ -123,6 +150,8 @@ void add_join_line(const Words& words, JoinCase* join) {
       if (!is_ieee && words[i] != "null_equal") throw std::runtime_error(words[i] + " of a key");
       join->key_flags.back() |= is_ieee ? GPUJOIN_KEY_IEEE_FLOAT : GPUJOIN_KEY_NULL_EQUAL;
     }
+  } else if (words[0] == "asof" && words.size() >= 4) {
+    add_asof_line(words, join);
   } else if (words[0] == "kind" && words.size() == 2) {
     join->kind = join_kind_of(words[1]);
   } else if (words[0] == "residual") {

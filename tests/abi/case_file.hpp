@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct JoinCase {
   std::vector<int32_t> key_flags;
   std::vector<CaseNode> residual;
   gpujoin_status error = GPUJOIN_OK;  // in the place of rows
+  std::optional<gpujoin_asof> asof;
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
   bool pairs = false;

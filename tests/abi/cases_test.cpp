@@ -203,8 +203,8 @@ std::vector<Row> rows_of_answer(const Result& result, const JoinCase& join_case)
 }
 
 std::vector<gpujoin_algorithm> algorithms_of(const JoinCase& join_case, gpujoin_device device) {
-  // Nothing is matched by keys.
-  if (join_case.left_keys.empty()) return {GPUJOIN_ALGORITHM_AUTOMATIC};
+  // Nothing is matched by keys, or by order besides.
+  if (join_case.left_keys.empty() || join_case.asof) return {GPUJOIN_ALGORITHM_AUTOMATIC};
   if (device == GPUJOIN_DEVICE_CPU) {
     return {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_CPU_RADIX};
   }
@@ -262,6 +262,7 @@ std::optional<std::vector<Row>> answer_of(const Context& context, const CaseRela
   spec.key_flags = join_case.key_flags.data();
   CaseCondition const residual(context, join_case.residual);
   if (!join_case.residual.empty()) spec.residual = &residual.condition;
+  if (join_case.asof) spec.asof = &*join_case.asof;
   gpujoin_result* made = nullptr;
   Answer const answer = call(gpujoin_join, context.get(), left.relation.get(), right.relation.get(),
                              &spec, &options, &made);

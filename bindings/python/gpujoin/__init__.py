@@ -8,6 +8,7 @@ Tables come and go as Arrow. `python -m gpujoin` joins files from the command li
 """
 
 from ._abi import library as _library
+from ._asof import Asof
 from ._context import Context, ContextInfo
 from ._plan import Plan, join, plan
 from ._result import Result, Stage, Statistics
@@ -42,6 +43,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "AbiMismatch",
+    "Asof",
     "BrokenPromise",
     "BufferTooSmall",
     "ByteLimit",

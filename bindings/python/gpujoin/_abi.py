@@ -26,6 +26,7 @@ from ._structs import (
     Statistics,
 )
 from ._structs import ArrowDeviceArray as ArrowDeviceArray  # for who imports this module
+from ._structs import Asof as Asof
 from ._structs import Condition as Condition
 from ._structs import LogFunction as LogFunction
 from ._structs import Node as Node

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from . import __version__, _abi, library_version
 from ._arguments import INT32, whole
-from ._cli_columns import UsageError, choose_columns
+from ._cli_columns import UsageError, choose_asof, choose_columns
 from ._cli_files import Bar, FileError, TableFile, Writer, head, phases
 from ._columns import SUFFIX
 from ._context import Context, parse_bytes
@@ -142,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="CONDITION",
         help="what rows have to fulfil besides to match, in SQL: 'left.a < right.b'",
     )
+    _add_asof_options(join)
     join.add_argument(
         "--null-equal",
         nargs="?",
@@ -175,6 +176,21 @@ def _parser() -> argparse.ArgumentParser:
     join.add_argument("--build-side", choices=["left", "right"], help="default: the smaller")
     _add_context_options(join)
     return parser
+
+
+def _add_asof_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--asof",
+        metavar="COLUMN[=COLUMN]",
+        help="of the rows with equal keys only the one next to LEFT's in this column matches",
+    )
+    parser.add_argument(
+        "--direction", choices=["backward", "forward", "nearest"], help="default: backward"
+    )
+    parser.add_argument("--strict", action="store_true", help="not at the same place")
+    parser.add_argument(
+        "--tolerance", metavar="N", help="no farther away: a number, or of times 5s, 100ms ..."
+    )
 
 
 def _add_context_options(parser: argparse.ArgumentParser) -> None:
@@ -243,6 +259,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     left, right = _open_file(options.left), _open_file(options.right)
     writer = _open_writer(options.output, [left, right]) if options.output is not None else None
     kind, keys, flags, condition, columns = choose_columns(left.schema, right.schema, options)
+    asof = choose_asof(left.schema, right.schema, options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
 
@@ -251,6 +268,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     for side, file in (("left", left), ("right", right)):
         needed = {*keys[side], *(column.column for column in columns if column.side == side)}
         needed |= set(condition.columns(side)) if condition is not None else set()
+        needed |= {asof.positions[side]} if asof is not None else set()
         inputs[side], places[side] = _read(side, file, needed, bar)
         keys[side] = [places[side][key] for key in keys[side]]
     columns = [
@@ -264,6 +282,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         *(context, inputs, kind, keys, flags, condition, columns),
         pairs=False,
         options=plan_options(choices),
+        asof=asof.moved(places) if asof is not None else None,
     )
     del inputs
     timer.add("plan")

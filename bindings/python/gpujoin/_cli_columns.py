@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 
+import numpy as np
 import pyarrow as pa
 
+from ._asof import Asof, AsofColumns, asof_of
 from ._cli_files import split_names
 from ._columns import OutputColumn, all_columns, select_columns
 from ._condition import Condition, condition_of
@@ -35,6 +38,44 @@ def choose_columns(
         raise UsageError("--" + str(error).replace("null_equal", "null-equal", 1)) from None
 
 
+def choose_asof(
+    left: pa.Schema, right: pa.Schema, options: argparse.Namespace
+) -> AsofColumns | None:
+    """What --asof and the options beside it say."""
+    if options.asof is None:
+        for option in ("direction", "strict", "tolerance"):
+            if getattr(options, option):
+                raise UsageError(f"--{option} is of --asof")
+        return None
+    of_left, _, of_right = options.asof.partition("=")
+    if options.asof in left.names:
+        of_left, of_right = options.asof, ""
+    direction = options.direction or "backward"
+    tolerance = _tolerance(options.tolerance)
+    try:
+        return asof_of(
+            Asof(of_left, of_right or None, direction, options.strict, tolerance), left, right
+        )
+    except InvalidArgument as error:
+        said = str(error).replace("asof.right_on", "asof").replace("asof.on", "asof")
+        raise UsageError("--" + said.replace("asof.", "")) from None
+
+
+def _tolerance(text: str | None) -> int | float | np.timedelta64 | None:
+    """5, 0.5, or 5s: of times."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)(ns|us|ms|s|m|h|D)", text)
+    if found:
+        return np.timedelta64(int(found[1]), found[2])
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    raise UsageError(f"--tolerance {text} is no number, and none of ns, us, ms, s, m, h, D")
+
+
 def _choose_flags(keys: list[str], null_equal: str | bool) -> list[int]:
     if isinstance(null_equal, str):
         null_equal = [null_equal] if null_equal in keys else split_names(null_equal)
@@ -51,10 +92,11 @@ def _choose_keys(
         return {"left": [], "right": []}
     if options.on is not None and of_sides != (None, None):
         raise UsageError("--on names the keys of both files: no --left-on or --right-on with it")
-    if options.where is not None and options.on is None and of_sides == (None, None):
+    may_lack = options.where is not None or options.asof is not None
+    if may_lack and options.on is None and of_sides == (None, None):
         return {"left": [], "right": []}
     if options.on is None and options.left_on is None:
-        raise UsageError("no keys are named: give --on, or --left-on and --right-on, or --where")
+        raise UsageError("no keys are named: give --on, or --left-on and --right-on, or --where, or --asof")
     of_left = options.left_on if options.on is None else options.on
     of_right = of_left if options.right_on is None else options.right_on
     keys = {

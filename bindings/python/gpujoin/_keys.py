@@ -96,6 +96,8 @@ def naming_key_types(keys: Sequence[tuple[pa.Field, pa.Field]]) -> Iterator[None
         yield
     except TypeMismatch as error:
         pairs = [f"{a.name} ({a.type}) and {b.name} ({b.type})" for a, b in keys]
-        if not pairs or "residual" in str(error):  # which is of no key
+        if not pairs or any(
+            part in str(error) for part in ("residual", "asof")  # which are of no key
+        ):
             raise
         raise TypeMismatch(f"{error}; the keys are {', '.join(pairs)}") from None

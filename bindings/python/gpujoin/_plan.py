@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from . import _abi
 from ._arguments import INT32, INT64, check_suffix, whole
+from ._asof import Asof, AsofColumns, asof_of
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
 from ._condition import Condition, Decide, Where, answers_of, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
@@ -122,6 +123,7 @@ def plan(
     left_on: str | Sequence[str] | None = None,
     how: str = "inner",
     where: Where | None = None,
+    asof: Asof | None = None,
     null_equal: OfKeys = False,
     ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,
@@ -146,7 +148,8 @@ def plan(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Plan:
-    """Chooses how to join two tables on a key of 1 to 16 columns, on a condition, or on both.
+    """Chooses how to join two tables on a key of 1 to 16 columns, on a condition, or on both, or by
+    order.
 
     left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
                  __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
@@ -184,6 +187,9 @@ def plan(
                  where the caller evaluates it: it is called with a batch of left_row and
                  right_row of all pairs of rows with equal keys, and answers with as many
                  booleans, NULL for no; not of mark and not_in
+    asof         an Asof: of the rows with equal keys, or of all where no keys are named, only the one
+                 next to the left row in an ordered column matches. Of inner, left, right, full,
+                 left_single, and of semi and anti of either side
     null_equal   keys in which NULL equals NULL (IS NOT DISTINCT FROM): True = all, or a list of
                  names of key columns of left, or a list of a truth value for each key
     ieee_float   keys in which a float NaN equals nothing, named as in null_equal; others ignore it
@@ -236,7 +242,9 @@ def plan(
     inputs["left"].select(left_rows, "left_rows")
     inputs["right"].select(right_rows, "right_rows")
     condition = condition_of(where, *(source.schema for source in inputs.values()))
-    keys = key_positions(inputs, kind, on, left_on, right_on, may_lack=condition is not None)
+    ordered = asof_of(asof, *(source.schema for source in inputs.values()))
+    may_lack = condition is not None or ordered is not None
+    keys = key_positions(inputs, kind, on, left_on, right_on, may_lack)
     if unique_sides(validate) and not keys["left"]:
         raise InvalidArgument(f"validate {validate!r}: there are no keys")
     names = [inputs["left"].schema.names[key] for key in keys["left"]]
@@ -244,7 +252,10 @@ def plan(
     columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
     selected = select_columns(columns, kind, keys, select)
     check_unique(inputs, keys, flags, validate)
-    return plan_columns(context, inputs, kind, keys, flags, condition, selected, pairs, options)
+    return plan_columns(
+        *(context, inputs, kind, keys, flags, condition, selected, pairs, options),
+        asof=ordered,
+    )
 
 
 def plan_columns(
@@ -257,6 +268,7 @@ def plan_columns(
     selected: Sequence[OutputColumn],
     pairs: bool,
     options: _abi.PlanOptions,
+    asof: AsofColumns | None = None,
 ) -> Plan:
     """plan() once its arguments have been understood."""
     carried = [
@@ -278,6 +290,7 @@ def plan_columns(
         columns = [column for column in carried if column.side == side]
         used = [*keys[side], *(column.column for column in columns)]
         used += condition.columns(side) if condition is not None else []
+        used += [asof.positions[side]] if asof is not None else []
         relation, positions = source.register(context, used)
         registered[side] = positions
         relations.append(relation)
@@ -288,6 +301,9 @@ def plan_columns(
     if condition is not None:
         described = condition.described(context, registered)
         spec.residual = ctypes.pointer(described)
+    if asof is not None:
+        ordered = asof.described(registered)
+        spec.asof = ctypes.pointer(ordered)
     if kind.has_mark:  # which comes out last, selected or not
         exported.append(next((column for column in carried if column.side == MARK), None))
     pair_fields = kind.pair_fields if has_pairs else []
@@ -328,6 +344,7 @@ def join(
     left_on: str | Sequence[str] | None = None,
     how: str = "inner",
     where: Where | None = None,
+    asof: Asof | None = None,
     null_equal: OfKeys = False,
     ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,

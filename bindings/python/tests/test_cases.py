@@ -162,6 +162,17 @@ def reshaped(table, shape):
     return pa.table(columns, names=table.schema.names)
 
 
+def asof_of(words, left):
+    """left_column right_column direction [strict] [within N]"""
+    of_left, of_right, direction, *options = words
+    tolerance = None
+    if "within" in options:
+        is_float = pa.types.is_floating(left[f"left.{of_left}"].type)
+        tolerance = (float if is_float else int)(options[-1])
+    strict = "strict" in options
+    return gpujoin.Asof(f"left.{of_left}", f"right.{of_right}", direction, strict, tolerance)
+
+
 def check(tables, lines, lines_of_answer, shape, context):
     task = {line[0]: line[1:] for line in lines}
     (how,) = task.get("kind", ["inner"])
@@ -172,6 +183,10 @@ def check(tables, lines, lines_of_answer, shape, context):
         "null_equal": ["null_equal" in options for _, _, *options in on],
         "ieee_float": ["ieee" in options for _, _, *options in on],
     }
+    if not on:
+        keys = {}
+    if "asof" in task:
+        keys["asof"] = asof_of(task["asof"], tables[0])
     pairs = "pairs" in task
     output = task.get("output", [])
     left, right = (reshaped(side, shape) for side in tables) if shape else tables
@@ -183,9 +198,9 @@ def check(tables, lines, lines_of_answer, shape, context):
     if "error" in task:
         assert not lines_of_answer
         with pytest.raises(ERRORS[task["error"][0]]):
-            gpujoin.join(left, right, **(keys if on else {}), **given)
+            gpujoin.join(left, right, **keys, **given)
         return
-    result = gpujoin.join(left, right, **(keys if on else {}), **given)
+    result = gpujoin.join(left, right, **keys, **given)
     answer = result.to_table()
     answer.validate(full=True)
     row_numbers = [pa.uint32()] * len(KINDS[how].sides) if pairs else []
