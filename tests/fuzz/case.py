@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,6 +64,7 @@ class Case:
     columns  whether columns are asked for, be they none
     pairs    whether row numbers are asked for
     residual what rows with equal keys have to fulfil besides
+    asof     the ordered columns of an ASOF join, and how they are compared
     """
 
     kind: Kind
@@ -73,6 +75,7 @@ class Case:
     pairs: bool
     flags: list[int] = field(default_factory=list)
     residual: Node | None = None
+    asof: Any = None  # of asof.py
     # Of compare.py and reference.py, made when needed.
     tokens: dict = field(default_factory=dict, repr=False)
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .asof import SHARE as ASOF_SHARE
+from .asof import draw_asof
 from .case import IEEE_FLOAT, NULL_EQUAL, Case, Column, Table
 from .column_types import ColumnType, do_compare
 from .comparable import pair_count
@@ -47,7 +49,12 @@ _MOST_TESTED_PAIRS = 40_000
 _MOST_UNKNOWN_PAIRS = 300_000
 
 
-def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_SHARE) -> Case:
+def draw_case(
+    seed: int,
+    kinds: Sequence[str],
+    residual_share: float = RESIDUAL_SHARE,
+    asof_share: float = ASOF_SHARE,
+) -> Case:
     """The same case for the same seed and kinds, whatever engines and devices there are."""
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
@@ -93,6 +100,8 @@ def draw_case(seed: int, kinds: Sequence[str], residual_share: float = RESIDUAL_
         case.residual = _draw_residual(rng, case)
     if key_count and rng.random() < 0.02:
         _make_types_wrong(rng, data, case)
+    elif key_count and rng.random() < asof_share:
+        draw_asof(rng, case)
     _draw_output(rng, case)
     return case
 

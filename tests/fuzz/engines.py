@@ -137,6 +137,8 @@ def _duckdb() -> Engine:
         ):
             return None  # IN knows one comparison
         us, them = ("r", "l") if kind.side == "right" else ("l", "r")
+        if case.asof is not None:
+            return None  # which of several rows at one place is any one's
         numbers = range(len(case.keys["left"]))
         rows = [table.rows for table in case.tables.values()]
         if case.residual is not None and is_in and rows[0] * rows[1] > _MOST_COMPARED:
@@ -209,6 +211,8 @@ def _polars() -> Engine:
         pairs = case.key_pairs()
         null_equal = {bool(flags & NULL_EQUAL) for _, _, flags in pairs}
         if how is None or case.is_type_error or len(null_equal) > 1 or case.residual is not None:
+            return None
+        if case.asof is not None:
             return None
         if any(_compares_nan(left, flags) for left, _, flags in pairs):
             return None

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from .asof import Asof
 from .case import Case, Column, Table
 from .column_types import ColumnType, type_of
 from .condition import Node
@@ -41,6 +42,7 @@ def write_json(case: Case, way: Way, comments: Iterable[str]) -> str:
         "flags": case.flags,
         "outputs": case.outputs,
         "residual": None if case.residual is None else _node(case.residual),
+        "asof": None if case.asof is None else asdict(case.asof),
         "columns": case.columns,
         "pairs": case.pairs,
         "way": asdict(way),
@@ -62,6 +64,7 @@ def read_json(text: str) -> WrittenJoin:
         read["pairs"],
         read["flags"],
         None if read["residual"] is None else _read_node(read["residual"]),
+        None if read["asof"] is None else Asof(**read["asof"]),
     )
     way = read["way"]
     for fields in way["encodings"].values():

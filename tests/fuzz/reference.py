@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from .asof import matches_of
 from .case import Answer, Case, error_answer
 from .comparable import Rule, keys_of
 from .evaluate import NO_VALUE, Evaluator
-from .kinds import Kind
+from .kinds import KINDS, Kind
 
 Key = tuple
 # The condition of our row and theirs: True, False, None or NO_VALUE.
@@ -56,8 +57,12 @@ def answer(case: Case, rule: Rule | None = None) -> Answer:
         return error_answer(case, no_type=True)
     keys = keys_of(case, rule)
     names = ("right", "left") if case.kind.side == "right" else ("left", "right")
+    matches = None if case.asof is None else _next_rows(case, names[0])
+    kind = case.kind
+    if matches is not None and kind.name == "left_single":  # a left row has one match at most
+        kind = KINDS["left"]
     try:
-        rows = _answer(case.kind, keys[names[0]], keys[names[1]], _test(case, names))
+        rows = _answer(kind, keys[names[0]], keys[names[1]], _test(case, names), matches)
     except _NoAnswer as found:
         return error_answer(case, **found.flags)
     columns = [np.array(column, np.int64) for column in rows]
@@ -74,15 +79,23 @@ def _test(case: Case, names: tuple[str, str]) -> Test | None:
 
 
 def _answer(
-    kind: Kind, ours: list[Key], theirs: list[Key], test: Test | None
+    kind: Kind,
+    ours: list[Key],
+    theirs: list[Key],
+    test: Test | None,
+    matches: list[list[int]] | None = None,
 ) -> tuple[list[int], list[int]]:
-    """Of each row our row number, and theirs or the mark. Errors: _NoAnswer."""
+    """Of each row our row number, and theirs or the mark. Errors: _NoAnswer.
+
+    matches  None: of rows whose keys are equal
+    """
     if kind.rule in ("mark", "not_in"):
         made = marks(ours, theirs) if test is None else _tested_marks(ours, theirs, test)
         if kind.rule == "mark":
             return [*range(len(ours))], made
         return _alone(i for i, mark in enumerate(made) if mark == FALSE)
-    matches = _matches(ours, theirs)
+    if matches is None:
+        matches = _matches(ours, theirs)
     if test is not None:
         matches = _tested(matches, test, kind.rule == "single")
     if kind.rule == "semi":
@@ -101,6 +114,14 @@ def _answer(
         others = [j for j in range(len(theirs)) if j not in seen]
         return our_rows + without + [NO_ROW] * len(others), their_rows + none + others
     return our_rows + without, their_rows + none
+
+
+def _next_rows(case: Case, side: str) -> list[list[int]]:
+    """For each row of a side the rows that an ASOF join matches it with."""
+    rows: list[list[int]] = [[] for _ in range(case.tables[side].rows)]
+    for left, right in matches_of(case).items():
+        rows[left if side == "left" else right].append(right if side == "left" else left)
+    return rows
 
 
 def matching_rows(case: Case) -> list[list[int]]:

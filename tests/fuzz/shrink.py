@@ -104,7 +104,7 @@ def _with_table(case: Case, side: str, table: Table) -> Case:
 
 
 def _fewer_columns(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
-    if len(case.keys["left"]) > 1:
+    if len(case.keys["left"]) > (0 if case.asof is not None else 1):
         for n in range(len(case.keys["left"])):
             keys = {side: case.keys[side][:n] + case.keys[side][n + 1 :] for side in SIDES}
             yield case.changed(keys=keys, flags=case.flags[:n] + case.flags[n + 1 :]), way
@@ -122,6 +122,7 @@ def _fewer_columns(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
     for side in SIDES:
         used = {*case.keys[side], *case.outputs[side]}
         used |= case.residual.columns(side) if case.residual is not None else set()
+        used |= {case.asof.position(side)} if case.asof is not None else set()
         columns = case.tables[side].columns
         for n in range(len(columns)):
             if n not in used and len(columns) > 1:
@@ -169,6 +170,8 @@ def _without_column(case: Case, side: str, position: int) -> Case:
         "keys": {**case.keys, side: [i - (i > position) for i in case.keys[side]]},
         "outputs": {**case.outputs, side: [i - (i > position) for i in case.outputs[side]]},
     }
+    if case.asof is not None:
+        moved["asof"] = case.asof.moved(side, position)
     if case.residual is not None:
         moved["residual"] = case.residual.with_columns(side, lambda i: i - (i > position))
     return case.changed(**moved)

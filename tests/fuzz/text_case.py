@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from . import condition
+from .asof import read_words
 from .case import IEEE_FLOAT, NULL_EQUAL, Answer, Case, Column, Table
 from .column_types import ColumnType, type_of
 from .compare import expected_rows
@@ -46,6 +47,8 @@ def write_case(case: Case, expected: Answer, comments: Iterable[str]) -> str:
     for left, right, flags in case.key_pairs():
         words = [word for word, flag in _FLAGS.items() if flags & flag]
         join.append(["on", left.name, right.name, *words])
+    if case.asof is not None:
+        join.append(["asof", *case.asof.words(case)])
     output = [f"{side}.{column.name}" for side, column in case.output_columns()]
     output += [_MARK] * case.kind.has_mark
     if output:
@@ -132,6 +135,8 @@ def _read_join(
                 case.outputs[side].append(positions[side][name])
         elif word == "pairs":
             case.pairs = True
+        elif word == "asof":
+            case.asof = read_words(rest, positions)
         elif word == "residual":
             case.residual = condition.read(" ".join(rest), tables)
         elif word == "error":

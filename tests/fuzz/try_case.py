@@ -95,6 +95,9 @@ def _outputs(case: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
             if of.picked is not None
         }
         spec, kept = _spec(case, way)
+        if case.asof is not None:
+            ordered = case.asof.described()
+            spec.asof = ctypes.pointer(ordered)
         if case.residual is not None:
             described, constants = residual_of(case.residual, context, stack)
             spec.residual = ctypes.pointer(described)

@@ -211,7 +211,7 @@ def _draw_options(rng: random.Random, device: str, case: Case) -> dict[str, int]
     options = {}
     if rng.random() < 0.6:
         options["build_side"] = rng.choice((1, 2))
-    if case.kind.rule == "cross" and rng.random() < 0.9:  # for which no technique can be named
+    if (case.kind.rule == "cross" or case.asof is not None) and rng.random() < 0.9:  # for which no technique can be named
         return options
     if rng.random() < 0.04:  # anything; most of it does not go together
         names = rng.sample(sorted(_ALL_FIELDS), rng.randint(1, 4))

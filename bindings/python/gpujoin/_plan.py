@@ -148,8 +148,7 @@ def plan(
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
 ) -> Plan:
-    """Chooses how to join two tables on a key of 1 to 16 columns, on a condition, or on both, or by
-    order.
+    """Chooses how to join two tables: on a key of 1 to 16 columns, a condition, an order, or several.
 
     left, right  pyarrow.Table or RecordBatch, or anything with __arrow_c_stream__,
                  __arrow_c_array__ or __arrow_c_device_array__ (frames of polars and pandas, arrays
