@@ -8,8 +8,8 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
-#include "src/execute/without_equality.hpp"
 #include "src/execute/row_picker.hpp"
+#include "src/execute/without_equality.hpp"
 
 namespace gpujoin::execute {
 

@@ -11,8 +11,8 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
-#include "src/execute/without_equality.hpp"
 #include "src/execute/selected.hpp"
+#include "src/execute/without_equality.hpp"
 #include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {

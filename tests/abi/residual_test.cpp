@@ -288,7 +288,7 @@ ON_EVERY_DEVICE(Residual);
 TEST_P(Residual, HoldsInEveryKind) {
   std::mt19937 random(27);
   gpujoin_plan_options const automatic = GPUJOIN_PLAN_OPTIONS_INIT;
-  for (int const nulls : {0}) {
+  for (int const nulls : {0, 20}) {
     for (int const distinct : {1, 40, 1000}) {
       Rows const left = random_rows(random, 150, distinct, nulls);
       Rows const right = random_rows(random, 90, distinct, nulls);
@@ -303,8 +303,8 @@ TEST_P(Residual, HoldsInEveryKind) {
 TEST_P(Residual, HoldsWithoutAMatchAndWithoutRows) {
   std::mt19937 random(28);
   gpujoin_plan_options const automatic = GPUJOIN_PLAN_OPTIONS_INIT;
-  Rows const some = random_rows(random, 40, 5, 0);
-  Rows none = random_rows(random, 40, 5, 0);
+  Rows const some = random_rows(random, 40, 5, 20);
+  Rows none = random_rows(random, 40, 5, 20);
   for (Value& value : none.value) value = -1;
   Rows const empty = random_rows(random, 0, 1, 0);
   expect_all_kinds(some, none, 1, automatic);
@@ -316,8 +316,8 @@ TEST_P(Residual, HoldsWithoutAMatchAndWithoutRows) {
 
 TEST_P(Residual, HoldsWithEachAlgorithmThatCanTakeIt) {
   std::mt19937 random(29);
-  Rows const left = random_rows(random, 700, 60, 0);
-  Rows const right = random_rows(random, 400, 60, 0);
+  Rows const left = random_rows(random, 700, 60, 10);
+  Rows const right = random_rows(random, 400, 60, 10);
   std::vector<gpujoin_algorithm> algorithms = {GPUJOIN_ALGORITHM_CPU_RADIX};
   if (device() == GPUJOIN_DEVICE_CUDA) {
     algorithms = {GPUJOIN_ALGORITHM_NOP, GPUJOIN_ALGORITHM_PHJ_GFUR, GPUJOIN_ALGORITHM_SMJ_UM,
