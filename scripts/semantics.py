@@ -32,7 +32,8 @@ GROUPS = {
     "Several keys": "two_keys five_keys keys_sixteen",
     "Conditions": """conditions_comparisons conditions_truth conditions_nulls conditions_choices
         conditions_numbers conditions_decimals conditions_floats conditions_text
-        conditions_dates conditions_no_value conditions_kinds""",
+        conditions_dates conditions_no_value conditions_kinds conditions_marks
+        conditions_without_keys""",
     "Rows": """inner_unique duplicates_both_sides all_keys_equal no_match empty_left empty_right
         empty_both""",
     "Output columns": """payload_types payload_types_wide payload_widths null_payloads
