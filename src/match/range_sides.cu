@@ -7,7 +7,7 @@
 #include <bit>
 #include <utility>
 
-#include "kernels/match/range_ranks.cuh"
+#include "kernels/match/range_codes.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 
