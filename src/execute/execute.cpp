@@ -77,7 +77,6 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   }
   statistics.left_rows = join.picked ? join.picked->left_rows : join.left->rows;
   statistics.right_rows = join.picked ? join.picked->right_rows : join.right->rows;
-  if (join.picked) statistics.stages = join.picked->stages;
 
   pool.reset_peak();
   uint64_t const held_before = pool.in_use_bytes();
@@ -105,7 +104,12 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
     if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
     if (join.late) put_out_late(queue, join, *result);
   }
-  if (join.picked) name_registered_rows(queue, *join.picked, *result);
+  if (join.picked) {
+    name_registered_rows(queue, *join.picked, *result);
+    // Clocks of the join's own stages count from the first one on.
+    auto const& before = join.picked->stages;
+    statistics.stages.insert(statistics.stages.begin(), before.begin(), before.end());
+  }
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;
