@@ -802,24 +802,36 @@ typedef struct gpujoin_asof {
 #define GPUJOIN_ASOF_INIT \
   { (uint32_t)sizeof(gpujoin_asof), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Aggregates over the rows of a join, in the place of the rows. All since 0.2. */
+/* Aggregates over the rows of a join, in the place of the rows: over those that the kind would put
+ * out, as one group, which is there even if no row is, or as a group for each row of group_side.
+ * Groups of an inner or a cross join are the rows of that side with a match, those of an outer or
+ * single join of that side all of them: a row without a match counts, and its other columns are
+ * NULL. They come in the order of that side. Its output columns come first, then the aggregates;
+ * with OUTPUT_PAIRS each has its row number in group_side, and none in the other side. Output 0
+ * means COLUMNS. All rows as one group have neither columns nor row numbers.
+ *
+ * Refused with UNSUPPORTED: groups of a semi, anti or NOT IN join, whose rows come out once; groups
+ * of a side that other rows come out without (FULL, RIGHT by left); mark joins. Values of
+ * dictionaries and runs are those that they name. All since 0.2. */
 typedef int32_t gpujoin_function;
-/* Rows, INT64; without a column. */
+/* Rows, INT64; without a column: side and column are 0. */
 #define GPUJOIN_FUNCTION_COUNT_ROWS 1
 /* Rows in which the column is not NULL, INT64. */
 #define GPUJOIN_FUNCTION_COUNT 2
 /* Of values that are not NULL; NULL where there is none. Of integers up to 64 bits INT64 (UINT64 of
- * unsigned ones), of decimals one of 38 digits and the same scale, of floats FLOAT64. A sum that
- * its type does not hold ends the join with GPUJOIN_ERROR_EVALUATION. */
+ * unsigned ones), of decimals one of 38 digits and the same scale, of floats FLOAT64, in any order.
+ * A total that its type does not hold ends the join with GPUJOIN_ERROR_EVALUATION; what is added
+ * up on the way may be larger. */
 #define GPUJOIN_FUNCTION_SUM 3
-/* The column's type; text and binary by their bytes; NaN is above all else. */
+/* The column's type, any but intervals and nested ones; text and binary by their bytes, false
+ * before true; NaN is above all else. NULL where there is no value. */
 #define GPUJOIN_FUNCTION_MIN 4
 #define GPUJOIN_FUNCTION_MAX 5
-/* FLOAT64. */
+/* FLOAT64; of integers and decimals the exact quotient, rounded once. */
 #define GPUJOIN_FUNCTION_AVG 6
 /* One of the values that are not NULL, of any type. */
 #define GPUJOIN_FUNCTION_ANY 7
-/* Whether there is a row, BOOL; without a column. */
+/* Whether there is a row, BOOL; without a column. In the group of a row without a match: false. */
 #define GPUJOIN_FUNCTION_EXISTS 8
 
 typedef struct gpujoin_aggregate {
@@ -930,7 +942,7 @@ GPUJOIN_API gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_
  * Rows 0 to rows - 1. Row numbers (pairs) count from 0 in the relations as registered; of a side
  * that has no row in an output row (outer joins) they are GPUJOIN_NO_ROW. Columns are numbered from
  * 0: the left output columns as listed in the spec, then the right ones, then the mark of a mark
- * join.
+ * join, then the aggregates.
  */
 
 /* gpujoin_result_get_rows: number of output rows. Does not wait.

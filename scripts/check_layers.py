@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-STAGES = ["transfer", "transform", "match", "output", "materialize"]
+STAGES = ["aggregate", "transfer", "transform", "match", "output", "materialize"]
 API = "gpujoin.h"
 PAPERS = "src/papers/papers.hpp"  # all that the stages know of what may not be built
 LIMITS = "kernels/limits.hpp"  # numbers that the planner reckons with and kernels are built with
@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/"],
     "src/base/": [API, LIMITS, "src/base/"],
     # Columns of bytes are described alike for host and device.
-    "src/columns/": [API, "kernels/bytes_column.hpp", "src/base/", "src/columns/"],
+    "src/columns/": [API, "kernels/bytes_column.hpp", "kernels/aggregate/numbers.hpp", "src/base/", "src/columns/"],
     "src/plan/": [API, LIMITS, "src/base/", "src/columns/", "src/plan/"],
     # What a key of several columns is joined by: below both executors' stages.
     "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
@@ -36,13 +36,14 @@ MAY_INCLUDE = {
                  "kernels/conditions/program.hpp", "kernels/conditions/simple_comparison.hpp",
                  "kernels/keys/derived_key.hpp", "kernels/keys/load_bytes.hpp",
                  "kernels/keys/ordered_key.hpp", "kernels/keys/positions.hpp",
-                 "kernels/match/asof_rule.hpp", "src/base/",
+                 "kernels/match/asof_rule.hpp", "kernels/aggregate/states.hpp", "src/base/",
                  "src/columns/", "src/conditions/bound_condition.hpp", "src/plan/",
                  "src/keys/bytes_hash.hpp",
                  "src/keys/column_hash.hpp", "src/keys/encoding.hpp",
                  "src/keys/interned_side.hpp", "src/keys/ordered_key.hpp", "src/cpu/"],
     "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/ordered_key.hpp",
-                     "kernels/keys/positions.hpp", "kernels/match/asof_rule.hpp"],
+                     "kernels/keys/positions.hpp", "kernels/match/asof_rule.hpp",
+                     "kernels/aggregate/states.hpp"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
     # Calibration runs before any plan too, and only its context is known to it.

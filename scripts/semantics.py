@@ -29,6 +29,8 @@ GROUPS = {
     "Keys that are dates or times": """dates timestamps keys_dates_with_timestamps keys_times
         keys_time_units""",
     "The next row in order": "asof_ticks asof_without_keys asof_floats asof_units",
+    "Aggregates": """aggregates_of_all_rows aggregates_of_groups aggregates_of_nothing
+        aggregates_of_types""",
     "Several keys": "two_keys five_keys keys_sixteen",
     "Conditions": """conditions_comparisons conditions_truth conditions_nulls conditions_choices
         conditions_numbers conditions_decimals conditions_floats conditions_text
@@ -70,6 +72,20 @@ order of rows is not specified.
   where they are equally near. `strict`: not at the same place. `within`: no farther away. A row
   with NULL or NaN there has no match. The kinds are inner, left, right, full, left_single, and semi
   and anti of either side, by this match.
+
+## Aggregates
+
+- In the place of rows, over the rows that would come out: all of them are one group, which is there
+  where there is no row too, or those of each row of a side (`by`), whose columns come first.
+- Of an inner join a row of that side without a match is no group; of an outer join of that side it
+  is one: its own row counts, `exists` is false, and the other side's columns are NULL.
+- `count`: rows; of a column, values that are not NULL. The others leave NULLs out too, and are NULL
+  where nothing is left.
+- `sum` is exact: INT64 of integers, UINT64 of unsigned ones, decimals of 38 digits and the column's
+  scale, FLOAT64 of floats. A total that the type does not hold is an error; what is added before it
+  may be larger. `avg` is a FLOAT64: of integers and decimals the exact quotient, rounded once.
+- `min`, `max`: of the column's type. Text and binary values by their bytes, false before true, NaN
+  above all else. `any`: one of the values, of any type.
 
 ## When keys are equal
 
@@ -149,10 +165,12 @@ def table(header, rows):
 def header_of(join):
     """The columns of an answer."""
     words = {line[0]: line[1:] for line in join["join"]}
-    output = words.get("output", [])
+    output = words.get("output", []) + words.get("aggregates", [])
+    by = words.get("by")
     kind = words.get("kind", ["inner"])[0]
     alone = kind.split("_", 1)[1] in ("semi", "anti", "mark", "not_in") if "_" in kind else False
     sides = [kind.split("_")[0]] if alone else ["left", "right"]
+    sides = by or sides
     return kind, ([f"{side} #" for side in sides] if "pairs" in words else []) + output
 
 
@@ -170,7 +188,8 @@ def section(path):
             " ".join([left, "=", right, *(f"`{option}`" for option in options)])
             for _, left, right, *options in on(join)
         )
-        title = f"`{kind}`" + (f" on {keys}" if keys else "") + asof_of(join)
+        by = next((f", a group for each {side} row" for side in said(join, "by")), "")
+        title = f"`{kind}`" + (f" on {keys}" if keys else "") + asof_of(join) + by
         title = textwrap.fill(title, WIDTH)
         title += "".join(f"\\\nresidual `{text}`" for text in said(join, "residual"))
         answer = table(header, join["expect"]) if join["expect"] else "no row"

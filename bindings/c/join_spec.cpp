@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/c/aggregates.hpp"
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/asof.hpp"
 #include "bindings/c/condition.hpp"
@@ -46,8 +47,6 @@ void check_unused(const gpujoin_join_spec& known) {
   auto const check = [](bool is_used, const char* field) {
     if (is_used) fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s: not in this version", field);
   };
-  check(known.aggregates != nullptr || known.aggregate_count != 0, "aggregates");
-  check(known.group_side != 0, "group_side");
   check(known.order != 0, "order");
   check(known.promises != 0, "promises");
   check(known.promised_rows != 0, "promised_rows");
@@ -223,6 +222,7 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
          "spec.output lacks GPUJOIN_OUTPUT_COLUMNS and output columns are named");
   }
+  take_aggregates(known, left, right, &spec);
   return spec;
 }
 

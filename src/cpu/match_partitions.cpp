@@ -49,7 +49,8 @@ struct Cut {
   }
 };
 
-// body(partition, table, probe rows, segment, worker) for all of them.
+// body(partition, table, probe rows, segment, whether there are others of it, worker) for all of
+// them.
 template <typename Key, typename Body>
 void for_each_co_partition(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                            const PartitionedRows& probe, const Body& body) {
@@ -62,7 +63,8 @@ void for_each_co_partition(base::Queue& queue, Workers& workers, const Partition
                 build.rows_in(partition), build.radix_bits);
     Cut const cut(probe.rows_in(partition), table.longest_run());
     auto const run = [&](int64_t piece, int32_t by) {
-      body(partition, table, cut.probe(probe, partition, piece), cut.segment(piece), by);
+      body(partition, table, cut.probe(probe, partition, piece), cut.segment(piece),
+           cut.items() > 1, by);
     };
     if (cut.items() == 1) {
       run(0, worker);
@@ -74,18 +76,17 @@ void for_each_co_partition(base::Queue& queue, Workers& workers, const Partition
 
 template <typename Key>
 void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-           const PartitionedRows& probe, const MatchFilter& filter,
-           const std::vector<OutputSource>& sources, OutputRows& output) {
+           const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
   std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
   for_each_co_partition<Key>(
       queue, workers, build, probe,
       [&](uint32_t partition, const PartitionTable<Key>& table, const ProbeRows& rows,
-          Segment segment, int32_t worker) {
+          Segment segment, bool is_cut, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
-        if (!state) state = std::make_unique<MatchState<Key>>(filter, sources, output);
+        if (!state) state = std::make_unique<MatchState<Key>>(filter, sinks.make<Key>(worker));
         PartitionRows const of_build{&build.layout, build.rows_of(partition)};
         PartitionRows const of_probe{&probe.layout, probe.rows_of(partition)};
-        state->run(workers, table, rows, segment, of_build, of_probe);
+        state->run(workers, table, rows, segment, of_build, of_probe, is_cut);
         finish_streaming();
       });
 }
@@ -96,7 +97,7 @@ uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& buil
   std::atomic<uint64_t> matches{0};
   for_each_co_partition<Key>(queue, workers, build, probe,
                              [&](uint32_t, const PartitionTable<Key>& table, const ProbeRows& rows,
-                                 Segment segment, int32_t) {
+                                 Segment segment, bool, int32_t) {
                                // The count needs no segments: it does not visit the matches.
                                if (segment.first == 0) {
                                  matches.fetch_add(count_matches(table, rows),
@@ -109,12 +110,11 @@ uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& buil
 }  // namespace
 
 void match_partitions(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                      const PartitionedRows& probe, const MatchFilter& filter,
-                      const std::vector<OutputSource>& sources, OutputRows& output) {
+                      const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
   if (build.layout.key_bytes == 4) {
-    match<uint32_t>(queue, workers, build, probe, filter, sources, output);
+    match<uint32_t>(queue, workers, build, probe, filter, sinks);
   } else {
-    match<uint64_t>(queue, workers, build, probe, filter, sources, output);
+    match<uint64_t>(queue, workers, build, probe, filter, sinks);
   }
 }
 

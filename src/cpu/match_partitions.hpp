@@ -10,17 +10,15 @@
 #include <vector>
 
 #include "src/cpu/batch_filter.hpp"
-#include "src/cpu/batch_writer.hpp"
-#include "src/cpu/output_rows.hpp"
+#include "src/cpu/match_sink.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
 
 namespace gpujoin::cpu {
 
-// All matches that pass the filter, written to the output column by column as `sources` say.
+// All matches that pass the filter, to the workers' sinks.
 void match_partitions(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                      const PartitionedRows& probe, const MatchFilter& filter,
-                      const std::vector<OutputSource>& sources, OutputRows& output);
+                      const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks);
 
 // The number of matches, before any is filtered.
 uint64_t count_partitions_matches(base::Queue& queue, Workers& workers,

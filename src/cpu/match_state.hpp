@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include "src/cpu/batch_filter.hpp"
-#include "src/cpu/batch_writer.hpp"
+#include "src/cpu/match_sink.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/probe_tables.hpp"
@@ -20,16 +20,16 @@ namespace gpujoin::cpu {
 template <typename Key>
 class MatchState {
  public:
-  MatchState(const MatchFilter& filter, const std::vector<OutputSource>& sources,
-             OutputRows& output)
-      : writer_(sources, output) {
+  MatchState(const MatchFilter& filter, std::unique_ptr<MatchSink<Key>> sink)
+      : sink_(std::move(sink)) {
     if (!filter.is_empty()) filter_ = std::make_unique<BatchFilter<Key>>(filter);
   }
 
   // Writes the matches of the rows.
   void run(Workers& workers, const PartitionTable<Key>& table, const ProbeRows& rows,
-           Segment segment, const PartitionRows& build, const PartitionRows& probe) {
-    run_with(workers, build, probe, [&](const auto& flush) {
+           Segment segment, const PartitionRows& build, const PartitionRows& probe,
+           bool is_cut = false) {
+    run_with(workers, build, probe, is_cut, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
       if (rows.are_entries<Key>()) {
         Prober<Key, true, Flush>(table, rows, segment, batch_, flush).run();
@@ -41,7 +41,7 @@ class MatchState {
   // The same, of build rows that are entries.
   void run(Workers& workers, const PartitionTables<Key>& tables, const ProbeRows& rows,
            const PartitionRows& build, const PartitionRows& probe) {
-    run_with(workers, build, probe, [&](const auto& flush) {
+    run_with(workers, build, probe, false, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
       if (rows.are_entries<Key>()) {
         TablesProber<Key, true, Flush>(tables, rows, batch_, flush).run();
@@ -54,11 +54,11 @@ class MatchState {
  private:
   template <typename Probe>
   void run_with(Workers& workers, const PartitionRows& build, const PartitionRows& probe,
-                const Probe& probe_rows) {
+                bool is_cut, const Probe& probe_rows) {
     auto const flush = [&] {
       workers.poll();
       if (filter_) filter_->apply(batch_, build, probe);
-      writer_.write(batch_, build, probe);
+      sink_->write(batch_, build, probe, is_cut);
     };
     batch_.rows = 0;
     probe_rows(flush);
@@ -67,7 +67,7 @@ class MatchState {
 
   MatchBatch<Key> batch_;
   std::unique_ptr<BatchFilter<Key>> filter_;  // null: every match is written
-  BatchWriter<Key> writer_;
+  std::unique_ptr<MatchSink<Key>> sink_;
 };
 
 }  // namespace gpujoin::cpu

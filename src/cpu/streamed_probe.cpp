@@ -62,15 +62,14 @@ void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows&
 
 template <typename Key>
 void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-           const PartitionedRows& probe, const MatchFilter& filter,
-           const std::vector<OutputSource>& sources, OutputRows& output) {
+           const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
   std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
   PartitionRows const of_build{&build.layout, build.rows_of(0)};
   for_each_block<Key>(
       queue, workers, build, probe,
       [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
-        if (!state) state = std::make_unique<MatchState<Key>>(filter, sources, output);
+        if (!state) state = std::make_unique<MatchState<Key>>(filter, sinks.make<Key>(worker));
         PartitionRows const of_probe{&probe.layout, rows.rows};
         if (tables.is_one()) {
           state->run(workers, tables.table(0), rows, {}, of_build, of_probe);
@@ -112,12 +111,11 @@ void pack_side(base::Queue& queue, PartitionedRows& side) {
 }
 
 void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                    const PartitionedRows& probe, const MatchFilter& filter,
-                    const std::vector<OutputSource>& sources, OutputRows& output) {
+                    const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
   if (build.layout.key_bytes == 4) {
-    match<uint32_t>(queue, workers, build, probe, filter, sources, output);
+    match<uint32_t>(queue, workers, build, probe, filter, sinks);
   } else {
-    match<uint64_t>(queue, workers, build, probe, filter, sources, output);
+    match<uint64_t>(queue, workers, build, probe, filter, sinks);
   }
 }
 

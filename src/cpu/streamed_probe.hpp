@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "src/cpu/batch_filter.hpp"
-#include "src/cpu/batch_writer.hpp"
-#include "src/cpu/output_rows.hpp"
+#include "src/cpu/match_sink.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
 
@@ -30,8 +29,7 @@ void pack_side(base::Queue& queue, PartitionedRows& side);
 // laid out with row numbers alone, so that a row would be an entry; its rows are not moved. Of
 // partitions a row of the build side is an entry, too.
 void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                    const PartitionedRows& probe, const MatchFilter& filter,
-                    const std::vector<OutputSource>& sources, OutputRows& output);
+                    const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks);
 uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                                 const PartitionedRows& probe);
 

@@ -13,6 +13,8 @@
 
 namespace gpujoin::execute {
 
+class JoinGroups;
+
 // One attempt at a join, as build and probe see it.
 struct JoinStep {
   base::Queue& queue;
@@ -26,6 +28,8 @@ struct JoinStep {
   bool fetches_of_probe = false;
   // What pairs of rows with equal keys have to fulfil; null: nothing.
   std::shared_ptr<const conditions::BoundCondition> residual = nullptr;
+  // Matches are added to them in the place of rows; null: rows are put out.
+  const JoinGroups* groups = nullptr;
 
   bool build_left() const { return plan.build_side == plan::Side::kLeft; }
   bool build_numbers() const { return build_left() ? spec.left_rows() : spec.right_rows(); }

@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "src/base/status.hpp"
+#include "src/cpu/batch_adder.hpp"
+#include "src/cpu/batch_writer.hpp"
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/row_marks.hpp"
 #include "src/cpu/set_partitions.hpp"
 #include "src/cpu/streamed_probe.hpp"
+#include "src/execute/aggregate.hpp"
 #include "src/execute/alone_task.hpp"
 
 namespace gpujoin::execute {
@@ -54,14 +57,6 @@ std::vector<cpu::OutputSource> output_sources(const JoinStep& step, const CpuSid
   left.add_column_sources(build_left, &sources);
   right.add_column_sources(!build_left, &sources);
   return sources;
-}
-
-// Key columns, where the key is their hash.
-std::vector<cpu::ComparedColumns> columns_to_verify(const CpuSide& build, const CpuSide& probe) {
-  std::vector<cpu::ComparedColumns> columns;
-  if (!build.is_hashed()) return columns;
-  for (size_t i = 0; i < build.key_count(); ++i) columns.push_back({&build.key(i), &probe.key(i)});
-  return columns;
 }
 
 std::vector<cpu::OutputShape> shapes_of(const std::vector<cpu::OutputSource>& sources) {
@@ -107,11 +102,34 @@ cpu::MatchFilter filter_of(const JoinStep& step, const CpuSide& build, const Cpu
   return filter;
 }
 
+void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
+                  CpuSide& probe, cpu::MatchSinks& sinks) {
+  auto const match = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
+  match(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sinks);
+}
+
 void write_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
                    CpuSide& probe, const std::vector<cpu::OutputSource>& sources,
                    cpu::OutputRows& output) {
-  auto const write = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
-  write(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sources, output);
+  cpu::BatchWriters writers(sources, output);
+  send_matches(step, filter, build, probe, writers);
+}
+
+std::string details_of(const cpu::MatchFilter& filter, const CpuSide& probe) {
+  return std::string(probe.rows().is_streamed ? ", probe rows in place" : "") +
+         (filter.residual != nullptr ? ", residual" : "");
+}
+
+// Adds the matches to step.groups.
+void add_matches(const JoinStep& step, const CpuSide& build, CpuSide& probe,
+                 std::vector<cpu::OutputSource> sources) {
+  cpu::MatchFilter const filter = filter_of(step, build, probe);
+  AddedByMatch added = step.groups->added();
+  cpu::AddedSources const from{std::move(sources), added.groups, std::move(added.of_states)};
+  cpu::BatchAdders adders(from, *step.groups->states_of_cpu());
+  step.clock.note("co_partitions, added up");
+  send_matches(step, filter, build, probe, adders);
+  note_match(step, !filter.verified.empty(), details_of(filter, probe), build, probe);
 }
 
 uint64_t count_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
@@ -140,10 +158,7 @@ Rows match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
   uint64_t const probe_rows = probe.rows().begin.back();
   Rows rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write,
                          [&] { return count_matches(step, filter, build, probe); });
-  note_match(step, !filter.verified.empty(),
-             std::string(probe.rows().is_streamed ? ", probe rows in place" : "") +
-                 (filter.residual != nullptr ? ", residual" : ""),
-             build, probe);
+  note_match(step, !filter.verified.empty(), details_of(filter, probe), build, probe);
   return rows;
 }
 
@@ -307,6 +322,12 @@ class BuiltOnCpu final : public Built {
   plan::Finding probe_pairs(const JoinStep& step, CpuSide& probe, plan::Gather gather,
                             columns::JoinResult& result) const {
     std::vector<cpu::OutputSource> const sources = output_sources(step, *side_, probe);
+    if (step.groups != nullptr) {
+      add_matches(step, *side_, probe, sources);
+      if (is_probed_once_) side_->let_go_of_rows();
+      probe.let_go_of_rows();
+      return plan::Finding::kJoined;
+    }
     bool const is_marked = step.spec.marked != columns::MarkedSide::kNone;
     if (is_marked) result.marks = match_and_mark(step, *side_, probe);
     auto const output = is_marked ? nullptr : match(step, *side_, probe, sources);

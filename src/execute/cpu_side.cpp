@@ -87,4 +87,11 @@ void CpuSide::add_column_sources(bool is_build, std::vector<cpu::OutputSource>* 
   }
 }
 
+std::vector<cpu::ComparedColumns> columns_to_verify(const CpuSide& build, const CpuSide& probe) {
+  std::vector<cpu::ComparedColumns> columns;
+  if (!build.is_hashed()) return columns;
+  for (size_t i = 0; i < build.key_count(); ++i) columns.push_back({&build.key(i), &probe.key(i)});
+  return columns;
+}
+
 }  // namespace gpujoin::execute

@@ -8,7 +8,7 @@
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
-#include "src/cpu/batch_writer.hpp"
+#include "src/cpu/batch_values.hpp"
 #include "src/cpu/key_columns.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
@@ -65,5 +65,8 @@ class CpuSide final : public Side {
   cpu::HashedKeys hashed_;  // of several keys, until the rows are moved
   cpu::PartitionedRows rows_;
 };
+
+// Key columns of both sides, where the key is their hash.
+std::vector<cpu::ComparedColumns> columns_to_verify(const CpuSide& build, const CpuSide& probe);
 
 }  // namespace gpujoin::execute

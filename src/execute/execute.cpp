@@ -3,6 +3,7 @@
 
 #include "src/base/status.hpp"
 #include "src/base/without_cuda.hpp"
+#include "src/execute/aggregate.hpp"
 #include "src/execute/asof.hpp"
 #include "src/execute/cross.hpp"
 #include "src/execute/execute.hpp"
@@ -87,7 +88,11 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   } else {
     statistics.plan = join.choice.predicted().front().technique;
   }
-  if (is_cross) {
+  std::unique_ptr<JoinGroups> groups;
+  if (join.adds_in_match) groups = make_groups(queue, join, *result);
+  if (join.grouped && is_product(*join.grouped)) {
+    result->memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+  } else if (is_cross) {
     cross(queue, join, *result);
   } else if (is_asof) {
     asof(queue, join, *result);
@@ -96,13 +101,17 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   } else if (cuda) {
     on_gpu(queue, join, *result);
   } else {
-    on_cpu(queue, join, *result);
+    on_cpu(queue, join, *result, groups.get());
   }
   if (join.asked().caller_decides) {
     result->undecided = candidates_of(join, *result);
   } else {
     if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
     if (join.late) put_out_late(queue, join, *result);
+    if (join.grouped) {
+      if (groups == nullptr) groups = make_groups(queue, join, *result);
+      groups->put_out();
+    }
   }
   if (join.picked) {
     name_registered_rows(queue, *join.picked, *result);

@@ -19,6 +19,8 @@
 
 namespace gpujoin::execute {
 
+class JoinGroups;
+
 // An output column of text that is a key: the other side's key has the same bytes in each row.
 struct LateTwin {
   bool of_left = false;  // the output column
@@ -50,7 +52,11 @@ struct PlannedJoin {
   // What was asked for, where output columns come late: asked() then is without them.
   std::optional<columns::JoinSpec> late;
   std::vector<LateTwin> late_twins;
-  std::optional<PickedSides> picked;          // where rows of a side are picked
+  std::optional<PickedSides> picked;  // where rows of a side are picked
+  // What was asked for, where aggregates stand in the place of rows; asked() is of the rows.
+  std::optional<columns::JoinSpec> grouped;
+  bool adds_in_match = false;                 // grouped: matches are added up where they are found
+  bool adds_columns = false;                  // grouped: they are by columns that the match writes
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   std::shared_ptr<const conditions::BoundCondition> residual;  // null: none
   plan::PlanRequest request;
@@ -84,7 +90,9 @@ void name_registered_rows(base::Queue& queue, const PickedSides& sides,
                           columns::JoinResult& result);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
-void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
+// groups: of a join that adds_in_match, else null.
+void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
+            const JoinGroups* groups = nullptr);
 void on_gpu(base::Queue& queue, const PlannedJoin& join,
             columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
 

@@ -5,12 +5,14 @@
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/conditions/bind.hpp"
+#include "src/execute/aggregate.hpp"
 #include "src/execute/decide.hpp"
 #include "src/execute/derive_keys.hpp"
 #include "src/execute/encode_keys.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/planned_groups.hpp"
 #include "src/execute/selected.hpp"
 #include "src/execute/without_equality.hpp"
 #include "src/plan/attempts.hpp"
@@ -41,8 +43,8 @@ void check_device(const base::Context& context, const gpujoin_plan_options& opti
     if (!spec.asof) return std::vector<int32_t>();
     return std::vector<int32_t>{of_left ? spec.asof->left_column : spec.asof->right_column};
   };
-  if (any_column(left, spec.left_keys, spec.left_columns, base::Memory::kDevice) ||
-      any_column(right, spec.right_keys, spec.right_columns, base::Memory::kDevice) ||
+  if (any_column(left, spec.left_keys, columns_read(spec, true), base::Memory::kDevice) ||
+      any_column(right, spec.right_keys, columns_read(spec, false), base::Memory::kDevice) ||
       any_column(left, ordered(true), {}, base::Memory::kDevice) ||
       any_column(right, ordered(false), {}, base::Memory::kDevice)) {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options: a CPU plan cannot read device memory");
@@ -137,6 +139,10 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
   pick_sides(queue, device, spec, &join);
+  if (!spec.aggregates.empty()) {
+    join.grouped = spec;
+    spec_rows_of_groups(device, &join, &spec);
+  }
   if (device == plan::Device::kCpu) join.late_twins = twins_of(*join.left, *join.right, spec);
   make_comparable(queue, device, &join.left, &join.right, &spec);
   // Keys of 8 bytes take longer to look up in order than their text then saves.

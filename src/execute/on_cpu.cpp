@@ -9,7 +9,8 @@
 
 namespace gpujoin::execute {
 
-void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
+            const JoinGroups* groups) {
   plan::JoinPlan const& plan = join.choice.plan();
   columns::JoinSpec const& spec = join.spec;
   result.memory = base::Memory::kHost;
@@ -25,6 +26,7 @@ void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
   clock.predict(join.choice.predicted());
   JoinStep step{queue, plan, spec, clock};
   step.residual = join.residual;
+  step.groups = groups;
   step.fetches_of_probe = fetches_text(join, !step.build_left());
   CpuSide& probe = step.build_left() ? *right : *left;
   std::unique_ptr<const Built> const built =

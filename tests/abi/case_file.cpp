@@ -140,6 +140,29 @@ void add_asof_line(const Words& words, JoinCase* join) {
   join->asof = asof;
 }
 
+// count, exists, sum(left.a)
+gpujoin_aggregate aggregate_of(const std::string& word, const JoinCase& join) {
+  static const std::map<std::string, gpujoin_function> kFunctions = {
+      {"count", GPUJOIN_FUNCTION_COUNT}, {"sum", GPUJOIN_FUNCTION_SUM},
+      {"min", GPUJOIN_FUNCTION_MIN},     {"max", GPUJOIN_FUNCTION_MAX},
+      {"avg", GPUJOIN_FUNCTION_AVG},     {"any", GPUJOIN_FUNCTION_ANY}};
+  gpujoin_aggregate made = GPUJOIN_AGGREGATE_INIT;
+  made.function = word == "count" ? GPUJOIN_FUNCTION_COUNT_ROWS : GPUJOIN_FUNCTION_EXISTS;
+  size_t const bracket = word.find('(');
+  size_t const point = word.find('.');
+  if (bracket == std::string::npos) {
+    if (word == "count" || word == "exists") return made;
+  } else if (point != std::string::npos && word.back() == ')') {
+    bool const of_left = word.substr(bracket + 1, point - bracket - 1) == "left";
+    std::string const column = word.substr(point + 1, word.size() - point - 2);
+    made.function = kFunctions.at(word.substr(0, bracket));
+    made.side = of_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
+    made.column = (of_left ? join.left : join.right).position_of(column);
+    return made;
+  }
+  throw std::runtime_error(word + " is no aggregate");
+}
+
 void add_join_line(const Words& words, JoinCase* join) {
   if (words[0] == "on" && words.size() >= 3) {
     join->left_keys.push_back(join->left.position_of(words[1]));
@@ -162,6 +185,12 @@ void add_join_line(const Words& words, JoinCase* join) {
     join->error = error_of(words[1]);
   } else if (words[0] == "pairs" && words.size() == 1) {
     join->pairs = true;
+  } else if (words[0] == "by" && words.size() == 2) {
+    join->by = words[1] == "left" ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
+  } else if (words[0] == "aggregates") {
+    for (size_t i = 1; i < words.size(); ++i) {
+      join->aggregates.push_back(aggregate_of(words[i], *join));
+    }
   } else if (words[0] == "output") {
     for (size_t i = 1; i < words.size(); ++i) {
       if (words[i].rfind("left.", 0) == 0 && join->right_output.empty()) {
@@ -312,15 +341,45 @@ std::vector<CaseColumn> JoinCase::output_columns() const {
   for (int32_t const i : left_output) columns.push_back(left.columns[static_cast<size_t>(i)]);
   for (int32_t const i : right_output) columns.push_back(right.columns[static_cast<size_t>(i)]);
   if (mark) columns.push_back({"mark", GPUJOIN_TYPE_BOOL, 0});
+  for (gpujoin_aggregate const& aggregate : aggregates) columns.push_back(column_of(aggregate));
   return columns;
 }
 
+CaseColumn JoinCase::column_of(const gpujoin_aggregate& aggregate) const {
+  CaseTable const& table = aggregate.side == GPUJOIN_SIDE_LEFT ? left : right;
+  auto const column = [&] { return table.columns[static_cast<size_t>(aggregate.column)]; };
+  switch (aggregate.function) {
+    case GPUJOIN_FUNCTION_COUNT_ROWS:
+    case GPUJOIN_FUNCTION_COUNT:
+      return {"count", GPUJOIN_TYPE_INT64, 8};
+    case GPUJOIN_FUNCTION_EXISTS:
+      return {"exists", GPUJOIN_TYPE_BOOL, 0};
+    case GPUJOIN_FUNCTION_AVG:
+      return {"avg", GPUJOIN_TYPE_FLOAT64, 8};
+    case GPUJOIN_FUNCTION_SUM:
+      switch (kind_of(column())) {
+        case Kind::kDecimal:
+          return {"sum", GPUJOIN_TYPE_BYTES16, 16, 38, column().scale};
+        case Kind::kFloat:
+          return {"sum", GPUJOIN_TYPE_FLOAT64, 8};
+        case Kind::kUnsigned:
+          return {"sum", GPUJOIN_TYPE_UINT64, 8};
+        default:
+          return {"sum", GPUJOIN_TYPE_INT64, 8};
+      }
+    default:
+      return column();
+  }
+}
+
 bool JoinCase::puts_out_left() const {
+  if (by != 0) return by == GPUJOIN_SIDE_LEFT;
   return kind != GPUJOIN_JOIN_RIGHT_SEMI && kind != GPUJOIN_JOIN_RIGHT_ANTI &&
          kind != GPUJOIN_JOIN_RIGHT_MARK && kind != GPUJOIN_JOIN_RIGHT_NOT_IN;
 }
 
 bool JoinCase::puts_out_right() const {
+  if (by != 0) return by == GPUJOIN_SIDE_RIGHT;
   return kind != GPUJOIN_JOIN_LEFT_SEMI && kind != GPUJOIN_JOIN_LEFT_ANTI &&
          kind != GPUJOIN_JOIN_LEFT_MARK && kind != GPUJOIN_JOIN_LEFT_NOT_IN;
 }

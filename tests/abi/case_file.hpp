@@ -29,7 +29,9 @@ struct JoinCase {
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
   bool pairs = false;
-  bool mark = false;          // the BOOL column of a mark join, the last one
+  bool mark = false;  // the BOOL column of a mark join, the last one
+  std::vector<gpujoin_aggregate> aggregates;
+  gpujoin_side by = 0;        // whose rows are the groups
   std::vector<Row> expected;  // sorted
 
   // Whether rows of a side come out: a semi join's are of one side.
@@ -38,6 +40,7 @@ struct JoinCase {
 
   // Type and width of the answer's columns, without the pairs.
   std::vector<CaseColumn> output_columns() const;
+  CaseColumn column_of(const gpujoin_aggregate& aggregate) const;
 };
 
 // The value's bytes, of a truth value one that is 0 or 1; false for NULL, which has none. Throws

@@ -134,7 +134,8 @@ Spec spec_of(const JoinCase& join_case) {
   spec.right_keys = join_case.right_keys;
   spec.left_columns = join_case.left_output;
   spec.right_columns = join_case.right_output;
-  if (!spec.left_columns.empty() || !spec.right_columns.empty() || join_case.mark) {
+  if (!spec.left_columns.empty() || !spec.right_columns.empty() || join_case.mark ||
+      !join_case.aggregates.empty()) {
     spec.output |= GPUJOIN_OUTPUT_COLUMNS;
   }
   if (join_case.pairs) spec.output |= GPUJOIN_OUTPUT_PAIRS;
@@ -263,6 +264,9 @@ std::optional<std::vector<Row>> answer_of(const Context& context, const CaseRela
   CaseCondition const residual(context, join_case.residual);
   if (!join_case.residual.empty()) spec.residual = &residual.condition;
   if (join_case.asof) spec.asof = &*join_case.asof;
+  if (!join_case.aggregates.empty()) spec.aggregates = join_case.aggregates.data();
+  spec.aggregate_count = static_cast<int32_t>(join_case.aggregates.size());
+  spec.group_side = join_case.by;
   gpujoin_result* made = nullptr;
   Answer const answer = call(gpujoin_join, context.get(), left.relation.get(), right.relation.get(),
                              &spec, &options, &made);

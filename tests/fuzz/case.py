@@ -12,6 +12,7 @@ from .column_types import ColumnType, do_compare
 from .kinds import Kind
 
 if TYPE_CHECKING:
+    from .aggregates import Grouped
     from .condition import Node
 
 
@@ -65,6 +66,7 @@ class Case:
     pairs    whether row numbers are asked for
     residual what rows with equal keys have to fulfil besides
     asof     the ordered columns of an ASOF join, and how they are compared
+    grouped  aggregates in the place of rows
     """
 
     kind: Kind
@@ -76,6 +78,7 @@ class Case:
     flags: list[int] = field(default_factory=list)
     residual: Node | None = None
     asof: Any = None  # of asof.py
+    grouped: Grouped | None = None
     # Of compare.py and reference.py, made when needed.
     tokens: dict = field(default_factory=dict, repr=False)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .aggregates import draw_grouped
 from .asof import SHARE as ASOF_SHARE
 from .asof import draw_asof
 from .case import IEEE_FLOAT, NULL_EQUAL, Case, Column, Table
@@ -44,6 +45,7 @@ _MOST_OUTPUTS = 40
 _SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 0.5}
 _SIMPLE_SHARE = 0.3  # of other rules
 RESIDUAL_SHARE = 0.3
+_GROUPED_SHARE = 0.12
 _NO_KEYS_SHARE = 0.15  # of cases with a condition
 _MOST_TESTED_PAIRS = 40_000
 _MOST_UNKNOWN_PAIRS = 300_000
@@ -103,6 +105,8 @@ def draw_case(
     elif key_count and rng.random() < asof_share:
         draw_asof(rng, case)
     _draw_output(rng, case)
+    if rng.random() < _GROUPED_SHARE:
+        case.grouped = draw_grouped(rng, case)
     return case
 
 

@@ -127,6 +127,8 @@ def _ask(engine: Engine, case: Case) -> Answer:
 
 def minimal_case(case: Case, way: Way, engine: Engine, command: str) -> str:
     """A case that still fails, as text, with how it was executed as comments."""
+    if case.grouped:
+        return describe(case, way, engine, command)
     # A failure that comes and goes would not be made smaller, but be lost.
     if not any(_fails(case, way, engine) for _ in range(3)):
         return f"# fails at times only\n# {command}\n# {way}\n"
@@ -142,7 +144,8 @@ def describe(case: Case, way: Way, engine: Engine, command: str) -> str:
     comments = [command, str(way), "answer: " + try_case(case, expected, way).problem]
     if reference.answer is not engine and not same_answer(case, expected, reference.answer(case)):
         comments.append("the engines disagree about what is expected")
-    if sum(table.rows for table in case.tables.values()) > _LARGEST_TEXT:
+    # Aggregates have no words in files.
+    if case.grouped or sum(table.rows for table in case.tables.values()) > _LARGEST_TEXT:
         return "".join(f"# {line}\n" for line in comments)
     return write(case, way, expected, comments)
 

@@ -8,6 +8,7 @@ from ctypes import c_int32, c_size_t
 from dataclasses import dataclass, replace
 
 from . import library
+from .aggregates import laid_of, seen_as, spec_side, structs_of
 from .case import Answer, Case
 from .compare import difference
 from .encode import Encoded
@@ -34,15 +35,20 @@ class Outcome:
 
 def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
     """disturb  changes the output before it is compared, to see whether that is found."""
+    seen, wanted = case, expected
+    if case.grouped is not None:
+        seen, wanted = seen_as(case, expected)
     try:
-        for output, picked in _outputs(case, way):
+        for output, picked in _outputs(case, seen, way):
             if disturb is not None:
                 disturb(output)
-            problem = difference(case, _as_picked(expected, picked), output)
+            if case.grouped is not None:  # one group of all rows is no row
+                picked = {side: p for side, p in picked.items() if side == case.grouped.by}
+            problem = difference(seen, _as_picked(wanted, picked), output)
             if problem:
                 return Outcome(FAILED, problem)
     except Answered as answer:
-        return _judge(answer, expected, way)
+        return _judge(answer, wanted, way)
     except BadResult as problem:
         return Outcome(FAILED, str(problem))
     return Outcome(RIGHT_ANSWER)
@@ -75,9 +81,12 @@ def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
     return Outcome(FAILED, str(answer))
 
 
-def _outputs(case: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
+def _outputs(case: Case, seen: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
     """The output of each execution, with the sides of which rows were picked. Errors: Answered,
-    BadResult."""
+    BadResult.
+
+    seen  what the result is read as
+    """
     context = library.context(way.device, way.threads, way.limit_bytes)
     outputs = []
     encoded = []
@@ -88,6 +97,8 @@ def _outputs(case: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
             encoded.append(Encoded(context, case.tables[side], way.encodings[side]))
             stack.enter_context(encoded[-1])
         laid = {"left": encoded[0].laid, "right": encoded[-1].laid}
+        if case.grouped is not None:
+            laid = laid_of(case, seen, laid)
         relations = [encoded[0].relation, encoded[-1].relation]
         picked = {
             side: of.picked
@@ -109,7 +120,7 @@ def _outputs(case: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
             result = stack.enter_context(Handle("result"))
             call("join", *parts, result.out)
             _close(relations)  # a result needs neither
-            outputs.append((_read(result, case, way, laid, picked), picked))
+            outputs.append((_read(result, case, seen, way, laid, picked), picked))
         else:
             plan = stack.enter_context(Handle("plan"))
             call("plan_create", *parts, plan.out)
@@ -120,7 +131,7 @@ def _outputs(case: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
                 results.append(stack.enter_context(Handle("result")))
                 call("plan_execute", plan.pointer, results[-1].out)
             plan.close()
-            outputs += [(_read(result, case, way, laid, picked), picked) for result in results]
+            outputs += [(_read(result, case, seen, way, laid, picked), picked) for result in results]
         del kept
     for e in encoded:
         if e.problem:
@@ -149,6 +160,10 @@ def _spec(case: Case, way: Way) -> tuple[ctypes.Structure, list]:
     named = any(case.outputs.values())
     if not way.spec_output and case.columns == named and case.pairs != named:
         spec.output = 0  # means the same
+    if case.grouped is not None:
+        kept.append(structs_of(case.grouped))
+        spec.aggregates, spec.aggregate_count = kept[-1], len(kept[-1])
+        spec.group_side = spec_side(case.grouped)
     return spec, kept
 
 
@@ -161,11 +176,16 @@ def _explain(plan: Handle) -> None:
 
 
 def _read(
-    result: Handle, case: Case, way: Way, laid: dict[str, dict], picked: dict[str, Picked]
+    result: Handle,
+    case: Case,
+    seen: Case,
+    way: Way,
+    laid: dict[str, dict],
+    picked: dict[str, Picked],
 ) -> Output:
     statistics = abi.Statistics()
     call("result_get_statistics", result.pointer, ctypes.byref(statistics))
-    output = read(result, case, way.reading, laid)
+    output = read(result, seen, way.reading, laid)
     said = statistics.left_rows, statistics.right_rows, statistics.output_rows
     are = case.tables["left"].rows, case.tables["right"].rows, output.rows
     if said != are:

@@ -8,6 +8,7 @@ Tables come and go as Arrow. `python -m gpujoin` joins files from the command li
 """
 
 from ._abi import library as _library
+from ._aggregate import aggregate
 from ._asof import Asof
 from ._context import Context, ContextInfo
 from ._plan import Plan, join, plan
@@ -72,6 +73,7 @@ __all__ = [
     "TooManyRows",
     "TypeMismatch",
     "Unsupported",
+    "aggregate",
     "join",
     "join_sequence",
     "library_version",

@@ -25,7 +25,8 @@ from ._structs import (
     StageStatistics,
     Statistics,
 )
-from ._structs import ArrowDeviceArray as ArrowDeviceArray  # for who imports this module
+from ._structs import Aggregate as Aggregate  # for who imports this module
+from ._structs import ArrowDeviceArray as ArrowDeviceArray
 from ._structs import Asof as Asof
 from ._structs import Condition as Condition
 from ._structs import LogFunction as LogFunction

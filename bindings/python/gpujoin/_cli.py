@@ -163,6 +163,18 @@ def _parser() -> argparse.ArgumentParser:
         help="output columns; a column of RIGHT whose name LEFT has too is NAME_right; "
         "default: all, but keys that are there already",
     )
+    join.add_argument(
+        "--aggregate",
+        action="append",
+        metavar="AGGREGATE",
+        help="in the place of rows: count, exists, 'sum(right.price)'; count, sum, avg, min, max "
+        "and any of columns. May be repeated",
+    )
+    join.add_argument(
+        "--by",
+        choices=["left", "right"],
+        help="aggregates of each row of a side, with its columns; default: of all rows",
+    )
     join.add_argument("--suffix", metavar="TEXT", default=SUFFIX, help=f"in the place of {SUFFIX}")
     join.add_argument("-o", "--output", metavar="FILE", help="write the output to a file")
     join.add_argument("--rows", type=int, default=10, metavar="N", help="rows to print (10)")
@@ -258,7 +270,8 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         raise UsageError(f"--algorithm {options.algorithm} is none of {', '.join(_abi.ALGORITHMS)}")
     left, right = _open_file(options.left), _open_file(options.right)
     writer = _open_writer(options.output, [left, right]) if options.output is not None else None
-    kind, keys, flags, condition, columns = choose_columns(left.schema, right.schema, options)
+    chosen = choose_columns(left.schema, right.schema, options)
+    kind, keys, flags, condition, columns, aggregates = chosen
     asof = choose_asof(left.schema, right.schema, options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
@@ -269,6 +282,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         needed = {*keys[side], *(column.column for column in columns if column.side == side)}
         needed |= set(condition.columns(side)) if condition is not None else set()
         needed |= {asof.positions[side]} if asof is not None else set()
+        needed |= {aggregate.column for aggregate in aggregates if aggregate.side == side}
         inputs[side], places[side] = _read(side, file, needed, bar)
         keys[side] = [places[side][key] for key in keys[side]]
     columns = [
@@ -283,6 +297,8 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         pairs=False,
         options=plan_options(choices),
         asof=asof.moved(places) if asof is not None else None,
+        aggregates=[aggregate.moved(places) for aggregate in aggregates],
+        by=options.by,
     )
     del inputs
     timer.add("plan")

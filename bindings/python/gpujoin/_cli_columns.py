@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ._asof import Asof, AsofColumns, asof_of
 from ._cli_files import split_names
+from ._aggregates import Aggregate, aggregates_of, group_columns
 from ._columns import OutputColumn, all_columns, select_columns
 from ._condition import Condition, condition_of
 from ._keys import key_flags
@@ -23,17 +24,24 @@ class UsageError(Exception):
 
 def choose_columns(
     left: pa.Schema, right: pa.Schema, options: argparse.Namespace
-) -> tuple[Kind, dict[str, list[int]], list[int], Condition | None, list[OutputColumn]]:
-    """The kind, the positions of each side's keys, their flags, the condition, and the output
-    columns."""
+) -> tuple[Kind, dict[str, list[int]], list[int], Condition | None, list[OutputColumn], list[Aggregate]]:
+    """The kind, the positions of each side's keys, their flags, the condition, the output columns,
+    and the aggregates."""
     select = None if options.select is None else split_names(options.select)
     try:
         kind = kind_of(options.how)
         keys = _choose_keys(left, right, kind, options)
         flags = _choose_flags([left.names[key] for key in keys["left"]], options.null_equal)
-        columns = all_columns(left, right, kind, keys, options.suffix)
         condition = condition_of(options.where, left, right)
-        return kind, keys, flags, condition, select_columns(columns, kind, keys, select)
+        if options.aggregate:
+            schemas = {"left": left, "right": right}
+            aggregates = aggregates_of(schemas, {text: text for text in options.aggregate})
+            columns = group_columns(schemas, options.by, select, aggregates)
+            return kind, keys, flags, condition, columns, aggregates
+        if options.by is not None:
+            raise UsageError("--by is given, and --aggregate is not")
+        columns = all_columns(left, right, kind, keys, options.suffix)
+        return kind, keys, flags, condition, select_columns(columns, kind, keys, select), []
     except (InvalidArgument, Unsupported) as error:
         raise UsageError("--" + str(error).replace("null_equal", "null-equal", 1)) from None
 

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from . import _abi
+from ._aggregates import Aggregate, aggregate_field, aggregate_structs, aggregates_of, group_columns
 from ._arguments import INT32, INT64, check_suffix, whole
 from ._asof import Asof, AsofColumns, asof_of
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
@@ -128,6 +129,8 @@ def plan(
     ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,
     pairs: bool = False,
+    aggregates: Mapping[str, Any] | None = None,
+    by: str | None = None,
     suffix: str = SUFFIX,
     validate: str | None = None,
     left_rows: Rows | None = None,
@@ -203,6 +206,9 @@ def plan(
                  pairs.
     pairs        whether to put out row numbers too: uint32 columns left_row and right_row, first,
                  NULL where a side has no row; of semi, anti, mark and not_in those of one side only
+    aggregates   of aggregate(): these in the place of the rows
+    by           of aggregates: None = all rows are one group; "left", "right" = a group for each
+                 row of that side that comes out, with the columns of that side alone
     suffix       see select
     validate     "1:1", "1:m", "m:1", or "one_to_one" ...: the sides said to have 1 must have each
                  key at most once, else NotUnique; rows with a NULL in the key are not looked at.
@@ -248,9 +254,21 @@ def plan(
         raise InvalidArgument(f"validate {validate!r}: there are no keys")
     names = [inputs["left"].schema.names[key] for key in keys["left"]]
     flags = key_flags(names, null_equal, ieee_float)
+    check_unique(inputs, keys, flags, validate)
+    if aggregates is not None:
+        schemas = {side: source.schema for side, source in inputs.items()}
+        of_groups = aggregates_of(schemas, aggregates)
+        selected = group_columns(schemas, by, select, of_groups)
+        return plan_columns(
+            *(context, inputs, kind, keys, flags, condition, selected, pairs, options),
+            asof=ordered,
+            aggregates=of_groups,
+            by=by,
+        )
+    if by is not None:
+        raise InvalidArgument("by is given, and aggregates are not")
     columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
     selected = select_columns(columns, kind, keys, select)
-    check_unique(inputs, keys, flags, validate)
     return plan_columns(
         *(context, inputs, kind, keys, flags, condition, selected, pairs, options),
         asof=ordered,
@@ -268,6 +286,8 @@ def plan_columns(
     pairs: bool,
     options: _abi.PlanOptions,
     asof: AsofColumns | None = None,
+    aggregates: Sequence[Aggregate] = (),
+    by: str | None = None,
 ) -> Plan:
     """plan() once its arguments have been understood."""
     carried = [
@@ -275,8 +295,9 @@ def plan_columns(
         for column in dict.fromkeys(selected)
         if column.side == MARK or is_carried(inputs[column.side].schema.field(column.column).type)
     ]
-    has_pairs = pairs or not set(selected) <= set(carried) or not selected
-    has_columns = bool(carried) or kind.has_mark
+    is_taken = not set(selected) <= set(carried)
+    has_pairs = pairs or is_taken or not (selected or aggregates)
+    has_columns = bool(carried) or kind.has_mark or bool(aggregates)
     relations, registered = [], {}
     spec = _abi.JoinSpec(
         kind=kind.number,
@@ -290,6 +311,7 @@ def plan_columns(
         used = [*keys[side], *(column.column for column in columns)]
         used += condition.columns(side) if condition is not None else []
         used += [asof.positions[side]] if asof is not None else []
+        used += [aggregate.column for aggregate in aggregates if aggregate.side == side]
         relation, positions = source.register(context, used)
         registered[side] = positions
         relations.append(relation)
@@ -305,11 +327,23 @@ def plan_columns(
         spec.asof = ctypes.pointer(ordered)
     if kind.has_mark:  # which comes out last, selected or not
         exported.append(next((column for column in carried if column.side == MARK), None))
+    spec.group_side = _abi.SIDES["auto" if by is None else by]
+    spec.aggregate_count = len(aggregates)
+    if aggregates:
+        spec.aggregates = aggregate_structs(aggregates, registered)
+    exported += [aggregate.output for aggregate in aggregates]
     pair_fields = kind.pair_fields if has_pairs else []
+    if by is not None:
+        pair_fields = [field for field in pair_fields if field.name.startswith(by)]
     result_columns = pair_columns(pair_fields) if pairs else []
     for column in selected:
         number = exported.index(column) - len(exported) if column in exported else None
         result_columns.append(_result_column(inputs, kind, column, number))
+    for i, aggregate in enumerate(aggregates):
+        field = aggregate_field({s: inputs[s].schema for s in inputs}, aggregate)
+        extension = field.type if field and isinstance(field.type, pa.BaseExtensionType) else None
+        place = i - len(aggregates)
+        result_columns.append(ResultColumn(aggregate.name, aggregate.nullable, place, extension))
 
     # So few rows that even each with each are soon there.
     rows = [source.table.num_rows for source in inputs.values() if source.table is not None]
@@ -348,6 +382,8 @@ def join(
     ieee_float: OfKeys = False,
     select: Sequence[str] | None = None,
     pairs: bool = False,
+    aggregates: Mapping[str, Any] | None = None,
+    by: str | None = None,
     suffix: str = SUFFIX,
     validate: str | None = None,
     left_rows: Rows | None = None,

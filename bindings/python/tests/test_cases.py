@@ -156,6 +156,28 @@ def test_case(context, path, shape):
         check(tables, lines, answer, shape, context)
 
 
+def aggregate(word):
+    """count, exists, or ("sum", "left", "left.a") for sum(left.a)"""
+    found = re.fullmatch(r"(\w+)\(((left|right)\.\w+)\)", word)
+    return (found[1], found[3], found[2]) if found else word
+
+
+def type_of_aggregate(asked, types):
+    if isinstance(asked, str):
+        return pa.bool_() if asked == "exists" else pa.int64()
+    function, _, column = asked
+    kind = values_of(types[column])
+    if function in ("count", "avg"):
+        return pa.int64() if function == "count" else pa.float64()
+    if function != "sum":
+        return types[column]
+    if pa.types.is_decimal(kind):
+        return pa.decimal128(38, kind.scale)
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    return pa.uint64() if pa.types.is_unsigned_integer(kind) else pa.int64()
+
+
 def reshaped(table, shape):
     """The same values in other types."""
     columns = [shape(column.combine_chunks()) for column in table.columns]
@@ -189,12 +211,15 @@ def check(tables, lines, lines_of_answer, shape, context):
         keys["asof"] = asof_of(task["asof"], tables[0])
     pairs = "pairs" in task
     output = task.get("output", [])
+    (by,) = task.get("by", [None])
+    aggregates = {word: aggregate(word) for word in task.get("aggregates", [])}
     left, right = (reshaped(side, shape) for side in tables) if shape else tables
     where = None
     if "residual" in task:
         schemas = {"left": left.schema, "right": right.schema}
         where = condition_of(" ".join(task["residual"]), schemas, array_of)
     given = {"how": how, "where": where, "select": output, "pairs": pairs, "context": context}
+    given |= {"aggregates": aggregates or None, "by": by}
     if "error" in task:
         assert not lines_of_answer
         with pytest.raises(ERRORS[task["error"][0]]):
@@ -203,14 +228,19 @@ def check(tables, lines, lines_of_answer, shape, context):
     result = gpujoin.join(left, right, **keys, **given)
     answer = result.to_table()
     answer.validate(full=True)
-    row_numbers = [pa.uint32()] * len(KINDS[how].sides) if pairs else []
+    row_numbers = [pa.uint32()] * (1 if by else len(KINDS[how].sides)) if pairs else []
     # Dictionaries come out as dictionaries, and runs as their values.
     types = {"mark": pa.bool_()}
     for side in (left, right):
         for name, kind in zip(side.schema.names, side.schema.types):
             types[name] = values_of(kind) if shape is as_runs else kind
+    output = [*output, *aggregates]
+    for name, asked in aggregates.items():
+        types[name] = type_of_aggregate(asked, types)
     assert answer.schema.types == row_numbers + [types[name] for name in output]
     written = {name: side[name].type for side in tables for name in side.schema.names}
+    for name, asked in aggregates.items():
+        written[name] = type_of_aggregate(asked, written)
     kinds = row_numbers + [written.get(name, pa.bool_()) for name in output]
     assert all(len(line) == len(kinds) for line in lines_of_answer)
     expected = Counter(tuple(map(value, line, kinds)) for line in lines_of_answer)

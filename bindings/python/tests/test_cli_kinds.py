@@ -161,3 +161,24 @@ def test_conditions_that_are_none(files, arguments, said):
     run = gpujoin("join", "left.parquet", "right.parquet", *arguments, folder=files)
     assert run.returncode == 2
     assert run.stderr.startswith("gpujoin: ") and said in run.stderr
+
+
+def test_aggregates(files):
+    asked = ["--aggregate", "count", "--aggregate", "max(right.day)", "--aggregate", "any(left.city)"]
+    run = join(files, *asked, "--how", "left", "--by", "left", "--select", "id", "-o", "out.parquet")
+    assert (run.returncode, run.stderr) == (0, "")
+    left, right = customers_and_orders()
+    wanted = package.aggregate(
+        *(left, right), left_on="id", right_on="customer", how="left", by="left", select=["id"],
+        aggregates={name: name for name in asked[1::2]},
+    )
+    assert rows(pa.parquet.read_table(files / "out.parquet")) == rows(wanted)
+    run = join(files, *asked[:2], "-o", "out.parquet")
+    assert pa.parquet.read_table(files / "out.parquet").to_pydict().keys() == {"count"}
+    for arguments, problem in [
+        (["--by", "left"], "--by is given"),
+        (["--aggregate", "sum(left.nothing)"], "no column has the name"),
+        (["--aggregate", "count", "--select", "id"], "--select: all rows are one group"),
+    ]:
+        run = join(files, *arguments)
+        assert run.returncode == 2 and problem in run.stderr

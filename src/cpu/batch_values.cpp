@@ -1,0 +1,83 @@
+#include "src/cpu/batch_values.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/cpu/pack_rows.hpp"
+#include "src/cpu/value_width.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+// Loads asked for before they are needed: more than a core keeps under way.
+constexpr uint32_t kAhead = 32;
+
+template <typename Value>
+void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byte* room) {
+  uint32_t const ahead_of = rows > kAhead ? rows - kAhead : 0;
+  for (uint32_t i = 0; i < ahead_of; ++i) {
+    __builtin_prefetch(base + uint64_t{index[i + kAhead]} * sizeof(Value));
+    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
+  }
+  for (uint32_t i = ahead_of; i < rows; ++i) {
+    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
+  }
+}
+
+// Rows that all have a match come one after the other.
+bool are_neighbours(const uint32_t* numbers, uint32_t rows) {
+  uint32_t differences = 0;
+  for (uint32_t i = 0; i < rows; ++i) differences |= (numbers[i] - i) ^ numbers[0];
+  return differences == 0;
+}
+
+}  // namespace
+
+template <typename Key>
+const std::byte* BatchValues<Key>::values(const OutputSource& source, const Key* keys,
+                                          const Matches& matches) {
+  switch (source.source) {
+    case Source::kKey:
+      return reinterpret_cast<const std::byte*>(keys);
+    case Source::kRowNumber:
+    case Source::kCarried:
+      return field(matches, source.offset, source.width);
+    case Source::kFetched:
+      break;
+  }
+  auto const* base = static_cast<const std::byte*>(source.column->data);
+  uint32_t const* numbers = row_numbers(matches);
+  if (are_neighbours(numbers, matches.rows)) return base + uint64_t{numbers[0]} * source.width;
+  with_width(source.width, [&](auto value) {
+    fetch<decltype(value)>(base, numbers, matches.rows, room_.data());
+  });
+  return room_.data();
+}
+
+template <typename Key>
+const uint64_t* BatchValues<Key>::bits(const OutputSource& source, const Matches& matches) {
+  auto const collect = [&](const auto& is_valid_at) {
+    for (uint32_t first = 0; first < matches.rows; first += 64) {
+      uint32_t const rows = std::min(matches.rows - first, 64U);
+      uint64_t word = 0;
+      for (uint32_t i = 0; i < rows; ++i) word |= uint64_t{is_valid_at(first + i)} << i;
+      bits_[first / 64] = word;
+    }
+  };
+  if (source.source == Source::kCarried) {
+    auto const bit = static_cast<uint32_t>(source.null_bit);
+    std::byte const* bytes = field(matches, matches.side->layout->null_bits_offset + bit / 8, 1);
+    collect(
+        [&](uint32_t i) { return (std::to_integer<uint32_t>(bytes[i]) >> (bit % 8) & 1) != 0; });
+  } else {
+    uint32_t const* numbers = row_numbers(matches);
+    collect([&](uint32_t i) { return is_valid(*source.column, numbers[i]); });
+  }
+  return bits_.data();
+}
+
+template class BatchValues<uint32_t>;
+template class BatchValues<uint64_t>;
+
+}  // namespace gpujoin::cpu
