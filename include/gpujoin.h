@@ -874,7 +874,7 @@ typedef struct gpujoin_join_spec {
   /* Required. */
   gpujoin_join_kind kind;
   /* Of left_keys and right_keys: 1 to 16 columns, all of which must be equal; 0 of a cross join,
-   * and where asof is set. */
+   * and where asof is set or residual alone says what matches. */
   int32_t key_count;
   /* GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named, else
    * PAIRS. Semi, anti, mark and NOT IN joins have columns and row numbers of their side alone. */
@@ -891,7 +891,9 @@ typedef struct gpujoin_join_spec {
   int32_t right_column_count;
   /* GPUJOIN_KEY_*, or-ed, of each pair of keys; NULL = 0 of all. Since 0.2, as all that follow. */
   const int32_t* key_flags;
-  /* What rows with equal keys have to fulfil besides, to match; NULL = nothing. */
+  /* What rows with equal keys have to fulfil besides, to match; NULL = nothing. Without keys all
+   * rows meet: comparisons (<, <=, >, >=, =, BETWEEN) of a left with a right column, parts of an
+   * AND, find pairs in sorted orders; without any, each pair is evaluated. */
   const gpujoin_condition* residual;
   /* NULL = not an ASOF join. */
   const gpujoin_asof* asof;
