@@ -672,15 +672,15 @@ typedef int32_t gpujoin_join_kind;
  *
  * and the last one is the answer: true, false or NULL, as SQL has it. All since 0.2.
  *
- * Compared are values of types that compare as keys do, by value, and integers and decimals with
- * floats, as FLOAT64; text and binary by their bytes, from the first on; false before true; NaN is
- * equal to NaN and above all else. Arithmetic is of integers, in the wider of both types (of a
- * signed and an unsigned one in the signed type that holds both; INT64 for UINT64), of decimals, of
- * floats as FLOAT64, and of dates and timestamps with integers (days, units of the timestamp) or
- * with each other. What a type does not hold, and a division by zero, is no value: the join ends
- * with GPUJOIN_ERROR_EVALUATION where the answer for some pair of rows with equal keys depends on
- * it. False AND no value is false, true OR no value is true, a CASE looks at the branch that it
- * takes, on either executor and whatever the plan. */
+ * Compared are values of types that compare as keys do, by value, integers and decimals with floats
+ * as FLOAT64; text and binary by their bytes; false before true; NaN equals NaN, above all else.
+ * Arithmetic is of integers, in the wider type (of a signed and an unsigned one the signed one that
+ * holds both; INT64 for UINT64), of decimals in 38 digits, of floats as FLOAT64, which may be
+ * infinite, of dates (days) and timestamps (units) with integers, durations or each other, which
+ * is INT64, days or the finer unit. What a type does not hold, and a division by zero, is no value:
+ * the join ends with GPUJOIN_ERROR_EVALUATION where the answer for a pair of rows with equal keys
+ * depends on it. NULL = no value is NULL, false AND no value false, true OR no value true; a CASE
+ * looks at the branch that it takes, on either executor and whatever the plan. */
 typedef int32_t gpujoin_operator;
 /* The value of `column` in the row of `side`. */
 #define GPUJOIN_OPERATOR_COLUMN 1
@@ -699,7 +699,7 @@ typedef int32_t gpujoin_operator;
 /* 3 arguments: second <= first AND first <= third. */
 #define GPUJOIN_OPERATOR_BETWEEN 11
 /* 1 argument, and all rows of `column` of `values`: true where one is equal, else NULL where the
- * argument or a row is NULL, else false. */
+ * argument or a row is NULL, else false; false where there is no row. */
 #define GPUJOIN_OPERATOR_IN 12
 /* 1 or more arguments of BOOL, three-valued. */
 #define GPUJOIN_OPERATOR_AND 13
