@@ -902,6 +902,7 @@ typedef struct gpujoin_join_spec {
   int32_t aggregate_count;
   /* Of aggregates: a group for each row of this side that comes out; 0 = one group of all rows. */
   gpujoin_side group_side;
+  /* Of this field and those behind it this version takes 0 alone; others are UNSUPPORTED. */
   gpujoin_order order;
   /* GPUJOIN_PROMISE_*, or-ed. */
   int32_t promises;
