@@ -107,6 +107,10 @@ ON_EVERY_DEVICE(Fork);
 }  // namespace
 
 TEST_P(Fork, AChildMakesAContextOfItsOwnAndJoins) {
+#if defined(__SANITIZE_ADDRESS__)
+  // A thread that is in it when the process forks leaves its lock to the child for good.
+  GTEST_SKIP() << "the sanitizer's allocator does not outlive a fork beside other threads";
+#endif
   std::vector<gpujoin_column> columns;
   for (const Column& column : table) columns.push_back(column.descriptor());
   for (int i = 0; i < kForks; ++i) {
