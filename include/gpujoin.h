@@ -66,7 +66,7 @@
  *   no release callback.
  * - NULL: a NULL in any key column matches nothing, not even NULL (SQL), unless the key's flags say
  *   GPUJOIN_KEY_NULL_EQUAL. NULL payloads are kept.
- * - Order: the order of the output rows is not specified.
+ * - Order: the order of the output rows is not specified, unless spec.order asks for one.
  * - Since: what names no other version is in the library since 0.1, fields and numbers too.
  * - Units: sizes in bytes, times in milliseconds, rows and columns counted from 0.
  */
@@ -846,11 +846,13 @@ typedef struct gpujoin_aggregate {
 #define GPUJOIN_AGGREGATE_INIT \
   { (uint32_t)sizeof(gpujoin_aggregate), 0, 0, 0, NULL }
 
-/* In which order rows come out. Since 0.2. */
+/* In which order rows come out. Pairs are sorted by row number before any column is fetched, unless
+ * they come in that order; the rows of semi, anti, mark and NOT IN joins by the number of their
+ * side, whichever side is named. Since 0.2. */
 typedef int32_t gpujoin_order;
 /* Any. */
 #define GPUJOIN_ORDER_NONE 0
-/* By the rows of the plan's probe side, whichever that is. */
+/* LEFT or RIGHT: by the side that the plan does not build on; of a cross join LEFT. */
 #define GPUJOIN_ORDER_PROBE 1
 /* By left row, those of one left row by right row; rows without a left row come last. */
 #define GPUJOIN_ORDER_LEFT 2
@@ -907,9 +909,11 @@ typedef struct gpujoin_join_spec {
   /* GPUJOIN_PROMISE_*, or-ed. */
   int32_t promises;
   int64_t promised_rows;
-  /* More output rows end the join with GPUJOIN_ERROR_ROW_LIMIT; 0 = no limit. */
+  /* More output rows end the join with GPUJOIN_ERROR_ROW_LIMIT, as soon as the match has found
+   * them; 0 = no limit. */
   int64_t row_limit;
-  /* More bytes of output columns and row numbers end it with GPUJOIN_ERROR_BYTE_LIMIT; 0 = none. */
+  /* More bytes of output columns and row numbers, as gpujoin_plan_count counts them, end it with
+   * GPUJOIN_ERROR_BYTE_LIMIT; 0 = none. */
   uint64_t byte_limit;
 } gpujoin_join_spec;
 #define GPUJOIN_JOIN_SPEC_INIT                                                                    \
@@ -1258,11 +1262,29 @@ GPUJOIN_API gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* 
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the
  *           pool.
  * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), TOO_MANY_ROWS,
- *           SEVERAL_MATCHES (of a single join), OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA,
+ *           SEVERAL_MATCHES (of a single join), ROW_LIMIT, BYTE_LIMIT, OUT_OF_MEMORY, MEMORY_LIMIT,
+ *           CANCELLED, CUDA,
  *           DEVICE_LOST, FORKED, INTERNAL.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
                                                 gpujoin_error* error);
+
+/* gpujoin_plan_count: how many rows and bytes the plan would put out, without putting them out: by
+ * joins that write nothing, or row numbers where text is summed up by them. The size is that of the
+ * data as it is now; row_limit and byte_limit of the specification do not end it.
+ *
+ * rows      output rows; may be NULL.
+ * bytes     of output columns and row numbers: values, offsets and bytes of text, 4 bytes a row
+ *           number, and of columns that may be NULL a bit a row; what dictionaries and views name
+ *           stays yours and is not counted. UINT64_MAX: more than can be counted. May be NULL, and
+ *           then text need not be summed up.
+ * Blocking: until it is counted: about as long as the join without its columns.
+ * Memory:   4 bytes an output row for each side with columns of text, and what the join itself
+ *           needs; all of it is back in the pool at the end.
+ * Errors:   those of gpujoin_plan_execute.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_plan_count(gpujoin_plan* plan, int64_t* rows, uint64_t* bytes,
+                                              gpujoin_error* error);
 
 /* gpujoin_plan_destroy: results of the plan stay valid. Accepts NULL. Any thread. Since 0.1. */
 GPUJOIN_API void gpujoin_plan_destroy(gpujoin_plan* plan);
@@ -1324,6 +1346,105 @@ GPUJOIN_API gpujoin_status gpujoin_result_get_statistics(const gpujoin_result* r
 GPUJOIN_API gpujoin_status gpujoin_result_get_stage(const gpujoin_result* result, int32_t stage,
                                                     gpujoin_stage_statistics* statistics,
                                                     gpujoin_error* error);
+
+/* What is known of a join before there is data, or without reading it: for optimizers, which ask of
+ * many joins what they would cost. All since 0.2. */
+typedef struct gpujoin_expected_column {
+  uint32_t struct_size;
+  /* Required; of runs name the type of the values. */
+  gpujoin_type type;
+  /* 1: there may be NULLs. */
+  int32_t is_nullable;
+  /* Of FIXED_BINARY: bytes of a value; of DICTIONARY (of text or binary): of an index, 0 = 4. */
+  int32_t value_width;
+  /* Of text and binary, also in views and dictionaries: bytes of a value on average; 0 = 16. */
+  double value_bytes;
+} gpujoin_expected_column;
+#define GPUJOIN_EXPECTED_COLUMN_INIT \
+  { (uint32_t)sizeof(gpujoin_expected_column), 0, 0, 0, 0 }
+
+typedef struct gpujoin_expected_side {
+  uint32_t struct_size;
+  /* Where the columns lie; 0 = host memory. */
+  gpujoin_memory memory;
+  int64_t rows;
+  /* Of which keys and output columns are positions; each with the same struct_size. */
+  const gpujoin_expected_column* columns;
+  const int32_t* keys;
+  const int32_t* output_columns;
+  int32_t column_count;
+  int32_t output_column_count;
+  /* Different keys; 0 = as many as the side of fewer rows has rows. */
+  int64_t distinct_keys;
+  /* Rows with a match, where has_matched_rows is 1; else those that the distinct keys say: the side
+   * with fewer of them has all of its own on the other side. */
+  int64_t matched_rows;
+  int32_t has_matched_rows;
+  int32_t reserved;
+} gpujoin_expected_side;
+#define GPUJOIN_EXPECTED_SIDE_INIT \
+  { (uint32_t)sizeof(gpujoin_expected_side), 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 }
+
+typedef struct gpujoin_expected_join {
+  uint32_t struct_size;
+  /* Required. */
+  gpujoin_join_kind kind;
+  /* Required, both. */
+  const gpujoin_expected_side* left;
+  const gpujoin_expected_side* right;
+  /* As in gpujoin_join_spec. */
+  int32_t key_count;
+  int32_t output;
+  gpujoin_order order;
+  /* 1: pairs says how many pairs of rows match; else they follow from the keys. */
+  int32_t has_pairs;
+  int64_t pairs;
+} gpujoin_expected_join;
+#define GPUJOIN_EXPECTED_JOIN_INIT \
+  { (uint32_t)sizeof(gpujoin_expected_join), 0, NULL, NULL, 0, 0, 0, 0, 0 }
+
+typedef struct gpujoin_estimate {
+  uint32_t struct_size;
+  /* The executor that is faster where the columns lie; CUDA's result stays on the device. */
+  gpujoin_device device;
+  int64_t output_rows;
+  /* As gpujoin_plan_count has them. */
+  uint64_t output_bytes;
+  /* Of planning and executing, the columns' copies to the device included. */
+  double cpu_milliseconds;
+  /* 0, as are the others of CUDA, on a context of the CPU. */
+  double cuda_milliseconds;
+  /* The result's way to host memory. */
+  double cuda_fetch_milliseconds;
+  /* Memory traffic, read + written. */
+  uint64_t cpu_bytes;
+  uint64_t cuda_bytes;
+  /* At the peak, the output included, inputs not. */
+  uint64_t cpu_memory_bytes;
+  uint64_t cuda_memory_bytes;
+  /* The plan in one line. */
+  char cpu_plan[192];
+  char cuda_plan[192];
+} gpujoin_estimate;
+#define GPUJOIN_ESTIMATE_INIT                                                    \
+  {                                                                              \
+    (uint32_t)sizeof(gpujoin_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, { 0 } \
+  }
+
+/* gpujoin_estimate_join: what a join would cost on either executor, from numbers alone. Nothing is
+ * read, no relation is needed, and it takes some microseconds. By the rates that the context has,
+ * measured (gpujoin_context_calibrate) or built in: with measured ones most of them are within a
+ * factor of two. Columns of device memory are CUDA's: of such a join the CPU's figures are those of
+ * columns in host memory.
+ *
+ * join      required; read before the call returns, not kept.
+ * estimate  written; its struct_size says how much of it there is.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED (device memory with a CPU context), TYPE,
+ *           FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_estimate_join(gpujoin_context* context,
+                                                 const gpujoin_expected_join* join,
+                                                 gpujoin_estimate* estimate, gpujoin_error* error);
 
 /* 9. Sequences of joins
  * ---------------------

@@ -40,6 +40,7 @@ GROUPS = {
         empty_both""",
     "Output columns": """payload_types payload_types_wide payload_widths null_payloads
         repeated_columns pairs_only""",
+    "Order": "order",
 }
 OTHERS = "Others"
 
@@ -48,7 +49,7 @@ HEAD = """# What a join answers
 Written by `scripts/semantics.py` from `tests/cases`, whose joins run in C and in Python, on the CPU
 and, where there is one, on a GPU, by every algorithm and with either side as the build side. In
 Python text also comes as views and as dictionaries, and integers as dictionaries and as runs. The
-order of rows is not specified.
+order of rows is not specified, unless a join names one: then it is that of the table.
 
 ## Which rows come out
 
@@ -192,6 +193,7 @@ def section(path):
         title = f"`{kind}`" + (f" on {keys}" if keys else "") + asof_of(join) + by
         title = textwrap.fill(title, WIDTH)
         title += "".join(f"\\\nresidual `{text}`" for text in said(join, "residual"))
+        title += "".join(f"\\\norder `{side}`" for side in said(join, "order"))
         answer = table(header, join["expect"]) if join["expect"] else "no row"
         answer = "".join(f"GPUJOIN_ERROR_{e.upper()}" for e in said(join, "error")) or answer
         parts.append(f"{title}\n\n{answer}")

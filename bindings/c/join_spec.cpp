@@ -47,11 +47,8 @@ void check_unused(const gpujoin_join_spec& known) {
   auto const check = [](bool is_used, const char* field) {
     if (is_used) fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s: not in this version", field);
   };
-  check(known.order != 0, "order");
   check(known.promises != 0, "promises");
   check(known.promised_rows != 0, "promised_rows");
-  check(known.row_limit != 0, "row_limit");
-  check(known.byte_limit != 0, "byte_limit");
 }
 
 }  // namespace
@@ -212,6 +209,12 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
       checked_columns(right, known.right_columns, known.right_column_count, "right");
+
+  check_range(known.order, GPUJOIN_ORDER_NONE, GPUJOIN_ORDER_RIGHT, "spec.order");
+  spec.order = static_cast<columns::RowOrder>(known.order);
+  check_range(known.row_limit, 0, INT64_MAX, "spec.row_limit");
+  spec.bounds.row_limit = known.row_limit;
+  spec.bounds.byte_limit = known.byte_limit;
 
   check_side_comes_out(spec.kind, rows_of(spec.kind, true), spec.left_columns, "left");
   check_side_comes_out(spec.kind, rows_of(spec.kind, false), spec.right_columns, "right");

@@ -8,6 +8,7 @@
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/join_spec.hpp"
+#include "src/execute/count_output.hpp"
 
 namespace gpujoin::shim {
 
@@ -57,7 +58,7 @@ gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size
     auto const join = checked_object(plan, "plan");
     check_given(length, "length");
     if (*length > 0) check_given(buffer, "buffer");
-    std::string text = gpujoin::plan::explain(join->choice, join->request, join->context->facts);
+    std::string text = gpujoin::execute::explain(*join);
     if (join->picked) text += "selections\n" + join->picked->note;
     size_t const needed = text.size() + 1;
     size_t const room = std::exchange(*length, needed);
@@ -80,6 +81,19 @@ gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
     LeasedQueue const queue(*join->context);
     NewHandle<gpujoin_result> handle;
     *out = handle.give(gpujoin::execute::execute(*queue, *join));
+  });
+}
+
+gpujoin_status gpujoin_plan_count(gpujoin_plan* plan, int64_t* rows, uint64_t* bytes,
+                                  gpujoin_error* error) {
+  auto const join = object_of(plan);
+  return guard(context_of(join), error, [&] {
+    check_found(join.get(), plan, "plan");
+    join->context->check_usable();
+    LeasedQueue const queue(*join->context);
+    auto const counted = gpujoin::execute::count_output(*queue, *join, bytes != nullptr);
+    if (rows != nullptr) *rows = counted.rows;
+    if (bytes != nullptr) *bytes = counted.bytes;
   });
 }
 

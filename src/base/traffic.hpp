@@ -391,4 +391,10 @@ constexpr Traffic gather(uint64_t rows, uint64_t width, Locality locality) {
   return {rows * (4 + width), rows * sector_bytes(width)};
 }
 
+// Pairs put in the order of their row numbers: read as they are and written as numbers, radix
+// passes over those, read and written as pairs again.
+constexpr Traffic order_pairs(uint64_t pairs, int32_t bits) {
+  return Traffic{pairs * 4 * kPairBytes, 0} + radix_sort(pairs, kPairBytes, 0, bits);
+}
+
 }  // namespace gpujoin::base::traffic

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/status.hpp"
 #include "src/cpu/bit_runs.hpp"
 #include "src/cpu/streaming.hpp"
 
@@ -26,16 +27,22 @@ uint64_t OutputRows::Slab::rows() const {
   return std::min(claimed.load(std::memory_order_relaxed), capacity);
 }
 
-OutputRows::OutputRows(base::Queue& queue, std::vector<OutputShape> shapes, uint64_t expected_rows)
-    : queue_(queue), shapes_(std::move(shapes)), null_counts_(shapes_.size()) {
-  slabs_.push_back(make_slab(std::max(expected_rows, kLeastSlabRows)));
+OutputRows::OutputRows(base::Queue& queue, std::vector<OutputShape> shapes, uint64_t expected_rows,
+                       int64_t most_rows)
+    : queue_(queue),
+      shapes_(std::move(shapes)),
+      most_rows_(most_rows == 0 ? UINT64_MAX : static_cast<uint64_t>(most_rows)),
+      null_counts_(shapes_.size()) {
+  // No more than may come out.
+  slabs_.push_back(make_slab(std::max(std::min(expected_rows, most_rows_), kLeastSlabRows), 0));
   current_.store(slabs_.back().get(), std::memory_order_release);
 }
 
-std::unique_ptr<OutputRows::Slab> OutputRows::make_slab(uint64_t capacity) const {
+std::unique_ptr<OutputRows::Slab> OutputRows::make_slab(uint64_t capacity, uint64_t before) const {
   base::Pool& pool = *queue_.host_pool;
   auto slab = std::make_unique<Slab>();
   slab->capacity = capacity;
+  slab->before = before;
   for (OutputShape const& shape : shapes_) {
     slab->values.push_back(
         pool.allocate(Memory::kHost, base::checked_bytes(capacity, shape.width), "output column"));
@@ -55,8 +62,14 @@ void OutputRows::add_slab_after(const Slab* full) {
   // Doubling bounds the number of slabs whatever the estimate was.
   uint64_t capacity = 0;
   for (auto const& slab : slabs_) capacity += slab->capacity;
-  slabs_.push_back(make_slab(capacity));
+  check_limit(capacity + 1);
+  slabs_.push_back(make_slab(capacity, capacity));
   current_.store(slabs_.back().get(), std::memory_order_release);
+}
+
+void OutputRows::check_limit(uint64_t rows) const {
+  if (rows <= most_rows_) return;
+  base::fail(GPUJOIN_ERROR_ROW_LIMIT, "%llu rows or more", static_cast<unsigned long long>(rows));
 }
 
 OutputRows::Place OutputRows::claim(uint32_t rows) {
@@ -64,6 +77,7 @@ OutputRows::Place OutputRows::claim(uint32_t rows) {
     Slab* slab = current_.load(std::memory_order_acquire);
     uint64_t const first = slab->claimed.fetch_add(rows, std::memory_order_relaxed);
     if (first < slab->capacity) {
+      check_limit(slab->before + std::min(first + rows, slab->capacity));
       return {slab, first, static_cast<uint32_t>(std::min<uint64_t>(rows, slab->capacity - first))};
     }
     add_slab_after(slab);

@@ -28,11 +28,14 @@ struct OutputShape {
 
 class OutputRows {
  public:
-  // Throws when there is no memory for expected_rows.
-  OutputRows(base::Queue& queue, std::vector<OutputShape> shapes, uint64_t expected_rows);
+  // Throws when there is no memory for expected_rows. most_rows: one more and the join ends with
+  // ROW_LIMIT; 0 = any number.
+  OutputRows(base::Queue& queue, std::vector<OutputShape> shapes, uint64_t expected_rows,
+             int64_t most_rows = 0);
 
   struct Slab {
     uint64_t capacity = 0;
+    uint64_t before = 0;               // rows of the slabs before it
     std::atomic<uint64_t> claimed{0};  // may pass the capacity
     std::vector<base::Buffer> values;  // of each column
     std::vector<base::Buffer> bits;    // of each nullable column, else empty; zero until written
@@ -45,7 +48,7 @@ class OutputRows {
     uint32_t rows = 0;
   };
 
-  // Room for at least one and at most `rows` rows. Any thread.
+  // Room for at least one and at most `rows` rows. Any thread. Throws ROW_LIMIT.
   Place claim(uint32_t rows);
 
   // Values of one column, from `first` of the place on.
@@ -67,13 +70,15 @@ class OutputRows {
   Finished finish(Workers& workers);
 
  private:
-  std::unique_ptr<Slab> make_slab(uint64_t capacity) const;
+  std::unique_ptr<Slab> make_slab(uint64_t capacity, uint64_t before) const;
+  void check_limit(uint64_t rows) const;
   void add_slab_after(const Slab* full);
   base::Buffer join_values(Workers& workers, size_t column, uint64_t rows);
   base::Buffer join_bits(size_t column, uint64_t rows);
 
   base::Queue& queue_;
   std::vector<OutputShape> shapes_;
+  uint64_t most_rows_;
   std::vector<std::atomic<int64_t>> null_counts_;
   std::mutex growing_;
   std::vector<std::unique_ptr<Slab>> slabs_;

@@ -149,7 +149,8 @@ Rows match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
            const std::vector<cpu::OutputSource>& sources) {
   cpu::MatchFilter const filter = filter_of(step, build, probe);
   auto const write = [&](uint64_t capacity) {
-    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(sources), capacity);
+    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(sources), capacity,
+                                                    step.spec.bounds.row_limit);
     write_matches(step, filter, build, probe, sources, *output);
     return output;
   };

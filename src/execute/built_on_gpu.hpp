@@ -33,6 +33,9 @@ std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_p
 std::unique_ptr<const Built> build_on_gpu(const JoinStep& step, std::shared_ptr<GpuSide> side,
                                           transform::KeyBits sort_bits);
 
+// Pairs beyond which the join is over; 0: none. Of hashed keys some may turn out to be none.
+uint64_t early_limit(const JoinStep& step, const GpuSide& side);
+
 // Codes were made of ranges that do not hold for all keys: what was joined by them is worth
 // nothing. Waits for the stream where that may be.
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe);

@@ -106,7 +106,7 @@ class BuiltForPairs final : public BuiltOnGpu {
     if (step.residual != nullptr) matches.emplace(step, *side_, probe);
     output::GrowingPairs pairs(step.queue,
                                static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)),
-                               matches ? &*matches : nullptr);
+                               matches ? &*matches : nullptr, early_limit(step, *side_));
     match(step, probe, pairs);
     if (matches) {
       result.marks = matches->marks();
@@ -234,6 +234,11 @@ uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& pro
                   uint32_t* build_rows, uint32_t* probe_rows, uint64_t pairs) {
   step.clock.enter("verify");
   return keys::verify_pairs(step.queue, build.keys(), probe.keys(), build_rows, probe_rows, pairs);
+}
+
+uint64_t early_limit(const JoinStep& step, const GpuSide& side) {
+  auto const limit = static_cast<uint64_t>(step.spec.bounds.row_limit);
+  return side.is_hashed() ? limit + limit / 8 : limit;
 }
 
 bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {

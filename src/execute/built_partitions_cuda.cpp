@@ -59,9 +59,9 @@ class BuiltPartitions final : public BuiltOnGpu {
     if (left) side_of(true).outputs = &left->columns->outputs();
     if (right) side_of(false).outputs = &right->columns->outputs();
     sides.among_pairs = are_row_numbers(step, left.has_value(), right.has_value());
-    match::WrittenRows written =
-        match::carried_columns(step.queue, step.plan, side_->key_width(), side_->carried_side(),
-                               probe.carried_side(), carried.outputs(), &sides);
+    match::WrittenRows written = match::carried_columns(
+        step.queue, step.plan, side_->key_width(), side_->carried_side(), probe.carried_side(),
+        carried.outputs(), &sides, early_limit(step, *side_));
     if (sides.any() && sides.among_pairs) {
       result.unmatched_among_pairs = true;
       auto const [no_build, no_probe] = std::pair(written.without_build, written.without_probe);

@@ -15,6 +15,7 @@
 #include "src/cpu/pack_values.hpp"
 #include "src/cpu/pick_rows.hpp"
 #include "src/cpu/positions.hpp"
+#include "src/cpu/text_bytes.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/keys/column_positions.hpp"
 
@@ -54,6 +55,10 @@ class OnCpu final : public ColumnWork {
   columns::Gathered gather(const columns::BitsSource& source, const uint32_t* rows,
                            uint64_t count) override {
     return cpu::gather_bits(queue_, workers_, "materialize", source, rows, count);
+  }
+  uint64_t text_bytes(const columns::GatherSource& source, const uint32_t* rows,
+                      uint64_t count) override {
+    return cpu::text_bytes(workers_, source, rows, count);
   }
   Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
     keys::Codes made = cpu::intern(queue_, workers_, table, other);

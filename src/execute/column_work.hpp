@@ -40,6 +40,9 @@ class ColumnWork {
                                    uint64_t count) = 0;
   virtual columns::Gathered gather(const columns::BitsSource& source, const uint32_t* rows,
                                    uint64_t count) = 0;
+  // See src/cpu/text_bytes.hpp.
+  virtual uint64_t text_bytes(const columns::GatherSource& source, const uint32_t* rows,
+                              uint64_t count) = 0;
   // See src/cpu/intern.hpp. [rows] uint32 of each.
   struct Codes {
     columns::Storage of_table;

@@ -42,6 +42,10 @@ class OnGpu final : public ColumnWork {
                            uint64_t count) override {
     return materialize::gather_bits(queue_, source, rows, count);
   }
+  uint64_t text_bytes(const columns::GatherSource& source, const uint32_t* rows,
+                      uint64_t count) override {
+    return materialize::text_bytes(queue_, source, rows, count);
+  }
   Codes intern(const keys::InternedSide& table, const keys::InternedSide& other) override {
     keys::Codes made = keys::intern(queue_, table, other);
     return {columns::make_storage(std::move(made.of_table)),

@@ -8,6 +8,7 @@
 #include "src/base/without_cuda.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/execute/fetch_rows.hpp"
+#include "src/execute/output_size.hpp"
 #include "src/execute/stage_clock.hpp"
 
 namespace gpujoin::execute {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 
-void cross_pairs_on_cpu(base::Queue& queue, uint64_t rows, uint64_t right_rows, uint32_t* left,
+void cross_pairs_on_cpu(base::Queue& queue, uint64_t rows, uint32_t right_rows, uint32_t* left,
                         uint32_t* right) {
   cpu::Workers workers(queue);
   workers.for_each_range("match", rows, kTaskRows, [&](uint64_t first, uint64_t end) {
@@ -46,22 +47,25 @@ void cross(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& res
   bool const cuda = plan.device == plan::Device::kCuda;
   result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
   int64_t product = 0;
-  if (__builtin_mul_overflow(join.left->rows, join.right->rows, &product)) {
+  bool const is_counted = !__builtin_mul_overflow(join.left->rows, join.right->rows, &product);
+  check_limits(join, is_counted ? product : INT64_MAX);
+  if (!is_counted) {
     base::fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "a cross join of %lld and %lld rows",
                static_cast<long long>(join.left->rows), static_cast<long long>(join.right->rows));
   }
   result.rows = product;
   auto const rows = static_cast<uint64_t>(product);
-  auto const right_rows = static_cast<uint32_t>(join.right->rows);
+  // Rows of one side, each with all of the other; they come in the order of the first.
+  bool const by_right = join.wanted().order == columns::RowOrder::kRight;
+  auto const each_rows = static_cast<uint32_t>((by_right ? join.left : join.right)->rows);
   base::Pool& pool = cuda ? *queue.device_pool : *queue.host_pool;
   base::Buffer left = pool.allocate_rows<uint32_t>(result.memory, rows, "left row numbers");
   base::Buffer right = pool.allocate_rows<uint32_t>(result.memory, rows, "right row numbers");
+  auto* const outer = (by_right ? right : left).as<uint32_t>();
+  auto* const inner = (by_right ? left : right).as<uint32_t>();
   run_as_stage(queue, plan.device, join.choice.predicted().front(), result.statistics.stages, [&] {
-    if (cuda) {
-      cross_pairs_on_gpu(queue, rows, right_rows, left.as<uint32_t>(), right.as<uint32_t>());
-    } else {
-      cross_pairs_on_cpu(queue, rows, right_rows, left.as<uint32_t>(), right.as<uint32_t>());
-    }
+    auto const pairs_of = cuda ? cross_pairs_on_gpu : cross_pairs_on_cpu;
+    pairs_of(queue, rows, each_rows, outer, inner);
   });
   result.left_rows = columns::make_storage(std::move(left));
   result.right_rows = columns::make_storage(std::move(right));

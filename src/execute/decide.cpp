@@ -9,7 +9,6 @@
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/kinds.hpp"
-#include "src/execute/late_columns.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
 
@@ -129,7 +128,7 @@ std::unique_ptr<JoinResult> decide(base::Queue& queue, const JoinResult& candida
     result->has_pairs = false;
     result->left_rows = result->right_rows = nullptr;
   }
-  if (join.late) put_out_late(queue, join, *result);
+  put_out_rows(queue, join, *result);
   if (join.picked) name_registered_rows(queue, *join.picked, *result);
   return result;
 }

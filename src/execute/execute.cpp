@@ -9,6 +9,8 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/order_rows.hpp"
+#include "src/execute/output_size.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/without_equality.hpp"
 
@@ -38,6 +40,25 @@ std::shared_ptr<const PlannedJoin> candidates_of(const PlannedJoin& join,
   return candidates;
 }
 
+// Pairs, or rows of one side, on the executor of the plan. groups: of a join that adds_in_match.
+void match(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
+           const JoinGroups* groups) {
+  bool const cuda = join.choice.plan().device == plan::Device::kCuda;
+  if (join.grouped && is_product(*join.grouped)) {
+    result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+    return;
+  }
+  if (join.asked().kind == columns::JoinKind::kCross) return cross(queue, join, result);
+  if (join.spec.asof) return asof(queue, join, result);
+  if (is_without_equality(join.asked())) return without_equality(queue, join, result);
+  try {
+    cuda ? on_gpu(queue, join, result) : on_cpu(queue, join, result, groups);
+  } catch (const base::Error& error) {
+    if (error.status() == GPUJOIN_ERROR_ROW_LIMIT) fail_early(join, error.what());
+    throw;
+  }
+}
+
 }  // namespace
 
 void name_registered_rows(base::Queue& queue, const PickedSides& sides,
@@ -48,6 +69,12 @@ void name_registered_rows(base::Queue& queue, const PickedSides& sides,
     columns::Storage& rows = left ? result.left_rows : result.right_rows;
     rows = as_registered(queue, result.memory, *origin, rows, result.rows);
   }
+}
+
+void put_out_rows(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  check_limits(join, result.rows);
+  if (ordering_side(join)) order_rows(queue, join, result);
+  if (join.late) put_out_late(queue, join, result);
 }
 
 std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
@@ -90,27 +117,16 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   }
   std::unique_ptr<JoinGroups> groups;
   if (join.adds_in_match) groups = make_groups(queue, join, *result);
-  if (join.grouped && is_product(*join.grouped)) {
-    result->memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
-  } else if (is_cross) {
-    cross(queue, join, *result);
-  } else if (is_asof) {
-    asof(queue, join, *result);
-  } else if (!has_keys) {
-    without_equality(queue, join, *result);
-  } else if (cuda) {
-    on_gpu(queue, join, *result);
-  } else {
-    on_cpu(queue, join, *result, groups.get());
-  }
+  match(queue, join, *result, groups.get());
   if (join.asked().caller_decides) {
     result->undecided = candidates_of(join, *result);
   } else {
     if (is_policy(join.asked().kind)) put_out_kind(queue, join, *result);
-    if (join.late) put_out_late(queue, join, *result);
+    put_out_rows(queue, join, *result);
     if (join.grouped) {
       if (groups == nullptr) groups = make_groups(queue, join, *result);
       groups->put_out();
+      check_group_limits(join, *result);
     }
   }
   if (join.picked) {

@@ -42,6 +42,13 @@ struct PickedSides {
   columns::Storage right_candidates;
 };
 
+// A join as the caller gave it.
+struct GivenJoin {
+  std::shared_ptr<const columns::Relation> left;
+  std::shared_ptr<const columns::Relation> right;
+  columns::JoinSpec spec;
+};
+
 // A planned join. Holds both relations.
 struct PlannedJoin {
   std::shared_ptr<base::Context> context;
@@ -55,14 +62,18 @@ struct PlannedJoin {
   std::optional<PickedSides> picked;  // where rows of a side are picked
   // What was asked for, where aggregates stand in the place of rows; asked() is of the rows.
   std::optional<columns::JoinSpec> grouped;
-  bool adds_in_match = false;                 // grouped: matches are added up where they are found
-  bool adds_columns = false;                  // grouped: they are by columns that the match writes
+  bool adds_in_match = false;  // grouped: matches are added up where they are found
+  bool adds_columns = false;   // grouped: they are by columns that the match writes
+  columns::Bounds bounds;      // what was asked for; those of `spec` are what executors keep to
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   std::shared_ptr<const conditions::BoundCondition> residual;  // null: none
   plan::PlanRequest request;
   plan::PlanChoice choice;
+  std::shared_ptr<const GivenJoin> given;  // of plans that are explained: see count_output.hpp
 
   const columns::JoinSpec& asked() const { return of_kind ? *of_kind : spec; }
+  // What the caller asked for, with all output columns; its keys are those that are compared.
+  const columns::JoinSpec& wanted() const { return late ? *late : asked(); }
   // Another of the choice's candidates, with what follows it.
   void take(const plan::Candidate& candidate);
 };
@@ -81,6 +92,9 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);
 
+// The text of gpujoin_plan_explain.
+std::string explain(const PlannedJoin& join);
+
 // Executes the plan on the executor that it names, with statistics. Throws; then nothing is left
 // behind.
 std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join);
@@ -88,6 +102,9 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
 // Row numbers of the relations that were joined as those of the relations as registered.
 void name_registered_rows(base::Queue& queue, const PickedSides& sides,
                           columns::JoinResult& result);
+
+// From the rows of the kind that was asked for to the result: limits, order, late columns.
+void put_out_rows(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
 // groups: of a join that adds_in_match, else null.

@@ -173,6 +173,7 @@ class ChunkedJoin {
         if (found != Finding::kJoined) return found;
         ++chunks_;
         found_rows_ += chunk->rows;
+        check_limit();
         result_.statistics.output_resumes += chunk->statistics.output_resumes;
         deliver(std::move(chunk));
         next_row_ = after;
@@ -183,6 +184,12 @@ class ChunkedJoin {
       return Finding::kNoRoom;
     }
     return Finding::kJoined;
+  }
+
+  void check_limit() const {
+    int64_t const limit = join_.spec.bounds.row_limit;
+    if (limit == 0 || found_rows_ <= limit) return;
+    base::fail(GPUJOIN_ERROR_ROW_LIMIT, "%lld rows or more", static_cast<long long>(found_rows_));
   }
 
   void deliver(std::unique_ptr<columns::JoinResult> chunk) {

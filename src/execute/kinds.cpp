@@ -11,6 +11,7 @@
 #include "src/execute/appended_rows.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/output_size.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/stage_clock.hpp"
@@ -40,6 +41,11 @@ ResultColumn mark_column() {
   column.type = GPUJOIN_TYPE_BOOL;
   column.layout = columns::Layout::kBits;
   return column;
+}
+
+Storage rows_validity_of(base::Queue& queue, const columns::JoinResult& result, bool left) {
+  Storage const& rows = left ? result.left_rows : result.right_rows;
+  return presence_of(queue, result.memory, rows, result.rows).validity;
 }
 
 // Rows of one side by their numbers.
@@ -110,6 +116,8 @@ class KindOfResult {
     SideRows found;
     found.count = count;
     found.numbers = std::move(numbers);
+    // Those of pairs come behind the pairs.
+    check_limits(join_, count + (comes_alone(join_.asked().kind) ? 0 : result_.rows));
     auto const& wanted = left ? join_.asked().left_columns : join_.asked().right_columns;
     if (found.count == 0 || wanted.empty()) {
       for (int32_t const column : wanted) {
@@ -144,15 +152,10 @@ class KindOfResult {
     result_.left_rows = result_.right_rows = nullptr;
   }
 
-  static Storage rows_validity_of(base::Queue& queue, const columns::JoinResult& result,
-                                  bool left) {
-    Storage const& rows = left ? result.left_rows : result.right_rows;
-    return presence_of(queue, result.memory, rows, result.rows).validity;
-  }
-
   void put_behind() {
     SideRows const left = unmatched(true);
     SideRows const right = unmatched(false);
+    check_limits(join_, result_.rows + left.count + right.count);
     result_.left_alone = result_.right_alone = std::nullopt;
     if (left.count != 0 || right.count != 0) append(left, right);
   }
@@ -204,7 +207,10 @@ class KindOfResult {
     bool const is_it = alone && (wanted == RowsOfSide::kMatched ||
                                  (wanted == RowsOfSide::kUnmatchedOnly && !alone->with_match));
     auto const& columns = left ? join_.asked().left_columns : join_.asked().right_columns;
-    if (is_it && alone->columns.size() == columns.size()) return rows_of_match(*alone);
+    bool const is_in_order = join_.asked().order != columns::RowOrder::kNone;
+    if (is_it && alone->columns.size() == columns.size() && !is_in_order) {
+      return rows_of_match(*alone);
+    }
     // In their order they are fetched several times as fast.
     if (is_it) return rows_by(left, marks_of(left)->marked());
     auto const marks = marks_of(left);
@@ -280,7 +286,10 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
     if (!comes_alone(rows)) continue;
     if (matches_alone) inner.pair_sides = sides_of(left, !left);
     bool const is_part = rows == RowsOfSide::kMatched || rows == RowsOfSide::kUnmatchedOnly;
-    if (matches_alone && is_part) return inner;
+    // Marks number rows in their order.
+    bool const by_marks = asked.order != columns::RowOrder::kNone;
+    if (by_marks) inner.pairs_for_marks = false;
+    if (matches_alone && is_part && !by_marks) return inner;
     inner.materialize = false;
     inner.left_columns.clear();
     inner.right_columns.clear();
@@ -295,6 +304,12 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
         sides_of(comes_unmatched(rows_of(asked, true)), comes_unmatched(rows_of(asked, false)));
   }
   return inner;
+}
+
+void find_validity_later(columns::JoinResult& result) {
+  result.unmatched_among_pairs = true;
+  result.find_rows_validity = rows_validity_of;
+  result.left_rows_validity = result.right_rows_validity = nullptr;
 }
 
 void put_out_kind(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {

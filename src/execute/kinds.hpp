@@ -29,4 +29,7 @@ columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked, bool matches_alo
 // Throws SEVERAL_MATCHES.
 void put_out_kind(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
 
+// Bits of row numbers that are there are made from the numbers, for who asks.
+void find_validity_later(columns::JoinResult& result);
+
 }  // namespace gpujoin::execute

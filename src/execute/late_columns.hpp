@@ -1,5 +1,6 @@
 // late_columns.hpp: output columns of layouts that joins do not move: text, bits, values of other
-// widths, runs. They are fetched by row number when the output rows are known.
+// widths, runs. They are fetched by row number when the output rows are known; so are all columns
+// of joins whose pairs are put in order first.
 //
 // Source   gather from untransformed relations (GFUR of Wu et al. 2024, section 3.1)
 #pragma once
@@ -16,6 +17,9 @@ namespace gpujoin::execute {
 
 // Whether a column can be an output column.
 bool is_put_out(const columns::ColumnView& column);
+
+// The values of a column of runs, or the column itself.
+const columns::ColumnView& values_behind_runs(const columns::ColumnView& column);
 
 // Whether any output column is one of them.
 bool has_late_columns(const columns::Relation& left, const columns::Relation& right,
@@ -48,6 +52,10 @@ struct RowPresence {
 };
 RowPresence presence_of(base::Queue& queue, base::Memory memory, const columns::Storage& rows,
                         int64_t count);
+
+// Bytes that a column of text has in such rows, without fetching them.
+uint64_t text_bytes_of(base::Queue& queue, base::Memory memory, const columns::Relation& relation,
+                       int32_t column, const columns::Storage& rows, int64_t count);
 
 // Completes the result of spec_without_late to what was asked for. expected: join.late.
 void put_out_late(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);

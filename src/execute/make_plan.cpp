@@ -12,6 +12,8 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/order_rows.hpp"
+#include "src/execute/output_size.hpp"
 #include "src/execute/planned_groups.hpp"
 #include "src/execute/selected.hpp"
 #include "src/execute/without_equality.hpp"
@@ -128,6 +130,15 @@ void log_choice(const base::Context& context, const plan::PlanChoice& choice) {
               "plan: " + plan::to_text(choice.plan()) + "; " + plan::reason_of(choice));
 }
 
+std::string explain(const PlannedJoin& join) {
+  std::string text = plan::explain(join.choice, join.request, join.context->facts);
+  if (!ordering_side(join)) return text;
+  auto const pairs = static_cast<uint64_t>(std::max<int64_t>(join.choice.plan().expected_rows, 0));
+  plan::StageCost const cost = order_cost(join, join.context->facts, pairs);
+  return text + base::text("order: %.3f ms\n  rows by %s, then their columns by row number\n",
+                           cost.seconds * 1e3, cost.technique);
+}
+
 PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options, bool is_explained) {
@@ -136,12 +147,20 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   join.left = std::move(left);
   join.right = std::move(right);
   join.request.options = options;
+  join.bounds = spec.bounds;
+  if (is_explained) {
+    join.given = std::make_shared<const GivenJoin>(GivenJoin{join.left, join.right, spec});
+  }
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
   pick_sides(queue, device, spec, &join);
   if (!spec.aggregates.empty()) {
     join.grouped = spec;
     spec_rows_of_groups(device, &join, &spec);
+    // Groups are what is limited, and what comes in an order.
+    spec.order = columns::RowOrder::kNone;
+    spec.bounds.row_limit = 0;
+    spec.bounds.byte_limit = 0;
   }
   if (device == plan::Device::kCpu) join.late_twins = twins_of(*join.left, *join.right, spec);
   make_comparable(queue, device, &join.left, &join.right, &spec);
@@ -170,6 +189,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   } else {
     join.spec = std::move(spec);
   }
+  join.spec.bounds.row_limit = early_row_limit(*join.left, *join.right, join.wanted());
+  join.spec.bounds.byte_limit = 0;
 
   plan::PlanRequest& request = join.request;
   request.kind = join.asked().kind;

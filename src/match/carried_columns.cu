@@ -204,7 +204,7 @@ class PartitionJoin {
 template <typename Key, int kWidth>
 WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSide& build,
                  const CarriedSide& probe, const std::vector<CarriedOutput>& outputs,
-                 KeptSides* kept) {
+                 KeptSides* kept, uint64_t most_rows) {
   PartitionJoin<Key, kWidth> partitions(queue, plan, build, probe, outputs);
   // With as many matches a row lanes that have written theirs wait too long for the others. H200,
   // 512M rows of 2^25 x 2^27 with four matches each 6.0 ms dealt, of 2^26 x 2^26 with eight 3.8;
@@ -239,7 +239,7 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
     write_unmatched(queue, plan, sizeof(Key), build, probe, kept);
     behind = kept->build.written.rows + kept->probe.written.rows;
   }
-  ChunkedColumns columns(queue, outputs, behind);
+  ChunkedColumns columns(queue, outputs, behind, most_rows);
   // Another launch may follow, whose blocks leave chunks partly empty, too.
   columns.expect(expected, launch.blocks +
                                std::max(uint64_t{launch.blocks}, partitions.most_dealt_blocks()) +
@@ -261,7 +261,8 @@ WrittenRows join(base::Queue& queue, const plan::JoinPlan& plan, const CarriedSi
 
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
-                            const std::vector<CarriedOutput>& outputs, KeptSides* kept) {
+                            const std::vector<CarriedOutput>& outputs, KeptSides* kept,
+                            uint64_t most_rows) {
   if (build.rows == 0 || probe.rows == 0) {
     kept->among_pairs = false;
     write_unmatched(queue, plan, key_width, build, probe, kept);
@@ -271,11 +272,11 @@ WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int3
     using Key = decltype(zero);
     switch (column_width(outputs, *kept, key_width)) {
       case 4:
-        return join<Key, 4>(queue, plan, build, probe, outputs, kept);
+        return join<Key, 4>(queue, plan, build, probe, outputs, kept, most_rows);
       case 8:
-        return join<Key, 8>(queue, plan, build, probe, outputs, kept);
+        return join<Key, 8>(queue, plan, build, probe, outputs, kept, most_rows);
       default:
-        return join<Key, 0>(queue, plan, build, probe, outputs, kept);
+        return join<Key, 0>(queue, plan, build, probe, outputs, kept, most_rows);
     }
   });
 }

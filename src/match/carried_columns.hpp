@@ -36,9 +36,10 @@ struct KeptSides {
 
 // Writes every column of the join. Waits for the match; holes of the columns may still be filled,
 // so that who reads them belongs on the stream. Room is left behind them for the rows of sides that
-// are kept. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+// are kept. most_rows: as of ChunkedColumns. Throws OUT_OF_MEMORY, MEMORY_LIMIT or ROW_LIMIT.
 WrittenRows carried_columns(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                             const CarriedSide& build, const CarriedSide& probe,
-                            const std::vector<CarriedOutput>& outputs, KeptSides* kept);
+                            const std::vector<CarriedOutput>& outputs, KeptSides* kept,
+                            uint64_t most_rows = 0);
 
 }  // namespace gpujoin::match

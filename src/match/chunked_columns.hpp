@@ -43,8 +43,9 @@ struct WrittenRows {
 class ChunkedColumns {
  public:
   // outputs: outlives this. behind: rows for which the caller wants room behind those written.
-  ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs,
-                 uint64_t behind = 0);
+  // most_rows: more end the join with ROW_LIMIT; 0 = any number.
+  ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs, uint64_t behind = 0,
+                 uint64_t most_rows = 0);
 
   // Room for so many rows, or as many as memory allows. blocks: of all launches, each leaves a
   // chunk partly empty.
@@ -92,6 +93,7 @@ class ChunkedColumns {
   const std::vector<CarriedOutput>& outputs_;
   std::vector<base::Buffer> columns_;
   uint64_t behind_;
+  uint64_t most_rows_;
   uint64_t room_ = 0;
   uint64_t blocks_ = 0;  // of the launches since start
   base::Buffer counters_;

@@ -46,10 +46,11 @@ int32_t column_width(const std::vector<CarriedOutput>& outputs, int32_t key_widt
 }
 
 ChunkedColumns::ChunkedColumns(base::Queue& queue, const std::vector<CarriedOutput>& outputs,
-                               uint64_t behind)
+                               uint64_t behind, uint64_t most_rows)
     : queue_(queue),
       outputs_(outputs),
       behind_(behind),
+      most_rows_(most_rows == 0 ? UINT64_MAX : most_rows),
       counters_(queue.device_pool->allocate_rows<kernels::CarriedCounters>(
           Memory::kDevice, 1, "counters of output chunks")) {
   check_count(outputs);
@@ -82,8 +83,8 @@ void ChunkedColumns::fail(uint64_t rows) const {
 
 void ChunkedColumns::expect(uint64_t rows, uint64_t blocks) {
   // At first no more than memory may hold.
-  uint64_t wanted = whole_chunks(std::min(rows + behind_, queue_.context.facts.memory_bytes) +
-                                 spare_places(blocks));
+  uint64_t const most = std::min(queue_.context.facts.memory_bytes, most_rows_);
+  uint64_t wanted = whole_chunks(std::min(rows + behind_, most) + spare_places(blocks));
   while (!try_make_room(wanted)) {
     if (wanted <= kernels::kCarriedChunk) fail(wanted);
     wanted = whole_chunks(wanted / 2);
@@ -136,6 +137,10 @@ bool ChunkedColumns::collect() {
       columns);
   uint64_t const places = base::checked_bytes(found_.chunks, kernels::kCarriedChunk);
   done_.rows = places - found_.holes + found_.missed;
+  if (done_.rows > most_rows_) {
+    base::fail(GPUJOIN_ERROR_ROW_LIMIT, "%llu rows or more",
+               static_cast<unsigned long long>(done_.rows));
+  }
   done_.without_build = found_.alone_of_probe;
   done_.without_probe = found_.alone_of_build;
   return places <= room_;

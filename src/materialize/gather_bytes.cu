@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/materialize/text_bytes.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/materialize/materialize.hpp"
@@ -176,6 +177,24 @@ columns::Gathered gather_bytes(base::Queue& queue, const columns::GatherSource& 
     default:
       return gather_fixed(queue, source, rows, count);
   }
+}
+
+uint64_t text_bytes(base::Queue& queue, const columns::GatherSource& source, const uint32_t* rows,
+                    uint64_t count) {
+  if (count == 0) return 0;
+  kernels::RowsToGather wanted{};
+  wanted.rows = rows;
+  wanted.count = count;
+  wanted.validity = source.validity;
+  auto* const bytes = queue.device->counters.as<unsigned long long>();
+  check(cudaMemsetAsync(bytes, 0, sizeof(*bytes), stream_of(queue)), "starting a sum of text");
+  auto const kernel = source.values.layout == BytesLayout::kOffsets64
+                          ? kernels::text_bytes_kernel<BytesLayout::kOffsets64>
+                          : kernels::text_bytes_kernel<BytesLayout::kOffsets32>;
+  kernel<<<base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
+           stream_of(queue)>>>(wanted, source.values, bytes);
+  check(cudaGetLastError(), "summing up text");
+  return base::read_back(queue, static_cast<const unsigned long long*>(bytes));
 }
 
 }  // namespace gpujoin::materialize

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -88,5 +89,20 @@ columns::Gathered gather_bytes(base::Queue& queue, const columns::GatherSource& 
                                const uint32_t* rows, uint64_t count);
 columns::Gathered gather_bits(base::Queue& queue, const columns::BitsSource& source,
                               const uint32_t* rows, uint64_t count);
+
+// Bytes that values of offsets have in such rows; rows as above. Waits for the stream.
+uint64_t text_bytes(base::Queue& queue, const columns::GatherSource& source, const uint32_t* rows,
+                    uint64_t count);
+
+// Pairs by their first row number, then by the second, GPUJOIN_NO_ROW behind all others; nothing
+// where they are in that order. A call waits for the stream to say so, and has 16 bytes a pair
+// beside what it makes.
+struct OrderedPairs {
+  columns::Storage first;  // [count] uint32
+  columns::Storage second;
+};
+std::optional<OrderedPairs> order_pairs(base::Queue& queue, const uint32_t* first,
+                                        uint32_t first_rows, const uint32_t* second,
+                                        uint32_t second_rows, uint64_t count);
 
 }  // namespace gpujoin::materialize

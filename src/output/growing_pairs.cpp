@@ -24,13 +24,15 @@ constexpr uint64_t kLeastCapacity = 1024;
              static_cast<unsigned long long>(pool.account().in_use_bytes()));
 }
 
-GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilter* filter)
+GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilter* filter,
+                           uint64_t most_pairs)
     : queue_(queue),
       maps_pages_(queue.device_pool->account().source().maps_pages()),
-      filter_(filter) {
+      filter_(filter),
+      most_pairs_(most_pairs == 0 ? UINT64_MAX : most_pairs) {
   counters_ = queue.device->counters.as<kernels::PairCounters>();
   // No device holds more pairs than this; an estimate may be any number.
-  uint64_t const most = queue.context.facts.memory_bytes / kPairHalf;
+  uint64_t const most = std::min(queue.context.facts.memory_bytes / kPairHalf, most_pairs_);
   if (filter != nullptr) first_capacity = std::min(first_capacity, kCandidatePairs);
   uint64_t const wanted =
       std::clamp(first_capacity, kLeastCapacity, std::max(most, kLeastCapacity));
@@ -44,6 +46,11 @@ GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilt
     if (capacity <= kLeastCapacity) fail_for_room(capacity);
     capacity = std::max(capacity / 2, kLeastCapacity);
   }
+}
+
+void GrowingPairs::check_limit(uint64_t pairs) const {
+  if (pairs <= most_pairs_) return;
+  base::fail(GPUJOIN_ERROR_ROW_LIMIT, "%llu rows or more", static_cast<unsigned long long>(pairs));
 }
 
 bool GrowingPairs::try_make_room(uint64_t capacity) {
@@ -126,6 +133,7 @@ bool GrowingPairs::collect(uint64_t units) {
   if (filter_ != nullptr) return collect_filtered(filled, complete);
   if (!maps_pages_) blocks_.back().rows = filled;
   rows_ = here_before + filled;
+  check_limit(here_before + found.reserved);
   if (complete) return true;
 
   ++resumes_;
@@ -185,6 +193,7 @@ void GrowingPairs::grow(uint64_t needed, uint64_t foreseen) {
 }
 
 void GrowingPairs::make_room(uint64_t pairs) {
+  check_limit(pairs);
   rows_ = pairs;
   if (pairs > capacity_) {
     blocks_.clear();
@@ -223,6 +232,7 @@ kernels::PairTarget GrowingPairs::room() const {
 
 void GrowingPairs::keep(uint64_t pairs) {
   rows_ += pairs;
+  check_limit(rows_);
   if (!maps_pages_) blocks_.back().rows += pairs;
 }
 

@@ -22,8 +22,9 @@ class GrowingPairs {
  public:
   // first_capacity: pairs to make room for at once; less when memory does not allow it, as long as
   // one pair fits. filter: null, or what pairs must pass; then no more than a bounded number of
-  // them lies there unfiltered.
-  GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilter* filter = nullptr);
+  // them lies there unfiltered. most_pairs: more end the join with ROW_LIMIT; 0 = any number.
+  GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilter* filter = nullptr,
+               uint64_t most_pairs = 0);
 
   // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the
   // first call.
@@ -82,6 +83,7 @@ class GrowingPairs {
   bool collect_filtered(uint64_t filled, bool is_complete);
   void start_counters(uint64_t reserved);
   void grow(uint64_t needed, uint64_t foreseen);
+  void check_limit(uint64_t pairs) const;
 
   base::Queue& queue_;
   bool maps_pages_;
@@ -95,6 +97,7 @@ class GrowingPairs {
   base::Buffer resume_;
   kernels::PairCounters* counters_ = nullptr;
   PairFilter* filter_ = nullptr;
+  uint64_t most_pairs_;
   uint64_t candidates_ = kCandidatePairs;  // written before they are filtered, at most
   uint64_t filtered_ = 0;  // pairs before the candidates, of the block at hand or of the range
   uint64_t capacity_ = 0;  // pairs that fit what the sink points to

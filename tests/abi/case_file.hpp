@@ -31,8 +31,9 @@ struct JoinCase {
   bool pairs = false;
   bool mark = false;  // the BOOL column of a mark join, the last one
   std::vector<gpujoin_aggregate> aggregates;
-  gpujoin_side by = 0;        // whose rows are the groups
-  std::vector<Row> expected;  // sorted
+  gpujoin_side by = 0;  // whose rows are the groups
+  gpujoin_order order = GPUJOIN_ORDER_NONE;
+  std::vector<Row> expected;  // sorted where there is no order
 
   // Whether rows of a side come out: a semi join's are of one side.
   bool puts_out_left() const;

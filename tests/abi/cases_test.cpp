@@ -199,7 +199,7 @@ std::vector<Row> rows_of_answer(const Result& result, const JoinCase& join_case)
   for (size_t i = 0; i < columns.size(); ++i) {
     add_column(result, GPUJOIN_FETCH_COLUMN, static_cast<int32_t>(i), columns[i], &rows);
   }
-  std::sort(rows.begin(), rows.end());
+  if (join_case.order == GPUJOIN_ORDER_NONE) std::sort(rows.begin(), rows.end());
   return rows;
 }
 
@@ -261,6 +261,7 @@ std::optional<std::vector<Row>> answer_of(const Context& context, const CaseRela
   Spec const lists = spec_of(join_case);
   gpujoin_join_spec spec = lists.get();
   spec.key_flags = join_case.key_flags.data();
+  spec.order = join_case.order;
   CaseCondition const residual(context, join_case.residual);
   if (!join_case.residual.empty()) spec.residual = &residual.condition;
   if (join_case.asof) spec.asof = &*join_case.asof;

@@ -219,6 +219,46 @@ int main(void) {
   OFFSET(gpujoin_stage_statistics, milliseconds, 104);
   OFFSET(gpujoin_stage_statistics, predicted_bytes, 112);
 
+  SIZE(gpujoin_expected_column, 24);
+  OFFSET(gpujoin_expected_column, type, 4);
+  OFFSET(gpujoin_expected_column, is_nullable, 8);
+  OFFSET(gpujoin_expected_column, value_width, 12);
+  OFFSET(gpujoin_expected_column, value_bytes, 16);
+  SIZE(gpujoin_expected_side, 72);
+  OFFSET(gpujoin_expected_side, memory, 4);
+  OFFSET(gpujoin_expected_side, rows, 8);
+  OFFSET(gpujoin_expected_side, columns, 16);
+  OFFSET(gpujoin_expected_side, keys, 24);
+  OFFSET(gpujoin_expected_side, output_columns, 32);
+  OFFSET(gpujoin_expected_side, column_count, 40);
+  OFFSET(gpujoin_expected_side, output_column_count, 44);
+  OFFSET(gpujoin_expected_side, distinct_keys, 48);
+  OFFSET(gpujoin_expected_side, matched_rows, 56);
+  OFFSET(gpujoin_expected_side, has_matched_rows, 64);
+  OFFSET(gpujoin_expected_side, reserved, 68);
+  SIZE(gpujoin_expected_join, 48);
+  OFFSET(gpujoin_expected_join, kind, 4);
+  OFFSET(gpujoin_expected_join, left, 8);
+  OFFSET(gpujoin_expected_join, right, 16);
+  OFFSET(gpujoin_expected_join, key_count, 24);
+  OFFSET(gpujoin_expected_join, output, 28);
+  OFFSET(gpujoin_expected_join, order, 32);
+  OFFSET(gpujoin_expected_join, has_pairs, 36);
+  OFFSET(gpujoin_expected_join, pairs, 40);
+  SIZE(gpujoin_estimate, 464);
+  OFFSET(gpujoin_estimate, device, 4);
+  OFFSET(gpujoin_estimate, output_rows, 8);
+  OFFSET(gpujoin_estimate, output_bytes, 16);
+  OFFSET(gpujoin_estimate, cpu_milliseconds, 24);
+  OFFSET(gpujoin_estimate, cuda_milliseconds, 32);
+  OFFSET(gpujoin_estimate, cuda_fetch_milliseconds, 40);
+  OFFSET(gpujoin_estimate, cpu_bytes, 48);
+  OFFSET(gpujoin_estimate, cuda_bytes, 56);
+  OFFSET(gpujoin_estimate, cpu_memory_bytes, 64);
+  OFFSET(gpujoin_estimate, cuda_memory_bytes, 72);
+  OFFSET(gpujoin_estimate, cpu_plan, 80);
+  OFFSET(gpujoin_estimate, cuda_plan, 272);
+
   SIZE(struct ArrowSchema, 72);
   SIZE(struct ArrowArray, 80);
   SIZE(struct ArrowDeviceArray, 128);
@@ -247,5 +287,9 @@ int main(void) {
   INITIALIZER(gpujoin_fetch, GPUJOIN_FETCH_INIT);
   INITIALIZER(gpujoin_statistics, GPUJOIN_STATISTICS_INIT);
   INITIALIZER(gpujoin_stage_statistics, GPUJOIN_STAGE_STATISTICS_INIT);
+  INITIALIZER(gpujoin_expected_column, GPUJOIN_EXPECTED_COLUMN_INIT);
+  INITIALIZER(gpujoin_expected_side, GPUJOIN_EXPECTED_SIDE_INIT);
+  INITIALIZER(gpujoin_expected_join, GPUJOIN_EXPECTED_JOIN_INIT);
+  INITIALIZER(gpujoin_estimate, GPUJOIN_ESTIMATE_INIT);
   return failures == 0 ? 0 : 1;
 }

@@ -18,8 +18,13 @@ _NULL = np.uint64(0xD1B54A32D192ED03)
 _SHOWN = 3
 
 
-def difference(case: Case, expected: Answer, output: Output) -> str:
-    """What is wrong with the output, or ""."""
+def difference(
+    case: Case, expected: Answer, output: Output, ordering_side: str | None = None
+) -> str:
+    """What is wrong with the output, or "".
+
+    ordering_side  by whose rows it has to come; None = in any order
+    """
     if expected.is_open:
         return ""
     if expected.is_error:
@@ -37,8 +42,13 @@ def difference(case: Case, expected: Answer, output: Output) -> str:
             *_mark_tokens(output.mark),
         ],
     )
-    if np.array_equal(np.sort(theirs), _expected_hashes(case, expected)):
-        return ""
+    if np.array_equal(np.sort(theirs), np.sort(_expected_hashes(case, expected))):
+        if ordering_side is None:
+            return ""
+        order = _order_of(expected, ordering_side)
+        if np.array_equal(theirs, _expected_hashes(case, expected)[order]):
+            return ""
+        return f"the rows do not come by those of {ordering_side}"
     return "other rows" + _shown(case, expected, output)
 
 
@@ -59,8 +69,16 @@ def _answer_hashes(case: Case, answer: Answer) -> np.ndarray:
     return _row_hashes(answer.count, tokens)
 
 
+def _order_of(answer: Answer, side: str) -> np.ndarray:
+    """Its rows by those of a side, then of the other; those without one last."""
+    sides = [side, *(other for other in answer.rows if other != side)]
+    # -1 as an unsigned number is above all others.
+    numbers = [answer.rows[each].view(np.uint64) for each in sides]
+    return np.lexsort(numbers[::-1])
+
+
 def _expected_hashes(case: Case, expected: Answer) -> np.ndarray:
-    """Sorted; made once for an answer."""
+    """Made once for an answer."""
     key = id(expected)
     if key not in case.tokens:
         tokens = []
@@ -69,7 +87,7 @@ def _expected_hashes(case: Case, expected: Answer) -> np.ndarray:
         for side, position in _positions(case):
             tokens.append(_column_tokens(case, side, position)[expected.rows[side]])
         tokens += _mark_tokens(expected.mark)
-        case.tokens[key] = expected, np.sort(_row_hashes(expected.count, tokens))
+        case.tokens[key] = expected, _row_hashes(expected.count, tokens)
     return case.tokens[key][1]
 
 

@@ -14,6 +14,7 @@ from .column_types import ColumnType, type_of
 from .condition import Node
 from .kinds import KINDS
 from .pools import from_values
+from .bounds import Bounds
 from .way import Encoding, Picks, Reading, Way
 
 
@@ -71,6 +72,7 @@ def read_json(text: str) -> WrittenJoin:
         fields["picks"] = Picks(**fields["picks"]) if fields.get("picks") else None
     way["encodings"] = {side: Encoding(**fields) for side, fields in way["encodings"].items()}
     way["reading"] = Reading(**way["reading"])
+    way["bounds"] = Bounds(**way.get("bounds", {}))
     return WrittenJoin(case, way=Way(**way))
 
 

@@ -23,6 +23,8 @@ TOO_MANY_ROWS = 8
 NO_DEVICE = 11
 SEVERAL_MATCHES = 16
 EVALUATION = 17
+ROW_LIMIT = 18
+BYTE_LIMIT = 19
 
 
 def _abi_module() -> types.ModuleType:

@@ -137,6 +137,8 @@ def _read_join(
             case.pairs = True
         elif word == "asof":
             case.asof = read_words(rest, positions)
+        elif word == "order":
+            pass  # that of a way
         elif word == "residual":
             case.residual = condition.read(" ".join(rest), tables)
         elif word == "error":

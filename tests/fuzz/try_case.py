@@ -39,12 +39,17 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
     if case.grouped is not None:
         seen, wanted = seen_as(case, expected)
     try:
-        for output, picked in _outputs(case, seen, way):
+        side = way.bounds.ordering_side(seen, way.options) if case.grouped is None else None
+        for output, picked in _outputs(case, seen, wanted, way):
             if disturb is not None:
                 disturb(output)
+            # Numbers of picked rows are no order of theirs.
+            in_order = None if picked else side
             if case.grouped is not None:  # one group of all rows is no row
                 picked = {side: p for side, p in picked.items() if side == case.grouped.by}
-            problem = difference(seen, _as_picked(wanted, picked), output)
+            problem = difference(seen, _as_picked(wanted, picked), output, in_order)
+            if not problem and way.bounds.must_fail(wanted):
+                problem = "the limit of rows was passed"
             if problem:
                 return Outcome(FAILED, problem)
     except Answered as answer:
@@ -72,6 +77,8 @@ def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
         refusals |= {library.TOO_MANY_ROWS}
     if answer.status in refusals and way.names_techniques:
         return Outcome(REFUSED)
+    if answer.status == library.ROW_LIMIT and way.bounds.must_fail(expected):
+        return Outcome(RIGHT_ANSWER)
     if answer.status == library.SEVERAL_MATCHES and expected.several:
         return Outcome(RIGHT_ANSWER)
     if answer.status == library.TYPE and expected.no_type:
@@ -81,7 +88,9 @@ def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
     return Outcome(FAILED, str(answer))
 
 
-def _outputs(case: Case, seen: Case, way: Way) -> list[tuple[Output, dict[str, Picked]]]:
+def _outputs(
+    case: Case, seen: Case, wanted: Answer, way: Way
+) -> list[tuple[Output, dict[str, Picked]]]:
     """The output of each execution, with the sides of which rows were picked. Errors: Answered,
     BadResult.
 
@@ -113,6 +122,7 @@ def _outputs(case: Case, seen: Case, way: Way) -> list[tuple[Output, dict[str, P
             described, constants = residual_of(case.residual, context, stack)
             spec.residual = ctypes.pointer(described)
             relations += constants  # for which holds what holds for the two
+        way.bounds.say(spec, wanted)
         options = abi.PlanOptions(**way.options) if way.options else None
         given_options = ctypes.byref(options) if options is not None else None
         parts = [context, *(r.pointer for r in relations[:2]), ctypes.byref(spec), given_options]
@@ -124,6 +134,9 @@ def _outputs(case: Case, seen: Case, way: Way) -> list[tuple[Output, dict[str, P
         else:
             plan = stack.enter_context(Handle("plan"))
             call("plan_create", *parts, plan.out)
+            if way.bounds.is_counted and not wanted.is_error:
+                size = way.bounds.count(plan, wanted)
+                way.bounds.check_byte_limit(parts, spec, size)
             _close(relations)  # a plan keeps what it needs of them
             _explain(plan)
             results = []

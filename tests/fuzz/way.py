@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from .bounds import Bounds, draw_bounds
 from .case import Case, Table
 
 # Fields of gpujoin_plan_options of which the CPU's plans are made.
@@ -129,6 +130,7 @@ class Way:
     planned      plan_create and plan_execute, not gpujoin_join
     executions   of a plan
     spec_output  whether gpujoin_join_spec.output is named where it may be 0
+    bounds       order and limits
     """
 
     device: str
@@ -142,6 +144,7 @@ class Way:
     planned: bool = False
     executions: int = 1
     spec_output: bool = True
+    bounds: Bounds = Bounds()
 
     @property
     def names_techniques(self) -> bool:
@@ -154,7 +157,7 @@ class Way:
         call = f"{self.executions} executions" if self.planned else "gpujoin_join"
         return (
             f"{self.device} threads={self.threads} limit={self.limit_bytes}; {options}; "
-            f"{encodings}; {call}; {self.reading}"
+            f"{encodings}; {call}; {self.reading}; {self.bounds}"
         )
 
 
@@ -173,6 +176,7 @@ def draw_way(rng: random.Random, case: Case, device: str) -> Way:
         planned=planned,
         executions=rng.choice((1, 1, 1, 2)) if planned else 1,
         spec_output=rng.random() < 0.8,
+        bounds=draw_bounds(rng),
     )
 
 

@@ -11,7 +11,8 @@ from ._abi import library as _library
 from ._aggregate import aggregate
 from ._asof import Asof
 from ._context import Context, ContextInfo
-from ._plan import Plan, join, plan
+from ._estimate import Estimate, estimate
+from ._plan import Count, Plan, join, plan
 from ._result import Result, Stage, Statistics
 from ._sequence import join_sequence
 from .errors import (
@@ -51,8 +52,10 @@ __all__ = [
     "Cancelled",
     "Context",
     "ContextInfo",
+    "Count",
     "CudaError",
     "DeviceLost",
+    "Estimate",
     "EvaluationError",
     "Forked",
     "GpujoinError",
@@ -74,6 +77,7 @@ __all__ = [
     "TypeMismatch",
     "Unsupported",
     "aggregate",
+    "estimate",
     "join",
     "join_sequence",
     "library_version",

@@ -6,7 +6,7 @@ import ctypes
 import ctypes.util
 import os
 from collections.abc import Iterator
-from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from ._structs import (
     ArrowSchema,
     ContextInfo,
     ContextOptions,
+    Estimate,
+    ExpectedJoin,
     Error,
     Fetch,
     JoinSpec,
@@ -29,6 +31,8 @@ from ._structs import Aggregate as Aggregate  # for who imports this module
 from ._structs import ArrowDeviceArray as ArrowDeviceArray
 from ._structs import Asof as Asof
 from ._structs import Condition as Condition
+from ._structs import ExpectedColumn as ExpectedColumn
+from ._structs import ExpectedSide as ExpectedSide
 from ._structs import LogFunction as LogFunction
 from ._structs import Node as Node
 from ._structs import ProgressFunction as ProgressFunction
@@ -99,6 +103,8 @@ GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2, "carried": 3, "carri
 FILTERS = {"auto": 0, "none": 1, "key_bits": 2, "key_hashes": 3}
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
+ORDERS = {"auto": 0, "probe": 1, "left": 2, "right": 3}
+
 MATERIALIZE = {"auto": 0, "as_they_come": 1, "at_the_end": 2}
 
 OUTPUT_COLUMNS = 1
@@ -135,6 +141,8 @@ FUNCTIONS: dict[str, list[Any]] = {
     "plan_create": [HANDLE, HANDLE, HANDLE, POINTER(JoinSpec), POINTER(PlanOptions), OUT],
     "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
     "plan_execute": [HANDLE, OUT],
+    "estimate_join": [HANDLE, POINTER(ExpectedJoin), POINTER(Estimate)],
+    "plan_count": [HANDLE, POINTER(c_int64), POINTER(c_uint64)],
     "join_sequence": [HANDLE, HANDLE, POINTER(SequenceSpec), POINTER(PlanOptions), OUT],
     "result_decide": [HANDLE, HANDLE, OUT],
     "result_get_rows": [HANDLE, POINTER(c_int64)],

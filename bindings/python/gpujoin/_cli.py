@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from . import __version__, _abi, library_version
 from ._arguments import INT32, whole
+from ._bounds import Bounds, bounds_of
 from ._cli_columns import UsageError, choose_asof, choose_columns
 from ._cli_files import Bar, FileError, TableFile, Writer, head, phases
 from ._columns import SUFFIX
@@ -175,6 +176,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=["left", "right"],
         help="aggregates of each row of a side, with its columns; default: of all rows",
     )
+    join.add_argument(
+        "--order", choices=["probe", "left", "right"], help="rows by that side's; default: any"
+    )
+    join.add_argument("--row-limit", type=int, metavar="N", help="fail where there are more rows")
+    join.add_argument("--byte-limit", metavar="SIZE", help="the same of bytes, for example 8GiB")
     join.add_argument("--suffix", metavar="TEXT", default=SUFFIX, help=f"in the place of {SUFFIX}")
     join.add_argument("-o", "--output", metavar="FILE", help="write the output to a file")
     join.add_argument("--rows", type=int, default=10, metavar="N", help="rows to print (10)")
@@ -184,6 +190,7 @@ def _parser() -> argparse.ArgumentParser:
         help="print the plan and the cost of its candidates; stop there without -o or --execute",
     )
     join.add_argument("--execute", action="store_true", help="with --explain: join all the same")
+    join.add_argument("--count", action="store_true", help="print how large the output is; no more")
     join.add_argument("--algorithm", metavar="NAME", help=", ".join(_abi.ALGORITHMS))
     join.add_argument("--build-side", choices=["left", "right"], help="default: the smaller")
     _add_context_options(join)
@@ -264,6 +271,8 @@ def _join(options: argparse.Namespace) -> None:
 
 
 def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
+    if options.count and options.output is not None:
+        raise UsageError("--count writes no output: no -o with it")
     if options.rows < 0:
         raise UsageError("--rows must not be negative")
     if options.algorithm and options.algorithm.lower().replace("-", "_") not in _abi.ALGORITHMS:
@@ -273,6 +282,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     chosen = choose_columns(left.schema, right.schema, options)
     kind, keys, flags, condition, columns, aggregates = chosen
     asof = choose_asof(left.schema, right.schema, options)
+    bounds = _bounds(options)
     context = _open_context(options, progress=bar.stage)
     timer.add("start")
 
@@ -295,6 +305,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     planned = plan_columns(
         *(context, inputs, kind, keys, flags, condition, columns),
         pairs=False,
+        bounds=bounds,
         options=plan_options(choices),
         asof=asof.moved(places) if asof is not None else None,
         aggregates=[aggregate.moved(places) for aggregate in aggregates],
@@ -305,10 +316,24 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
     if options.explain:
         bar.clear()
         print(planned.explain().rstrip())
-        if not options.execute and writer is None:
+        if not options.execute and not options.count and writer is None:
             return
         print()
+    if options.count:
+        counted = planned.count()
+        bar.clear()
+        print(f"{counted.rows} rows, {counted.bytes} bytes")
+        return
     _execute(planned, options.rows, writer, timer, bar)
+
+
+def _bounds(options: argparse.Namespace) -> Bounds:
+    limit = options.byte_limit
+    try:
+        size = None if limit is None else parse_bytes("--byte-limit", limit)
+        return bounds_of(options.order, options.row_limit, size)
+    except InvalidArgument as error:
+        raise UsageError(str(error).replace("row_limit", "--row-limit", 1)) from None
 
 
 def _read(

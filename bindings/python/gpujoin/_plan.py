@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from . import _abi
 from ._aggregates import Aggregate, aggregate_field, aggregate_structs, aggregates_of, group_columns
 from ._arguments import INT32, INT64, check_suffix, whole
 from ._asof import Asof, AsofColumns, asof_of
+from ._bounds import Bounds, bounds_of
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
 from ._condition import Condition, Decide, Where, answers_of, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
@@ -41,6 +42,13 @@ _NAMED = {
     "filter": _abi.FILTERS,
 }
 _NUMBERS = {"radix_bits": INT32, "passes": INT32, "page_pairs": INT32, "probe_chunk_rows": INT64}
+
+
+class Count(NamedTuple):
+    """What a plan would put out."""
+
+    rows: int
+    bytes: int
 
 
 class Plan:
@@ -94,6 +102,20 @@ class Plan:
             handle = self._decided(handle, self._condition.decide)
         return Result(self._context, handle, columns, self._pair_fields)
 
+    def count(self) -> Count:
+        """How many rows and bytes execute() would put out, counted without putting them out.
+
+        Bytes are those of the library's columns and row numbers: values, offsets and bytes of text,
+        validity; columns that pyarrow takes by row number count nothing. Limits of rows and bytes
+        do not end it. Errors: as of execute().
+        """
+        rows, size = ctypes.c_int64(), ctypes.c_uint64()
+        numbers = ctypes.byref(rows), ctypes.byref(size)
+        call = functools.partial(self._context._call_long, "plan_count", self._handle)
+        with naming_nodes(self._condition):
+            call(*numbers, out=None, is_short=self._is_short)
+        return Count(rows.value, size.value)
+
     def _decided(self, candidates: _abi.Handle, decide: Decide) -> _abi.Handle:
         """The result, once the caller has said which of the candidates match."""
         fields = KINDS["inner"].pair_fields
@@ -135,6 +157,9 @@ def plan(
     validate: str | None = None,
     left_rows: Rows | None = None,
     right_rows: Rows | None = None,
+    order: str | None = None,
+    row_limit: int | None = None,
+    byte_limit: int | None = None,
     context: Context | None = None,
     device: str | None = None,
     algorithm: str | None = None,
@@ -218,6 +243,12 @@ def plan(
                  for each row (NULL is false), or an array of row numbers, in any order, each as
                  often as it comes; of pyarrow, NumPy or polars, or a list; None = all. Row numbers
                  that come out are those of the whole table
+    order        "left", "right": by the rows of that side, those of one row by the other side's;
+                 rows that have none of that side come last. "probe": by the side that the plan
+                 does not build on. None = any order
+    row_limit, byte_limit
+                 more output rows, or bytes, end the join with RowLimit or ByteLimit, as soon as
+                 they are seen; columns that pyarrow takes by row number count nothing
     context      None = a shared one, on device "auto"
     device       auto, cpu, cuda: a context on a GPU can run a plan on the CPU too
     algorithm    auto, nop, nop_carried, direct_carried, phj_carried, phj_om, phj_gfur, phj_um,
@@ -242,6 +273,7 @@ def plan(
     options = plan_options(locals())
     kind = kind_of(how)
     check_suffix(suffix)
+    bounds = bounds_of(order, row_limit, byte_limit)
     context = context_or_default(context)
     inputs = {"left": Input(left, "left"), "right": Input(right, "right")}
     inputs["left"].select(left_rows, "left_rows")
@@ -260,7 +292,7 @@ def plan(
         of_groups = aggregates_of(schemas, aggregates)
         selected = group_columns(schemas, by, select, of_groups)
         return plan_columns(
-            *(context, inputs, kind, keys, flags, condition, selected, pairs, options),
+            *(context, inputs, kind, keys, flags, condition, selected, pairs, bounds, options),
             asof=ordered,
             aggregates=of_groups,
             by=by,
@@ -270,7 +302,7 @@ def plan(
     columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
     selected = select_columns(columns, kind, keys, select)
     return plan_columns(
-        *(context, inputs, kind, keys, flags, condition, selected, pairs, options),
+        *(context, inputs, kind, keys, flags, condition, selected, pairs, bounds, options),
         asof=ordered,
     )
 
@@ -284,6 +316,7 @@ def plan_columns(
     condition: Condition | None,
     selected: Sequence[OutputColumn],
     pairs: bool,
+    bounds: Bounds,
     options: _abi.PlanOptions,
     asof: AsofColumns | None = None,
     aggregates: Sequence[Aggregate] = (),
@@ -319,6 +352,7 @@ def plan_columns(
         setattr(spec, side + "_keys", int32_array([positions[key] for key in keys[side]]))
         setattr(spec, side + "_columns", int32_array([positions[c.column] for c in columns]))
         setattr(spec, side + "_column_count", len(columns))
+    bounds.say(spec)
     if condition is not None:
         described = condition.described(context, registered)
         spec.residual = ctypes.pointer(described)
@@ -388,6 +422,9 @@ def join(
     validate: str | None = None,
     left_rows: Rows | None = None,
     right_rows: Rows | None = None,
+    order: str | None = None,
+    row_limit: int | None = None,
+    byte_limit: int | None = None,
     context: Context | None = None,
     device: str | None = None,
     algorithm: str | None = None,

@@ -278,6 +278,65 @@ class StageStatistics(Struct):
     ]
 
 
+class ExpectedColumn(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("type", c_int32),
+        ("is_nullable", c_int32),
+        ("value_width", c_int32),
+        ("value_bytes", c_double),
+    ]
+
+
+class ExpectedSide(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("memory", c_int32),
+        ("rows", c_int64),
+        ("columns", POINTER(ExpectedColumn)),
+        ("keys", POINTER(c_int32)),
+        ("output_columns", POINTER(c_int32)),
+        ("column_count", c_int32),
+        ("output_column_count", c_int32),
+        ("distinct_keys", c_int64),
+        ("matched_rows", c_int64),
+        ("has_matched_rows", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class ExpectedJoin(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("left", POINTER(ExpectedSide)),
+        ("right", POINTER(ExpectedSide)),
+        ("key_count", c_int32),
+        ("output", c_int32),
+        ("order", c_int32),
+        ("has_pairs", c_int32),
+        ("pairs", c_int64),
+    ]
+
+
+class Estimate(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("output_rows", c_int64),
+        ("output_bytes", c_uint64),
+        ("cpu_milliseconds", c_double),
+        ("cuda_milliseconds", c_double),
+        ("cuda_fetch_milliseconds", c_double),
+        ("cpu_bytes", c_uint64),
+        ("cuda_bytes", c_uint64),
+        ("cpu_memory_bytes", c_uint64),
+        ("cuda_memory_bytes", c_uint64),
+        ("cpu_plan", c_char * 192),
+        ("cuda_plan", c_char * 192),
+    ]
+
+
 class ArrowSchema(ctypes.Structure):
     _fields_ = [
         ("format", c_char_p),

@@ -198,6 +198,7 @@ def asof_of(words, left):
 def check(tables, lines, lines_of_answer, shape, context):
     task = {line[0]: line[1:] for line in lines}
     (how,) = task.get("kind", ["inner"])
+    (order,) = task.get("order", [None])
     on = [line[1:] for line in lines if line[0] == "on"]
     keys = {
         "left_on": [f"left.{name}" for name, *_ in on],
@@ -219,7 +220,7 @@ def check(tables, lines, lines_of_answer, shape, context):
         schemas = {"left": left.schema, "right": right.schema}
         where = condition_of(" ".join(task["residual"]), schemas, array_of)
     given = {"how": how, "where": where, "select": output, "pairs": pairs, "context": context}
-    given |= {"aggregates": aggregates or None, "by": by}
+    given |= {"aggregates": aggregates or None, "by": by, "order": order}
     if "error" in task:
         assert not lines_of_answer
         with pytest.raises(ERRORS[task["error"][0]]):
@@ -243,6 +244,9 @@ def check(tables, lines, lines_of_answer, shape, context):
         written[name] = type_of_aggregate(asked, written)
     kinds = row_numbers + [written.get(name, pa.bool_()) for name in output]
     assert all(len(line) == len(kinds) for line in lines_of_answer)
-    expected = Counter(tuple(map(value, line, kinds)) for line in lines_of_answer)
-    assert Counter(zip(*map(words, answer.columns))) == expected
-    assert result.num_rows == sum(expected.values())
+    expected = [tuple(map(value, line, kinds)) for line in lines_of_answer]
+    rows = list(zip(*map(words, answer.columns)))
+    assert Counter(rows) == Counter(expected)
+    if order is not None:
+        assert rows == expected
+    assert result.num_rows == len(expected)
