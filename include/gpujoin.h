@@ -860,7 +860,9 @@ typedef int32_t gpujoin_order;
 #define GPUJOIN_ORDER_RIGHT 3
 
 /* What the caller knows of the data; or-ed. It is checked, never trusted: what is not so ends the
- * join with GPUJOIN_ERROR_BROKEN_PROMISE. Since 0.2. */
+ * join with GPUJOIN_ERROR_BROKEN_PROMISE, which names the first row that shows it. Keys are checked
+ * when a plan is made, or by the join itself where its table finds keys that come twice. Since
+ * 0.2. */
 /* No two rows of the side have equal keys; NULL keys that are equal to nothing not counted. */
 #define GPUJOIN_PROMISE_LEFT_UNIQUE 1
 #define GPUJOIN_PROMISE_RIGHT_UNIQUE 2
@@ -904,7 +906,6 @@ typedef struct gpujoin_join_spec {
   int32_t aggregate_count;
   /* Of aggregates: a group for each row of this side that comes out; 0 = one group of all rows. */
   gpujoin_side group_side;
-  /* Of this field and those behind it this version takes 0 alone; others are UNSUPPORTED. */
   gpujoin_order order;
   /* GPUJOIN_PROMISE_*, or-ed. */
   int32_t promises;
@@ -1068,8 +1069,8 @@ GPUJOIN_API gpujoin_status gpujoin_result_export_device(gpujoin_result* result, 
  * out       on success a new result of the kind, columns and output that the join was asked for.
  * Blocking: until the result is complete.
  * Errors:   INVALID_ARGUMENT (also: candidates of another join, another number of rows), TYPE,
- *           TOO_MANY_ROWS (2^32 - 1 candidates or more), SEVERAL_MATCHES, OUT_OF_MEMORY,
- *           MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED.
+ *           TOO_MANY_ROWS (2^32 - 1 candidates or more), SEVERAL_MATCHES, ROW_LIMIT, BYTE_LIMIT,
+ *           BROKEN_PROMISE, OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_result_decide(gpujoin_result* candidates,
                                                  const gpujoin_relation* answers,
@@ -1235,7 +1236,7 @@ typedef struct gpujoin_plan_options {
  *           and of all keys of both sides where one of the smaller side's comes very often.
  * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, UNSUPPORTED, TYPE, ILLEGAL_PLAN, OUT_OF_MEMORY,
  *           MEMORY_LIMIT, CANCELLED, NO_DEVICE (options.device CUDA on a CPU context), CUDA,
- *           DEVICE_LOST, FORKED.
+ *           DEVICE_LOST, FORKED, BROKEN_PROMISE.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_create(gpujoin_context* context,
                                                const gpujoin_relation* left,
@@ -1262,16 +1263,15 @@ GPUJOIN_API gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* 
  * Memory:   grows with the output, within the context's limit; on failure all of it is back in the
  *           pool.
  * Errors:   UNSUPPORTED (MANAGED* where device or platform cannot page), TOO_MANY_ROWS,
- *           SEVERAL_MATCHES (of a single join), ROW_LIMIT, BYTE_LIMIT, OUT_OF_MEMORY, MEMORY_LIMIT,
- *           CANCELLED, CUDA,
- *           DEVICE_LOST, FORKED, INTERNAL.
+ *           SEVERAL_MATCHES (of a single join), ROW_LIMIT, BYTE_LIMIT, BROKEN_PROMISE,
+ *           OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
                                                 gpujoin_error* error);
 
 /* gpujoin_plan_count: how many rows and bytes the plan would put out, without putting them out: by
  * joins that write nothing, or row numbers where text is summed up by them. The size is that of the
- * data as it is now; row_limit and byte_limit of the specification do not end it.
+ * data as it is now; limits and promised_rows of the specification do not end it.
  *
  * rows      output rows; may be NULL.
  * bytes     of output columns and row numbers: values, offsets and bytes of text, 4 bytes a row

@@ -38,6 +38,7 @@ GROUPS = {
         conditions_without_keys""",
     "Rows": """inner_unique duplicates_both_sides all_keys_equal no_match empty_left empty_right
         empty_both""",
+    "Some of the rows, and promises": "selected_rows promises",
     "Output columns": """payload_types payload_types_wide payload_widths null_payloads
         repeated_columns pairs_only""",
     "Order": "order",
@@ -194,6 +195,8 @@ def section(path):
         title = textwrap.fill(title, WIDTH)
         title += "".join(f"\\\nresidual `{text}`" for text in said(join, "residual"))
         title += "".join(f"\\\norder `{side}`" for side in said(join, "order"))
+        for word in ("left_rows", "left_bits", "right_rows", "right_bits", "promise"):
+            title += "".join(f"\\\n{word} `{text}`" for text in said(join, word))
         answer = table(header, join["expect"]) if join["expect"] else "no row"
         answer = "".join(f"GPUJOIN_ERROR_{e.upper()}" for e in said(join, "error")) or answer
         parts.append(f"{title}\n\n{answer}")

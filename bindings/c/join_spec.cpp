@@ -42,13 +42,26 @@ void check_side_comes_out(columns::JoinKind kind, columns::RowsOfSide rows,
        columns::to_text(kind), side);
 }
 
-// Fields that this version knows and cannot do.
-void check_unused(const gpujoin_join_spec& known) {
-  auto const check = [](bool is_used, const char* field) {
-    if (is_used) fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s: not in this version", field);
-  };
-  check(known.promises != 0, "promises");
-  check(known.promised_rows != 0, "promised_rows");
+columns::Bounds checked_bounds(const gpujoin_join_spec& known, bool has_no_keys) {
+  constexpr int32_t kOfKeys = GPUJOIN_PROMISE_LEFT_UNIQUE | GPUJOIN_PROMISE_RIGHT_UNIQUE |
+                              GPUJOIN_PROMISE_LEFT_SORTED | GPUJOIN_PROMISE_RIGHT_SORTED;
+  columns::Bounds bounds;
+  bounds.promises = known.promises;
+  bounds.promised_rows = known.promised_rows;
+  bounds.row_limit = known.row_limit;
+  bounds.byte_limit = known.byte_limit;
+  check_range(known.promises, 0, kOfKeys | GPUJOIN_PROMISE_ROWS, "spec.promises");
+  check_range(known.promised_rows, 0, INT64_MAX, "spec.promised_rows");
+  check_range(known.row_limit, 0, INT64_MAX, "spec.row_limit");
+  if (has_no_keys && (known.promises & kOfKeys) != 0) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "spec.promises: of keys, and the join has none");
+  }
+  if (known.promised_rows != 0 && (known.promises & GPUJOIN_PROMISE_ROWS) == 0) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "spec.promised_rows is %lld and spec.promises lacks GPUJOIN_PROMISE_ROWS",
+         static_cast<long long>(known.promised_rows));
+  }
+  return bounds;
 }
 
 }  // namespace
@@ -168,7 +181,6 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
          static_cast<int32_t>(columns::kLastJoinKind));
   }
   check_range(known.kind, GPUJOIN_JOIN_INNER, GPUJOIN_JOIN_CROSS, "spec.kind");
-  check_unused(known);
   columns::JoinSpec spec;
   spec.kind = static_cast<columns::JoinKind>(known.kind);
   bool const is_cross = spec.kind == columns::JoinKind::kCross;
@@ -212,9 +224,7 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
 
   check_range(known.order, GPUJOIN_ORDER_NONE, GPUJOIN_ORDER_RIGHT, "spec.order");
   spec.order = static_cast<columns::RowOrder>(known.order);
-  check_range(known.row_limit, 0, INT64_MAX, "spec.row_limit");
-  spec.bounds.row_limit = known.row_limit;
-  spec.bounds.byte_limit = known.byte_limit;
+  spec.bounds = checked_bounds(known, spec.left_keys.empty());
 
   check_side_comes_out(spec.kind, rows_of(spec.kind, true), spec.left_columns, "left");
   check_side_comes_out(spec.kind, rows_of(spec.kind, false), spec.right_columns, "right");

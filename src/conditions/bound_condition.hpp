@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct BoundCondition {
   std::vector<ConstantBlock> constants;  // what instructions name by byte
   std::vector<std::string> node_types;   // of each of the caller's nodes, for messages
   std::string argument;                  // the caller's, for messages: "spec.residual"
+  // A row's number as the caller knows it, for messages; null: it is the same.
+  std::function<uint32_t(bool of_left, uint32_t row)> registered_row;
   // Where the condition is a conjunction of comparisons of plain numbers and nothing else, these.
   std::vector<kernels::SimpleComparison> conjunction;
 

@@ -73,9 +73,11 @@ void BoundCondition::fail_for(kernels::ValueState state, uint32_t left_row,
   auto const node = static_cast<size_t>(state - kernels::kNoValue) / 2;
   bool const by_zero = (state - kernels::kNoValue) % 2 != 0;
   std::string const what = by_zero ? "a division by zero" : "an overflow of " + node_types[node];
-  auto const row = [](const char* side, uint32_t number) {
-    return number == kernels::kMissingRow ? "no " + std::string(side) + " row"
-                                          : std::string(side) + " row " + std::to_string(number);
+  auto const row = [&](const char* side, uint32_t number) {
+    if (number == kernels::kMissingRow) return "no " + std::string(side) + " row";
+    bool const of_left = side[0] == 'l';
+    if (registered_row != nullptr) number = registered_row(of_left, number);
+    return std::string(side) + " row " + std::to_string(number);
   };
   base::fail(GPUJOIN_ERROR_EVALUATION, "%s.nodes[%zu]: %s in %s and %s", argument.c_str(), node,
              what.c_str(), row("left", left_row).c_str(), row("right", right_row).c_str());

@@ -15,6 +15,7 @@
 #include "src/cpu/pack_values.hpp"
 #include "src/cpu/pick_rows.hpp"
 #include "src/cpu/positions.hpp"
+#include "src/cpu/sorted_rows.hpp"
 #include "src/cpu/text_bytes.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/keys/column_positions.hpp"
@@ -88,6 +89,9 @@ class OnCpu final : public ColumnWork {
   }
   Storage mask_rows(const columns::RowBits& picked, const columns::RowBits& valid) override {
     return columns::make_storage(cpu::mask_rows(queue_, workers_, picked, valid));
+  }
+  keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) override {
+    return cpu::find_steps(workers_, columns, rows);
   }
   Storage pack_values(const keys::InternedSide& side) override {
     base::Buffer packed = cpu::pack_values(queue_, workers_, side);

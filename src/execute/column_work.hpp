@@ -16,6 +16,7 @@
 #include "src/columns/selection.hpp"
 #include "src/keys/interned_side.hpp"
 #include "src/keys/ordered_key.hpp"
+#include "src/keys/sorted_rows.hpp"
 
 namespace gpujoin::execute {
 
@@ -64,6 +65,8 @@ class ColumnWork {
                                                     uint32_t* narrow) = 0;
   virtual columns::Storage mask_rows(const columns::RowBits& picked,
                                      const columns::RowBits& valid) = 0;
+  // See src/keys/sorted_rows.hpp.
+  virtual keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) = 0;
   // What the CPU does faster than codes; null and false elsewhere. See src/cpu/pack_values.hpp and
   // src/cpu/positions.hpp.
   virtual columns::Storage pack_values(const keys::InternedSide&) { return nullptr; }

@@ -61,6 +61,9 @@ class OnGpu final : public ColumnWork {
                    const kernels::OrderedKey& right, uint64_t right_rows) override {
     return keys::rank_keys(queue_, left, left_rows, right, right_rows);
   }
+  keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) override {
+    return keys::find_steps(queue_, columns, rows);
+  }
   uint64_t count_picked(const columns::RowBits& picked) override {
     return transform::count_picked(queue_, picked);
   }

@@ -106,8 +106,7 @@ class OutputCounter {
     spec.right_columns.clear();
     spec.materialize = true;
     spec.order = columns::RowOrder::kNone;
-    spec.bounds.row_limit = 0;
-    spec.bounds.byte_limit = 0;
+    spec.bounds = {};  // promises of keys were checked with the plan, those of rows are not meant
     bool const of_left = has_text(true) && !comes_alone(columns::rows_of(kind, false));
     bool const of_right = has_text(false) && !comes_alone(columns::rows_of(kind, true));
     spec.pairs = of_left || of_right;

@@ -9,6 +9,7 @@
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/kinds.hpp"
+#include "src/execute/promises.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
 
@@ -130,6 +131,7 @@ std::unique_ptr<JoinResult> decide(base::Queue& queue, const JoinResult& candida
   }
   put_out_rows(queue, join, *result);
   if (join.picked) name_registered_rows(queue, *join.picked, *result);
+  check_promised_rows(join, *result);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "src/execute/late_columns.hpp"
 #include "src/execute/order_rows.hpp"
 #include "src/execute/output_size.hpp"
+#include "src/execute/promises.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/without_equality.hpp"
 
@@ -135,6 +136,7 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
     auto const& before = join.picked->stages;
     statistics.stages.insert(statistics.stages.begin(), before.begin(), before.end());
   }
+  check_promises(queue, join, *result);
   statistics.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   statistics.peak_memory_bytes = pool.peak_bytes() - held_before;

@@ -59,7 +59,8 @@ struct PlannedJoin {
   // What was asked for, where output columns come late: asked() then is without them.
   std::optional<columns::JoinSpec> late;
   std::vector<LateTwin> late_twins;
-  std::optional<PickedSides> picked;  // where rows of a side are picked
+  std::optional<columns::JoinSpec> promised;  // with the caller's keys, where it promises something
+  std::optional<PickedSides> picked;          // where rows of a side are picked
   // What was asked for, where aggregates stand in the place of rows; asked() is of the rows.
   std::optional<columns::JoinSpec> grouped;
   bool adds_in_match = false;  // grouped: matches are added up where they are found

@@ -15,6 +15,7 @@
 #include "src/execute/order_rows.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/execute/planned_groups.hpp"
+#include "src/execute/promises.hpp"
 #include "src/execute/selected.hpp"
 #include "src/execute/without_equality.hpp"
 #include "src/plan/attempts.hpp"
@@ -55,6 +56,19 @@ void check_device(const base::Context& context, const gpujoin_plan_options& opti
     base::fail(GPUJOIN_ERROR_UNSUPPORTED,
                "options: a CPU plan cannot wait for the sync_event of a device array");
   }
+}
+
+// Numbers in device memory are not read for a message.
+std::shared_ptr<const conditions::BoundCondition> naming_registered_rows(
+    const conditions::BoundCondition& condition, const PickedSides& sides) {
+  auto made = std::make_shared<conditions::BoundCondition>(condition);
+  made->registered_row = [left = sides.left, right = sides.right](bool of_left, uint32_t row) {
+    auto const& origin = of_left ? left : right;
+    bool const is_known =
+        origin != nullptr && origin->numbers != nullptr && origin->memory != base::Memory::kDevice;
+    return is_known ? static_cast<const uint32_t*>(origin->numbers.get())[row] : row;
+  };
+  return made;
 }
 
 plan::ResidualReads reads_of(const PlannedJoin& join) {
@@ -139,6 +153,45 @@ std::string explain(const PlannedJoin& join) {
                            cost.seconds * 1e3, cost.technique);
 }
 
+// Which plan it is. Looks at keys where that is worth it.
+void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJoin* planned) {
+  PlannedJoin& join = *planned;
+  plan::PlanRequest const& request = join.request;
+  bool const on_cpu_plan = device == plan::Device::kCpu;
+  if (join.asked().kind == columns::JoinKind::kCross) {
+    join.choice = plan::choose_cross(request, device);
+    return;
+  }
+  if (join.spec.asof) {
+    join.choice = plan::choose_asof(request, device, join.context->facts);
+    return;
+  }
+  if (is_without_equality(join.asked())) {
+    plan_without_equality(queue, device, &join);
+    return;
+  }
+  uint64_t const limit = on_cpu_plan ? join.context->host_account->limit_bytes()
+                                     : join.context->device_account->limit_bytes();
+  base::DeviceFacts const& facts = join.context->facts;
+  plan::SampleEffort const effort = plan::sample_effort(request, facts);
+  if (effort == plan::SampleEffort::kNone) {
+    if (!on_cpu_plan && request.key_count > 1) choose_encoding(queue, {}, &join);
+    join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
+  } else {
+    bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
+    auto const& build = build_left ? *join.left : *join.right;
+    auto const& probe = build_left ? *join.right : *join.left;
+    int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
+    int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
+    plan::SampleFindings const found =
+        on_cpu_plan ? sample_on_cpu(queue, build, build_key, probe, probe_key)
+                    : sample_on_gpu(queue, build, build_key, probe, probe_key, effort);
+    plan::SampleStatistics const sample = plan::statistics_of(found, build.rows, probe.rows);
+    if (!on_cpu_plan) choose_encoding(queue, sample, &join);
+    join.choice = plan::choose_plan(request, sample, facts, limit);
+  }
+}
+
 PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options, bool is_explained) {
@@ -154,6 +207,10 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
   pick_sides(queue, device, spec, &join);
+  if (spec.bounds.promises != 0) {
+    join.promised = spec;
+    check_sorted(queue, device, join, spec);
+  }
   if (!spec.aggregates.empty()) {
     join.grouped = spec;
     spec_rows_of_groups(device, &join, &spec);
@@ -178,6 +235,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   }
   if (spec.residual != nullptr) {
     join.residual = conditions::bind(*spec.residual, *join.left, *join.right);
+    if (join.picked) join.residual = naming_registered_rows(*join.residual, *join.picked);
   }
   if (spec.caller_decides) {
     join.spec = candidates_of(spec);
@@ -194,7 +252,6 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
 
   plan::PlanRequest& request = join.request;
   request.kind = join.asked().kind;
-  bool const on_cpu_plan = device == plan::Device::kCpu;
   request.left =
       describe_side(*join.left, join.spec.left_keys, join.spec.left_columns, join.spec.materialize);
   request.right = describe_side(*join.right, join.spec.right_keys, join.spec.right_columns,
@@ -207,41 +264,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.left.row_numbers = join.spec.left_rows() || request.residual;
   request.right.row_numbers = join.spec.right_rows() || request.residual;
 
-  if (join.asked().kind == columns::JoinKind::kCross) {
-    join.choice = plan::choose_cross(request, device);
-    log_choice(*join.context, join.choice);
-    return join;
-  }
-  if (join.spec.asof) {
-    join.choice = plan::choose_asof(request, device, join.context->facts);
-    log_choice(*join.context, join.choice);
-    return join;
-  }
-  if (is_without_equality(join.asked())) {
-    plan_without_equality(queue, device, &join);
-    log_choice(*join.context, join.choice);
-    return join;
-  }
-  uint64_t const limit = on_cpu_plan ? join.context->host_account->limit_bytes()
-                                     : join.context->device_account->limit_bytes();
-  base::DeviceFacts const& facts = join.context->facts;
-  plan::SampleEffort const effort = plan::sample_effort(request, facts);
-  if (effort == plan::SampleEffort::kNone) {
-    if (!on_cpu_plan && request.key_count > 1) choose_encoding(queue, {}, &join);
-    join.choice = plan::choose_plan_unseen(request, facts, limit, is_explained);
-  } else {
-    bool const build_left = plan::build_side_of(request) == plan::Side::kLeft;
-    auto const& build = build_left ? *join.left : *join.right;
-    auto const& probe = build_left ? *join.right : *join.left;
-    int32_t const build_key = (build_left ? join.spec.left_keys : join.spec.right_keys).front();
-    int32_t const probe_key = (build_left ? join.spec.right_keys : join.spec.left_keys).front();
-    plan::SampleFindings const found =
-        on_cpu_plan ? sample_on_cpu(queue, build, build_key, probe, probe_key)
-                    : sample_on_gpu(queue, build, build_key, probe, probe_key, effort);
-    plan::SampleStatistics const sample = plan::statistics_of(found, build.rows, probe.rows);
-    if (!on_cpu_plan) choose_encoding(queue, sample, &join);
-    join.choice = plan::choose_plan(request, sample, facts, limit);
-  }
+  choose(queue, device, is_explained, &join);
+  if (join.promised) check_unique_when_planned(queue, join);
   log_choice(*join.context, join.choice);
   return join;
 }

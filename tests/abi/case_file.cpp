@@ -94,6 +94,7 @@ gpujoin_status error_of(const std::string& name) {
   if (name == "type") return GPUJOIN_ERROR_TYPE;
   if (name == "several_matches") return GPUJOIN_ERROR_SEVERAL_MATCHES;
   if (name == "evaluation") return GPUJOIN_ERROR_EVALUATION;
+  if (name == "broken_promise") return GPUJOIN_ERROR_BROKEN_PROMISE;
   throw std::runtime_error("no error is called " + name);
 }
 
@@ -163,6 +164,16 @@ gpujoin_aggregate aggregate_of(const std::string& word, const JoinCase& join) {
   throw std::runtime_error(word + " is no aggregate");
 }
 
+int32_t promise_of(const std::string& name) {
+  static const std::map<std::string, int32_t> kPromises = {
+      {"left_unique", GPUJOIN_PROMISE_LEFT_UNIQUE},
+      {"right_unique", GPUJOIN_PROMISE_RIGHT_UNIQUE},
+      {"left_sorted", GPUJOIN_PROMISE_LEFT_SORTED},
+      {"right_sorted", GPUJOIN_PROMISE_RIGHT_SORTED},
+  };
+  return kPromises.at(name);
+}
+
 void add_join_line(const Words& words, JoinCase* join) {
   if (words[0] == "on" && words.size() >= 3) {
     join->left_keys.push_back(join->left.position_of(words[1]));
@@ -183,6 +194,16 @@ void add_join_line(const Words& words, JoinCase* join) {
     join->residual = condition_of(text, join->left, join->right);
   } else if (words[0] == "error" && words.size() == 2) {
     join->error = error_of(words[1]);
+  } else if (words[0] == "left_rows" || words[0] == "right_rows") {
+    JoinCase::Rows& rows = words[0] == "left_rows" ? join->left_rows : join->right_rows;
+    rows.by_numbers = true;
+    for (size_t i = 1; i < words.size(); ++i) rows.numbers.push_back(std::stoll(words[i]));
+  } else if ((words[0] == "left_bits" || words[0] == "right_bits") && words.size() == 2) {
+    JoinCase::Rows& rows = words[0] == "left_bits" ? join->left_rows : join->right_rows;
+    rows.by_bits = true;
+    for (char const digit : words[1]) rows.bits.push_back(digit == '1');
+  } else if (words[0] == "promise") {
+    for (size_t i = 1; i < words.size(); ++i) join->promises |= promise_of(words[i]);
   } else if (words[0] == "pairs" && words.size() == 1) {
     join->pairs = true;
   } else if (words[0] == "by" && words.size() == 2) {

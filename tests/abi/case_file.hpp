@@ -28,6 +28,16 @@ struct JoinCase {
   std::optional<gpujoin_asof> asof;
   std::vector<int32_t> left_output;
   std::vector<int32_t> right_output;
+  // Which rows of a side are read: row numbers, or a truth value each; neither: all.
+  struct Rows {
+    std::vector<int64_t> numbers;
+    std::vector<bool> bits;
+    bool by_numbers = false;
+    bool by_bits = false;
+  };
+  Rows left_rows;
+  Rows right_rows;
+  int32_t promises = 0;
   bool pairs = false;
   bool mark = false;  // the BOOL column of a mark join, the last one
   std::vector<gpujoin_aggregate> aggregates;

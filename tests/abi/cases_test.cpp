@@ -254,6 +254,39 @@ struct CaseCondition {
   gpujoin_condition condition = GPUJOIN_CONDITION_INIT;
 };
 
+// The relation of the rows that a case reads, bits from within a byte on.
+struct CaseSelection {
+  CaseSelection(const Relation& of, const JoinCase::Rows& rows)
+      : numbers(rows.numbers), relation(of.get()) {
+    gpujoin_selection selection = GPUJOIN_SELECTION_INIT;
+    if (rows.by_bits) {
+      selection.form = GPUJOIN_SELECTION_BITMAP;
+      selection.first_bit = 3;
+      append_bit(2, true, &bits);
+      for (size_t i = 0; i < rows.bits.size(); ++i) {
+        append_bit(static_cast<int64_t>(i) + 3, rows.bits[i], &bits);
+      }
+      selection.data = bits.data();
+    } else if (rows.by_numbers) {
+      selection.form = GPUJOIN_SELECTION_ROWS;
+      selection.data = numbers.data();
+      selection.count = static_cast<int64_t>(numbers.size());
+      selection.type = GPUJOIN_TYPE_INT64;
+    } else {
+      return;
+    }
+    gpujoin_relation* made = nullptr;
+    EXPECT_OK(call(gpujoin_relation_select, of.get(), &selection, &made));
+    selected.reset(made);
+    relation = made;
+  }
+
+  std::vector<int64_t> numbers;
+  std::vector<uint8_t> bits;
+  Relation selected;
+  const gpujoin_relation* relation;
+};
+
 // Nothing where the algorithm rightly refuses, and where an error has to come.
 std::optional<std::vector<Row>> answer_of(const Context& context, const CaseRelation& left,
                                           const CaseRelation& right, const JoinCase& join_case,
@@ -269,7 +302,10 @@ std::optional<std::vector<Row>> answer_of(const Context& context, const CaseRela
   spec.aggregate_count = static_cast<int32_t>(join_case.aggregates.size());
   spec.group_side = join_case.by;
   gpujoin_result* made = nullptr;
-  Answer const answer = call(gpujoin_join, context.get(), left.relation.get(), right.relation.get(),
+  spec.promises = join_case.promises;
+  CaseSelection const left_rows(left.relation, join_case.left_rows);
+  CaseSelection const right_rows(right.relation, join_case.right_rows);
+  Answer const answer = call(gpujoin_join, context.get(), left_rows.relation, right_rows.relation,
                              &spec, &options, &made);
   bool const is_refused = answer.status == GPUJOIN_ERROR_ILLEGAL_PLAN;
   if (is_refused && may_refuse(options.algorithm, join_case)) return std::nullopt;

@@ -72,6 +72,7 @@ def _plainer_ways(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
     plain = {
         "options": {},
         "encodings": {side: Encoding() for side in SIDES},
+        "promises": 0,
         "reading": Reading(),
         "threads": 1,
         "limit_bytes": ENOUGH_BYTES if way.limit_bytes == ENOUGH_BYTES else 0,

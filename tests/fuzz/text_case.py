@@ -107,12 +107,13 @@ def read_cases(path: Path) -> list[WrittenJoin]:
         else:
             raise ValueError(f"{path}: a line before the first section: {line}")
     read = {side: _read_table(lines) for side, lines in tables.items()}
-    return [_read_join(read, join["join"], join["expect"]) for join in joins]
+    made = [_read_join(read, join["join"], join["expect"]) for join in joins]
+    return [join for join in made if join is not None]
 
 
 def _read_join(
     tables: dict[str, Table], lines: list[list[str]], expected: list[list[str]] | None
-) -> WrittenJoin:
+) -> WrittenJoin | None:
     positions = {side: {c.name: i for i, c in enumerate(tables[side].columns)} for side in tables}
     case = Case(
         KINDS["inner"],
@@ -141,6 +142,8 @@ def _read_join(
             pass  # that of a way
         elif word == "residual":
             case.residual = condition.read(" ".join(rest), tables)
+        elif word in ("left_rows", "left_bits", "right_rows", "right_bits", "promise"):
+            return None  # of ways, which are drawn
         elif word == "error":
             expected = None
         else:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from ctypes import c_int32, c_size_t
 from dataclasses import dataclass, replace
 
-from . import library
+from . import library, promises
 from .aggregates import laid_of, seen_as, spec_side, structs_of
 from .case import Answer, Case
 from .compare import difference
@@ -43,6 +43,8 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
         for output, picked in _outputs(case, seen, wanted, way):
             if disturb is not None:
                 disturb(output)
+            if not _is_kept(case, wanted, way):
+                return Outcome(FAILED, f"{output.rows} rows instead of BROKEN_PROMISE")
             # Numbers of picked rows are no order of theirs.
             in_order = None if picked else side
             if case.grouped is not None:  # one group of all rows is no row
@@ -53,7 +55,7 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
             if problem:
                 return Outcome(FAILED, problem)
     except Answered as answer:
-        return _judge(answer, wanted, way)
+        return _judge(answer, case, wanted, way)
     except BadResult as problem:
         return Outcome(FAILED, str(problem))
     return Outcome(RIGHT_ANSWER)
@@ -67,7 +69,13 @@ def _as_picked(expected: Answer, picked: dict[str, Picked]) -> Answer:
     return replace(expected, rows=rows)
 
 
-def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
+def _is_kept(case: Case, expected: Answer, way: Way) -> bool:
+    rows = expected.count + way.spare_rows
+    said = promises.sayable(case, way.promises)
+    return promises.are_kept(case, expected, said, max(0, rows))
+
+
+def _judge(answer: Answered, case: Case, expected: Answer, way: Way) -> Outcome:
     if answer.status == library.MEMORY_LIMIT and 0 < way.limit_bytes < ENOUGH_BYTES:
         return Outcome(NO_MEMORY)
     refusals = {library.ILLEGAL_PLAN, library.NO_DEVICE}
@@ -80,6 +88,8 @@ def _judge(answer: Answered, expected: Answer, way: Way) -> Outcome:
     if answer.status == library.ROW_LIMIT and way.bounds.must_fail(expected):
         return Outcome(RIGHT_ANSWER)
     if answer.status == library.SEVERAL_MATCHES and expected.several:
+        return Outcome(RIGHT_ANSWER)
+    if answer.status == library.BROKEN_PROMISE and not _is_kept(case, expected, way):
         return Outcome(RIGHT_ANSWER)
     if answer.status == library.TYPE and expected.no_type:
         return Outcome(RIGHT_ANSWER)
@@ -118,6 +128,9 @@ def _outputs(
         if case.asof is not None:
             ordered = case.asof.described()
             spec.asof = ctypes.pointer(ordered)
+        spec.promises = promises.sayable(case, way.promises)
+        if way.promises & promises.ROWS:
+            spec.promised_rows = max(0, wanted.count + way.spare_rows)
         if case.residual is not None:
             described, constants = residual_of(case.residual, context, stack)
             spec.residual = ctypes.pointer(described)
@@ -144,7 +157,8 @@ def _outputs(
                 results.append(stack.enter_context(Handle("result")))
                 call("plan_execute", plan.pointer, results[-1].out)
             plan.close()
-            outputs += [(_read(result, case, seen, way, laid, picked), picked) for result in results]
+            for result in results:
+                outputs.append((_read(result, case, seen, way, laid, picked), picked))
         del kept
     for e in encoded:
         if e.problem:

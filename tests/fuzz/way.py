@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from . import promises
 from .bounds import Bounds, draw_bounds
 from .case import Case, Table
 
@@ -131,6 +132,8 @@ class Way:
     executions   of a plan
     spec_output  whether gpujoin_join_spec.output is named where it may be 0
     bounds       order and limits
+    promises     GPUJOIN_PROMISE_*, kept or not
+    spare_rows   of a promise of rows: so many more than there are
     """
 
     device: str
@@ -145,6 +148,8 @@ class Way:
     executions: int = 1
     spec_output: bool = True
     bounds: Bounds = Bounds()
+    promises: int = 0
+    spare_rows: int = 0
 
     @property
     def names_techniques(self) -> bool:
@@ -157,7 +162,8 @@ class Way:
         call = f"{self.executions} executions" if self.planned else "gpujoin_join"
         return (
             f"{self.device} threads={self.threads} limit={self.limit_bytes}; {options}; "
-            f"{encodings}; {call}; {self.reading}; {self.bounds}"
+            f"{encodings}; {call}; {self.reading}; {self.bounds}; "
+            f"promises={self.promises}+{self.spare_rows}"
         )
 
 
@@ -177,7 +183,24 @@ def draw_way(rng: random.Random, case: Case, device: str) -> Way:
         executions=rng.choice((1, 1, 1, 2)) if planned else 1,
         spec_output=rng.random() < 0.8,
         bounds=draw_bounds(rng),
+        promises=_draw_promises(rng, case),
+        spare_rows=rng.choice((0, 0, 3, -1)),
     )
+
+
+def _draw_promises(rng: random.Random, case: Case) -> int:
+    """Those that are kept more often than those that are not."""
+    if case.is_type_error or rng.random() < 0.8:
+        return 0
+    drawn = promises.ROWS * (rng.random() < 0.3)
+    for side in ("left", "right"):
+        if case.keys[side] and (promises.are_unique(case, side) or rng.random() < 0.15):
+            drawn |= promises.UNIQUE[side]
+        if not promises.can_be_sorted(case, side):
+            continue
+        if promises.are_sorted(case, side) or rng.random() < 0.1:
+            drawn |= promises.SORTED[side]
+    return drawn
 
 
 def _draw_encoding(rng: random.Random, table: Table) -> Encoding:

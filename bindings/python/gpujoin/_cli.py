@@ -20,12 +20,14 @@ from . import __version__, _abi, library_version
 from ._arguments import INT32, whole
 from ._bounds import Bounds, bounds_of
 from ._cli_columns import UsageError, choose_asof, choose_columns
-from ._cli_files import Bar, FileError, TableFile, Writer, head, phases
+from ._cli_files import Bar, FileError, TableFile, Writer, head, phases, split_names
 from ._columns import SUFFIX
 from ._context import Context, parse_bytes
 from ._inputs import Input
 from ._kinds import ALIASES, KINDS
-from ._plan import Plan, plan_columns, plan_options
+from ._plan import Plan, plan_columns
+from ._plan_options import plan_options
+from ._promises import Promises, promises_of
 from ._result import Result
 from .errors import GpujoinError, InvalidArgument
 
@@ -182,6 +184,11 @@ def _parser() -> argparse.ArgumentParser:
     join.add_argument("--row-limit", type=int, metavar="N", help="fail where there are more rows")
     join.add_argument("--byte-limit", metavar="SIZE", help="the same of bytes, for example 8GiB")
     join.add_argument("--suffix", metavar="TEXT", default=SUFFIX, help=f"in the place of {SUFFIX}")
+    join.add_argument(
+        "--promise",
+        metavar="A,B,...",
+        help="what is known, and checked: left_unique, right_unique, left_sorted, right_sorted",
+    )
     join.add_argument("-o", "--output", metavar="FILE", help="write the output to a file")
     join.add_argument("--rows", type=int, default=10, metavar="N", help="rows to print (10)")
     join.add_argument(
@@ -277,6 +284,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         raise UsageError("--rows must not be negative")
     if options.algorithm and options.algorithm.lower().replace("-", "_") not in _abi.ALGORITHMS:
         raise UsageError(f"--algorithm {options.algorithm} is none of {', '.join(_abi.ALGORITHMS)}")
+    promises = _promises_of(options)
     left, right = _open_file(options.left), _open_file(options.right)
     writer = _open_writer(options.output, [left, right]) if options.output is not None else None
     chosen = choose_columns(left.schema, right.schema, options)
@@ -310,6 +318,7 @@ def _run_join(options: argparse.Namespace, timer: _Timer, bar: Bar) -> None:
         asof=asof.moved(places) if asof is not None else None,
         aggregates=[aggregate.moved(places) for aggregate in aggregates],
         by=options.by,
+        promises=promises,
     )
     del inputs
     timer.add("plan")
@@ -334,6 +343,13 @@ def _bounds(options: argparse.Namespace) -> Bounds:
         return bounds_of(options.order, options.row_limit, size)
     except InvalidArgument as error:
         raise UsageError(str(error).replace("row_limit", "--row-limit", 1)) from None
+
+
+def _promises_of(options: argparse.Namespace) -> Promises:
+    try:
+        return promises_of(split_names(options.promise) if options.promise else None, None)
+    except InvalidArgument as error:
+        raise UsageError(f"--{error}") from None
 
 
 def _read(

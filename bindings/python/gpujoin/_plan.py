@@ -11,15 +11,17 @@ import pyarrow as pa
 
 from . import _abi
 from ._aggregates import Aggregate, aggregate_field, aggregate_structs, aggregates_of, group_columns
-from ._arguments import INT32, INT64, check_suffix, whole
+from ._arguments import check_suffix
 from ._asof import Asof, AsofColumns, asof_of
 from ._bounds import Bounds, bounds_of
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
 from ._condition import Condition, Decide, Where, answers_of, condition_of, naming_nodes
-from ._context import Context, choose, context_or_default
+from ._context import Context, context_or_default
 from ._inputs import Input, is_carried
 from ._keys import OfKeys, key_flags, key_positions, naming_key_types
 from ._kinds import KINDS, Kind, kind_of
+from ._plan_options import plan_options
+from ._promises import Promises, promises_of
 from ._result import Result, ResultColumn, TakenColumn
 from ._selections import Rows
 from ._validate import check_unique, unique_sides
@@ -27,21 +29,6 @@ from .errors import BufferTooSmall, InvalidArgument
 
 _EXPLAIN_BYTES = 1 << 14  # at first
 _SHORT_PAIRS = 1 << 22
-
-# The single choices of a plan: names for numbers of the library, and numbers with their largest.
-_NAMED = {
-    "device": _abi.DEVICES,
-    "algorithm": _abi.ALGORITHMS,
-    "transform": _abi.TRANSFORMS,
-    "match": _abi.MATCHES,
-    "gather": _abi.GATHERS,
-    "build_side": _abi.SIDES,
-    "transfer": _abi.TRANSFERS,
-    "skew": _abi.SKEWS,
-    "output": _abi.OUTPUTS,
-    "filter": _abi.FILTERS,
-}
-_NUMBERS = {"radix_bits": INT32, "passes": INT32, "page_pairs": INT32, "probe_chunk_rows": INT64}
 
 
 class Count(NamedTuple):
@@ -160,6 +147,8 @@ def plan(
     order: str | None = None,
     row_limit: int | None = None,
     byte_limit: int | None = None,
+    promise: str | Sequence[str] | None = None,
+    promised_rows: int | None = None,
     context: Context | None = None,
     device: str | None = None,
     algorithm: str | None = None,
@@ -249,6 +238,11 @@ def plan(
     row_limit, byte_limit
                  more output rows, or bytes, end the join with RowLimit or ByteLimit, as soon as
                  they are seen; columns that pyarrow takes by row number count nothing
+    promise      what is known of the data: left_unique, right_unique (no two rows of the side have
+                 equal keys), left_sorted, right_sorted (its keys do not decrease, NULLs together at
+                 one end), or a list of these. It is checked: BrokenPromise names the row
+    promised_rows
+                 the join has no more rows than that, else BrokenPromise
     context      None = a shared one, on device "auto"
     device       auto, cpu, cuda: a context on a GPU can run a plan on the CPU too
     algorithm    auto, nop, nop_carried, direct_carried, phj_carried, phj_om, phj_gfur, phj_um,
@@ -266,11 +260,12 @@ def plan(
     structs, maps) must lie in host memory; they come by row number, with pyarrow's take, when the
     result is read, with large_string in the place of string_view.
 
-    Errors: InvalidArgument (unknown names), NotUnique, TypeMismatch (keys), Unsupported,
-    IllegalPlan (techniques that do not fit together), TooManyRows, OutOfMemory, MemoryLimit,
-    Cancelled, CudaError, DeviceLost, Forked.
+    Errors: InvalidArgument (unknown names), NotUnique, BrokenPromise, TypeMismatch (keys),
+    Unsupported, IllegalPlan (techniques that do not fit together), TooManyRows, OutOfMemory,
+    MemoryLimit, Cancelled, CudaError, DeviceLost, Forked.
     """
     options = plan_options(locals())
+    promises = promises_of(promise, promised_rows)
     kind = kind_of(how)
     check_suffix(suffix)
     bounds = bounds_of(order, row_limit, byte_limit)
@@ -296,6 +291,7 @@ def plan(
             asof=ordered,
             aggregates=of_groups,
             by=by,
+            promises=promises,
         )
     if by is not None:
         raise InvalidArgument("by is given, and aggregates are not")
@@ -304,6 +300,7 @@ def plan(
     return plan_columns(
         *(context, inputs, kind, keys, flags, condition, selected, pairs, bounds, options),
         asof=ordered,
+        promises=promises,
     )
 
 
@@ -321,6 +318,7 @@ def plan_columns(
     asof: AsofColumns | None = None,
     aggregates: Sequence[Aggregate] = (),
     by: str | None = None,
+    promises: Promises = Promises(),
 ) -> Plan:
     """plan() once its arguments have been understood."""
     carried = [
@@ -337,6 +335,8 @@ def plan_columns(
         key_count=len(flags),
         output=_abi.OUTPUT_COLUMNS * has_columns | _abi.OUTPUT_PAIRS * has_pairs,
         key_flags=int32_array(flags),
+        promises=promises.bits,
+        promised_rows=promises.rows,
     )
     exported = []  # in the order of the library's export
     for side, source in inputs.items():
@@ -391,17 +391,6 @@ def plan_columns(
     return Plan(context, handle, result_columns, pair_fields, is_short, condition, kept)
 
 
-def plan_options(arguments: Mapping[str, Any]) -> _abi.PlanOptions:
-    """The single choices of a plan among a function's arguments. Errors: InvalidArgument."""
-    options = _abi.PlanOptions()
-    for name, numbers in _NAMED.items():
-        setattr(options, name, choose(name, numbers, arguments.get(name)))
-    for name, most in _NUMBERS.items():
-        if arguments.get(name) is not None:
-            setattr(options, name, whole(name, arguments[name], 0, most))
-    return options
-
-
 def join(
     left: Any,
     right: Any,
@@ -425,6 +414,8 @@ def join(
     order: str | None = None,
     row_limit: int | None = None,
     byte_limit: int | None = None,
+    promise: str | Sequence[str] | None = None,
+    promised_rows: int | None = None,
     context: Context | None = None,
     device: str | None = None,
     algorithm: str | None = None,

@@ -16,7 +16,8 @@ from ._context import Context, choose, context_or_default
 from ._inputs import Input, is_carried
 from ._keys import OfKeys, key_flags, naming_key_types
 from ._kinds import KINDS, Kind, kind_of
-from ._plan import input_column, int32_array, pair_columns, plan_options
+from ._plan import input_column, int32_array, pair_columns
+from ._plan_options import plan_options
 from ._result import LEFT_ROW, RIGHT_ROW, Result, ResultColumn
 from ._selections import Rows
 from .errors import InvalidArgument

@@ -36,6 +36,7 @@ ERRORS = {
     "type": gpujoin.TypeMismatch,
     "several_matches": gpujoin.SeveralMatches,
     "evaluation": gpujoin.EvaluationError,
+    "broken_promise": gpujoin.BrokenPromise,
 }
 VIEWS = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
 
@@ -221,6 +222,12 @@ def check(tables, lines, lines_of_answer, shape, context):
         where = condition_of(" ".join(task["residual"]), schemas, array_of)
     given = {"how": how, "where": where, "select": output, "pairs": pairs, "context": context}
     given |= {"aggregates": aggregates or None, "by": by, "order": order}
+    for side in ("left", "right"):
+        if f"{side}_rows" in task:
+            given[f"{side}_rows"] = [int(word) for word in task[f"{side}_rows"]]
+        elif f"{side}_bits" in task:
+            given[f"{side}_rows"] = [digit == "1" for digit in task[f"{side}_bits"][0]]
+    given["promise"] = task.get("promise")
     if "error" in task:
         assert not lines_of_answer
         with pytest.raises(ERRORS[task["error"][0]]):

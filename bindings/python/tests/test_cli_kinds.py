@@ -182,3 +182,12 @@ def test_aggregates(files):
     ]:
         run = join(files, *arguments)
         assert run.returncode == 2 and problem in run.stderr
+
+
+def test_promises(files):
+    run = join(files, "--promise", "left_unique", "-o", "out.parquet")
+    assert (run.returncode, run.stderr) == (0, "")
+    run = join(files, "--promise", "left_unique,right_unique", "-o", "out.parquet")
+    assert run.returncode != 0 and "keys of right are not unique" in run.stderr
+    run = join(files, "--promise", "sorted", "-o", "out.parquet")
+    assert run.returncode == 2 and "'sorted' is none of left_unique" in run.stderr

@@ -148,6 +148,16 @@ def test_what_is_refused(context, rows, message):
         gpujoin.join(left, left, "k", left_rows=rows, context=context)
 
 
+def test_a_condition_names_rows_of_the_whole_table(context):
+    left = pa.table({"k": [1, 1, 1, 1], "a": [0, 0, 7, 8]})
+    right = pa.table({"k": [1, 1, 1], "b": [0, 2, 2]})
+    options = {"where": "left.a // right.b > 0", "context": context}
+    with pytest.raises(errors.EvaluationError, match="left row 3 and right row 0"):
+        gpujoin.join(left, right, "k", left_rows=[3], right_rows=[2, 0], **options)
+    found = gpujoin.join(left, right, "k", left_rows=[3, 1], right_rows=[2], **options)
+    assert found.num_rows == 1
+
+
 @pytest.mark.parametrize("how", ["inner", "left", ["left", "left_semi"]], ids=str)
 @pytest.mark.parametrize("materialize", ["auto", "as_they_come", "at_the_end"])
 def test_sequence(context, tables, how, materialize):
