@@ -17,7 +17,7 @@ from .evaluate import is_typed
 
 # Another node, or None: nothing is wrong with this one.
 Rule = Callable[[Node], "Node | None"]
-_MOST_SEEDS = 3000
+_MOST_SEEDS = 6000
 _ENOUGH = 2  # cases in which a rule shows
 _LARGEST = 3000  # rows of a case that is looked at
 

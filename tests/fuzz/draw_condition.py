@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -16,12 +16,15 @@ from .pools import from_integers, from_values, own_values
 
 _SIZES = (1, 2, 3, 3, 4, 5, 5, 6, 8, 10, 12)
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<", ">", "distinct", "not_distinct")
-_EXACT = ("+", "-", "*", "//", "%")
+_EXACT = ("+", "-", "*", "//", "//", "%")
 _TRIES = 12
 _SAMPLE = 120  # pairs of rows
 _NO_VALUE_SHARE = 0.15  # of conditions of which some pairs have no value
 _WRONG_SHARE = 0.02  # of conditions whose types do not go together
 _MOST_LISTED = 6
+# Of a COALESCE: draws for one that may be NULL, and how many follow it.
+_FIRST_ARGUMENTS = 6
+_MORE_ARGUMENTS = (0, *(8 * (1,)), *(4 * (2,)))
 _INTERVALS = ("months", "day_time", "month_day_nano")
 # Types of constants beside the columns' own.
 _CONSTANTS = ("c", "s", "i", "l", "C", "I", "L", "g", "d:9,2,32", "d:18,3,64", "d:38,4")
@@ -72,6 +75,9 @@ class _Drawer:
         self._families = [family for family in self._by_family if family not in ("bool", "null")]
         both = [f for f in self._families if len({n.side for n in self._by_family[f]}) == 2]
         self._families += [*both, *both, *both]
+        self._nullable = [
+            f for f in self._families if any(map(self._may_be_null, self._by_family[f]))
+        ]
 
     def truth(self, size: int) -> Node:
         """A condition of about so many nodes."""
@@ -82,8 +88,8 @@ class _Drawer:
             return self._logic(size)
         makes = (
             *(8 * (self._compare,)),
-            *(2 * (self._between, self._in, self._starts_with)),
-            *(self._null_or_truth, self._choice, self._not),
+            *(2 * (self._between, self._in, self._starts_with, self._null_or_truth, self._choice)),
+            *(self._coalesced, self._not),
         )
         return rng.choice(makes)(size)
 
@@ -147,7 +153,7 @@ class _Drawer:
         rows = [rng.randrange(there) for _ in range(count if there else 0)]
         taken = column.take(np.array(rows, np.int64))
         valid = np.ones(len(rows), bool) if taken.valid is None else taken.valid
-        if rows and rng.random() < 0.3:
+        if rows and rng.random() < 0.5:
             valid = valid.copy()
             valid[0] = False
         return replace(taken, name="value", valid=None if valid.all() else valid)
@@ -170,17 +176,15 @@ class _Drawer:
         return Node("starts_with", (value, word))
 
     def _choice(self, size: int) -> Node:
-        """A CASE or COALESCE of truth values, or compared."""
+        """A CASE of truth values, or compared."""
         if self._rng.random() < 0.5:
             return self._case(lambda: self.truth(max(1, size // 4)), size)
         family = self._family()
         made = self._case(lambda: self._value(family, 1), size - 1)
         return Node(self._rng.choice(_COMPARISONS), (made, self._value(family, 1)))
 
-    def _case(self, value, size: int) -> Node:
+    def _case(self, value: Callable[[], Node], size: int) -> Node:
         rng = self._rng
-        if rng.random() < 0.4:
-            return Node("coalesce", tuple(value() for _ in range(rng.choice((1, 2, 2, 3)))))
         parts = []
         for _ in range(rng.choice((1, 1, 2))):
             parts += [self.truth(max(1, size // 4)), value()]
@@ -188,19 +192,42 @@ class _Drawer:
             parts.append(value())
         return Node("case", tuple(parts))
 
+    def _coalesced(self, size: int) -> Node:
+        """A COALESCE of truth values, or compared."""
+        if self._rng.random() < 0.2:
+            return self._coalesce(lambda: self.truth(max(1, size // 4)), size)
+        family = self._rng.choice(self._nullable or self._families or ["number"])
+        made = self._coalesce(lambda: self._value(family, 1), size - 1)
+        return Node(self._rng.choice(_COMPARISONS), (made, self._value(family, 1)))
+
+    def _coalesce(self, value: Callable[[], Node], size: int) -> Node:
+        """The first argument is NULL for some rows: else the others would decide nothing."""
+        rng = self._rng
+        values = [value() for _ in range(_FIRST_ARGUMENTS)]
+        first = next(filter(self._may_be_null, values), None)
+        if first is None:
+            first = Node("case", (self.truth(max(1, size // 4)), values[0]))
+        return Node("coalesce", (first, *(value() for _ in range(rng.choice(_MORE_ARGUMENTS)))))
+
+    def _may_be_null(self, node: Node) -> bool:
+        columns = (self._column_of(each) for each in node.postfix() if each.side)
+        return any(column.valid is not None for column in columns)
+
     def _value(self, family: str, size: int) -> Node:
         rng = self._rng
         if family == "any number":
-            family = rng.choice([f for f in ("number", "float") if f in self._by_family])
+            there = [f for f in ("number", "float") if f in self._by_family]
+            family = rng.choice(there or ["number"])  # of which there are constants
+        if family in ("number", "float") and rng.random() < (0.6 if size == 2 else 0.06):
+            return Node(rng.choice(("negate", "abs")), (self._value(family, max(1, size - 1)),))
         if size >= 3 and rng.random() < 0.85:
             if family in ("number", "float"):
                 return self._arithmetic(family, size)
             if family == "duration" or (family in ("date", "zoned") and rng.random() < 0.6):
                 return self._of_time(family)
             if rng.random() < 0.5:
-                return self._case(lambda: self._value(family, 1), size)
-        if size == 2 and family in ("number", "float") and rng.random() < 0.6:
-            return Node(rng.choice(("negate", "abs")), (self._value(family, 1),))
+                make = self._coalesce if rng.random() < 0.4 else self._case
+                return make(lambda: self._value(family, 1), size)
         if family == "number" and rng.random() < 0.04:
             return self._difference()
         column = self._some_column(family)
@@ -209,10 +236,10 @@ class _Drawer:
     def _arithmetic(self, family: str, size: int) -> Node:
         rng = self._rng
         signs = _EXACT if family == "number" else ("+", "-", "*", "/", "%")
-        sign = rng.choice((*signs, "+", "-"))
+        sign = rng.choice((*signs, "+", "-", "/"))  # "/" of numbers is a float
         one = self._value(family, max(1, (size - 1) // 2))
-        if rng.random() < 0.6 and sign in "*//%":
-            small = rng.choice((1, 2, 3, -1, 7, 0))
+        if rng.random() < 0.8 and sign in ("*", "/", "//", "%"):
+            small = rng.choice((1, 2, 2, 3, 3, -1, 7, 0))
             form = rng.choice(("c", "i", "l") if family == "number" else ("i", "g", "f"))
             return Node(sign, (one, _constant_of(form, small)))
         return Node(sign, (one, self._value(family, max(1, (size - 1) // 2))))
