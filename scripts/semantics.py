@@ -35,7 +35,7 @@ GROUPS = {
     "Conditions": """conditions_comparisons conditions_truth conditions_nulls conditions_choices
         conditions_numbers conditions_decimals conditions_floats conditions_text
         conditions_dates conditions_no_value conditions_kinds conditions_marks
-        conditions_without_keys""",
+        conditions_marks_decimals conditions_without_keys""",
     "Rows": """inner_unique duplicates_both_sides all_keys_equal no_match empty_left empty_right
         empty_both""",
     "Some of the rows, and promises": "selected_rows promises",

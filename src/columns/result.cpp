@@ -17,8 +17,8 @@ ResultColumn column_like(const ColumnView& view) {
   column.type = view.type;
   column.layout = view.layout;
   column.width = view.width;
-  // A decimal's scale, too.
-  if (is_moved_as_values(view.layout)) column.parts = view.parts;
+  // A decimal's scale, too, of any width.
+  if (is_moved_as_values(view.layout) || view.layout == Layout::kWide) column.parts = view.parts;
   return column;
 }
 
