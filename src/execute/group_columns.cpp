@@ -1,6 +1,10 @@
 #include "src/execute/group_columns.hpp"
 
+#include <utility>
+
 #include "src/columns/aggregate_types.hpp"
+#include "src/execute/late_columns.hpp"
+#include "src/execute/travellers.hpp"
 
 namespace gpujoin::execute {
 
@@ -44,19 +48,10 @@ ColumnView with_values(base::Queue& queue, ColumnWork& work, const ColumnView& c
     source.validity = validity_of(made);
     gathered = work.gather(source, numbers, count);
   }
-  held->push_back(gathered.data);
-  held->push_back(gathered.offsets);
-  held->push_back(gathered.validity);
-  auto parts = made.parts == nullptr ? std::make_shared<columns::ColumnParts>()
-                                     : std::make_shared<columns::ColumnParts>(*made.parts);
-  parts->first_bit = 0;
-  parts->offsets = gathered.offsets.get();
-  parts->offset_width = gathered.offset_width;
-  made.parts = std::move(parts);
-  made.data = gathered.data.get();
-  made.validity = static_cast<const uint8_t*>(gathered.validity.get());
-  made.validity_bit_offset = 0;
-  return made;
+  columns::ResultColumn written = columns::column_like(made);
+  take(std::move(gathered), &written);
+  held->insert(held->end(), {written.data, written.offsets, written.validity});
+  return view_of(written, work.memory());
 }
 
 }  // namespace

@@ -70,20 +70,6 @@ ResultColumn result_like(const ColumnView& column, const ColumnView& values) {
   return made;
 }
 
-void take(columns::Gathered gathered, ResultColumn* column) {
-  column->data = std::move(gathered.data);
-  column->offsets = std::move(gathered.offsets);
-  column->offset_width = gathered.offset_width;
-  column->text_bytes = gathered.bytes;
-  column->validity = std::move(gathered.validity);
-  column->null_count = gathered.null_count;
-  if (column->layout != Layout::kText || column->offset_width != 8) return;
-  // More bytes than 4 count.
-  if (column->type == GPUJOIN_TYPE_UTF8) column->type = GPUJOIN_TYPE_LARGE_UTF8;
-  if (column->type == GPUJOIN_TYPE_BINARY) column->type = GPUJOIN_TYPE_LARGE_BINARY;
-  column->arrow_format = columns::arrow_format_of(column->type);
-}
-
 // A column where an executor has it, and which of its values the output rows have.
 class LocatedColumn {
  public:
@@ -154,6 +140,20 @@ ResultColumn gather(base::Queue& queue, ColumnWork& work, const ColumnView& give
 }
 
 }  // namespace
+
+void take(columns::Gathered gathered, ResultColumn* column) {
+  column->data = std::move(gathered.data);
+  column->offsets = std::move(gathered.offsets);
+  column->offset_width = gathered.offset_width;
+  column->text_bytes = gathered.bytes;
+  column->validity = std::move(gathered.validity);
+  column->null_count = gathered.null_count;
+  if (column->layout != Layout::kText || column->offset_width != 8) return;
+  // More bytes than 4 count.
+  if (column->type == GPUJOIN_TYPE_UTF8) column->type = GPUJOIN_TYPE_LARGE_UTF8;
+  if (column->type == GPUJOIN_TYPE_BINARY) column->type = GPUJOIN_TYPE_LARGE_BINARY;
+  column->arrow_format = columns::arrow_format_of(column->type);
+}
 
 const ColumnView& values_behind_runs(const ColumnView& column) {
   const ColumnView* values = &column;

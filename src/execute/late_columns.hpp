@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/columns/column.hpp"
+#include "src/columns/gathered.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/execute.hpp"
 
@@ -20,6 +21,9 @@ bool is_put_out(const columns::ColumnView& column);
 
 // The values of a column of runs, or the column itself.
 const columns::ColumnView& values_behind_runs(const columns::ColumnView& column);
+
+// Gives a column_like its values.
+void take(columns::Gathered gathered, columns::ResultColumn* column);
 
 // Whether any output column is one of them.
 bool has_late_columns(const columns::Relation& left, const columns::Relation& right,

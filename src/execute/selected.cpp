@@ -42,22 +42,6 @@ bool is_plain(const ColumnView& column) {
   return columns::is_moved_as_values(column.layout) && column.validity == nullptr;
 }
 
-// Of what a gather made of a column.
-ColumnView view_of_gathered(const ResultColumn& column, const ColumnView& source, Memory memory) {
-  ColumnView view = view_of(column, memory);
-  if (column.layout != Layout::kText && column.layout != Layout::kBits) {
-    const ColumnView* values = &source;
-    while (values->layout == Layout::kRuns) values = values->parts->values.get();
-    view.parts = values->parts;
-    return view;
-  }
-  auto parts = std::make_shared<columns::ColumnParts>();
-  parts->offsets = column.offsets.get();
-  parts->offset_width = column.offset_width;
-  view.parts = std::move(parts);
-  return view;
-}
-
 // Copies of the columns of one relation.
 class Copies {
  public:
@@ -167,7 +151,7 @@ class Copies {
     return root_->columns[static_cast<size_t>(column)];
   }
   void keep(int32_t column, ResultColumn copy, Memory memory, Relation& made) {
-    made.columns[static_cast<size_t>(column)] = view_of_gathered(copy, view(column), memory);
+    made.columns[static_cast<size_t>(column)] = view_of(copy, memory);
     kept_->columns.push_back(std::move(copy));
   }
 

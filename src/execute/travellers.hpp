@@ -1,6 +1,7 @@
 // travellers.hpp: what travels from join to join of a sequence beside the next foreign key.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "src/columns/column.hpp"
@@ -24,6 +25,7 @@ inline columns::ResultColumn row_numbers_of(columns::Storage rows) {
   return column;
 }
 
+// A column that a join or a gather wrote, of any layout, as one to be read.
 inline columns::ColumnView view_of(const columns::ResultColumn& column, base::Memory memory) {
   columns::ColumnView view;
   view.type = column.type;
@@ -35,6 +37,12 @@ inline columns::ColumnView view_of(const columns::ResultColumn& column, base::Me
   view.name = column.name;
   view.arrow_format = column.arrow_format;
   view.parts = column.parts;
+  if (column.layout == columns::Layout::kText || column.layout == columns::Layout::kBits) {
+    auto parts = std::make_shared<columns::ColumnParts>();
+    parts->offsets = column.offsets.get();
+    parts->offset_width = column.offset_width;
+    view.parts = std::move(parts);
+  }
   return view;
 }
 

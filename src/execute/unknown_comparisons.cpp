@@ -128,21 +128,6 @@ std::shared_ptr<const Relation> with_key_bits(const Relation& relation,
   return made;
 }
 
-// A column that was fetched, of any layout, as one to be read.
-ColumnView read_view_of(const columns::ResultColumn& column, Memory memory) {
-  ColumnView view = view_of(column, memory);
-  if (column.layout != columns::Layout::kText && column.layout != columns::Layout::kBits) {
-    return view;
-  }
-  auto parts = std::make_shared<columns::ColumnParts>();
-  if (column.parts != nullptr) *parts = *column.parts;
-  parts->offsets = column.offsets.get();
-  parts->offset_width = column.offset_width;
-  parts->first_bit = 0;
-  view.parts = std::move(parts);
-  return view;
-}
-
 // Columns of one side that the condition reads.
 std::vector<int32_t> columns_read(const columns::Condition& condition, bool left) {
   std::vector<int32_t> read;
@@ -275,7 +260,7 @@ class Unknown {
     made->context = context_;
     made->rows = count;
     for (size_t i = 0; i < kept->columns.size(); ++i) {
-      ColumnView const view = read_view_of(kept->columns[i], memory_);
+      ColumnView const view = view_of(kept->columns[i], memory_);
       made->columns.push_back(i < keys ? known_bits_of(view) : view);
     }
     made->owner = std::move(kept);
