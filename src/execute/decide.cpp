@@ -8,6 +8,7 @@
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
+#include "src/execute/host_bits.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/promises.hpp"
 #include "src/execute/row_marks.hpp"
@@ -27,24 +28,16 @@ plan::Device device_of(Memory memory) {
   return memory == Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu;
 }
 
-// Bits of the rows from bit 0 on, in whole words, where the host reads them.
-std::vector<uint8_t> host_bits(base::Queue& queue, const uint8_t* bits, int64_t first_bit,
-                               Memory memory, int64_t rows) {
-  if (memory != Memory::kDevice) return columns::rebased(bits, first_bit, rows);
-  std::vector<uint8_t> copy(columns::bitmap_bytes(first_bit % 8 + rows));
-  base::copy(queue, copy.data(), Memory::kHost, bits + first_bit / 8, Memory::kDevice, copy.size());
-  base::finish(queue);
-  return columns::rebased(copy.data(), first_bit % 8, rows);
-}
-
 // Bits of the candidates whose answer is true, in the memory of the pairs.
 base::Buffer true_bits(base::Queue& queue, const Relation& answers, Memory memory) {
   ColumnView const& column = answers.columns.front();
-  std::vector<uint8_t> bits = host_bits(queue, static_cast<const uint8_t*>(column.data),
-                                        column.parts->first_bit, column.memory, answers.rows);
+  HostBits const given = bits_on_host(queue, static_cast<const uint8_t*>(column.data),
+                                      column.parts->first_bit, column.memory, answers.rows);
+  std::vector<uint8_t> bits = columns::rebased(given.bits, given.first_bit, answers.rows);
   if (column.validity != nullptr) {
+    HostBits const validity = validity_on_host(queue, column, answers.rows);
     std::vector<uint8_t> const valid =
-        host_bits(queue, column.validity, column.validity_bit_offset, column.memory, answers.rows);
+        columns::rebased(validity.bits, validity.first_bit, answers.rows);
     for (size_t i = 0; i < bits.size(); ++i) bits[i] &= valid[i];
   }
   base::Pool& pool = memory == Memory::kDevice ? *queue.device_pool : *queue.host_pool;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "src/base/copy.hpp"
-#include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
+#include "src/execute/host_bits.hpp"
 #include "src/execute/ordered_keys.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
@@ -131,19 +131,6 @@ std::vector<uint64_t> values_on_host(base::Queue& queue, const ColumnView& codes
   return values;
 }
 
-std::vector<bool> validity_on_host(base::Queue& queue, const ColumnView& codes, int64_t rows) {
-  std::vector<bool> valid(static_cast<size_t>(rows), true);
-  if (codes.validity == nullptr) return valid;
-  std::vector<uint8_t> bits(columns::bitmap_bytes(codes.validity_bit_offset + rows));
-  base::copy(queue, bits.data(), Memory::kHost, codes.validity, codes.memory, bits.size());
-  base::finish(queue);
-  for (int64_t i = 0; i < rows; ++i) {
-    valid[static_cast<size_t>(i)] =
-        kernels::is_valid({bits.data(), codes.validity_bit_offset}, static_cast<uint64_t>(i));
-  }
-  return valid;
-}
-
 // Pairs of the sample that fulfil one inequality are left in `pairs`.
 void keep_fulfilled(base::Queue& queue, plan::Device device, const ColumnInequality& taken,
                     const SampledColumn& left, const SampledColumn& right,
@@ -154,14 +141,15 @@ void keep_fulfilled(base::Queue& queue, plan::Device device, const ColumnInequal
   int64_t const right_rows = right.relation().rows;
   auto const lefts = values_on_host(queue, keys.left, left_rows);
   auto const rights = values_on_host(queue, keys.right, right_rows);
-  auto const left_valid = validity_on_host(queue, keys.left, left_rows);
-  auto const right_valid = validity_on_host(queue, keys.right, right_rows);
+  HostBits const left_valid = validity_on_host(queue, keys.left, left_rows);
+  HostBits const right_valid = validity_on_host(queue, keys.right, right_rows);
   for (size_t i = 0; i < lefts.size(); ++i) {
     uint8_t* const of_left = pairs->data() + i * rights.size();
     for (size_t k = 0; k < rights.size(); ++k) {
       bool const is_less = taken.left_is_less ? lefts[i] < rights[k] : lefts[i] > rights[k];
       bool const is_equal = taken.or_equal && lefts[i] == rights[k];
-      bool const is_there = left_valid[i] && right_valid[k];
+      bool const is_there =
+          left_valid.is_set(static_cast<int64_t>(i)) && right_valid.is_set(static_cast<int64_t>(k));
       of_left[k] &= is_there && (is_less || is_equal) ? 1 : 0;
     }
   }

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "src/base/copy.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
+#include "src/execute/host_bits.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
 
@@ -24,32 +24,6 @@ using columns::Relation;
 // Which of a row's key columns are NULL: bit i, the i-th.
 using Pattern = uint32_t;
 
-// Validity where the host reads it.
-struct HostBits {
-  std::vector<uint8_t> copy;
-  const uint8_t* bits = nullptr;
-  int64_t offset = 0;
-  bool is_valid(int64_t row) const {
-    int64_t const at = offset + row;
-    return (bits[at / 8] >> (at % 8) & 1) != 0;
-  }
-};
-
-HostBits bits_on_host(base::Queue& queue, const ColumnView& column, int64_t rows) {
-  HostBits found;
-  found.bits = column.validity;
-  found.offset = column.validity_bit_offset;
-  if (column.memory != Memory::kDevice) return found;
-  int64_t const first = found.offset / 8;
-  found.offset %= 8;
-  found.copy.resize(columns::bitmap_bytes(found.offset + rows));
-  base::copy(queue, found.copy.data(), Memory::kHost, column.validity + first, Memory::kDevice,
-             found.copy.size());
-  base::finish(queue);
-  found.bits = found.copy.data();
-  return found;
-}
-
 // One side's keys, and how often which of them are NULL.
 class KeySide {
  public:
@@ -59,11 +33,11 @@ class KeySide {
     for (size_t i = 0; i < keys_.size(); ++i) {
       ColumnView const& column = relation_->columns[static_cast<size_t>(keys_[i])];
       if (column.validity == nullptr) continue;
-      nullable_.emplace_back(i, bits_on_host(queue, column, relation_->rows));
+      nullable_.emplace_back(i, validity_on_host(queue, column, relation_->rows));
     }
     if (nullable_.size() == 1) {
       auto const& [key, bits] = nullable_.front();
-      int64_t const nulls = columns::count_nulls(bits.bits, bits.offset, relation_->rows);
+      int64_t const nulls = columns::count_nulls(bits.bits, bits.first_bit, relation_->rows);
       if (nulls != 0) counts_[Pattern{1} << key] = nulls;
       if (nulls != relation_->rows) counts_[0] = relation_->rows - nulls;
     } else {
@@ -88,7 +62,7 @@ class KeySide {
   Pattern pattern_of(int64_t row) const {
     Pattern pattern = 0;
     for (auto const& [key, bits] : nullable_) {
-      pattern |= bits.is_valid(row) ? 0 : Pattern{1} << key;
+      pattern |= bits.is_set(row) ? 0 : Pattern{1} << key;
     }
     return pattern;
   }
