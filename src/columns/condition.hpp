@@ -25,4 +25,7 @@ struct Condition {
   std::vector<ConditionNode> nodes;  // the last one is the answer
 };
 
+// Columns of one side that it reads, once each.
+std::vector<int32_t> columns_read(const Condition& condition, bool left);
+
 }  // namespace gpujoin::columns

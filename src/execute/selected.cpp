@@ -239,10 +239,8 @@ SideOfJoin side_of(const Relation& relation, const columns::JoinSpec& spec, bool
   std::vector<int32_t> const& keys = left ? spec.left_keys : spec.right_keys;
   side.columns = keys;
   if (spec.residual != nullptr) {
-    for (columns::ConditionNode const& node : spec.residual->nodes) {
-      bool const is_own = node.operation == GPUJOIN_OPERATOR_COLUMN && node.of_left == left;
-      if (is_own) side.columns.push_back(node.column);
-    }
+    std::vector<int32_t> const read = columns_read(*spec.residual, left);
+    side.columns.insert(side.columns.end(), read.begin(), read.end());
   }
   if (spec.asof) side.columns.push_back(left ? spec.asof->left_column : spec.asof->right_column);
   for (columns::Aggregate const& aggregate : spec.aggregates) {

@@ -102,16 +102,6 @@ std::shared_ptr<const Relation> with_key_bits(const Relation& relation,
   return made;
 }
 
-// Columns of one side that the condition reads.
-std::vector<int32_t> columns_read(const columns::Condition& condition, bool left) {
-  std::vector<int32_t> read;
-  for (columns::ConditionNode const& node : condition.nodes) {
-    if (node.operation != GPUJOIN_OPERATOR_COLUMN || node.of_left != left) continue;
-    if (std::find(read.begin(), read.end(), node.column) == read.end()) read.push_back(node.column);
-  }
-  return read;
-}
-
 // "condition IS NOT FALSE" of the sides as they are, or changed over.
 std::shared_ptr<columns::Condition> not_false(const columns::Condition& condition, bool own_left) {
   auto made = std::make_shared<columns::Condition>(condition);
