@@ -98,8 +98,7 @@ class KindOfResult {
       auto const* const rows = static_cast<const uint32_t*>(numbers.get());
       if (rows_of(join_.asked(), left) != RowsOfSide::kSingle) return marks->mark(rows, count);
       if (auto const twice = marks->mark_once(rows, count)) {
-        base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
-                   left ? "left" : "right", as_registered(queue_, relation(left), *twice));
+        fail_for_second_match(queue_, join_, left, *twice);
       }
     });
     return marks;
@@ -273,6 +272,13 @@ class KindOfResult {
 
 bool is_policy(columns::JoinKind kind) {
   return kind != columns::JoinKind::kInner && kind != columns::JoinKind::kCross;
+}
+
+void fail_for_second_match(base::Queue& queue, const PlannedJoin& join, bool of_left,
+                           uint32_t row) {
+  base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
+             of_left ? "left" : "right",
+             as_registered(queue, of_left ? *join.left : *join.right, row));
 }
 
 JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {

@@ -29,6 +29,10 @@ columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked, bool matches_alo
 // Throws SEVERAL_MATCHES.
 void put_out_kind(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
 
+// Throws SEVERAL_MATCHES. row: of the relation that is joined; what is named is the caller's.
+[[noreturn]] void fail_for_second_match(base::Queue& queue, const PlannedJoin& join, bool of_left,
+                                        uint32_t row);
+
 // Bits of row numbers that are there are made from the numbers, for who asks.
 void find_validity_later(columns::JoinResult& result);
 

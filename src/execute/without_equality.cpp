@@ -20,11 +20,6 @@ bool is_without_equality(const columns::JoinSpec& spec) {
   return spec.left_keys.empty() && spec.residual != nullptr;
 }
 
-void fail_for_second_match(bool of_left, uint32_t row) {
-  base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
-             of_left ? "left" : "right", row);
-}
-
 namespace {
 
 void check_readable(const PlannedJoin& join, plan::Device device) {

@@ -30,6 +30,4 @@ void without_equality_on_cpu(base::Queue& queue, const PlannedJoin& join, const 
 void without_equality_on_gpu(base::Queue& queue, const PlannedJoin& join, const RangeTask& task,
                              columns::JoinResult& result);
 
-[[noreturn]] void fail_for_second_match(bool of_left, uint32_t row);
-
 }  // namespace gpujoin::execute

@@ -5,6 +5,7 @@
 
 #include "src/conditions/filter_pairs.hpp"
 #include "src/execute/condition_columns.hpp"
+#include "src/execute/kinds.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/without_equality.hpp"
 #include "src/match/range_join.hpp"
@@ -22,7 +23,7 @@ using base::Memory;
 class TakenPairs final : public output::PairFilter {
  public:
   TakenPairs(base::Queue& queue, const PlannedJoin& join, const RangeTask& task)
-      : queue_(queue), task_(task) {
+      : queue_(queue), join_(join), task_(task) {
     if (task.is_evaluated) {
       condition_ = device_condition(queue, join.residual, *join.left, *join.right);
     }
@@ -60,13 +61,16 @@ class TakenPairs final : public output::PairFilter {
   }
 
  private:
-  static void fail_for_second(columns::RowMarks* marks, const uint32_t* rows, uint64_t pairs,
-                              bool of_left) {
+  void fail_for_second(columns::RowMarks* marks, const uint32_t* rows, uint64_t pairs,
+                       bool of_left) const {
     if (marks == nullptr) return;
-    if (auto const twice = marks->mark_once(rows, pairs)) fail_for_second_match(of_left, *twice);
+    if (auto const twice = marks->mark_once(rows, pairs)) {
+      fail_for_second_match(queue_, join_, of_left, *twice);
+    }
   }
 
   base::Queue& queue_;
+  const PlannedJoin& join_;
   const RangeTask& task_;
   std::shared_ptr<const conditions::DeviceCondition> condition_;
   std::unique_ptr<columns::RowMarks> ranged_;

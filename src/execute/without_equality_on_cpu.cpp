@@ -13,6 +13,7 @@
 #include "src/cpu/range_join.hpp"
 #include "src/cpu/row_marks.hpp"
 #include "src/cpu/streaming.hpp"
+#include "src/execute/kinds.hpp"
 #include "src/execute/without_equality.hpp"
 
 namespace gpujoin::execute {
@@ -56,7 +57,7 @@ class TakenPairs final : public cpu::PairTaker {
   // expected: rows of the output; 0 where rows are marked.
   TakenPairs(base::Queue& queue, cpu::Workers& workers, const PlannedJoin& join,
              const RangeTask& task, bool is_evaluated, uint64_t expected)
-      : task_(task), is_evaluated_(is_evaluated) {
+      : queue_(queue), join_(join), task_(task), is_evaluated_(is_evaluated) {
     if (task.is_marked || task.once_ranged) {
       bool const of_ranged = task.once_ranged || task.marks_ranged;
       matched_ = std::make_unique<MatchedBytes>(
@@ -137,10 +138,10 @@ class TakenPairs final : public cpu::PairTaker {
     return kept;
   }
 
-  static void fail_for_second(MatchedBytes& matched, const uint32_t* rows, uint32_t count,
-                              bool of_left) {
+  void fail_for_second(MatchedBytes& matched, const uint32_t* rows, uint32_t count,
+                       bool of_left) const {
     for (uint32_t i = 0; i < count; ++i) {
-      if (matched.set_again(rows[i])) fail_for_second_match(of_left, rows[i]);
+      if (matched.set_again(rows[i])) fail_for_second_match(queue_, join_, of_left, rows[i]);
     }
   }
 
@@ -156,6 +157,8 @@ class TakenPairs final : public cpu::PairTaker {
     cpu::finish_streaming();
   }
 
+  base::Queue& queue_;
+  const PlannedJoin& join_;
   const RangeTask& task_;
   bool is_evaluated_;
   std::unique_ptr<MatchedBytes> matched_;         // of the side that is marked, or comes once

@@ -102,6 +102,13 @@ def test_single_join_names_the_row_of_the_whole_table(context):
     assert found.num_rows == 3
 
 
+@pytest.mark.parametrize("where", ["left.a > right.b", "left.a * right.b > 8"])
+def test_single_join_without_keys_names_the_row_of_the_whole_table(context, where):
+    left, right = pa.table({"a": [1, 2, 9]}), pa.table({"b": [3, 3, 1]})
+    with pytest.raises(errors.SeveralMatches, match="left row 2"):
+        gpujoin.join(left, right, how="left_single", where=where, left_rows=[2, 0], context=context)
+
+
 def test_null_is_not_picked(context):
     left = pa.table({"k": [1, 2, 3]})
     found = gpujoin.join(left, left, "k", left_rows=pa.array([True, None, False]), context=context)
