@@ -16,6 +16,7 @@
 #include "src/execute/planned_groups.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -41,7 +42,7 @@ class GroupsOfJoin final : public JoinGroups {
         asked_(*join.grouped),
         result_(result),
         memory_(result.memory),
-        device_(memory_ == base::Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu),
+        device_(plan::device_of(memory_)),
         columns_(queue, memory_),
         planned_groups_(plan_groups(asked_, *join.left, *join.right)),
         planned_(planned_groups_.states),

@@ -16,6 +16,7 @@
 #include "src/execute/stage_clock.hpp"
 #include "src/keys/derived_key.hpp"
 #include "src/keys/value_kinds.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -108,8 +109,7 @@ class AsofInputs {
     }
   }
   ColumnWork& await_both() {
-    base::Memory const memory =
-        device_ == plan::Device::kCpu ? base::Memory::kHost : base::Memory::kDevice;
+    base::Memory const memory = plan::memory_of(device_);
     works_.of(memory, join_.left->ready_event);
     return works_.of(memory, join_.right->ready_event);
   }
@@ -235,7 +235,7 @@ bool are_floats(const ColumnView& left, const ColumnView& right) {
 
 void asof(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
   bool const cuda = join.choice.plan().device == plan::Device::kCuda;
-  result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+  result.memory = plan::memory_of(join.choice.plan().device);
   plan::StageCost const& predicted = join.choice.predicted().front();
   AsofMatches matches;
   run_as_stage(queue, join.choice.plan().device, predicted, result.statistics.stages, [&] {

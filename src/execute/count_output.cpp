@@ -9,6 +9,7 @@
 #include "src/execute/late_columns.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/execute/row_marks.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -43,8 +44,7 @@ class OutputCounter {
         right_(join.given->right),
         asked_(join.given->spec),
         size_(row_size_of(*left_, *right_, asked_)),
-        memory_(join.choice.plan().device == plan::Device::kCuda ? base::Memory::kDevice
-                                                                 : base::Memory::kHost) {
+        memory_(plan::memory_of(join.choice.plan().device)) {
     if (!with_bytes) size_.texts.clear();
   }
 

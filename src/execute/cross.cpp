@@ -10,6 +10,7 @@
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -45,7 +46,7 @@ void cross_pairs_on_gpu(base::Queue&, uint64_t, uint32_t, uint32_t*, uint32_t*) 
 void cross(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
   plan::JoinPlan const& plan = join.choice.plan();
   bool const cuda = plan.device == plan::Device::kCuda;
-  result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+  result.memory = plan::memory_of(plan.device);
   int64_t product = 0;
   bool const is_counted = !__builtin_mul_overflow(join.left->rows, join.right->rows, &product);
   check_limits(join, is_counted ? product : INT64_MAX);

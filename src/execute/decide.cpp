@@ -13,6 +13,7 @@
 #include "src/execute/promises.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -23,10 +24,6 @@ using columns::ColumnView;
 using columns::JoinResult;
 using columns::Relation;
 using columns::Storage;
-
-plan::Device device_of(Memory memory) {
-  return memory == Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu;
-}
 
 // Bits of the candidates whose answer is true, in the memory of the pairs.
 base::Buffer true_bits(base::Queue& queue, const Relation& answers, Memory memory) {
@@ -78,7 +75,7 @@ void keep_true(base::Queue& queue, const JoinResult& candidates, const Relation&
   columns::RowMarks::Rows kept =
       row_marks_of(queue, memory, true_bits(queue, answers, memory), answers.rows)->marked();
   result.rows = kept.count;
-  FetchedRelation fetched(queue, std::move(pairs), device_of(memory));
+  FetchedRelation fetched(queue, std::move(pairs), plan::device_of(memory));
   std::vector<columns::ResultColumn> rows =
       fetched.fetch("decide", {0, 1}, columns::make_storage(std::move(kept.numbers)), result.rows,
                     base::traffic::Locality::kClustered, result.statistics.stages);

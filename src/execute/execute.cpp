@@ -14,6 +14,7 @@
 #include "src/execute/promises.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/without_equality.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -46,7 +47,7 @@ void match(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& res
            const JoinGroups* groups) {
   bool const cuda = join.choice.plan().device == plan::Device::kCuda;
   if (join.grouped && is_product(*join.grouped)) {
-    result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+    result.memory = plan::memory_of(join.choice.plan().device);
     return;
   }
   if (join.asked().kind == columns::JoinKind::kCross) return cross(queue, join, result);

@@ -8,6 +8,7 @@
 #include "src/cpu/workers.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -111,8 +112,7 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
   for (size_t first = 0; first < columns.size();) {
     size_t end = first + 1;
     if (!is_early(columns[first])) {
-      base::Memory const memory =
-          device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+      base::Memory const memory = plan::memory_of(device_);
       targets.push_back(
           fetch_late(queue_, memory, *relation_, columns[first], rows, count, stages));
       end_use(columns[first]);
@@ -154,8 +154,7 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
 
 void fetch_columns_of_pairs(base::Queue& queue, const PlannedJoin& join,
                             columns::JoinResult& result) {
-  plan::Device const device =
-      result.memory == base::Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu;
+  plan::Device const device = plan::device_of(result.memory);
   for (bool const left : {true, false}) {
     auto const& wanted = left ? join.asked().left_columns : join.asked().right_columns;
     if (wanted.empty()) continue;

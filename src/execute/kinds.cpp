@@ -17,6 +17,7 @@
 #include "src/execute/stage_clock.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/execute/unknown_comparisons.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -62,7 +63,7 @@ class KindOfResult {
         join_(join),
         result_(result),
         memory_(result.memory),
-        device_(memory_ == base::Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu) {}
+        device_(plan::device_of(memory_)) {}
 
   void put_out() {
     for (bool const left : {true, false}) {

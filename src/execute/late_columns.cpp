@@ -10,6 +10,7 @@
 #include "src/execute/output_size.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -237,8 +238,7 @@ ResultColumn fetch_late(base::Queue& queue, base::Memory memory, const Relation&
   cost.stage = "materialize";
   cost.technique = "gather by row number";
   ResultColumn made;
-  bool const on_device = memory == base::Memory::kDevice;
-  run_as_stage(queue, on_device ? plan::Device::kCuda : plan::Device::kCpu, cost, stages, [&] {
+  run_as_stage(queue, plan::device_of(memory), cost, stages, [&] {
     auto const work = make_column_work(queue, memory);
     if (relation.ready_event != nullptr) work->await(relation.ready_event);
     made = gather(queue, *work, view, relation.rows, rows, count);
@@ -293,8 +293,7 @@ std::vector<ResultColumn> fetch_values(base::Queue& queue, const PlannedJoin& jo
   if (wanted.empty()) return {};
   using base::traffic::Locality;
   bool const is_ordering = ordering_side(join) == left;
-  bool const on_device = result.memory == base::Memory::kDevice;
-  return FetchedRelation(queue, relation, on_device ? plan::Device::kCuda : plan::Device::kCpu)
+  return FetchedRelation(queue, relation, plan::device_of(result.memory))
       .fetch("materialize", wanted, left ? result.left_rows : result.right_rows, result.rows,
              is_ordering ? Locality::kClustered : Locality::kRandom, result.statistics.stages);
 }

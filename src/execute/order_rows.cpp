@@ -9,6 +9,7 @@
 #include "src/cpu/workers.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -90,13 +91,11 @@ void order_rows(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
   plan::StageCost const cost =
       order_cost(join, join.context->facts, static_cast<uint64_t>(result.rows));
   bool is_sorted = false;
-  run_as_stage(queue, on_device ? plan::Device::kCuda : plan::Device::kCpu, cost,
-               result.statistics.stages, [&] {
-                 is_sorted =
-                     on_device ? order_pairs_on_gpu(queue, first, first_rows, second, second_rows,
-                                                    result.rows)
-                               : order_pairs_on_cpu(queue, first, first_rows, second, result.rows);
-               });
+  run_as_stage(queue, plan::device_of(result.memory), cost, result.statistics.stages, [&] {
+    is_sorted = on_device
+                    ? order_pairs_on_gpu(queue, first, first_rows, second, second_rows, result.rows)
+                    : order_pairs_on_cpu(queue, first, first_rows, second, result.rows);
+  });
   if (!is_sorted) {
     columns::StageStatistics& stage = result.statistics.stages.back();
     stage.technique += ", as they are";

@@ -7,6 +7,7 @@
 #include "src/columns/validity_bits.hpp"
 #include "src/keys/derived_key.hpp"
 #include "src/keys/ordered_key.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -109,8 +110,7 @@ OrderedKeys order_keys(base::Queue& queue, plan::Device device, const OrderedSid
   auto const ordering = keys::order_by(left.column, right.column);
   if (!ordering) base::fail(GPUJOIN_ERROR_TYPE, "columns whose values have no order");
   Works works(queue);
-  base::Memory const memory =
-      device == plan::Device::kCpu ? base::Memory::kHost : base::Memory::kDevice;
+  base::Memory const memory = plan::memory_of(device);
   works.of(memory, left.relation.ready_event);
   ColumnWork& work = works.of(memory, right.relation.ready_event);
   OrderedKeys made;

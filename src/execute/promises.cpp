@@ -13,6 +13,7 @@
 #include "src/execute/row_marks.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/keys/derived_key.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -31,10 +32,6 @@ bool is_promised(const columns::JoinSpec& spec, bool left, int32_t of_left, int3
 }
 bool is_unique_promised(const columns::JoinSpec& spec, bool left) {
   return is_promised(spec, left, GPUJOIN_PROMISE_LEFT_UNIQUE, GPUJOIN_PROMISE_RIGHT_UNIQUE);
-}
-
-Memory memory_of(plan::Device device) {
-  return device == plan::Device::kCuda ? Memory::kDevice : Memory::kHost;
 }
 
 bool has_bytes(const ColumnView& column) {
@@ -102,7 +99,7 @@ class SortedKey {
 
 void check_sorted_side(base::Queue& queue, plan::Device device, const Relation& relation,
                        const std::vector<int32_t>& key_columns, bool left) {
-  auto const work = make_column_work(queue, memory_of(device));
+  auto const work = make_column_work(queue, plan::memory_of(device));
   if (relation.ready_event != nullptr) work->await(relation.ready_event);
   std::vector<std::unique_ptr<SortedKey>> held;
   kernels::SortedColumns keys;
@@ -132,7 +129,7 @@ class RowsByKey {
  public:
   RowsByKey(base::Queue& queue, plan::Device device, const std::shared_ptr<const Relation>& of,
             const std::vector<int32_t>& key_columns, const std::vector<int32_t>& flags)
-      : queue_(queue), work_(make_column_work(queue, memory_of(device))), derived_(of) {
+      : queue_(queue), work_(make_column_work(queue, plan::memory_of(device))), derived_(of) {
     if (of->ready_event != nullptr) work_->await(of->ready_event);
     // Beside itself: codes tell values of one side apart only where it is the table's.
     std::shared_ptr<const Relation> other = of;

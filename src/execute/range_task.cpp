@@ -9,6 +9,7 @@
 #include "src/execute/ordered_keys.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -106,7 +107,7 @@ class SampledColumn {
     for (int64_t i = 0; i < rows; ++i) {
       numbers[static_cast<size_t>(i)] = static_cast<uint32_t>(i * relation->rows / rows);
     }
-    Memory const memory = device == plan::Device::kCuda ? Memory::kDevice : Memory::kHost;
+    Memory const memory = plan::memory_of(device);
     std::vector<columns::StageStatistics> stages;
     FetchedRelation fetched(queue, relation, device);
     columns_ = fetched.fetch("sample", {column},
@@ -167,7 +168,7 @@ std::optional<double> share_of_pairs(base::Queue& queue, const PlannedJoin& join
   Memory const memory =
       join.left->columns[static_cast<size_t>(inequalities.taken.front().left)].memory;
   bool const on_device = memory == Memory::kDevice;
-  plan::Device const device = on_device ? plan::Device::kCuda : plan::Device::kCpu;
+  plan::Device const device = plan::device_of(memory);
   for (ColumnInequality const& taken : inequalities.taken) {
     for (ColumnView const* column : {&join.left->columns[static_cast<size_t>(taken.left)],
                                      &join.right->columns[static_cast<size_t>(taken.right)]}) {

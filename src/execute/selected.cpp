@@ -11,6 +11,7 @@
 #include "src/execute/sequence_layout.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/execute/travellers.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -98,7 +99,7 @@ class Copies {
   void copy(RowPicker& picker, const std::vector<int32_t>& columns, bool with_numbers,
             Relation& made, std::vector<columns::StageStatistics>& stages) {
     Memory const memory = picker.work().memory();
-    plan::Device const device = is_device(memory) ? plan::Device::kCuda : plan::Device::kCpu;
+    plan::Device const device = plan::device_of(memory);
     std::vector<int32_t> plain;
     std::vector<int32_t> others;
     for (int32_t const column : columns) {
@@ -208,10 +209,9 @@ std::shared_ptr<const Relation> masked(base::Queue& queue,
   kept->selected = selected;
   RowPicker picker(queue, is_device(view.memory) ? Memory::kDevice : Memory::kHost, *selected);
   if (root->ready_event != nullptr) picker.work().await(root->ready_event);
-  bool const is_on_gpu = is_device(view.memory);
   plan::StageCost cost = stage_of("bitmap as NULL keys");
   cost.bytes = (view.validity == nullptr ? 2 : 3) * columns::bitmap_bytes(root->rows);
-  run_as_stage(queue, is_on_gpu ? plan::Device::kCuda : plan::Device::kCpu, cost, stages, [&] {
+  run_as_stage(queue, plan::device_of(view.memory), cost, stages, [&] {
     RowBits const valid{view.validity, view.validity_bit_offset, static_cast<uint64_t>(root->rows)};
     kept->validity = picker.work().mask_rows(picker.bits(), valid);
   });

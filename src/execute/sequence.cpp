@@ -16,6 +16,7 @@
 #include "src/execute/sequence_rows.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/plan/candidates.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -113,8 +114,7 @@ std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
     left = std::make_shared<Relation>();
     left->context = fact_.relation().context;
     left->rows = rows_;
-    base::Memory const memory =
-        device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+    base::Memory const memory = plan::memory_of(device_);
     for (ResultColumn const& column : *kept) left->columns.push_back(view_of(column, memory));
     left->owner = std::move(kept);
   }
@@ -290,8 +290,7 @@ columns::StepRows Sequence::numbers_of_step(int32_t step) const {
   made.rows = rows_of(step);
   made.may_miss = may_miss(step);
   if (!made.may_miss || rows_ == 0) return made;
-  base::Memory const memory =
-      device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+  base::Memory const memory = plan::memory_of(device_);
   RowPresence present = presence_of(queue_, memory, made.rows, rows_);
   made.validity = std::move(present.validity);
   made.missing = present.missing;
@@ -301,7 +300,7 @@ columns::StepRows Sequence::numbers_of_step(int32_t step) const {
 std::unique_ptr<columns::JoinResult> Sequence::finish() {
   auto result = std::make_unique<columns::JoinResult>();
   result->context = fact_.relation().context;
-  result->memory = device_ == plan::Device::kCuda ? base::Memory::kDevice : base::Memory::kHost;
+  result->memory = plan::memory_of(device_);
   result->rows = rows_;
   result->has_pairs = spec_.row_numbers;
   if (spec_.row_numbers) {

@@ -12,6 +12,7 @@
 #include "src/execute/host_bits.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -145,7 +146,7 @@ class Unknown {
   Unknown(base::Queue& queue, const PlannedJoin& join, bool left, Memory memory,
           columns::RowMarks& marks, std::vector<columns::StageStatistics>& stages)
       : queue_(queue),
-        device_(memory == Memory::kDevice ? plan::Device::kCuda : plan::Device::kCpu),
+        device_(plan::device_of(memory)),
         memory_(memory),
         context_(join.context),
         marks_(marks),

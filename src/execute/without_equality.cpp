@@ -6,6 +6,7 @@
 #include "src/base/without_cuda.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
 
@@ -53,7 +54,7 @@ void plan_without_equality(base::Queue& queue, plan::Device device, PlannedJoin*
 void without_equality(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
   plan::Device const device = join.choice.plan().device;
   bool const cuda = device == plan::Device::kCuda;
-  result.memory = cuda ? base::Memory::kDevice : base::Memory::kHost;
+  result.memory = plan::memory_of(device);
   RangeTask task = range_task_of(join);
   // In nothing there is nothing to find.
   bool const is_empty = join.left->rows == 0 || join.right->rows == 0;
