@@ -1,12 +1,12 @@
 // answer_pairs.cuh: the answers of a thread's pairs, written, counted, and summed for the host
 //
 // Source   ours
-// In       of each item of a thread whether it is false, and whether it is NULL, as bits
-// Out      a bit a pair that is kept, or a byte a pair, or both; the answer: how many are kept, and
-//          the first pair without a value
+// In       of each item of a thread whether it is not true: false, or NULL; as bits
+// Out      kept[pairs / 32]   a bit a pair, of those that are true; words, rounded up
+//          the answer: how many these are, and the first pair without a value
 // Needs    items kStreamThreads apart, so that a warp's lanes are neighbours; state all 0, which it
 //          is again afterwards
-// Moves    an eighth of a byte a pair, of answers a byte
+// Moves    an eighth of a byte a pair
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,19 @@ namespace gpujoin::kernels {
 
 // Answers how many items are kept. All lanes of a warp come here.
 template <int kItems>
-__device__ __forceinline__ uint32_t put_answers(const PairOutputs& outputs, uint64_t first_pair,
-                                                uint64_t pairs, uint32_t are_false,
-                                                uint32_t are_null) {
-  uint32_t kept = 0;
+__device__ __forceinline__ uint32_t put_answers(uint32_t* kept, uint64_t first_pair, uint64_t pairs,
+                                                uint32_t are_not_true) {
+  uint32_t count = 0;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     uint64_t const pair = first_pair + item * kStreamThreads;
     bool const is_pair = pair < pairs;
-    bool const is_false = (are_false >> item & 1) != 0;
-    bool const is_null = !is_false && (are_null >> item & 1) != 0;
-    bool const is_kept = is_pair && !is_false && (!is_null || outputs.keep == Keep::kNotFalse);
-    if (outputs.kept != nullptr) {
-      uint32_t const word = __ballot_sync(0xffffffffU, is_kept);
-      if (threadIdx.x % 32 == 0 && is_pair) outputs.kept[pair / 32] = word;
-    }
-    if (outputs.answers != nullptr && is_pair) {
-      outputs.answers[pair] = is_false ? 0 : is_null ? 2 : 1;
-    }
-    kept += is_kept ? 1 : 0;
+    bool const is_kept = is_pair && (are_not_true >> item & 1) == 0;
+    uint32_t const word = __ballot_sync(0xffffffffU, is_kept);
+    if (threadIdx.x % 32 == 0 && is_pair) kept[pair / 32] = word;
+    count += is_kept ? 1 : 0;
   }
-  return kept;
+  return count;
 }
 
 // By all threads, at the end of a kernel.

@@ -80,8 +80,8 @@ __device__ __forceinline__ void load_side(const void* column, const ValidityBits
 template <typename Value, int kItems>
 __device__ __forceinline__ void compare_items(const PairComparison& comparison,
                                               const uint32_t (&left)[kItems],
-                                              const uint32_t (&right)[kItems], uint32_t* are_false,
-                                              uint32_t* are_null) {
+                                              const uint32_t (&right)[kItems],
+                                              uint32_t* are_not_true) {
   Value first[kItems];
   Value second[kItems];
   uint32_t nulls = 0;
@@ -103,18 +103,18 @@ __device__ __forceinline__ void compare_items(const PairComparison& comparison,
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     bool const is_true = (taken >> order_of(first[i], second[i]) & 1) != 0;
-    if (!is_true && (nulls >> i & 1) == 0) *are_false |= 1U << i;
+    if (!is_true) *are_not_true |= 1U << i;
   }
-  *are_null |= nulls;
+  *are_not_true |= nulls;
 }
 
 __global__ void __launch_bounds__(kStreamThreads)
     compare_pairs_kernel(const __grid_constant__ PairComparisons comparisons,
                          const uint32_t* __restrict__ left, const uint32_t* __restrict__ right,
-                         uint64_t pairs, PairOutputs outputs, PairsState* state,
+                         uint64_t pairs, uint32_t* __restrict__ kept, PairsState* state,
                          PairsAnswer* answer) {
   await_last_kernel();
-  unsigned long long kept = 0;
+  unsigned long long count = 0;
   uint64_t const stride = uint64_t{gridDim.x} * kComparedTile;
   for (uint64_t tile = uint64_t{blockIdx.x} * kComparedTile; tile < pairs; tile += stride) {
     uint32_t left_rows[kComparedItems];
@@ -125,13 +125,12 @@ __global__ void __launch_bounds__(kStreamThreads)
       left_rows[item] = pair < pairs ? __ldcs(&left[pair]) : kMissingRow;
       right_rows[item] = pair < pairs ? __ldcs(&right[pair]) : kMissingRow;
     }
-    uint32_t are_false = 0;
-    uint32_t are_null = 0;
+    uint32_t are_not_true = 0;
 #pragma unroll 1
     for (int c = 0; c < comparisons.count; ++c) {
       PairComparison const& comparison = comparisons.all[c];
       auto const compare_as = [&](auto zero) {
-        compare_items<decltype(zero)>(comparison, left_rows, right_rows, &are_false, &are_null);
+        compare_items<decltype(zero)>(comparison, left_rows, right_rows, &are_not_true);
       };
       switch (comparison.how.form) {
         case ValueForm::kInt32:
@@ -153,9 +152,9 @@ __global__ void __launch_bounds__(kStreamThreads)
           compare_as(double{});
       }
     }
-    kept += put_answers<kComparedItems>(outputs, tile + threadIdx.x, pairs, are_false, are_null);
+    count += put_answers<kComparedItems>(kept, tile + threadIdx.x, pairs, are_not_true);
   }
-  answer_counts(kept, 0, state, answer);
+  answer_counts(count, 0, state, answer);
 }
 
 }  // namespace gpujoin::kernels

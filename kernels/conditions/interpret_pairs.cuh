@@ -23,9 +23,9 @@ namespace gpujoin::kernels {
 template <int kValueBytes>
 __device__ __forceinline__ void interpret_pairs(const Program& program, const uint32_t* left,
                                                 const uint32_t* right, uint64_t pairs,
-                                                const PairOutputs& outputs, PairsState* state,
+                                                uint32_t* kept, PairsState* state,
                                                 PairsAnswer* answer) {
-  unsigned long long kept = 0;
+  unsigned long long count = 0;
   unsigned long long failing = 0;
   uint64_t const stride = uint64_t{gridDim.x} * kStreamThreads;
 #pragma unroll 1
@@ -40,33 +40,32 @@ __device__ __forceinline__ void interpret_pairs(const Program& program, const ui
       unsigned long long const here = ~static_cast<unsigned long long>(pair << 16 | found.state);
       failing = failing > here ? failing : here;
     }
-    uint32_t const is_null = found.state == kNullState ? 1 : 0;
-    uint32_t const is_false = found.state == kValueState && found.value == 0 ? 1 : 0;
-    kept += put_answers<1>(outputs, pair, pairs, is_false, is_null);
+    bool const is_true = found.state == kValueState && found.value != 0;
+    count += put_answers<1>(kept, pair, pairs, is_true ? 0 : 1);
   }
-  answer_counts(kept, failing, state, answer);
+  answer_counts(count, failing, state, answer);
 }
 
 template <int kValueBytes>
 __global__ void __launch_bounds__(kStreamThreads)
     interpret_small_kernel(const __grid_constant__ SmallProgram small,
                            const uint32_t* __restrict__ left, const uint32_t* __restrict__ right,
-                           uint64_t pairs, PairOutputs outputs, PairsState* state,
+                           uint64_t pairs, uint32_t* __restrict__ kept, PairsState* state,
                            PairsAnswer* answer) {
   await_last_kernel();
   Program program = small.program;
   program.instructions = small.instructions;
   program.columns = small.columns;
-  interpret_pairs<kValueBytes>(program, left, right, pairs, outputs, state, answer);
+  interpret_pairs<kValueBytes>(program, left, right, pairs, kept, state, answer);
 }
 
 template <int kValueBytes>
 __global__ void __launch_bounds__(kStreamThreads)
     interpret_kernel(Program program, const uint32_t* __restrict__ left,
-                     const uint32_t* __restrict__ right, uint64_t pairs, PairOutputs outputs,
-                     PairsState* state, PairsAnswer* answer) {
+                     const uint32_t* __restrict__ right, uint64_t pairs,
+                     uint32_t* __restrict__ kept, PairsState* state, PairsAnswer* answer) {
   await_last_kernel();
-  interpret_pairs<kValueBytes>(program, left, right, pairs, outputs, state, answer);
+  interpret_pairs<kValueBytes>(program, left, right, pairs, kept, state, answer);
 }
 
 }  // namespace gpujoin::kernels

@@ -10,16 +10,6 @@
 
 namespace gpujoin::kernels {
 
-// Which pairs are kept.
-enum class Keep : int32_t { kTrue, kNotFalse };
-
-// What is written beside the counts; null: nothing.
-struct PairOutputs {
-  Keep keep = Keep::kTrue;
-  uint32_t* kept = nullptr;    // a bit a pair, [pairs / 32] words, rounded up
-  uint8_t* answers = nullptr;  // [pairs] 0 false, 1 true, 2 NULL
-};
-
 struct PairsState {
   unsigned long long kept;
   // Of the first pair without a value ~(pair << 16 | state); 0: there is none.

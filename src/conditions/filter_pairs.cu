@@ -20,7 +20,6 @@ namespace gpujoin::conditions {
 using base::check;
 using base::Memory;
 using base::stream_of;
-using kernels::PairOutputs;
 using kernels::PairsAnswer;
 using kernels::PairsState;
 using kernels::ValueForm;
@@ -158,34 +157,32 @@ struct PairsAsked {
   const uint32_t* right;
   uint64_t pairs;
 
-  uint64_t kept(const PairOutputs& outputs) const {
+  // kept: a bit a pair. Answers how many are.
+  uint64_t mark(uint32_t* kept) const {
     DeviceCondition::Launch const& how = *condition.launch_;
     if (how.is_conjunction) {
-      return launch(kernels::compare_pairs_kernel, kernels::kComparedTile, outputs,
-                    how.conjunction);
+      return launch(kernels::compare_pairs_kernel, kernels::kComparedTile, kept, how.conjunction);
     }
     if (how.is_small) {
       return how.is_wide ? launch(kernels::interpret_small_kernel<32>, kernels::kStreamThreads,
-                                  outputs, how.small)
+                                  kept, how.small)
                          : launch(kernels::interpret_small_kernel<16>, kernels::kStreamThreads,
-                                  outputs, how.small);
+                                  kept, how.small);
     }
-    return how.is_wide ? launch(kernels::interpret_kernel<32>, kernels::kStreamThreads, outputs,
-                                how.program)
-                       : launch(kernels::interpret_kernel<16>, kernels::kStreamThreads, outputs,
-                                how.program);
+    return how.is_wide
+               ? launch(kernels::interpret_kernel<32>, kernels::kStreamThreads, kept, how.program)
+               : launch(kernels::interpret_kernel<16>, kernels::kStreamThreads, kept, how.program);
   }
 
  private:
   template <typename Kernel, typename What>
-  uint64_t launch(Kernel kernel, uint64_t tile, const PairOutputs& outputs,
-                  const What& what) const {
+  uint64_t launch(Kernel kernel, uint64_t tile, uint32_t* kept, const What& what) const {
     base::ZeroedCounts zeroed(queue, sizeof(PairsState));
     auto* const answer = reinterpret_cast<PairsAnswer*>(base::start_answer(queue));
     base::launch_dependent(queue, kernel,
                            base::grid_of(queue, pairs, tile, kernels::kConditionBlocksPerSm),
                            kernels::kStreamThreads, 0, "asking a condition about pairs", what, left,
-                           right, pairs, outputs, zeroed.as<PairsState>(), answer);
+                           right, pairs, kept, zeroed.as<PairsState>(), answer);
     zeroed.all_launched();
     base::await_answer(queue);
     kernels::PairCounts const counts = answer->content;
@@ -202,29 +199,18 @@ struct PairsAsked {
   }
 };
 
-uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, kernels::Keep keep,
+uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, KeepTrue,
                       uint32_t* left_rows, uint32_t* right_rows, uint64_t pairs) {
   if (pairs == 0) return 0;
   queue.check_cancelled();
   base::Buffer const words = queue.device_pool->allocate_rows<uint32_t>(
       Memory::kDevice, (pairs + 31) / 32, "which pairs are kept");
-  PairOutputs outputs;
-  outputs.keep = keep;
-  outputs.kept = words.as<uint32_t>();
-  uint64_t const kept = PairsAsked{queue, condition, left_rows, right_rows, pairs}.kept(outputs);
+  auto* const bits = words.as<uint32_t>();
+  uint64_t const kept = PairsAsked{queue, condition, left_rows, right_rows, pairs}.mark(bits);
   if (kept == 0 || kept == pairs) return kept;
   queue.check_cancelled();
-  keep_in_place(queue, outputs.kept, left_rows, right_rows, pairs);
+  keep_in_place(queue, bits, left_rows, right_rows, pairs);
   return kept;
-}
-
-void evaluate_pairs(base::Queue& queue, const DeviceCondition& condition, const uint32_t* left_rows,
-                    const uint32_t* right_rows, uint64_t pairs, uint8_t* answers) {
-  if (pairs == 0) return;
-  queue.check_cancelled();
-  PairOutputs outputs;
-  outputs.answers = answers;
-  PairsAsked{queue, condition, left_rows, right_rows, pairs}.kept(outputs);
 }
 
 }  // namespace gpujoin::conditions

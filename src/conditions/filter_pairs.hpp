@@ -1,20 +1,19 @@
-// filter_pairs.hpp: pairs of rows that do not fulfil a condition: dropped, or told.
+// filter_pairs.hpp: pairs of rows that do not fulfil a condition are dropped.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 
-#include "kernels/conditions/pair_answers.hpp"
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/conditions/bound_condition.hpp"
 
 namespace gpujoin::conditions {
 
-inline constexpr kernels::Keep kKeepTrue = kernels::Keep::kTrue;
-// NULLs, too: a pair that is not false may be a match, as IN has it.
-inline constexpr kernels::Keep kKeepNotFalse = kernels::Keep::kNotFalse;
+// Says at a call that a pair whose answer is NULL is dropped like one whose answer is false.
+struct KeepTrue {};
+inline constexpr KeepTrue kKeepTrue;
 
 // A condition whose program is on the device.
 class DeviceCondition {
@@ -40,11 +39,7 @@ class DeviceCondition {
 // Those of pairs that are kept stay, in their order; answers how many. A bit a pair of scratch
 // memory, and what CUB takes. Where all are kept nothing is written. Waits for the stream. Throws
 // EVALUATION with the node and the rows of the first pair whose answer is no value.
-uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, kernels::Keep keep,
+uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, KeepTrue,
                       uint32_t* left_rows, uint32_t* right_rows, uint64_t pairs);
-
-// answers: [pairs] 0 false, 1 true, 2 NULL, on the device. Throws as above.
-void evaluate_pairs(base::Queue& queue, const DeviceCondition& condition, const uint32_t* left_rows,
-                    const uint32_t* right_rows, uint64_t pairs, uint8_t* answers);
 
 }  // namespace gpujoin::conditions
