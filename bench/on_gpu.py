@@ -3,6 +3,7 @@
 For the scripts beside it, which need GPUJOIN_LIBRARY.
 """
 
+import argparse
 import ctypes
 import datetime
 import json
@@ -12,7 +13,8 @@ import sys
 
 import cupy as cp
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bindings/python"))
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(_ROOT / "bindings/python"))
 from gpujoin import _abi  # noqa: E402
 
 NO_ROW = 0xFFFFFFFF
@@ -171,12 +173,28 @@ def expect(holds, what):
         raise SystemExit("WRONG RESULT: " + what)
 
 
-def write(path, commit, command, **figures):
-    """bench/results: figures with what they are of."""
+def options_of(description, **numbers):
+    """The command line: a benchmark's own numbers with their defaults, and what all of them have."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    for name, default in numbers.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=int, default=default)
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--output", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def write(options, **figures):
+    """bench/results: figures with what they are of, where a file for them is named."""
+    if options.output is None:
+        return
+    command = [str(pathlib.Path(sys.argv[0]).resolve().relative_to(_ROOT))]
+    for name, value in vars(options).items():
+        if name not in ("commit", "output"):
+            command.append(f"--{name.replace('_', '-')} {value}")
     context = {
         "date": datetime.date.today().isoformat(),
-        "commit": commit,
+        "commit": options.commit,
         "device": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "command": command,
+        "command": " ".join(command),
     }
-    path.write_text(json.dumps({"context": context, **figures}, indent=2) + "\n")
+    options.output.write_text(json.dumps({"context": context, **figures}, indent=2) + "\n")

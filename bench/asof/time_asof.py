@@ -7,10 +7,9 @@
 Needs CuPy and nvcc. Places are int64, drawn from 2^40 of them, or from 2^62; keys are int32. Output:
 row numbers. Times are the median of the calls, by two events on the context's stream, planning and
 execution from device memory to device memory. sort_ms: cub::DeviceRadixSort::SortPairs of 8-byte
-keys and 4-byte row numbers of each side, by all 64 bits.
+keys and 4-byte row numbers of each side, by all 64 bits. --shrink: the rows are halved so often.
 """
 
-import argparse
 import ctypes
 import pathlib
 import subprocess
@@ -20,7 +19,7 @@ import tempfile
 import cupy as cp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from on_gpu import TYPE_INT32, TYPE_INT64, Session, Values, _abi, expect, write  # noqa: E402
+from on_gpu import TYPE_INT32, TYPE_INT64, Session, Values, _abi, expect, options_of, write  # noqa: E402
 
 BACKWARD, FORWARD, NEAREST, STRICT, TOLERANCE = 1, 2, 3, 1, 2
 WITHIN = 1 << 14
@@ -128,12 +127,7 @@ def check(session, case, left, right, result):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--calls", type=int, default=5)
-    parser.add_argument("--shrink", type=int, default=0, help="halve the rows so often")
-    parser.add_argument("--commit", default="")
-    parser.add_argument("--output", type=pathlib.Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, shrink=0, calls=5)
     session, measured = Session(), []
     cp.random.seed(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -163,9 +157,7 @@ def main():
                 del left, right
                 session.trim()
     session.context.close()  # before its stream
-    if options.output:
-        command = "bench/asof/time_asof.py " + " ".join(sys.argv[1:])
-        write(options.output, options.commit, command, joins=measured)
+    write(options, joins=measured)
 
 
 if __name__ == "__main__":

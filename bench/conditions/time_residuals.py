@@ -10,7 +10,6 @@ true. Output: row numbers. Times are the median of the calls, by two events on t
 planning and execution from device memory to device memory.
 """
 
-import argparse
 import ctypes
 import pathlib
 import sys
@@ -18,7 +17,7 @@ import sys
 import cupy as cp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from on_gpu import Session, Values, _abi, expect, write  # noqa: E402
+from on_gpu import Session, Values, _abi, expect, options_of, write  # noqa: E402
 
 ROWS_A_KEY = 4
 INNER, LEFT, SEMI, ANTI = 1, 2, 5, 7
@@ -80,12 +79,7 @@ class Truth:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--log2-rows", type=int, default=25)
-    parser.add_argument("--calls", type=int, default=7)
-    parser.add_argument("--commit", default="unknown")
-    parser.add_argument("--output", type=pathlib.Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, log2_rows=25, calls=7)
     count = 1 << options.log2_rows
     session = Session()
     cp.random.seed(1)
@@ -137,10 +131,7 @@ def main():
         del truth, sides
         session.trim()
     session.context.close()
-    if options.output is not None:
-        command = f"bench/conditions/time_residuals.py --log2-rows {options.log2_rows} "
-        command += f"--calls {options.calls}"
-        write(options.output, options.commit, command, rows=count, residuals=benchmarks)
+    write(options, rows=count, residuals=benchmarks)
 
 
 if __name__ == "__main__":

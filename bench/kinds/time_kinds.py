@@ -10,14 +10,13 @@ bytes a side. Times are the median of the calls, by two events on the context's 
 execution from device memory to device memory.
 """
 
-import argparse
 import pathlib
 import sys
 
 import cupy as cp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from on_gpu import FETCH_COLUMN, NO_ROW, Session, Values, _abi, expect, write  # noqa: E402
+from on_gpu import FETCH_COLUMN, NO_ROW, Session, Values, _abi, expect, options_of, write  # noqa: E402
 
 KINDS = {
     "inner": 1,
@@ -105,12 +104,7 @@ def check(session, result, kind, with_columns, truth, payloads):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--log2-rows", type=int, default=27)
-    parser.add_argument("--calls", type=int, default=7)
-    parser.add_argument("--commit", default="unknown")
-    parser.add_argument("--output", type=pathlib.Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, log2_rows=27, calls=7)
     count = 1 << options.log2_rows
     session = Session()
     cp.random.seed(1)
@@ -155,10 +149,7 @@ def main():
         session.trim()
     # It outlives nothing of what it works on.
     session.context.close()
-    if options.output is not None:
-        command = f"bench/kinds/time_kinds.py --log2-rows {options.log2_rows} "
-        command += f"--calls {options.calls}"
-        write(options.output, options.commit, command, rows=count, kinds=benchmarks)
+    write(options, rows=count, kinds=benchmarks)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Needs CuPy and a GPU of 140 GB. Left and right row i have the key (i * 5) % keys
 where half as many keys as rows are there: each key comes two or three times on either side.
 """
 
-import argparse
 import ctypes
 import pathlib
 import sys
@@ -17,7 +16,7 @@ import time
 import cupy as cp
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from on_gpu import Session, Values, _abi, expect, rows_of, stages_of, write  # noqa: E402
+from on_gpu import Session, Values, _abi, expect, options_of, rows_of, stages_of, write  # noqa: E402
 
 PIECE = 1 << 26
 
@@ -80,11 +79,7 @@ def expectation(left, right, keys):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2148000000)
-    parser.add_argument("--commit", default="unknown")
-    parser.add_argument("--output", type=pathlib.Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, rows=2148000000)
     keys = options.rows // 2 - 1
     left, right = keys_of(options.rows, 5, keys), keys_of(options.rows, 3, keys)
     expected = expectation(left, right, keys)
@@ -104,9 +99,7 @@ def main():
     figures = {"rows": options.rows, "pairs": rows_of(result), "ms": round(seconds * 1e3, 1)}
     for handle in (result, *relations, session.context):
         handle.close()
-    if options.output is not None:
-        command = f"bench/limits/join_many_rows.py --rows {options.rows}"
-        write(options.output, options.commit, command, **figures, plan=plan, stages=stages)
+    write(options, **figures, plan=plan, stages=stages)
 
 
 if __name__ == "__main__":

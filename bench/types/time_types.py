@@ -10,7 +10,6 @@ Times are the median of the calls, by two events on the context's stream, planni
 from device memory to device memory. --scale -7: a hundredth of the rows.
 """
 
-import argparse
 import pathlib
 import sys
 
@@ -25,6 +24,7 @@ from on_gpu import (  # noqa: E402
     Values,
     _abi,
     expect,
+    options_of,
     rows_of,
     words_of,
     write,
@@ -234,12 +234,7 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=int, default=0, help="power of two")
-    parser.add_argument("--calls", type=int, default=7)
-    parser.add_argument("--commit", default="unknown")
-    parser.add_argument("--output", type=pathlib.Path)
-    options = parser.parse_args()
+    options = options_of(__doc__, scale=0, calls=7)
 
     def scaled(rows):
         return rows << options.scale if options.scale >= 0 else rows >> -options.scale
@@ -251,9 +246,7 @@ def main():
     bench.nulls_in_payloads(scaled(1 << 27), 10)
     bench.text_keys(scaled(1 << 24), scaled(1 << 26))
     bench.session.context.close()
-    if options.output is not None:
-        command = f"bench/types/time_types.py --scale {options.scale} --calls {options.calls}"
-        write(options.output, options.commit, command, joins=bench.figures)
+    write(options, joins=bench.figures)
 
 
 if __name__ == "__main__":
