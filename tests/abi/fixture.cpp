@@ -89,6 +89,16 @@ Plan make_plan(const Context& context, const Relation& left, const Relation& rig
   return Plan(plan);
 }
 
+Answer try_plan(const Context& context, const Relation& left, const Relation& right,
+                const gpujoin_join_spec* spec, const gpujoin_plan_options* options) {
+  gpujoin_plan* plan = nullptr;
+  Answer const answer =
+      call(gpujoin_plan_create, context.get(), left.get(), right.get(), spec, options, &plan);
+  EXPECT_EQ(plan == nullptr, answer.status != GPUJOIN_OK);
+  gpujoin_plan_destroy(plan);
+  return answer;
+}
+
 Result execute(const Plan& plan) {
   gpujoin_result* result = nullptr;
   EXPECT_OK(call(gpujoin_plan_execute, plan.get(), &result));

@@ -106,6 +106,9 @@ struct Spec {
 // Each fails the test when the call fails, and answers with null then.
 Plan make_plan(const Context& context, const Relation& left, const Relation& right,
                const Spec& spec, const gpujoin_plan_options* options = nullptr);
+// What planning answers, which makes a plan where that is no error.
+Answer try_plan(const Context& context, const Relation& left, const Relation& right,
+                const gpujoin_join_spec* spec, const gpujoin_plan_options* options = nullptr);
 Result execute(const Plan& plan);
 Result join(const Context& context, const Relation& left, const Relation& right, const Spec& spec,
             const gpujoin_plan_options* options = nullptr);

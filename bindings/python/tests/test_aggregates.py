@@ -150,14 +150,17 @@ def check_group(made, row, rows, values, by):
         assert is_same(row[name], wanted), (name, row[name], wanted)
 
 
+def draw_sides(how, source):
+    left = draw_table(source.choice([0, 1, 40]), 12, source)
+    right = draw_table(source.choice([0, 7, 60]), 12, source)
+    return left, right.slice(0, 1) if how == "left_single" else right
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("how", [*KINDS, "cross", "left_single"])
 def test_all_rows_are_a_group(context, how, seed):
     source = random.Random(f"{how} {seed}")
-    left = draw_table(source.choice([0, 1, 40]), 12, source)
-    right = draw_table(source.choice([0, 7, 60]), 12, source)
-    if how == "left_single":
-        right = right.slice(0, 1)
+    left, right = draw_sides(how, source)
     made = all_aggregates(sides_of(how), source)
     keys = {} if how == "cross" else {"on": "k"}
     answer = gpujoin.aggregate(
@@ -174,10 +177,7 @@ def test_all_rows_are_a_group(context, how, seed):
 @pytest.mark.parametrize("how, by", [*BY, ("cross", "right"), ("left_single", "left")])
 def test_rows_of_a_side_are_groups(context, how, by, seed):
     source = random.Random(f"{how} {by} {seed}")
-    left = draw_table(source.choice([0, 1, 40]), 12, source)
-    right = draw_table(source.choice([0, 7, 60]), 12, source)
-    if how == "left_single":
-        right = right.slice(0, 1)
+    left, right = draw_sides(how, source)
     made = all_aggregates(["left", "right"], source)
     keys = {} if how == "cross" else {"on": "k"}
     answer = gpujoin.aggregate(
