@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
-#include "src/execute/host_bits.hpp"
+#include "src/execute/null_patterns.hpp"
 #include "src/execute/row_marks.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/plan/memory_of_device.hpp"
@@ -21,58 +19,6 @@ namespace {
 using base::Memory;
 using columns::ColumnView;
 using columns::Relation;
-
-// Which of a row's key columns are NULL: bit i, the i-th.
-using Pattern = uint32_t;
-
-// One side's keys, and how often which of them are NULL.
-class KeySide {
- public:
-  KeySide(base::Queue& queue, std::shared_ptr<const Relation> of,
-          const std::vector<int32_t>& key_columns)
-      : relation_(std::move(of)), keys_(key_columns) {
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      ColumnView const& column = relation_->columns[static_cast<size_t>(keys_[i])];
-      if (column.validity == nullptr) continue;
-      nullable_.emplace_back(i, validity_on_host(queue, column, relation_->rows));
-    }
-    if (nullable_.size() == 1) {
-      auto const& [key, bits] = nullable_.front();
-      int64_t const nulls = columns::count_nulls(bits.bits, bits.first_bit, relation_->rows);
-      if (nulls != 0) counts_[Pattern{1} << key] = nulls;
-      if (nulls != relation_->rows) counts_[0] = relation_->rows - nulls;
-    } else {
-      for (int64_t row = 0; row < relation_->rows; ++row) ++counts_[pattern_of(row)];
-    }
-  }
-
-  const std::shared_ptr<const Relation>& relation() const { return relation_; }
-  const std::vector<int32_t>& keys() const { return keys_; }
-  // Patterns that rows have, with their number.
-  const std::map<Pattern, int64_t>& counts() const { return counts_; }
-  std::vector<uint32_t> rows_with(Pattern pattern) const {
-    std::vector<uint32_t> rows;
-    rows.reserve(static_cast<size_t>(counts_.at(pattern)));
-    for (int64_t row = 0; row < relation_->rows; ++row) {
-      if (pattern_of(row) == pattern) rows.push_back(static_cast<uint32_t>(row));
-    }
-    return rows;
-  }
-
- private:
-  Pattern pattern_of(int64_t row) const {
-    Pattern pattern = 0;
-    for (auto const& [key, bits] : nullable_) {
-      pattern |= bits.is_set(row) ? 0 : Pattern{1} << key;
-    }
-    return pattern;
-  }
-
-  std::shared_ptr<const Relation> relation_;
-  const std::vector<int32_t>& keys_;
-  std::vector<std::pair<size_t, HostBits>> nullable_;
-  std::map<Pattern, int64_t> counts_;
-};
 
 // A key column as its bits: one side's may have been turned into integers (of a dictionary, of
 // another unit) where the other's is a timestamp still.
@@ -174,8 +120,8 @@ class Unknown {
                 static_cast<uint64_t>(found->rows));
   }
 
-  void mark(const KeySide& side, const KeySide& other) {
-    auto const all = (Pattern{1} << side.keys().size()) - 1;
+  void mark(const NullPatterns& side, const NullPatterns& other) {
+    auto const all = (NullPattern{1} << side.keys().size()) - 1;
     if (residual_ == nullptr && other.counts().contains(all)) {
       columns::RowMarks::Rows const rows =
           make_row_marks(queue_, memory_, side.relation()->rows)->unmarked();
@@ -183,7 +129,7 @@ class Unknown {
     }
     for (auto const& [pattern, count] : side.counts()) {
       for (auto const& [other_pattern, other_count] : other.counts()) {
-        Pattern const unknown = pattern | other_pattern;
+        NullPattern const unknown = pattern | other_pattern;
         if (unknown == 0) continue;
         if (unknown == all && residual_ == nullptr) {
           mark_rows(side.rows_with(pattern));
@@ -202,8 +148,8 @@ class Unknown {
 
   // Rows of a pattern: the key columns that are NULL in neither, those that the residual reads, and
   // their own numbers last.
-  std::shared_ptr<const Relation> rows_of(const KeySide& side, Pattern pattern, Pattern unknown,
-                                          const std::vector<int32_t>& read) {
+  std::shared_ptr<const Relation> rows_of(const NullPatterns& side, NullPattern pattern,
+                                          NullPattern unknown, const std::vector<int32_t>& read) {
     std::vector<int32_t> wanted;
     for (size_t i = 0; i < side.keys().size(); ++i) {
       if ((unknown >> i & 1) == 0) wanted.push_back(side.keys()[i]);
@@ -260,9 +206,9 @@ class Unknown {
     return found;
   }
 
-  void mark_equal(const KeySide& side, Pattern pattern, const KeySide& other,
-                  Pattern other_pattern) {
-    Pattern const unknown = pattern | other_pattern;
+  void mark_equal(const NullPatterns& side, NullPattern pattern, const NullPatterns& other,
+                  NullPattern other_pattern) {
+    NullPattern const unknown = pattern | other_pattern;
     auto const own = rows_of(side, pattern, unknown, own_columns_);
     auto const others = rows_of(other, other_pattern, unknown, other_columns_);
     auto const keys = side.keys().size() - static_cast<size_t>(std::popcount(unknown));
@@ -305,7 +251,7 @@ void mark_unknown(base::Queue& queue, const PlannedJoin& join, bool left, Memory
     unknown.mark_equal_keys(own, own_keys, other, other_keys);
   }
   if (!may_be_null(*own, own_keys) && !may_be_null(*other, other_keys)) return;
-  unknown.mark(KeySide(queue, own, own_keys), KeySide(queue, other, other_keys));
+  unknown.mark(NullPatterns(queue, own, own_keys), NullPatterns(queue, other, other_keys));
 }
 
 }  // namespace gpujoin::execute
