@@ -6,6 +6,10 @@
 // Digits of 11 bits: their 2048 places to write to are what two levels of a TLB hold. Codes count
 // from the lowest on, and where 32 bits hold them an entry has 8 bytes instead of 16. 10^6 codes of
 // 30 bits: 6 ms on two threads, where a comparing sort takes 45.
+//
+// radix_sort.hpp, from the highest bits on, sorts codes that are spread evenly faster: 10^6 of 30
+// bits in 4.2 ms for 5.1, 10^7 of 62 in 81 for 133. It is slower where three of four codes are the
+// same, 10^6 of 62 bits in 10.8 ms for 8.2, and of few: 3 * 10^4 of 30 bits in 0.25 ms for 0.19.
 #pragma once
 
 #include <cstdint>
