@@ -1,13 +1,14 @@
 // marks.cuh: one bit a row of a side: whether it had a match
 //
 // In       rows[count]   numbers of rows that had one, in any order, any number of times
+//          kept          of mark: bit i % 32 of word i / 32 where rows[i] counts; null: all
 // Out      words         bit r % 32 of word r / 32 set for each
 //          lowest        of mark_rows_once: the lowest row that was marked already, or kNoRow
 // Needs    words 0, or marks of rows before
 // Launch   mark: ceil(count / kStreamTile) blocks of kStreamThreads; count: kRangeBlocksPerSm
 //          blocks for each multiprocessor, or less; dependent
-// Moves    mark: 4 a number, + a random sector read, and written where a mark is new; of rows that
-//          lie together one for all that a warp has of a word. count: a bit a row
+// Moves    mark: 4 a number (and a bit), + a random sector read, and written where a mark is new;
+//          of rows that lie together one for all that a warp has of a word. count: a bit a row
 //
 // Rows with many matches come many times: one address takes 0.6e9 atomics a second, and a look
 // first, which the cache answers, spares all but the first ones.
@@ -51,14 +52,16 @@ __device__ __forceinline__ void mark_row(uint32_t* words, uint32_t row) {
 }
 
 __global__ void __launch_bounds__(kStreamThreads)
-    mark_rows_kernel(const uint32_t* __restrict__ rows, uint64_t count, uint32_t* words) {
+    mark_rows_kernel(const uint32_t* __restrict__ rows, const uint32_t* __restrict__ kept,
+                     uint64_t count, uint32_t* words) {
   await_last_kernel();
   uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
   uint32_t read[kStreamItems];
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const at = first + item * kStreamThreads;
-    read[item] = at < count ? __ldcs(&rows[at]) : kNoRow;
+    bool const counts = at < count && (kept == nullptr || (kept[at / 32] >> (at % 32) & 1) != 0);
+    read[item] = counts ? __ldcs(&rows[at]) : kNoRow;
   }
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) mark_row(words, read[item]);

@@ -199,18 +199,25 @@ struct PairsAsked {
   }
 };
 
-uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, KeepTrue,
-                      uint32_t* left_rows, uint32_t* right_rows, uint64_t pairs) {
-  if (pairs == 0) return 0;
+KeptPairs find_kept(base::Queue& queue, const DeviceCondition& condition, const uint32_t* left_rows,
+                    const uint32_t* right_rows, uint64_t pairs) {
+  KeptPairs kept;
+  if (pairs == 0) return kept;
   queue.check_cancelled();
-  base::Buffer const words = queue.device_pool->allocate_rows<uint32_t>(
-      Memory::kDevice, (pairs + 31) / 32, "which pairs are kept");
-  auto* const bits = words.as<uint32_t>();
-  uint64_t const kept = PairsAsked{queue, condition, left_rows, right_rows, pairs}.mark(bits);
-  if (kept == 0 || kept == pairs) return kept;
-  queue.check_cancelled();
-  keep_in_place(queue, bits, left_rows, right_rows, pairs);
+  kept.bits = queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, (pairs + 31) / 32,
+                                                         "which pairs are kept");
+  kept.count =
+      PairsAsked{queue, condition, left_rows, right_rows, pairs}.mark(kept.bits.as<uint32_t>());
   return kept;
+}
+
+uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, uint32_t* left_rows,
+                      uint32_t* right_rows, uint64_t pairs) {
+  KeptPairs const kept = find_kept(queue, condition, left_rows, right_rows, pairs);
+  if (kept.count == 0 || kept.count == pairs) return kept.count;
+  queue.check_cancelled();
+  keep_in_place(queue, kept.bits.as<uint32_t>(), left_rows, right_rows, pairs);
+  return kept.count;
 }
 
 }  // namespace gpujoin::conditions

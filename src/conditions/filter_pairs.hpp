@@ -1,4 +1,5 @@
-// filter_pairs.hpp: pairs of rows that do not fulfil a condition are dropped.
+// filter_pairs.hpp: pairs of rows that do not fulfil a condition, or of which it is NULL, are
+// dropped.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,6 @@
 #include "src/conditions/bound_condition.hpp"
 
 namespace gpujoin::conditions {
-
-// Says at a call that a pair whose answer is NULL is dropped like one whose answer is false.
-struct KeepTrue {};
-inline constexpr KeepTrue kKeepTrue;
 
 // A condition whose program is on the device.
 class DeviceCondition {
@@ -35,11 +32,21 @@ class DeviceCondition {
   std::unique_ptr<Launch> launch_;
 };
 
+// Which of some pairs pass: a bit a pair, bit i % 32 of word i / 32.
+struct KeptPairs {
+  base::Buffer bits;
+  uint64_t count = 0;
+};
+
 // left_rows, right_rows: [pairs] row numbers on the device, GPUJOIN_NO_ROW where a side has none.
-// Those of pairs that are kept stay, in their order; answers how many. A bit a pair of scratch
-// memory, and what CUB takes. Where all are kept nothing is written. Waits for the stream. Throws
-// EVALUATION with the node and the rows of the first pair whose answer is no value.
-uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, KeepTrue,
-                      uint32_t* left_rows, uint32_t* right_rows, uint64_t pairs);
+// Waits for the stream. Throws EVALUATION with the node and the rows of the first pair whose answer
+// is no value.
+KeptPairs find_kept(base::Queue& queue, const DeviceCondition& condition, const uint32_t* left_rows,
+                    const uint32_t* right_rows, uint64_t pairs);
+
+// The same. Those of pairs that are kept stay, in their order; answers how many. A bit a pair of
+// scratch memory, and what CUB takes. Where all are kept nothing is written.
+uint64_t filter_pairs(base::Queue& queue, const DeviceCondition& condition, uint32_t* left_rows,
+                      uint32_t* right_rows, uint64_t pairs);
 
 }  // namespace gpujoin::conditions

@@ -19,12 +19,24 @@ namespace {
 
 using plan::Match;
 
-// Whether the match writes transformed positions. Gather-transformed needs them.
+// See plan::reads_by_position.
+bool reads_by_position(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {
+  auto const pairs = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
+  uint64_t const rows = uint64_t{build.prepared().rows} + probe.prepared().rows;
+  auto const& left = (step.build_left() ? build : probe).relation();
+  auto const& right = (step.build_left() ? probe : build).relation();
+  return plan::reads_by_position(step.plan, pairs, rows) &&
+         reads_values(*step.residual, left, right);
+}
+
+// Whether the match writes transformed positions. Gather-transformed needs them, and so does a
+// residual that reads its columns by them.
 // Gather-untransformed fetches a key output column by them, clustered, and turns them into row
 // numbers afterwards: two clustered reads for an unclustered one.
 bool matches_by_position(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {
   plan::JoinPlan const& plan = step.plan;
-  if (plan.transform == plan::Transform::kNone || step.residual != nullptr) return false;
+  if (plan.transform == plan::Transform::kNone) return false;
+  if (step.residual != nullptr) return reads_by_position(step, build, probe);
   if (build.moves_payloads() || probe.moves_payloads()) return true;
   // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs
   // more than it saves (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
@@ -40,37 +52,65 @@ class Matches final : public output::PairFilter {
       : step_(step),
         build_(build),
         probe_(probe),
-        residual_(device_condition(step.queue, step.residual,
-                                   (step.build_left() ? build : probe).relation(),
-                                   (step.build_left() ? probe : build).relation())) {
+        by_position_(matches_by_position(step, build, probe)),
+        residual_(condition()) {
     using columns::MarkedSide;
     if (step.spec.marked == MarkedSide::kNone) return;
     marks_build_ = (step.spec.marked == MarkedSide::kLeft) == step.build_left();
-    marks_ =
-        std::make_shared<keys::RowMarks>(step.queue, (marks_build_ ? build : probe).input_rows());
+    GpuSide const& side = marked_side();
+    marks_ = std::make_shared<keys::RowMarks>(
+        step.queue, by_position_ ? side.prepared().rows : side.input_rows());
   }
 
   uint64_t keep(uint32_t* build, uint32_t* probe, uint64_t pairs) override {
     if (build_.is_hashed()) {
       pairs = keys::verify_pairs(step_.queue, build_.keys(), probe_.keys(), build, probe, pairs);
     }
-    bool const build_left = step_.build_left();
-    pairs = conditions::filter_pairs(step_.queue, *residual_, conditions::kKeepTrue,
-                                     build_left ? build : probe, build_left ? probe : build, pairs);
-    if (marks_ == nullptr) return pairs;
-    marks_->mark(marks_build_ ? build : probe, pairs);
+    uint32_t* const left = step_.build_left() ? build : probe;
+    uint32_t* const right = step_.build_left() ? probe : build;
+    if (marks_ == nullptr) {
+      return conditions::filter_pairs(step_.queue, *residual_, left, right, pairs);
+    }
+    conditions::KeptPairs const kept =
+        conditions::find_kept(step_.queue, *residual_, left, right, pairs);
+    if (kept.count == 0) return 0;
+    marks_->mark_kept(marks_build_ ? build : probe, kept.bits.as<uint32_t>(), pairs);
     return 0;
   }
 
-  const std::shared_ptr<columns::RowMarks>& marks() const { return marks_; }
+  // Of the rows of the input; null: none are wanted.
+  std::shared_ptr<columns::RowMarks> marks() const {
+    if (marks_ == nullptr || !by_position_) return marks_;
+    GpuSide const& side = marked_side();
+    auto of_rows = std::make_shared<keys::RowMarks>(step_.queue, side.input_rows());
+    of_rows->mark_kept(positions_of(side).numbers, marks_->words(), side.prepared().rows);
+    return of_rows;
+  }
 
  private:
+  static PositionedRows positions_of(const GpuSide& side) {
+    return {side.match_side(false).row_ids, side.prepared().rows};
+  }
+
+  const GpuSide& marked_side() const { return marks_build_ ? build_ : probe_; }
+
+  std::shared_ptr<const conditions::DeviceCondition> condition() const {
+    GpuSide const& left = step_.build_left() ? build_ : probe_;
+    GpuSide const& right = step_.build_left() ? probe_ : build_;
+    if (!by_position_) {
+      return device_condition(step_.queue, step_.residual, left.relation(), right.relation());
+    }
+    return positioned_condition(step_.queue, *step_.residual, left.relation(), positions_of(left),
+                                right.relation(), positions_of(right));
+  }
+
   const JoinStep& step_;
   const GpuSide& build_;
   const GpuSide& probe_;
+  bool by_position_;
   std::shared_ptr<const conditions::DeviceCondition> residual_;
   bool marks_build_ = false;
-  std::shared_ptr<columns::RowMarks> marks_;
+  std::shared_ptr<keys::RowMarks> marks_;
 };
 
 class BuiltForPairs final : public BuiltOnGpu {

@@ -1,5 +1,7 @@
 #include "src/execute/condition_columns.hpp"
 
+#include <algorithm>
+
 #include "src/base/without_cuda.hpp"
 
 namespace gpujoin::execute {
@@ -18,6 +20,14 @@ std::vector<columns::ColumnView> condition_columns(base::Queue& queue, ColumnWor
         queue, work, relation.columns[static_cast<size_t>(column.column)], relation.rows, held));
   }
   return brought;
+}
+
+bool reads_values(const conditions::BoundCondition& bound, const columns::Relation& left,
+                  const columns::Relation& right) {
+  return std::all_of(bound.columns.begin(), bound.columns.end(), [&](auto const& column) {
+    columns::Relation const& relation = column.of_left ? left : right;
+    return relation.columns[static_cast<size_t>(column.column)].layout == columns::Layout::kValues;
+  });
 }
 
 #if !GPUJOIN_WITH_CUDA

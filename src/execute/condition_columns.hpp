@@ -22,6 +22,23 @@ std::vector<columns::ColumnView> condition_columns(base::Queue& queue, ColumnWor
                                                    const columns::Relation& left,
                                                    const columns::Relation& right, Held* held);
 
+// Whether all columns that it reads are values as a GPU moves them.
+bool reads_values(const conditions::BoundCondition& bound, const columns::Relation& left,
+                  const columns::Relation& right);
+
+// Rows of a side in another order: the row of the relation at each position, on the device.
+struct PositionedRows {
+  const uint32_t* numbers = nullptr;
+  uint32_t count = 0;
+};
+
+// The condition on the device, where pairs name positions, not rows; of one that reads_values. Its
+// columns are copied in the order of the positions. `left` and `right` outlive it, but no error
+// names a row once the numbers are gone. Throws as device_condition.
+std::shared_ptr<const conditions::DeviceCondition> positioned_condition(
+    base::Queue& queue, const conditions::BoundCondition& bound, const columns::Relation& left,
+    PositionedRows left_rows, const columns::Relation& right, PositionedRows right_rows);
+
 // The condition on the device, with what it names. The relations outlive it. Throws NO_DEVICE in a
 // build without CUDA.
 std::shared_ptr<const conditions::DeviceCondition> device_condition(

@@ -6,6 +6,7 @@
 #include "src/base/status.hpp"
 #include "src/conditions/bind.hpp"
 #include "src/execute/aggregate.hpp"
+#include "src/execute/condition_columns.hpp"
 #include "src/execute/decide.hpp"
 #include "src/execute/derive_keys.hpp"
 #include "src/execute/encode_keys.hpp"
@@ -73,6 +74,7 @@ std::shared_ptr<const conditions::BoundCondition> naming_registered_rows(
 
 plan::ResidualReads reads_of(const PlannedJoin& join) {
   plan::ResidualReads reads;
+  reads.are_values = reads_values(*join.residual, *join.left, *join.right);
   for (conditions::BoundColumn const& read : join.residual->columns) {
     columns::Relation const& relation = read.of_left ? *join.left : *join.right;
     // Of text as many as a short one has.

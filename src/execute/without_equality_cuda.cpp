@@ -39,8 +39,7 @@ class TakenPairs final : public output::PairFilter {
   uint64_t keep(uint32_t* build, uint32_t* probe, uint64_t pairs) override {
     if (condition_ != nullptr) {
       bool const ranged_is_left = task_.ranged_is_left;
-      pairs = conditions::filter_pairs(queue_, *condition_, conditions::kKeepTrue,
-                                       ranged_is_left ? probe : build,
+      pairs = conditions::filter_pairs(queue_, *condition_, ranged_is_left ? probe : build,
                                        ranged_is_left ? build : probe, pairs);
     }
     if (task_.is_marked) {

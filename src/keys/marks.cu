@@ -34,11 +34,11 @@ RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
 RowMarks::RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows)
     : columns::RowMarks(std::move(bits), rows), queue_(queue) {}
 
-void RowMarks::mark(const uint32_t* rows, uint64_t count) {
+void RowMarks::mark_kept(const uint32_t* rows, const uint32_t* kept, uint64_t count) {
   if (count == 0) return;
   base::launch_dependent(queue_, kernels::mark_rows_kernel,
                          base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
-                         "marking rows", rows, count, mutable_words());
+                         "marking rows", rows, kept, count, mutable_words());
 }
 
 std::optional<uint32_t> RowMarks::mark_once(const uint32_t* rows, uint64_t count) {

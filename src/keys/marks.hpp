@@ -17,7 +17,9 @@ class RowMarks final : public columns::RowMarks {
   RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows);
 
   // Queued on the stream.
-  void mark(const uint32_t* rows, uint64_t count) override;
+  void mark(const uint32_t* rows, uint64_t count) override { mark_kept(rows, nullptr, count); }
+  // Of them those whose bit in `kept` is 1, bit i % 32 of word i / 32; null: all.
+  void mark_kept(const uint32_t* rows, const uint32_t* kept, uint64_t count);
   // These wait for the stream.
   std::optional<uint32_t> mark_once(const uint32_t* rows, uint64_t count) override;
   uint32_t count() override;

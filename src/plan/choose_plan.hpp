@@ -35,6 +35,11 @@ struct SideStatistics {
 // travels in its place (the narrow joins of Wu et al. 2024, where nothing is left to fetch).
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
 
+// Whether a residual's columns, which have to be values, are brought into the order of the keys,
+// where those of a pair's rows are in a cache: a random read a row in the place of one a pair. Not
+// of bucket chains, whose places are more than rows. rows: of both sides.
+bool reads_by_position(const JoinPlan& plan, uint64_t pairs, uint64_t rows);
+
 // Lowest and highest key in the order of signed integers of the key's width, whatever the caller's
 // type. low > high: no key was seen.
 struct KeyRange {
@@ -70,6 +75,7 @@ struct SampleStatistics {
 struct ResidualReads {
   int32_t left = 0;
   int32_t right = 0;
+  bool are_values = true;  // of columns that a GPU moves: numbers and the like as they lie
   bool operator==(const ResidualReads&) const = default;
 };
 

@@ -69,6 +69,11 @@ bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_
   return is_lone && !(want_pairs && side.row_numbers);
 }
 
+bool reads_by_position(const JoinPlan& plan, uint64_t pairs, uint64_t rows) {
+  return plan.device == Device::kCuda && plan.transform != Transform::kNone &&
+         plan.transform != Transform::kBucketChains && plan.keys != Keys::kHashed && pairs > rows;
+}
+
 int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
   if (plan.gather == Gather::kUntransformed) return kRowIdWidth;
   const int32_t row_number = want_pairs && side.row_numbers ? kRowIdWidth : 0;

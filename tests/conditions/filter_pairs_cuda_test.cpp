@@ -10,7 +10,6 @@ namespace gpujoin::tests {
 namespace {
 
 using ::gpujoin::conditions::BoundCondition;
-using ::gpujoin::conditions::kKeepTrue;
 
 struct Pairs {
   std::vector<uint32_t> left;
@@ -75,7 +74,7 @@ class FilterPairs : public GpuTest {
     base::Buffer const left_rows = upload(queue(), pairs.left);
     base::Buffer const right_rows = upload(queue(), pairs.right);
     auto const filter = [&] {
-      return conditions::filter_pairs(queue(), *condition, kKeepTrue, left_rows.as<uint32_t>(),
+      return conditions::filter_pairs(queue(), *condition, left_rows.as<uint32_t>(),
                                       right_rows.as<uint32_t>(), count);
     };
     if (!expected) {
@@ -165,7 +164,7 @@ TEST_F(FilterPairs, NamesTheRowsOfTheFirstPairWithoutAValue) {
   base::Buffer const left_rows = upload(queue(), left);
   base::Buffer const right_rows = upload(queue(), right);
   try {
-    conditions::filter_pairs(queue(), *condition, kKeepTrue, left_rows.as<uint32_t>(),
+    conditions::filter_pairs(queue(), *condition, left_rows.as<uint32_t>(),
                              right_rows.as<uint32_t>(), left.size());
     FAIL() << "a sum of INT32 was beyond it";
   } catch (const base::Error& error) {
