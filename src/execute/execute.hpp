@@ -32,6 +32,9 @@ struct LateTwin {
 struct PickedSides {
   int64_t left_rows = 0;  // as the caller counts them
   int64_t right_rows = 0;
+  // What the rows are picked of; null: all rows are read.
+  std::shared_ptr<const columns::Relation> of_left;
+  std::shared_ptr<const columns::Relation> of_right;
   // By which row numbers become those of the relations as registered; null: they are.
   std::shared_ptr<const columns::Origin> left;
   std::shared_ptr<const columns::Origin> right;

@@ -95,6 +95,7 @@ void pick_sides(base::Queue& queue, plan::Device device, const columns::JoinSpec
     auto& relation = left ? join->left : join->right;
     if (relation->selection == nullptr) continue;
     std::string note;
+    (left ? sides.of_left : sides.of_right) = columns::as_registered(relation);
     relation = picked(queue, device, relation, side_of(*relation, spec, left), sides.stages, &note);
     (left ? sides.left : sides.right) = relation->origin;
     sides.note += std::string(left ? "  left   " : "  right  ") + note + "\n";

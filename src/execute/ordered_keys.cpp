@@ -44,7 +44,9 @@ Side bring(base::Queue& queue, ColumnWork& work, const OrderedSide& given, const
 // Behind bring(): the view must not move any more.
 void look(Side& side) {
   side.values = &keys::values_of(side.column);
-  side.value_rows = static_cast<uint64_t>(value_rows_of(side.column, side.rows));
+  // Of no rows nothing was brought, and a dictionary may name values all the same.
+  side.value_rows =
+      side.rows == 0 ? 0 : static_cast<uint64_t>(value_rows_of(side.column, side.rows));
   side.key.source = side.values->data;
   side.key.valid = validity_of(*side.values);
   if (side.key.form == OrderedForm::kBit && side.has_values()) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "src/base/status.hpp"
-#include "src/columns/selection.hpp"
 #include "src/execute/late_columns.hpp"
 
 namespace gpujoin::execute {
@@ -105,10 +104,12 @@ void check_limits(const PlannedJoin& join, int64_t rows, uint64_t text_bytes) {
                static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
   }
   if (bounds.byte_limit == 0) return;
-  // Copies of picked rows may lack validity that the registered columns have.
+  // Of picked rows the columns may have got validity, or lost it.
   auto const registered = [&](bool left) -> const Relation& {
-    auto const& relation = left ? join.left : join.right;
-    return relation->origin != nullptr ? *relation->origin->relation : *relation;
+    auto const& own = left ? join.left : join.right;
+    if (!join.picked) return *own;
+    auto const& of = left ? join.picked->of_left : join.picked->of_right;
+    return of != nullptr ? *of : *own;
   };
   RowSize const size = row_size_of(registered(true), registered(false), join.wanted());
   uint64_t bytes = size.bytes_of(static_cast<uint64_t>(rows));

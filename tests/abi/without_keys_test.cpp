@@ -108,7 +108,7 @@ TEST_P(WithoutKeysTest, AMemoryLimitIsAnErrorAndGivesEverythingBack) {
   Table const right = numbers(4000, 0);
   for (bool const is_evaluated : {false, true}) {
     int failures = 0;
-    for (uint64_t limit = 1 << 12; limit <= uint64_t{1} << 28; limit *= 16) {
+    for (uint64_t limit = 1 << 19; limit <= uint64_t{1} << 28; limit *= 16) {
       gpujoin_context_options with_limit = options();
       with_limit.memory_limit_bytes = limit;
       Context const context = make_context(with_limit);
