@@ -51,7 +51,7 @@ from compare_engines import (
 )
 
 HOPELESS = 1.25  # times as long as another variant: not run again
-PEERS = ("duckdb", "polars")
+TITLES = {"gpujoin": "ours", "duckdb": "DuckDB", "polars": "Polars"}
 
 
 def timed(engine, variant, run, calls):
@@ -145,24 +145,22 @@ def measure(case, engines, options, check):
         cell["engines"][name] = figures_of(of_engine, qualified[name])
         engines[name].unload()
     cell["statistics"] = ours[len(ours) // 2][1]  # of the median round
-    fastest = min(cell["engines"][peer]["median_ms"] for peer in PEERS)
+    fastest = min(cell["engines"][peer]["median_ms"] for peer in engines if peer != "gpujoin")
     cell["ratio"] = round(fastest / cell["engines"]["gpujoin"]["median_ms"], 2)
     return cell
 
 
-HEADER = f"{'':36}   ours ms  DuckDB ms  Polars ms  others  ratio"
+def print_header(engines):
+    titles = "".join(f"{TITLES[name] + ' ms':>11}" for name in engines)
+    print(f"{'':36}{titles}  others  ratio")
 
 
 def print_cell(cell, goal):
-    found = cell["engines"]
-    ours, duckdb, polars = (found[name]["median_ms"] for name in ("gpujoin", *PEERS))
-    digits = 2 if ours < 1 else 1
+    times = [found["median_ms"] for found in cell["engines"].values()]
+    digits = 2 if times[0] < 1 else 1
     mark = " <" if cell["ratio"] < goal else ""
-    print(
-        f"{cell['case']:36} {ours:9.{digits}f} {duckdb:10.{digits}f} {polars:10.{digits}f} "
-        f"{cell['others_share']:7.0%} {cell['ratio']:6.2f}{mark}",
-        flush=True,
-    )
+    figures = "".join(f"{time:11.{digits}f}" for time in times)
+    print(f"{cell['case']:36}{figures} {cell['others_share']:7.0%} {cell['ratio']:6.2f}{mark}", flush=True)
 
 
 def print_stages(cell):
@@ -177,9 +175,10 @@ def print_stages(cell):
     print(f"  execution {said['ms']:.2f} ms: " + ", ".join(stages), flush=True)
 
 
-def main():
+def options_of(description):
+    """What the command line says; the process is on as many cores as it is to have threads."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--threads", type=int, default=2, choices=(2, 16))
     parser.add_argument("--scale", type=int, default=0, help="2^N times the rows (default: 0)")
@@ -190,36 +189,46 @@ def main():
     parser.add_argument("--commit", help="for the report (default: asked of git)")
     parser.add_argument("--output", type=Path, help="JSON file (default: none)")
     options = parser.parse_args()
-
     cores = sorted(os.sched_getaffinity(0))
     if options.threads > len(cores):
         parser.error(f"--threads {options.threads}: only {len(cores)} cores may be used")
     os.sched_setaffinity(0, cores[: options.threads])
     os.environ["POLARS_MAX_THREADS"] = str(options.threads)  # read when it is imported
-    from join_cases import all_cases, rows_and_checksum  # which import it
-    from join_engines import ENGINES
+    return options
 
-    engines = {name: made(options.threads) for name, made in ENGINES.items()}
+
+def compare(options, names, cases, check):
+    """Times all cases, (name, what makes it) each, and reports."""
+    from join_engines import ENGINES  # which import Polars
+
+    engines = {name: ENGINES[name](options.threads) for name in names}
     report = {
         "commit": commit_of(options),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "command": " ".join(["bench/cpu/compare_joins.py", *sys.argv[1:]]),
+        "command": " ".join([f"bench/cpu/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "cpu": cpu_name(),
         "threads": options.threads,
         "versions": {name: engine.version for name, engine in engines.items()},
         "cells": [],
     }
-    print(HEADER)
-    for name, make in all_cases(options.scale):
+    print_header(engines)
+    for name, make in cases:
         if not re.search(options.cases, name):
             continue
-        report["cells"].append(measure(make(), engines, options, rows_and_checksum))
+        report["cells"].append(measure(make(), engines, options, check))
         print_cell(report["cells"][-1], options.goal)
         if options.output:
             options.output.write_text(json.dumps(report, indent=2) + "\n")
     for cell in report["cells"]:
         if cell["ratio"] < options.goal:
             print_stages(cell)
+
+
+def main():
+    options = options_of(__doc__)
+    from join_cases import all_cases, rows_and_checksum
+
+    compare(options, ("gpujoin", "duckdb", "polars"), all_cases(options.scale), rows_and_checksum)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import pyarrow
 TEXT_LETTERS = numpy.frombuffer(b"abcdefghijklmnopqrstuvwxyz0123456789", dtype=numpy.uint8)
 FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
+SWAPPED = {"inner": "inner", "full": "full", "left": "right", "right": "left"}
+
 
 @dataclasses.dataclass
 class Case:
@@ -38,6 +40,19 @@ class Case:
         """Of the output."""
         parts = {"semi": "ka", "anti": "ka", "right": "ajb", "full": "kajb"}.get(self.how, "kab")
         return [name for prefix in parts for name in self.names(prefix)]
+
+    def words(self):
+        """How gpujoin.plan is called, besides the tables."""
+        keys = self.names("k"), self.names("j")
+        return {"on": keys[0], "right_on": keys[1], "how": self.how, "select": self.columns()}
+
+    def queries(self):
+        """(order of the sides, SQL, whether it says the same the other way round)."""
+        on = " and ".join(f"{k} = {j}" for k, j in zip(self.names("k"), self.names("j")))
+        chosen = f"select {', '.join(self.columns())} from"
+        yield "left, right", f"{chosen} r {self.how} join s on {on}", False
+        if self.how in SWAPPED:
+            yield "right, left", f"{chosen} s {SWAPPED[self.how]} join r on {on}", True
 
     def expected(self):
         """(rows, checksum) that follow from how the tables were made."""

@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 
 import pyarrow
+from join_cases import SWAPPED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,8 +30,6 @@ class Gpujoin:
 
     def load(self, case):
         self.case = case
-        self.keys = case.names("k"), case.names("j")
-        self.columns = case.columns()
         self.result = None
 
     def variants(self):
@@ -45,10 +44,8 @@ class Gpujoin:
     def join(self):
         """What gpujoin.join does, with the clock looked at in between."""
         clock = [time.perf_counter()]
-        with self.library.plan(
-            self.case.left, self.case.right, *self.keys, how=self.case.how, select=self.columns,
-            context=self.context,
-        ) as plan:
+        case = self.case
+        with self.library.plan(case.left, case.right, **case.words(), context=self.context) as plan:
             clock.append(time.perf_counter())
             self.result = plan.execute()
             clock.append(time.perf_counter())
@@ -76,7 +73,6 @@ class Polars:
 
     ENGINES = ("streaming", "in-memory")
     BUILDS = ("auto", "force_left", "force_right")
-    SWAPPED = {"inner": "inner", "full": "full", "left": "right", "right": "left"}
 
     def __init__(self, threads):
         # Read when the module is imported, and not again.
@@ -92,8 +88,8 @@ class Polars:
     def variants(self):
         how, keys = self.case.how, (self.case.names("k"), self.case.names("j"))
         orders = [("left, right", self.frames, keys, how)]
-        if how in self.SWAPPED:
-            orders.append(("right, left", self.frames[::-1], keys[::-1], self.SWAPPED[how]))
+        if how in SWAPPED:
+            orders.append(("right, left", self.frames[::-1], keys[::-1], SWAPPED[how]))
         made = {}
         for engine, (label, *order), build in itertools.product(self.ENGINES, orders, self.BUILDS):
             # In memory it makes no difference; and the other order builds on the same sides.
@@ -122,7 +118,6 @@ class Polars:
 class Duckdb:
     """Tables of an in-memory database in; a new table, or an Arrow table, out."""
 
-    SWAPPED = Polars.SWAPPED
     IN_ORDER = ", preserve_insertion_order"
 
     def __init__(self, threads):
@@ -154,24 +149,18 @@ class Duckdb:
         self.ready = ""
 
     def variants(self):
-        case = self.case
-        on = " and ".join(f"{k} = {j}" for k, j in zip(case.names("k"), case.names("j")))
-        kinds = [("left, right", f"r {case.how} join s", False)]
-        if case.how in self.SWAPPED:
-            kinds.append(("right, left", f"s {self.SWAPPED[case.how]} join r", True))
         made = {}
         freedoms = {"sides as it likes": "", "sides as written": "join_order,build_side_probe_side"}
         views = (False, True) if self.has_text else (False,)
         targets = [("table", False), *(("Arrow", view) for view in views)]
-        if case.calls > 1:
+        if self.case.calls > 1:
             targets.append(("Arrow, execute", False))
-        for (target, view), (order, tables, swapped), (freedom, disabled) in itertools.product(
-            targets, kinds, freedoms.items()
+        for (target, view), (order, query, swapped), (freedom, disabled) in itertools.product(
+            targets, self.case.queries(), freedoms.items()
         ):
             if swapped and not disabled:
                 continue  # which side is written first does not matter then
             label = f"to {target}, {order}, {freedom}" + ", string views" * view
-            query = f"select {', '.join(case.columns())} from {tables} on {on}"
             self.settings[label] = (
                 f"set disabled_optimizers = '{disabled}'; set preserve_insertion_order = false; "
                 f"set produce_arrow_string_view = {view}"
