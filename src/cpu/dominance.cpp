@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/cpu/code_positions.hpp"
+#include "src/cpu/lowest_places.hpp"
 #include "src/cpu/sort_codes.hpp"
 
 namespace gpujoin::cpu {
@@ -18,6 +19,8 @@ using columns::Inequality;
 
 constexpr const char* kStage = "match";
 constexpr uint64_t kTaskRows = uint64_t{1} << 14;  // a multiple of a word's 64
+// Of a ranged row: with more, levels are faster.
+constexpr uint64_t kFewPairs = 64;
 constexpr uint32_t kLastBits = 6;
 constexpr uint64_t kLastBlock = uint64_t{1} << kLastBits;
 
@@ -59,7 +62,9 @@ void Dominance::rank(const columns::RangeProblem& problem) {
   auto* const corners = corners_.as<Corner>();
   base::Buffer const place_of_row = numbers(queue_, problem.sorted_rows, "places of rows");
   auto* const places = place_of_row.as<uint32_t>();
-  seconds_ = numbers(queue_, sorted_, "places by the second code");
+  uint64_t const padded = LowestPlaces::padded(sorted_);
+  seconds_ = numbers(queue_, padded, "places by the second code");
+  std::fill(seconds_.as<uint32_t>() + sorted_, seconds_.as<uint32_t>() + padded, UINT32_MAX);
   level_ = {numbers(queue_, sorted_, "places of a level"), {}};
   for (bool const is_first : {true, false}) {
     Inequality const& inequality = problem.inequalities[is_first ? 0 : 1];
@@ -68,11 +73,12 @@ void Dominance::rank(const columns::RangeProblem& problem) {
         sort_codes(queue_, workers_, inequality.sorted.codes, sorted.list(), sorted_, flip);
     CodePositions const positions(queue_, workers_, order.codes.as<uint64_t>(), sorted_);
     workers_.for_each_range("sort", ranged_.count, kTaskRows, [&](uint64_t first, uint64_t end) {
-      for (uint64_t i = first; i < end; ++i) {
-        uint64_t const code = inequality.ranged.codes[ranged_.row(i)] ^ flip;
-        (is_first ? corners[i].first : corners[i].second) =
-            positions.count_below(code, inequality.or_equal);
-      }
+      auto const code_of = [&](uint64_t i) {
+        return inequality.ranged.codes[ranged_.row(i)] ^ flip;
+      };
+      positions.count_below(first, end, inequality.or_equal, code_of, [&](uint64_t i, uint32_t n) {
+        (is_first ? corners[i].first : corners[i].second) = n;
+      });
     });
     auto const* const rows = order.rows.as<uint32_t>();
     workers_.for_each_range("sort", sorted_, kTaskRows, [&](uint64_t first, uint64_t end) {
@@ -91,6 +97,11 @@ void Dominance::rank(const columns::RangeProblem& problem) {
 }
 
 uint64_t Dominance::expected_pairs() {
+  if (!expected_) expected_ = sampled_pairs();
+  return *expected_;
+}
+
+uint64_t Dominance::sampled_pairs() const {
   constexpr uint64_t kMost = 1024;
   if (ranged_.count == 0 || sorted_ == 0) return 0;
   uint64_t const ranged = std::min(ranged_.count, kMost);
@@ -216,8 +227,30 @@ void Dominance::look_at_last_blocks(PairBatches& batches, const uint32_t* within
 }
 
 void Dominance::find(PairTaker& taker) {
+  bool const are_few = expected_pairs() < kFewPairs * ranged_.count;
   order_corners();
   PairBatches batches(workers_, taker);
+  if (are_few) {
+    find_by_lowest(batches);
+  } else {
+    find_by_levels(batches);
+  }
+  batches.finish();
+}
+
+void Dominance::find_by_lowest(PairBatches& batches) {
+  LowestPlaces const places(queue_, workers_, seconds_.as<uint32_t>(), sorted_);
+  auto const* const corners = corners_.as<Corner>();
+  auto const* const rows = rows_.as<uint32_t>();
+  batches.for_outer_rows(ranged_.count, [&](uint64_t i, int32_t worker) {
+    uint32_t const outer = ranged_.row(i);
+    places.visit(corners[i].first, corners[i].second, [&](uint32_t p, uint32_t are_wanted) {
+      batches.add_bits(worker, outer, rows + p, are_wanted);
+    });
+  });
+}
+
+void Dominance::find_by_levels(PairBatches& batches) {
   auto const* const corners = corners_.as<Corner>();
   // Rows of its block that a ranged row has q < second of.
   base::Buffer const counts = numbers(queue_, ranged_.count, "rows within corners");
@@ -255,7 +288,6 @@ void Dominance::find(PairTaker& taker) {
     });
   }
   look_at_last_blocks(batches, within);
-  batches.finish();
 }
 
 void Dominance::mark_matched(columns::RowMarks& marks) {

@@ -13,9 +13,13 @@
 // right one. No level is kept: each is made of the one before, and read by all ranged rows before
 // the next one is made. The last 6 levels are one: up to 63 rows in the order of p, each held
 // against `second`.
+//
+// Where rows have few pairs, as some rows of both sides say, they are found by minima instead
+// (src/cpu/lowest_places.hpp), which costs them no level that has none.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "src/cpu/range_join.hpp"
 #include "src/cpu/ranged_rows.hpp"
@@ -47,19 +51,23 @@ class Dominance : public RangeJoin {
     base::Buffer ones_before;  // uint32, of each word
   };
   void rank(const columns::RangeProblem& problem);
+  uint64_t sampled_pairs() const;
   void order_corners();
   Level make_level() const;
   void count_halves(const Level& level, uint32_t bit, Halves* halves);
   void split(const Level& level, const Halves& halves, uint32_t bit, Level* next);
+  void find_by_lowest(PairBatches& batches);
+  void find_by_levels(PairBatches& batches);
   void look_at_last_blocks(PairBatches& batches, const uint32_t* within);
 
   base::Queue& queue_;
   Workers& workers_;
   uint64_t sorted_ = 0;  // rows of the sorted side
   RowList ranged_;
+  std::optional<uint64_t> expected_;
   base::Buffer corners_;  // [ranged_.count]
   Level level_;           // by q
-  base::Buffer seconds_;  // [sorted_] uint32: q of each p
+  base::Buffer seconds_;  // [LowestPlaces::padded(sorted_)] uint32: q of each p
   base::Buffer rows_;     // [sorted_] uint32: row number of each p
 };
 

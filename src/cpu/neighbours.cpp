@@ -50,15 +50,14 @@ void Neighbours::look_up(const columns::RangeProblem& problem) {
     bool const is_less = inequality.sorted_is_less;
     bool const counts_equal = is_less == inequality.or_equal;
     workers_.for_each_range(kStage, ranged_.count, kTaskRows, [&](uint64_t first, uint64_t end) {
-      for (uint64_t at = first; at < end; ++at) {
-        uint64_t const code = inequality.ranged.codes[ranged_.row(at)];
-        uint32_t const below = positions.count_below(code, counts_equal);
+      auto const code_of = [&](uint64_t at) { return inequality.ranged.codes[ranged_.row(at)]; };
+      positions.count_below(first, end, counts_equal, code_of, [&](uint64_t at, uint32_t below) {
         if (is_less) {
           ranges[at].end = std::min(ranges[at].end, below);
         } else {
           ranges[at].first = std::max(ranges[at].first, below);
         }
-      }
+      });
     });
   }
   std::atomic<uint64_t> pairs{0};

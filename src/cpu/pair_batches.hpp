@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -76,6 +77,20 @@ class PairBatches {
       end += is_wanted(i) ? 1U : 0U;
     }
     batch.count = end;
+  }
+
+  // The outer row with those of at most 32 inner ones whose bit is 1.
+  void add_bits(int32_t worker, uint32_t outer, const uint32_t* inner, uint32_t bits) {
+    Batch& batch = *batches_[static_cast<size_t>(worker)];
+    if (batch.count + 32 > kBatchRows) {
+      workers_.poll();
+      flush(worker, batch);
+    }
+    for (; bits != 0; bits &= bits - 1) {
+      batch.outer[batch.count] = outer;
+      batch.inner[batch.count] = inner[std::countr_zero(bits)];
+      ++batch.count;
+    }
   }
 
   // Behind the last loop: what is left in the batches.

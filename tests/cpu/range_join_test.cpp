@@ -83,6 +83,30 @@ TEST(RangeJoin, OfManyRowsOnAllLevels) {
   }
 }
 
+// Which are found by minima: values that follow each other, and of each row the next ones only.
+TEST(RangeJoin, FewPairsOfManyRows) {
+  auto const queue = cpu_queue(2, 0);
+  std::mt19937_64 draw(17);
+  for (size_t const sorted : {15U, 16U, 17U, 255U, 256U, 257U, 4095U, 4096U, 4097U, 70000U}) {
+    for (size_t const ranged : {1U, 300U}) {
+      RandomProblem random;
+      random.ranged.resize(2);
+      random.sorted.resize(2);
+      for (size_t i = 0; i < sorted; ++i) {
+        uint64_t const code = draw() % (8 * sorted);
+        for (auto& codes : random.sorted) codes.emplace_back(code);
+      }
+      for (size_t i = 0; i < ranged; ++i) {
+        uint64_t const code = draw() % (9 * sorted);
+        random.ranged[0].emplace_back(code);
+        random.ranged[1].emplace_back(code + draw() % 64);
+      }
+      random.operators = {{false, true}, {true, false}};
+      expect_every_pair(queue, random, std::to_string(ranged) + " x " + std::to_string(sorted));
+    }
+  }
+}
+
 // One row with more pairs than one worker is to write.
 TEST(RangeJoin, OneRowWithAll) {
   auto const queue = cpu_queue(4, 0);
