@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "src/cpu/evaluate_condition.hpp"
-
 namespace gpujoin::cpu {
 
 namespace {
@@ -99,10 +97,8 @@ void put_nulls(const ConditionColumn& column, const PairBatch& batch, uint8_t* a
   }
 }
 
-}  // namespace
-
-void compare_rows(const SimpleComparison& comparison, const conditions::Sources& sources,
-                  const PairBatch& batch, uint8_t* answers) {
+void compare(const SimpleComparison& comparison, const conditions::Sources& sources,
+             const PairBatch& batch, uint8_t* answers) {
   ConditionColumn const& first = sources.columns[comparison.first];
   ConditionColumn const& second = sources.columns[comparison.second];
   with_form(comparison.form, [&](auto zero) {
@@ -117,6 +113,22 @@ void compare_rows(const SimpleComparison& comparison, const conditions::Sources&
   });
   put_nulls(first, batch, answers);
   if (!comparison.has_constant) put_nulls(second, batch, answers);
+}
+
+}  // namespace
+
+void compare_rows(std::span<const SimpleComparison> conjunction, const conditions::Sources& sources,
+                  const PairBatch& batch, uint8_t* answers) {
+  compare(conjunction.front(), sources, batch, answers);
+  for (SimpleComparison const& comparison : conjunction.subspan(1)) {
+    uint8_t others[kVectorPairs];
+    compare(comparison, sources, batch, others);
+    // False where one is; else NULL, the greatest, where one is.
+    for (uint32_t k = 0; k < batch.count; ++k) {
+      uint8_t const both = std::max(answers[k], others[k]);
+      answers[k] = std::min(answers[k], others[k]) == kAnswerFalse ? kAnswerFalse : both;
+    }
+  }
 }
 
 }  // namespace gpujoin::cpu

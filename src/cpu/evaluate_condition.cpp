@@ -50,20 +50,7 @@ void ConditionEvaluator::evaluate(const uint32_t* left_rows, const uint32_t* rig
     if (bound_->conjunction.empty() || misses) {
       run_program(batch, answers + begin);
     } else {
-      evaluate_conjunction(batch, answers + begin);
-    }
-  }
-}
-
-void ConditionEvaluator::evaluate_conjunction(const PairBatch& batch, uint8_t* answers) {
-  compare_rows(bound_->conjunction.front(), sources_, batch, answers);
-  for (size_t i = 1; i < bound_->conjunction.size(); ++i) {
-    uint8_t others[kVectorPairs];
-    compare_rows(bound_->conjunction[i], sources_, batch, others);
-    // False where one is; else NULL, the greatest, where one is.
-    for (uint32_t k = 0; k < batch.count; ++k) {
-      uint8_t const both = std::max(answers[k], others[k]);
-      answers[k] = std::min(answers[k], others[k]) == kAnswerFalse ? kAnswerFalse : both;
+      compare_rows(bound_->conjunction, sources_, batch, answers + begin);
     }
   }
 }

@@ -7,13 +7,10 @@
 
 #include "src/columns/column.hpp"
 #include "src/conditions/bound_condition.hpp"
+#include "src/cpu/compare_rows.hpp"
 #include "src/cpu/condition_vectors.hpp"
 
 namespace gpujoin::cpu {
-
-inline constexpr uint8_t kAnswerFalse = 0;
-inline constexpr uint8_t kAnswerTrue = 1;
-inline constexpr uint8_t kAnswerNull = 2;
 
 // Of one worker: it has its registers. Some hundred KiB at most, most conditions 30.
 class ConditionEvaluator {
@@ -32,7 +29,6 @@ class ConditionEvaluator {
                 uint8_t* answers);
 
  private:
-  void evaluate_conjunction(const PairBatch& batch, uint8_t* answers);
   void run_program(const PairBatch& batch, uint8_t* answers);
 
   std::shared_ptr<const conditions::BoundCondition> bound_;

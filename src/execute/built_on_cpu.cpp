@@ -19,6 +19,7 @@
 #include "src/cpu/streamed_probe.hpp"
 #include "src/execute/aggregate.hpp"
 #include "src/execute/alone_task.hpp"
+#include "src/execute/match_on_cpu.hpp"
 
 namespace gpujoin::execute {
 
@@ -45,6 +46,10 @@ void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t r
                   2 * bytes);
 }
 
+bool puts_out_numbers(const JoinStep& step, bool left) {
+  return (left ? step.spec.left_rows() : step.spec.right_rows()) && !marked_in_match(step);
+}
+
 // The result's physical columns: the row numbers, then the columns of both sides.
 std::vector<cpu::OutputSource> output_sources(const JoinStep& step, const CpuSide& build,
                                               const CpuSide& probe) {
@@ -52,143 +57,17 @@ std::vector<cpu::OutputSource> output_sources(const JoinStep& step, const CpuSid
   CpuSide const& left = build_left ? build : probe;
   CpuSide const& right = build_left ? probe : build;
   std::vector<cpu::OutputSource> sources;
-  if (step.spec.left_rows()) sources.push_back(left.row_numbers_source(build_left));
-  if (step.spec.right_rows()) sources.push_back(right.row_numbers_source(!build_left));
+  if (puts_out_numbers(step, true)) sources.push_back(left.row_numbers_source(build_left));
+  if (puts_out_numbers(step, false)) sources.push_back(right.row_numbers_source(!build_left));
   left.add_column_sources(build_left, &sources);
   right.add_column_sources(!build_left, &sources);
   return sources;
 }
 
-std::vector<cpu::OutputShape> shapes_of(const std::vector<cpu::OutputSource>& sources) {
-  std::vector<cpu::OutputShape> shapes;
-  for (cpu::OutputSource const& source : sources) {
-    shapes.push_back({source.width, source.nullable()});
-  }
-  return shapes;
-}
-
-using Rows = std::unique_ptr<cpu::OutputRows>;
-
-// write(room) into output that grows; where memory is too tight for a generous room, into as much
-// as count() says.
-Rows write_rows(const JoinStep& step, uint64_t generous, const std::function<Rows(uint64_t)>& write,
-                const std::function<uint64_t()>& count) {
-  if (step.plan.output == plan::Output::kGrown) {
-    try {
-      step.clock.note("co_partitions, grown");
-      return write(generous);
-    } catch (const base::Error& error) {
-      if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
-    }
-  }
-  step.clock.note("co_partitions, counted");
-  return write(count());
-}
-
-void note_match(const JoinStep& step, bool is_verified, const std::string& what,
-                const CpuSide& build, const CpuSide& probe) {
-  std::string const technique = step.clock.technique();
-  step.clock.note((is_verified ? "verified " : "") + technique + what,
-                  build.rows().rows.bytes() + probe.rows().rows.bytes());
-}
-
-cpu::MatchFilter filter_of(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
-  cpu::MatchFilter filter;
-  filter.verified = columns_to_verify(build, probe);
-  filter.residual = step.residual;
-  filter.build = &build.relation();
-  filter.probe = &probe.relation();
-  filter.build_left = step.build_left();
-  return filter;
-}
-
-void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
-                  CpuSide& probe, cpu::MatchSinks& sinks) {
-  auto const match = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
-  match(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sinks);
-}
-
-void write_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
-                   CpuSide& probe, const std::vector<cpu::OutputSource>& sources,
-                   cpu::OutputRows& output) {
-  cpu::BatchWriters writers(sources, output);
-  send_matches(step, filter, build, probe, writers);
-}
-
-std::string details_of(const cpu::MatchFilter& filter, const CpuSide& probe) {
-  return std::string(probe.rows().is_streamed ? ", probe rows in place" : "") +
-         (filter.residual != nullptr ? ", residual" : "");
-}
-
-// Adds the matches to step.groups.
-void add_matches(const JoinStep& step, const CpuSide& build, CpuSide& probe,
-                 std::vector<cpu::OutputSource> sources) {
-  cpu::MatchFilter const filter = filter_of(step, build, probe);
-  AddedByMatch added = step.groups->added();
-  cpu::AddedSources const from{std::move(sources), added.groups, std::move(added.of_states)};
-  cpu::BatchAdders adders(from, *step.groups->states_of_cpu());
-  step.clock.note("co_partitions, added up");
-  send_matches(step, filter, build, probe, adders);
-  note_match(step, !filter.verified.empty(), details_of(filter, probe), build, probe);
-}
-
-uint64_t count_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
-                       CpuSide& probe) {
-  // Nothing but evaluating it tells how many fulfil a condition.
-  if (filter.residual != nullptr) {
-    cpu::OutputRows none(step.queue, {}, 0);
-    write_matches(step, filter, build, probe, {}, none);
-    return none.finish(probe.workers()).rows;
-  }
-  auto const count =
-      probe.rows().is_streamed ? cpu::count_streamed_matches : cpu::count_partitions_matches;
-  return count(step.queue, probe.workers(), build.rows(), probe.rows());
-}
-
-Rows match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
-           const std::vector<cpu::OutputSource>& sources) {
-  cpu::MatchFilter const filter = filter_of(step, build, probe);
-  auto const write = [&](uint64_t capacity) {
-    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(sources), capacity,
-                                                    step.spec.bounds.row_limit);
-    write_matches(step, filter, build, probe, sources, *output);
-    return output;
-  };
-  // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
-  auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
-  uint64_t const probe_rows = probe.rows().begin.back();
-  Rows rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write,
-                         [&] { return count_matches(step, filter, build, probe); });
-  note_match(step, !filter.verified.empty(), details_of(filter, probe), build, probe);
-  return rows;
-}
-
-// Rows of one side that have a match are marked, and nothing is written.
-std::shared_ptr<columns::RowMarks> match_and_mark(const JoinStep& step, const CpuSide& build,
-                                                  CpuSide& probe) {
-  cpu::MatchFilter filter = filter_of(step, build, probe);
-  filter.marks_build = (step.spec.marked == columns::MarkedSide::kLeft) == step.build_left();
-  auto const rows =
-      static_cast<uint32_t>(filter.marks_build ? build.input_rows() : probe.input_rows());
-  cpu::Workers& workers = probe.workers();
-  base::Buffer const bytes = cpu::RowMarks::clear_bytes(step.queue, workers, rows);
-  if (!bytes && rows != 0) {
-    base::fail(GPUJOIN_ERROR_MEMORY_LIMIT, "no room for the marks of %u rows, a byte each", rows);
-  }
-  filter.marks = bytes.as<uint8_t>();
-  cpu::OutputRows none(step.queue, {}, 0);
-  write_matches(step, filter, build, probe, {}, none);
-  auto marks = std::make_shared<cpu::RowMarks>(step.queue, rows);
-  if (rows != 0) marks->mark_bytes(bytes.as<uint8_t>());
-  step.clock.note("co_partitions, residual, rows marked",
-                  build.rows().rows.bytes() + probe.rows().rows.bytes());
-  return marks;
-}
-
 // Rows of `side` that come out without pairs.
-Rows match_alone(const JoinStep& step, const AloneTask& task, const CpuSide& other,
-                 const CpuSide& side, cpu::Workers& workers,
-                 const std::vector<cpu::OutputSource>& sources) {
+OutputRowsPtr match_alone(const JoinStep& step, const AloneTask& task, const CpuSide& other,
+                          const CpuSide& side, cpu::Workers& workers,
+                          const std::vector<cpu::OutputSource>& sources) {
   std::vector<cpu::ComparedColumns> const verified = columns_to_verify(other, side);
   auto const write_of = [&](const std::vector<cpu::OutputSource>& wanted, uint64_t capacity) {
     auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(wanted), capacity);
@@ -196,7 +75,7 @@ Rows match_alone(const JoinStep& step, const AloneTask& task, const CpuSide& oth
                         wanted, *output);
     return output;
   };
-  Rows rows = write_rows(
+  OutputRowsPtr rows = write_rows(
       step, side.rows().begin.back(), [&](uint64_t room) { return write_of(sources, room); },
       [&] { return write_of({}, 0)->finish(workers).rows; });
   note_match(step, !verified.empty(), task.with_match ? ", with a match" : ", without a match",
@@ -227,8 +106,8 @@ void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output
   cpu::OutputRows::Finished finished = output.finish(workers);
   result.rows = static_cast<int64_t>(finished.rows);
   size_t next = 0;
-  if (step.spec.left_rows()) result.left_rows = std::move(finished.columns[next++].values);
-  if (step.spec.right_rows()) result.right_rows = std::move(finished.columns[next++].values);
+  if (puts_out_numbers(step, true)) result.left_rows = std::move(finished.columns[next++].values);
+  if (puts_out_numbers(step, false)) result.right_rows = std::move(finished.columns[next++].values);
   for (; next < sources.size(); ++next) {
     result.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
   }
@@ -329,14 +208,13 @@ class BuiltOnCpu final : public Built {
       probe.let_go_of_rows();
       return plan::Finding::kJoined;
     }
-    bool const is_marked = step.spec.marked != columns::MarkedSide::kNone;
-    if (is_marked) result.marks = match_and_mark(step, *side_, probe);
-    auto const output = is_marked ? nullptr : match(step, *side_, probe, sources);
+    Matched matched = match(step, *side_, probe, sources);
+    result.marks = std::move(matched.marks);
     if (is_probed_once_) side_->let_go_of_rows();
     probe.let_go_of_rows();
-    if (is_marked) return plan::Finding::kJoined;
+    if (matched.rows == nullptr) return plan::Finding::kJoined;
     step.clock.enter("materialize");
-    finish(step, probe.workers(), *output, sources, gather, result);
+    finish(step, probe.workers(), *matched.rows, sources, gather, result);
     return plan::Finding::kJoined;
   }
 

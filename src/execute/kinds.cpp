@@ -150,6 +150,7 @@ class KindOfResult {
     result_.has_pairs = false;
     result_.pair_sides = PairSides::kBoth;
     result_.left_rows = result_.right_rows = nullptr;
+    result_.marks = nullptr;
   }
 
   void put_behind() {

@@ -161,3 +161,30 @@ def test_errors_of_the_command_line(files):
     )
     assert run.returncode == 1
     assert run.stderr.startswith("gpujoin: ") and "where: left.rank // 0" in run.stderr
+
+
+@pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
+@pytest.mark.parametrize("key", [pa.int32(), pa.int64()])
+def test_columns_that_travel_with_their_keys(kind, key):
+    """Partitions of the CPU hold what is compared, and the match marks the rows that have one."""
+    duckdb = pytest.importorskip("duckdb")
+    pick = random.Random(f"{kind}, {key}")
+
+    def table(names, count, with_null):
+        keys = pa.array([pick.choice([None, *range(40)]) for _ in range(count)], key)
+        values = [pick.choice([None] * with_null + list(range(9))) for _ in range(count)]
+        wide = [pick.randrange(5) for _ in range(count)]
+        return pa.table([keys, pa.array(values, pa.int32()), pa.array(wide, pa.int64())], names)
+
+    for with_null in (False, True):
+        l, r = table(["k", "a", "c"], 700, with_null), table(["j", "b", "d"], 500, False)
+        for where in ("a < b", "a < b and c >= d", "k < 20 and d = 3", "a <> 3 and j > 5"):
+            sql = IN_SQL[kind].format(all="k, a, c, j, b, d", on=f"k = j and {where}")
+            with gpujoin.Context("cpu", threads=2) as cpu:
+                for side, bits in (("left", 3), ("right", 3), ("auto", None)):
+                    found = gpujoin.join(
+                        *(l, r, "k", "j"), how=kind, where=where, select=["k", "a", "c", "b", "d"],
+                        context=cpu, build_side=side, radix_bits=bits, gather="transformed",
+                    ).to_table()
+                    wanted = duckdb.sql(sql).to_arrow_table().drop_columns(["j"])
+                    assert Counter(rows(found)) == Counter(rows(wanted)), (where, side)
