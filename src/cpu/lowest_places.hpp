@@ -5,7 +5,8 @@
 //
 // Of 16 neighbours in the order of p the lowest q is kept, of 16 such the lowest, and so on. A node
 // is looked at only where its lowest q is below `second`: each row that is found costs a node a
-// level at most, and where none is, the path to `first` ends early. Memory: a fifteenth of the rows.
+// level at most, and where none is, the path to `first` ends early. Memory: a fifteenth of the
+// rows.
 #pragma once
 
 #include <bit>

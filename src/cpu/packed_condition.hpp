@@ -1,7 +1,7 @@
 // packed_condition.hpp: a condition of columns that travel with their keys, for a batch of matches.
 //
-// What it compares lies in the packed rows of the partitions at hand, which are in the cache; by row
-// number it would be read from columns that are not. For conjunctions of comparisons of plain
+// What it compares lies in the packed rows of the partitions at hand, which are in the cache; by
+// row number it would be read from columns that are not. For conjunctions of comparisons of plain
 // numbers, which have a value for all rows.
 #pragma once
 

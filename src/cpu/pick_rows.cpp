@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kStage = "select";
 constexpr uint64_t kTaskRows = uint64_t{1} << 15;  // whose row numbers stay in a core's cache
 static_assert(kTaskRows % 64 == 0);
-// Values asked for before they are needed: where one of ten is picked, hardware does not see in time
-// which lines come next.
+// Values asked for before they are needed: where one of ten is picked, hardware does not see in
+// time which lines come next.
 constexpr size_t kAhead = 64;
 
 // The bits of 64 rows, fewer at the end.
