@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .case import Answer, Case
+from .way import Way
 
 EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
 NO_TYPE, NO_VALUE = "wrong_types", "no_value"
@@ -42,3 +43,19 @@ def measure(case: Case, answer: Answer) -> str:
         if len(np.unique(answer.rows[side][matched])) < case.tables[side].rows:
             return BETWEEN
     return EVERYTHING
+
+
+def stands_around(case: Case, way: Way) -> list[str]:
+    """What a join has beside its keys, or in their place."""
+    has = {
+        "aggregates": case.grouped is not None,
+        "asof": case.asof is not None,
+        "condition": case.residual is not None,
+        "count": way.bounds.is_counted,
+        "limit": way.bounds.row_limit is not None or way.bounds.byte_limit is not None,
+        "order": way.bounds.order != 0,
+        "promise": way.promises != 0,
+        "selection": any(encoding.picks is not None for encoding in way.encodings.values()),
+        "without_keys": not case.keys["left"] and case.residual is not None,
+    }
+    return [name for name, is_there in has.items() if is_there]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from . import library, reference
@@ -11,10 +12,10 @@ from .compare import expects, same_answer
 from .draw_case import draw_case
 from .engines import ALL_KINDS, Engine
 from .json_case import WrittenJoin, write_json
-from .measure import measure
+from .measure import measure, stands_around
 from .shrink import shrink
 from .text_case import can_write, write_case
-from .try_case import FAILED, try_case
+from .try_case import FAILED, RIGHT_ANSWER, try_case
 from .way import Way, draw_way
 
 _POLARS_SHARE = 0.15  # of cases, beside the engine that is drawn for all
@@ -61,6 +62,7 @@ class Report:
     measure: str
     engines: list[str]
     outcomes: dict[str, int] = field(default_factory=dict)
+    stands: Counter = field(default_factory=Counter)  # around the joins that were compared
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -87,6 +89,8 @@ def run_seed(
     for way in ways:
         outcome = try_case(case, expected, way)
         report.outcomes[outcome.what] = report.outcomes.get(outcome.what, 0) + 1
+        if outcome.what in (RIGHT_ANSWER, FAILED):
+            report.stands.update(stands_around(case, way))
         if outcome.what == FAILED:
             failure = Failure(seed, case.kind.name, f"{outcome.problem}\n  {way}")
             if may_shrink and not report.failures:

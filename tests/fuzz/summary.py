@@ -21,12 +21,13 @@ _COUNTED = (
 class Summary:
     """joins are answers that were compared, right and wrong; what was refused is none of them, nor
     what a memory limit ended. empty, everything, between, several_matches: the joins by what
-    measure.py says of their answers."""
+    measure.py says of their answers. stands: how many of the joins had what around the equality."""
 
     def __init__(self) -> None:
         self.ranges: list[tuple[int, int]] = []  # first, count
         self.counts: dict[str, Counter] = {}  # by kind
         self.engines: Counter = Counter()
+        self.stands: Counter = Counter()
         self.devices: set[str] = set()
         self.seconds = 0.0
 
@@ -38,6 +39,7 @@ class Summary:
         for what in (FAILED, REFUSED, NO_MEMORY):
             counts[what] += report.outcomes.get(what, 0)
         self.engines.update(report.engines)
+        self.stands.update(report.stands)
 
     def add_death(self) -> None:
         """A seed whose worker died: nobody knows which of its joins it was."""
@@ -76,6 +78,7 @@ class Summary:
                 "share_between": round(self.share_between(), 4),
                 "seconds": round(self.seconds, 1),
                 "engines": dict(sorted(self.engines.items())),
+                "stands": dict(sorted(self.stands.items())),
                 "by_kind": {k: {w: self.counts[k][w] for w in _COUNTED} for k in order},
             }
         )
@@ -92,6 +95,7 @@ class Summary:
         self.devices |= set(read["devices"])
         self.seconds += read["seconds"]
         self.engines.update(read["engines"])
+        self.stands.update(read["stands"])
         for kind, counts in read["by_kind"].items():
             self.counts.setdefault(kind, Counter()).update(counts)
 
