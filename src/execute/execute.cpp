@@ -52,8 +52,8 @@ void match(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& res
   }
   if (join.asked().kind == columns::JoinKind::kCross) return cross(queue, join, result);
   if (join.spec.asof) return asof(queue, join, result);
-  if (is_without_equality(join.asked())) return without_equality(queue, join, result);
   try {
+    if (is_without_equality(join.asked())) return without_equality(queue, join, result);
     cuda ? on_gpu(queue, join, result) : on_cpu(queue, join, result, groups);
   } catch (const base::Error& error) {
     if (error.status() == GPUJOIN_ERROR_ROW_LIMIT) fail_early(join, error.what());

@@ -80,10 +80,11 @@ RowSize row_size_of(const Relation& left, const Relation& right, const JoinSpec&
 int64_t early_row_limit(const Relation& left, const Relation& right, const JoinSpec& spec) {
   columns::Bounds const& bounds = spec.bounds;
   if (bounds.row_limit == 0 && bounds.byte_limit == 0) return 0;
-  // Rows of a match are rows of the output, or leave some out.
+  // Rows of a match, behind its filter, are rows of the output, or leave some out. Those of an
+  // ASOF join are no more than a side's.
   bool const is_of_pairs = !comes_alone(rows_of(spec, true)) &&
-                           !comes_alone(rows_of(spec, false)) && spec.residual == nullptr &&
-                           !spec.caller_decides && !spec.asof && spec.aggregates.empty();
+                           !comes_alone(rows_of(spec, false)) && !spec.caller_decides &&
+                           !spec.asof && spec.aggregates.empty();
   if (!is_of_pairs) return 0;
   int64_t most = bounds.row_limit;
   if (bounds.byte_limit != 0) {

@@ -121,7 +121,8 @@ void without_equality_on_gpu(base::Queue& queue, const PlannedJoin& join, const 
   TakenPairs taken(queue, join, task);
   auto const expected = static_cast<uint64_t>(join.choice.plan().expected_rows);
   output::GrowingPairs pairs(queue, task.is_marked || is_empty ? 0 : expected,
-                             taken.passes_all() ? nullptr : &taken);
+                             taken.passes_all() ? nullptr : &taken,
+                             static_cast<uint64_t>(join.spec.bounds.row_limit));
   if (is_empty) {
     // Nothing.
   } else if (task.is_nested_loop()) {

@@ -66,7 +66,7 @@ class TakenPairs final : public cpu::PairTaker {
     if (task.once_sorted) {
       sorted_matched_ = std::make_unique<MatchedBytes>(queue, workers, *task.sorted(join));
     }
-    if (!task.is_marked) output_ = make_output(queue, expected);
+    if (!task.is_marked) output_ = make_output(queue, expected, join.spec.bounds.row_limit);
     workers_.resize(static_cast<size_t>(workers.threads()));
     if (!is_evaluated) return;
     for (auto& worker : workers_) worker = std::make_unique<Worker>(join);
@@ -113,12 +113,13 @@ class TakenPairs final : public cpu::PairTaker {
   };
 
   // What is not written to costs nothing, but a limit counts it.
-  static std::unique_ptr<cpu::OutputRows> make_output(base::Queue& queue, uint64_t expected) {
+  static std::unique_ptr<cpu::OutputRows> make_output(base::Queue& queue, uint64_t expected,
+                                                      int64_t most_rows) {
     constexpr uint64_t kLeast = 4096;
     std::vector<cpu::OutputShape> const shapes(2, {sizeof(uint32_t), false});
     for (;; expected /= 2) {
       try {
-        return std::make_unique<cpu::OutputRows>(queue, shapes, expected);
+        return std::make_unique<cpu::OutputRows>(queue, shapes, expected, most_rows);
       } catch (const base::Error&) {
         if (expected <= kLeast) throw;
       }

@@ -32,8 +32,12 @@ GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilt
       most_pairs_(most_pairs == 0 ? UINT64_MAX : most_pairs) {
   counters_ = queue.device->counters.as<kernels::PairCounters>();
   // No device holds more pairs than this; an estimate may be any number.
-  uint64_t const most = std::min(queue.context.facts.memory_bytes / kPairHalf, most_pairs_);
-  if (filter != nullptr) first_capacity = std::min(first_capacity, kCandidatePairs);
+  uint64_t most = queue.context.facts.memory_bytes / kPairHalf;
+  if (filter != nullptr) {
+    first_capacity = std::min(first_capacity, kCandidatePairs);
+  } else {
+    most = std::min(most, most_pairs_);
+  }
   uint64_t const wanted =
       std::clamp(first_capacity, kLeastCapacity, std::max(most, kLeastCapacity));
   if (maps_pages_) {

@@ -159,3 +159,17 @@ def test_command_line(tmp_path):
     for wrong in (["--row-limit", "0"], ["--byte-limit", "much"], ["--count", "-o", "x.csv"]):
         run = program.gpujoin(*files, *wrong, folder=tmp_path)
         assert run.returncode == 2 and run.stderr.startswith("gpujoin: --")
+
+
+def test_limits_of_an_exploding_join_with_a_condition(context):
+    many = pa.table({"k": np.zeros(30_000, np.int32), "v": np.arange(30_000)})
+    for how in ("inner", "left", "full"):
+        asked = {"where": "left.v < right.v", "how": how, "context": context}
+        with pytest.raises(gpujoin.RowLimit, match="row_limit is 1000 and the join has .* or more"):
+            gpujoin.join(many, many, on="k", row_limit=1000, **asked)
+        with pytest.raises(gpujoin.RowLimit, match="row_limit is 1000 and the join has .* or more"):
+            gpujoin.join(many, many, row_limit=1000, **asked)
+        with pytest.raises(gpujoin.ByteLimit, match="byte_limit is 1000 and the join has .* or more"):
+            gpujoin.join(many, many, byte_limit=1000, **asked)
+        with pytest.raises(gpujoin.RowLimit, match="or more"):  # each pair is evaluated
+            gpujoin.join(many, many, row_limit=1000, **asked | {"where": "left.v <> right.v"})
