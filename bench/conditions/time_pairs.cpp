@@ -121,8 +121,8 @@ void on_device(base::Queue& queue, const std::shared_ptr<const conditions::Bound
                pairs * sizeof(uint32_t));
     base::finish(queue);
     auto const begin = std::chrono::steady_clock::now();
-    kept = conditions::filter_pairs(queue, *condition, conditions::kKeepTrue, left.as<uint32_t>(),
-                                    right.as<uint32_t>(), pairs);
+    kept = conditions::filter_pairs(queue, *condition, left.as<uint32_t>(), right.as<uint32_t>(),
+                                    pairs);
     base::finish(queue);
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - begin;
     best = std::min(best, took.count());
