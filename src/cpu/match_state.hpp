@@ -2,12 +2,14 @@
 // way to the output.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "src/cpu/batch_filter.hpp"
+#include "src/cpu/key_bits.hpp"
 #include "src/cpu/match_sink.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
@@ -51,7 +53,38 @@ class MatchState {
     });
   }
 
+  // The same, of build rows of which nothing but their keys is known.
+  void run(Workers& workers, const KeyBits& keys, const ProbeRows& rows,
+           const PartitionRows& probe) {
+    run_with(workers, {}, probe, false, [&](const auto& flush) {
+      if (rows.are_entries<Key>()) {
+        look_up_bits<true>(keys, rows, flush);
+      } else {
+        look_up_bits<false>(keys, rows, flush);
+      }
+    });
+  }
+
  private:
+  template <bool kRowIsEntry, typename Flush>
+  void look_up_bits(const KeyBits& keys, const ProbeRows& rows, const Flush& flush) {
+    for (uint32_t first = rows.first; first < rows.last; first += kProbeBlockRows) {
+      if (batch_.rows + kProbeBlockRows > kBatchRows) {
+        flush();
+        batch_.rows = 0;
+      }
+      uint32_t found = batch_.rows;
+      uint32_t const end = first + std::min(kProbeBlockRows, rows.last - first);
+      for (uint32_t row = first; row < end; ++row) {
+        auto const probe = entry_at<Key, kRowIsEntry>(rows.rows, rows.row_bytes, row);
+        batch_.keys[found] = probe.key;
+        batch_.probe[found] = probe.rest;
+        found += keys.has(probe.key) ? 1 : 0;
+      }
+      batch_.rows = found;
+    }
+  }
+
   template <typename Probe>
   void run_with(Workers& workers, const PartitionRows& build, const PartitionRows& probe,
                 bool is_cut, const Probe& probe_rows) {

@@ -27,13 +27,11 @@ uint32_t pack(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* 
   return packed;
 }
 
-// body(probe rows, tables, worker) for all of them: keys where they lie, or packed rows where some
-// are NULL.
+// body(probe rows, worker) for all of them: keys where they lie, or packed rows where some are
+// NULL.
 template <typename Key, typename Body>
-void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                    const PartitionedRows& probe, const Body& body) {
-  if (build.begin.back() == 0) return;
-  PartitionTables<Key> const tables(queue, workers, build);
+void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows& probe,
+                    const Body& body) {
   uint64_t const rows = probe.input_rows;
   columns::ColumnView const& key = *probe.layout.key;
   std::vector<base::Buffer> blocks(static_cast<size_t>(workers.threads()));
@@ -44,7 +42,7 @@ void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows&
     if (key.validity == nullptr) {
       body(ProbeRows{static_cast<const std::byte*>(key.data), sizeof(Key),
                      static_cast<uint32_t>(first), static_cast<uint32_t>(end)},
-           tables, worker);
+           worker);
       return;
     }
     base::Buffer& block = blocks[static_cast<size_t>(worker)];
@@ -55,42 +53,62 @@ void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows&
     auto* const packed = block.as<std::byte>();
     for (uint64_t row = first; row < end; row += kPackedRows) {
       uint32_t const count = pack(probe.layout, row, std::min(row + kPackedRows, end), packed);
-      body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, tables, worker);
+      body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, worker);
     }
+  });
+}
+
+// run(state, probe rows, their side) of each worker's state.
+template <typename Key, typename Run>
+void match_blocks(base::Queue& queue, Workers& workers, const PartitionedRows& probe,
+                  const MatchFilter& filter, MatchSinks& sinks, const Run& run) {
+  std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
+  for_each_block<Key>(queue, workers, probe, [&](const ProbeRows& rows, int32_t worker) {
+    auto& state = states[static_cast<size_t>(worker)];
+    if (!state) state = std::make_unique<MatchState<Key>>(filter, sinks.make<Key>(worker));
+    run(*state, rows, PartitionRows{&probe.layout, rows.rows});
+    finish_streaming();
   });
 }
 
 template <typename Key>
 void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
            const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
-  std::vector<std::unique_ptr<MatchState<Key>>> states(static_cast<size_t>(workers.threads()));
+  if (build.begin.back() == 0) return;
+  PartitionTables<Key> const tables(queue, workers, build);
   PartitionRows const of_build{&build.layout, build.rows_of(0)};
-  for_each_block<Key>(
-      queue, workers, build, probe,
-      [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t worker) {
-        auto& state = states[static_cast<size_t>(worker)];
-        if (!state) state = std::make_unique<MatchState<Key>>(filter, sinks.make<Key>(worker));
-        PartitionRows const of_probe{&probe.layout, rows.rows};
+  match_blocks<Key>(
+      queue, workers, probe, filter, sinks,
+      [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
         if (tables.is_one()) {
-          state->run(workers, tables.table(0), rows, {}, of_build, of_probe);
+          state.run(workers, tables.table(0), rows, {}, of_build, of_probe);
         } else {
-          state->run(workers, tables, rows, of_build, of_probe);
+          state.run(workers, tables, rows, of_build, of_probe);
         }
-        finish_streaming();
+      });
+}
+
+template <typename Key>
+void match_bits(base::Queue& queue, Workers& workers, const KeyBits& build,
+                const PartitionedRows& probe, MatchSinks& sinks) {
+  match_blocks<Key>(
+      queue, workers, probe, {}, sinks,
+      [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
+        state.run(workers, build, rows, of_probe);
       });
 }
 
 template <typename Key>
 uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                const PartitionedRows& probe) {
+  if (build.begin.back() == 0) return 0;
+  PartitionTables<Key> const tables(queue, workers, build);
   std::atomic<uint64_t> matches{0};
-  for_each_block<Key>(queue, workers, build, probe,
-                      [&](const ProbeRows& rows, const PartitionTables<Key>& tables, int32_t) {
-                        uint64_t const found = tables.is_one()
-                                                   ? count_matches(tables.table(0), rows)
-                                                   : count_matches(tables, rows);
-                        matches.fetch_add(found, std::memory_order_relaxed);
-                      });
+  for_each_block<Key>(queue, workers, probe, [&](const ProbeRows& rows, int32_t) {
+    uint64_t const found =
+        tables.is_one() ? count_matches(tables.table(0), rows) : count_matches(tables, rows);
+    matches.fetch_add(found, std::memory_order_relaxed);
+  });
   return matches.load(std::memory_order_relaxed);
 }
 
@@ -116,6 +134,15 @@ void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows&
     match<uint32_t>(queue, workers, build, probe, filter, sinks);
   } else {
     match<uint64_t>(queue, workers, build, probe, filter, sinks);
+  }
+}
+
+void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& build,
+                    const PartitionedRows& probe, MatchSinks& sinks) {
+  if (probe.layout.key_bytes == 4) {
+    match_bits<uint32_t>(queue, workers, build, probe, sinks);
+  } else {
+    match_bits<uint64_t>(queue, workers, build, probe, sinks);
   }
 }
 

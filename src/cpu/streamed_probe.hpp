@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/cpu/batch_filter.hpp"
+#include "src/cpu/key_bits.hpp"
 #include "src/cpu/match_sink.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
@@ -32,5 +33,10 @@ void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows&
                     const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks);
 uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                                 const PartitionedRows& probe);
+
+// The rows of a probe side, as above, whose keys the other side has. Sinks are told of no row of
+// that side.
+void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& build,
+                    const PartitionedRows& probe, MatchSinks& sinks);
 
 }  // namespace gpujoin::cpu

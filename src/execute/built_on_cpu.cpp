@@ -156,6 +156,14 @@ bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
   return may_stream(step) && cpu::streams_probe(build.input_rows(), probe.input_rows());
 }
 
+// Rows of the probe side alone, by the keys that the other side has.
+bool asks_for_keys(const JoinStep& step, const CpuSide& build) {
+  bool const of_left = step.build_left();
+  auto const& columns = of_left ? step.spec.left_columns : step.spec.right_columns;
+  return may_stream(step) && step.residual == nullptr && !build.is_hashed() && columns.empty() &&
+         !puts_out_numbers(step, of_left);
+}
+
 // Pairs by which text is fetched: in the order of the probe side that is next to each other.
 bool keeps_order(const JoinStep& step, const CpuSide& build, const CpuSide* probe) {
   return probe != nullptr && step.fetches_of_probe && may_stream(step) &&
@@ -246,6 +254,13 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
+  if (only_probe != nullptr && !is_small && asks_for_keys(step, *side) && side->keep_key_bits()) {
+    only_probe->lay_out(plan::Gather::kUntransformed,
+                        numbers_of(step, *only_probe, !step.build_left()));
+    only_probe->stream();
+    step.clock.note("build keys as bits", side->input_rows() * side->key(0).width);
+    return std::make_unique<BuiltOnCpu>(std::move(side), true);
+  }
   bool const is_ordered = !is_small && keeps_order(step, *side, only_probe);
   side->lay_out(is_ordered ? plan::Gather::kUntransformed : step.plan.gather,
                 numbers_of(step, *side, step.build_left()));

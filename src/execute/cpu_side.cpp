@@ -42,6 +42,11 @@ void CpuSide::pack() {
   hashed_ = {};
 }
 
+bool CpuSide::keep_key_bits() {
+  key_bits_ = cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows());
+  return key_bits_.has_value();
+}
+
 void CpuSide::stream() {
   rows_.is_streamed = true;
   rows_.begin = {0, static_cast<uint32_t>(rows_.input_rows)};
@@ -57,6 +62,7 @@ void CpuSide::let_go_of_rows() {
   rows_.begin.clear();
   rows_.is_streamed = false;
   hashed_ = {};
+  key_bits_.reset();
 }
 
 cpu::OutputSource CpuSide::row_numbers_source(bool is_build) const {

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/cpu/batch_values.hpp"
+#include "src/cpu/key_bits.hpp"
 #include "src/cpu/key_columns.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/workers.hpp"
@@ -31,6 +33,9 @@ class CpuSide final : public Side {
   static void partition(std::span<CpuSide* const> sides, uint32_t radix_bits);
   // All rows as one partition, for a probe side that is looked up where it lies.
   void pack();
+  // Keeps the keys alone, as bits; whether they can be.
+  bool keep_key_bits();
+  const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
   // Rows stay where they are. expected: the side is laid out by plan::Gather::kUntransformed.
   void stream();
   bool is_partitioned() const { return !rows_.begin.empty(); }
@@ -64,6 +69,7 @@ class CpuSide final : public Side {
   const std::vector<int32_t>& output_columns_;
   cpu::HashedKeys hashed_;  // of several keys, until the rows are moved
   cpu::PartitionedRows rows_;
+  std::optional<cpu::KeyBits> key_bits_;
 };
 
 // Key columns of both sides, where the key is their hash.

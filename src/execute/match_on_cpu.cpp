@@ -29,6 +29,9 @@ cpu::MatchFilter filter_of(const JoinStep& step, const CpuSide& build, const Cpu
 
 void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
                   CpuSide& probe, cpu::MatchSinks& sinks) {
+  if (build.key_bits()) {
+    return cpu::match_key_bits(step.queue, probe.workers(), *build.key_bits(), probe.rows(), sinks);
+  }
   auto const match = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
   match(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sinks);
 }
@@ -49,7 +52,7 @@ std::string details_of(const cpu::MatchFilter& filter, const CpuSide& probe) {
 uint64_t count_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
                        CpuSide& probe) {
   // Nothing but evaluating it tells how many fulfil a condition.
-  if (filter.residual != nullptr) {
+  if (filter.residual != nullptr || build.key_bits()) {
     cpu::OutputRows none(step.queue, {}, 0);
     write_matches(step, filter, build, probe, {}, none);
     return none.finish(probe.workers()).rows;

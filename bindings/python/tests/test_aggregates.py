@@ -384,3 +384,40 @@ def test_by_needs_aggregates(context):
     table = pa.table({"k": [1]})
     with pytest.raises(gpujoin.InvalidArgument, match="aggregates are not"):
         gpujoin.plan(table, table, "k", by="left", context=context)
+
+
+@pytest.mark.parametrize("key", [np.int32, np.int64])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_rows_of_one_side_alone(key, repeats):
+    """Of more unique, dense keys than a small table has, the CPU keeps a bit each."""
+    rng = np.random.default_rng(3)
+    keys = rng.permutation(np.arange(-50_000, 50_000)[rng.random(100_000) < 0.9]).astype(key)
+    if repeats:
+        keys[0] = keys[1]
+    null = rng.random(len(keys)) < 0.05
+    left = pa.table({"k": pa.array(keys, mask=null)})
+    asked = rng.integers(-60_000, 60_000, 200_000).astype(key)
+    unknown = rng.random(len(asked)) < 0.05
+    y = rng.integers(-100, 100, len(asked))
+    right = pa.table({"k": pa.array(asked, mask=unknown), "y": y})
+    having = np.zeros(120_001, np.int64)
+    np.add.at(having, keys[~null].astype(np.int64) + 60_000, 1)
+    matches = np.where(unknown, 0, having[asked.astype(np.int64) + 60_000])
+    with gpujoin.Context("cpu", threads=2) as cpu:
+        result = gpujoin.aggregate(
+            left, right, "k", aggregates={"n": "count", "s": "sum(right.y)"}, context=cpu
+        )
+        used = " ".join(stage.technique for stage in result.statistics.stages)
+        assert ("build keys as bits" in used) != repeats
+        assert result.to_table().to_pylist() == [{"n": matches.sum(), "s": (matches * y).sum()}]
+        by = gpujoin.aggregate(
+            *(left, right), "k", by="right", select=["y"], pairs=True,
+            aggregates={"n": "count"}, context=cpu,
+        ).to_table()
+        rows = by["right_row"].to_numpy()
+        assert sorted(rows) == list(np.flatnonzero(matches))
+        assert (by["n"].to_numpy() == matches[rows]).all()
+        assert (by["y"].to_numpy() == y[rows]).all()
+        for sides in ((left, right), (right, left)):
+            found = gpujoin.join(*sides, "k", select=["y"], context=cpu).to_table()["y"].to_numpy()
+            assert sorted(found) == sorted(np.repeat(y, matches))

@@ -1,0 +1,100 @@
+#include "src/cpu/key_bits.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/bytes_column.hpp"
+#include "src/cpu/row_marks.hpp"
+
+namespace gpujoin::cpu {
+
+namespace {
+
+constexpr const char* kStage = "transform";
+constexpr uint64_t kTaskRows = uint64_t{1} << 16;
+// 2 MiB of bits, made of 16 MiB of bytes.
+constexpr uint64_t kMostSpan = uint64_t{1} << 24;
+// Numbers for a key: clearing them is to cost no more than looking at the keys.
+constexpr uint64_t kMostNumbersAKey = 8;
+
+template <typename Key>
+struct Bounds {
+  Key low = std::numeric_limits<Key>::max();
+  Key high = std::numeric_limits<Key>::min();
+};
+
+// body(key) for the rows [first, end) that have one.
+template <typename Key, typename Body>
+void for_each_key(const columns::ColumnView& key, uint64_t first, uint64_t end, const Body& body) {
+  auto const* const keys = static_cast<const Key*>(key.data);
+  if (key.validity == nullptr) {
+    for (uint64_t row = first; row < end; ++row) body(keys[row]);
+    return;
+  }
+  for (uint64_t row = first; row < end; ++row) {
+    if (kernels::is_valid({key.validity, key.validity_bit_offset}, row)) body(keys[row]);
+  }
+}
+
+template <typename Key>
+Bounds<Key> bounds_of(Workers& workers, const columns::ColumnView& key, uint64_t rows) {
+  std::vector<Bounds<Key>> of_tasks((rows + kTaskRows - 1) / kTaskRows);
+  workers.for_each_range(kStage, rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+    Bounds<Key> found;
+    for_each_key<Key>(key, first, end, [&](Key one) {
+      found.low = std::min(found.low, one);
+      found.high = std::max(found.high, one);
+    });
+    of_tasks[first / kTaskRows] = found;
+  });
+  Bounds<Key> all;
+  for (Bounds<Key> const& of_task : of_tasks) {
+    all.low = std::min(all.low, of_task.low);
+    all.high = std::max(all.high, of_task.high);
+  }
+  return all;
+}
+
+}  // namespace
+
+template <typename Key>
+std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& workers,
+                                               const columns::ColumnView& key, uint64_t rows) {
+  // Numbers around 0 are neighbours.
+  Bounds<Key> const bounds = bounds_of<Key>(workers, key, rows);
+  if (bounds.low > bounds.high) return std::nullopt;
+  using Bits = std::make_unsigned_t<Key>;
+  auto const low = static_cast<Bits>(bounds.low);
+  uint64_t const widest = static_cast<Bits>(static_cast<Bits>(bounds.high) - low);
+  if (widest >= std::min(kMostSpan, kMostNumbersAKey * rows)) return std::nullopt;
+  auto const span = static_cast<uint32_t>(widest + 1);
+  base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
+  if (!bytes) return std::nullopt;
+  auto* const marks = bytes.as<uint8_t>();
+  std::atomic<uint64_t> keys{0};
+  workers.for_each_range(kStage, rows, kTaskRows, [&](uint64_t first, uint64_t end) {
+    uint64_t found = 0;
+    for_each_key<Key>(key, first, end, [&](Key one) {
+      auto const at = static_cast<Bits>(static_cast<Bits>(one) - low);
+      std::atomic_ref(marks[at]).store(1, std::memory_order_relaxed);
+      ++found;
+    });
+    keys.fetch_add(found, std::memory_order_relaxed);
+  });
+  RowMarks bits(queue, span + 1);
+  bits.mark_bytes(marks);
+  if (bits.count() != keys.load()) return std::nullopt;
+  return KeyBits(bits.bits(), low, span);
+}
+
+std::optional<KeyBits> KeyBits::of_unique(base::Queue& queue, Workers& workers,
+                                          const columns::ColumnView& key, uint64_t rows) {
+  return key.width == 4 ? of_unique_keys<int32_t>(queue, workers, key, rows)
+                        : of_unique_keys<int64_t>(queue, workers, key, rows);
+}
+
+}  // namespace gpujoin::cpu

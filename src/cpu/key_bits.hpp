@@ -1,0 +1,53 @@
+// key_bits.hpp: which keys a side has, a bit for each number from the lowest to the highest.
+//
+// Source   a bitmap in the place of a hash table, for keys that are dense (as "perfect hash joins",
+//          which keep rows by key)
+//
+// Where keys come once and nothing of their rows is put out, a join asks of the other side's rows
+// only whether they have a match. 2^20 dense keys are 128 KiB, which a core's second cache holds;
+// no side is moved for that.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/cpu/workers.hpp"
+
+namespace gpujoin::cpu {
+
+class KeyBits {
+ public:
+  // None where a key comes twice, keys are scattered, or memory is tight. key: of 4 or 8 bytes;
+  // rows whose key is NULL are left out.
+  static std::optional<KeyBits> of_unique(base::Queue& queue, Workers& workers,
+                                          const columns::ColumnView& key, uint64_t rows);
+
+  template <typename Key>
+  bool has(Key key) const {
+    // Below the lowest key it is beyond the highest, too.
+    auto const at = static_cast<Key>(key - static_cast<Key>(low_));
+    uint64_t const inside = at < span_ ? at : span_;
+    return (words_[inside / 32] >> (inside % 32) & 1) != 0;
+  }
+
+ private:
+  KeyBits(std::shared_ptr<const base::Buffer> bits, uint64_t low, uint64_t span)
+      : bits_(std::move(bits)), words_(bits_->as<uint32_t>()), low_(low), span_(span) {}
+
+  // Key: signed.
+  template <typename Key>
+  static std::optional<KeyBits> of_unique_keys(base::Queue& queue, Workers& workers,
+                                               const columns::ColumnView& key, uint64_t rows);
+
+  std::shared_ptr<const base::Buffer> bits_;  // of span_ numbers, and one 0 more
+  const uint32_t* words_;                     // of bits_
+  uint64_t low_;                              // the lowest key's bits
+  uint64_t span_;
+};
+
+}  // namespace gpujoin::cpu

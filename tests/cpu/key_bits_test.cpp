@@ -1,0 +1,92 @@
+// key_bits_test.cpp: keys as bits against a set of them.
+#include "src/cpu/key_bits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "tests/cpu/join_tables.hpp"
+
+namespace gpujoin::test {
+namespace {
+
+template <typename Key>
+columns::ColumnView view_of(const std::vector<Key>& keys, const std::vector<uint8_t>* validity) {
+  columns::ColumnView view;
+  view.data = keys.data();
+  view.width = sizeof(Key);
+  if (validity != nullptr) view.validity = validity->data();
+  return view;
+}
+
+template <typename Key>
+std::optional<cpu::KeyBits> bits_of(base::Queue& queue, const std::vector<Key>& keys,
+                                    const std::vector<uint8_t>* validity = nullptr) {
+  cpu::Workers workers(queue);
+  return cpu::KeyBits::of_unique(queue, workers, view_of(keys, validity), keys.size());
+}
+
+template <typename Key>
+void expect_keys_from(Key lowest) {
+  using Bits = std::make_unsigned_t<Key>;
+  auto const queue = cpu_queue(4, 0);
+  std::mt19937_64 random(7);
+  std::vector<Key> keys;
+  std::vector<uint8_t> validity;
+  std::set<Key> wanted;
+  auto const number = [&](uint64_t i) { return static_cast<Key>(Bits(lowest) + Bits(i)); };
+  for (uint64_t i = 0; i < 200000; ++i) {
+    if (random() % 3 == 0) continue;
+    if (keys.size() % 8 == 0) validity.push_back(0);
+    bool const is_there = random() % 10 != 0;
+    // Beneath a NULL lies a key that others have.
+    keys.push_back(is_there ? number(i) : number(0));
+    if (!is_there) continue;
+    validity.back() |= static_cast<uint8_t>(1U << ((keys.size() - 1) % 8));
+    wanted.insert(keys.back());
+  }
+  auto const bits = bits_of(queue, keys, &validity);
+  ASSERT_TRUE(bits.has_value());
+  for (uint64_t i = 0; i < 200100; ++i) {
+    ASSERT_EQ(bits->has(static_cast<Bits>(number(i))), wanted.count(number(i)) == 1) << i;
+  }
+  for (uint64_t i = 1; i < 100; ++i) {
+    Key const below = static_cast<Key>(Bits(lowest) - Bits(i));
+    ASSERT_EQ(bits->has(static_cast<Bits>(below)), false) << i;
+  }
+  for (Key const key : {std::numeric_limits<Key>::min(), std::numeric_limits<Key>::max()}) {
+    ASSERT_EQ(bits->has(static_cast<Bits>(key)), wanted.count(key) == 1);
+  }
+}
+
+TEST(KeyBits, HaveTheKeysAndNoOthers) {
+  expect_keys_from<int32_t>(0);
+  expect_keys_from<int32_t>(-100000);
+  expect_keys_from<int32_t>(std::numeric_limits<int32_t>::min() + 100);
+  expect_keys_from<int32_t>(std::numeric_limits<int32_t>::max() - 200100);
+  expect_keys_from<int64_t>(-5);
+  expect_keys_from<int64_t>(int64_t{1} << 40);
+  expect_keys_from<int64_t>(std::numeric_limits<int64_t>::min() + 100);
+}
+
+TEST(KeyBits, AreNotOfKeysThatComeTwiceOrAreScattered) {
+  auto const queue = cpu_queue(2, 0);
+  std::vector<int32_t> keys(1000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<int32_t>(7 * i);
+  EXPECT_TRUE(bits_of(queue, keys).has_value());
+  keys[999] = keys[0];
+  EXPECT_FALSE(bits_of(queue, keys).has_value());
+  keys[999] = 8000;
+  EXPECT_FALSE(bits_of(queue, keys).has_value());
+  EXPECT_FALSE(bits_of(queue, std::vector<int64_t>{INT64_MIN, INT64_MAX}).has_value());
+  EXPECT_FALSE(bits_of(queue, std::vector<int32_t>{}).has_value());
+  std::vector<uint8_t> const none(125, 0);
+  EXPECT_FALSE(bits_of(queue, keys, &none).has_value());
+  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace gpujoin::test
