@@ -10,6 +10,7 @@ from pathlib import Path
 from . import isolated, library, self_check, summary
 from .engines import available
 from .kinds import KINDS
+from .measure import STANDS
 from .run_seed import Failure, Settings, run_written_join
 from .workers import resolve_device, run_range
 from .written import read_joins
@@ -26,6 +27,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--kinds", type=_names(KINDS), default=tuple(KINDS), help="a,b,c")
     parser.add_argument("--engines", type=_names(_ENGINES), default=_ENGINES, help="a,b,c")
+    parser.add_argument("--beside", type=_names(STANDS), default=(), help="only joins with a or b")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--library", help="libgpujoin.so; else GPUJOIN_LIBRARY, else build/*")
     parser.add_argument(
@@ -63,6 +65,7 @@ def main() -> int:
         device=resolve_device(arguments.device, arguments.library),
         ways=arguments.ways,
         library=arguments.library,
+        beside=arguments.beside,
     )
     if arguments.case or arguments.self_check:
         library.load(arguments.library)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,25 +45,39 @@ _MOST_OUTPUTS = 40
 # for them; for pairs with columns of both sides more than for rows of one.
 _SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 0.5}
 _SIMPLE_SHARE = 0.3  # of other rules
-RESIDUAL_SHARE = 0.3
-_GROUPED_SHARE = 0.12
-_NO_KEYS_SHARE = 0.15  # of cases with a condition
 _MOST_TESTED_PAIRS = 40_000
 _MOST_UNKNOWN_PAIRS = 300_000
 
 
-def draw_case(
-    seed: int,
-    kinds: Sequence[str],
-    residual_share: float = RESIDUAL_SHARE,
-    asof_share: float = ASOF_SHARE,
-) -> Case:
-    """The same case for the same seed and kinds, whatever engines and devices there are."""
+class Shares(NamedTuple):
+    """Of cases that have this beside their keys, or in their place."""
+
+    condition: float = 0.3
+    without_keys: float = 0.15  # of those
+    asof: float = ASOF_SHARE  # of those without a condition
+    aggregates: float = 0.12
+
+
+_SHARES = {
+    ("aggregates",): Shares(aggregates=1),
+    ("asof",): Shares(condition=0, asof=1),
+    ("condition",): Shares(condition=1),
+    ("without_keys",): Shares(condition=1, without_keys=1),
+}
+
+
+def shares_for(beside: Sequence[str]) -> Shares:
+    """beside  of measure.STANDS, of which a case should have one"""
+    return _SHARES.get(tuple(beside), Shares())
+
+
+def draw_case(seed: int, kinds: Sequence[str], shares: Shares = Shares()) -> Case:
+    """The same case for the same seed, kinds and shares, whatever engines and devices there are."""
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
     kind = _draw_kind(rng, kinds)
-    has_residual = rng.random() < residual_share and kind.rule != "cross"
-    has_keys = kind.rule != "cross" and not (has_residual and rng.random() < _NO_KEYS_SHARE)
+    has_residual = rng.random() < shares.condition and kind.rule != "cross"
+    has_keys = kind.rule != "cross" and not (has_residual and rng.random() < shares.without_keys)
     is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)
     is_simple = is_simple and has_keys
     numbers = draw_row_numbers(rng, data, kind, is_simple, has_keys)
@@ -102,10 +117,10 @@ def draw_case(
         case.residual = _draw_residual(rng, case)
     if key_count and rng.random() < 0.02:
         _make_types_wrong(rng, data, case)
-    elif key_count and rng.random() < asof_share:
+    elif key_count and rng.random() < shares.asof:
         draw_asof(rng, case)
     _draw_output(rng, case)
-    if rng.random() < _GROUPED_SHARE:
+    if rng.random() < shares.aggregates:
         case.grouped = draw_grouped(rng, case)
     return case
 

@@ -11,6 +11,11 @@ from .case import Answer, Case
 from .way import Way
 
 EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
+# What a join may have beside its keys, or in their place.
+STANDS = (
+    *("aggregates", "asof", "condition", "count", "limit", "order", "promise", "selection"),
+    "without_keys",
+)
 NO_TYPE, NO_VALUE = "wrong_types", "no_value"
 
 
@@ -46,16 +51,13 @@ def measure(case: Case, answer: Answer) -> str:
 
 
 def stands_around(case: Case, way: Way) -> list[str]:
-    """What a join has beside its keys, or in their place."""
-    has = {
-        "aggregates": case.grouped is not None,
-        "asof": case.asof is not None,
-        "condition": case.residual is not None,
-        "count": way.bounds.is_counted,
-        "limit": way.bounds.row_limit is not None or way.bounds.byte_limit is not None,
-        "order": way.bounds.order != 0,
-        "promise": way.promises != 0,
-        "selection": any(encoding.picks is not None for encoding in way.encodings.values()),
-        "without_keys": not case.keys["left"] and case.residual is not None,
-    }
-    return [name for name, is_there in has.items() if is_there]
+    """Of STANDS."""
+    bounds = way.bounds
+    has = (
+        *(case.grouped is not None, case.asof is not None, case.residual is not None),
+        *(bounds.is_counted, bounds.row_limit is not None or bounds.byte_limit is not None),
+        *(bounds.order != 0, way.promises != 0),
+        any(encoding.picks is not None for encoding in way.encodings.values()),
+        not case.keys["left"] and case.residual is not None,
+    )
+    return [name for name, is_there in zip(STANDS, has) if is_there]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from . import library, reference
 from .case import Answer, Case
 from .compare import expects, same_answer
-from .draw_case import draw_case
+from .draw_case import draw_case, shares_for
 from .engines import ALL_KINDS, Engine
 from .json_case import WrittenJoin, write_json
-from .measure import measure, stands_around
+from .measure import EMPTY, measure, stands_around
 from .shrink import shrink
 from .text_case import can_write, write_case
 from .try_case import FAILED, RIGHT_ANSWER, try_case
@@ -28,6 +28,7 @@ _QUEUE_BYTES = 1 << 20
 class Settings:
     """device  "cpu" or "cuda"
     ways    how many joins of each case
+    beside  joins that have one of these beside their keys alone (measure.py); none = all
     """
 
     kinds: tuple[str, ...]
@@ -35,11 +36,13 @@ class Settings:
     device: str
     ways: int
     library: str | None = None
+    beside: tuple[str, ...] = ()
 
     def command(self, seed: int) -> str:
         return (
             f"python -m tests.fuzz --first {seed} --count 1 --ways {self.ways} "
             f"--device {self.device} --kinds {','.join(self.kinds)}"
+            + (f" --beside {','.join(self.beside)}" if self.beside else "")
         )
 
 
@@ -67,7 +70,7 @@ class Report:
 
 
 def cases_and_ways(seed: int, settings: Settings) -> tuple[Case, list[Way]]:
-    case = draw_case(seed, settings.kinds)
+    case = draw_case(seed, settings.kinds, shares_for(settings.beside))
     rng = random.Random(f"ways of {seed}")
     return case, [draw_way(rng, case, settings.device) for _ in range(settings.ways)]
 
@@ -76,6 +79,10 @@ def run_seed(
     seed: int, settings: Settings, engines: dict[str, Engine], may_shrink: bool = True
 ) -> Report:
     case, ways = cases_and_ways(seed, settings)
+    if settings.beside:
+        ways = [w for w in ways if not set(settings.beside).isdisjoint(stands_around(case, w))]
+        if not ways:
+            return Report(seed, case.kind.name, EMPTY, [])
     rng = random.Random(f"engines of {seed}")
     asked = rng.choice([name for name in ALL_KINDS if name in engines])
     expected = engines[asked](case)
