@@ -61,7 +61,7 @@ _IN_SQL = {
 
 # Marks with a condition, which IN does not know: of all pairs of rows.
 _TESTED_IN = (
-    "SELECT {us}.i, CASE WHEN bool_or({on}) THEN true "
+    "SELECT {us}.i, CASE WHEN bool_or({them}.i IS NOT NULL AND ({on})) THEN true "
     "WHEN count(*) FILTER (WHERE {them}.i IS NOT NULL AND ({on}) IS NULL) > 0 THEN NULL "
     "ELSE false END AS mark FROM {us} LEFT JOIN {them} ON true GROUP BY {us}.i"
 )
