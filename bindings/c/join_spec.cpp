@@ -147,7 +147,6 @@ bool is_of_caller(const gpujoin_condition& condition) {
 void read_residual(const gpujoin_condition* given, const base::Context& context,
                    const Relation& left, const Relation& right, int32_t key_count,
                    columns::JoinSpec* spec) {
-  if (given == nullptr) return;
   if (spec->kind == columns::JoinKind::kCross) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
          "spec.residual: a cross join has none; another kind without keys is a join by it");
@@ -193,7 +192,10 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
     fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.key_count: %d; this version joins on 1 to %d key columns",
          known.key_count, columns::kMostKeys);
   }
-  read_residual(known.residual, *left.context, left, right, known.key_count, &spec);
+  // The relations of an estimate have no context.
+  if (known.residual != nullptr) {
+    read_residual(known.residual, *left.context, left, right, known.key_count, &spec);
+  }
   bool const may_lack_keys = spec.residual != nullptr || spec.asof;
   bool const has_keys = !is_cross && !(may_lack_keys && known.key_count == 0);
   if (is_cross) check_range(known.key_count, 0, 0, "spec.key_count of a cross join");
