@@ -27,16 +27,16 @@ struct Bounds {
   Key high = std::numeric_limits<Key>::min();
 };
 
-// body(key) for the rows [first, end) that have one.
+// body(key, row) for the rows [first, end) that have one.
 template <typename Key, typename Body>
 void for_each_key(const columns::ColumnView& key, uint64_t first, uint64_t end, const Body& body) {
   auto const* const keys = static_cast<const Key*>(key.data);
   if (key.validity == nullptr) {
-    for (uint64_t row = first; row < end; ++row) body(keys[row]);
+    for (uint64_t row = first; row < end; ++row) body(keys[row], row);
     return;
   }
   for (uint64_t row = first; row < end; ++row) {
-    if (kernels::is_valid({key.validity, key.validity_bit_offset}, row)) body(keys[row]);
+    if (kernels::is_valid({key.validity, key.validity_bit_offset}, row)) body(keys[row], row);
   }
 }
 
@@ -45,7 +45,7 @@ Bounds<Key> bounds_of(Workers& workers, const columns::ColumnView& key, uint64_t
   std::vector<Bounds<Key>> of_tasks((rows + kTaskRows - 1) / kTaskRows);
   workers.for_each_range(kStage, rows, kTaskRows, [&](uint64_t first, uint64_t end) {
     Bounds<Key> found;
-    for_each_key<Key>(key, first, end, [&](Key one) {
+    for_each_key<Key>(key, first, end, [&](Key one, uint64_t) {
       found.low = std::min(found.low, one);
       found.high = std::max(found.high, one);
     });
@@ -63,7 +63,8 @@ Bounds<Key> bounds_of(Workers& workers, const columns::ColumnView& key, uint64_t
 
 template <typename Key>
 std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& workers,
-                                               const columns::ColumnView& key, uint64_t rows) {
+                                               const columns::ColumnView& key, uint64_t rows,
+                                               bool keeps_rows) {
   // Numbers around 0 are neighbours.
   Bounds<Key> const bounds = bounds_of<Key>(workers, key, rows);
   if (bounds.low > bounds.high) return std::nullopt;
@@ -73,14 +74,22 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   if (widest >= std::min(kMostSpan, kMostNumbersAKey * rows)) return std::nullopt;
   auto const span = static_cast<uint32_t>(widest + 1);
   base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
-  if (!bytes) return std::nullopt;
+  base::Buffer row_of_key;
+  if (keeps_rows)
+    row_of_key = queue.host_pool->try_allocate(base::Memory::kHost, uint64_t{span} * 4);
+  if (!bytes || (keeps_rows && !row_of_key)) return std::nullopt;
   auto* const marks = bytes.as<uint8_t>();
+  auto* const numbers = row_of_key.as<uint32_t>();
   std::atomic<uint64_t> keys{0};
   workers.for_each_range(kStage, rows, kTaskRows, [&](uint64_t first, uint64_t end) {
     uint64_t found = 0;
-    for_each_key<Key>(key, first, end, [&](Key one) {
+    for_each_key<Key>(key, first, end, [&](Key one, uint64_t row) {
       auto const at = static_cast<Bits>(static_cast<Bits>(one) - low);
       std::atomic_ref(marks[at]).store(1, std::memory_order_relaxed);
+      // Of a key that comes twice anything: nobody will ask.
+      if (numbers != nullptr) {
+        std::atomic_ref(numbers[at]).store(static_cast<uint32_t>(row), std::memory_order_relaxed);
+      }
       ++found;
     });
     keys.fetch_add(found, std::memory_order_relaxed);
@@ -88,13 +97,16 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   RowMarks bits(queue, span + 1);
   bits.mark_bytes(marks);
   if (bits.count() != keys.load()) return std::nullopt;
-  return KeyBits(bits.bits(), low, span);
+  KeyBits made(bits.bits(), low, span);
+  if (keeps_rows) made.rows_ = std::make_shared<const base::Buffer>(std::move(row_of_key));
+  return made;
 }
 
 std::optional<KeyBits> KeyBits::of_unique(base::Queue& queue, Workers& workers,
-                                          const columns::ColumnView& key, uint64_t rows) {
-  return key.width == 4 ? of_unique_keys<int32_t>(queue, workers, key, rows)
-                        : of_unique_keys<int64_t>(queue, workers, key, rows);
+                                          const columns::ColumnView& key, uint64_t rows,
+                                          bool keeps_rows) {
+  return key.width == 4 ? of_unique_keys<int32_t>(queue, workers, key, rows, keeps_rows)
+                        : of_unique_keys<int64_t>(queue, workers, key, rows, keeps_rows);
 }
 
 }  // namespace gpujoin::cpu

@@ -1,11 +1,12 @@
-// key_bits.hpp: which keys a side has, a bit for each number from the lowest to the highest.
+// key_bits.hpp: which keys a side has, a bit for each number from the lowest to the highest, and
+// the row of each where someone asks.
 //
 // Source   a bitmap in the place of a hash table, for keys that are dense (as "perfect hash joins",
 //          which keep rows by key)
 //
 // Where keys come once and nothing of their rows is put out, a join asks of the other side's rows
 // only whether they have a match. 2^20 dense keys are 128 KiB, which a core's second cache holds;
-// no side is moved for that.
+// no side is moved for that. Where few rows have a match, these alone look up their row.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,10 @@ namespace gpujoin::cpu {
 class KeyBits {
  public:
   // None where a key comes twice, keys are scattered, or memory is tight. key: of 4 or 8 bytes;
-  // rows whose key is NULL are left out.
+  // rows whose key is NULL are left out. keeps_rows: row_of() will be asked.
   static std::optional<KeyBits> of_unique(base::Queue& queue, Workers& workers,
-                                          const columns::ColumnView& key, uint64_t rows);
+                                          const columns::ColumnView& key, uint64_t rows,
+                                          bool keeps_rows);
 
   template <typename Key>
   bool has(Key key) const {
@@ -33,6 +35,12 @@ class KeyBits {
     auto const at = static_cast<Key>(key - static_cast<Key>(low_));
     uint64_t const inside = at < span_ ? at : span_;
     return (words_[inside / 32] >> (inside % 32) & 1) != 0;
+  }
+  bool keeps_rows() const { return rows_ != nullptr; }
+  // expected: keeps_rows(), has(key).
+  template <typename Key>
+  const uint32_t* row_of(Key key) const {
+    return rows_->as<uint32_t>() + static_cast<Key>(key - static_cast<Key>(low_));
   }
 
  private:
@@ -42,12 +50,14 @@ class KeyBits {
   // Key: signed.
   template <typename Key>
   static std::optional<KeyBits> of_unique_keys(base::Queue& queue, Workers& workers,
-                                               const columns::ColumnView& key, uint64_t rows);
+                                               const columns::ColumnView& key, uint64_t rows,
+                                               bool keeps_rows);
 
   std::shared_ptr<const base::Buffer> bits_;  // of span_ numbers, and one 0 more
   const uint32_t* words_;                     // of bits_
   uint64_t low_;                              // the lowest key's bits
   uint64_t span_;
+  std::shared_ptr<const base::Buffer> rows_;  // [span_] of keys that are there, others are not set
 };
 
 }  // namespace gpujoin::cpu

@@ -53,10 +53,10 @@ class MatchState {
     });
   }
 
-  // The same, of build rows of which nothing but their keys is known.
-  void run(Workers& workers, const KeyBits& keys, const ProbeRows& rows,
+  // The same, of build rows that are not moved, and come out by their numbers if at all.
+  void run(Workers& workers, const KeyBits& keys, const ProbeRows& rows, const PartitionRows& build,
            const PartitionRows& probe) {
-    run_with(workers, {}, probe, false, [&](const auto& flush) {
+    run_with(workers, build, probe, false, [&](const auto& flush) {
       if (rows.are_entries<Key>()) {
         look_up_bits<true>(keys, rows, flush);
       } else {
@@ -81,8 +81,14 @@ class MatchState {
         batch_.probe[found] = probe.rest;
         found += keys.has(probe.key) ? 1 : 0;
       }
+      if (keys.keeps_rows()) look_up_rows(keys, batch_.rows, found);
       batch_.rows = found;
     }
+  }
+
+  void look_up_rows(const KeyBits& keys, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; ++i) __builtin_prefetch(keys.row_of(batch_.keys[i]));
+    for (uint32_t i = first; i < end; ++i) batch_.build[i] = *keys.row_of(batch_.keys[i]);
   }
 
   template <typename Probe>

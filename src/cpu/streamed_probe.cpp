@@ -89,12 +89,12 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
 }
 
 template <typename Key>
-void match_bits(base::Queue& queue, Workers& workers, const KeyBits& build,
-                const PartitionedRows& probe, MatchSinks& sinks) {
+void match_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
+                const PartitionedRows& build, const PartitionedRows& probe, MatchSinks& sinks) {
   match_blocks<Key>(
       queue, workers, probe, {}, sinks,
       [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
-        state.run(workers, build, rows, of_probe);
+        state.run(workers, keys, rows, {&build.layout, nullptr}, of_probe);
       });
 }
 
@@ -137,12 +137,12 @@ void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows&
   }
 }
 
-void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& build,
-                    const PartitionedRows& probe, MatchSinks& sinks) {
+void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
+                    const PartitionedRows& build, const PartitionedRows& probe, MatchSinks& sinks) {
   if (probe.layout.key_bytes == 4) {
-    match_bits<uint32_t>(queue, workers, build, probe, sinks);
+    match_bits<uint32_t>(queue, workers, keys, build, probe, sinks);
   } else {
-    match_bits<uint64_t>(queue, workers, build, probe, sinks);
+    match_bits<uint64_t>(queue, workers, keys, build, probe, sinks);
   }
 }
 

@@ -34,9 +34,9 @@ void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows&
 uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                                 const PartitionedRows& probe);
 
-// The rows of a probe side, as above, whose keys the other side has. Sinks are told of no row of
-// that side.
-void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& build,
-                    const PartitionedRows& probe, MatchSinks& sinks);
+// The rows of a probe side, as above, whose keys are among those of the build side. That one is
+// laid out as the probe side is; no row of it comes out where the keys do not keep them.
+void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
+                    const PartitionedRows& build, const PartitionedRows& probe, MatchSinks& sinks);
 
 }  // namespace gpujoin::cpu

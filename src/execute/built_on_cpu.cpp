@@ -156,12 +156,20 @@ bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
   return may_stream(step) && cpu::streams_probe(build.input_rows(), probe.input_rows());
 }
 
-// Rows of the probe side alone, by the keys that the other side has.
-bool asks_for_keys(const JoinStep& step, const CpuSide& build) {
-  bool const of_left = step.build_left();
-  auto const& columns = of_left ? step.spec.left_columns : step.spec.right_columns;
-  return may_stream(step) && step.residual == nullptr && !build.is_hashed() && columns.empty() &&
-         !puts_out_numbers(step, of_left);
+// Whether some of a build row comes out.
+bool puts_out(const JoinStep& step, bool left) {
+  auto const& columns = left ? step.spec.left_columns : step.spec.right_columns;
+  return !columns.empty() || puts_out_numbers(step, left);
+}
+
+// Rows of the probe side that are looked up by keys alone: where no build row comes out, or few do.
+bool asks_for_keys(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  if (!may_stream(step) || step.residual != nullptr || build.is_hashed()) return false;
+  constexpr uint64_t kProbeRowsOfMatch = 4;
+  auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
+  // 0: nobody said how many.
+  bool const are_few = expected != 0 && expected <= probe.input_rows() / kProbeRowsOfMatch;
+  return are_few || !puts_out(step, step.build_left());
 }
 
 // Pairs by which text is fetched: in the order of the probe side that is next to each other.
@@ -202,7 +210,8 @@ class BuiltOnCpu final : public Built {
         return probe_alone(step, probe, left, result);
       }
     }
-    return probe_pairs(step, probe, step.plan.gather, result);
+    plan::Gather const gather = side_->key_bits() ? plan::Gather::kUntransformed : step.plan.gather;
+    return probe_pairs(step, probe, gather, result);
   }
 
  private:
@@ -254,7 +263,9 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
-  if (only_probe != nullptr && !is_small && asks_for_keys(step, *side) && side->keep_key_bits()) {
+  if (only_probe != nullptr && !is_small && asks_for_keys(step, *side, *only_probe) &&
+      side->keep_key_bits(puts_out(step, step.build_left()))) {
+    side->lay_out(plan::Gather::kUntransformed, puts_out(step, step.build_left()));
     only_probe->lay_out(plan::Gather::kUntransformed,
                         numbers_of(step, *only_probe, !step.build_left()));
     only_probe->stream();

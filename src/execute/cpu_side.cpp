@@ -42,8 +42,8 @@ void CpuSide::pack() {
   hashed_ = {};
 }
 
-bool CpuSide::keep_key_bits() {
-  key_bits_ = cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows());
+bool CpuSide::keep_key_bits(bool with_rows) {
+  key_bits_ = cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows(), with_rows);
   return key_bits_.has_value();
 }
 

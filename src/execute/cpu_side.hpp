@@ -33,8 +33,8 @@ class CpuSide final : public Side {
   static void partition(std::span<CpuSide* const> sides, uint32_t radix_bits);
   // All rows as one partition, for a probe side that is looked up where it lies.
   void pack();
-  // Keeps the keys alone, as bits; whether they can be.
-  bool keep_key_bits();
+  // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
+  bool keep_key_bits(bool with_rows);
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
   // Rows stay where they are. expected: the side is laid out by plan::Gather::kUntransformed.
   void stream();

@@ -30,7 +30,8 @@ cpu::MatchFilter filter_of(const JoinStep& step, const CpuSide& build, const Cpu
 void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
                   CpuSide& probe, cpu::MatchSinks& sinks) {
   if (build.key_bits()) {
-    return cpu::match_key_bits(step.queue, probe.workers(), *build.key_bits(), probe.rows(), sinks);
+    return cpu::match_key_bits(step.queue, probe.workers(), *build.key_bits(), build.rows(),
+                               probe.rows(), sinks);
   }
   auto const match = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
   match(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sinks);

@@ -209,6 +209,29 @@ TEST(CpuJoin, StridedKeys) {
   }
 }
 
+// More than a small build side has, and few matches are expected: a bit and a row for each key.
+TEST(CpuJoin, DenseKeysOfWhichFewMatch) {
+  for (int32_t const key_width : {4, 8}) {
+    Keys keys(70000);
+    std::iota(keys.begin(), keys.end(), uint64_t{1000});
+    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(40));
+    TestTable left = table_of(key_width, keys, {4, 16}, 41);
+    TestTable right = table_of(key_width, random_keys(90000, 700000, 42), {8, 4}, 43);
+    left.columns[0].with_nulls(left.rows, 50, 3, 1);
+    left.columns[1].with_nulls(left.rows, 3, 2, 2);
+    right.columns[0].with_nulls(right.rows, 7, 1, 3);
+    right.columns[1].with_nulls(right.rows, 4, 0, 4);
+    plan::JoinPlan plan = cpu_plan();
+    plan.expected_rows = 10000;
+    expect_right(left, right, plan);
+    if (HasFatalFailure()) return;
+    columns::JoinResult result;
+    auto const queue = cpu_queue();
+    execute::on_cpu(queue, planned(queue, left, right, plan, false, true), result);
+    EXPECT_EQ(result.statistics.stages[0].technique, "build keys as bits");
+  }
+}
+
 TEST(CpuJoin, KeysMadeToCollide) {
   // Preimages of hashes 0, 1, 2 ...: one partition, one bucket, all keys different.
   Keys keys(3000);

@@ -26,7 +26,7 @@ template <typename Key>
 std::optional<cpu::KeyBits> bits_of(base::Queue& queue, const std::vector<Key>& keys,
                                     const std::vector<uint8_t>* validity = nullptr) {
   cpu::Workers workers(queue);
-  return cpu::KeyBits::of_unique(queue, workers, view_of(keys, validity), keys.size());
+  return cpu::KeyBits::of_unique(queue, workers, view_of(keys, validity), keys.size(), true);
 }
 
 template <typename Key>
@@ -52,6 +52,10 @@ void expect_keys_from(Key lowest) {
   ASSERT_TRUE(bits.has_value());
   for (uint64_t i = 0; i < 200100; ++i) {
     ASSERT_EQ(bits->has(static_cast<Bits>(number(i))), wanted.count(number(i)) == 1) << i;
+  }
+  for (size_t row = 0; row < keys.size(); ++row) {
+    if ((validity[row / 8] >> (row % 8) & 1) == 0) continue;
+    ASSERT_EQ(*bits->row_of(static_cast<Bits>(keys[row])), row);
   }
   for (uint64_t i = 1; i < 100; ++i) {
     Key const below = static_cast<Key>(Bits(lowest) - Bits(i));
