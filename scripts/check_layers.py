@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/"],
     "src/base/": [API, LIMITS, "src/base/"],
     # Columns of bytes are described alike for host and device.
-    "src/columns/": [API, "kernels/bytes_column.hpp", "kernels/aggregate/numbers.hpp", "src/base/", "src/columns/"],
+    "src/columns/": [API, "kernels/bytes_column.hpp", "src/base/", "src/columns/"],
     "src/plan/": [API, LIMITS, "src/base/", "src/columns/", "src/plan/"],
     # What a key of several columns is joined by: below both executors' stages.
     "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
@@ -45,7 +45,7 @@ MAY_INCLUDE = {
                  "src/keys/sorted_rows.hpp", "src/cpu/"],
     "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/ordered_key.hpp",
                      "kernels/keys/positions.hpp", "kernels/match/asof_rule.hpp",
-                     "kernels/aggregate/states.hpp"],
+                     "kernels/aggregate/numbers.hpp", "kernels/aggregate/states.hpp"],
     # Key sampling runs before there is a plan, by the planner's rule.
     "src/sample/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/", "src/sample/"],
     # Calibration runs before any plan too, and only its context is known to it.

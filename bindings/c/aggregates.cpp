@@ -5,7 +5,7 @@
 
 #include "bindings/c/arguments.hpp"
 #include "src/base/status.hpp"
-#include "src/columns/aggregate_types.hpp"
+#include "src/execute/aggregate_types.hpp"
 #include "src/execute/late_columns.hpp"
 
 namespace gpujoin::shim {
@@ -28,22 +28,20 @@ void check_type(const columns::Aggregate& aggregate, const ColumnView& column, s
   switch (aggregate.function) {
     case GPUJOIN_FUNCTION_SUM:
     case GPUJOIN_FUNCTION_AVG:
-      fits = columns::has_sum(column);
+      fits = execute::has_sum(column);
       break;
     case GPUJOIN_FUNCTION_MIN:
     case GPUJOIN_FUNCTION_MAX:
-      fits = columns::has_order(column);
+      fits = execute::has_order(column);
       break;
     default:
       fits = execute::is_put_out(column);
   }
   if (fits) return;
-  ColumnView const& values = columns::values_inside(column);
-  std::string const type = values.type != 0 ? std::string(columns::name_of(values.type))
-                                            : "Arrow format \"" + values.arrow_format + "\"";
+  std::string const type = execute::type_of_values(column);
   fail(GPUJOIN_ERROR_TYPE, "%s: column %d \"%s\" of type %s has no %s",
        element(number, ".column").c_str(), aggregate.column, column.name.c_str(), type.c_str(),
-       columns::name_of_function(aggregate.function));
+       execute::name_of_function(aggregate.function));
 }
 
 columns::Aggregate checked(const gpujoin_aggregate& given, size_t number, const Relation& left,
@@ -52,8 +50,8 @@ columns::Aggregate checked(const gpujoin_aggregate& given, size_t number, const 
               element(number, ".function").c_str());
   columns::Aggregate made;
   made.function = given.function;
-  std::string name = columns::name_of_function(given.function);
-  if (!columns::has_column(given.function)) {
+  std::string name = execute::name_of_function(given.function);
+  if (!execute::has_column(given.function)) {
     check_range(given.side, 0, 0, (element(number, ".side of ") + name).c_str());
     check_range(given.column, 0, 0, (element(number, ".column of ") + name).c_str());
     if (given.function == GPUJOIN_FUNCTION_COUNT_ROWS) name += "(*)";

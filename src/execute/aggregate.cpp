@@ -8,7 +8,7 @@
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
-#include "src/columns/aggregate_types.hpp"
+#include "src/execute/aggregate_types.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/group_columns.hpp"
 #include "src/execute/group_work.hpp"
@@ -16,6 +16,7 @@
 #include "src/execute/planned_groups.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/execute/stage_clock.hpp"
+#include "src/keys/derived_key.hpp"
 #include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
@@ -102,7 +103,7 @@ class GroupsOfJoin final : public JoinGroups {
       const ColumnView* const written = written_by_match(planned);
       if (written != nullptr) {
         state.kind = planned.kind;
-        state.numbers = columns::numbers_of(*written);
+        state.numbers = numbers_of(*written);
         if (state.kind == StateKind::kSum) state.words = kernels::sum_words_of(state.numbers);
       } else if (planned.column >= 0) {
         state =
@@ -221,9 +222,8 @@ class GroupsOfJoin final : public JoinGroups {
     Aggregate const& aggregate = asked_.aggregates[number];
     PlannedGroups::Output const& planned = outputs_[number];
     StateKind const kind = planned_[planned.value].kind;
-    const ColumnView* column =
-        columns::has_column(aggregate.function) ? &column_of(aggregate) : nullptr;
-    ResultColumn made = columns::total_like(aggregate, column);
+    const ColumnView* column = has_column(aggregate.function) ? &column_of(aggregate) : nullptr;
+    ResultColumn made = total_like(aggregate, column);
     kernels::GroupOutput output;
     output.value = value_kind(aggregate, kind, made.type);
     output.state = work_->words_of(planned.value);
@@ -241,7 +241,7 @@ class GroupsOfJoin final : public JoinGroups {
       output.form = states_[planned.value].numbers.form;
     }
     if (output.value == GroupValue::kMean) {
-      ColumnView const& values = columns::values_inside(*column);
+      ColumnView const& values = keys::values_of(*column);
       output.scale = values.parts == nullptr ? 0 : values.parts->scale;
     }
     auto const* const numbers = static_cast<const uint32_t*>(groups.numbers.get());

@@ -2,9 +2,10 @@
 
 #include <utility>
 
-#include "src/columns/aggregate_types.hpp"
+#include "src/execute/aggregate_types.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/travellers.hpp"
+#include "src/keys/derived_key.hpp"
 
 namespace gpujoin::execute {
 
@@ -22,7 +23,7 @@ bool is_indirect(const ColumnView& column) {
 // not.
 ColumnView with_values(base::Queue& queue, ColumnWork& work, const ColumnView& column, int64_t rows,
                        Held* held) {
-  ColumnView made = columns::values_inside(column);
+  ColumnView made = keys::values_of(column);
   auto const count = static_cast<uint64_t>(rows);
   if (rows == 0 || made.layout == Layout::kNulls) return made;
   Storage const positions = positions_in(work, column, rows);
@@ -79,8 +80,8 @@ kernels::GroupState GroupColumns::state_of(kernels::StateKind kind,
   state.is_null = view.layout == Layout::kNulls;
   state.validity = validity_of(view);
   if (kind == kernels::StateKind::kLeastRow || kind == kernels::StateKind::kGreatestRow) {
-    state.ordered.form = columns::rows_form_of(view);
-    state.ordered.numbers = columns::numbers_of(view).form;
+    state.ordered.form = rows_form_of(view);
+    state.ordered.numbers = numbers_of(view).form;
     if (view.layout == Layout::kBits) {
       state.ordered.values.bytes = static_cast<const uint8_t*>(view.data);
       state.ordered.first_bit = view.parts->first_bit;
@@ -88,7 +89,7 @@ kernels::GroupState GroupColumns::state_of(kernels::StateKind kind,
       state.ordered.values = bytes_of(queue_, *work_, view, relation.rows, &held_);
     }
   } else if (!kernels::keeps_row(kind) && kind != kernels::StateKind::kRows) {
-    state.numbers = columns::numbers_of(view);
+    state.numbers = numbers_of(view);
     if (kind == kernels::StateKind::kSum) state.words = kernels::sum_words_of(state.numbers);
   }
   return state;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "src/columns/aggregate_types.hpp"
 #include "src/execute/aggregate.hpp"
+#include "src/execute/aggregate_types.hpp"
+#include "src/keys/derived_key.hpp"
 
 namespace gpujoin::execute {
 
@@ -65,8 +66,7 @@ class Planner {
   size_t seen_state(const Aggregate& aggregate) {
     ColumnView const& column = column_of(aggregate);
     bool const is_missing = comes_unmatched(rows_of(asked_, !aggregate.of_left));
-    bool const may_be_null = column.validity != nullptr ||
-                             &columns::values_inside(column) != &column ||
+    bool const may_be_null = column.validity != nullptr || &keys::values_of(column) != &column ||
                              column.layout == columns::Layout::kNulls;
     if (!is_missing && !may_be_null) return rows_state();
     return state({StateKind::kRows, state_of_side(aggregate.of_left), aggregate.column});
@@ -78,7 +78,7 @@ class Planner {
     switch (aggregate.function) {
       case GPUJOIN_FUNCTION_SUM:
       case GPUJOIN_FUNCTION_AVG: {
-        auto const form = columns::numbers_of(columns::values_inside(column)).form;
+        auto const form = numbers_of(keys::values_of(column)).form;
         kind = form == kernels::NumberForm::kFloat ? StateKind::kFloatSum : StateKind::kSum;
         break;
       }
@@ -132,7 +132,7 @@ void add_column(int32_t column, std::vector<int32_t>* columns) {
 }  // namespace
 
 bool has_own_ordinals(const ColumnView& column) {
-  return &columns::values_inside(column) == &column && columns::has_ordinals(column);
+  return &keys::values_of(column) == &column && has_ordinals(column);
 }
 
 PlannedGroups plan_groups(const JoinSpec& asked, const Relation& left, const Relation& right) {

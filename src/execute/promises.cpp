@@ -13,6 +13,7 @@
 #include "src/execute/row_marks.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/keys/derived_key.hpp"
+#include "src/keys/value_kinds.hpp"
 #include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
@@ -35,19 +36,7 @@ bool is_unique_promised(const columns::JoinSpec& spec, bool left) {
 }
 
 bool has_bytes(const ColumnView& column) {
-  switch (column.type) {
-    case GPUJOIN_TYPE_UTF8:
-    case GPUJOIN_TYPE_LARGE_UTF8:
-    case GPUJOIN_TYPE_UTF8_VIEW:
-    case GPUJOIN_TYPE_BINARY:
-    case GPUJOIN_TYPE_LARGE_BINARY:
-    case GPUJOIN_TYPE_BINARY_VIEW:
-    case GPUJOIN_TYPE_FIXED_BINARY:
-    case GPUJOIN_TYPE_BYTES16:
-      return true;
-    default:
-      return false;
-  }
+  return keys::is_text(column.type) || keys::is_binary(column);
 }
 
 // A key as its rows are compared in their order.
@@ -254,9 +243,7 @@ class NanRows {
     for (size_t i = 0; i < flags.size(); ++i) {
       ColumnView const& column = relation.columns[static_cast<size_t>(key_columns[i])];
       ColumnView const& of = keys::values_of(column);
-      bool const is_float = of.type == GPUJOIN_TYPE_FLOAT16 || of.type == GPUJOIN_TYPE_FLOAT32 ||
-                            of.type == GPUJOIN_TYPE_FLOAT64;
-      if ((flags[i] & columns::kIeeeFloat) == 0 || !is_float) continue;
+      if ((flags[i] & columns::kIeeeFloat) == 0 || !keys::is_float(of.type)) continue;
       columns_.push_back(std::make_unique<Column>());
       Column& made = *columns_.back();
       made.view = bring_column(queue, *work, column, relation.rows, &held_);

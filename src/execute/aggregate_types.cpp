@@ -1,11 +1,22 @@
-#include "src/columns/aggregate_types.hpp"
+#include "src/execute/aggregate_types.hpp"
 
 #include <array>
 #include <memory>
+#include <string>
 
-namespace gpujoin::columns {
+#include "src/keys/derived_key.hpp"
+#include "src/keys/value_kinds.hpp"
 
+namespace gpujoin::execute {
+
+using columns::ColumnView;
+using columns::Layout;
+using columns::ResultColumn;
 using kernels::NumberForm;
+using keys::is_decimal;
+using keys::is_float;
+using keys::is_unsigned;
+using keys::values_of;
 
 const char* name_of_function(gpujoin_function function) {
   constexpr std::array<const char*, 9> kNames = {"",    "count", "count", "sum",   "min",
@@ -17,52 +28,32 @@ bool has_column(gpujoin_function function) {
   return function != GPUJOIN_FUNCTION_COUNT_ROWS && function != GPUJOIN_FUNCTION_EXISTS;
 }
 
-const ColumnView& values_inside(const ColumnView& column) {
-  const ColumnView* values = &column;
-  while (values->layout == Layout::kIndices || values->layout == Layout::kRuns) {
-    values = values->parts->values.get();
-  }
-  return *values;
+std::string type_of_values(const ColumnView& column) {
+  ColumnView const& values = values_of(column);
+  if (values.type != 0) return columns::name_of(values.type);
+  return "Arrow format \"" + values.arrow_format + "\"";
 }
-
-namespace {
-
-bool is_float(gpujoin_type type) {
-  return type == GPUJOIN_TYPE_FLOAT16 || type == GPUJOIN_TYPE_FLOAT32 ||
-         type == GPUJOIN_TYPE_FLOAT64;
-}
-bool is_unsigned(gpujoin_type type) {
-  return type >= GPUJOIN_TYPE_UINT8 && type <= GPUJOIN_TYPE_UINT64;
-}
-bool is_decimal(const ColumnView& column) {
-  return column.type == GPUJOIN_TYPE_DECIMAL32 || column.type == GPUJOIN_TYPE_DECIMAL64 ||
-         column.type == GPUJOIN_TYPE_DECIMAL256 ||
-         (column.type == GPUJOIN_TYPE_BYTES16 && column.arrow_format.starts_with("d:"));
-}
-
-}  // namespace
 
 bool has_sum(const ColumnView& column) {
-  ColumnView const& values = values_inside(column);
-  bool const is_integer = values.type >= GPUJOIN_TYPE_INT8 && values.type <= GPUJOIN_TYPE_UINT64;
-  return is_integer || is_float(values.type) || is_decimal(values);
+  ColumnView const& values = values_of(column);
+  return keys::is_integer(values) || is_float(values.type) || is_decimal(values);
 }
 
 bool has_order(const ColumnView& column) {
-  ColumnView const& values = values_inside(column);
+  ColumnView const& values = values_of(column);
   bool const is_interval = values.type >= GPUJOIN_TYPE_INTERVAL_MONTHS &&
                            values.type <= GPUJOIN_TYPE_INTERVAL_MONTH_DAY_NANO;
   return values.type != 0 && !is_interval && values.layout != Layout::kOther;
 }
 
 bool has_ordinals(const ColumnView& column) {
-  ColumnView const& values = values_inside(column);
+  ColumnView const& values = values_of(column);
   return values.layout == Layout::kValues && values.width <= 8 &&
          values.type != GPUJOIN_TYPE_FIXED_BINARY;
 }
 
 kernels::RowsForm rows_form_of(const ColumnView& column) {
-  ColumnView const& values = values_inside(column);
+  ColumnView const& values = values_of(column);
   if (values.layout == Layout::kBits) return kernels::RowsForm::kBits;
   if (has_ordinals(values)) return kernels::RowsForm::kNumbers;
   return is_decimal(values) ? kernels::RowsForm::kSigned : kernels::RowsForm::kBytes;
@@ -77,16 +68,16 @@ kernels::Numbers numbers_of(const ColumnView& column) {
   return numbers;
 }
 
-ResultColumn total_like(const Aggregate& aggregate, const ColumnView* column) {
+ResultColumn total_like(const columns::Aggregate& aggregate, const ColumnView* column) {
   ResultColumn made;
   made.name = aggregate.name;
   switch (aggregate.function) {
     case GPUJOIN_FUNCTION_SUM: {
-      ColumnView const& values = values_inside(*column);
+      ColumnView const& values = values_of(*column);
       if (is_decimal(values)) {
         made.type = GPUJOIN_TYPE_BYTES16;
-        auto parts = std::make_shared<ColumnParts>();
-        parts->scale = values.parts == nullptr ? 0 : values.parts->scale;
+        auto parts = std::make_shared<columns::ColumnParts>();
+        parts->scale = keys::scale_of(values);
         made.arrow_format = "d:38," + std::to_string(parts->scale);
         made.parts = std::move(parts);
       } else if (is_float(values.type)) {
@@ -105,10 +96,10 @@ ResultColumn total_like(const Aggregate& aggregate, const ColumnView* column) {
     default:
       made.type = GPUJOIN_TYPE_INT64;
   }
-  if (made.arrow_format.empty()) made.arrow_format = arrow_format_of(made.type);
-  made.layout = layout_of(made.type);
-  made.width = width_of(made.type);
+  if (made.arrow_format.empty()) made.arrow_format = columns::arrow_format_of(made.type);
+  made.layout = columns::layout_of(made.type);
+  made.width = columns::width_of(made.type);
   return made;
 }
 
-}  // namespace gpujoin::columns
+}  // namespace gpujoin::execute

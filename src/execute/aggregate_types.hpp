@@ -7,28 +7,29 @@
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 
-namespace gpujoin::columns {
+namespace gpujoin::execute {
 
 // For example "sum".
 const char* name_of_function(gpujoin_function function);
 bool has_column(gpujoin_function function);
 
-// The values of a dictionary or of runs, of any depth; else the column.
-const ColumnView& values_inside(const ColumnView& column);
+// The type of a column's values, for messages.
+std::string type_of_values(const columns::ColumnView& column);
 
 // Integers, decimals, floats.
-bool has_sum(const ColumnView& column);
+bool has_sum(const columns::ColumnView& column);
 // Types whose values have an order.
-bool has_order(const ColumnView& column);
+bool has_order(const columns::ColumnView& column);
 // Values of up to 8 bytes whose order is that of numbers.
-bool has_ordinals(const ColumnView& column);
+bool has_ordinals(const columns::ColumnView& column);
 // Whose order is that of rows: bytes, bits, numbers of more bytes. expected: has_order.
-kernels::RowsForm rows_form_of(const ColumnView& column);
+kernels::RowsForm rows_form_of(const columns::ColumnView& column);
 // expected: of a sum, or of ordinals.
-kernels::Numbers numbers_of(const ColumnView& column);
+kernels::Numbers numbers_of(const columns::ColumnView& column);
 
 // The column that a count, sum, mean or EXISTS makes, without values. column: null where the
 // function has none.
-ResultColumn total_like(const Aggregate& aggregate, const ColumnView* column);
+columns::ResultColumn total_like(const columns::Aggregate& aggregate,
+                                 const columns::ColumnView* column);
 
-}  // namespace gpujoin::columns
+}  // namespace gpujoin::execute
