@@ -83,7 +83,7 @@ class Session:
     def join(self, left, right, kind=1, keys=(0,), left_columns=(), right_columns=(), **fields):
         """Without columns: row numbers. fields: others of gpujoin_join_spec."""
         spec = _abi.JoinSpec(kind=kind, key_count=len(keys), **fields)
-        spec.output = 1 if left_columns or right_columns else 2
+        spec.output = 1 if left_columns or right_columns or "aggregates" in fields else 2
         lists = [(ctypes.c_int32 * len(each))(*each) for each in (keys, left_columns, right_columns)]
         spec.left_keys = spec.right_keys = ctypes.cast(lists[0], Int32s)
         spec.left_columns, spec.left_column_count = ctypes.cast(lists[1], Int32s), len(lists[1])
