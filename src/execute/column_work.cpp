@@ -277,6 +277,8 @@ Storage positions_in(ColumnWork& work, const ColumnView& column, int64_t rows) {
   } else {
     found = run_positions(work, column, rows);
   }
+  // Of no rows nothing was brought, whatever the values' own positions are.
+  if (rows == 0) return found;
   Storage const inside = positions_in(work, *column.parts->values, column.parts->value_rows);
   if (inside == nullptr) return found;
   kernels::Composed composed;

@@ -250,7 +250,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   } else {
     join.spec = std::move(spec);
   }
-  join.spec.bounds.row_limit = early_row_limit(*join.left, *join.right, join.wanted());
+  join.spec.bounds.row_limit = early_row_limit(join);
   join.spec.bounds.byte_limit = 0;
 
   plan::PlanRequest& request = join.request;

@@ -36,6 +36,14 @@ void add_column(const ColumnView& column, bool may_miss, OutputText name, RowSiz
   }
 }
 
+// Of picked rows the columns may have got validity, or lost it.
+const Relation& registered(const PlannedJoin& join, bool left) {
+  auto const& own = left ? join.left : join.right;
+  if (!join.picked) return *own;
+  auto const& of = left ? join.picked->of_left : join.picked->of_right;
+  return of != nullptr ? *of : *own;
+}
+
 }  // namespace
 
 uint64_t RowSize::bytes_of(uint64_t rows) const {
@@ -77,7 +85,8 @@ RowSize row_size_of(const Relation& left, const Relation& right, const JoinSpec&
   return size;
 }
 
-int64_t early_row_limit(const Relation& left, const Relation& right, const JoinSpec& spec) {
+int64_t early_row_limit(const PlannedJoin& join) {
+  JoinSpec const& spec = join.wanted();
   columns::Bounds const& bounds = spec.bounds;
   if (bounds.row_limit == 0 && bounds.byte_limit == 0) return 0;
   // Rows of a match, behind its filter, are rows of the output, or leave some out. Those of an
@@ -89,8 +98,9 @@ int64_t early_row_limit(const Relation& left, const Relation& right, const JoinS
   int64_t most = bounds.row_limit;
   if (bounds.byte_limit != 0) {
     // Of no row there is no byte: a limit of none would read as no limit.
-    auto const rows = static_cast<int64_t>(
-        std::max<uint64_t>(1, row_size_of(left, right, spec).rows_within(bounds.byte_limit)));
+    RowSize const size = row_size_of(registered(join, true), registered(join, false), spec);
+    auto const rows =
+        static_cast<int64_t>(std::max<uint64_t>(1, size.rows_within(bounds.byte_limit)));
     most = most == 0 ? rows : std::min(most, rows);
   }
   return most;
@@ -105,14 +115,8 @@ void check_limits(const PlannedJoin& join, int64_t rows, uint64_t text_bytes) {
                static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
   }
   if (bounds.byte_limit == 0) return;
-  // Of picked rows the columns may have got validity, or lost it.
-  auto const registered = [&](bool left) -> const Relation& {
-    auto const& own = left ? join.left : join.right;
-    if (!join.picked) return *own;
-    auto const& of = left ? join.picked->of_left : join.picked->of_right;
-    return of != nullptr ? *of : *own;
-  };
-  RowSize const size = row_size_of(registered(true), registered(false), join.wanted());
+  RowSize const size =
+      row_size_of(registered(join, true), registered(join, false), join.wanted());
   uint64_t bytes = size.bytes_of(static_cast<uint64_t>(rows));
   if (__builtin_add_overflow(bytes, text_bytes, &bytes)) bytes = UINT64_MAX;
   if (bytes <= bounds.byte_limit) return;

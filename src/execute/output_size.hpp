@@ -38,8 +38,7 @@ RowSize row_size_of(const columns::Relation& left, const columns::Relation& righ
 
 // What the executors may write before it is known that a limit is passed: 0, any number. Of kinds
 // whose rows are not those that executors write none.
-int64_t early_row_limit(const columns::Relation& left, const columns::Relation& right,
-                        const columns::JoinSpec& spec);
+int64_t early_row_limit(const PlannedJoin& join);
 
 // Throws ROW_LIMIT or BYTE_LIMIT where a join of so many output rows passes a limit. text_bytes:
 // as far as they are known.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "src/execute/column_work.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/null_patterns.hpp"
 #include "src/execute/row_marks.hpp"
@@ -120,6 +121,15 @@ class Unknown {
                 static_cast<uint64_t>(found->rows));
   }
 
+  void mark_unknown_keys(const std::shared_ptr<const Relation>& own,
+                         const std::vector<int32_t>& own_keys,
+                         const std::shared_ptr<const Relation>& other,
+                         const std::vector<int32_t>& other_keys) {
+    mark(NullPatterns(queue_, readable(own, own_columns_), own_keys),
+         NullPatterns(queue_, readable(other, other_columns_), other_keys));
+  }
+
+ private:
   void mark(const NullPatterns& side, const NullPatterns& other) {
     auto const all = (NullPattern{1} << side.keys().size()) - 1;
     if (residual_ == nullptr && other.counts().contains(all)) {
@@ -140,10 +150,31 @@ class Unknown {
     }
   }
 
- private:
   void mark_rows(const std::vector<uint32_t>& rows) {
     base::Buffer const numbers = row_numbers_in(queue_, memory_, rows);
     marks_.mark(numbers.as<uint32_t>(), rows.size());
+  }
+
+  // The relation whose values, wherever they lie, a relation of gathered rows may name: what
+  // dictionaries and views point to is not gathered with them.
+  std::shared_ptr<const Relation> readable(const std::shared_ptr<const Relation>& relation,
+                                           const std::vector<int32_t>& read) {
+    auto made = std::make_shared<Relation>(*relation);
+    struct Kept {
+      std::shared_ptr<const Relation> relation;
+      Held copies;
+    };
+    auto kept = std::make_shared<Kept>();
+    kept->relation = relation;
+    auto const work = make_column_work(queue_, memory_);
+    if (relation->ready_event != nullptr) work->await(relation->ready_event);
+    for (int32_t const column : read) {
+      ColumnView& view = made->columns[static_cast<size_t>(column)];
+      if (columns::is_moved_as_values(view.layout)) continue;
+      view = bring_column(queue_, *work, view, relation->rows, &kept->copies);
+    }
+    made->owner = std::move(kept);
+    return made;
   }
 
   // Rows of a pattern: the key columns that are NULL in neither, those that the residual reads, and
@@ -160,9 +191,11 @@ class Unknown {
     auto const count = static_cast<int64_t>(rows.size());
     auto const numbers = columns::make_storage(row_numbers_in(queue_, memory_, rows));
     struct Kept {
+      std::shared_ptr<const Relation> relation;
       std::vector<columns::ResultColumn> columns;
     };
     auto kept = std::make_shared<Kept>();
+    kept->relation = side.relation();
     FetchedRelation fetched(queue_, side.relation(), device_);
     kept->columns = fetched.fetch("unknown", wanted, numbers, count,
                                   base::traffic::Locality::kClustered, stages_);
@@ -251,7 +284,7 @@ void mark_unknown(base::Queue& queue, const PlannedJoin& join, bool left, Memory
     unknown.mark_equal_keys(own, own_keys, other, other_keys);
   }
   if (!may_be_null(*own, own_keys) && !may_be_null(*other, other_keys)) return;
-  unknown.mark(NullPatterns(queue, own, own_keys), NullPatterns(queue, other, other_keys));
+  unknown.mark_unknown_keys(own, own_keys, other, other_keys);
 }
 
 }  // namespace gpujoin::execute
