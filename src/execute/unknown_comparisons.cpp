@@ -170,7 +170,7 @@ class Unknown {
     if (relation->ready_event != nullptr) work->await(relation->ready_event);
     for (int32_t const column : read) {
       ColumnView& view = made->columns[static_cast<size_t>(column)];
-      if (columns::is_moved_as_values(view.layout)) continue;
+      if (view.layout == columns::Layout::kValues) continue;
       view = bring_column(queue_, *work, view, relation->rows, &kept->copies);
     }
     made->owner = std::move(kept);
