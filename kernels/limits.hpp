@@ -43,6 +43,7 @@ constexpr int kSortTile = 4096;
 // Rows of a partition's table in shared memory, of either key width: for pairs, and where the match
 // writes columns.
 constexpr int kCoPartitionBuildRows = 4096;
+constexpr int kMostGroupSums = 3;  // of each side of a group-join
 constexpr int kCarriedBuildRows = 4608;
 // Positions in them are of 16 bits, the last of which marks an end.
 static_assert(kCoPartitionBuildRows < 0xffff && kCarriedBuildRows < 0xffff);

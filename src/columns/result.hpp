@@ -68,6 +68,12 @@ struct RowsAlone {
   std::vector<ResultColumn> columns;  // the side's output columns
 };
 
+// Groups that a match added up where it found what belongs to them.
+struct AddedGroups {
+  RowsAlone rows;               // of the side that has a group a row; else none
+  std::vector<Storage> states;  // [rows] int64 of each state; of one group the states have it
+};
+
 // Of a sequence: row numbers of one dimension.
 struct StepRows {
   bool come_out = true;  // not of a semi join
@@ -111,7 +117,8 @@ struct JoinResult {
   // execute/alone_task.hpp. Others leave it to marks.
   std::optional<RowsAlone> left_alone;
   std::optional<RowsAlone> right_alone;
-  std::shared_ptr<RowMarks> marks;  // of JoinSpec::marked
+  std::optional<AddedGroups> added;  // in the place of rows
+  std::shared_ptr<RowMarks> marks;   // of JoinSpec::marked
   // Of pairs of which the caller has to say which ones match.
   std::shared_ptr<const execute::PlannedJoin> undecided;
   std::vector<StepRows> step_rows;    // of a sequence in the place of right_rows: of each dimension

@@ -54,8 +54,21 @@ class GroupsOfJoin final : public JoinGroups {
   const cpu::GroupStates* states_of_cpu() const override { return work_->states_of_cpu(); }
   AddedByMatch added() const override { return added_by_match(join_, planned_groups_); }
 
+  InPartitions in_partitions() const override {
+    InPartitions asked;
+    asked.groups = asked_.groups;
+    asked.left = sums_of_partitions(join_, planned_groups_, true);
+    asked.right = sums_of_partitions(join_, planned_groups_, false);
+    if (is_grouped()) return asked;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      asked.totals.push_back(const_cast<uint64_t*>(work_->words_of(i)));
+    }
+    return asked;
+  }
+
   void put_out() override {
-    if (join_.adds_in_match) {
+    if (result_.added && is_grouped()) return put_out_added();
+    if (join_.adds_in_match || result_.added) {
       work_->end();
     } else if (join_.adds_columns) {
       as_stage("aggregate", "columns of the match", [&] { add_columns(); });
@@ -69,13 +82,18 @@ class GroupsOfJoin final : public JoinGroups {
       });
     }
     GroupNumbers const groups = groups_that_come_out();
-    put_out_values(groups);
+    std::vector<ResultColumn> made;
+    if (is_grouped()) made = fetch(by_left(), wanted(), groups);
+    put_out_values(groups, groups.numbers, std::move(made));
   }
 
  private:
   const Relation& relation(bool left) const { return left ? *join_.left : *join_.right; }
   bool is_grouped() const { return asked_.groups != Groups::kAll; }
   bool by_left() const { return asked_.groups == Groups::kLeft; }
+  const std::vector<int32_t>& wanted() const {
+    return by_left() ? asked_.left_columns : asked_.right_columns;
+  }
 
   void as_stage(const char* stage, const char* technique, const std::function<void()>& work) {
     plan::StageCost cost;
@@ -97,6 +115,7 @@ class GroupsOfJoin final : public JoinGroups {
   }
 
   void make_work() {
+    if (join_.adds_in_partitions && is_grouped()) return;  // the match makes them
     uint64_t const groups = is_grouped() ? static_cast<uint64_t>(relation(by_left()).rows) : 1;
     for (PlannedState const& planned : planned_) {
       GroupState state;
@@ -183,10 +202,33 @@ class GroupsOfJoin final : public JoinGroups {
     return all ? work_->all() : work_->select(0);
   }
 
-  void put_out_values(const GroupNumbers& groups) {
+  // Groups that the match numbered as they came, with their columns.
+  void put_out_added() {
+    columns::AddedGroups& added = *result_.added;
+    for (size_t i = 0; i < planned_.size(); ++i) {
+      GroupState state;
+      state.kind = planned_[i].kind;
+      state.values = static_cast<uint64_t*>(const_cast<void*>(added.states[i].get()));
+      states_.push_back(state);
+    }
+    auto const count = static_cast<uint64_t>(added.rows.rows);
+    work_ = added_groups_on_gpu(queue_, states_);
     std::vector<ResultColumn> made;
-    auto const& wanted = by_left() ? asked_.left_columns : asked_.right_columns;
-    if (is_grouped()) made = fetch(by_left(), wanted, groups);
+    auto come = added.rows.columns.begin();
+    for (int32_t const column : wanted()) {
+      if (comes_with_group(relation(by_left()).columns[static_cast<size_t>(column)])) {
+        made.push_back(std::move(*come++));
+      } else {
+        made.push_back(fetch_late(queue_, memory_, relation(by_left()), column, added.rows.numbers,
+                                  added.rows.rows, result_.statistics.stages));
+      }
+    }
+    put_out_values({nullptr, count}, added.rows.numbers, std::move(made));
+  }
+
+  // numbers: of the groups' rows, where they are asked for. made: their columns.
+  void put_out_values(const GroupNumbers& groups, const Storage& numbers,
+                      std::vector<ResultColumn> made) {
     for (size_t i = 0; i < asked_.aggregates.size(); ++i) {
       made.push_back(value_of(i, groups));
     }
@@ -195,7 +237,7 @@ class GroupsOfJoin final : public JoinGroups {
     result_.has_pairs = is_grouped() && asked_.pairs;
     result_.pair_sides = by_left() ? PairSides::kLeft : PairSides::kRight;
     result_.left_rows = result_.right_rows = nullptr;
-    if (result_.has_pairs) (by_left() ? result_.left_rows : result_.right_rows) = groups.numbers;
+    if (result_.has_pairs) (by_left() ? result_.left_rows : result_.right_rows) = numbers;
     result_.left_rows_validity = result_.right_rows_validity = nullptr;
     result_.left_rows_missing = result_.right_rows_missing = 0;
     result_.may_miss_left_rows = result_.may_miss_right_rows = false;
@@ -244,6 +286,10 @@ class GroupsOfJoin final : public JoinGroups {
       ColumnView const& values = keys::values_of(*column);
       output.scale = values.parts == nullptr ? 0 : values.parts->scale;
     }
+    if (result_.added && is_grouped() && is_as_added(output.value)) {
+      made.data = result_.added->states[planned.value];
+      return made;
+    }
     auto const* const numbers = static_cast<const uint32_t*>(groups.numbers.get());
     GroupWork::Finished finished = work_->finish(output, numbers, groups.count);
     if (finished.first_too_large != ~uint64_t{0}) {
@@ -262,6 +308,12 @@ class GroupsOfJoin final : public JoinGroups {
       if (finished.nulls != 0) made.validity = std::move(finished.bits);
     }
     return made;
+  }
+
+  // Words that the match added are the values: groups have a row, and 8 bytes hold their sums.
+  static bool is_as_added(GroupValue value) {
+    return value == GroupValue::kCount || value == GroupValue::kSigned ||
+           value == GroupValue::kUnsigned;
   }
 
   static GroupValue value_kind(const Aggregate& aggregate, StateKind kind, gpujoin_type type) {

@@ -27,6 +27,14 @@ std::vector<int32_t> columns_read(const columns::JoinSpec& asked, bool left);
 // Whether the rows need not be made: all rows are one group of each row with each.
 bool is_product(const columns::JoinSpec& asked);
 
+// What partitions on a GPU add up.
+struct InPartitions {
+  columns::Groups groups = columns::Groups::kAll;
+  std::vector<SumOfPartitions> left;
+  std::vector<SumOfPartitions> right;
+  std::vector<uint64_t*> totals;  // of one group, where each state is
+};
+
 // The groups of one execution.
 class JoinGroups {
  public:
@@ -34,6 +42,8 @@ class JoinGroups {
   // What the CPU's match adds to. expected: join.adds_in_match.
   virtual const cpu::GroupStates* states_of_cpu() const = 0;
   virtual AddedByMatch added() const = 0;
+  // expected: join.adds_in_partitions. The match leaves JoinResult::added.
+  virtual InPartitions in_partitions() const = 0;
   // From the rows, which are in the result unless the match added them, to their groups. Waits for
   // the stream. Throws EVALUATION.
   virtual void put_out() = 0;

@@ -3,10 +3,13 @@
 #include <optional>
 #include <utility>
 
+#include "src/execute/aggregate.hpp"
+#include "src/execute/aggregate_types.hpp"
 #include "src/execute/alone_task.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/carried_result.hpp"
 #include "src/match/carried_columns.hpp"
+#include "src/match/group_join.hpp"
 #include "src/match/partition_sets.hpp"
 
 namespace gpujoin::execute {
@@ -46,6 +49,7 @@ class BuiltPartitions final : public BuiltOnGpu {
     step.clock.enter("transform");
     carry(step, probe, !step.build_left());
     step.clock.enter("match");
+    if (step.groups != nullptr) return add_up(step, probe, result);
     if (find_alone(step, probe, true, result) || find_alone(step, probe, false, result)) {
       return plan::Finding::kJoined;
     }
@@ -98,6 +102,50 @@ class BuiltPartitions final : public BuiltOnGpu {
 
   const GpuSide& side_of(const JoinStep& step, const GpuSide& probe, bool left) const {
     return left == step.build_left() ? *side_ : probe;
+  }
+
+  // What meets, in the place of rows.
+  plan::Finding add_up(const JoinStep& step, const GpuSide& probe,
+                       columns::JoinResult& result) const {
+    InPartitions const asked = step.groups->in_partitions();
+    auto const summed = [&](bool left) {
+      GpuSide const& side = side_of(step, probe, left);
+      match::SummedSide made{side.carried_side(), {}};
+      for (SumOfPartitions const& sum : left ? asked.left : asked.right) {
+        bool const is_signed = numbers_of(sum.column).form == kernels::NumberForm::kSigned;
+        made.columns.push_back({side.carried_data(sum.place), sum.column.width, is_signed});
+      }
+      return made;
+    };
+    result.added.emplace();
+    if (asked.groups == columns::Groups::kAll) {
+      match::JoinTotals totals{asked.totals.front(), {}, {}};
+      for (bool const left : {true, false}) {
+        for (SumOfPartitions const& sum : left ? asked.left : asked.right) {
+          (left == step.build_left() ? totals.of_build : totals.of_probe)
+              .push_back(asked.totals[sum.state]);
+        }
+      }
+      match::add_join(step.queue, step.plan, side_->key_width(), summed(step.build_left()),
+                      summed(!step.build_left()), totals);
+      return plan::Finding::kJoined;
+    }
+    bool const by_left = asked.groups == columns::Groups::kLeft;
+    Kept rows(AloneTask{true, by_left ? step.spec.left_rows() : step.spec.right_rows()},
+              side_of(step, probe, by_left));
+    match::JoinGroupSums sums =
+        match::group_join(step.queue, step.plan, side_->key_width(), summed(by_left),
+                          summed(!by_left), rows.columns->outputs());
+    std::vector<columns::Storage>& states = result.added->states;
+    states.resize(1 + asked.left.size() + asked.right.size());
+    states.front() = std::move(sums.counts);
+    for (bool const left : {true, false}) {
+      auto const& of = left ? asked.left : asked.right;
+      auto& made = left == by_left ? sums.of_side : sums.of_other;
+      for (size_t i = 0; i < of.size(); ++i) states[of[i].state] = std::move(made[i]);
+    }
+    result.added->rows = rows.finish(step, sums.written);
+    return plan::Finding::kJoined;
   }
 
   // Where one side comes out alone, its rows: there is nothing else to match. Both sides'

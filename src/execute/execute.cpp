@@ -19,7 +19,9 @@
 namespace gpujoin::execute {
 
 #if !GPUJOIN_WITH_CUDA
-void on_gpu(base::Queue&, const PlannedJoin&, columns::JoinResult&) { base::fail_without_cuda(); }
+void on_gpu(base::Queue&, const PlannedJoin&, columns::JoinResult&, const JoinGroups*) {
+  base::fail_without_cuda();
+}
 std::optional<keys::KeyEncoding> look_at_keys_on_gpu(base::Queue&, const PlannedJoin&) {
   return std::nullopt;
 }
@@ -42,7 +44,8 @@ std::shared_ptr<const PlannedJoin> candidates_of(const PlannedJoin& join,
   return candidates;
 }
 
-// Pairs, or rows of one side, on the executor of the plan. groups: of a join that adds_in_match.
+// Pairs, or rows of one side, on the executor of the plan. groups: of a join that adds_in_match or
+// adds_in_partitions.
 void match(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
            const JoinGroups* groups) {
   bool const cuda = join.choice.plan().device == plan::Device::kCuda;
@@ -54,7 +57,7 @@ void match(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& res
   if (join.spec.asof) return asof(queue, join, result);
   try {
     if (is_without_equality(join.asked())) return without_equality(queue, join, result);
-    cuda ? on_gpu(queue, join, result) : on_cpu(queue, join, result, groups);
+    cuda ? on_gpu(queue, join, result, groups) : on_cpu(queue, join, result, groups);
   } catch (const base::Error& error) {
     if (error.status() == GPUJOIN_ERROR_ROW_LIMIT) fail_early(join, error.what());
     throw;
@@ -79,7 +82,10 @@ void put_out_rows(base::Queue& queue, const PlannedJoin& join, columns::JoinResu
   if (join.late) put_out_late(queue, join, result);
 }
 
-std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
+namespace {
+
+// Of a join that adds_in_partitions null: its groups were left to other plans.
+std::unique_ptr<columns::JoinResult> execute_planned(base::Queue& queue, const PlannedJoin& join) {
   plan::JoinPlan const& plan = join.choice.plan();
   bool const is_cross = join.asked().kind == columns::JoinKind::kCross;
   bool const has_keys = !is_cross && !is_without_equality(join.asked());
@@ -118,8 +124,11 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
     statistics.plan = join.choice.predicted().front().technique;
   }
   std::unique_ptr<JoinGroups> groups;
-  if (join.adds_in_match) groups = make_groups(queue, join, *result);
+  result->memory = plan::memory_of(plan.device);
+  if (join.adds_in_match || join.adds_in_partitions) groups = make_groups(queue, join, *result);
   match(queue, join, *result, groups.get());
+  bool const needs_added = join.adds_in_partitions && join.grouped->groups != columns::Groups::kAll;
+  if (needs_added && !result->added) return nullptr;
   if (join.asked().caller_decides) {
     result->undecided = candidates_of(join, *result);
   } else {
@@ -146,6 +155,23 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
                static_cast<unsigned long long>(violations));
   }
   return result;
+}
+
+}  // namespace
+
+std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJoin& join) {
+  if (!join.adds_in_partitions) return execute_planned(queue, join);
+  try {
+    if (auto result = execute_planned(queue, join)) return result;
+  } catch (const base::Error& error) {
+    bool const is_no_room = error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
+                            error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
+    if (!is_no_room) throw;
+  }
+  // With row numbers, from which groups are made without partitions.
+  GivenJoin const& given = *join.given;
+  return execute(
+      queue, make_plan(queue, given.left, given.right, given.spec, given.options, false, false));
 }
 
 }  // namespace gpujoin::execute

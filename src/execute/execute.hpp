@@ -50,6 +50,7 @@ struct GivenJoin {
   std::shared_ptr<const columns::Relation> left;
   std::shared_ptr<const columns::Relation> right;
   columns::JoinSpec spec;
+  gpujoin_plan_options options;
 };
 
 // A planned join. Holds both relations.
@@ -68,12 +69,16 @@ struct PlannedJoin {
   std::optional<columns::JoinSpec> grouped;
   bool adds_in_match = false;  // grouped: matches are added up where they are found
   bool adds_columns = false;   // grouped: they are by columns that the match writes
-  columns::Bounds bounds;      // what was asked for; those of `spec` are what executors keep to
+  // grouped: partitions add them up where they meet, of the device. Groups that are rows of a side
+  // have no other way then, and come with their columns.
+  bool adds_in_partitions = false;
+  columns::Bounds bounds;  // what was asked for; those of `spec` are what executors keep to
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode
   std::shared_ptr<const conditions::BoundCondition> residual;  // null: none
   plan::PlanRequest request;
   plan::PlanChoice choice;
-  std::shared_ptr<const GivenJoin> given;  // of plans that are explained: see count_output.hpp
+  // Of plans that are explained (see count_output.hpp), and of groups.
+  std::shared_ptr<const GivenJoin> given;
 
   const columns::JoinSpec& asked() const { return of_kind ? *of_kind : spec; }
   // What the caller asked for, with all output columns; its keys are those that are compared.
@@ -88,10 +93,12 @@ plan::SideStatistics describe_side(const columns::Relation& relation,
                                    const std::vector<int32_t>& output_columns, bool materialize);
 
 // Plans: fills the request from the relations, samples when the planner wants it, chooses. Throws.
-// is_explained: false leaves the candidates out where that saves time.
+// is_explained: false leaves the candidates out where that saves time. in_partitions: groups may be
+// added up so.
 PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
-                      const gpujoin_plan_options& options, bool is_explained = true);
+                      const gpujoin_plan_options& options, bool is_explained = true,
+                      bool in_partitions = true);
 
 // Tells whoever listens which plan it is and why.
 void log_choice(const base::Context& context, const plan::PlanChoice& choice);
@@ -111,11 +118,12 @@ void name_registered_rows(base::Queue& queue, const PickedSides& sides,
 void put_out_rows(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result);
 
 // The executors. expected: the plan is legal and the spec was validated against the relations.
-// groups: of a join that adds_in_match, else null.
+// groups: of a join that adds_in_match or adds_in_partitions, else null.
 void on_cpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
             const JoinGroups* groups = nullptr);
-void on_gpu(base::Queue& queue, const PlannedJoin& join,
-            columns::JoinResult& result);  // throws NO_DEVICE in a build without CUDA
+// Throws NO_DEVICE in a build without CUDA.
+void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
+            const JoinGroups* groups = nullptr);
 
 // Between which values the keys of several columns lie, as a part of the rows says, where all key
 // columns are on the device; an encoding that holds them, if 8 bytes do.

@@ -73,6 +73,9 @@ std::unique_ptr<GroupWork> group_work_on_gpu(base::Queue&, std::vector<kernels::
                                              uint64_t) {
   base::fail_without_cuda();
 }
+std::unique_ptr<GroupWork> added_groups_on_gpu(base::Queue&, std::vector<kernels::GroupState>) {
+  base::fail_without_cuda();
+}
 #endif
 
 std::unique_ptr<GroupWork> group_work_on_cpu(base::Queue& queue,

@@ -54,5 +54,8 @@ std::unique_ptr<GroupWork> group_work_on_cpu(base::Queue& queue,
 std::unique_ptr<GroupWork> group_work_on_gpu(base::Queue& queue,
                                              std::vector<kernels::GroupState> states,
                                              uint64_t groups);
+// Of states to which all was added, and which the caller holds.
+std::unique_ptr<GroupWork> added_groups_on_gpu(base::Queue& queue,
+                                               std::vector<kernels::GroupState> states);
 
 }  // namespace gpujoin::execute

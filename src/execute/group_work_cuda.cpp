@@ -22,6 +22,9 @@ class OnGpu final : public GroupWork {
     }
   }
 
+  OnGpu(base::Queue& queue, std::vector<kernels::GroupState> added)
+      : queue_(queue), groups_(0), states_(std::move(added)) {}
+
   void add(const std::vector<kernels::GroupState>& states, const uint32_t* groups,
            uint64_t rows) override {
     for (size_t i = 0; i < states.size(); ++i) {
@@ -78,6 +81,11 @@ std::unique_ptr<GroupWork> group_work_on_gpu(base::Queue& queue,
                                              std::vector<kernels::GroupState> states,
                                              uint64_t groups) {
   return std::make_unique<OnGpu>(queue, std::move(states), groups);
+}
+
+std::unique_ptr<GroupWork> added_groups_on_gpu(base::Queue& queue,
+                                               std::vector<kernels::GroupState> states) {
+  return std::make_unique<OnGpu>(queue, std::move(states));
 }
 
 }  // namespace gpujoin::execute

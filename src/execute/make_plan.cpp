@@ -197,15 +197,15 @@ void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJ
 
 PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
-                      const gpujoin_plan_options& options, bool is_explained) {
+                      const gpujoin_plan_options& options, bool is_explained, bool in_partitions) {
   PlannedJoin join;
   join.context = queue.context.shared_from_this();
   join.left = std::move(left);
   join.right = std::move(right);
   join.request.options = options;
   join.bounds = spec.bounds;
-  if (is_explained) {
-    join.given = std::make_shared<const GivenJoin>(GivenJoin{join.left, join.right, spec});
+  if (is_explained || !spec.aggregates.empty()) {
+    join.given = std::make_shared<const GivenJoin>(GivenJoin{join.left, join.right, spec, options});
   }
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
@@ -216,7 +216,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   }
   if (!spec.aggregates.empty()) {
     join.grouped = spec;
-    spec_rows_of_groups(device, &join, &spec);
+    spec_rows_of_groups(device, in_partitions, &join, &spec);
     // Groups are what is limited, and what comes in an order.
     spec.order = columns::RowOrder::kNone;
     spec.bounds.row_limit = 0;
@@ -268,6 +268,13 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.right.row_numbers = join.spec.right_rows() || request.residual;
 
   choose(queue, device, is_explained, &join);
+  if (join.adds_in_partitions && !is_plan_of_groups(join)) {
+    join.adds_in_partitions = false;
+    if (join.grouped->groups != columns::Groups::kAll) {
+      return make_plan(queue, join.given->left, join.given->right, join.given->spec, options,
+                       is_explained, false);
+    }
+  }
   if (join.promised) check_unique_when_planned(queue, join);
   log_choice(*join.context, join.choice);
   return join;

@@ -142,7 +142,8 @@ void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::Joi
 
 // What the attempt found: kJoined, and the result is there, or why the next one follows.
 Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Attempt& attempt,
-                    Sides& sides, StageClock& clock, columns::JoinResult& result) {
+                    Sides& sides, const JoinGroups* groups, StageClock& clock,
+                    columns::JoinResult& result) {
   plan::JoinPlan plan = attempt.plan;
   clock.predict(attempt.stages);
   sides.start(plan);
@@ -164,6 +165,7 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   result.statistics.plan = plan::to_text(plan);
   JoinStep step{queue, plan, join.spec, clock};
   step.residual = join.residual;
+  step.groups = groups;
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {
@@ -181,7 +183,8 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
 
 }  // namespace
 
-void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
+            const JoinGroups* groups) {
   if (join.choice.plan().transfer == plan::Transfer::kProbeChunks)
     return in_chunks(queue, join, result);
   std::vector<plan::Attempt> const& attempts = join.choice.attempts;
@@ -193,7 +196,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
   for (const plan::Attempt* attempt = &attempts.front();;) {
     Finding found = Finding::kNoRoom;
     try {
-      found = try_to_join(queue, join, *attempt, sides, clock, result);
+      found = try_to_join(queue, join, *attempt, sides, groups, clock, result);
     } catch (const base::Error& error) {
       bool const goes_on = is_no_room(error) && sides.is_brought() &&
                            plan::next_attempt(attempts, *attempt, found) != nullptr;

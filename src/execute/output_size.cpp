@@ -115,8 +115,7 @@ void check_limits(const PlannedJoin& join, int64_t rows, uint64_t text_bytes) {
                static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
   }
   if (bounds.byte_limit == 0) return;
-  RowSize const size =
-      row_size_of(registered(join, true), registered(join, false), join.wanted());
+  RowSize const size = row_size_of(registered(join, true), registered(join, false), join.wanted());
   uint64_t bytes = size.bytes_of(static_cast<uint64_t>(rows));
   if (__builtin_add_overflow(bytes, text_bytes, &bytes)) bytes = UINT64_MAX;
   if (bytes <= bounds.byte_limit) return;

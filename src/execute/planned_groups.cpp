@@ -5,6 +5,7 @@
 #include "src/execute/aggregate.hpp"
 #include "src/execute/aggregate_types.hpp"
 #include "src/keys/derived_key.hpp"
+#include "src/plan/choose_plan.hpp"
 
 namespace gpujoin::execute {
 
@@ -129,6 +130,67 @@ void add_column(int32_t column, std::vector<int32_t>* columns) {
   }
 }
 
+// Sides below which tables join them in less time than a second plan takes, where nobody names
+// partitions.
+constexpr int64_t kFewestRowsOfPartitions = int64_t{1} << 21;
+// Group columns of one launch.
+constexpr size_t kMostGroupColumns = 12;
+// Rows of a key that one block may have to itself.
+constexpr double kMostRowsOfKey = 1 << 19;
+
+bool names_technique(const gpujoin_plan_options& options) {
+  return options.algorithm != 0 || options.transform != 0 || options.match != 0 ||
+         options.gather != 0 || options.output != 0 || options.skew != 0 || options.filter != 0;
+}
+
+// Integers of 4 bytes or fewer, without NULLs, that are no key, which does not travel beside itself.
+bool can_partitions_sum(const PlannedState& state, const PlannedJoin& join) {
+  bool const of_left = state.of == StateOf::kLeft;
+  ColumnView const& column =
+      (of_left ? *join.left : *join.right).columns[static_cast<size_t>(state.column)];
+  auto const& keys = of_left ? join.grouped->left_keys : join.grouped->right_keys;
+  // Decimals have more digits than a sum of 8 bytes.
+  bool const is_integer = is_moved(column) && column.parts == nullptr && column.width <= 4;
+  return state.kind == StateKind::kSum && is_integer && column.validity == nullptr &&
+         std::find(keys.begin(), keys.end(), state.column) == keys.end();
+}
+
+bool can_partitions_add(const PlannedGroups& planned, const PlannedJoin& join) {
+  JoinSpec const& asked = *join.grouped;
+  size_t sums[2] = {};
+  for (PlannedState const& state : planned.states) {
+    if (state.column < 0 && state.of == StateOf::kOutput) continue;
+    if (state.column < 0 || !can_partitions_sum(state, join)) return false;
+    ++sums[state.of == StateOf::kLeft ? 0 : 1];
+  }
+  bool const has_few_sums =
+      sums[0] <= kernels::kMostGroupSums && sums[1] <= kernels::kMostGroupSums;
+  bool const is_large =
+      join.left->rows >= kFewestRowsOfPartitions && join.right->rows >= kFewestRowsOfPartitions;
+  size_t const columns = asked.left_columns.size() + asked.right_columns.size();
+  return has_few_sums && columns <= kMostGroupColumns && asked.order == columns::RowOrder::kNone &&
+         (is_large || names_technique(join.request.options));
+}
+
+// Groups with the columns that come with them; the others by the numbers of their rows.
+void spec_groups_of_partitions(PlannedJoin* join, JoinSpec* spec) {
+  JoinSpec const& asked = *join->grouped;
+  bool const by_left = asked.groups == Groups::kLeft;
+  Relation const& relation = by_left ? *join->left : *join->right;
+  bool all_come = true;
+  for (int32_t const column : by_left ? asked.left_columns : asked.right_columns) {
+    bool const comes = comes_with_group(relation.columns[static_cast<size_t>(column)]);
+    if (comes) (by_left ? spec->left_columns : spec->right_columns).push_back(column);
+    all_come = all_come && comes;
+  }
+  spec->pairs = asked.pairs || !all_come;
+  spec->pair_sides = by_left ? PairSides::kLeft : PairSides::kRight;
+  // Who names nothing gets partitions, which other plans would have to fetch by row number.
+  if (!names_technique(join->request.options)) {
+    join->request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_CARRIED;
+  }
+}
+
 }  // namespace
 
 bool has_own_ordinals(const ColumnView& column) {
@@ -139,7 +201,12 @@ PlannedGroups plan_groups(const JoinSpec& asked, const Relation& left, const Rel
   return Planner(asked, left, right).plan();
 }
 
-void spec_rows_of_groups(plan::Device device, PlannedJoin* join, JoinSpec* spec) {
+bool comes_with_group(const ColumnView& column) {
+  return is_moved(column) && column.validity == nullptr;
+}
+
+void spec_rows_of_groups(plan::Device device, bool in_partitions, PlannedJoin* join,
+                         JoinSpec* spec) {
   *spec = spec_of_rows(*join->grouped);
   bool const is_plain = spec->kind == columns::JoinKind::kInner && !spec->left_keys.empty() &&
                         !spec->asof.has_value();
@@ -150,8 +217,11 @@ void spec_rows_of_groups(plan::Device device, PlannedJoin* join, JoinSpec* spec)
   PlannedGroups const planned = plan_groups(*join->grouped, *join->left, *join->right);
   if (!can_match_add(planned, *join)) return;
   (on_cpu ? join->adds_in_match : join->adds_columns) = true;
+  join->adds_in_partitions = !on_cpu && in_partitions && can_partitions_add(planned, *join);
+  bool const has_groups = join->grouped->groups != Groups::kAll;
   bool left_rows = join->grouped->groups == Groups::kLeft;
   bool right_rows = join->grouped->groups == Groups::kRight;
+  if (join->adds_in_partitions && has_groups) spec_groups_of_partitions(join, spec);
   for (PlannedState const& state : planned.states) {
     if (state.column < 0) continue;
     bool const of_left = state.of == StateOf::kLeft;
@@ -162,14 +232,47 @@ void spec_rows_of_groups(plan::Device device, PlannedJoin* join, JoinSpec* spec)
       add_column(state.column, of_left ? &spec->left_columns : &spec->right_columns);
     }
   }
-  spec->materialize = !spec->left_columns.empty() || !spec->right_columns.empty();
-  // The device's matches write something.
-  if (!on_cpu && !spec->materialize && !right_rows) left_rows = true;
+  // The device's matches count rows of no column.
+  spec->materialize = !on_cpu || !spec->left_columns.empty() || !spec->right_columns.empty();
+  if (join->adds_in_partitions && has_groups) return;
   spec->pairs = left_rows || right_rows;
   spec->pair_sides = PairSides::kBoth;
   if (left_rows != right_rows) {
     spec->pair_sides = left_rows ? PairSides::kLeft : PairSides::kRight;
   }
+}
+
+bool is_plan_of_groups(const PlannedJoin& join) {
+  plan::JoinPlan const& plan = join.choice.plan();
+  plan::SampleStatistics const& sample = join.choice.sample;
+  bool const build_left = plan.build_side == plan::Side::kLeft;
+  auto const rows_of_key = [&](bool left) {
+    double const share = left == build_left ? sample.heaviest_build_key : sample.heaviest_probe_key;
+    return share * static_cast<double>((left ? *join.left : *join.right).rows);
+  };
+  // One group's probe rows are cut.
+  bool const is_even =
+      join.grouped->groups == Groups::kAll
+          ? rows_of_key(build_left) <= kMostRowsOfKey
+          : rows_of_key(true) <= kMostRowsOfKey && rows_of_key(false) <= kMostRowsOfKey;
+  return plan.transform == plan::Transform::kRadixUnordered &&
+         plan.gather == plan::Gather::kCarried && plan.keys == plan::Keys::kPlain &&
+         plan.transfer != plan::Transfer::kProbeChunks && is_even;
+}
+
+std::vector<SumOfPartitions> sums_of_partitions(const PlannedJoin& join,
+                                                const PlannedGroups& planned, bool of_left) {
+  std::vector<SumOfPartitions> sums;
+  auto const& columns = of_left ? join.spec.left_columns : join.spec.right_columns;
+  Relation const& relation = of_left ? *join.left : *join.right;
+  for (size_t i = 0; i < planned.states.size(); ++i) {
+    PlannedState const& state = planned.states[i];
+    if (state.of != state_of_side(of_left) || state.column < 0) continue;
+    auto const place = std::find(columns.begin(), columns.end(), state.column) - columns.begin();
+    sums.push_back(
+        {i, static_cast<size_t>(place), relation.columns[static_cast<size_t>(state.column)]});
+  }
+  return sums;
 }
 
 AddedByMatch added_by_match(const PlannedJoin& join, const PlannedGroups& planned) {

@@ -36,8 +36,26 @@ PlannedGroups plan_groups(const columns::JoinSpec& asked, const columns::Relatio
 // Whether values come out by what the column's rows have as numbers, not by row number.
 bool has_own_ordinals(const columns::ColumnView& column);
 
-// What is to be joined in the place of join.grouped, and what adds it up.
-void spec_rows_of_groups(plan::Device device, PlannedJoin* join, columns::JoinSpec* spec);
+// What is to be joined in the place of join.grouped, and what adds it up. in_partitions: see
+// make_plan.
+void spec_rows_of_groups(plan::Device device, bool in_partitions, PlannedJoin* join,
+                         columns::JoinSpec* spec);
+
+// Of a join that adds_in_partitions: whether its plan can.
+bool is_plan_of_groups(const PlannedJoin& join);
+
+// Output columns of the side with the groups that come with them; the others are fetched by row
+// number.
+bool comes_with_group(const columns::ColumnView& column);
+
+// What partitions sum up: column `place` of the side's columns in the specification of the join.
+struct SumOfPartitions {
+  size_t state = 0;
+  size_t place = 0;
+  columns::ColumnView column;
+};
+std::vector<SumOfPartitions> sums_of_partitions(const PlannedJoin& join,
+                                                const PlannedGroups& planned, bool of_left);
 
 // Where the match's sources have what is added: row numbers of the left side, of the right side,
 // left columns, right columns, of which there are. expected: adds_in_match or adds_columns.
