@@ -1,6 +1,8 @@
 // marks.cuh: one bit a row of a side: whether it had a match
 //
-// In       rows[count]   numbers of rows that had one, in any order, any number of times
+// In       rows[count]   numbers of rows that had one, in any order, any number of times; of
+//                        mark_flagged each once, null: 0, 1, ...
+//          flags[count]  of mark_flagged: a byte that is not 0 where rows[i] counts
 //          kept          of mark: bit i % 32 of word i / 32 where rows[i] counts; null: all
 // Out      words         bit r % 32 of word r / 32 set for each
 //          lowest        of mark_rows_once: the lowest row that was marked already, or kNoRow
@@ -8,7 +10,8 @@
 // Launch   mark: ceil(count / kStreamTile) blocks of kStreamThreads; count: kRangeBlocksPerSm
 //          blocks for each multiprocessor, or less; dependent
 // Moves    mark: 4 a number (and a bit), + a random sector read, and written where a mark is new;
-//          of rows that lie together one for all that a warp has of a word. count: a bit a row
+//          of rows that lie together one for all that a warp has of a word. mark_flagged: a byte a
+//          row, 4 and a random sector where it counts. count: a bit a row
 //
 // Rows with many matches come many times: one address takes 0.6e9 atomics a second, and a look
 // first, which the cache answers, spares all but the first ones.
@@ -65,6 +68,31 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) mark_row(words, read[item]);
+}
+
+// The same where no row comes twice, so that none is looked for first.
+__global__ void __launch_bounds__(kStreamThreads)
+    mark_flagged_kernel(const uint32_t* __restrict__ rows, const uint8_t* __restrict__ flags,
+                        uint64_t count, uint32_t* words) {
+  await_last_kernel();
+  uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
+  bool counts[kStreamItems];
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const at = first + item * kStreamThreads;
+    counts[item] = at < count && __ldcs(&flags[at]) != 0;
+  }
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const at = first + item * kStreamThreads;
+    if (rows == nullptr) {
+      uint32_t const bits = __ballot_sync(0xffffffffU, counts[item]);
+      if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&words[at / 32], bits);
+    } else if (counts[item]) {
+      uint32_t const row = __ldcs(&rows[at]);
+      atomicOr(&words[row / 32], 1U << (row % 32));
+    }
+  }
 }
 
 // The same where a row may come once: `lowest` becomes the lowest that was marked already. An

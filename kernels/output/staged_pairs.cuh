@@ -48,6 +48,17 @@ class StagedPairs {
   // 0. False: it answered kRefused, and nothing was written.
   template <typename Next, typename Reserve>
   __device__ bool write(uint32_t count, Next next, Reserve reserve) {
+    return in_rounds(count, next, reserve, [this](unsigned long long base, uint32_t round_total) {
+      for (uint32_t i = threadIdx.x; i < round_total; i += kThreads) {
+        store_pair(target_, base + i, shared_.build[i], shared_.probe[i]);
+      }
+    });
+  }
+
+  // The same with what is done to a round's pairs: put(base, round_total), by all threads, once the
+  // pairs are staged. base: what was reserved, and the pairs of earlier rounds.
+  template <typename Next, typename Reserve, typename Put>
+  __device__ bool in_rounds(uint32_t count, Next next, Reserve reserve, Put put) {
     // Two sums in one scan: pairs of the first round (below 2^12) and pairs in total.
     unsigned long long const mine = round_of(count) | static_cast<unsigned long long>(count) << 16;
     unsigned long long offset = 0;
@@ -67,9 +78,7 @@ class StagedPairs {
         next(&shared_.build[position], &shared_.probe[position]);
       }
       __syncthreads();
-      for (uint32_t i = threadIdx.x; i < round_total; i += kThreads) {
-        store_pair(target_, base + i, shared_.build[i], shared_.probe[i]);
-      }
+      put(base, round_total);
       base += round_total;
       if (base == shared_.base + total) break;
       __syncthreads();  // the stage is read before the next round overwrites it

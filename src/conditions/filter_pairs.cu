@@ -149,6 +149,10 @@ DeviceCondition::DeviceCondition(base::Queue& queue, std::shared_ptr<const Bound
 
 DeviceCondition::~DeviceCondition() = default;
 
+const kernels::PairComparisons* DeviceCondition::comparisons() const {
+  return launch_->is_conjunction ? &launch_->conjunction : nullptr;
+}
+
 // One launch, and what it answers.
 struct PairsAsked {
   base::Queue& queue;

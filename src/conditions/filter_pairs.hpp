@@ -10,6 +10,10 @@
 #include "src/columns/column.hpp"
 #include "src/conditions/bound_condition.hpp"
 
+namespace gpujoin::kernels {
+struct PairComparisons;
+}
+
 namespace gpujoin::conditions {
 
 // A condition whose program is on the device.
@@ -23,6 +27,9 @@ class DeviceCondition {
   ~DeviceCondition();
 
   const BoundCondition& bound() const { return *bound_; }
+  // What kernels can compare by themselves, where this is such a condition, which has an answer for
+  // each pair; else null.
+  const kernels::PairComparisons* comparisons() const;
 
  private:
   friend struct PairsAsked;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/device.hpp"
 #include "src/conditions/filter_pairs.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/condition_columns.hpp"
@@ -29,14 +30,12 @@ bool reads_by_position(const JoinStep& step, const GpuSide& build, const GpuSide
          reads_values(*step.residual, left, right);
 }
 
-// Whether the match writes transformed positions. Gather-transformed needs them, and so does a
-// residual that reads its columns by them.
+// Whether a match without a residual writes transformed positions. Gather-transformed needs them.
 // Gather-untransformed fetches a key output column by them, clustered, and turns them into row
 // numbers afterwards: two clustered reads for an unclustered one.
 bool matches_by_position(const JoinStep& step, const GpuSide& build, const GpuSide& probe) {
   plan::JoinPlan const& plan = step.plan;
   if (plan.transform == plan::Transform::kNone) return false;
-  if (step.residual != nullptr) return reads_by_position(step, build, probe);
   if (build.moves_payloads() || probe.moves_payloads()) return true;
   // With many pairs a row the unclustered read finds the row's key in cache, and the detour costs
   // more than it saves (many-72Mx72M on an H200: 27.7 ms without, 33.6 ms with).
@@ -45,21 +44,53 @@ bool matches_by_position(const JoinStep& step, const GpuSide& build, const GpuSi
 }
 
 // Pairs whose keys are equal, where they were joined by hashes, and which fulfil the residual. Rows
-// that a kind wants marked are marked by them, and no pair is left.
+// that a kind wants marked are marked by them, and no pair is left. A match that can asks its pairs
+// itself, before they are written; then marks are bytes, which become bits at the end.
 class Matches final : public output::PairFilter {
  public:
   Matches(const JoinStep& step, const GpuSide& build, const GpuSide& probe)
       : step_(step),
         build_(build),
         probe_(probe),
-        by_position_(matches_by_position(step, build, probe)),
+        by_position_(reads_by_position(step, build, probe)),
         residual_(condition()) {
     using columns::MarkedSide;
-    if (step.spec.marked == MarkedSide::kNone) return;
+    is_marked_ = step.spec.marked != MarkedSide::kNone;
     marks_build_ = (step.spec.marked == MarkedSide::kLeft) == step.build_left();
-    GpuSide const& side = marked_side();
-    marks_ = std::make_shared<keys::RowMarks>(
-        step.queue, by_position_ ? side.prepared().rows : side.input_rows());
+    auto const* const comparisons = residual_->comparisons();
+    if (comparisons != nullptr && match::asks_pairs(step.plan) && !build.is_hashed()) {
+      question_.emplace();
+      question_->comparisons = *comparisons;
+      question_->build_is_left = step.build_left();
+      question_->by_position = by_position_;
+      question_->marks_build = marks_build_;
+    }
+    if (!is_marked_) return;
+    if (!question_) {
+      marks_ = std::make_shared<keys::RowMarks>(step.queue, marked_rows());
+      return;
+    }
+    flags_ = step.queue.device_pool->allocate_rows<uint8_t>(base::Memory::kDevice, marked_rows(),
+                                                            "flags of rows");
+    if (marked_rows() == 0) return;
+    base::check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), base::stream_of(step.queue)),
+                "clearing flags of rows");
+    question_->marked = flags_.as<uint8_t>();
+  }
+
+  const kernels::PairQuestion* question() const override {
+    return question_ ? &*question_ : nullptr;
+  }
+
+  // Whether pairs are positions when the match is done. One that reads by them itself can put out
+  // row numbers; of key columns see matches_by_position.
+  bool writes_positions() const {
+    return by_position_ && (!question_ || build_.has_key_output() || probe_.has_key_output());
+  }
+
+  // Candidates that room is needed for at once.
+  uint64_t first_capacity(uint64_t expected) const {
+    return question_ && is_marked_ ? 0 : expected;
   }
 
   uint64_t keep(uint32_t* build, uint32_t* probe, uint64_t pairs) override {
@@ -80,10 +111,16 @@ class Matches final : public output::PairFilter {
 
   // Of the rows of the input; null: none are wanted.
   std::shared_ptr<columns::RowMarks> marks() const {
-    if (marks_ == nullptr || !by_position_) return marks_;
+    if (!is_marked_) return nullptr;
+    if (marks_ != nullptr && !by_position_) return marks_;
     GpuSide const& side = marked_side();
     auto of_rows = std::make_shared<keys::RowMarks>(step_.queue, side.input_rows());
-    of_rows->mark_kept(positions_of(side).numbers, marks_->words(), side.prepared().rows);
+    auto const* const numbers = by_position_ ? positions_of(side).numbers : nullptr;
+    if (question_) {
+      of_rows->mark_flagged(numbers, flags_.as<uint8_t>(), marked_rows());
+    } else {
+      of_rows->mark_kept(numbers, marks_->words(), marked_rows());
+    }
     return of_rows;
   }
 
@@ -93,6 +130,11 @@ class Matches final : public output::PairFilter {
   }
 
   const GpuSide& marked_side() const { return marks_build_ ? build_ : probe_; }
+  // Those that marks are of: positions, or rows.
+  uint32_t marked_rows() const {
+    GpuSide const& side = marked_side();
+    return by_position_ ? side.prepared().rows : side.input_rows();
+  }
 
   std::shared_ptr<const conditions::DeviceCondition> condition() const {
     GpuSide const& left = step_.build_left() ? build_ : probe_;
@@ -109,8 +151,11 @@ class Matches final : public output::PairFilter {
   const GpuSide& probe_;
   bool by_position_;
   std::shared_ptr<const conditions::DeviceCondition> residual_;
+  std::optional<kernels::PairQuestion> question_;
+  bool is_marked_ = false;
   bool marks_build_ = false;
   std::shared_ptr<keys::RowMarks> marks_;
+  base::Buffer flags_;  // in the place of marks_, with a question
 };
 
 class BuiltForPairs final : public BuiltOnGpu {
@@ -144,10 +189,12 @@ class BuiltForPairs final : public BuiltOnGpu {
     if (step.plan.transform == plan::Transform::kNone) probe.prepare(step.plan);
     std::optional<Matches> matches;
     if (step.residual != nullptr) matches.emplace(step, *side_, probe);
-    output::GrowingPairs pairs(step.queue,
-                               static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0)),
+    bool const by_position =
+        matches ? matches->writes_positions() : matches_by_position(step, *side_, probe);
+    auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
+    output::GrowingPairs pairs(step.queue, matches ? matches->first_capacity(expected) : expected,
                                matches ? &*matches : nullptr, early_limit(step, *side_));
-    match(step, probe, pairs);
+    match(step, probe, by_position, pairs);
     if (matches) {
       result.marks = matches->marks();
     } else if (side_->is_hashed()) {
@@ -156,12 +203,13 @@ class BuiltForPairs final : public BuiltOnGpu {
     step.clock.enter("materialize");
     result.rows = static_cast<int64_t>(pairs.rows());
     result.statistics.output_resumes = pairs.resumes();
-    materialize(step, probe, pairs, result);
+    materialize(step, probe, by_position, pairs, result);
     return plan::Finding::kJoined;
   }
 
-  void match(const JoinStep& step, const GpuSide& probe, output::GrowingPairs& pairs) const {
-    bool const by_position = matches_by_position(step, *side_, probe);
+  // by_position: pairs are positions.
+  void match(const JoinStep& step, const GpuSide& probe, bool by_position,
+             output::GrowingPairs& pairs) const {
     match::MatchSide const build_keys = side_->match_side(by_position);
     match::MatchSide const probe_keys = probe.match_side(by_position);
     switch (step.plan.match) {
@@ -186,8 +234,8 @@ class BuiltForPairs final : public BuiltOnGpu {
     pairs.finish();
   }
 
-  void materialize(const JoinStep& step, const GpuSide& probe, output::GrowingPairs& pairs,
-                   columns::JoinResult& result) const;
+  void materialize(const JoinStep& step, const GpuSide& probe, bool by_position,
+                   output::GrowingPairs& pairs, columns::JoinResult& result) const;
 
   std::shared_ptr<GpuSide> side_;
   transform::KeyBits sort_bits_;
@@ -195,7 +243,7 @@ class BuiltForPairs final : public BuiltOnGpu {
   std::unique_ptr<const match::RowMultiset> multiset_;
 };
 
-void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
+void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe, bool by_position,
                                 output::GrowingPairs& pairs, columns::JoinResult& result) const {
   base::Queue& queue = step.queue;
   GpuSide const& build = *side_;
@@ -210,7 +258,6 @@ void BuiltForPairs::materialize(const JoinStep& step, const GpuSide& probe,
 
   // Matching keys are equal, so every key column of the output comes from the probe side, whose
   // rows lie closer together.
-  bool const by_position = matches_by_position(step, build, probe);
   uint64_t const rows = pairs.rows();
   std::vector<materialize::Request> key_requests;
   for (size_t i = 0; i < result.columns.size(); ++i) {

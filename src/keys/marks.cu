@@ -41,6 +41,13 @@ void RowMarks::mark_kept(const uint32_t* rows, const uint32_t* kept, uint64_t co
                          "marking rows", rows, kept, count, mutable_words());
 }
 
+void RowMarks::mark_flagged(const uint32_t* rows, const uint8_t* flags, uint64_t count) {
+  if (count == 0) return;
+  base::launch_dependent(queue_, kernels::mark_flagged_kernel,
+                         base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
+                         "marking rows by flags", rows, flags, count, mutable_words());
+}
+
 std::optional<uint32_t> RowMarks::mark_once(const uint32_t* rows, uint64_t count) {
   if (count == 0) return std::nullopt;
   auto* const lowest = queue_.device->counters.as<uint32_t>();

@@ -45,6 +45,8 @@ void co_partitions(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_w
                    const MatchSide& build, const kernels::PartitionView& build_partitions,
                    const MatchSide& probe, const kernels::PartitionView& probe_partitions,
                    output::GrowingPairs& pairs);
+// Whether it asks pairs the question that their filter may have. Others filter what was written.
+bool asks_pairs(const plan::JoinPlan& plan);
 
 // Merge path over keys that ascend as unsigned bit patterns, with the plan's bounds.
 void merge_path(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "kernels/output/asking_sink.hpp"
 #include "kernels/output/pair_sink.hpp"
 #include "src/base/queue.hpp"
 #include "src/match/unit_schedule.hpp"
@@ -25,6 +26,8 @@ using MakeLaunch = PartitionLaunch<Sink>(base::Queue& queue, const JoinedPartiti
 
 // By hash tables, of whole partitions or work units.
 MakeLaunch<kernels::PairSink> launch_grown;
+// The same, which asks the pairs of the sink's question.
+MakeLaunch<kernels::AskingSink> launch_asking;
 
 // Launches until every pair is written. units: about, to foresee the output's need.
 void run_grown(base::Queue& queue, const PartitionLaunch<kernels::PairSink>& launch, uint64_t units,

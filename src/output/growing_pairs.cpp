@@ -30,7 +30,7 @@ GrowingPairs::GrowingPairs(base::Queue& queue, uint64_t first_capacity, PairFilt
       maps_pages_(queue.device_pool->account().source().maps_pages()),
       filter_(filter),
       most_pairs_(most_pairs == 0 ? UINT64_MAX : most_pairs) {
-  counters_ = queue.device->counters.as<kernels::PairCounters>();
+  counters_ = queue.device->counters.as<kernels::AskingCounters>();
   // No device holds more pairs than this; an estimate may be any number.
   uint64_t most = queue.context.facts.memory_bytes / kPairHalf;
   if (filter != nullptr) {
@@ -95,9 +95,18 @@ bool GrowingPairs::try_add_block(uint64_t capacity) {
 void GrowingPairs::start_counters(uint64_t reserved) {
   if (started_) {
     // The units taken so far stay taken.
-    base::check(cudaMemcpyAsync(&counters_->reserved, &reserved, sizeof(reserved),
-                                cudaMemcpyHostToDevice, base::stream_of(queue_)),
-                "resetting the output's counters");
+    kernels::AskingCounters again{};
+    again.reserved = again.kept = reserved;
+    auto const reset = [&](unsigned long long* counter, const unsigned long long& value) {
+      base::check(cudaMemcpyAsync(counter, &value, sizeof(value), cudaMemcpyHostToDevice,
+                                  base::stream_of(queue_)),
+                  "resetting the output's counters");
+    };
+    reset(&counters_->reserved, again.reserved);
+    if (asks_) {
+      reset(&counters_->dropped, again.dropped);
+      reset(&counters_->kept, again.kept);
+    }
   } else {
     base::check(cudaMemsetAsync(counters_, 0, sizeof(*counters_), base::stream_of(queue_)),
                 "starting the output's counters");
@@ -119,6 +128,17 @@ kernels::PairSink GrowingPairs::sink() {
   return sink;
 }
 
+kernels::AskingSink GrowingPairs::asking_sink() {
+  kernels::PairSink const plain = sink();
+  asks_ = true;
+  kernels::AskingSink asking{};
+  static_cast<kernels::PairTarget&>(asking) = plain;
+  asking.capacity = capacity_;
+  asking.counters = counters_;
+  asking.question = *filter_->question();
+  return asking;
+}
+
 kernels::ResumePoint* GrowingPairs::resume_points(uint32_t blocks) {
   resume_ = queue_.device_pool->allocate_rows<kernels::ResumePoint>(base::Memory::kDevice, blocks,
                                                                     "resume points");
@@ -129,12 +149,12 @@ kernels::ResumePoint* GrowingPairs::resume_points(uint32_t blocks) {
 }
 
 bool GrowingPairs::collect(uint64_t units) {
-  kernels::PairCounters const found =
-      base::read_back(queue_, static_cast<const kernels::PairCounters*>(counters_));
+  kernels::AskingCounters const found =
+      base::read_back(queue_, static_cast<const kernels::AskingCounters*>(counters_));
+  if (filter_ != nullptr) return collect_filtered(found);
   uint64_t const here_before = maps_pages_ ? 0 : rows_;  // pairs in earlier blocks
   bool const complete = found.filled == ~0ULL;
   uint64_t const filled = complete ? found.reserved : found.filled;
-  if (filter_ != nullptr) return collect_filtered(filled, complete);
   if (!maps_pages_) blocks_.back().rows = filled;
   rows_ = here_before + filled;
   check_limit(here_before + found.reserved);
@@ -157,15 +177,24 @@ bool GrowingPairs::collect(uint64_t units) {
   return false;
 }
 
-bool GrowingPairs::collect_filtered(uint64_t filled, bool is_complete) {
-  bool const fits_none = filled == filtered_;
-  filter_candidates(filled - filtered_);
+bool GrowingPairs::collect_filtered(const kernels::AskingCounters& found) {
+  bool const is_complete = found.filled == ~0ULL;
+  // Pairs that are dropped take no room, but those behind them come next.
+  bool found_none = false;
+  if (asks_) {
+    found_none = found.kept == filtered_ && found.dropped == 0;
+    keep_filtered(found.kept - filtered_);
+  } else {
+    uint64_t const filled = is_complete ? found.reserved : found.filled;
+    found_none = filled == filtered_;
+    filter_candidates(filled - filtered_);
+  }
   if (is_complete) return true;
   ++resumes_;
   // A batch of a block that does not fit alone.
-  if (fits_none) candidates_ *= 2;
+  if (found_none) candidates_ *= 2;
   uint64_t const room_before = capacity_ - filtered_;
-  if (make_room_for_candidates() <= room_before && fits_none) fail_for_room(candidates_);
+  if (make_room_for_candidates() <= room_before && found_none) fail_for_room(candidates_);
   start_counters(filtered_);
   return false;
 }
@@ -174,8 +203,12 @@ void GrowingPairs::filter_candidates(uint64_t pairs) {
   kernels::PairTarget const candidates = room();
   uint64_t const kept =
       pairs == 0 ? 0 : filter_->keep(candidates.build_out, candidates.probe_out, pairs);
-  keep(kept);
-  filtered_ += kept;
+  keep_filtered(kept);
+}
+
+void GrowingPairs::keep_filtered(uint64_t pairs) {
+  keep(pairs);
+  filtered_ += pairs;
 }
 
 uint64_t GrowingPairs::make_room_for_candidates() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/output/asking_sink.hpp"
 #include "kernels/output/pair_sink.hpp"
 #include "src/base/mapped_range.hpp"
 #include "src/base/memory.hpp"
@@ -29,6 +30,10 @@ class GrowingPairs {
   // What a kernel writes through; the row ids are the caller's to set. Starts the counters on the
   // first call.
   kernels::PairSink sink();
+  // The same for a kernel that asks the filter's question, so that what it writes is filtered.
+  // expected: there is one.
+  kernels::AskingSink asking_sink();
+  bool has_question() const { return filter_ != nullptr && filter_->question() != nullptr; }
   // Resume points of a persistent grid, all "take a new unit".
   kernels::ResumePoint* resume_points(uint32_t blocks);
 
@@ -80,7 +85,8 @@ class GrowingPairs {
   bool try_make_room(uint64_t capacity);
   bool try_map(uint64_t bytes);
   bool try_add_block(uint64_t capacity);
-  bool collect_filtered(uint64_t filled, bool is_complete);
+  bool collect_filtered(const kernels::AskingCounters& found);
+  void keep_filtered(uint64_t pairs);
   void start_counters(uint64_t reserved);
   void grow(uint64_t needed, uint64_t foreseen);
   void check_limit(uint64_t pairs) const;
@@ -95,7 +101,7 @@ class GrowingPairs {
   uint32_t* build_pointer_ = nullptr;
   uint32_t* probe_pointer_ = nullptr;
   base::Buffer resume_;
-  kernels::PairCounters* counters_ = nullptr;
+  kernels::AskingCounters* counters_ = nullptr;
   PairFilter* filter_ = nullptr;
   uint64_t most_pairs_;
   uint64_t candidates_ = kCandidatePairs;  // written before they are filtered, at most
@@ -104,6 +110,7 @@ class GrowingPairs {
   uint64_t rows_ = 0;      // written, all blocks together
   int32_t resumes_ = 0;
   bool started_ = false;
+  bool asks_ = false;  // the kernel does, and what it wrote is filtered
 };
 
 }  // namespace gpujoin::output

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+namespace gpujoin::kernels {
+struct PairQuestion;
+}
+
 namespace gpujoin::output {
 
 // Candidate pairs that are written before they are filtered, 8 bytes each: fewer cost a launch for
@@ -19,6 +23,9 @@ class PairFilter {
   // build, probe: [pairs] row numbers on the device. Those that pass come to the front, in their
   // order; answers how many. Waits for the stream. Throws.
   virtual uint64_t keep(uint32_t* build, uint32_t* probe, uint64_t pairs) = 0;
+
+  // What a match that can may ask of its pairs itself; then none is left for keep. null: nothing.
+  virtual const kernels::PairQuestion* question() const { return nullptr; }
 };
 
 }  // namespace gpujoin::output

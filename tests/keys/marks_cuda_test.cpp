@@ -52,6 +52,36 @@ TEST_F(RowMarks, AreThoseOfTheRowsThatWereNamed) {
   }
 }
 
+TEST_F(RowMarks, AreThoseOfFlags) {
+  for (size_t const size : edge_sizes()) {
+    auto const rows = static_cast<uint32_t>(size);
+    SCOPED_TRACE(rows);
+    std::mt19937_64 random(size);
+    std::vector<uint32_t> numbers(size);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    std::shuffle(numbers.begin(), numbers.end(), random);
+    base::Buffer const order = upload(queue(), numbers);
+    for (uint64_t const one_of : {1, 2, 50, 1 << 30}) {
+      std::vector<uint8_t> flags(size);
+      for (uint8_t& flag : flags) flag = random() % one_of == 0 ? 1 : 0;
+      base::Buffer const on_device = upload(queue(), flags);
+      for (bool const in_order : {true, false}) {
+        keys::RowMarks marks(queue(), rows);
+        marks.mark_flagged(in_order ? nullptr : order.as<uint32_t>(), on_device.as<uint8_t>(),
+                           size);
+        std::vector<uint32_t> expected;
+        for (uint32_t i = 0; i < rows; ++i) {
+          if (flags[i] != 0) expected.push_back(in_order ? i : numbers[i]);
+        }
+        std::sort(expected.begin(), expected.end());
+        auto const found = marks.marked();
+        ASSERT_EQ(found.count, expected.size());
+        ASSERT_TRUE(download<uint32_t>(queue(), found.numbers.data(), found.count) == expected);
+      }
+    }
+  }
+}
+
 TEST_F(RowMarks, OfOneRowThatIsNamedOverAndOver) {
   expect_marks(queue(), 100000, {std::vector<uint32_t>(1 << 20, 77777)});
 }
