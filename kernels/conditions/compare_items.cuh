@@ -1,5 +1,5 @@
-// compare_items.cuh: a conjunction of a few comparisons of numbers as they lie, of a thread's pairs,
-// without an interpreter
+// compare_items.cuh: a conjunction of a few comparisons of numbers as they lie, for a thread's
+// pairs, without an interpreter
 //
 // Source   ours
 // In       row numbers of both sides, kMissingRow where there is none; columns of 4 and 8 bytes

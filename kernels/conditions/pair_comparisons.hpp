@@ -1,5 +1,5 @@
-// pair_comparisons.hpp: a conjunction of a few comparisons of numbers with their columns at hand, as
-// host and device both see it
+// pair_comparisons.hpp: a conjunction of a few comparisons of numbers with their columns at hand,
+// as host and device both see it
 //
 // Source   ours
 // In       columns of 4 and 8 bytes, on the device

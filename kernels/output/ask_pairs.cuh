@@ -6,10 +6,11 @@
 //          conjunction of comparisons
 // Out      build_out[], probe_out[]     uint32 row numbers or positions of pairs that are kept: 8
 //          bytes a pair, nothing between them
-//          or marked[]                  1 for each row of a side that has one; no pair
+//          marked[]                     1 for each row of a side that has one, with the pairs or
+//          in their place
 // Needs    all threads of the block call together; kThreads * kEmitItems * 8 bytes of shared memory
-// Moves    8 bytes a pair that is kept, or a byte; + the values, of which neighbouring pairs find
-//          most in the first cache where positions are those of a partition
+// Moves    8 bytes a pair that is kept, a byte of a row that is marked; + the values, of which
+//          neighbouring pairs find most in the first cache where positions are those of a partition
 //
 // How many pairs of a batch are kept is known when they have been asked, and places are given then.
 // So that no block needs a place that is not there, a batch first asks for room for all of them,
@@ -17,7 +18,8 @@
 //
 //   kept + what blocks at work were granted and did not yet drop = granted - dropped <= capacity
 //
-// `dropped` only grows, so one that is read too early refuses too much and never too little. A
+// `dropped` only grows, so one that is read too early refuses too much. Read late, it may have been
+// dropped of what was granted later, which then had the sum below the capacity with this in it. A
 // block that is refused has written nothing of its batch and stops, as one of BlockEmitter does;
 // the host makes room, and starts with granted = kept.
 //
@@ -38,7 +40,7 @@ __device__ inline bool grant_pairs(AskingCounters* counters, uint64_t capacity,
                                    unsigned long long candidates) {
   unsigned long long const granted = atomicAdd(&counters->reserved, candidates) + candidates;
   unsigned long long const dropped = static_cast<volatile AskingCounters*>(counters)->dropped;
-  if (granted - dropped <= capacity) return true;
+  if (granted <= capacity + dropped) return true;
   atomicAdd(&counters->reserved, 0ULL - candidates);
   atomicMin(&counters->filled, granted - candidates);
   return false;
@@ -53,8 +55,8 @@ class AskingEmitter {
   using Staged = StagedPairs<kThreads>;
   struct Shared {
     typename Staged::Shared staged;
-    uint32_t kept[kWarps];               // pairs of a round
-    unsigned long long places[kWarps];   // of a warp's first
+    uint32_t kept[kWarps];              // pairs of a round
+    unsigned long long places[kWarps];  // of a warp's first
   };
 
   __device__ AskingEmitter(const AskingSink& sink, Shared& shared)
@@ -67,9 +69,8 @@ class AskingEmitter {
     return pairs_.in_rounds(
         count, next,
         [this](unsigned long long candidates) -> unsigned long long {
-          bool const needs_room = sink_.question.marked == nullptr;
-          bool const has_room =
-              !needs_room || grant_pairs(sink_.counters, sink_.capacity, candidates);
+          bool const has_room = !sink_.question.keeps_pairs ||
+                                grant_pairs(sink_.counters, sink_.capacity, candidates);
           return has_room ? 0 : Staged::kRefused;
         },
         [this](unsigned long long, uint32_t candidates) { put(candidates); });
@@ -103,8 +104,8 @@ class AskingEmitter {
         if ((are_kept >> item & 1) == 0) continue;
         question.marked[question.marks_build ? build[item] : probe[item]] = 1;
       }
-      return;
     }
+    if (!question.keeps_pairs) return;
     if (question.by_position) name_rows(are_kept, build, probe);
     write(candidates, are_kept, build, probe);
   }

@@ -14,9 +14,10 @@ struct PairQuestion {
   bool build_is_left;
   // The comparisons' columns, and marks, lie in the order of positions; else in that of row ids.
   bool by_position;
-  // A byte for each row of a side, which becomes 1 of those with a pair; null: pairs are written.
+  // A byte for each row of a side, which becomes 1 of those with a pair; null: none is wanted.
   uint8_t* marked;
   bool marks_build;
+  bool keeps_pairs;  // they are written, besides
 };
 
 // Of AskingEmitter `reserved` is what was granted: room for all candidates of a batch, before it is

@@ -9,6 +9,7 @@
 #include "src/conditions/filter_pairs.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/condition_columns.hpp"
+#include "src/execute/kinds.hpp"
 #include "src/keys/marks.hpp"
 #include "src/keys/verify_pairs.hpp"
 #include "src/match/match.hpp"
@@ -55,17 +56,22 @@ class Matches final : public output::PairFilter {
         by_position_(reads_by_position(step, build, probe)),
         residual_(condition()) {
     using columns::MarkedSide;
-    is_marked_ = step.spec.marked != MarkedSide::kNone;
-    marks_build_ = (step.spec.marked == MarkedSide::kLeft) == step.build_left();
+    keeps_pairs_ = step.spec.marked == MarkedSide::kNone;
+    std::optional<bool> marks_left;
+    if (!keeps_pairs_) marks_left = step.spec.marked == MarkedSide::kLeft;
     auto const* const comparisons = residual_->comparisons();
     if (comparisons != nullptr && match::asks_pairs(step.plan) && !build.is_hashed()) {
       question_.emplace();
       question_->comparisons = *comparisons;
       question_->build_is_left = step.build_left();
       question_->by_position = by_position_;
-      question_->marks_build = marks_build_;
+      question_->keeps_pairs = keeps_pairs_;
+      // Then marks come by the way, and no pass over the pairs is needed for them.
+      if (keeps_pairs_ && step.groups == nullptr) marks_left = outer_side(step.spec.kind);
     }
+    is_marked_ = marks_left.has_value();
     if (!is_marked_) return;
+    marks_build_ = *marks_left == step.build_left();
     if (!question_) {
       marks_ = std::make_shared<keys::RowMarks>(step.queue, marked_rows());
       return;
@@ -76,6 +82,7 @@ class Matches final : public output::PairFilter {
     base::check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), base::stream_of(step.queue)),
                 "clearing flags of rows");
     question_->marked = flags_.as<uint8_t>();
+    question_->marks_build = marks_build_;
   }
 
   const kernels::PairQuestion* question() const override {
@@ -90,7 +97,7 @@ class Matches final : public output::PairFilter {
 
   // Candidates that room is needed for at once.
   uint64_t first_capacity(uint64_t expected) const {
-    return question_ && is_marked_ ? 0 : expected;
+    return question_ && !keeps_pairs_ ? 0 : expected;
   }
 
   uint64_t keep(uint32_t* build, uint32_t* probe, uint64_t pairs) override {
@@ -152,6 +159,7 @@ class Matches final : public output::PairFilter {
   bool by_position_;
   std::shared_ptr<const conditions::DeviceCondition> residual_;
   std::optional<kernels::PairQuestion> question_;
+  bool keeps_pairs_ = true;
   bool is_marked_ = false;
   bool marks_build_ = false;
   std::shared_ptr<keys::RowMarks> marks_;

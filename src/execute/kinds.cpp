@@ -146,11 +146,11 @@ class KindOfResult {
     } else {
       put_behind();
     }
+    result_.marks = nullptr;
     if (join_.asked().pairs) return;
     result_.has_pairs = false;
     result_.pair_sides = PairSides::kBoth;
     result_.left_rows = result_.right_rows = nullptr;
-    result_.marks = nullptr;
   }
 
   void put_behind() {
@@ -281,6 +281,12 @@ void fail_for_second_match(base::Queue& queue, const PlannedJoin& join, bool of_
   base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %u has more than one match",
              of_left ? "left" : "right",
              as_registered(queue, of_left ? *join.left : *join.right, row));
+}
+
+std::optional<bool> outer_side(columns::JoinKind kind) {
+  auto const is_outer = [&](bool left) { return rows_of(kind, left) == RowsOfSide::kUnmatched; };
+  if (is_outer(true) == is_outer(false)) return std::nullopt;
+  return is_outer(true);
 }
 
 JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {

@@ -10,6 +10,8 @@
 // So a kind costs no family of matches anything, and no family knows of kinds.
 #pragma once
 
+#include <optional>
+
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
@@ -19,6 +21,9 @@ namespace gpujoin::execute {
 
 // An inner join or a cross join is what it is.
 bool is_policy(columns::JoinKind kind);
+
+// Of left and right joins whether it is the left side whose rows come out without a match too.
+std::optional<bool> outer_side(columns::JoinKind kind);
 
 // What the executors are to join: with the row numbers of sides that are marked. matches_alone:
 // matches may find the rows of a semi or anti join themselves, with its columns; otherwise those

@@ -10,6 +10,7 @@
 #include "src/cpu/row_marks.hpp"
 #include "src/cpu/streamed_probe.hpp"
 #include "src/execute/aggregate.hpp"
+#include "src/execute/kinds.hpp"
 
 namespace gpujoin::execute {
 
@@ -130,11 +131,7 @@ std::optional<bool> marked_in_match(const JoinStep& step) {
   if (step.residual == nullptr || step.groups != nullptr || !spec.pairs_for_marks) {
     return std::nullopt;
   }
-  auto const comes_unmatched = [&](bool left) {
-    return rows_of(spec, left) == columns::RowsOfSide::kUnmatched;
-  };
-  if (comes_unmatched(true) == comes_unmatched(false)) return std::nullopt;
-  return comes_unmatched(true);
+  return outer_side(spec.kind);
 }
 
 Matched match(const JoinStep& step, const CpuSide& build, CpuSide& probe,

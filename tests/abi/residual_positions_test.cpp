@@ -157,6 +157,28 @@ TEST_P(ResidualPositions, NameTheRows) {
       expect_rows_alone(left_matched, numbers(result, GPUJOIN_FETCH_LEFT_INDEX));
       ASSERT_OK(join(GPUJOIN_JOIN_RIGHT_ANTI, of_left, of_right, less, algorithm, &result));
       expect_rows_alone(right_unmatched, numbers(result, GPUJOIN_FETCH_RIGHT_INDEX));
+      for (bool const outer_left : {true, false}) {
+        SCOPED_TRACE(outer_left);
+        gpujoin_join_kind const kind = outer_left ? GPUJOIN_JOIN_LEFT : GPUJOIN_JOIN_RIGHT;
+        ASSERT_OK(join(kind, of_left, of_right, less, algorithm, &result));
+        auto const lefts = numbers(result, GPUJOIN_FETCH_LEFT_INDEX);
+        auto const rights = numbers(result, GPUJOIN_FETCH_RIGHT_INDEX);
+        std::vector<uint64_t> pairs;
+        std::vector<int64_t> alone;
+        for (size_t i = 0; i < lefts.size(); ++i) {
+          if ((outer_left ? rights : lefts)[i] == GPUJOIN_NO_ROW_INT64) {
+            alone.push_back((outer_left ? lefts : rights)[i]);
+          } else {
+            pairs.push_back(static_cast<uint64_t>(lefts[i]) << 32 |
+                            static_cast<uint64_t>(rights[i]));
+          }
+        }
+        std::sort(pairs.begin(), pairs.end());
+        EXPECT_TRUE(pairs == wanted);
+        std::vector<bool> left_unmatched = left_matched;
+        left_unmatched.flip();
+        expect_rows_alone(outer_left ? left_unmatched : right_unmatched, alone);
+      }
     }
   }
 }

@@ -39,6 +39,7 @@ struct Asked {
     probe = upload(queue, probe_values);
     question.build_is_left = build_is_left;
     question.by_position = true;
+    question.keeps_pairs = true;
     kernels::PairComparison& comparison = question.comparisons.all[0];
     question.comparisons.count = 1;
     comparison.how.form = kernels::ValueForm::kInt32;
@@ -200,22 +201,29 @@ TEST_F(AskingEmitter, NamesRowsBeforeOrAfterItAsks) {
   }
 }
 
-TEST_F(AskingEmitter, MarksRowsAndNeedsNoRoom) {
+// In the place of pairs, for which there is no room, and beside them.
+TEST_F(AskingEmitter, MarksRows) {
   for (std::vector<uint32_t> const& counts : unit_counts()) {
+    Pairs const candidates = expected_pairs(counts);
     for (int const share : {0, 2, 50, 100}) {
       for (bool const marks_build : {false, true}) {
         Asked asked(queue(), counts.size(), share, marks_build);
+        asked.question.keeps_pairs = share != 2 && marks_build;
         std::vector<uint8_t> expected(marks_build ? kMostNumbers : counts.size(), 0);
         base::Buffer const marked = upload(queue(), expected);
         asked.question.marked = marked.as<uint8_t>();
         asked.question.marks_build = marks_build;
-        for (uint64_t const pair : asked.kept_of(expected_pairs(counts))) {
+        Pairs const kept = asked.kept_of(candidates);
+        for (uint64_t const pair : kept) {
           expected[marks_build ? pair & 0xffffffff : pair >> 32] = 1;
         }
-        Sink const sink(queue(), 0, asked.question, 3);
-        ASSERT_EQ(sink.launch(queue(), counts, 3).filled, ~0ULL);
+        bool const keeps = asked.question.keeps_pairs;
+        Sink const sink(queue(), keeps ? candidates.size() : 0, asked.question, 3);
+        kernels::AskingCounters const counters = sink.launch(queue(), counts, 3);
+        ASSERT_EQ(counters.filled, ~0ULL);
+        ASSERT_EQ(counters.kept, keeps ? kept.size() : 0);
         ASSERT_TRUE(download<uint8_t>(queue(), marked.data(), expected.size()) == expected);
-        sink.expect_untouched(queue(), 0);
+        sink.expect_untouched(queue(), counters.kept);
         if (HasFailure()) return;
       }
     }
