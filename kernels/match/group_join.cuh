@@ -25,18 +25,22 @@
 #include "kernels/aggregate/addend.cuh"
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
+#include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_units.cuh"
+#include "kernels/match/lane_rows.cuh"
 #include "kernels/match/match_by_rank.cuh"
 #include "kernels/match/match_sets.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/value_type.cuh"
+#include "kernels/warp_sum.cuh"
+#include "kernels/warp_take.cuh"
 
 namespace gpujoin::kernels {
 
 constexpr int kGroupJoinThreads = 512;
 constexpr int kGroupJoinBlocksPerSm = 2;
-constexpr int kGroupJoinItems = 4;  // probe rows of a thread at a time
+constexpr int kGroupJoinItems = 4;  // probe rows of a lane at a time
 
 // A column of integers of 4 bytes or fewer: 2^32 of them times 2^32 rows fit two words, and 2^32 of
 // them one.
@@ -45,18 +49,23 @@ struct SummedColumn {
   int32_t width;
   bool is_signed;
 
-  __device__ __forceinline__ int64_t at(uint64_t row) const {
+  // Of 4 bytes, extended by its sign where it has one.
+  __device__ __forceinline__ uint32_t load(uint64_t row) const {
     switch (width) {
-      case 1:
-        return is_signed ? int64_t{static_cast<const int8_t*>(values)[row]}
-                         : int64_t{static_cast<const uint8_t*>(values)[row]};
-      case 2:
-        return is_signed ? int64_t{static_cast<const int16_t*>(values)[row]}
-                         : int64_t{static_cast<const uint16_t*>(values)[row]};
+      case 1: {
+        auto const value = static_cast<const uint8_t*>(values)[row];
+        return is_signed ? static_cast<uint32_t>(int32_t{static_cast<int8_t>(value)}) : value;
+      }
+      case 2: {
+        auto const value = static_cast<const uint16_t*>(values)[row];
+        return is_signed ? static_cast<uint32_t>(int32_t{static_cast<int16_t>(value)}) : value;
+      }
       default:
-        return is_signed ? int64_t{static_cast<const int32_t*>(values)[row]}
-                         : int64_t{static_cast<const uint32_t*>(values)[row]};
+        return static_cast<const uint32_t*>(values)[row];
     }
+  }
+  __device__ __forceinline__ int64_t widen(uint32_t loaded) const {
+    return is_signed ? int64_t{static_cast<int32_t>(loaded)} : int64_t{loaded};
   }
 };
 
@@ -79,15 +88,19 @@ struct WholePartitions {
   __device__ unsigned long long operator()(uint32_t, uint32_t, uint32_t) const { return 1; }
 };
 
+// The chunk's keys that a thread has: each kGroupJoinThreads-th, which it keeps where it can.
+constexpr int kGroupJoinBuildItems =
+    (kCarriedBuildRows + kGroupJoinThreads - 1) / kGroupJoinThreads;
+
 // Slots of a chunk's keys by the rank of a bit.
 struct RankedSlots {
   using Key = uint32_t;
+  using Keys = HeldKeys<kGroupJoinThreads, kGroupJoinBuildItems, Key>;
   CarriedRanks ranks;
   bool repeats;
 
   // All threads; whether a key repeats.
-  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit& chunk) {
-    LoadedKeys<kGroupJoinThreads, Key> const keys{join, chunk};
+  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit&, const Keys& keys) {
     auto* const vectors = reinterpret_cast<uint4*>(ranks.bits);
     for (uint32_t i = threadIdx.x; i < kCarriedRankWords / 4; i += kGroupJoinThreads) {
       vectors[i] = {0, 0, 0, 0};
@@ -98,7 +111,7 @@ struct RankedSlots {
     keys.each([&](int, uint32_t, Key key) {
       uint32_t const rest = key >> join.radix_bits;
       uint32_t const bit = 1U << rest % 32;
-      own_repeats = own_repeats || (atomicOr(&ranks.bits[rest / 32], bit) & bit) != 0;
+      own_repeats = (atomicOr(&ranks.bits[rest / 32], bit) & bit) != 0 || own_repeats;
     });
     if (own_repeats) repeats = true;
     block_sync();
@@ -116,10 +129,11 @@ struct RankedSlots {
 template <typename KeyType>
 struct GroupedSlots {
   using Key = KeyType;
+  using Keys = LoadedKeys<kGroupJoinThreads, Key>;
   CarriedGroups<Key> groups;
 
   // All threads; whether a key repeats, as far as is known.
-  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit& chunk) {
+  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit& chunk, const Keys&) {
     build_groups<kGroupJoinThreads>(join, chunk, groups);
     return true;
   }
@@ -151,6 +165,10 @@ struct SlotSums {
     uint32_t const high_part = static_cast<uint32_t>(value >> 32) + carry;
     if (high_part != 0) atomicAdd(&high[slot], high_part);
   }
+  __device__ __forceinline__ void put(uint32_t slot, int64_t value) const {
+    low[slot] = static_cast<uint32_t>(value);
+    high[slot] = static_cast<uint32_t>(value >> 32);
+  }
   __device__ __forceinline__ int64_t at(uint32_t slot) const {
     return static_cast<int64_t>(uint64_t{high[slot]} << 32 | low[slot]);
   }
@@ -164,9 +182,10 @@ __host__ __device__ constexpr uint32_t slot_sum_bytes(int32_t sums) {
 
 template <typename Slots>
 struct alignas(16) GroupJoinBlock {
-  CarriedUnit unit;
+  CarriedUnit units[2];     // this one, and the next
   unsigned long long base;  // of the groups of a chunk
-  uint32_t of_warps[kGroupJoinThreads / 32];
+  uint32_t batch;           // of the chunk's probe rows, that warps have taken
+  uint32_t of_warps[kGroupJoinBuildItems * kGroupJoinThreads / 32];
   uint32_t counts[kCarriedBuildRows];
   Slots slots;
 };
@@ -178,10 +197,12 @@ __device__ __forceinline__ Addend<2> two_words(int64_t value) {
 template <typename Slots, bool kGroups>
 struct GroupJoining {
   using Key = typename Slots::Key;
+  using Keys = typename Slots::Keys;
   using Join = GroupJoin<Key>;
   using Block = GroupJoinBlock<Slots>;
   static constexpr uint32_t kUnitRows = kGroups ? 0xffffffffU : kCarriedProbeRows;
-  static constexpr uint32_t kSpan = (kCarriedBuildRows / (kGroupJoinThreads / 32) + 31) / 32 * 32;
+  static constexpr uint32_t kWarps = kGroupJoinThreads / 32;
+  static constexpr uint32_t kBatchRows = 32 * kGroupJoinItems;
 
   const Join& join;
   Block& block;
@@ -193,18 +214,41 @@ struct GroupJoining {
   __device__ GroupJoining(const Join& of, Block& in, uint32_t* with)
       : join(of), block(in), sums(with) {}
 
-  // All threads.
-  __device__ void join_unit() {
-    CarriedUnit chunk = block.unit;
-    if (chunk.probe_rows == 0) return;
-    uint32_t left = chunk.build_rows;
-    for (bool is_first = true; left != 0; is_first = false) {
+  // The first warp: what the block joins next, on its way to L2.
+  __device__ void find_unit(unsigned long long number, unsigned long long units,
+                            CarriedUnit& unit) {
+    if (number < units) find_carried_unit<kUnitRows, true, true>(join, kUnitRows, number, unit);
+    if (threadIdx.x != 0) return;
+    unit.number = number;
+    if (number >= units) return;
+    uint32_t const build_rows = min(unit.build_rows, uint32_t{kCarriedBuildRows});
+    uint32_t const probe_rows = min(unit.probe_rows, kCarriedProbeRows);
+    fetch(join.build_keys, sizeof(Key), unit.build_first, build_rows);
+    fetch(join.probe_keys, sizeof(Key), unit.probe_first, probe_rows);
+    for (int32_t i = 0; i < join.build_sum_count; ++i) {
+      fetch(join.build_sums[i].values, join.build_sums[i].width, unit.build_first, build_rows);
+    }
+    for (int32_t i = 0; i < join.probe_sum_count; ++i) {
+      fetch(join.probe_sums[i].values, join.probe_sums[i].width, unit.probe_first, probe_rows);
+    }
+  }
+
+  // All threads. next(): called once, by the first warp, while others look up.
+  template <typename Next>
+  __device__ void join_unit(const CarriedUnit& unit, Next next) {
+    CarriedUnit chunk = unit;
+    uint32_t left = chunk.probe_rows == 0 ? 0 : chunk.build_rows;
+    bool is_first = true;
+    for (; left != 0; is_first = false) {
       chunk.build_rows = min(left, uint32_t{kCarriedBuildRows});
       if (!is_first) block_sync();
-      join_chunk(chunk);
+      join_chunk(chunk, [&] {
+        if (is_first) next();
+      });
       chunk.build_first += chunk.build_rows;
       left -= chunk.build_rows;
     }
+    if (is_first && threadIdx.x < 32) next();
   }
 
   // All lanes of all warps.
@@ -218,6 +262,22 @@ struct GroupJoining {
   }
 
  private:
+  // Of a thread's rows of a chunk, the slots, and later the places of their groups above them.
+  using ThreadSlots = uint32_t[kGroupJoinBuildItems];
+  static constexpr int kPlaceShift = 16;
+  static constexpr uint32_t kSlotMask = 0xffffU;
+  static_assert(kCarriedBuildRows < kSlotMask);
+
+  // A lane's probe rows of a batch, asked for long before they are wanted.
+  struct Batch {
+    Key keys[kGroupJoinItems];
+    uint32_t values[kGroupJoinItems];  // of the first sum
+  };
+
+  __device__ static void fetch(const void* values, int32_t width, uint32_t first, uint32_t rows) {
+    fetch_to_l2(CarriedColumn{values, nullptr, width, CarriedFrom::kBuild}, first, rows);
+  }
+
   template <int kWords>
   __device__ static void add_total(uint64_t* total, Addend<kWords> own) {
     if (total == nullptr) return;
@@ -225,7 +285,24 @@ struct GroupJoining {
     if (threadIdx.x % 32 == 0) add_words(total, own);
   }
 
-  __device__ void join_chunk(const CarriedUnit& chunk) {
+  __device__ __forceinline__ void load(const CarriedUnit& chunk, uint32_t number,
+                                       Batch* batch) const {
+    uint32_t const first = number * kBatchRows + threadIdx.x % 32;
+#pragma unroll
+    for (int item = 0; item < kGroupJoinItems; ++item) {
+      uint32_t const row = first + 32 * item;
+      if (row >= chunk.probe_rows) break;
+      batch->keys[item] = join.probe_keys[chunk.probe_first + row];
+      if (join.probe_sum_count == 0) continue;
+      batch->values[item] = join.probe_sums[0].load(uint64_t{chunk.probe_first} + row);
+    }
+  }
+
+  template <typename Next>
+  __device__ void join_chunk(const CarriedUnit& chunk, Next next) {
+    Keys const keys{join, chunk};
+    Batch batch;
+    load(chunk, threadIdx.x / 32, &batch);
     int32_t const sum_count = kGroups ? join.probe_sum_count : join.build_sum_count;
     for (uint32_t i = threadIdx.x; i < chunk.build_rows; i += kGroupJoinThreads) {
       block.counts[i] = 0;
@@ -234,65 +311,89 @@ struct GroupJoining {
         of.low[i] = of.high[i] = 0;
       }
     }
-    bool const repeats = block.slots.build(join, chunk);
+    if (threadIdx.x == 0) block.batch = kWarps;
+    bool const repeats = block.slots.build(join, chunk, keys);
+    bool const has_counts = kGroups || repeats;
+    ThreadSlots slots;
+    find_slots(keys, slots);
+    if constexpr (!kGroups) {
+      if (repeats || sum_count != 0) weigh(chunk, slots, repeats);
+    }
+    if (threadIdx.x < 32) next();
+    look_up(chunk, has_counts, batch);
     if constexpr (kGroups) {
-      look_up(chunk, true);
       block_sync();
-      put_out(chunk);
-    } else {
-      bool const has_weights = repeats || sum_count != 0;
-      if (has_weights) weigh(chunk);
-      look_up(chunk, has_weights);
+      put_out(chunk, slots);
     }
   }
 
-  // What the build rows of each slot add.
-  __device__ void weigh(const CarriedUnit& chunk) {
-    LoadedKeys<kGroupJoinThreads, Key>{join, chunk}.each([&](int, uint32_t row, Key key) {
-      uint32_t slot = 0;
-      block.slots.find(join, key, &slot);
-      atomicAdd(&block.counts[slot], 1U);
-      for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
-        SlotSums(sums, sum).add(slot, join.build_sums[sum].at(uint64_t{chunk.build_first} + row));
+  // What the build rows of each slot add. Where no key repeats a slot has one row, which nothing is
+  // added to.
+  __device__ void weigh(const CarriedUnit& chunk, const ThreadSlots& slots, bool repeats) {
+    if (repeats) {
+#pragma unroll
+      for (uint32_t const slot : slots) {
+        if (slot != kNoSlot) atomicAdd(&block.counts[slot], 1U);
       }
-    });
+    }
+    for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
+      SummedColumn const& column = join.build_sums[sum];
+      SlotSums const of(sums, sum);
+      uint32_t values[kGroupJoinBuildItems];
+#pragma unroll
+      for (int item = 0; item < kGroupJoinBuildItems; ++item) {
+        if (slots[item] == kNoSlot) break;
+        values[item] = column.load(uint64_t{chunk.build_first} + row_of(item));
+      }
+#pragma unroll
+      for (int item = 0; item < kGroupJoinBuildItems; ++item) {
+        if (slots[item] == kNoSlot) break;
+        if (repeats) {
+          of.add(slots[item], column.widen(values[item]));
+        } else {
+          of.put(slots[item], column.widen(values[item]));
+        }
+      }
+    }
     block_sync();
   }
 
-  __device__ void look_up(const CarriedUnit& chunk, bool has_counts) {
-    bool const loads_early = join.most_match && join.probe_sum_count != 0;
-    for (uint32_t first = threadIdx.x; first < chunk.probe_rows;
-         first += kGroupJoinThreads * kGroupJoinItems) {
-      Key keys[kGroupJoinItems];
-      int64_t early[kGroupJoinItems];
+  // A thread's rows of the chunk.
+  __device__ static uint32_t row_of(int item) {
+    return static_cast<uint32_t>(item * kGroupJoinThreads) + threadIdx.x;
+  }
+  // Of each of them; kNoSlot: there is no row.
+  __device__ __forceinline__ void find_slots(const Keys& keys, ThreadSlots& slots) const {
+#pragma unroll
+    for (uint32_t& slot : slots) slot = kNoSlot;
+    keys.each([&](int item, uint32_t, Key key) {
+      if (item < kGroupJoinBuildItems) block.slots.find(join, key, &slots[item]);
+    });
+  }
+
+  // Each warp has the batch of its own number first.
+  __device__ void look_up(const CarriedUnit& chunk, bool has_counts, Batch& ahead) {
+    for (uint32_t number = threadIdx.x / 32; uint64_t{number} * kBatchRows < chunk.probe_rows;) {
+      uint32_t const first = number * kBatchRows + threadIdx.x % 32;
+      Batch const batch = ahead;
+      number = warp_take(&block.batch);
+      load(chunk, number, &ahead);
 #pragma unroll
       for (int item = 0; item < kGroupJoinItems; ++item) {
-        uint32_t const row = first + item * kGroupJoinThreads;
-        if (row < chunk.probe_rows) keys[item] = join.probe_keys[chunk.probe_first + row];
-      }
-      if (loads_early) {
-#pragma unroll
-        for (int item = 0; item < kGroupJoinItems; ++item) {
-          uint32_t const row = first + item * kGroupJoinThreads;
-          if (row < chunk.probe_rows) {
-            early[item] = join.probe_sums[0].at(uint64_t{chunk.probe_first} + row);
-          }
-        }
-      }
-#pragma unroll
-      for (int item = 0; item < kGroupJoinItems; ++item) {
-        uint32_t const row = first + item * kGroupJoinThreads;
+        uint32_t const row = first + 32 * item;
         uint32_t slot = 0;
-        if (row >= chunk.probe_rows || !block.slots.find(join, keys[item], &slot)) continue;
-        add_row(uint64_t{chunk.probe_first} + row, slot, has_counts, loads_early, early[item]);
+        if (row >= chunk.probe_rows || !block.slots.find(join, batch.keys[item], &slot)) continue;
+        add_row(uint64_t{chunk.probe_first} + row, slot, has_counts, batch.values[item]);
       }
+      __syncwarp();
     }
   }
 
   __device__ __forceinline__ void add_row(uint64_t row, uint32_t slot, bool has_counts,
-                                          bool has_first, int64_t first_value) {
+                                          uint32_t first_value) {
     auto const value_of = [&](int sum) {
-      return sum == 0 && has_first ? first_value : join.probe_sums[sum].at(row);
+      SummedColumn const& column = join.probe_sums[sum];
+      return column.widen(sum == 0 ? first_value : column.load(row));
     };
     if constexpr (kGroups) {
       atomicAdd(&block.counts[slot], 1U);
@@ -314,65 +415,97 @@ struct GroupJoining {
     }
   }
 
-  // A warp has kSpan rows of the chunk, one after the other, so that lanes write neighbours.
-  __device__ void put_out(const CarriedUnit& chunk) {
+  // A warp has 32 neighbours at a time, so that lanes write neighbours.
+  __device__ void put_out(const CarriedUnit& chunk, ThreadSlots& slots) {
     uint32_t const lane = threadIdx.x % 32;
-    uint32_t const warp = threadIdx.x / 32;
-    uint32_t const begin = warp * kSpan;
-    uint32_t const end = min(begin + kSpan, chunk.build_rows);
-    uint32_t found = 0;
-    for (uint32_t first = begin; first < end; first += 32) {
-      uint32_t slot = 0;
-      found += __popc(__ballot_sync(0xffffffffU, is_there(chunk, first + lane, &slot)));
-    }
-    if (lane == 0) block.of_warps[warp] = found;
-    block_sync();
-    if (threadIdx.x == 0) {
-      uint32_t all = 0;
-      for (uint32_t& of_warp : block.of_warps) {
-        uint32_t const before = all;
-        all += of_warp;
-        of_warp = before;
-      }
-      block.base = atomicAdd(join.groups, static_cast<unsigned long long>(all));
-    }
-    block_sync();
-    uint64_t place = block.base + block.of_warps[warp];
-    for (uint32_t first = begin; first < end; first += 32) {
-      uint32_t slot = 0;
-      bool const has_group = is_there(chunk, first + lane, &slot);
+#pragma unroll
+    for (int item = 0; item < kGroupJoinBuildItems; ++item) {
+      bool const has_group = slots[item] != kNoSlot && block.counts[slots[item]] != 0;
       uint32_t const lanes = __ballot_sync(0xffffffffU, has_group);
-      uint64_t const at = place + __popc(lanes & ((1U << lane) - 1));
-      if (has_group) write_group(uint64_t{chunk.build_first} + first + lane, slot, at);
-      place += __popc(lanes);
+      uint32_t const before = __popc(lanes & ((1U << lane) - 1));
+      slots[item] = has_group ? slots[item] | before << kPlaceShift : kNoSlot;
+      if (lane == 0) block.of_warps[row_of(item) / 32] = __popc(lanes);
+    }
+    block_sync();
+    if (threadIdx.x < 32) reserve();
+    block_sync();
+#pragma unroll
+    for (int item = 0; item < kGroupJoinBuildItems; ++item) {
+      if (slots[item] != kNoSlot) slots[item] += block.of_warps[row_of(item) / 32] << kPlaceShift;
+    }
+    write_groups(chunk, slots);
+  }
+
+  // One warp: counts become places behind the base.
+  __device__ void reserve() {
+    constexpr uint32_t kSpans = kGroupJoinBuildItems * kWarps;
+    uint32_t before = 0;
+    for (uint32_t first = 0; first < kSpans; first += 32) {
+      uint32_t const at = first + threadIdx.x;
+      uint32_t const own = at < kSpans ? block.of_warps[at] : 0;
+      uint32_t const sum = warp_inclusive_sum(own);
+      if (at < kSpans) block.of_warps[at] = before + sum - own;
+      before += __shfl_sync(0xffffffffU, sum, 31);
+    }
+    if (threadIdx.x == 0) {
+      block.base = atomicAdd(join.groups, static_cast<unsigned long long>(before));
     }
   }
 
-  __device__ __forceinline__ bool is_there(const CarriedUnit& chunk, uint32_t row,
-                                           uint32_t* slot) const {
-    if (row >= chunk.build_rows) return false;
-    block.slots.find(join, join.build_keys[uint64_t{chunk.build_first} + row], slot);
-    return block.counts[*slot] != 0;
+  // Column by column, so that a thread's rows are on their way together. value_of(item, slot).
+  template <typename Value, typename ValueOf>
+  __device__ __forceinline__ void write(void* target, const ThreadSlots& slots,
+                                        ValueOf value_of) const {
+    auto* const first = static_cast<Value*>(target) + block.base;
+    constexpr int kAtOnce = 3;
+    static_assert(kGroupJoinBuildItems % kAtOnce == 0);
+#pragma unroll
+    for (int from = 0; from < kGroupJoinBuildItems; from += kAtOnce) {
+      Value values[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        uint32_t const slot = here(slots[from + i]);
+        if (slot != kNoSlot) values[i] = value_of(from + i, slot & kSlotMask);
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        uint32_t const slot = here(slots[from + i]);
+        if (slot != kNoSlot) first[slot >> kPlaceShift] = values[i];
+      }
+    }
   }
 
-  __device__ __forceinline__ void write_group(uint64_t row, uint32_t slot, uint64_t at) const {
-    uint32_t const count = block.counts[slot];
-    if (join.counts != nullptr) join.counts[at] = count;
+  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk,
+                                               const ThreadSlots& slots) const {
+    uint64_t const first = chunk.build_first;
+    if (join.counts != nullptr) {
+      write<uint64_t>(join.counts, slots,
+                      [&](int, uint32_t slot) { return uint64_t{block.counts[slot]}; });
+    }
     for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
-      join.probe_totals[sum][at] = static_cast<uint64_t>(SlotSums(sums, sum).at(slot));
+      SlotSums const of(sums, sum);
+      write<int64_t>(join.probe_totals[sum], slots,
+                     [&](int, uint32_t slot) { return of.at(slot); });
     }
     for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
-      join.build_totals[sum][at] = static_cast<uint64_t>(join.build_sums[sum].at(row) * count);
+      SummedColumn const& column = join.build_sums[sum];
+      write<int64_t>(join.build_totals[sum], slots, [&](int item, uint32_t slot) {
+        return column.widen(column.load(first + row_of(item))) * int64_t{block.counts[slot]};
+      });
     }
     for (int32_t i = 0; i < join.column_count; ++i) {
       CarriedColumn const& column = join.columns[i];
       if (column.from == CarriedFrom::kKey) {
-        static_cast<Key*>(column.target)[at] = unmix_key(join.build_keys[row]);
+        write<Key>(column.target, slots, [&](int item, uint32_t) {
+          return unmix_key(join.build_keys[first + row_of(item)]);
+        });
         continue;
       }
       with_value_type(column.width, [&](auto zero) {
         using Value = decltype(zero);
-        static_cast<Value*>(column.target)[at] = static_cast<const Value*>(column.source)[row];
+        write<Value>(column.target, slots, [&](int item, uint32_t) {
+          return static_cast<const Value*>(column.source)[first + row_of(item)];
+        });
       });
     }
   }
@@ -387,18 +520,12 @@ __global__ void __launch_bounds__(kGroupJoinThreads, kGroupJoinBlocksPerSm)
   Joining joining(join, block, reinterpret_cast<uint32_t*>(&block + 1));
   await_last_kernel();
   unsigned long long const units = join.unit_ends[join.partitions - 1];
-  // The first warp takes units, the others read which one it is.
-  for (unsigned long long number = blockIdx.x;;) {
-    if (threadIdx.x < 32 && number < units) {
-      find_carried_unit<Joining::kUnitRows, true, true>(join, Joining::kUnitRows, number,
-                                                        block.unit);
-    }
-    if (threadIdx.x == 0) block.unit.number = number;
+  if (threadIdx.x < 32) joining.find_unit(blockIdx.x, units, block.units[0]);
+  block_sync();
+  for (uint32_t turn = 0; block.units[turn].number < units; turn ^= 1) {
+    joining.join_unit(block.units[turn],
+                      [&] { joining.find_unit(take_unit(join), units, block.units[turn ^ 1]); });
     block_sync();
-    if (block.unit.number >= units) break;
-    joining.join_unit();
-    block_sync();
-    if (threadIdx.x < 32) number = take_unit(join);
   }
   if constexpr (!kGroups) joining.add_totals();
 }

@@ -79,8 +79,8 @@ template <typename Slots, bool kGroups>
 void launch(base::Queue& queue, const kernels::GroupJoin<typename Slots::Key>& join) {
   auto const kernel = kernels::group_join_kernel<Slots, kGroups>;
   int32_t const sums = kGroups ? join.probe_sum_count : join.build_sum_count;
-  uint64_t const shared = sizeof(kernels::GroupJoinBlock<Slots>) +
-                          kernels::slot_sum_bytes<typename Slots::Key>(sums);
+  uint64_t const shared =
+      sizeof(kernels::GroupJoinBlock<Slots>) + kernels::slot_sum_bytes<typename Slots::Key>(sums);
   uint32_t const blocks = base::resident_blocks(queue, kernel, kernels::kGroupJoinThreads, shared,
                                                 "asking for shared memory of a group-join");
   base::launch_dependent(queue, kernel, blocks, kernels::kGroupJoinThreads, shared,
