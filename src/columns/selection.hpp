@@ -29,6 +29,7 @@ struct Origin {
   Storage numbers;  // [count] uint32, row numbers in it; null: not asked for
   base::Memory memory = base::Memory::kHost;  // of the numbers
   std::vector<bool> is_copied;                // of its columns: else they are those as registered
+  int32_t number_column = -1;  // of the copies: the numbers, as a column of UINT32; -1: none
 };
 
 // Bits of a bitmap, one a row; only bytes that hold them are read.

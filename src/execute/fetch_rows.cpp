@@ -7,7 +7,6 @@
 #include "src/cpu/gather_rows.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/execute/late_columns.hpp"
-#include "src/execute/stage_clock.hpp"
 #include "src/plan/memory_of_device.hpp"
 
 namespace gpujoin::execute {
@@ -100,6 +99,17 @@ std::shared_ptr<columns::Relation> FetchedRelation::whole(
 std::vector<columns::ResultColumn> FetchedRelation::fetch(
     const char* stage, const std::vector<int32_t>& columns, const columns::Storage& rows,
     int64_t count, traffic::Locality locality, std::vector<columns::StageStatistics>& stages) {
+  QueuedStages queued(queue_, stages);
+  auto targets = fetch(stage, columns, rows, count, locality, queued);
+  queued.finish();
+  return targets;
+}
+
+std::vector<columns::ResultColumn> FetchedRelation::fetch(const char* stage,
+                                                          const std::vector<int32_t>& columns,
+                                                          const columns::Storage& rows,
+                                                          int64_t count, traffic::Locality locality,
+                                                          QueuedStages& queued) {
   auto const* numbers = static_cast<const uint32_t*>(rows.get());
   auto const row_count = static_cast<uint64_t>(count);
   std::vector<columns::ResultColumn> targets;
@@ -113,13 +123,16 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     size_t end = first + 1;
     if (!is_early(columns[first])) {
       base::Memory const memory = plan::memory_of(device_);
+      queued.finish();
       targets.push_back(
-          fetch_late(queue_, memory, *relation_, columns[first], rows, count, stages));
+          fetch_late(queue_, memory, *relation_, columns[first], rows, count, queued.stages()));
       end_use(columns[first]);
       ++first;
       continue;
     }
-    if (!lies_elsewhere(columns[first])) {
+    bool const is_brought = lies_elsewhere(columns[first]);
+    if (is_brought) queued.finish();
+    if (!is_brought) {
       while (end < columns.size() && is_early(columns[end]) && !lies_elsewhere(columns[end])) ++end;
     }
     plan::StageCost cost;
@@ -127,7 +140,7 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     cost.technique = "gather by row number";
     std::vector<const columns::ColumnView*> sources;
     for (size_t i = first; i < end; ++i) {
-      bring(columns[i], stages);
+      bring(columns[i], queued.stages());
       sources.push_back(&readable(columns[i]));
       cost.bytes +=
           traffic::gather(row_count, static_cast<uint64_t>(sources.back()->width), locality)
@@ -135,17 +148,19 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(
     }
     std::vector<columns::ResultColumn> gathered;
     if (device_ == plan::Device::kCuda) {
-      run_as_stage(queue_, device_, cost, stages, [&] {
+      queued.run(device_, cost, [&] {
         gathered = gather_on_gpu(queue_, sources, relation_->ready_event, numbers, row_count);
       });
     } else {
       cpu::Workers workers(queue_);
-      run_as_stage(queue_, device_, cost, stages, [&] {
+      queued.run(device_, cost, [&] {
         for (columns::ColumnView const* source : sources) {
           gathered.push_back(cpu::gather_rows(queue_, workers, stage, *source, numbers, row_count));
         }
       });
     }
+    // Its copy goes with its last use.
+    if (is_brought) queued.finish();
     for (columns::ResultColumn& column : gathered) targets.push_back(std::move(column));
     for (; first < end; ++first) end_use(columns[first]);
   }

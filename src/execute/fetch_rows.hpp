@@ -10,6 +10,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/stage_clock.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/join_plan.hpp"
 
@@ -35,6 +36,11 @@ class FetchedRelation {
                                            const columns::Storage& rows, int64_t count,
                                            base::traffic::Locality locality,
                                            std::vector<columns::StageStatistics>& stages);
+  // The same, among stages that are not waited for; but for columns that lie elsewhere, or that
+  // joins do not move.
+  std::vector<columns::ResultColumn> fetch(const char* stage, const std::vector<int32_t>& columns,
+                                           const columns::Storage& rows, int64_t count,
+                                           base::traffic::Locality locality, QueuedStages& queued);
 
   const columns::Relation& relation() const { return *relation_; }
   const columns::ColumnView& view(int32_t column) const {

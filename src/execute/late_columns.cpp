@@ -27,8 +27,16 @@ bool is_moved_by_joins(const Relation& relation, int32_t column) {
   return columns::is_moved_as_values(relation.columns[static_cast<size_t>(column)].layout);
 }
 
+// Whether rows of the relation were picked, and the column stayed where it was.
+bool is_left_behind(const Relation& relation, int32_t column) {
+  auto const number = static_cast<size_t>(column);
+  return relation.origin != nullptr && number < relation.origin->is_copied.size() &&
+         !relation.origin->is_copied[number];
+}
+
 bool is_late(const JoinSpec& spec, const Relation& relation, int32_t column) {
-  return orders_pairs(spec) || !is_moved_by_joins(relation, column);
+  return orders_pairs(spec) || !is_moved_by_joins(relation, column) ||
+         is_left_behind(relation, column);
 }
 
 bool any_late(const JoinSpec& spec, const Relation& relation, const std::vector<int32_t>& columns) {
@@ -53,6 +61,22 @@ bool fetches_any(const JoinSpec& spec, const Relation& relation, bool left,
          std::any_of(columns.begin(), columns.end(), [&](int32_t column) {
            return is_late(spec, relation, column) && twin_of(twins, left, column) == nullptr;
          });
+}
+
+// Whether row numbers as registered are carried as a column like any other, in the place of those
+// that are fetched by them: nothing else wants row numbers, which would count picked rows, and none
+// is missing, for which such a column has no number.
+bool are_numbers_columns(const Relation& left, const Relation& right, const JoinSpec& spec) {
+  if (spec.pairs || spec.caller_decides || orders_pairs(spec)) return false;
+  for (bool const of_left : {true, false}) {
+    Relation const& relation = of_left ? left : right;
+    bool const may_miss = comes_unmatched(rows_of(spec, !of_left));
+    for (int32_t const column : of_left ? spec.left_columns : spec.right_columns) {
+      if (!is_late(spec, relation, column)) continue;
+      if (may_miss || !is_moved_by_joins(relation, column)) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<int32_t> early_of(const JoinSpec& spec, const Relation& relation,
@@ -205,6 +229,15 @@ JoinSpec spec_without_late(const Relation& left, const Relation& right, const Jo
   JoinSpec spec = asked;
   spec.left_columns = early_of(asked, left, asked.left_columns);
   spec.right_columns = early_of(asked, right, asked.right_columns);
+  if (are_numbers_columns(left, right, asked)) {
+    if (any_late(asked, left, asked.left_columns)) {
+      spec.left_columns.push_back(left.origin->number_column);
+    }
+    if (any_late(asked, right, asked.right_columns)) {
+      spec.right_columns.push_back(right.origin->number_column);
+    }
+    return spec;
+  }
   spec.materialize = !spec.left_columns.empty() || !spec.right_columns.empty();
   spec.pairs = true;
   // Rows are put in order by both numbers.
@@ -220,12 +253,10 @@ JoinSpec spec_without_late(const Relation& left, const Relation& right, const Jo
 ResultColumn fetch_late(base::Queue& queue, base::Memory memory, const Relation& relation,
                         int32_t column, const Storage& rows, int64_t count,
                         std::vector<columns::StageStatistics>& stages) {
-  if (auto const& origin = relation.origin; origin != nullptr && count != 0) {
-    auto const number = static_cast<size_t>(column);
-    if (number < origin->is_copied.size() && !origin->is_copied[number]) {
-      return fetch_late(queue, memory, *origin->relation, column,
-                        as_registered(queue, memory, *origin, rows, count), count, stages);
-    }
+  if (is_left_behind(relation, column) && count != 0) {
+    columns::Origin const& origin = *relation.origin;
+    return fetch_late(queue, memory, *origin.relation, column,
+                      as_registered(queue, memory, origin, rows, count), count, stages);
   }
   ColumnView const& view = relation.columns[static_cast<size_t>(column)];
   if (count == 0 || relation.rows == 0) {
@@ -252,12 +283,10 @@ ResultColumn fetch_late(base::Queue& queue, base::Memory memory, const Relation&
 uint64_t text_bytes_of(base::Queue& queue, base::Memory memory, const Relation& relation,
                        int32_t column, const Storage& rows, int64_t count) {
   if (count == 0 || relation.rows == 0) return 0;
-  if (auto const& origin = relation.origin; origin != nullptr) {
-    auto const number = static_cast<size_t>(column);
-    if (number < origin->is_copied.size() && !origin->is_copied[number]) {
-      return text_bytes_of(queue, memory, *origin->relation, column,
-                           as_registered(queue, memory, *origin, rows, count), count);
-    }
+  if (is_left_behind(relation, column)) {
+    columns::Origin const& origin = *relation.origin;
+    return text_bytes_of(queue, memory, *origin.relation, column,
+                         as_registered(queue, memory, origin, rows, count), count);
   }
   auto const work = make_column_work(queue, memory);
   if (relation.ready_event != nullptr) work->await(relation.ready_event);
@@ -278,25 +307,95 @@ RowPresence presence_of(base::Queue& queue, base::Memory memory, const Storage& 
 
 namespace {
 
-// Output columns of one side that joins could have moved, where rows are put in order first: they
-// are fetched in one go, unless a row of the side may be missing.
-std::vector<ResultColumn> fetch_values(base::Queue& queue, const PlannedJoin& join, bool left,
-                                       columns::JoinResult& result) {
-  JoinSpec const& asked = *join.late;
-  int64_t const missing = left ? result.left_rows_missing : result.right_rows_missing;
-  auto const& relation = left ? join.left : join.right;
-  std::vector<int32_t> wanted;
-  if (missing != 0 || !orders_pairs(asked)) return {};
-  for (int32_t const column : left ? asked.left_columns : asked.right_columns) {
-    if (is_moved_by_joins(*relation, column)) wanted.push_back(column);
+// The output columns of one side, of a result that has the early ones.
+class SideOfOutput {
+ public:
+  SideOfOutput(base::Queue& queue, const PlannedJoin& join, bool left, columns::JoinResult& result)
+      : queue_(queue),
+        join_(join),
+        left_(left),
+        result_(result),
+        relation_(left ? join.left : join.right),
+        wanted_(left ? join.late->left_columns : join.late->right_columns) {}
+
+  // expected: its early columns from `first` on, in their order. Returns behind them.
+  size_t take_early(std::vector<ResultColumn>& early, size_t first) {
+    bool any = false;
+    for (int32_t const column : wanted_) {
+      bool const is_early = !is_late(*join_.late, *relation_, column);
+      any = any || !is_early;
+      columns_.push_back(is_early ? std::move(early[first++]) : ResultColumn());
+      is_there_.push_back(is_early);
+    }
+    if (!any || !are_numbers_columns(*join_.left, *join_.right, *join_.late)) return first;
+    registered_ = std::move(early[first++].data);
+    return first;
   }
-  if (wanted.empty()) return {};
-  using base::traffic::Locality;
-  bool const is_ordering = ordering_side(join) == left;
-  return FetchedRelation(queue, relation, plan::device_of(result.memory))
-      .fetch("materialize", wanted, left ? result.left_rows : result.right_rows, result.rows,
-             is_ordering ? Locality::kClustered : Locality::kRandom, result.statistics.stages);
-}
+
+  // Those that joins could have moved, in one go, unless a row of the side may be missing.
+  void fetch_values(QueuedStages& stages) {
+    int64_t const missing = left_ ? result_.left_rows_missing : result_.right_rows_missing;
+    if (missing != 0 || result_.rows == 0) return;
+    using base::traffic::Locality;
+    // In the order of whose row numbers they come.
+    bool const is_ordering = ordering_side(join_) == left_;
+    for (bool const left_behind : {false, true}) {
+      std::vector<int32_t> fetched;
+      std::vector<size_t> places;
+      for (size_t i = 0; i < wanted_.size(); ++i) {
+        if (is_there_[i] || !is_moved_by_joins(*relation_, wanted_[i])) continue;
+        if (is_left_behind(*relation_, wanted_[i]) != left_behind) continue;
+        fetched.push_back(wanted_[i]);
+        places.push_back(i);
+        is_there_[i] = true;
+      }
+      if (fetched.empty()) continue;
+      auto const& of = left_behind ? relation_->origin->relation : relation_;
+      std::vector<ResultColumn> made =
+          FetchedRelation(queue_, of, plan::device_of(result_.memory))
+              .fetch("materialize", fetched, left_behind ? registered_rows() : rows(), result_.rows,
+                     is_ordering ? Locality::kClustered : Locality::kRandom, stages);
+      for (size_t i = 0; i < places.size(); ++i) columns_[places[i]] = std::move(made[i]);
+    }
+  }
+
+  // other: the side that a column may be fetched from in the place of its own.
+  std::vector<ResultColumn> all(SideOfOutput& other) {
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      if (is_there_[i]) continue;
+      const LateTwin* const twin = twin_of(join_.late_twins, left_, wanted_[i]);
+      columns_[i] = twin == nullptr ? fetch(wanted_[i]) : other.fetch(twin->other);
+      columns_[i].name = relation_->columns[static_cast<size_t>(wanted_[i])].name;
+    }
+    return std::move(columns_);
+  }
+
+ private:
+  const Storage& rows() const { return left_ ? result_.left_rows : result_.right_rows; }
+  // The same rows of the relation as registered.
+  const Storage& registered_rows() {
+    if (registered_ == nullptr) {
+      registered_ = as_registered(queue_, result_.memory, *relation_->origin, rows(), result_.rows);
+    }
+    return registered_;
+  }
+  ResultColumn fetch(int32_t column) {
+    bool const is_of_origin = is_left_behind(*relation_, column) && result_.rows != 0;
+    return fetch_late(
+        queue_, result_.memory, is_of_origin ? *relation_->origin->relation : *relation_, column,
+        is_of_origin ? registered_rows() : rows(), result_.rows, result_.statistics.stages);
+  }
+
+  base::Queue& queue_;
+  const PlannedJoin& join_;
+  bool left_;
+  columns::JoinResult& result_;
+  std::shared_ptr<const Relation> relation_;
+  const std::vector<int32_t>& wanted_;
+  std::vector<ResultColumn> columns_;
+  std::vector<bool> is_there_;  // of columns_
+  Storage registered_;
+};
 
 // Of text, lengths are summed up before bytes are fetched.
 void check_text(base::Queue& queue, const PlannedJoin& join, const columns::JoinResult& result) {
@@ -318,34 +417,16 @@ void put_out_late(base::Queue& queue, const PlannedJoin& join, columns::JoinResu
   JoinSpec const& asked = *join.late;
   check_text(queue, join, result);
   std::vector<ResultColumn> early = std::move(result.columns);
-  std::vector<ResultColumn> all;
-  size_t taken = 0;
-  auto const add_side = [&](bool left, const std::vector<int32_t>& wanted) {
-    Relation const& relation = left ? *join.left : *join.right;
-    std::vector<ResultColumn> values = fetch_values(queue, join, left, result);
-    auto value = values.begin();
-    for (int32_t const column : wanted) {
-      if (value != values.end() && is_moved_by_joins(relation, column)) {
-        all.push_back(std::move(*value++));
-        continue;
-      }
-      if (!is_late(asked, relation, column)) {
-        all.push_back(std::move(early[taken++]));
-        continue;
-      }
-      const LateTwin* const twin = twin_of(join.late_twins, left, column);
-      bool const from_left = twin == nullptr ? left : !left;
-      all.push_back(fetch_late(queue, result.memory, from_left ? *join.left : *join.right,
-                               twin == nullptr ? column : twin->other,
-                               from_left ? result.left_rows : result.right_rows, result.rows,
-                               result.statistics.stages));
-      all.back().name = relation.columns[static_cast<size_t>(column)].name;
-    }
-  };
-  add_side(true, asked.left_columns);
-  add_side(false, asked.right_columns);
-  for (; taken < early.size(); ++taken) all.push_back(std::move(early[taken]));
-  result.columns = std::move(all);
+  SideOfOutput left(queue, join, true, result);
+  SideOfOutput right(queue, join, false, result);
+  size_t const behind = right.take_early(early, left.take_early(early, 0));
+  QueuedStages stages(queue, result.statistics.stages);
+  left.fetch_values(stages);
+  right.fetch_values(stages);
+  stages.finish();
+  result.columns = left.all(right);
+  for (ResultColumn& column : right.all(left)) result.columns.push_back(std::move(column));
+  for (size_t i = behind; i < early.size(); ++i) result.columns.push_back(std::move(early[i]));
   if (asked.pairs) return;
   result.has_pairs = false;
   result.pair_sides = columns::PairSides::kBoth;

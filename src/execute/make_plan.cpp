@@ -13,11 +13,13 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/late_payloads.hpp"
 #include "src/execute/order_rows.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/execute/planned_groups.hpp"
 #include "src/execute/promises.hpp"
 #include "src/execute/selected.hpp"
+#include "src/execute/stage_clock.hpp"
 #include "src/execute/without_equality.hpp"
 #include "src/plan/attempts.hpp"
 
@@ -86,22 +88,24 @@ plan::ResidualReads reads_of(const PlannedJoin& join) {
 }
 
 void pick_sides(base::Queue& queue, plan::Device device, const columns::JoinSpec& spec,
-                PlannedJoin* join) {
+                QueuedStages& stages, PlannedJoin* join) {
   if (join->left->selection == nullptr && join->right->selection == nullptr) return;
   PickedSides sides;
   sides.left_rows = join->left->rows;
   sides.right_rows = join->right->rows;
+  base::DeviceFacts const& facts = join->context->facts;
+  bool const as_without_gpu = device == plan::Device::kCpu && facts.is_cuda;
+  SidesOfJoin const read = sides_of(*join->left, *join->right, spec, join->request.options, device,
+                                    as_without_gpu ? base::cpu_facts(facts.cpu_threads) : facts);
   for (bool const left : {true, false}) {
     auto& relation = left ? join->left : join->right;
     if (relation->selection == nullptr) continue;
     std::string note;
     (left ? sides.of_left : sides.of_right) = columns::as_registered(relation);
-    relation = picked(queue, device, relation, side_of(*relation, spec, left), sides.stages, &note);
+    relation = picked(queue, device, relation, left ? read.left : read.right, stages, &note);
     (left ? sides.left : sides.right) = relation->origin;
     sides.note += std::string(left ? "  left   " : "  right  ") + note + "\n";
   }
-  // Other queues may execute the plan.
-  base::finish(queue);
   join->picked = std::move(sides);
 }
 
@@ -209,7 +213,11 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   }
   plan::Device const device = plan::device_of(join.request, join.context->facts);
   check_device(*join.context, options, device, *join.left, *join.right, spec);
-  pick_sides(queue, device, spec, &join);
+  std::vector<columns::StageStatistics> picking;
+  QueuedStages stages(queue, picking);
+  pick_sides(queue, device, spec, stages, &join);
+  // What samples pairs has stages of its own.
+  if (is_without_equality(spec)) stages.finish();
   if (spec.bounds.promises != 0) {
     join.promised = spec;
     check_sorted(queue, device, join, spec);
@@ -268,6 +276,12 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.right.row_numbers = join.spec.right_rows() || request.residual;
 
   choose(queue, device, is_explained, &join);
+  if (join.picked) {
+    stages.finish();
+    // Other queues may execute the plan.
+    base::finish(queue);
+    join.picked->stages = std::move(picking);
+  }
   if (join.adds_in_partitions && !is_plan_of_groups(join)) {
     join.adds_in_partitions = false;
     if (join.grouped->groups != columns::Groups::kAll) {

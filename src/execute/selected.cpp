@@ -53,8 +53,7 @@ class Copies {
         root_(columns::as_registered(selected)),
         kept_(std::make_shared<Kept>()) {}
 
-  std::shared_ptr<const Relation> make(const SideOfJoin& side,
-                                       std::vector<columns::StageStatistics>& stages) {
+  std::shared_ptr<const Relation> make(const SideOfJoin& side, QueuedStages& stages) {
     auto origin = std::make_shared<columns::Origin>();
     origin->relation = root_;
     origin->count = selected_->rows;
@@ -83,6 +82,8 @@ class Copies {
       if (!with_numbers) continue;
       origin->numbers = picker.numbers();
       origin->memory = memory;
+      origin->number_column = static_cast<int32_t>(made->columns.size());
+      made->columns.push_back(view_of(row_numbers_of(origin->numbers), memory));
     }
     made->origin = std::move(origin);
     kept_->selected = selected_;
@@ -97,7 +98,7 @@ class Copies {
   };
 
   void copy(RowPicker& picker, const std::vector<int32_t>& columns, bool with_numbers,
-            Relation& made, std::vector<columns::StageStatistics>& stages) {
+            Relation& made, QueuedStages& stages) {
     Memory const memory = picker.work().memory();
     plan::Device const device = plan::device_of(memory);
     std::vector<int32_t> plain;
@@ -111,7 +112,7 @@ class Copies {
     } else {
       plan::StageCost cost = stage_of("row numbers");
       cost.bytes = 2 * 4 * static_cast<uint64_t>(made.rows);
-      run_as_stage(queue_, device, cost, stages, [&] { picker.numbers(); });
+      stages.run(device, cost, [&] { picker.numbers(); });
     }
     if (others.empty()) return;
     FetchedRelation fetched(queue_, root_, device);
@@ -122,7 +123,7 @@ class Copies {
   }
 
   void pick(RowPicker& picker, plan::Device device, const std::vector<int32_t>& columns,
-            bool with_numbers, Relation& made, std::vector<columns::StageStatistics>& stages) {
+            bool with_numbers, Relation& made, QueuedStages& stages) {
     auto const count = static_cast<uint64_t>(made.rows);
     auto const all = static_cast<uint64_t>(root_->rows);
     plan::StageCost cost = stage_of("bitmap");
@@ -137,7 +138,7 @@ class Copies {
       keep(column, std::move(target), work.memory(), made);
       cost.bytes += count * width + std::min(all * width, count * base::traffic::kSectorBytes);
     }
-    run_as_stage(queue_, device, cost, stages, [&] {
+    stages.run(device, cost, [&] {
       Storage numbers;
       if (with_numbers) {
         numbers = work.allocate(base::checked_bytes(count, 4), "numbers of picked rows");
@@ -185,19 +186,9 @@ int32_t maskable_key(const Relation& relation, const columns::JoinSpec& spec, bo
   return -1;
 }
 
-// Whether rows that are not picked are better taken for rows with a NULL in the key.
-bool is_masked(const Relation& relation, const SideOfJoin& side, plan::Device device) {
-  if (side.masked_key < 0) return false;
-  Selection const& selection = *relation.selection;
-  if (!selection.is_bitmap || selection.of->selection != nullptr) return false;
-  int64_t const left_out = selection.of->rows - selection.count;
-  int64_t const parts = device == plan::Device::kCuda ? kMaskedPartsOfGpu : kMaskedPartsOfCpu;
-  return selection.of->rows > 0 && left_out <= selection.of->rows / parts;
-}
-
 std::shared_ptr<const Relation> masked(base::Queue& queue,
                                        const std::shared_ptr<const Relation>& selected, int32_t key,
-                                       std::vector<columns::StageStatistics>& stages) {
+                                       QueuedStages& stages) {
   auto const root = columns::as_registered(selected);
   auto made = std::make_shared<Relation>(*root);
   ColumnView& view = made->columns[static_cast<size_t>(key)];
@@ -211,7 +202,7 @@ std::shared_ptr<const Relation> masked(base::Queue& queue,
   if (root->ready_event != nullptr) picker.work().await(root->ready_event);
   plan::StageCost cost = stage_of("bitmap as NULL keys");
   cost.bytes = (view.validity == nullptr ? 2 : 3) * columns::bitmap_bytes(root->rows);
-  run_as_stage(queue, plan::device_of(view.memory), cost, stages, [&] {
+  stages.run(plan::device_of(view.memory), cost, [&] {
     RowBits const valid{view.validity, view.validity_bit_offset, static_cast<uint64_t>(root->rows)};
     kept->validity = picker.work().mask_rows(picker.bits(), valid);
   });
@@ -232,6 +223,15 @@ void check_readable(const Relation& relation, plan::Device device) {
 }
 
 }  // namespace
+
+bool is_masked(const Relation& relation, const SideOfJoin& side, plan::Device device) {
+  if (side.masked_key < 0) return false;
+  Selection const& selection = *relation.selection;
+  if (!selection.is_bitmap || selection.of->selection != nullptr) return false;
+  int64_t const left_out = selection.of->rows - selection.count;
+  int64_t const parts = device == plan::Device::kCuda ? kMaskedPartsOfGpu : kMaskedPartsOfCpu;
+  return selection.of->rows > 0 && left_out <= selection.of->rows / parts;
+}
 
 SideOfJoin side_of(const Relation& relation, const columns::JoinSpec& spec, bool left) {
   SideOfJoin side;
@@ -255,7 +255,11 @@ SideOfJoin side_of(const Relation& relation, const columns::JoinSpec& spec, bool
         !columns::is_moved_as_values(relation.columns[static_cast<size_t>(column)].layout) &&
         std::find(copied.begin(), copied.end(), column) == copied.end();
     any_late = any_late || is_late;
-    if (!is_late) side.columns.push_back(column);
+    if (is_late) continue;
+    side.columns.push_back(column);
+    if (std::find(copied.begin(), copied.end(), column) == copied.end()) {
+      side.payloads.push_back(column);
+    }
   }
   bool const has_messages = spec.residual != nullptr || !spec.aggregates.empty() ||
                             spec.bounds.promises != 0 ||
@@ -267,8 +271,7 @@ SideOfJoin side_of(const Relation& relation, const columns::JoinSpec& spec, bool
 
 std::shared_ptr<const Relation> picked(base::Queue& queue, plan::Device device,
                                        const std::shared_ptr<const Relation>& relation,
-                                       const SideOfJoin& side,
-                                       std::vector<columns::StageStatistics>& stages,
+                                       const SideOfJoin& side, QueuedStages& stages,
                                        std::string* note) {
   if (relation->selection == nullptr) return relation;
   check_readable(*relation, device);
@@ -281,6 +284,10 @@ std::shared_ptr<const Relation> picked(base::Queue& queue, plan::Device device,
   }
   *note += base::text(": what is read of them is copied together (%zu columns)",
                       distinct(side.columns).size());
+  if (side.late != 0) {
+    *note += base::text("; few of the rows are expected to come out, of which %zu more are fetched",
+                        side.late);
+  }
   return Copies(queue, device, relation).make(side, stages);
 }
 

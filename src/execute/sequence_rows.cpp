@@ -44,7 +44,9 @@ PickedSequence picked_sequence(base::Queue& queue, plan::Device device,
     if (relation->selection == nullptr) return;
     size_t const before = made.stages.size();
     SideOfJoin const side = read_of(*relation, std::move(keys), wanted, spec.row_numbers);
-    relation = picked(queue, device, relation, side, made.stages, &note);
+    QueuedStages stages(queue, made.stages);
+    relation = picked(queue, device, relation, side, stages, &note);
+    stages.finish();
     for (size_t i = before; i < made.stages.size(); ++i) {
       made.stages[i].stage = name + "." + made.stages[i].stage;
     }

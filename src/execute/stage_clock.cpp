@@ -79,17 +79,31 @@ void StageClock::finish() {
   queue_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
 }
 
+void QueuedStages::run(plan::Device device, const plan::StageCost& cost,
+                       const std::function<void()>& work) {
+  if (clock_ && device_ != device) finish();
+  if (!clock_) clock_.emplace(queue_, device, own_);
+  device_ = device;
+  predicted_ = {cost};
+  clock_->predict(predicted_);
+  clock_->begin(cost.stage);
+  work();
+}
+
+void QueuedStages::finish() {
+  if (!clock_) return;
+  clock_->finish();
+  clock_.reset();
+  for (columns::StageStatistics& stage : own_) stages_.push_back(std::move(stage));
+  own_.clear();
+}
+
 void run_as_stage(base::Queue& queue, plan::Device device, const plan::StageCost& cost,
                   std::vector<columns::StageStatistics>& stages,
                   const std::function<void()>& work) {
-  plan::StageCosts const predicted = {cost};
-  std::vector<columns::StageStatistics> own;
-  StageClock clock(queue, device, own);
-  clock.predict(predicted);
-  clock.begin(cost.stage);
-  work();
-  clock.finish();
-  stages.push_back(std::move(own.front()));
+  QueuedStages alone(queue, stages);
+  alone.run(device, cost, work);
+  alone.finish();
 }
 
 }  // namespace gpujoin::execute

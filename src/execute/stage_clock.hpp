@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,30 @@ class StageClock {
   size_t events_ = 0;
   size_t first_timed_ = 0;       // by events: stage; kNone: no event was recorded
   HostClock::time_point began_;  // the last stage, by the host's clock
+};
+
+// Stages one behind the other: a GPU is waited for behind the last, since a wait between two leaves
+// it without work. No other clock runs on the queue until finish().
+class QueuedStages {
+ public:
+  // stages: to which they are appended by finish().
+  QueuedStages(base::Queue& queue, std::vector<columns::StageStatistics>& stages)
+      : queue_(queue), stages_(stages) {}
+  QueuedStages(const QueuedStages&) = delete;
+  QueuedStages& operator=(const QueuedStages&) = delete;
+
+  void run(plan::Device device, const plan::StageCost& cost, const std::function<void()>& work);
+  void finish();
+  // expected: finish() was called. For stages that have a clock of their own.
+  std::vector<columns::StageStatistics>& stages() { return stages_; }
+
+ private:
+  base::Queue& queue_;
+  std::vector<columns::StageStatistics>& stages_;
+  std::vector<columns::StageStatistics> own_;
+  plan::StageCosts predicted_;
+  std::optional<StageClock> clock_;  // of stages that are queued
+  plan::Device device_{};
 };
 
 // Runs the work as one stage of its own, its cost as given, and appends it.
