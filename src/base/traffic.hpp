@@ -76,11 +76,6 @@ constexpr Traffic probe_chunks(uint64_t probe_rows, uint64_t probe_row_width, ui
 // Marks of rows by their numbers: a sector each, which most find in the cache.
 constexpr uint64_t mark_rows(uint64_t rows) { return rows * (kRowIdBytes + kSectorBytes); }
 
-// A column's values in rows that are picked, in order: of what is read, no sector comes twice.
-constexpr Traffic pick(uint64_t rows, uint64_t picked, uint64_t width) {
-  return {picked * width + std::min(rows * width, picked * sector_bytes(width)), 0};
-}
-
 // Rows behind others: both are read and written.
 constexpr uint64_t append_rows(uint64_t rows, uint64_t width) { return rows * 2 * width; }
 

@@ -8,7 +8,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/expected_matches.hpp"
 #include "src/execute/kinds.hpp"
-#include "src/execute/late_columns.hpp"
+#include "src/execute/late_spec.hpp"
 #include "src/execute/order_rows.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/keys/derived_key.hpp"

@@ -25,24 +25,6 @@ const columns::ColumnView& values_behind_runs(const columns::ColumnView& column)
 // Gives a column_like its values.
 void take(columns::Gathered gathered, columns::ResultColumn* column);
 
-// Whether any output column is one of them.
-bool has_late_columns(const columns::Relation& left, const columns::Relation& right,
-                      const columns::JoinSpec& spec);
-
-// Of the side of fewer rows the text keys that are output columns, where the other side has the
-// same: its rows the CPU looks up in their order, and so fetches it from neighbours. spec: its keys
-// are the caller's.
-std::vector<LateTwin> twins_of(const columns::Relation& left, const columns::Relation& right,
-                               const columns::JoinSpec& spec);
-
-// Whether text is fetched from a side.
-bool fetches_text(const PlannedJoin& join, bool left);
-
-// The same join without them, with the row numbers by which they are fetched.
-columns::JoinSpec spec_without_late(const columns::Relation& left, const columns::Relation& right,
-                                    const columns::JoinSpec& asked,
-                                    const std::vector<LateTwin>& twins);
-
 // A column by row number, where `memory` lies; GPUJOIN_NO_ROW: NULL. Of any layout but kOther.
 columns::ResultColumn fetch_late(base::Queue& queue, base::Memory memory,
                                  const columns::Relation& relation, int32_t column,

@@ -5,7 +5,7 @@
 #include "src/cpu/workers.hpp"
 #include "src/execute/built_on_cpu.hpp"
 #include "src/execute/execute.hpp"
-#include "src/execute/late_columns.hpp"
+#include "src/execute/late_spec.hpp"
 
 namespace gpujoin::execute {
 

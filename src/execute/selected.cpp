@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "src/base/pick_traffic.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/fetch_rows.hpp"
@@ -17,6 +18,7 @@ namespace gpujoin::execute {
 
 namespace {
 
+namespace traffic = base::traffic;
 using base::Memory;
 using columns::ColumnView;
 using columns::Layout;
@@ -111,13 +113,13 @@ class Copies {
       pick(picker, device, plain, with_numbers || !others.empty(), made, stages);
     } else {
       plan::StageCost cost = stage_of("row numbers");
-      cost.bytes = 2 * 4 * static_cast<uint64_t>(made.rows);
+      cost.bytes = traffic::pick_by_numbers(static_cast<uint64_t>(made.rows)).bytes();
       stages.run(device, cost, [&] { picker.numbers(); });
     }
     if (others.empty()) return;
     FetchedRelation fetched(queue_, root_, device);
     auto gathered = fetched.fetch(kStage, others, picker.numbers(), made.rows,
-                                  base::traffic::Locality::kClustered, stages);
+                                  traffic::Locality::kClustered, stages);
     for (size_t i = 0; i < others.size(); ++i)
       keep(others[i], std::move(gathered[i]), memory, made);
   }
@@ -127,7 +129,8 @@ class Copies {
     auto const count = static_cast<uint64_t>(made.rows);
     auto const all = static_cast<uint64_t>(root_->rows);
     plan::StageCost cost = stage_of("bitmap");
-    cost.bytes = 2 * columns::bitmap_bytes(root_->rows) + (with_numbers ? 4 * count : 0);
+    cost.bytes = traffic::pick_by_bits(all).bytes();
+    if (with_numbers) cost.bytes += traffic::write_row_ids(count).bytes();
     std::vector<columns::PickedColumn> picked;
     ColumnWork& work = picker.work();
     for (int32_t const column : columns) {
@@ -136,7 +139,7 @@ class Copies {
       target.data = work.allocate(base::checked_bytes(count, width), "a column of picked rows");
       picked.push_back({view(column).data, const_cast<void*>(target.data.get()), target.width});
       keep(column, std::move(target), work.memory(), made);
-      cost.bytes += count * width + std::min(all * width, count * base::traffic::kSectorBytes);
+      cost.bytes += traffic::pick_column(all, count, width).bytes();
     }
     stages.run(device, cost, [&] {
       Storage numbers;

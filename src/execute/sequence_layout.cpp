@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/execute/execute.hpp"
-#include "src/execute/late_columns.hpp"
+#include "src/execute/late_spec.hpp"
 #include "src/plan/carry_rule.hpp"
 
 namespace gpujoin::execute {

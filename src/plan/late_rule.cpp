@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/base/traffic.hpp"
+#include "src/base/pick_traffic.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -24,8 +24,7 @@ Traffic carried(uint64_t rows, uint64_t width) { return traffic::radix_pass(rows
 double expected_rows(SideRows own, SideRows other, columns::RowsOfSide comes_out) {
   auto const picked = static_cast<double>(own.picked);
   using columns::RowsOfSide;
-  bool const only_with_match =
-      comes_out == RowsOfSide::kPairs || comes_out == RowsOfSide::kMatched;
+  bool const only_with_match = comes_out == RowsOfSide::kPairs || comes_out == RowsOfSide::kMatched;
   if (own.registered == 0 || other.registered == 0) return 0;
   auto const share_of = [](SideRows side) {
     return static_cast<double>(side.picked) / static_cast<double>(side.registered);
@@ -56,7 +55,7 @@ std::vector<bool> are_late(const PickedPayloads& payloads, const base::DeviceFac
   for (int32_t const bytes : payloads.widths) {
     auto const width = static_cast<uint64_t>(bytes);
     double const early =
-        stream_seconds(traffic::pick(side.registered, side.picked, width) +
+        stream_seconds(traffic::pick_column(side.registered, side.picked, width) +
                            carried(side.picked, width) + Traffic{come_out * width, 0},
                        facts);
     double const fetched =

@@ -171,15 +171,14 @@ TEST_P(LatePayloads, AreTheSameOfNoRows) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, LatePayloads,
-                         testing::Values(Case{GPUJOIN_DEVICE_CPU, true},
-                                         Case{GPUJOIN_DEVICE_CPU, false},
-                                         Case{GPUJOIN_DEVICE_CUDA, true},
-                                         Case{GPUJOIN_DEVICE_CUDA, false}),
-                         [](auto const& of) {
-                           return std::string(of.param.device == GPUJOIN_DEVICE_CPU ? "Cpu" : "Cuda") +
-                                  (of.param.by_bits ? "Bits" : "Numbers");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Every, LatePayloads,
+    testing::Values(Case{GPUJOIN_DEVICE_CPU, true}, Case{GPUJOIN_DEVICE_CPU, false},
+                    Case{GPUJOIN_DEVICE_CUDA, true}, Case{GPUJOIN_DEVICE_CUDA, false}),
+    [](auto const& of) {
+      return std::string(of.param.device == GPUJOIN_DEVICE_CPU ? "Cpu" : "Cuda") +
+             (of.param.by_bits ? "Bits" : "Numbers");
+    });
 
 }  // namespace
 }  // namespace gpujoin::tests
