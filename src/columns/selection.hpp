@@ -20,6 +20,7 @@ struct Selection {
   int32_t width = 0;      // of a row number: 4, or 8 with a sign
   int64_t count = 0;      // rows that are picked
   base::Memory memory = base::Memory::kHost;
+  Storage before;  // of a bitmap: see RowBits
 };
 
 // Of a relation that has copies of the columns that a join reads, of the rows that are picked.
@@ -37,6 +38,14 @@ struct RowBits {
   const uint8_t* bits = nullptr;
   int64_t first_bit = 0;  // of row 0
   uint64_t rows = 0;
+  // Of device memory: where counting them left how many are picked before each part of the rows;
+  // null: who picks by them counts them.
+  Storage before = nullptr;
+};
+
+struct PickedCount {
+  uint64_t rows = 0;
+  Storage before;  // of RowBits
 };
 
 // Values of 1, 2, 4, 8 or 16 bytes: those of all rows, and room for those that are picked.

@@ -76,8 +76,8 @@ class OnCpu final : public ColumnWork {
                    const kernels::OrderedKey& right, uint64_t right_rows) override {
     return cpu::rank_keys(queue_, workers_, left, left_rows, right, right_rows);
   }
-  uint64_t count_picked(const columns::RowBits& picked) override {
-    return cpu::count_picked(workers_, picked);
+  columns::PickedCount count_picked(const columns::RowBits& picked) override {
+    return {cpu::count_picked(workers_, picked), nullptr};
   }
   void pick_rows(const columns::RowBits& picked, uint64_t count,
                  const std::vector<columns::PickedColumn>& columns, uint32_t* numbers) override {

@@ -57,7 +57,7 @@ class ColumnWork {
   virtual keys::Ranks rank(const kernels::OrderedKey& left, uint64_t left_rows,
                            const kernels::OrderedKey& right, uint64_t right_rows) = 0;
   // Rows that are picked: see src/cpu/pick_rows.hpp.
-  virtual uint64_t count_picked(const columns::RowBits& picked) = 0;
+  virtual columns::PickedCount count_picked(const columns::RowBits& picked) = 0;
   virtual void pick_rows(const columns::RowBits& picked, uint64_t count,
                          const std::vector<columns::PickedColumn>& columns, uint32_t* numbers) = 0;
   virtual std::optional<uint64_t> find_wrong_number(const void* numbers, int32_t width,

@@ -64,7 +64,7 @@ class OnGpu final : public ColumnWork {
   keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) override {
     return keys::find_steps(queue_, columns, rows);
   }
-  uint64_t count_picked(const columns::RowBits& picked) override {
+  columns::PickedCount count_picked(const columns::RowBits& picked) override {
     return transform::count_picked(queue_, picked);
   }
   void pick_rows(const columns::RowBits& picked, uint64_t count,

@@ -1,6 +1,6 @@
 // late_columns.hpp: output columns of layouts that joins do not move: text, bits, values of other
 // widths, runs. They are fetched by row number when the output rows are known; so are all columns
-// of joins whose pairs are put in order first.
+// of joins whose pairs are put in order first, and those that late_payloads.hpp takes out.
 //
 // Source   gather from untransformed relations (GFUR of Wu et al. 2024, section 3.1)
 #pragma once

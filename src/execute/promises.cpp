@@ -183,7 +183,9 @@ class RowsByKey {
       valid = {static_cast<const uint8_t*>(held_.back().get()), 0, rows_};
     }
     if (valid.bits == nullptr || rows_ == 0) return;
-    uint64_t const count = work_->count_picked(valid);
+    columns::PickedCount counted = work_->count_picked(valid);
+    valid.before = std::move(counted.before);
+    uint64_t const count = counted.rows;
     std::vector<columns::PickedColumn> picked;
     for (ColumnView& key : keys_) {
       auto const width = static_cast<uint64_t>(key.width);

@@ -47,7 +47,10 @@ void check_numbers(base::Queue& queue, ColumnWork& work, const Selection& select
 RowBits RowPicker::bits_of(const Selection& selection) {
   RowBits bits{static_cast<const uint8_t*>(selection.data), selection.first_bit,
                static_cast<uint64_t>(selection.of->rows)};
-  if (!lies_elsewhere(selection)) return bits;
+  if (!lies_elsewhere(selection)) {
+    bits.before = selection.before;
+    return bits;
+  }
   bits.first_bit = selection.first_bit % 8;
   if (brought_bits_ == nullptr) {
     brought_bits_ = work_->copy(bits.bits + selection.first_bit / 8, selection.memory,
@@ -108,12 +111,11 @@ std::shared_ptr<const Relation> select_rows(base::Queue& queue, Selection select
   if (selection.of->rows == 0 && selection.is_bitmap) {
     selection.count = 0;
   } else if (selection.is_bitmap) {
-    selection.count = static_cast<int64_t>(make_column_work(queue, selection.memory)
-                                               ->count_picked({
-                                                   static_cast<const uint8_t*>(selection.data),
-                                                   selection.first_bit,
-                                                   static_cast<uint64_t>(selection.of->rows),
-                                               }));
+    RowBits const bits{static_cast<const uint8_t*>(selection.data), selection.first_bit,
+                       static_cast<uint64_t>(selection.of->rows)};
+    columns::PickedCount counted = make_column_work(queue, selection.memory)->count_picked(bits);
+    selection.count = static_cast<int64_t>(counted.rows);
+    selection.before = std::move(counted.before);
   } else if (!is_device(selection.memory) && selection.count != 0) {
     check_numbers(queue, *make_column_work(queue, selection.memory), selection, nullptr);
   }

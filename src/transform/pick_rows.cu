@@ -2,6 +2,7 @@
 #include "src/transform/pick_rows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/transform/pick_rows.cuh"
 #include "src/base/device.hpp"
@@ -35,19 +36,23 @@ base::Buffer rows_before_tiles(base::Queue& queue, const RowBits& picked) {
 
 }  // namespace
 
-uint64_t count_picked(base::Queue& queue, const RowBits& picked) {
-  if (picked.rows == 0) return 0;
-  base::Buffer const before = rows_before_tiles(queue, picked);
-  return base::read_back(queue, before.as<unsigned long long>() + tiles_of(picked.rows));
+PickedCount count_picked(base::Queue& queue, const RowBits& picked) {
+  if (picked.rows == 0) return {};
+  base::Buffer before = rows_before_tiles(queue, picked);
+  uint64_t const rows =
+      base::read_back(queue, before.as<unsigned long long>() + tiles_of(picked.rows));
+  return {rows, columns::make_storage(std::move(before))};
 }
 
 void pick_rows(base::Queue& queue, const RowBits& picked, uint64_t count,
                const std::vector<PickedColumn>& columns, uint32_t* numbers) {
   if (picked.rows == 0 || count == 0) return;
-  base::Buffer const before = rows_before_tiles(queue, picked);
+  columns::Storage const before = picked.before != nullptr
+                                      ? picked.before
+                                      : columns::make_storage(rows_before_tiles(queue, picked));
   kernels::PickRows args{};
   args.from = as_argument(picked);
-  args.before = before.as<unsigned long long>();
+  args.before = static_cast<const unsigned long long*>(before.get());
   args.count = count;
   args.numbers = numbers;
   for (size_t first = 0; first < columns.size() || args.numbers != nullptr;) {

@@ -13,10 +13,11 @@ namespace gpujoin::transform {
 
 // All pointers are to device memory.
 using columns::PickedColumn;
+using columns::PickedCount;
 using columns::RowBits;
 
 // How many rows are picked. Waits for the stream.
-uint64_t count_picked(base::Queue& queue, const RowBits& picked);
+PickedCount count_picked(base::Queue& queue, const RowBits& picked);
 
 // The picked rows' values in each column, and their numbers where `numbers` is not null, ascending.
 // Writes at most `count` of each. Queued on the stream.
