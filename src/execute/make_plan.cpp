@@ -106,6 +106,7 @@ void pick_sides(base::Queue& queue, plan::Device device, const columns::JoinSpec
     (left ? sides.left : sides.right) = relation->origin;
     sides.note += std::string(left ? "  left   " : "  right  ") + note + "\n";
   }
+  stages.stop();
   join->picked = std::move(sides);
 }
 

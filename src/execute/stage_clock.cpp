@@ -46,7 +46,7 @@ void StageClock::begin(const char* stage) {
   if (statistics.technique.empty())
     statistics.technique = "none";  // the plan has nothing to do here
   stages_.push_back(std::move(statistics));
-  is_over_ = false;
+  is_over_ = is_stopped_ = false;
 }
 
 void StageClock::enter(const char* stage) {
@@ -72,8 +72,18 @@ void StageClock::note_in_vain(const char* why) {
   is_over_ = true;
 }
 
+void StageClock::stop() {
+  if (is_of_host()) {
+    take_host_time();
+  } else if (first_timed_ != kNone) {
+    record();
+  }
+  is_stopped_ = true;
+}
+
 void StageClock::finish() {
-  if (is_of_host()) return take_host_time();
+  if (!is_stopped_) stop();
+  if (is_of_host()) return;
   if (first_timed_ != kNone) read_events();
   int64_t const done = std::min(steps_.before + static_cast<int64_t>(stages_.size()), steps_.total);
   queue_.step(done == steps_.total ? "done" : stages_.back().stage.c_str(), done, steps_.total);
@@ -81,16 +91,23 @@ void StageClock::finish() {
 
 void QueuedStages::run(plan::Device device, const plan::StageCost& cost,
                        const std::function<void()>& work) {
-  if (clock_ && device_ != device) finish();
+  if (clock_ && (is_stopped_ || device_ != device)) finish();
   if (!clock_) clock_.emplace(queue_, device, own_);
   device_ = device;
+  is_stopped_ = false;
   predicted_ = {cost};
   clock_->predict(predicted_);
   clock_->begin(cost.stage);
   work();
 }
 
+void QueuedStages::stop() {
+  if (clock_ && !is_stopped_) clock_->stop();
+  is_stopped_ = true;
+}
+
 void QueuedStages::finish() {
+  is_stopped_ = false;
   if (!clock_) return;
   clock_->finish();
   clock_.reset();

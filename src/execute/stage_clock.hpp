@@ -53,7 +53,9 @@ class StageClock {
   // The attempt that ends with the last stage did not join the sides; the next one has stages of
   // its own.
   void note_in_vain(const char* why);
-  // Ends the last stage. With events waits for the stream and reads the times.
+  // Ends the last stage, whatever is queued until finish().
+  void stop();
+  // The same, where it was not. With events waits for the stream and reads the times.
   void finish();
 
  private:
@@ -72,6 +74,7 @@ class StageClock {
   std::vector<columns::StageStatistics>& stages_;
   Steps steps_;
   bool is_over_ = false;  // the last stage, of an attempt in vain
+  bool is_stopped_ = false;
   size_t events_ = 0;
   size_t first_timed_ = 0;       // by events: stage; kNone: no event was recorded
   HostClock::time_point began_;  // the last stage, by the host's clock
@@ -88,6 +91,8 @@ class QueuedStages {
   QueuedStages& operator=(const QueuedStages&) = delete;
 
   void run(plan::Device device, const plan::StageCost& cost, const std::function<void()>& work);
+  // What is queued until finish() is none of the stages.
+  void stop();
   void finish();
   // expected: finish() was called. For stages that have a clock of their own.
   std::vector<columns::StageStatistics>& stages() { return stages_; }
@@ -99,6 +104,7 @@ class QueuedStages {
   plan::StageCosts predicted_;
   std::optional<StageClock> clock_;  // of stages that are queued
   plan::Device device_{};
+  bool is_stopped_ = false;
 };
 
 // Runs the work as one stage of its own, its cost as given, and appends it.

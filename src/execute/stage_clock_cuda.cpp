@@ -15,7 +15,6 @@ void StageClock::record() {
 }
 
 void StageClock::read_events() {
-  record();
   base::check(cudaStreamSynchronize(base::stream_of(queue_)), "waiting for the join");
   std::vector<cudaEvent_t> const& events = queue_.device->events;
   for (size_t i = first_timed_; i < stages_.size(); ++i) {
