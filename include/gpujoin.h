@@ -580,8 +580,9 @@ typedef struct gpujoin_selection {
  * A join copies what it reads of the rows that are picked when its plan is made, keys and columns
  * of fixed widths, into memory of the same kind, and fetches other output columns from where they
  * are; so it does with columns that nothing but the output reads, where the parts of both relations
- * that are picked say that few of these rows come out. Where a bitmap leaves nearly all rows, and rows that are not picked cannot come out, it
- * takes their keys for NULL in the place of that. gpujoin_plan_explain says which.
+ * that are picked say that few of these rows come out. Where a bitmap leaves nearly all rows, and
+ * rows that are not picked cannot come out, it takes their keys for NULL in the place of that.
+ * gpujoin_plan_explain says which.
  *
  * relation   may be selected itself.
  * selection  required; what it points to stays yours.

@@ -1,5 +1,5 @@
-// late_payloads.hpp: which output columns of picked rows are not copied, but fetched of the rows that
-// come out, where few of those that are picked are expected to: the rule is in plan/late_rule.hpp.
+// late_payloads.hpp: which output columns of picked rows are not copied, but fetched of the rows
+// that come out, where few of those that are picked are expected to: by plan/late_rule.hpp.
 #pragma once
 
 #include "gpujoin.h"
