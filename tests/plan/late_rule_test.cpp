@@ -1,4 +1,4 @@
-// late_rule_test.cpp: which payloads of picked rows are fetched when it is known which rows come out.
+// late_rule_test.cpp: which payloads of picked rows are fetched of those that come out.
 #include "src/plan/late_rule.hpp"
 
 #include <gtest/gtest.h>
