@@ -280,7 +280,8 @@ void GrowingPairs::finish() {
     joined.rows = rows_;
     std::vector<Block> parts;
     parts.swap(blocks_);
-    if (!try_add_block(rows_)) fail_for_room(rows_);
+    // Of no pairs there is a block all the same.
+    if (!try_add_block(std::max<uint64_t>(rows_, 1))) fail_for_room(rows_);
     joined = std::move(blocks_.back());
     blocks_.clear();
     uint64_t row = 0;
