@@ -230,6 +230,20 @@ constexpr int sort_blocks_per_sm(int key_bytes) {
   return key_bytes <= 4 ? kThreadsPerSm / kSortThreads : 3;
 }
 
+// Sorts that pass over upper bits only: rows of a block, and behind its tile, that are put in order
+// by the others. So many rows at least: below, what is launched and read back besides takes as long
+// as a pass. A sample of one block foresees how many others a row's upper bits leave with it; each
+// is compared, and 16 cost less than a pass moves.
+constexpr int kRunThreads = 512;
+constexpr int kRunItems = 4;
+constexpr int kRunTile = kRunThreads * kRunItems;
+constexpr int kRunReach = kRunThreads;
+constexpr uint32_t kUpperLeastRows = 1U << 21;
+constexpr uint64_t kUpperMostTogether = 16;
+constexpr int kOrderSampleThreads = 1024;
+constexpr int kOrderSampleItems = 4;
+constexpr int kOrderSample = kOrderSampleThreads * kOrderSampleItems;
+
 // Host link: pageable memory goes through page-locked pieces that so many threads fill, each with
 // so many pieces in turn. One thread copies at about 8 GB/s, the link takes 55.
 constexpr uint64_t kStagingPieceBytes = uint64_t{4} << 20;

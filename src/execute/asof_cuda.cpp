@@ -13,6 +13,7 @@
 #include "src/execute/column_work.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/match/asof.hpp"
+#include "src/transform/sort_rows.hpp"
 #include "src/transform/transform.hpp"
 
 namespace gpujoin::execute {
@@ -61,7 +62,9 @@ class Side {
     return facts_.is_sorted_by_place ? "sorted by groups" : "sorted";
   }
 
-  uint64_t moved_bytes() const { return plan::asof_traffic(columns_.count, sorted_bits_).bytes(); }
+  uint64_t moved_bytes() const {
+    return plan::asof_traffic(columns_.count, sorted_bits_, finished_sorts_).bytes();
+  }
 
   match::SortedSide as_it_lies() const { return {columns_.places, nullptr, columns_.count}; }
 
@@ -130,19 +133,17 @@ class Side {
   }
 
   void sort(const void* unsorted, KeyBits bits) {
-    sorted_bits_ += bits.end - bits.begin;
     PreparedKeys keys;
     keys.rows = columns_.count;
     keys.key_width = 8;
     keys.keys = unsorted;
     keys.source_rows = columns_.rows;
-    transform::PreparedColumn const rows = transform::prepare_row_ids(queue_, keys);
-    transform::Order order;
-    order.technique = plan::Transform::kRadixSort;
-    order.bits = bits;
-    transform::Transformed sorted = transform::order_by_key(queue_, keys, rows, order);
+    transform::SortedRows sorted =
+        transform::sort_rows(queue_, keys, bits, transform::bits_to_pass(queue_, keys, bits));
+    sorted_bits_ += sorted.passed_bits;
+    if (sorted.were_finished) ++finished_sorts_;
     keys_ = std::move(sorted.keys);
-    rows_ = std::move(sorted.values);
+    rows_ = std::move(sorted.rows);
     columns_.rows = rows_.as<uint32_t>();
   }
 
@@ -153,6 +154,7 @@ class Side {
   base::Buffer keys_;
   base::Buffer rows_;
   int32_t sorted_bits_ = 0;
+  uint32_t finished_sorts_ = 0;
 };
 
 int32_t bits_of(uint64_t span) { return 64 - std::countl_zero(span); }

@@ -15,13 +15,15 @@ constexpr int32_t kBitsOfUnseen = 48;
 
 }  // namespace
 
-base::traffic::Traffic asof_traffic(uint64_t rows, int32_t sorted_bits) {
+base::traffic::Traffic asof_traffic(uint64_t rows, int32_t sorted_bits, uint32_t finished_sorts) {
   constexpr uint64_t kKeyBytes = 8;
   // One look, one read for the merge, the match of a row and its pair.
   base::traffic::Traffic moved = {rows * (2 * kKeyBytes + 4 + base::traffic::kPairBytes), 0};
   if (sorted_bits == 0) return moved;
   // Keys and row numbers are written first.
   moved += {rows * (2 * kKeyBytes + 4), 0};
+  // To finish a sort that passed over upper bits only, keys are read.
+  moved += {rows * kKeyBytes * finished_sorts, 0};
   return moved + base::traffic::radix_sort(rows, kKeyBytes, 4, sorted_bits);
 }
 

@@ -201,8 +201,10 @@ PlanChoice choose_cross(const PlanRequest& request, Device device);
 
 // Of an ASOF join likewise; what it costs where neither side lies in order.
 PlanChoice choose_asof(const PlanRequest& request, Device device, const base::DeviceFacts& facts);
-// What a side of one moves, sorted by so many bits; 0: it lies in order.
-base::traffic::Traffic asof_traffic(uint64_t rows, int32_t sorted_bits);
+// What a side of one moves, sorted by so many bits; 0: it lies in order. finished_sorts: of those
+// that passed over upper bits only.
+base::traffic::Traffic asof_traffic(uint64_t rows, int32_t sorted_bits,
+                                    uint32_t finished_sorts = 0);
 
 // Why it is that plan, in one sentence. Made when asked for: its text takes as long as the choice.
 std::string reason_of(const PlanChoice& choice);
