@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kOrderSampleThreads)
     uint64_t const key = keys[number * part + scattered(number) % part];
     drawn[item] = key << (64 - end) >> (64 - end + begin) << (64 - end + begin);
   }
-  Sort(shared.sort).Sort(drawn);
+  Sort(shared.sort).Sort(drawn, 64 - end + begin, 64);
   __syncthreads();
 #pragma unroll
   for (int item = 0; item < kOrderSampleItems; ++item) {

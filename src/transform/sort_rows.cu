@@ -42,12 +42,14 @@ bool finish_runs(base::Queue& queue, Transformed& sorted, uint32_t rows,
 
 int32_t bits_to_pass(base::Queue& queue, const PreparedKeys& keys, KeyBits bits) {
   constexpr int32_t kDigit = base::traffic::kBitsPerPass;
-  static_assert(kDigit == 8 && kernels::kUpperLeastRows >= kernels::kOrderSample);
+  static_assert(kDigit == 64 / kernels::kOrderDigits);
+  static_assert(kernels::kUpperLeastSaved / kernels::kOrderDigits >= kernels::kOrderSample);
   int32_t const all = bits.end - bits.begin;
-  if (keys.rows < kernels::kUpperLeastRows) return all;
+  auto const of_all = static_cast<int32_t>(base::traffic::radix_passes(all));
   // Of evenly spread keys every other row is alone at least.
   int32_t passes = (std::bit_width(keys.rows) + kDigit) / kDigit;
-  if (passes * kDigit >= all) return all;
+  if (passes >= of_all) return all;
+  if (keys.rows * static_cast<uint64_t>(of_all - passes) < kernels::kUpperLeastSaved) return all;
   auto* const found = queue.device->counters.as<kernels::SampledOrder>();
   kernels::sample_order_kernel<<<1, kernels::kOrderSampleThreads, 0, stream_of(queue)>>>(
       static_cast<const uint64_t*>(keys.keys), keys.rows, bits.begin, bits.end, found);
@@ -56,7 +58,7 @@ int32_t bits_to_pass(base::Queue& queue, const PreparedKeys& keys, KeyBits bits)
       base::read_back(queue, static_cast<const kernels::SampledOrder*>(found));
   // A pair of the sample's s * s / 2 stands for rows * 2 / (s * s) others in the run of a row.
   constexpr uint64_t kPairs = uint64_t{kernels::kOrderSample} * kernels::kOrderSample / 2;
-  for (; passes * kDigit < all; ++passes) {
+  for (; passes < of_all; ++passes) {
     uint64_t together = 0;
     for (int32_t digit = passes; digit < kernels::kOrderDigits; ++digit) {
       together += sampled.pairs[digit];

@@ -16,8 +16,8 @@ struct SortedRows {
 };
 
 // How many of the uppermost bits leave few rows together that the others order: all of them where
-// no pass would be saved, or where a sample found rows closer together. Waits for the stream where
-// it draws one.
+// too little would be saved, or where a sample found rows closer together. Waits for the stream
+// where it draws one.
 int32_t bits_to_pass(base::Queue& queue, const PreparedKeys& keys, KeyBits bits);
 
 // By passes over so many of the uppermost bits, and where these are not all by what those left

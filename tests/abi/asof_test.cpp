@@ -279,7 +279,7 @@ TEST_P(AsofRows, ByKeys) {
   }
 }
 
-// From 2^21 rows on, of those without a NULL, a GPU sorts by as many upper bits as tell rows apart.
+// So many, also of those without a NULL, that a GPU sorts by as many upper bits as tell them apart.
 TEST_P(AsofRows, MillionsInAnyOrder) {
   Context const context = make_context(options());
   constexpr size_t kRows = 2500077;
