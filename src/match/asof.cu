@@ -2,6 +2,8 @@
 #include "src/match/asof.hpp"
 
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/zip_iterator.h>
+#include <thrust/tuple.h>
 #include <cub/device/device_select.cuh>
 
 #include <algorithm>
@@ -52,23 +54,30 @@ void merge(base::Queue& queue, const SortedSide& left, const SortedSide& right,
   check(cudaGetLastError(), "merging the sides of an ASOF join");
 }
 
-// The places of what is found, or their row numbers.
+// Of a left row and what was found for it.
 struct HasMatch {
-  const uint32_t* found;
-  __device__ bool operator()(uint32_t place) const { return found[place] != GPUJOIN_NO_ROW; }
-};
-struct IsRow {
-  __device__ bool operator()(uint32_t row) const { return row != GPUJOIN_NO_ROW; }
+  __device__ bool operator()(const thrust::tuple<uint32_t, uint32_t>& pair) const {
+    return thrust::get<1>(pair) != GPUJOIN_NO_ROW;
+  }
 };
 
-// Calls CUB twice: for its storage's size, and with it.
-template <typename Call>
-void select(base::Queue& queue, const Call& call) {
+// rows: an iterator over left row numbers. One selection for both columns: by one each, what was
+// found is read twice.
+template <typename Rows>
+void select_pairs(base::Queue& queue, Rows rows, const uint32_t* found, uint32_t count,
+                  const AsofPairs& pairs) {
+  auto const in = thrust::make_zip_iterator(rows, found);
+  auto const out = thrust::make_zip_iterator(pairs.left.as<uint32_t>(), pairs.right.as<uint32_t>());
+  auto* const selected = queue.device->counters.as<uint32_t>();
   size_t bytes = 0;
-  check(call(nullptr, bytes), "sizing the selection of matches");
+  auto const select = [&](void* storage) {
+    return cub::DeviceSelect::If(storage, bytes, in, out, selected, count, HasMatch(),
+                                 stream_of(queue));
+  };
+  check(select(nullptr), "sizing the selection of matches");
   base::Buffer const storage =
       queue.device_pool->allocate(Memory::kDevice, bytes, "selection storage");
-  check(call(storage.data(), bytes), "selecting matches");
+  check(select(storage.data()), "selecting matches");
 }
 
 }  // namespace
@@ -129,21 +138,11 @@ AsofPairs asof_pairs(base::Queue& queue, const SortedSide& left, const uint32_t*
   pairs.left = pool.allocate_rows<uint32_t>(Memory::kDevice, matches, "left row numbers");
   pairs.right = pool.allocate_rows<uint32_t>(Memory::kDevice, matches, "right row numbers");
   if (matches == 0) return pairs;
-  auto* const count = queue.device->counters.as<uint32_t>();
-  cudaStream_t const stream = stream_of(queue);
-  select(queue, [&](void* storage, size_t& bytes) {
-    auto* const to = pairs.left.as<uint32_t>();
-    if (left.rows != nullptr) {
-      return cub::DeviceSelect::FlaggedIf(storage, bytes, left.rows, found, to, count, left.count,
-                                          IsRow(), stream);
-    }
-    return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<uint32_t>(0), to, count,
-                                 left.count, HasMatch{found}, stream);
-  });
-  select(queue, [&](void* storage, size_t& bytes) {
-    return cub::DeviceSelect::If(storage, bytes, found, pairs.right.as<uint32_t>(), count,
-                                 left.count, IsRow(), stream);
-  });
+  if (left.rows != nullptr) {
+    select_pairs(queue, left.rows, found, left.count, pairs);
+  } else {
+    select_pairs(queue, thrust::counting_iterator<uint32_t>(0), found, left.count, pairs);
+  }
   return pairs;
 }
 
