@@ -808,7 +808,8 @@ typedef struct gpujoin_asof {
  * out, as one group, which is there even if no row is, or as a group for each row of group_side.
  * Groups of an inner or a cross join are the rows of that side with a match, those of an outer or
  * single join of that side all of them: a row without a match counts, and its other columns are
- * NULL. They come in the order of that side. Its output columns come first, then the aggregates;
+ * NULL. They come in any order, or with order LEFT or RIGHT in that of group_side. Its output
+ * columns come first, then the aggregates;
  * with OUTPUT_PAIRS each has its row number in group_side, and none in the other side. Output 0
  * means COLUMNS. All rows as one group have neither columns nor row numbers.
  *

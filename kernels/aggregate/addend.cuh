@@ -2,8 +2,8 @@
 //
 // Source   ours
 // In       words of 64 bits, lowest first, in two's complement
-// Out      their sum, modulo 2 to all its bits; in memory a carry goes from word to word, each added
-//          atomically: whichever comes first, the total is the same
+// Out      their sum, modulo 2 to all its bits; in memory a carry goes from word to word, each
+//          added atomically: whichever comes first, the total is the same
 // Moves    in memory an atomic a word that is not 0
 #pragma once
 

@@ -2,8 +2,8 @@
 //
 // Source   group-join: Moerkotte & Neumann, "Accelerating Queries with Group-By and Join by
 //          Groupjoin", VLDB 2011; here of partitions: what is added to is in shared memory
-// In       mixed keys of both sides, contiguous partitions; columns in the order of the keys. Groups
-//          are rows of the build side, or all rows are one
+// In       mixed keys of both sides, contiguous partitions; columns in the order of the keys.
+//          Groups are rows of the build side, or all rows are one
 // Out      One group: counts and sums, added to totals in device memory.
 //          A group a build row: of those with a match, in any order, their output columns, count
 //          and sums; groups, how many there are
@@ -26,10 +26,8 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/match/carried_batches.cuh"
-#include "kernels/match/carried_groups.cuh"
 #include "kernels/match/carried_units.cuh"
-#include "kernels/match/lane_rows.cuh"
-#include "kernels/match/match_by_rank.cuh"
+#include "kernels/match/group_slots.cuh"
 #include "kernels/match/match_sets.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/value_type.cuh"
@@ -38,7 +36,6 @@
 
 namespace gpujoin::kernels {
 
-constexpr int kGroupJoinThreads = 512;
 constexpr int kGroupJoinBlocksPerSm = 2;
 constexpr int kGroupJoinItems = 4;  // probe rows of a lane at a time
 
@@ -88,92 +85,6 @@ struct WholePartitions {
   __device__ unsigned long long operator()(uint32_t, uint32_t, uint32_t) const { return 1; }
 };
 
-// The chunk's keys that a thread has: each kGroupJoinThreads-th, which it keeps where it can.
-constexpr int kGroupJoinBuildItems =
-    (kCarriedBuildRows + kGroupJoinThreads - 1) / kGroupJoinThreads;
-
-// Slots of a chunk's keys by the rank of a bit.
-struct RankedSlots {
-  using Key = uint32_t;
-  using Keys = HeldKeys<kGroupJoinThreads, kGroupJoinBuildItems, Key>;
-  CarriedRanks ranks;
-  bool repeats;
-
-  // All threads; whether a key repeats.
-  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit&, const Keys& keys) {
-    auto* const vectors = reinterpret_cast<uint4*>(ranks.bits);
-    for (uint32_t i = threadIdx.x; i < kCarriedRankWords / 4; i += kGroupJoinThreads) {
-      vectors[i] = {0, 0, 0, 0};
-    }
-    if (threadIdx.x == 0) repeats = false;
-    block_sync();
-    bool own_repeats = false;
-    keys.each([&](int, uint32_t, Key key) {
-      uint32_t const rest = key >> join.radix_bits;
-      uint32_t const bit = 1U << rest % 32;
-      own_repeats = (atomicOr(&ranks.bits[rest / 32], bit) & bit) != 0 || own_repeats;
-    });
-    if (own_repeats) repeats = true;
-    block_sync();
-    sum_bits<kGroupJoinThreads>(ranks);
-    block_sync();
-    return repeats;
-  }
-  __device__ __forceinline__ bool find(const CarriedJoin<Key>& join, Key key,
-                                       uint32_t* slot) const {
-    return ranks.find(key >> join.radix_bits, slot);
-  }
-};
-
-// By the first place among the chunk's rows that has the key.
-template <typename KeyType>
-struct GroupedSlots {
-  using Key = KeyType;
-  using Keys = LoadedKeys<kGroupJoinThreads, Key>;
-  CarriedGroups<Key> groups;
-
-  // All threads; whether a key repeats, as far as is known.
-  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit& chunk, const Keys&) {
-    build_groups<kGroupJoinThreads>(join, chunk, groups);
-    return true;
-  }
-  __device__ __forceinline__ bool find(const CarriedJoin<Key>& join, Key key,
-                                       uint32_t* slot) const {
-    uint32_t const bucket = carried_bucket(key, join.radix_bits);
-    uint32_t const end = groups.start_of(bucket + 1);
-#pragma unroll 1
-    for (uint32_t at = groups.start_of(bucket); at < end; ++at) {
-      if (groups.keys[at] != key) continue;
-      *slot = at;
-      return true;
-    }
-    return false;
-  }
-};
-
-// Sums of slots, two words of 4 bytes each: shared memory adds 4 bytes at once.
-struct SlotSums {
-  uint32_t* low;
-  uint32_t* high;
-
-  __device__ SlotSums(uint32_t* sums, int32_t number)
-      : low(sums + uint32_t{2} * number * kCarriedBuildRows), high(low + kCarriedBuildRows) {}
-  __device__ __forceinline__ void add(uint32_t slot, int64_t value) const {
-    auto const low_part = static_cast<uint32_t>(value);
-    uint32_t const before = atomicAdd(&low[slot], low_part);
-    uint32_t const carry = before + low_part < before ? 1 : 0;
-    uint32_t const high_part = static_cast<uint32_t>(value >> 32) + carry;
-    if (high_part != 0) atomicAdd(&high[slot], high_part);
-  }
-  __device__ __forceinline__ void put(uint32_t slot, int64_t value) const {
-    low[slot] = static_cast<uint32_t>(value);
-    high[slot] = static_cast<uint32_t>(value >> 32);
-  }
-  __device__ __forceinline__ int64_t at(uint32_t slot) const {
-    return static_cast<int64_t>(uint64_t{high[slot]} << 32 | low[slot]);
-  }
-};
-
 // Sums of a block's shared memory: of the build side for one group, else of the probe side.
 template <typename Key>
 __host__ __device__ constexpr uint32_t slot_sum_bytes(int32_t sums) {
@@ -187,6 +98,7 @@ struct alignas(16) GroupJoinBlock {
   uint32_t batch;           // of the chunk's probe rows, that warps have taken
   uint32_t of_warps[kGroupJoinBuildItems * kGroupJoinThreads / 32];
   uint32_t counts[kCarriedBuildRows];
+  uint16_t slot_of[kCarriedBuildRows];  // a build row
   Slots slots;
 };
 
@@ -262,12 +174,6 @@ struct GroupJoining {
   }
 
  private:
-  // Of a thread's rows of a chunk, the slots, and later the places of their groups above them.
-  using ThreadSlots = uint32_t[kGroupJoinBuildItems];
-  static constexpr int kPlaceShift = 16;
-  static constexpr uint32_t kSlotMask = 0xffffU;
-  static_assert(kCarriedBuildRows < kSlotMask);
-
   // A lane's probe rows of a batch, asked for long before they are wanted.
   struct Batch {
     Key keys[kGroupJoinItems];
@@ -314,61 +220,61 @@ struct GroupJoining {
     if (threadIdx.x == 0) block.batch = kWarps;
     bool const repeats = block.slots.build(join, chunk, keys);
     bool const has_counts = kGroups || repeats;
-    ThreadSlots slots;
-    find_slots(keys, slots);
+    keys.each([&](int, uint32_t row, Key key) {
+      uint32_t slot = 0;
+      block.slots.find(join, key, &slot);
+      block.slot_of[row] = static_cast<uint16_t>(slot);
+    });
     if constexpr (!kGroups) {
-      if (repeats || sum_count != 0) weigh(chunk, slots, repeats);
+      if (repeats || sum_count != 0) weigh(chunk, repeats);
     }
     if (threadIdx.x < 32) next();
     look_up(chunk, has_counts, batch);
     if constexpr (kGroups) {
       block_sync();
-      put_out(chunk, slots);
+      put_out(chunk);
+    }
+  }
+
+  // A thread's rows of the chunk, kAtOnce of them at a time, so that what is read of them is on its
+  // way together: load(i, row) of all, then take(i, row). All lanes take part in both.
+  static constexpr int kAtOnce = 3;
+  template <typename Load, typename Take>
+  __device__ __forceinline__ static void each_row(const CarriedUnit& chunk, Load load, Take take) {
+    constexpr uint32_t kStep = kAtOnce * kGroupJoinThreads;
+#pragma unroll 1
+    for (uint32_t first = 0; first < chunk.build_rows; first += kStep) {
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) load(i, first + i * kGroupJoinThreads + threadIdx.x);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) take(i, first + i * kGroupJoinThreads + threadIdx.x);
     }
   }
 
   // What the build rows of each slot add. Where no key repeats a slot has one row, which nothing is
   // added to.
-  __device__ void weigh(const CarriedUnit& chunk, const ThreadSlots& slots, bool repeats) {
+  __device__ void weigh(const CarriedUnit& chunk, bool repeats) {
     if (repeats) {
-#pragma unroll
-      for (uint32_t const slot : slots) {
-        if (slot != kNoSlot) atomicAdd(&block.counts[slot], 1U);
+      for (uint32_t row = threadIdx.x; row < chunk.build_rows; row += kGroupJoinThreads) {
+        atomicAdd(&block.counts[block.slot_of[row]], 1U);
       }
     }
     for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
       SummedColumn const& column = join.build_sums[sum];
       SlotSums const of(sums, sum);
-      uint32_t values[kGroupJoinBuildItems];
-#pragma unroll
-      for (int item = 0; item < kGroupJoinBuildItems; ++item) {
-        if (slots[item] == kNoSlot) break;
-        values[item] = column.load(uint64_t{chunk.build_first} + row_of(item));
-      }
-#pragma unroll
-      for (int item = 0; item < kGroupJoinBuildItems; ++item) {
-        if (slots[item] == kNoSlot) break;
-        if (repeats) {
-          of.add(slots[item], column.widen(values[item]));
-        } else {
-          of.put(slots[item], column.widen(values[item]));
-        }
-      }
+      uint32_t values[kAtOnce];
+      each_row(
+          chunk,
+          [&](int i, uint32_t row) {
+            if (row < chunk.build_rows) values[i] = column.load(uint64_t{chunk.build_first} + row);
+          },
+          [&](int i, uint32_t row) {
+            if (row >= chunk.build_rows) return;
+            int64_t const value = column.widen(values[i]);
+            repeats ? of.add(block.slot_of[row], value) : of.put(block.slot_of[row], value);
+          });
     }
     block_sync();
-  }
-
-  // A thread's rows of the chunk.
-  __device__ static uint32_t row_of(int item) {
-    return static_cast<uint32_t>(item * kGroupJoinThreads) + threadIdx.x;
-  }
-  // Of each of them; kNoSlot: there is no row.
-  __device__ __forceinline__ void find_slots(const Keys& keys, ThreadSlots& slots) const {
-#pragma unroll
-    for (uint32_t& slot : slots) slot = kNoSlot;
-    keys.each([&](int item, uint32_t, Key key) {
-      if (item < kGroupJoinBuildItems) block.slots.find(join, key, &slots[item]);
-    });
   }
 
   // Each warp has the batch of its own number first.
@@ -416,35 +322,31 @@ struct GroupJoining {
   }
 
   // A warp has 32 neighbours at a time, so that lanes write neighbours.
-  __device__ void put_out(const CarriedUnit& chunk, ThreadSlots& slots) {
-    uint32_t const lane = threadIdx.x % 32;
-#pragma unroll
-    for (int item = 0; item < kGroupJoinBuildItems; ++item) {
-      bool const has_group = slots[item] != kNoSlot && block.counts[slots[item]] != 0;
-      uint32_t const lanes = __ballot_sync(0xffffffffU, has_group);
-      uint32_t const before = __popc(lanes & ((1U << lane) - 1));
-      slots[item] = has_group ? slots[item] | before << kPlaceShift : kNoSlot;
-      if (lane == 0) block.of_warps[row_of(item) / 32] = __popc(lanes);
-    }
+  __device__ void put_out(const CarriedUnit& chunk) {
+    each_row(
+        chunk, [](int, uint32_t) {},
+        [&](int, uint32_t row) {
+          uint32_t const lanes = __ballot_sync(0xffffffffU, has_group(chunk, row));
+          if (threadIdx.x % 32 == 0) block.of_warps[row / 32] = __popc(lanes);
+        });
     block_sync();
-    if (threadIdx.x < 32) reserve();
+    if (threadIdx.x < 32) reserve((chunk.build_rows + 31) / 32);
     block_sync();
-#pragma unroll
-    for (int item = 0; item < kGroupJoinBuildItems; ++item) {
-      if (slots[item] != kNoSlot) slots[item] += block.of_warps[row_of(item) / 32] << kPlaceShift;
-    }
-    write_groups(chunk, slots);
+    write_groups(chunk);
+  }
+
+  __device__ __forceinline__ bool has_group(const CarriedUnit& chunk, uint32_t row) const {
+    return row < chunk.build_rows && block.counts[block.slot_of[row]] != 0;
   }
 
   // One warp: counts become places behind the base.
-  __device__ void reserve() {
-    constexpr uint32_t kSpans = kGroupJoinBuildItems * kWarps;
+  __device__ void reserve(uint32_t spans) {
     uint32_t before = 0;
-    for (uint32_t first = 0; first < kSpans; first += 32) {
+    for (uint32_t first = 0; first < spans; first += 32) {
       uint32_t const at = first + threadIdx.x;
-      uint32_t const own = at < kSpans ? block.of_warps[at] : 0;
+      uint32_t const own = at < spans ? block.of_warps[at] : 0;
       uint32_t const sum = warp_inclusive_sum(own);
-      if (at < kSpans) block.of_warps[at] = before + sum - own;
+      if (at < spans) block.of_warps[at] = before + sum - own;
       before += __shfl_sync(0xffffffffU, sum, 31);
     }
     if (threadIdx.x == 0) {
@@ -452,59 +354,54 @@ struct GroupJoining {
     }
   }
 
-  // Column by column, so that a thread's rows are on their way together. value_of(item, slot).
+  // value_of(row of the chunk, its slot).
   template <typename Value, typename ValueOf>
-  __device__ __forceinline__ void write(void* target, const ThreadSlots& slots,
+  __device__ __forceinline__ void write(const CarriedUnit& chunk, void* target,
                                         ValueOf value_of) const {
     auto* const first = static_cast<Value*>(target) + block.base;
-    constexpr int kAtOnce = 3;
-    static_assert(kGroupJoinBuildItems % kAtOnce == 0);
-#pragma unroll
-    for (int from = 0; from < kGroupJoinBuildItems; from += kAtOnce) {
-      Value values[kAtOnce];
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        uint32_t const slot = here(slots[from + i]);
-        if (slot != kNoSlot) values[i] = value_of(from + i, slot & kSlotMask);
-      }
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        uint32_t const slot = here(slots[from + i]);
-        if (slot != kNoSlot) first[slot >> kPlaceShift] = values[i];
-      }
-    }
+    Value values[kAtOnce];
+    each_row(
+        chunk,
+        [&](int i, uint32_t row) {
+          if (has_group(chunk, row)) values[i] = value_of(row, block.slot_of[row]);
+        },
+        [&](int i, uint32_t row) {
+          bool const is_there = has_group(chunk, row);
+          uint32_t const lanes = __ballot_sync(0xffffffffU, is_there);
+          if (!is_there) return;
+          uint32_t const before = __popc(lanes & ((1U << threadIdx.x % 32) - 1));
+          first[block.of_warps[row / 32] + before] = values[i];
+        });
   }
 
-  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk,
-                                               const ThreadSlots& slots) const {
+  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk) const {
     uint64_t const first = chunk.build_first;
     if (join.counts != nullptr) {
-      write<uint64_t>(join.counts, slots,
-                      [&](int, uint32_t slot) { return uint64_t{block.counts[slot]}; });
+      write<uint64_t>(chunk, join.counts,
+                      [&](uint32_t, uint32_t slot) { return uint64_t{block.counts[slot]}; });
     }
     for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
       SlotSums const of(sums, sum);
-      write<int64_t>(join.probe_totals[sum], slots,
-                     [&](int, uint32_t slot) { return of.at(slot); });
+      write<int64_t>(chunk, join.probe_totals[sum],
+                     [&](uint32_t, uint32_t slot) { return of.at(slot); });
     }
     for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
       SummedColumn const& column = join.build_sums[sum];
-      write<int64_t>(join.build_totals[sum], slots, [&](int item, uint32_t slot) {
-        return column.widen(column.load(first + row_of(item))) * int64_t{block.counts[slot]};
+      write<int64_t>(chunk, join.build_totals[sum], [&](uint32_t row, uint32_t slot) {
+        return column.widen(column.load(first + row)) * int64_t{block.counts[slot]};
       });
     }
     for (int32_t i = 0; i < join.column_count; ++i) {
       CarriedColumn const& column = join.columns[i];
       if (column.from == CarriedFrom::kKey) {
-        write<Key>(column.target, slots, [&](int item, uint32_t) {
-          return unmix_key(join.build_keys[first + row_of(item)]);
-        });
+        write<Key>(chunk, column.target,
+                   [&](uint32_t row, uint32_t) { return unmix_key(join.build_keys[first + row]); });
         continue;
       }
       with_value_type(column.width, [&](auto zero) {
         using Value = decltype(zero);
-        write<Value>(column.target, slots, [&](int item, uint32_t) {
-          return static_cast<const Value*>(column.source)[first + row_of(item)];
+        write<Value>(chunk, column.target, [&](uint32_t row, uint32_t) {
+          return static_cast<const Value*>(column.source)[first + row];
         });
       });
     }

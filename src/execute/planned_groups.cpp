@@ -143,7 +143,7 @@ bool names_technique(const gpujoin_plan_options& options) {
          options.gather != 0 || options.output != 0 || options.skew != 0 || options.filter != 0;
 }
 
-// Integers of 4 bytes or fewer, without NULLs, that are no key, which does not travel beside itself.
+// Integers of 4 bytes or fewer, without NULLs, that are no key: it does not travel beside itself.
 bool can_partitions_sum(const PlannedState& state, const PlannedJoin& join) {
   bool const of_left = state.of == StateOf::kLeft;
   ColumnView const& column =
