@@ -68,6 +68,7 @@ struct SummedColumn {
 
 template <typename KeyType>
 struct GroupJoin : CarriedJoin<KeyType> {
+  bool have_keys;  // among the columns
   int32_t build_sum_count;
   int32_t probe_sum_count;
   SummedColumn build_sums[kMostGroupSums];
@@ -354,55 +355,50 @@ struct GroupJoining {
     }
   }
 
-  // value_of(row of the chunk, its slot).
-  template <typename Value, typename ValueOf>
-  __device__ __forceinline__ void write(const CarriedUnit& chunk, void* target,
-                                        ValueOf value_of) const {
-    auto* const first = static_cast<Value*>(target) + block.base;
-    Value values[kAtOnce];
+  // All columns of a row at once: each look at its slot is a random one of shared memory, which
+  // takes most of the time.
+  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk) const {
+    uint32_t slots[kAtOnce];
+    uint32_t counts[kAtOnce];
+    Key keys[kAtOnce];
     each_row(
         chunk,
         [&](int i, uint32_t row) {
-          if (has_group(chunk, row)) values[i] = value_of(row, block.slot_of[row]);
+          counts[i] = 0;
+          if (row >= chunk.build_rows) return;
+          if (join.have_keys) keys[i] = join.build_keys[uint64_t{chunk.build_first} + row];
+          slots[i] = block.slot_of[row];
+          counts[i] = block.counts[slots[i]];
         },
         [&](int i, uint32_t row) {
-          bool const is_there = has_group(chunk, row);
-          uint32_t const lanes = __ballot_sync(0xffffffffU, is_there);
-          if (!is_there) return;
+          uint32_t const lanes = __ballot_sync(0xffffffffU, counts[i] != 0);
+          if (counts[i] == 0) return;
           uint32_t const before = __popc(lanes & ((1U << threadIdx.x % 32) - 1));
-          first[block.of_warps[row / 32] + before] = values[i];
+          write_group(uint64_t{chunk.build_first} + row, slots[i], counts[i], keys[i],
+                      block.base + block.of_warps[row / 32] + before);
         });
   }
 
-  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk) const {
-    uint64_t const first = chunk.build_first;
-    if (join.counts != nullptr) {
-      write<uint64_t>(chunk, join.counts,
-                      [&](uint32_t, uint32_t slot) { return uint64_t{block.counts[slot]}; });
-    }
+  __device__ __forceinline__ void write_group(uint64_t row, uint32_t slot, uint32_t count, Key key,
+                                              uint64_t at) const {
+    if (join.counts != nullptr) join.counts[at] = count;
     for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
-      SlotSums const of(sums, sum);
-      write<int64_t>(chunk, join.probe_totals[sum],
-                     [&](uint32_t, uint32_t slot) { return of.at(slot); });
+      join.probe_totals[sum][at] = static_cast<uint64_t>(SlotSums(sums, sum).at(slot));
     }
     for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
       SummedColumn const& column = join.build_sums[sum];
-      write<int64_t>(chunk, join.build_totals[sum], [&](uint32_t row, uint32_t slot) {
-        return column.widen(column.load(first + row)) * int64_t{block.counts[slot]};
-      });
+      join.build_totals[sum][at] =
+          static_cast<uint64_t>(column.widen(column.load(row)) * int64_t{count});
     }
     for (int32_t i = 0; i < join.column_count; ++i) {
       CarriedColumn const& column = join.columns[i];
       if (column.from == CarriedFrom::kKey) {
-        write<Key>(chunk, column.target,
-                   [&](uint32_t row, uint32_t) { return unmix_key(join.build_keys[first + row]); });
+        static_cast<Key*>(column.target)[at] = unmix_key(key);
         continue;
       }
       with_value_type(column.width, [&](auto zero) {
         using Value = decltype(zero);
-        write<Value>(chunk, column.target, [&](uint32_t row, uint32_t) {
-          return static_cast<const Value*>(column.source)[first + row];
-        });
+        static_cast<Value*>(column.target)[at] = static_cast<const Value*>(column.source)[row];
       });
     }
   }

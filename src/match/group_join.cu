@@ -152,6 +152,7 @@ JoinGroupSums group_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t
           Memory::kDevice, base::checked_bytes(room, static_cast<uint64_t>(output.width)),
           "a column of groups");
       join.columns[join.column_count++] = {output.source, column.data(), output.width, output.from};
+      join.have_keys = join.have_keys || output.from == kernels::CarriedFrom::kKey;
       *output.target = columns::make_storage(std::move(column));
     }
     launch<true>(queue, join);
