@@ -14,7 +14,6 @@
 
 #include <cstdint>
 
-#include "kernels/aggregate/addend.cuh"
 #include "kernels/aggregate/states.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/tuning.hpp"
@@ -22,6 +21,41 @@
 namespace gpujoin::kernels {
 
 constexpr unsigned kAddBlocksPerSm = 8;
+
+// What a row, or rows of one group together, add to a state.
+template <int kWords>
+struct Addend {
+  uint64_t words[kWords];
+};
+
+template <int kWords>
+__device__ __forceinline__ void add_to(Addend<kWords>& sum, const Addend<kWords>& value) {
+  uint64_t carry = 0;
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    uint64_t const with_carry = value.words[i] + carry;
+    carry = carry != 0 && with_carry == 0 ? 1 : 0;
+    sum.words[i] += with_carry;
+    carry |= static_cast<uint64_t>(sum.words[i] < with_carry);
+  }
+}
+
+__device__ __forceinline__ unsigned long long* as_atomic(uint64_t* word) {
+  return reinterpret_cast<unsigned long long*>(word);
+}
+
+template <int kWords>
+__device__ __forceinline__ void add_words(uint64_t* sum, const Addend<kWords>& value) {
+  uint64_t carry = 0;
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    uint64_t const with_carry = value.words[i] + carry;
+    carry = carry != 0 && with_carry == 0 ? 1 : 0;
+    if (with_carry == 0) continue;
+    uint64_t const before = atomicAdd(as_atomic(&sum[i]), with_carry);
+    carry |= static_cast<uint64_t>(before + with_carry < before);
+  }
+}
 
 __device__ __forceinline__ uint64_t better_row(const GroupState& state, uint64_t before,
                                                uint64_t row) {
@@ -132,6 +166,16 @@ struct StateOps {
     }
   }
 };
+
+template <int kWords>
+__device__ __forceinline__ Addend<kWords> shuffled_down(const Addend<kWords>& value, int lanes) {
+  Addend<kWords> other;
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    other.words[i] = __shfl_down_sync(0xffffffffU, value.words[i], lanes);
+  }
+  return other;
+}
 
 template <StateKind kKind, int kWords, bool kGrouped>
 __global__ void __launch_bounds__(kStreamThreads)

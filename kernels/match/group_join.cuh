@@ -3,32 +3,29 @@
 // Source   group-join: Moerkotte & Neumann, "Accelerating Queries with Group-By and Join by
 //          Groupjoin", VLDB 2011; here of partitions: what is added to is in shared memory
 // In       mixed keys of both sides, contiguous partitions; columns in the order of the keys.
-//          Groups are rows of the build side, or all rows are one
-// Out      One group: counts and sums, added to totals in device memory.
-//          A group a build row: of those with a match, in any order, their output columns, count
-//          and sums; groups, how many there are
-// Needs    unit_ends, the inclusive sums of SetUnits, or of one unit a partition where there are
-//          groups; counters->taken 0; totals and *groups at what is added to
+//          Groups are rows of the build side
+// Out      of build rows with a match, in any order, their output columns, count and sums; groups,
+//          how many there are
+// Needs    unit_ends, of one unit a partition; counters->taken and *groups 0
 // Launch   as many blocks of kGroupJoinThreads as are resident, dependent
-// Moves    the keys and summed columns of both sides once, the build side's for each unit; of each
-//          group what is put out of it, read and written
+// Moves    the keys and summed columns of both sides, the probe side's for each chunk of its
+//          partition; of each group what is put out of it, read and written
 // Shared   a table of a chunk of the build side, a count and sums of each of its keys: an atomic a
-//          probe row for each, or of one group a read
+//          probe row for each
 //
-// Equal keys of a chunk have one slot. Of one group a slot has the build rows, which weigh what a
-// probe row adds; else it has the probe rows, which each build row of the key puts out.
+// Equal keys of a chunk have one slot, with what their probe rows add, which each build row of the
+// key puts out. For all rows as one group the same, with the build rows in the slots, took as long
+// as columns that are written and read again.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/aggregate/addend.cuh"
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_units.cuh"
 #include "kernels/match/group_slots.cuh"
-#include "kernels/match/match_sets.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/value_type.cuh"
 #include "kernels/warp_sum.cuh"
@@ -39,8 +36,7 @@ namespace gpujoin::kernels {
 constexpr int kGroupJoinBlocksPerSm = 2;
 constexpr int kGroupJoinItems = 4;  // probe rows of a lane at a time
 
-// A column of integers of 4 bytes or fewer: 2^32 of them times 2^32 rows fit two words, and 2^32 of
-// them one.
+// A column of integers of 4 bytes or fewer: 2^32 of them fit a word.
 struct SummedColumn {
   const void* values;
   int32_t width;
@@ -73,8 +69,7 @@ struct GroupJoin : CarriedJoin<KeyType> {
   int32_t probe_sum_count;
   SummedColumn build_sums[kMostGroupSums];
   SummedColumn probe_sums[kMostGroupSums];
-  // Of one group, a word and two words each, as StateKind::kRows and kSum have them; else a word a
-  // group. counts null: nobody asks.
+  // A word a group. counts null: nobody asks.
   uint64_t* counts;
   uint64_t* build_totals[kMostGroupSums];
   uint64_t* probe_totals[kMostGroupSums];
@@ -86,7 +81,7 @@ struct WholePartitions {
   __device__ unsigned long long operator()(uint32_t, uint32_t, uint32_t) const { return 1; }
 };
 
-// Sums of a block's shared memory: of the build side for one group, else of the probe side.
+// Sums of the probe side in a block's shared memory.
 template <typename Key>
 __host__ __device__ constexpr uint32_t slot_sum_bytes(int32_t sums) {
   return 2 * sizeof(uint32_t) * kCarriedBuildRows * static_cast<uint32_t>(sums);
@@ -103,26 +98,19 @@ struct alignas(16) GroupJoinBlock {
   Slots slots;
 };
 
-__device__ __forceinline__ Addend<2> two_words(int64_t value) {
-  return {{static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 63)}};
-}
-
-template <typename Slots, bool kGroups>
+template <typename Slots>
 struct GroupJoining {
   using Key = typename Slots::Key;
   using Keys = typename Slots::Keys;
   using Join = GroupJoin<Key>;
   using Block = GroupJoinBlock<Slots>;
-  static constexpr uint32_t kUnitRows = kGroups ? 0xffffffffU : kCarriedProbeRows;
+  static constexpr uint32_t kUnitRows = 0xffffffffU;
   static constexpr uint32_t kWarps = kGroupJoinThreads / 32;
   static constexpr uint32_t kBatchRows = 32 * kGroupJoinItems;
 
   const Join& join;
   Block& block;
   uint32_t* sums;
-  uint64_t rows = 0;  // of one group, this thread's
-  Addend<2> build_totals[kMostGroupSums] = {};
-  Addend<2> probe_totals[kMostGroupSums] = {};
 
   __device__ GroupJoining(const Join& of, Block& in, uint32_t* with)
       : join(of), block(in), sums(with) {}
@@ -164,16 +152,6 @@ struct GroupJoining {
     if (is_first && threadIdx.x < 32) next();
   }
 
-  // All lanes of all warps.
-  __device__ void add_totals() {
-    add_total(join.counts, Addend<1>{{rows}});
-#pragma unroll
-    for (int i = 0; i < kMostGroupSums; ++i) {
-      if (i < join.build_sum_count) add_total(join.build_totals[i], build_totals[i]);
-      if (i < join.probe_sum_count) add_total(join.probe_totals[i], probe_totals[i]);
-    }
-  }
-
  private:
   // A lane's probe rows of a batch, asked for long before they are wanted.
   struct Batch {
@@ -183,13 +161,6 @@ struct GroupJoining {
 
   __device__ static void fetch(const void* values, int32_t width, uint32_t first, uint32_t rows) {
     fetch_to_l2(CarriedColumn{values, nullptr, width, CarriedFrom::kBuild}, first, rows);
-  }
-
-  template <int kWords>
-  __device__ static void add_total(uint64_t* total, Addend<kWords> own) {
-    if (total == nullptr) return;
-    for (int lanes = 16; lanes != 0; lanes /= 2) add_to(own, shuffled_down(own, lanes));
-    if (threadIdx.x % 32 == 0) add_words(total, own);
   }
 
   __device__ __forceinline__ void load(const CarriedUnit& chunk, uint32_t number,
@@ -210,31 +181,24 @@ struct GroupJoining {
     Keys const keys{join, chunk};
     Batch batch;
     load(chunk, threadIdx.x / 32, &batch);
-    int32_t const sum_count = kGroups ? join.probe_sum_count : join.build_sum_count;
     for (uint32_t i = threadIdx.x; i < chunk.build_rows; i += kGroupJoinThreads) {
       block.counts[i] = 0;
-      for (int32_t sum = 0; sum < sum_count; ++sum) {
+      for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
         SlotSums const of(sums, sum);
         of.low[i] = of.high[i] = 0;
       }
     }
     if (threadIdx.x == 0) block.batch = kWarps;
-    bool const repeats = block.slots.build(join, chunk, keys);
-    bool const has_counts = kGroups || repeats;
+    block.slots.build(join, chunk, keys);
     keys.each([&](int, uint32_t row, Key key) {
       uint32_t slot = 0;
       block.slots.find(join, key, &slot);
       block.slot_of[row] = static_cast<uint16_t>(slot);
     });
-    if constexpr (!kGroups) {
-      if (repeats || sum_count != 0) weigh(chunk, repeats);
-    }
     if (threadIdx.x < 32) next();
-    look_up(chunk, has_counts, batch);
-    if constexpr (kGroups) {
-      block_sync();
-      put_out(chunk);
-    }
+    look_up(chunk, batch);
+    block_sync();
+    put_out(chunk);
   }
 
   // A thread's rows of the chunk, kAtOnce of them at a time, so that what is read of them is on its
@@ -252,34 +216,8 @@ struct GroupJoining {
     }
   }
 
-  // What the build rows of each slot add. Where no key repeats a slot has one row, which nothing is
-  // added to.
-  __device__ void weigh(const CarriedUnit& chunk, bool repeats) {
-    if (repeats) {
-      for (uint32_t row = threadIdx.x; row < chunk.build_rows; row += kGroupJoinThreads) {
-        atomicAdd(&block.counts[block.slot_of[row]], 1U);
-      }
-    }
-    for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
-      SummedColumn const& column = join.build_sums[sum];
-      SlotSums const of(sums, sum);
-      uint32_t values[kAtOnce];
-      each_row(
-          chunk,
-          [&](int i, uint32_t row) {
-            if (row < chunk.build_rows) values[i] = column.load(uint64_t{chunk.build_first} + row);
-          },
-          [&](int i, uint32_t row) {
-            if (row >= chunk.build_rows) return;
-            int64_t const value = column.widen(values[i]);
-            repeats ? of.add(block.slot_of[row], value) : of.put(block.slot_of[row], value);
-          });
-    }
-    block_sync();
-  }
-
   // Each warp has the batch of its own number first.
-  __device__ void look_up(const CarriedUnit& chunk, bool has_counts, Batch& ahead) {
+  __device__ void look_up(const CarriedUnit& chunk, Batch& ahead) {
     for (uint32_t number = threadIdx.x / 32; uint64_t{number} * kBatchRows < chunk.probe_rows;) {
       uint32_t const first = number * kBatchRows + threadIdx.x % 32;
       Batch const batch = ahead;
@@ -290,35 +228,18 @@ struct GroupJoining {
         uint32_t const row = first + 32 * item;
         uint32_t slot = 0;
         if (row >= chunk.probe_rows || !block.slots.find(join, batch.keys[item], &slot)) continue;
-        add_row(uint64_t{chunk.probe_first} + row, slot, has_counts, batch.values[item]);
+        add_row(uint64_t{chunk.probe_first} + row, slot, batch.values[item]);
       }
       __syncwarp();
     }
   }
 
-  __device__ __forceinline__ void add_row(uint64_t row, uint32_t slot, bool has_counts,
-                                          uint32_t first_value) {
-    auto const value_of = [&](int sum) {
+  // first_value: of the first sum, where there is one.
+  __device__ __forceinline__ void add_row(uint64_t row, uint32_t slot, uint32_t first_value) {
+    atomicAdd(&block.counts[slot], 1U);
+    for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
       SummedColumn const& column = join.probe_sums[sum];
-      return column.widen(sum == 0 ? first_value : column.load(row));
-    };
-    if constexpr (kGroups) {
-      atomicAdd(&block.counts[slot], 1U);
-      for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
-        SlotSums(sums, sum).add(slot, value_of(sum));
-      }
-    } else {
-      int64_t const weight = has_counts ? int64_t{block.counts[slot]} : 1;
-      rows += static_cast<uint64_t>(weight);
-#pragma unroll
-      for (int sum = 0; sum < kMostGroupSums; ++sum) {
-        if (sum < join.probe_sum_count) {
-          add_to(probe_totals[sum], two_words(value_of(sum) * weight));
-        }
-        if (sum < join.build_sum_count) {
-          add_to(build_totals[sum], two_words(SlotSums(sums, sum).at(slot)));
-        }
-      }
+      SlotSums(sums, sum).add(slot, column.widen(sum == 0 ? first_value : column.load(row)));
     }
   }
 
@@ -404,11 +325,11 @@ struct GroupJoining {
   }
 };
 
-template <typename Slots, bool kGroups>
+template <typename Slots>
 __global__ void __launch_bounds__(kGroupJoinThreads, kGroupJoinBlocksPerSm)
     group_join_kernel(const __grid_constant__ GroupJoin<typename Slots::Key> join) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  using Joining = GroupJoining<Slots, kGroups>;
+  using Joining = GroupJoining<Slots>;
   auto& block = *reinterpret_cast<typename Joining::Block*>(dynamic_shared);
   Joining joining(join, block, reinterpret_cast<uint32_t*>(&block + 1));
   await_last_kernel();
@@ -420,7 +341,6 @@ __global__ void __launch_bounds__(kGroupJoinThreads, kGroupJoinBlocksPerSm)
                       [&] { joining.find_unit(take_unit(join), units, block.units[turn ^ 1]); });
     block_sync();
   }
-  if constexpr (!kGroups) joining.add_totals();
 }
 
 }  // namespace gpujoin::kernels

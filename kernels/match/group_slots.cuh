@@ -28,27 +28,21 @@ struct RankedSlots {
   using Key = uint32_t;
   using Keys = HeldKeys<kGroupJoinThreads, kGroupJoinBuildItems, Key>;
   CarriedRanks ranks;
-  bool repeats;
 
-  // All threads; whether a key repeats.
-  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit&, const Keys& keys) {
+  // All threads.
+  __device__ void build(const CarriedJoin<Key>& join, const CarriedUnit&, const Keys& keys) {
     auto* const vectors = reinterpret_cast<uint4*>(ranks.bits);
     for (uint32_t i = threadIdx.x; i < kCarriedRankWords / 4; i += kGroupJoinThreads) {
       vectors[i] = {0, 0, 0, 0};
     }
-    if (threadIdx.x == 0) repeats = false;
     block_sync();
-    bool own_repeats = false;
     keys.each([&](int, uint32_t, Key key) {
       uint32_t const rest = key >> join.radix_bits;
-      uint32_t const bit = 1U << rest % 32;
-      own_repeats = (atomicOr(&ranks.bits[rest / 32], bit) & bit) != 0 || own_repeats;
+      atomicOr(&ranks.bits[rest / 32], 1U << rest % 32);
     });
-    if (own_repeats) repeats = true;
     block_sync();
     sum_bits<kGroupJoinThreads>(ranks);
     block_sync();
-    return repeats;
   }
   __device__ __forceinline__ bool find(const CarriedJoin<Key>& join, Key key,
                                        uint32_t* slot) const {
@@ -63,10 +57,9 @@ struct GroupedSlots {
   using Keys = LoadedKeys<kGroupJoinThreads, Key>;
   CarriedGroups<Key> groups;
 
-  // All threads; whether a key repeats, as far as is known.
-  __device__ bool build(const CarriedJoin<Key>& join, const CarriedUnit& chunk, const Keys&) {
+  // All threads.
+  __device__ void build(const CarriedJoin<Key>& join, const CarriedUnit& chunk, const Keys&) {
     build_groups<kGroupJoinThreads>(join, chunk, groups);
-    return true;
   }
   __device__ __forceinline__ bool find(const CarriedJoin<Key>& join, Key key,
                                        uint32_t* slot) const {
@@ -95,10 +88,6 @@ struct SlotSums {
     uint32_t const carry = before + low_part < before ? 1 : 0;
     uint32_t const high_part = static_cast<uint32_t>(value >> 32) + carry;
     if (high_part != 0) atomicAdd(&high[slot], high_part);
-  }
-  __device__ __forceinline__ void put(uint32_t slot, int64_t value) const {
-    low[slot] = static_cast<uint32_t>(value);
-    high[slot] = static_cast<uint32_t>(value >> 32);
   }
   __device__ __forceinline__ int64_t at(uint32_t slot) const {
     return static_cast<int64_t>(uint64_t{high[slot]} << 32 | low[slot]);

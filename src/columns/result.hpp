@@ -70,8 +70,8 @@ struct RowsAlone {
 
 // Groups that a match added up where it found what belongs to them.
 struct AddedGroups {
-  RowsAlone rows;               // of the side that has a group a row; else none
-  std::vector<Storage> states;  // [rows] int64 of each state; of one group the states have it
+  RowsAlone rows;               // of the side that has a group a row
+  std::vector<Storage> states;  // [rows] int64 of each state
 };
 
 // Of a sequence: row numbers of one dimension.

@@ -59,16 +59,12 @@ class GroupsOfJoin final : public JoinGroups {
     asked.groups = asked_.groups;
     asked.left = sums_of_partitions(join_, planned_groups_, true);
     asked.right = sums_of_partitions(join_, planned_groups_, false);
-    if (is_grouped()) return asked;
-    for (size_t i = 0; i < states_.size(); ++i) {
-      asked.totals.push_back(const_cast<uint64_t*>(work_->words_of(i)));
-    }
     return asked;
   }
 
   void put_out() override {
-    if (result_.added && is_grouped()) return put_out_added();
-    if (join_.adds_in_match || result_.added) {
+    if (result_.added) return put_out_added();
+    if (join_.adds_in_match) {
       work_->end();
     } else if (join_.adds_columns) {
       as_stage("aggregate", "columns of the match", [&] { add_columns(); });
@@ -115,7 +111,7 @@ class GroupsOfJoin final : public JoinGroups {
   }
 
   void make_work() {
-    if (join_.adds_in_partitions && is_grouped()) return;  // the match makes them
+    if (join_.adds_in_partitions) return;  // the match makes them
     uint64_t const groups = is_grouped() ? static_cast<uint64_t>(relation(by_left()).rows) : 1;
     for (PlannedState const& planned : planned_) {
       GroupState state;
@@ -286,7 +282,7 @@ class GroupsOfJoin final : public JoinGroups {
       ColumnView const& values = keys::values_of(*column);
       output.scale = values.parts == nullptr ? 0 : values.parts->scale;
     }
-    if (result_.added && is_grouped() && is_as_added(output.value)) {
+    if (result_.added && is_as_added(output.value)) {
       made.data = result_.added->states[planned.value];
       return made;
     }

@@ -29,10 +29,9 @@ bool is_product(const columns::JoinSpec& asked);
 
 // What partitions on a GPU add up.
 struct InPartitions {
-  columns::Groups groups = columns::Groups::kAll;
+  columns::Groups groups = columns::Groups::kLeft;
   std::vector<SumOfPartitions> left;
   std::vector<SumOfPartitions> right;
-  std::vector<uint64_t*> totals;  // of one group, where each state is
 };
 
 // The groups of one execution.

@@ -118,18 +118,6 @@ class BuiltPartitions final : public BuiltOnGpu {
       return made;
     };
     result.added.emplace();
-    if (asked.groups == columns::Groups::kAll) {
-      match::JoinTotals totals{asked.totals.front(), {}, {}};
-      for (bool const left : {true, false}) {
-        for (SumOfPartitions const& sum : left ? asked.left : asked.right) {
-          (left == step.build_left() ? totals.of_build : totals.of_probe)
-              .push_back(asked.totals[sum.state]);
-        }
-      }
-      match::add_join(step.queue, step.plan, side_->key_width(), summed(step.build_left()),
-                      summed(!step.build_left()), totals);
-      return plan::Finding::kJoined;
-    }
     bool const by_left = asked.groups == columns::Groups::kLeft;
     Kept rows(AloneTask{true, by_left ? step.spec.left_rows() : step.spec.right_rows()},
               side_of(step, probe, by_left));

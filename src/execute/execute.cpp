@@ -127,8 +127,7 @@ std::unique_ptr<columns::JoinResult> execute_planned(base::Queue& queue, const P
   result->memory = plan::memory_of(plan.device);
   if (join.adds_in_match || join.adds_in_partitions) groups = make_groups(queue, join, *result);
   match(queue, join, *result, groups.get());
-  bool const needs_added = join.adds_in_partitions && join.grouped->groups != columns::Groups::kAll;
-  if (needs_added && !result->added) return nullptr;
+  if (join.adds_in_partitions && !result->added) return nullptr;
   if (join.asked().caller_decides) {
     result->undecided = candidates_of(join, *result);
   } else {

@@ -69,8 +69,8 @@ struct PlannedJoin {
   std::optional<columns::JoinSpec> grouped;
   bool adds_in_match = false;  // grouped: matches are added up where they are found
   bool adds_columns = false;   // grouped: they are by columns that the match writes
-  // grouped: partitions add them up where they meet, of the device. Groups that are rows of a side
-  // have no other way then, and come with their columns.
+  // grouped by rows of a side: partitions of the device add them up where they meet, and groups
+  // come with their columns.
   bool adds_in_partitions = false;
   columns::Bounds bounds;  // what was asked for; those of `spec` are what executors keep to
   std::optional<keys::KeyEncoding> encoding;  // by which plans of packed or hashed keys encode

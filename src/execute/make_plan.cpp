@@ -284,11 +284,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     join.picked->stages = std::move(picking);
   }
   if (join.adds_in_partitions && !is_plan_of_groups(join)) {
-    join.adds_in_partitions = false;
-    if (join.grouped->groups != columns::Groups::kAll) {
-      return make_plan(queue, join.given->left, join.given->right, join.given->spec, options,
-                       is_explained, false);
-    }
+    return make_plan(queue, join.given->left, join.given->right, join.given->spec, options,
+                     is_explained, false);
   }
   if (join.promised) check_unique_when_planned(queue, join);
   log_choice(*join.context, join.choice);

@@ -168,7 +168,8 @@ bool can_partitions_add(const PlannedGroups& planned, const PlannedJoin& join) {
   bool const is_large =
       join.left->rows >= kFewestRowsOfPartitions && join.right->rows >= kFewestRowsOfPartitions;
   size_t const columns = asked.left_columns.size() + asked.right_columns.size();
-  return has_few_sums && columns <= kMostGroupColumns && asked.order == columns::RowOrder::kNone &&
+  return asked.groups != Groups::kAll && has_few_sums && columns <= kMostGroupColumns &&
+         asked.order == columns::RowOrder::kNone &&
          (is_large || names_technique(join.request.options));
 }
 
@@ -218,10 +219,9 @@ void spec_rows_of_groups(plan::Device device, bool in_partitions, PlannedJoin* j
   if (!can_match_add(planned, *join)) return;
   (on_cpu ? join->adds_in_match : join->adds_columns) = true;
   join->adds_in_partitions = !on_cpu && in_partitions && can_partitions_add(planned, *join);
-  bool const has_groups = join->grouped->groups != Groups::kAll;
   bool left_rows = join->grouped->groups == Groups::kLeft;
   bool right_rows = join->grouped->groups == Groups::kRight;
-  if (join->adds_in_partitions && has_groups) spec_groups_of_partitions(join, spec);
+  if (join->adds_in_partitions) spec_groups_of_partitions(join, spec);
   for (PlannedState const& state : planned.states) {
     if (state.column < 0) continue;
     bool const of_left = state.of == StateOf::kLeft;
@@ -234,7 +234,7 @@ void spec_rows_of_groups(plan::Device device, bool in_partitions, PlannedJoin* j
   }
   // The device's matches count rows of no column.
   spec->materialize = !on_cpu || !spec->left_columns.empty() || !spec->right_columns.empty();
-  if (join->adds_in_partitions && has_groups) return;
+  if (join->adds_in_partitions) return;
   spec->pairs = left_rows || right_rows;
   spec->pair_sides = PairSides::kBoth;
   if (left_rows != right_rows) {
@@ -250,11 +250,7 @@ bool is_plan_of_groups(const PlannedJoin& join) {
     double const share = left == build_left ? sample.heaviest_build_key : sample.heaviest_probe_key;
     return share * static_cast<double>((left ? *join.left : *join.right).rows);
   };
-  // One group's probe rows are cut.
-  bool const is_even =
-      join.grouped->groups == Groups::kAll
-          ? rows_of_key(build_left) <= kMostRowsOfKey
-          : rows_of_key(true) <= kMostRowsOfKey && rows_of_key(false) <= kMostRowsOfKey;
+  bool const is_even = rows_of_key(true) <= kMostRowsOfKey && rows_of_key(false) <= kMostRowsOfKey;
   return plan.transform == plan::Transform::kRadixUnordered &&
          plan.gather == plan::Gather::kCarried && plan.keys == plan::Keys::kPlain &&
          plan.transfer != plan::Transfer::kProbeChunks && is_even;

@@ -1,7 +1,6 @@
 // group_join.cu: host side of partitions whose matches are added up.
 #include "src/match/group_join.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/match/count_units.cuh"
@@ -28,9 +27,8 @@ Counters* start_counters(base::Queue& queue) {
   return counters;
 }
 
-template <typename Count>
 base::Buffer start_units(base::Queue& queue, const CarriedSide& build, const CarriedSide& probe,
-                         uint32_t partitions, Count count) {
+                         uint32_t partitions) {
   base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
       Memory::kDevice, partitions, "work units of a group-join");
   kernels::PartitionView build_view{};
@@ -38,7 +36,8 @@ base::Buffer start_units(base::Queue& queue, const CarriedSide& build, const Car
   build_view.offsets = build.offsets;
   probe_view.offsets = probe.offsets;
   kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
-      build_view, probe_view, partitions, count, unit_ends.as<unsigned long long>());
+      build_view, probe_view, partitions, kernels::WholePartitions{},
+      unit_ends.as<unsigned long long>());
   base::check(cudaGetLastError(), "counting work units of a group-join");
   return unit_ends;
 }
@@ -75,26 +74,25 @@ kernels::GroupJoin<Key> join_of(const plan::JoinPlan& plan, const SummedSide& bu
   return join;
 }
 
-template <typename Slots, bool kGroups>
+template <typename Slots>
 void launch(base::Queue& queue, const kernels::GroupJoin<typename Slots::Key>& join) {
-  auto const kernel = kernels::group_join_kernel<Slots, kGroups>;
-  int32_t const sums = kGroups ? join.probe_sum_count : join.build_sum_count;
-  uint64_t const shared =
-      sizeof(kernels::GroupJoinBlock<Slots>) + kernels::slot_sum_bytes<typename Slots::Key>(sums);
+  auto const kernel = kernels::group_join_kernel<Slots>;
+  uint64_t const shared = sizeof(kernels::GroupJoinBlock<Slots>) +
+                          kernels::slot_sum_bytes<typename Slots::Key>(join.probe_sum_count);
   uint32_t const blocks = base::resident_blocks(queue, kernel, kernels::kGroupJoinThreads, shared,
                                                 "asking for shared memory of a group-join");
   base::launch_dependent(queue, kernel, blocks, kernels::kGroupJoinThreads, shared,
                          "adding up matches", join);
 }
 
-template <bool kGroups, typename Key>
-void launch(base::Queue& queue, const kernels::GroupJoin<Key>& join) {
+template <typename Key>
+void launch_for_keys(base::Queue& queue, const kernels::GroupJoin<Key>& join) {
   if constexpr (sizeof(Key) == 4) {
     if (32 - join.radix_bits <= kernels::kCarriedRankBits) {
-      return launch<kernels::RankedSlots, kGroups>(queue, join);
+      return launch<kernels::RankedSlots>(queue, join);
     }
   }
-  launch<kernels::GroupedSlots<Key>, kGroups>(queue, join);
+  launch<kernels::GroupedSlots<Key>>(queue, join);
 }
 
 // A word for each group that there may be.
@@ -115,22 +113,6 @@ std::vector<columns::Storage> make_sums(base::Queue& queue, uint64_t rows, size_
 
 }  // namespace
 
-void add_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
-              const SummedSide& build, const SummedSide& probe, const JoinTotals& totals) {
-  base::with_key_type(key_width, [&](auto zero) {
-    using Key = decltype(zero);
-    queue.check_cancelled();
-    Counters* const counters = start_counters(queue);
-    base::Buffer const units = start_units(queue, build.side, probe.side, 1U << plan.radix_bits,
-                                           kernels::SetUnits{nullptr});
-    auto join = join_of<Key>(plan, build, probe, counters, units);
-    join.counts = totals.rows;
-    std::copy(totals.of_build.begin(), totals.of_build.end(), join.build_totals);
-    std::copy(totals.of_probe.begin(), totals.of_probe.end(), join.probe_totals);
-    launch<false>(queue, join);
-  });
-}
-
 JoinGroupSums group_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
                          const SummedSide& side, const SummedSide& other,
                          const std::vector<CarriedOutput>& outputs) {
@@ -139,8 +121,7 @@ JoinGroupSums group_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t
     using Key = decltype(zero);
     queue.check_cancelled();
     Counters* const counters = start_counters(queue);
-    base::Buffer const units = start_units(queue, side.side, other.side, 1U << plan.radix_bits,
-                                           kernels::WholePartitions{});
+    base::Buffer const units = start_units(queue, side.side, other.side, 1U << plan.radix_bits);
     auto join = join_of<Key>(plan, side, other, counters, units);
     JoinGroupSums made;
     uint64_t const room = side.side.rows;
@@ -155,7 +136,7 @@ JoinGroupSums group_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t
       join.have_keys = join.have_keys || output.from == kernels::CarriedFrom::kKey;
       *output.target = columns::make_storage(std::move(column));
     }
-    launch<true>(queue, join);
+    launch_for_keys(queue, join);
     made.written.rows = base::read_back(queue, &counters->groups);
     made.written.room = room;
     made.written.launches = 1;

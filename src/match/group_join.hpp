@@ -24,16 +24,6 @@ struct SummedSide {
   std::vector<SummedColumn> columns;
 };
 
-// Of all rows of the join: the count, a word, and sums, two words each, on the device, to which is
-// added. Does not wait.
-struct JoinTotals {
-  uint64_t* rows = nullptr;  // null: nobody asks
-  std::vector<uint64_t*> of_build;
-  std::vector<uint64_t*> of_probe;
-};
-void add_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_width,
-              const SummedSide& build, const SummedSide& probe, const JoinTotals& totals);
-
 // A group for each row of `side` with a match, in any order: `outputs` are its columns, all of them
 // of the probe side in their words; their memory and that of counts and sums is made here. Waits.
 struct JoinGroupSums {
