@@ -809,9 +809,9 @@ typedef struct gpujoin_asof {
  * Groups of an inner or a cross join are the rows of that side with a match, those of an outer or
  * single join of that side all of them: a row without a match counts, and its other columns are
  * NULL. They come in any order, or with order LEFT or RIGHT in that of group_side. Its output
- * columns come first, then the aggregates;
- * with OUTPUT_PAIRS each has its row number in group_side, and none in the other side. Output 0
- * means COLUMNS. All rows as one group have neither columns nor row numbers.
+ * columns come first, then the aggregates; with OUTPUT_PAIRS each has its row number in group_side,
+ * and none in the other side. Output 0 means COLUMNS. All rows as one group have neither columns
+ * nor row numbers.
  *
  * Refused with UNSUPPORTED: groups of a semi, anti or NOT IN join, whose rows come out once; groups
  * of a side that other rows come out without (FULL, RIGHT by left); mark joins. Values of

@@ -421,3 +421,53 @@ def test_rows_of_one_side_alone(key, repeats):
         for sides in ((left, right), (right, left)):
             found = gpujoin.join(*sides, "k", select=["y"], context=cpu).to_table()["y"].to_numpy()
             assert sorted(found) == sorted(np.repeat(y, matches))
+
+
+SUMMED = {"a": np.int8, "b": np.uint16, "c": np.int32, "d": np.uint32}
+
+
+def summed_side(rows, key_type, seed):
+    """Keys of which most repeat and some are the other side's; values at the ends of their types."""
+    draw = np.random.default_rng(seed)
+    keys = draw.integers(-5000, 20_000, rows) * (1 if key_type == np.int32 else 1 << 40)
+    columns = {"k": keys.astype(key_type)}
+    for name, kind in SUMMED.items():
+        low, high = np.iinfo(kind).min, np.iinfo(kind).max
+        columns[name] = np.where(draw.random(rows) < 0.3, high, draw.integers(low, high, rows)).astype(kind)
+    table = pa.table(columns)
+    texts = [None if i % 7 == 0 else f"row {i}" for i in range(rows)]
+    return table.append_column("t", pa.array(texts)), columns
+
+
+@pytest.mark.parametrize("by", ["left", "right"])
+@pytest.mark.parametrize("key_type", [np.int32, np.int64])
+@pytest.mark.parametrize("radix_bits", [1, 6, 15])
+def test_groups_that_partitions_add_up(device, radix_bits, key_type, by):
+    """On a GPU in chunks of a partition, by buckets and by ranks of bits; text is fetched by row."""
+    sides = {"left": summed_side(30_000, key_type, 1), "right": summed_side(20_000, key_type, 2)}
+    other = "right" if by == "left" else "left"
+    aggregates = {"n": "count", "mean": ("avg", other, "c"), "own": ("sum", by, "c")}
+    aggregates |= {name: ("sum", other, column) for name, column in [("x", "a"), ("y", "c"), ("z", "d")]}
+    named = {"algorithm": "phj_carried", "radix_bits": radix_bits} if device == "cuda" else {}
+    with gpujoin.Context(device) as context:
+        made = gpujoin.aggregate(
+            *(sides["left"][0], sides["right"][0], "k"), by=by, select=["k", "t", "b"], pairs=True,
+            aggregates=aggregates, context=context, **named,
+        ).to_table()
+    own, theirs = sides[by][1], sides[other][1]
+    counts, sums = {}, {name: {} for name in "acd"}
+    for row, key in enumerate(theirs["k"].tolist()):
+        counts[key] = counts.get(key, 0) + 1
+        for name in sums:
+            sums[name][key] = sums[name].get(key, 0) + int(theirs[name][row])
+    found = {row["%s_row" % by]: row for row in made.to_pylist()}
+    rows = [row for row, key in enumerate(own["k"].tolist()) if key in counts]
+    assert sorted(found) == rows and made.num_rows == len(rows)
+    texts = sides[by][0].column("t").to_pylist()
+    for row in rows:
+        key, got = int(own["k"][row]), found[row]
+        n = counts[key]
+        assert (got["k"], got["t"], got["b"]) == (key, texts[row], int(own["b"][row]))
+        assert (got["n"], got["own"]) == (n, n * int(own["c"][row]))
+        assert (got["x"], got["y"], got["z"]) == tuple(sums[name][key] for name in "acd")
+        assert got["mean"] == float(Fraction(sums["c"][key], n))
