@@ -253,13 +253,17 @@ class NanRows {
       ColumnView const& values = keys::values_of(made.view);
       made.key.source = values.data;
       made.key.width = values.width;
+      made.valid_rows = validity_of(made.view);
+      made.valid_values = validity_of(values);
     }
   }
   bool has(uint32_t row) const {
     for (auto const& column : columns_) {
       auto const* const positions = static_cast<const uint32_t*>(column->positions.get());
       uint32_t const at = positions == nullptr ? row : positions[row];
-      if (at == GPUJOIN_NO_ROW) continue;
+      // What lies beneath a NULL is no value.
+      if (at == GPUJOIN_NO_ROW || !is_valid(column->valid_rows, row)) continue;
+      if (!is_valid(column->valid_values, at)) continue;
       uint64_t const magnitude =
           kernels::float_value<uint64_t>(column->key, at) & 0x7fffffffffffffffULL;
       if (magnitude > 0x7ff0000000000000ULL) return true;
@@ -272,6 +276,8 @@ class NanRows {
     ColumnView view;
     Storage positions;
     kernels::DerivedKey key;
+    kernels::ValidityBits valid_rows;
+    kernels::ValidityBits valid_values;
   };
   std::vector<std::unique_ptr<Column>> columns_;
   Held held_;

@@ -57,6 +57,16 @@ def test_unique_of_flags(context):
         joined(table, table, context, promise="left_unique", ieee_float=True)
 
 
+def test_what_lies_beneath_a_null_is_no_nan(context):
+    """Two NULLs are equal where the caller says so, whatever their values would be."""
+    values = pa.py_buffer(np.array([np.nan, np.nan, 1.0]))
+    keys = pa.Array.from_buffers(pa.float64(), 3, [pa.py_buffer(bytes([0b100])), values])
+    table = pa.table({"k": keys})
+    joined(table, table, context, promise="left_unique", ieee_float=True)
+    with pytest.raises(errors.BrokenPromise, match="row 1 has the same"):
+        joined(table, table, context, promise="left_unique", ieee_float=True, null_equal=True)
+
+
 def test_unique_of_several_keys(context):
     table = pa.table({"a": [1, 1, 2, None, None, 1], "t": ["x", "y", "x", "z", "z", "y"]})
     with pytest.raises(errors.BrokenPromise, match="keys of right are not unique: .*row 5 "):
