@@ -139,6 +139,8 @@ def _duckdb() -> Engine:
         us, them = ("r", "l") if kind.side == "right" else ("l", "r")
         if case.asof is not None:
             return None  # which of several rows at one place is any one's
+        if kind.rule == "single" and case.tables[kind.side].rows == 0:
+            return None  # a subquery that no row asks is evaluated all the same, and may have several
         numbers = range(len(case.keys["left"]))
         rows = [table.rows for table in case.tables.values()]
         if case.residual is not None and is_in and rows[0] * rows[1] > _MOST_COMPARED:
