@@ -81,15 +81,21 @@ inline std::vector<Row> rows_of(base::Queue& queue, const columns::JoinResult& r
   }
   for (columns::ResultColumn const& column : result.columns) {
     auto const width = static_cast<size_t>(column.width);
-    std::vector<unsigned char> const values = fetch(column.data, rows * width);
+    bool const has_bits = column.layout == columns::Layout::kBits;
+    std::vector<unsigned char> const values =
+        fetch(column.data, has_bits ? (rows + 7) / 8 : rows * width);
+    auto const value_at = [&](size_t row) {
+      if (has_bits) return std::string((values[row / 8] >> (row % 8) & 1) != 0 ? "true" : "false");
+      auto const* const value = reinterpret_cast<const char*>(values.data()) + row * width;
+      return std::string(value, width);
+    };
     std::vector<unsigned char> bits;
     if (column.validity != nullptr) bits = fetch(column.validity, (rows + 7) / 8);
     int64_t nulls = 0;
     for (size_t row = 0; row < rows; ++row) {
       bool const valid = bits.empty() || (bits[row / 8] >> (row % 8) & 1) != 0;
       nulls += valid ? 0 : 1;
-      found[row].push_back(
-          valid ? std::string(reinterpret_cast<const char*>(&values[row * width]), width) : "NULL");
+      found[row].push_back(valid ? value_at(row) : "NULL");
     }
     if (nulls != column.null_count) found.push_back({"null_count is wrong"});
   }
