@@ -19,7 +19,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
@@ -82,8 +81,7 @@ struct WholePartitions {
 };
 
 // Sums of the probe side in a block's shared memory.
-template <typename Key>
-__host__ __device__ constexpr uint32_t slot_sum_bytes(int32_t sums) {
+constexpr uint32_t slot_sum_bytes(int32_t sums) {
   return 2 * sizeof(uint32_t) * kCarriedBuildRows * static_cast<uint32_t>(sums);
 }
 

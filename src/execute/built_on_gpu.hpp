@@ -45,12 +45,6 @@ bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& prob
 uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& probe,
                   uint32_t* build_rows, uint32_t* probe_rows, uint64_t pairs);
 
-// Whether a plan that needs less memory may do what failed so.
-inline bool is_no_room(const base::Error& error) {
-  return error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
-         error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
-}
-
 // A table of few rows is made and asked in one launch. kJoined or kKeysRepeat. Throws.
 plan::Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
                                  columns::JoinResult& result);

@@ -9,6 +9,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/no_room.hpp"
 #include "src/execute/order_rows.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/execute/promises.hpp"
@@ -49,10 +50,7 @@ std::shared_ptr<const PlannedJoin> candidates_of(const PlannedJoin& join,
 void match(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
            const JoinGroups* groups) {
   bool const cuda = join.choice.plan().device == plan::Device::kCuda;
-  if (join.grouped && is_product(*join.grouped)) {
-    result.memory = plan::memory_of(join.choice.plan().device);
-    return;
-  }
+  if (join.grouped && is_product(*join.grouped)) return;
   if (join.asked().kind == columns::JoinKind::kCross) return cross(queue, join, result);
   if (join.spec.asof) return asof(queue, join, result);
   try {
@@ -163,9 +161,7 @@ std::unique_ptr<columns::JoinResult> execute(base::Queue& queue, const PlannedJo
   try {
     if (auto result = execute_planned(queue, join)) return result;
   } catch (const base::Error& error) {
-    bool const is_no_room = error.status() == GPUJOIN_ERROR_MEMORY_LIMIT ||
-                            error.status() == GPUJOIN_ERROR_OUT_OF_MEMORY;
-    if (!is_no_room) throw;
+    if (!is_no_room(error)) throw;
   }
   // With row numbers, from which groups are made without partitions.
   GivenJoin const& given = *join.given;

@@ -13,6 +13,7 @@
 #include "src/execute/chunk_inputs.hpp"
 #include "src/execute/chunk_rows.hpp"
 #include "src/execute/host_results.hpp"
+#include "src/execute/no_room.hpp"
 #include "src/plan/attempts.hpp"
 
 namespace gpujoin::execute {

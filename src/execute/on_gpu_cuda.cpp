@@ -8,6 +8,7 @@
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
+#include "src/execute/no_room.hpp"
 #include "src/match/table_columns.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/sample/sample_keys.hpp"

@@ -6,6 +6,7 @@
 #include "src/execute/aggregate_types.hpp"
 #include "src/keys/derived_key.hpp"
 #include "src/plan/choose_plan.hpp"
+#include "src/plan/named_techniques.hpp"
 
 namespace gpujoin::execute {
 
@@ -138,11 +139,6 @@ constexpr size_t kMostGroupColumns = 12;
 // Rows of a key that one block may have to itself.
 constexpr double kMostRowsOfKey = 1 << 19;
 
-bool names_technique(const gpujoin_plan_options& options) {
-  return options.algorithm != 0 || options.transform != 0 || options.match != 0 ||
-         options.gather != 0 || options.output != 0 || options.skew != 0 || options.filter != 0;
-}
-
 // Integers of 4 bytes or fewer, without NULLs, that are no key: it does not travel beside itself.
 bool can_partitions_sum(const PlannedState& state, const PlannedJoin& join) {
   bool const of_left = state.of == StateOf::kLeft;
@@ -170,7 +166,7 @@ bool can_partitions_add(const PlannedGroups& planned, const PlannedJoin& join) {
   size_t const columns = asked.left_columns.size() + asked.right_columns.size();
   return asked.groups != Groups::kAll && has_few_sums && columns <= kMostGroupColumns &&
          asked.order == columns::RowOrder::kNone &&
-         (is_large || names_technique(join.request.options));
+         (is_large || plan::names_technique(join.request.options));
 }
 
 // Groups with the columns that come with them; the others by the numbers of their rows.
@@ -187,7 +183,7 @@ void spec_groups_of_partitions(PlannedJoin* join, JoinSpec* spec) {
   spec->pairs = asked.pairs || !all_come;
   spec->pair_sides = by_left ? PairSides::kLeft : PairSides::kRight;
   // Who names nothing gets partitions, which other plans would have to fetch by row number.
-  if (!names_technique(join->request.options)) {
+  if (!plan::names_technique(join->request.options)) {
     join->request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_CARRIED;
   }
 }

@@ -4,20 +4,31 @@
 #include "kernels/match/count_units.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
-#include "src/match/unit_schedule.hpp"
+#include "src/match/carried_columns.hpp"
 
 namespace gpujoin::match {
 
 // [partitions] inclusive sums of the units of each.
 template <typename Count>
-base::Buffer count_units(base::Queue& queue, const JoinedPartitions& joined, Count count) {
+base::Buffer count_units(base::Queue& queue, const kernels::PartitionView& build,
+                         const kernels::PartitionView& probe, uint32_t partitions, Count count) {
   base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
-      base::Memory::kDevice, joined.partitions(), "work units");
+      base::Memory::kDevice, partitions, "work units");
   kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
-      joined.build_view, joined.probe_view, joined.partitions(), count,
-      unit_ends.as<unsigned long long>());
+      build, probe, partitions, count, unit_ends.as<unsigned long long>());
   base::check(cudaGetLastError(), "counting work units");
   return unit_ends;
+}
+
+// Of contiguous partitions.
+template <typename Count>
+base::Buffer count_units(base::Queue& queue, const CarriedSide& build, const CarriedSide& probe,
+                         uint32_t partitions, Count count) {
+  kernels::PartitionView build_view{};
+  kernels::PartitionView probe_view{};
+  build_view.offsets = build.offsets;
+  probe_view.offsets = probe.offsets;
+  return count_units(queue, build_view, probe_view, partitions, count);
 }
 
 }  // namespace gpujoin::match

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "kernels/match/count_units.cuh"
 #include "kernels/match/group_join.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/status.hpp"
+#include "src/match/count_units.cuh"
 
 namespace gpujoin::match {
 
@@ -25,21 +25,6 @@ Counters* start_counters(base::Queue& queue) {
   base::check(cudaMemsetAsync(counters, 0, sizeof(Counters), base::stream_of(queue)),
               "starting counters of a group-join");
   return counters;
-}
-
-base::Buffer start_units(base::Queue& queue, const CarriedSide& build, const CarriedSide& probe,
-                         uint32_t partitions) {
-  base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
-      Memory::kDevice, partitions, "work units of a group-join");
-  kernels::PartitionView build_view{};
-  kernels::PartitionView probe_view{};
-  build_view.offsets = build.offsets;
-  probe_view.offsets = probe.offsets;
-  kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
-      build_view, probe_view, partitions, kernels::WholePartitions{},
-      unit_ends.as<unsigned long long>());
-  base::check(cudaGetLastError(), "counting work units of a group-join");
-  return unit_ends;
 }
 
 void set_sums(const std::vector<SummedColumn>& columns, int32_t* count,
@@ -77,8 +62,8 @@ kernels::GroupJoin<Key> join_of(const plan::JoinPlan& plan, const SummedSide& bu
 template <typename Slots>
 void launch(base::Queue& queue, const kernels::GroupJoin<typename Slots::Key>& join) {
   auto const kernel = kernels::group_join_kernel<Slots>;
-  uint64_t const shared = sizeof(kernels::GroupJoinBlock<Slots>) +
-                          kernels::slot_sum_bytes<typename Slots::Key>(join.probe_sum_count);
+  uint64_t const shared =
+      sizeof(kernels::GroupJoinBlock<Slots>) + kernels::slot_sum_bytes(join.probe_sum_count);
   uint32_t const blocks = base::resident_blocks(queue, kernel, kernels::kGroupJoinThreads, shared,
                                                 "asking for shared memory of a group-join");
   base::launch_dependent(queue, kernel, blocks, kernels::kGroupJoinThreads, shared,
@@ -121,7 +106,8 @@ JoinGroupSums group_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t
     using Key = decltype(zero);
     queue.check_cancelled();
     Counters* const counters = start_counters(queue);
-    base::Buffer const units = start_units(queue, side.side, other.side, 1U << plan.radix_bits);
+    base::Buffer const units = count_units(queue, side.side, other.side, 1U << plan.radix_bits,
+                                           kernels::WholePartitions{});
     auto join = join_of<Key>(plan, side, other, counters, units);
     JoinGroupSums made;
     uint64_t const room = side.side.rows;

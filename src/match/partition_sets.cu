@@ -4,31 +4,15 @@
 #include <algorithm>
 
 #include "kernels/match/carried_columns.cuh"
-#include "kernels/match/count_units.cuh"
 #include "kernels/match/match_sets.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/status.hpp"
+#include "src/match/count_units.cuh"
 
 namespace gpujoin::match {
 
 namespace {
-
-using base::Memory;
-
-base::Buffer start_units(base::Queue& queue, const CarriedSide& side, const CarriedSide& other,
-                         uint32_t partitions, const uint8_t* left) {
-  base::Buffer unit_ends = queue.device_pool->allocate_rows<unsigned long long>(
-      Memory::kDevice, partitions, "work units of a set");
-  kernels::PartitionView build{};
-  kernels::PartitionView probe{};
-  build.offsets = other.offsets;
-  probe.offsets = side.offsets;
-  kernels::count_units_kernel<<<1, kernels::kPartitionSumThreads, 0, base::stream_of(queue)>>>(
-      build, probe, partitions, kernels::SetUnits{left}, unit_ends.as<unsigned long long>());
-  base::check(cudaGetLastError(), "counting work units of a set");
-  return unit_ends;
-}
 
 // A kernel for one set.
 template <typename Join>
@@ -111,7 +95,8 @@ WrittenRows partition_set(base::Queue& queue, const plan::JoinPlan& plan, int32_
                           const std::vector<CarriedOutput>& outputs) {
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    base::Buffer const units = start_units(queue, side, other, 1U << plan.radix_bits, nullptr);
+    base::Buffer const units =
+        count_units(queue, other, side, 1U << plan.radix_bits, kernels::SetUnits{nullptr});
     auto join = join_of<Key>(plan, wanted, side, other, units, true);
     auto const launch = make_launch<Key>(queue, plan.radix_bits, side.rows, outputs);
     ChunkedColumns columns(queue, outputs);
@@ -137,7 +122,8 @@ void add_unmatched(base::Queue& queue, const plan::JoinPlan& plan, int32_t key_w
                    const std::vector<CarriedOutput>& outputs, ChunkedColumns& columns) {
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    base::Buffer const units = start_units(queue, side, other, 1U << plan.radix_bits, left);
+    base::Buffer const units =
+        count_units(queue, other, side, 1U << plan.radix_bits, kernels::SetUnits{left});
     auto join = join_of<Key>(plan, SetRows::kWithoutMatch, side, other, units, left == nullptr);
     auto const launch = make_launch<Key>(queue, plan.radix_bits, side.rows, outputs);
     columns.go_on(&join);
@@ -151,7 +137,8 @@ void add_unmatched_among_pairs(base::Queue& queue, const plan::JoinPlan& plan, i
                                const uint8_t* left, bool is_build, ChunkedColumns& columns) {
   base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    base::Buffer const units = start_units(queue, side, other, 1U << plan.radix_bits, left);
+    base::Buffer const units =
+        count_units(queue, other, side, 1U << plan.radix_bits, kernels::SetUnits{left});
     kernels::OuterPairs<Key> join{};
     static_cast<kernels::CarriedJoin<Key>&>(join) =
         join_of<Key>(plan, SetRows::kWithoutMatch, side, other, units, left == nullptr);

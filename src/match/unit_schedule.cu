@@ -19,7 +19,8 @@ UnitSchedule::UnitSchedule(base::Queue& queue, plan::Skew skew, const JoinedPart
     // partition beyond that. For foresight and the size of the grid.
     likely_units_ += uint64_t{joined.probe.rows} / kernels::kCoPartitionProbeRows +
                      uint64_t{joined.build.rows} / kernels::kCoPartitionBuildRows;
-    unit_ends_ = count_units(queue, joined, kernels::WorkUnits{});
+    unit_ends_ = count_units(queue, joined.build_view, joined.probe_view, joined.partitions(),
+                             kernels::WorkUnits{});
     schedule_.unit_ends = unit_ends_.as<unsigned long long>();
   }
   busy_blocks_ = likely_units_;

@@ -42,7 +42,8 @@ void SkewSchedule::cut_into_shares(base::Queue& queue, const match::JoinedPartit
   likely_units_ += rows / rows_of_block;
   busy_blocks_ = likely_units_;
   has_block_for_each_ = true;
-  unit_ends_ = match::count_units(queue, joined, kernels::RedistributedBlocks{rows_of_block});
+  unit_ends_ = match::count_units(queue, joined.build_view, joined.probe_view, joined.partitions(),
+                                  kernels::RedistributedBlocks{rows_of_block});
   schedule_.unit_ends = unit_ends_.as<unsigned long long>();
 }
 

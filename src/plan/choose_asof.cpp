@@ -2,9 +2,9 @@
 // whether they are in order is seen when it runs.
 #include <algorithm>
 
-#include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/plan/choose_plan.hpp"
+#include "src/plan/named_techniques.hpp"
 
 namespace gpujoin::plan {
 
@@ -28,15 +28,7 @@ base::traffic::Traffic asof_traffic(uint64_t rows, int32_t sorted_bits, uint32_t
 }
 
 PlanChoice choose_asof(const PlanRequest& request, Device device, const base::DeviceFacts& facts) {
-  gpujoin_plan_options const& options = request.options;
-  bool const names_technique = options.algorithm != 0 || options.transform != 0 ||
-                               options.match != 0 || options.gather != 0 || options.skew != 0 ||
-                               options.output != 0 || options.filter != 0 ||
-                               options.transfer != 0 || options.radix_bits != 0;
-  if (names_technique) {
-    base::fail(GPUJOIN_ERROR_ILLEGAL_PLAN,
-               "options: an ASOF join merges sides in order, so no technique can be named");
-  }
+  fail_if_technique_named(request.options, "an ASOF join merges sides in order");
   Attempt attempt;
   attempt.plan.device = device;
   attempt.plan.expected_rows = request.left.rows;
