@@ -79,7 +79,7 @@ class Case:
     residual: Node | None = None
     asof: Any = None  # of asof.py
     grouped: Grouped | None = None
-    # Of compare.py and reference.py, made when needed.
+    # Of compare.py, promises.py and reference.py, made when needed.
     tokens: dict = field(default_factory=dict, repr=False)
 
     def changed(self, **fields) -> Case:

@@ -76,8 +76,7 @@ class Picked:
         places = np.cumsum(between[:count]).astype(np.int64) + np.arange(count)
         if count == 0:
             return rows, places
-        made = np.array([self._rng.randrange(count) for _ in range(count + sum(between))])
-        made = rows[made]
+        made = rows[_numbers_below(self._rng, count, count + sum(between))]
         made[places] = rows
         return made, places
 
@@ -110,6 +109,19 @@ class Picked:
         picked = np.zeros(count, bool)
         picked[numbers] = True
         return picked
+
+
+def _numbers_below(rng: random.Random, limit: int, count: int) -> np.ndarray:
+    """What as many calls of randrange(limit) draw, and it leaves rng as they do: seeds keep their
+    meaning. expected: count is not 0."""
+    unused_bits = 32 - limit.bit_length()
+    found: list[np.ndarray] = []
+    while count:
+        drawn = rng.getrandbits(32 * count).to_bytes(4 * count, "little")
+        numbers = np.frombuffer(drawn, "<u4") >> unused_bits
+        found.append(numbers[numbers < limit])
+        count -= len(found[-1])
+    return np.concatenate(found)
 
 
 def same_of(same: np.ndarray, rows: np.ndarray, firsts: np.ndarray) -> np.ndarray:

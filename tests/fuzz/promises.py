@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 
 from .case import Answer, Case, Column
 from .comparable import keys_of, values_of
@@ -14,6 +15,19 @@ _MOST_SORTED_KEYS = 3
 _ORDERED = ("number", "float", "text", "binary", "bool", "date", "zoned", "time", "duration")
 
 
+def _once(find: Callable[[Case, str], bool]) -> Callable[[Case, str], bool]:
+    """Every way of a case asks again."""
+
+    def found(case: Case, side: str) -> bool:
+        key = find.__name__, side
+        if key not in case.tokens:
+            case.tokens[key] = find(case, side)
+        return case.tokens[key]
+
+    return found
+
+
+@_once
 def are_unique(case: Case, side: str) -> bool:
     keys = [key for key in keys_of(case)[side] if None not in key]
     return len(set(keys)) == len(keys)
@@ -26,21 +40,20 @@ def can_be_sorted(case: Case, side: str) -> bool:
     return known and 0 < len(columns) <= _MOST_SORTED_KEYS
 
 
+@_once
 def are_sorted(case: Case, side: str) -> bool:
     """With the NULLs of each column before its values, or behind them."""
     columns = [_ranks(column) for column in case.key_columns(side)]
     for places in itertools.product((0, 2), repeat=len(columns)):
-        rows = list(
-            zip(
-                *(
-                    [(place, 0) if rank is None else (1, rank) for rank in ranks]
-                    for place, ranks in zip(places, columns)
-                )
-            )
-        )
-        if rows == sorted(rows):
+        rows = zip(*map(_placed, columns, places))
+        if all(one <= other for one, other in itertools.pairwise(rows)):
             return True
     return False
+
+
+def _placed(ranks: list, place: int) -> Iterator[tuple]:
+    """place  of NULLs; values are at 1"""
+    return ((place, 0) if rank is None else (1, rank) for rank in ranks)
 
 
 def _ranks(column: Column) -> list:
