@@ -27,7 +27,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--kinds", type=_names(KINDS), default=tuple(KINDS), help="a,b,c")
     parser.add_argument("--engines", type=_names(_ENGINES), default=_ENGINES, help="a,b,c")
-    parser.add_argument("--beside", type=_names(STANDS), default=(), help="only joins with a or b")
+    parser.add_argument("--beside", type=_names(STANDS), default=(), help="joins with a, b, c")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--library", help="libgpujoin.so; else GPUJOIN_LIBRARY, else build/*")
     parser.add_argument(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from .case import Case, Column
 from .comparable import keys_of, values_of
+from .kinds import Kind
 from .library import abi
 
 BACKWARD, FORWARD, NEAREST = 1, 2, 3  # GPUJOIN_DIRECTION_*
@@ -65,9 +66,13 @@ def read_words(words: list[str], positions: dict[str, dict[str, int]]) -> Asof:
     return Asof(*places, DIRECTIONS[direction], flags, tolerance)
 
 
+def is_asof_kind(kind: Kind) -> bool:
+    return kind.rule in _KINDS or kind.name == "left_single"
+
+
 def draw_asof(rng: random.Random, case: Case) -> None:
     """One of the keys becomes the ordered column, where one has an order."""
-    if not (case.kind.rule in _KINDS or case.kind.name == "left_single"):
+    if not is_asof_kind(case.kind):
         return
     if case.residual is not None or case.is_type_error:
         return

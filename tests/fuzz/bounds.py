@@ -14,6 +14,7 @@ from .output import check
 
 _SIDES = {2: "left", 3: "right"}  # of GPUJOIN_ORDER_*
 _PROBE = 1
+_NEAR = (-1, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,22 @@ class Bounds:
 
 
 def draw_bounds(rng: random.Random) -> Bounds:
-    near = (-1, 0, 1)
     is_counted = rng.random() < 0.15
     return Bounds(
-        order=rng.choice((1, 2, 2, 3, 3)) if rng.random() < 0.25 else 0,
-        row_limit=rng.choice((*near, -100)) if rng.random() < 0.12 else None,
-        byte_limit=rng.choice(near) if is_counted and rng.random() < 0.5 else None,
+        order=draw_order(rng) if rng.random() < 0.25 else 0,
+        row_limit=rng.choice((*_NEAR, -100)) if rng.random() < 0.12 else None,
+        byte_limit=rng.choice(_NEAR) if is_counted and rng.random() < 0.5 else None,
         is_counted=is_counted,
     )
+
+
+def draw_order(rng: random.Random) -> int:
+    return rng.choice((1, 2, 2, 3, 3))
+
+
+def draw_limits(rng: random.Random, can_count: bool) -> dict[str, int]:
+    """Fields of Bounds. Fewer limits of rows that must fail: whatever else there is of such a join
+    is not seen in rows."""
+    if can_count and rng.random() < 0.5:
+        return {"byte_limit": rng.choice(_NEAR)}
+    return {"row_limit": rng.choice((*_NEAR, 0, 1))}

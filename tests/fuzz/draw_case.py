@@ -11,6 +11,7 @@ import numpy as np
 from .aggregates import draw_grouped
 from .asof import SHARE as ASOF_SHARE
 from .asof import draw_asof
+from .beside import together
 from .case import IEEE_FLOAT, NULL_EQUAL, Case, Column, Table
 from .column_types import ColumnType, do_compare
 from .comparable import pair_count
@@ -59,23 +60,29 @@ class Shares(NamedTuple):
 
 
 _SHARES = {
-    ("aggregates",): Shares(aggregates=1),
-    ("asof",): Shares(condition=0, asof=1),
-    ("condition",): Shares(condition=1),
-    ("without_keys",): Shares(condition=1, without_keys=1),
+    "aggregates": {"asof": 0, "aggregates": 1},
+    "asof": {"condition": 0, "asof": 1},
+    "condition": {"condition": 1},
+    "without_keys": {"condition": 1, "without_keys": 1},
 }
 
 
-def shares_for(beside: Sequence[str]) -> Shares:
-    """beside  of measure.STANDS, of which a case should have one"""
-    return _SHARES.get(tuple(beside), Shares())
+def _shares_for(kind: Kind, beside: Sequence[str]) -> Shares:
+    shares = Shares()
+    for name in together(kind, beside):
+        shares = shares._replace(**_SHARES.get(name, {}))
+    return shares
 
 
-def draw_case(seed: int, kinds: Sequence[str], shares: Shares = Shares()) -> Case:
-    """The same case for the same seed, kinds and shares, whatever engines and devices there are."""
+def draw_case(seed: int, kinds: Sequence[str], beside: Sequence[str] = ()) -> Case:
+    """The same case for the same seed and the rest, whatever engines and devices there are.
+
+    beside  of measure.STANDS, what the case should have of it
+    """
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
     kind = _draw_kind(rng, kinds)
+    shares = _shares_for(kind, beside)
     has_residual = rng.random() < shares.condition and kind.rule != "cross"
     has_keys = kind.rule != "cross" and not (has_residual and rng.random() < shares.without_keys)
     is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)

@@ -7,9 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from . import library, reference
+from .beside import together, with_beside
 from .case import Answer, Case
 from .compare import expects, same_answer
-from .draw_case import draw_case, shares_for
+from .draw_case import draw_case
 from .engines import ALL_KINDS, Engine
 from .json_case import WrittenJoin, write_json
 from .measure import EMPTY, measure, stands_around
@@ -28,7 +29,7 @@ _QUEUE_BYTES = 1 << 20
 class Settings:
     """device  "cpu" or "cuda"
     ways    how many joins of each case
-    beside  joins that have one of these beside their keys alone (measure.py); none = all
+    beside  joins that have these beside their keys alone (measure.py), all that go together
     """
 
     kinds: tuple[str, ...]
@@ -70,9 +71,12 @@ class Report:
 
 
 def cases_and_ways(seed: int, settings: Settings) -> tuple[Case, list[Way]]:
-    case = draw_case(seed, settings.kinds, shares_for(settings.beside))
+    case = draw_case(seed, settings.kinds, settings.beside)
     rng = random.Random(f"ways of {seed}")
-    return case, [draw_way(rng, case, settings.device) for _ in range(settings.ways)]
+    ways = [draw_way(rng, case, settings.device) for _ in range(settings.ways)]
+    names = together(case.kind, settings.beside)
+    rng = random.Random(f"beside of {seed}")
+    return case, [with_beside(rng, case, way, names) for way in ways]
 
 
 def run_seed(
@@ -80,7 +84,8 @@ def run_seed(
 ) -> Report:
     case, ways = cases_and_ways(seed, settings)
     if settings.beside:
-        ways = [w for w in ways if not set(settings.beside).isdisjoint(stands_around(case, w))]
+        names = set(together(case.kind, settings.beside))
+        ways = [way for way in ways if names and names.issubset(stands_around(case, way))]
         if not ways:
             return Report(seed, case.kind.name, EMPTY, [])
     rng = random.Random(f"engines of {seed}")

@@ -16,7 +16,7 @@ from .case import Case
 from .comparable import keys_of
 from .compare import expects, same_answer
 from .condition_mutations import unseen_conditions
-from .draw_case import Shares, draw_case
+from .draw_case import draw_case
 from .engines import Engine
 from .json_case import write_json
 from .mutations import unseen_rules
@@ -153,7 +153,7 @@ def self_check(seeds: range, settings: Settings, engines: dict[str, Engine]) -> 
             if outcome.what != FAILED:
                 problems.append(f"seed {seed}: {disturbance.__name__} was not found; {way}")
     problems += unseen_rules(lambda seed: draw_case(seed, settings.kinds))
-    problems += unseen_conditions(lambda seed: draw_case(seed, settings.kinds, Shares(condition=1)))
+    problems += unseen_conditions(lambda seed: draw_case(seed, settings.kinds, ("condition",)))
     for disturbance in _DISTURBANCES:
         needs_mark = disturbance is _turn_mark and not any("mark" in k for k in settings.kinds)
         if not disturbed[disturbance.__name__] and not needs_mark:

@@ -183,15 +183,19 @@ def draw_way(rng: random.Random, case: Case, device: str) -> Way:
         executions=rng.choice((1, 1, 1, 2)) if planned else 1,
         spec_output=rng.random() < 0.8,
         bounds=draw_bounds(rng),
-        promises=_draw_promises(rng, case),
+        promises=_draw_some_promises(rng, case),
         spare_rows=rng.choice((0, 0, 3, -1)),
     )
 
 
-def _draw_promises(rng: random.Random, case: Case) -> int:
-    """Those that are kept more often than those that are not."""
+def _draw_some_promises(rng: random.Random, case: Case) -> int:
     if case.is_type_error or rng.random() < 0.8:
         return 0
+    return draw_promises(rng, case)
+
+
+def draw_promises(rng: random.Random, case: Case) -> int:
+    """Those that are kept more often than those that are not; at times none."""
     drawn = promises.ROWS * (rng.random() < 0.3)
     for side in ("left", "right"):
         if case.keys[side] and (promises.are_unique(case, side) or rng.random() < 0.15):
@@ -209,12 +213,11 @@ def _draw_encoding(rng: random.Random, table: Table) -> Encoding:
     seed = rng.choice((0, rng.randint(1, 1 << 30), rng.randint(1, 1 << 30)))
     is_fixed = all(column.type.layout == "values" for column in table.columns)
     wraps = bool(seed) and rng.random() < (0.2 if is_fixed else 0.6)
-    return Encoding(form, seed, wraps, _draw_picks(rng, table.rows))
+    picks = None if rng.random() > 0.3 else draw_picks(rng, table.rows)
+    return Encoding(form, seed, wraps, picks)
 
 
-def _draw_picks(rng: random.Random, rows: int) -> Picks | None:
-    if rng.random() > 0.3:
-        return None
+def draw_picks(rng: random.Random, rows: int) -> Picks:
     others = rng.choice((0, 0.02, 0.1, 0.3, 1) if rows > 20_000 else (0, 0.02, 0.1, 0.3, 1, 1, 5))
     return Picks(rng.choice((*_PICKS, "bitmap", "rows")), others, rng.randint(1, 1 << 30))
 

@@ -1,0 +1,92 @@
+"""What joins are asked to have beside their keys: what of it goes together; ways that have it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from . import promises
+from .asof import is_asof_kind
+from .bounds import draw_limits, draw_order
+from .case import Case
+from .kinds import Kind
+from .measure import stands_around
+from .way import Way, draw_picks, draw_promises
+
+# Fields of gpujoin_plan_options that name none.
+_NO_TECHNIQUES = ("build_side", "device", "page_pairs", "probe_chunk_rows")
+_NOT_OF_ASOF = ("aggregates", "condition", "without_keys")
+
+
+def together(kind: Kind, names: Sequence[str]) -> list[str]:
+    """Those of measure.STANDS that a join of the kind can have at once; of two that exclude each
+    other the first."""
+    chosen: list[str] = []
+    for name in names:
+        if _is_of(kind, name) and not any(_exclude(name, other) for other in chosen):
+            chosen.append(name)
+    return chosen
+
+
+def _is_of(kind: Kind, name: str) -> bool:
+    if name == "asof":
+        return is_asof_kind(kind)
+    if name == "aggregates":
+        return kind.rule != "mark"
+    return kind.rule != "cross" or name not in ("condition", "without_keys")
+
+
+def _exclude(one: str, other: str) -> bool:
+    return "asof" in (one, other) and (one in _NOT_OF_ASOF or other in _NOT_OF_ASOF)
+
+
+def with_beside(rng: random.Random, case: Case, way: Way, names: Sequence[str]) -> Way:
+    """The way, and what it has not of those names that say something of ways."""
+    has = stands_around(case, way)
+    if "without_keys" in names and way.names_techniques and rng.random() < 0.9:
+        way = replace(way, options=_without_techniques(way.options))
+    for name, add in _ADDED.items():
+        if name in names and name not in has:
+            way = add(rng, case, way)
+    return way
+
+
+def _without_techniques(options: dict[str, int]) -> dict[str, int]:
+    """A join without keys has none that can be named: it would be refused."""
+    return {name: options[name] for name in _NO_TECHNIQUES if name in options}
+
+
+def _with_count(rng: random.Random, case: Case, way: Way) -> Way:
+    return replace(way, planned=True, bounds=replace(way.bounds, is_counted=True))
+
+
+def _with_limit(rng: random.Random, case: Case, way: Way) -> Way:
+    can_count = way.planned and way.bounds.is_counted
+    return replace(way, bounds=replace(way.bounds, **draw_limits(rng, can_count)))
+
+
+def _with_order(rng: random.Random, case: Case, way: Way) -> Way:
+    return replace(way, bounds=replace(way.bounds, order=draw_order(rng)))
+
+
+def _with_promise(rng: random.Random, case: Case, way: Way) -> Way:
+    if case.is_type_error:
+        return way
+    return replace(way, promises=draw_promises(rng, case) or promises.ROWS)
+
+
+def _with_selection(rng: random.Random, case: Case, way: Way) -> Way:
+    is_one_table = case.tables["left"] is case.tables["right"]  # which is encoded as the left one
+    side = "left" if is_one_table else rng.choice(("left", "right"))
+    encoding = replace(way.encodings[side], picks=draw_picks(rng, case.tables[side].rows))
+    return replace(way, encodings={**way.encodings, side: encoding})
+
+
+_ADDED = {  # limits of bytes are of rows that are counted
+    "count": _with_count,
+    "limit": _with_limit,
+    "order": _with_order,
+    "promise": _with_promise,
+    "selection": _with_selection,
+}
