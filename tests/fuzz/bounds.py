@@ -33,8 +33,13 @@ class Bounds:
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in vars(self).items() if value)
 
-    def ordering_side(self, case: Case, options: dict[str, int]) -> str | None:
-        """By whose rows they come; None = nobody knows, or nobody asked."""
+    def ordering_side(self, case: Case, seen: Case, options: dict[str, int]) -> str | None:
+        """By whose rows they come; None = nobody knows, or nobody asked.
+
+        seen  what the result is read as
+        """
+        if case.grouped is not None and self.order == _PROBE:
+            return None
         side = _SIDES.get(self.order)
         build_side = options.get("build_side")
         if self.order == _PROBE and build_side:
@@ -43,8 +48,8 @@ class Bounds:
             side = None
         if self.order == _PROBE and case.kind.rule == "cross":
             side = "left"
-        if self.order and len(case.kind.sides) == 1:
-            side = case.kind.sides[0]
+        if self.order and len(seen.kind.sides) == 1:
+            side = seen.kind.sides[0]
         return side
 
     def say(self, spec: ctypes.Structure, expected: Answer) -> None:

@@ -19,11 +19,11 @@ _SHOWN = 3
 
 
 def difference(
-    case: Case, expected: Answer, output: Output, ordering_side: str | None = None
+    case: Case, expected: Answer, output: Output, order: np.ndarray | None = None
 ) -> str:
     """What is wrong with the output, or "".
 
-    ordering_side  by whose rows it has to come; None = in any order
+    order  in which the answer's rows have to come; None = in any
     """
     if expected.is_open:
         return ""
@@ -43,12 +43,9 @@ def difference(
         ],
     )
     if np.array_equal(np.sort(theirs), np.sort(_expected_hashes(case, expected))):
-        if ordering_side is None:
+        if order is None or np.array_equal(theirs, _expected_hashes(case, expected)[order]):
             return ""
-        order = _order_of(expected, ordering_side)
-        if np.array_equal(theirs, _expected_hashes(case, expected)[order]):
-            return ""
-        return f"the rows do not come by those of {ordering_side}"
+        return "the rows do not come in the order that was named"
     return "other rows" + _shown(case, expected, output)
 
 
@@ -69,7 +66,7 @@ def _answer_hashes(case: Case, answer: Answer) -> np.ndarray:
     return _row_hashes(answer.count, tokens)
 
 
-def _order_of(answer: Answer, side: str) -> np.ndarray:
+def order_of(answer: Answer, side: str) -> np.ndarray:
     """Its rows by those of a side, then of the other; those without one last."""
     sides = [side, *(other for other in answer.rows if other != side)]
     # -1 as an unsigned number is above all others.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from . import library, promises
 from .aggregates import laid_of, seen_as, spec_side, structs_of
 from .case import Answer, Case
-from .compare import difference
+from .compare import difference, order_of
 from .encode import Encoded
 from .encode_condition import residual_of
 from .library import Answered, Handle, abi, call
@@ -39,17 +39,17 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
     if case.grouped is not None:
         seen, wanted = seen_as(case, expected)
     try:
-        side = way.bounds.ordering_side(seen, way.options) if case.grouped is None else None
+        side = way.bounds.ordering_side(case, seen, way.options)
+        # Of the rows that are picked, which numbers of the larger table may name in another order.
+        order = None if side is None or wanted.is_error else order_of(wanted, side)
         for output, picked in _outputs(case, seen, wanted, way):
             if disturb is not None:
                 disturb(output)
             if not _is_kept(case, wanted, way):
                 return Outcome(FAILED, f"{output.rows} rows instead of BROKEN_PROMISE")
-            # Numbers of picked rows are no order of theirs.
-            in_order = None if picked else side
             if case.grouped is not None:  # one group of all rows is no row
                 picked = {side: p for side, p in picked.items() if side == case.grouped.by}
-            problem = difference(seen, _as_picked(wanted, picked), output, in_order)
+            problem = difference(seen, _as_picked(wanted, picked), output, order)
             if not problem and way.bounds.must_fail(wanted):
                 problem = "the limit of rows was passed"
             if problem:
