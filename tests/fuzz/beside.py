@@ -62,8 +62,8 @@ def _with_count(rng: random.Random, case: Case, way: Way) -> Way:
 
 
 def _with_limit(rng: random.Random, case: Case, way: Way) -> Way:
-    can_count = way.planned and way.bounds.is_counted
-    return replace(way, bounds=replace(way.bounds, **draw_limits(rng, can_count)))
+    is_counted = "count" in stands_around(case, way)
+    return replace(way, bounds=replace(way.bounds, **draw_limits(rng, is_counted)))
 
 
 def _with_order(rng: random.Random, case: Case, way: Way) -> Way:

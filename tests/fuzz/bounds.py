@@ -105,9 +105,9 @@ def draw_order(rng: random.Random) -> int:
     return rng.choice((1, 2, 2, 3, 3))
 
 
-def draw_limits(rng: random.Random, can_count: bool) -> dict[str, int]:
+def draw_limits(rng: random.Random, is_counted: bool) -> dict[str, int]:
     """Fields of Bounds. Fewer limits of rows that must fail: whatever else there is of such a join
     is not seen in rows."""
-    if can_count and rng.random() < 0.5:
+    if is_counted and rng.random() < 0.5:
         return {"byte_limit": rng.choice(_NEAR)}
     return {"row_limit": rng.choice((*_NEAR, 0, 1))}

@@ -53,9 +53,11 @@ def measure(case: Case, answer: Answer) -> str:
 def stands_around(case: Case, way: Way) -> list[str]:
     """Of STANDS."""
     bounds = way.bounds
+    is_counted = way.planned and bounds.is_counted  # without a plan nothing is asked
     has = (
         *(case.grouped is not None, case.asof is not None, case.residual is not None),
-        *(bounds.is_counted, bounds.row_limit is not None or bounds.byte_limit is not None),
+        is_counted,
+        bounds.row_limit is not None or (is_counted and bounds.byte_limit is not None),
         *(bounds.order != 0, way.promises != 0),
         any(encoding.picks is not None for encoding in way.encodings.values()),
         not case.keys["left"] and case.residual is not None,
