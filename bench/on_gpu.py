@@ -98,6 +98,8 @@ class Session:
         words = (rows + 31) // 32
         values = cp.empty(rows if width else words, cp.uint64 if width == 8 else cp.uint32)
         validity = cp.empty(words, cp.uint32)
+        # CuPy gives out memory again that kernels on its own stream may still read.
+        cp.cuda.Device().synchronize()
         fetch = _abi.Fetch(what=what, column=column, memory=MEMORY_DEVICE)
         fetch.type = _abi.TYPE_UINT32 if what != FETCH_COLUMN else 0
         fetch.data, fetch.data_bytes = values.data.ptr, values.nbytes
