@@ -588,8 +588,7 @@ typedef struct gpujoin_selection {
  * selection  required; what it points to stays yours.
  * out        on success a new relation; destroy with gpujoin_relation_destroy. Its size is the
  *            number of rows picked.
- * Blocking:  until the bits are counted, or the numbers in host memory are checked. Those in device
- *            memory are checked when a plan is made.
+ * Blocking:  until the bits are counted, or the numbers are checked.
  * Errors:    INVALID_ARGUMENT (also: a row number that the relation has not; the message names the
  *            first), ABI_MISMATCH, TOO_MANY_ROWS, UNSUPPORTED (device memory with a CPU context),
  *            CANCELLED, CUDA, DEVICE_LOST, FORKED.

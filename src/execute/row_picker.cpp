@@ -82,7 +82,7 @@ Storage RowPicker::numbers_of_bits(const Selection& selection) {
   return numbers;
 }
 
-// Those in host memory were checked when they were given.
+// They were checked when they were given.
 Storage RowPicker::given(const Selection& selection) {
   auto const count = static_cast<uint64_t>(selection.count);
   if (lies_elsewhere(selection)) {
@@ -98,10 +98,7 @@ Storage RowPicker::given(const Selection& selection) {
 
 Storage RowPicker::given_there(ColumnWork& work, const Selection& selection) {
   auto const count = static_cast<uint64_t>(selection.count);
-  if (selection.width == 4) {
-    if (is_device(selection.memory)) check_numbers(queue_, work, selection, nullptr);
-    return {selection.of, selection.data};
-  }
+  if (selection.width == 4) return {selection.of, selection.data};
   Storage narrow = work.allocate(base::checked_bytes(count, 4), "numbers of picked rows");
   check_numbers(queue_, work, selection, static_cast<uint32_t*>(const_cast<void*>(narrow.get())));
   return narrow;
@@ -116,7 +113,7 @@ std::shared_ptr<const Relation> select_rows(base::Queue& queue, Selection select
     columns::PickedCount counted = make_column_work(queue, selection.memory)->count_picked(bits);
     selection.count = static_cast<int64_t>(counted.rows);
     selection.before = std::move(counted.before);
-  } else if (!is_device(selection.memory) && selection.count != 0) {
+  } else if (selection.count != 0) {
     check_numbers(queue, *make_column_work(queue, selection.memory), selection, nullptr);
   }
   auto made = std::make_shared<Relation>(*selection.of);
