@@ -11,11 +11,14 @@
 // Moves    the keys and summed columns of both sides, the probe side's for each chunk of its
 //          partition; of each group what is put out of it, read and written
 // Shared   a table of a chunk of the build side, a count and sums of each of its keys: an atomic a
-//          probe row for each
+//          probe row for each, a look at them for each build row
 //
 // Equal keys of a chunk have one slot, with what their probe rows add, which each build row of the
 // key puts out. For all rows as one group the same, with the build rows in the slots, took as long
 // as columns that are written and read again.
+//
+// Instructions take as long as shared memory does, so that what most joins sum up is told apart when
+// the kernel is compiled.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +30,6 @@
 #include "kernels/match/group_slots.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/value_type.cuh"
-#include "kernels/warp_sum.cuh"
 #include "kernels/warp_take.cuh"
 
 namespace gpujoin::kernels {
@@ -61,9 +63,11 @@ struct SummedColumn {
   }
 };
 
+// What is summed up of the probe side: nothing, one column of 4 bytes, or as many as there are.
+enum class ProbeSums { kNone, kOneWord, kAny };
+
 template <typename KeyType>
 struct GroupJoin : CarriedJoin<KeyType> {
-  bool have_keys;  // among the columns
   int32_t build_sum_count;
   int32_t probe_sum_count;
   SummedColumn build_sums[kMostGroupSums];
@@ -80,23 +84,21 @@ struct WholePartitions {
   __device__ unsigned long long operator()(uint32_t, uint32_t, uint32_t) const { return 1; }
 };
 
-// Sums of the probe side in a block's shared memory.
-constexpr uint32_t slot_sum_bytes(int32_t sums) {
-  return 2 * sizeof(uint32_t) * kCarriedBuildRows * static_cast<uint32_t>(sums);
+// Words of each slot: its count and sums of the probe side.
+__host__ __device__ constexpr uint32_t slot_words(int32_t sums) {
+  return kGroupSlots * (1 + 2 * sums);
 }
 
 template <typename Slots>
 struct alignas(16) GroupJoinBlock {
   CarriedUnit units[2];     // this one, and the next
   unsigned long long base;  // of the groups of a chunk
+  uint32_t groups;          // of the chunk, that warps have a place for
   uint32_t batch;           // of the chunk's probe rows, that warps have taken
-  uint32_t of_warps[kGroupJoinBuildItems * kGroupJoinThreads / 32];
-  uint32_t counts[kCarriedBuildRows];
-  uint16_t slot_of[kCarriedBuildRows];  // a build row
   Slots slots;
 };
 
-template <typename Slots>
+template <typename Slots, ProbeSums kSums>
 struct GroupJoining {
   using Key = typename Slots::Key;
   using Keys = typename Slots::Keys;
@@ -108,10 +110,10 @@ struct GroupJoining {
 
   const Join& join;
   Block& block;
-  uint32_t* sums;
+  uint32_t* counts;  // of slots, and sums behind them
 
   __device__ GroupJoining(const Join& of, Block& in, uint32_t* with)
-      : join(of), block(in), sums(with) {}
+      : join(of), block(in), counts(with) {}
 
   // The first warp: what the block joins next, on its way to L2.
   __device__ void find_unit(unsigned long long number, unsigned long long units,
@@ -169,9 +171,22 @@ struct GroupJoining {
       uint32_t const row = first + 32 * item;
       if (row >= chunk.probe_rows) break;
       batch->keys[item] = join.probe_keys[chunk.probe_first + row];
-      if (join.probe_sum_count == 0) continue;
-      batch->values[item] = join.probe_sums[0].load(uint64_t{chunk.probe_first} + row);
+      batch->values[item] = first_value(uint64_t{chunk.probe_first} + row);
     }
+  }
+
+  // Of the first sum, where there is one.
+  __device__ __forceinline__ uint32_t first_value(uint64_t row) const {
+    if constexpr (kSums == ProbeSums::kOneWord) {
+      return static_cast<const uint32_t*>(join.probe_sums[0].values)[row];
+    }
+    if (kSums == ProbeSums::kNone || join.probe_sum_count == 0) return 0;
+    return join.probe_sums[0].load(row);
+  }
+  __device__ __forceinline__ int32_t sum_count() const {
+    if constexpr (kSums == ProbeSums::kNone) return 0;
+    if constexpr (kSums == ProbeSums::kOneWord) return 1;
+    return join.probe_sum_count;
   }
 
   template <typename Next>
@@ -179,39 +194,26 @@ struct GroupJoining {
     Keys const keys{join, chunk};
     Batch batch;
     load(chunk, threadIdx.x / 32, &batch);
-    for (uint32_t i = threadIdx.x; i < chunk.build_rows; i += kGroupJoinThreads) {
-      block.counts[i] = 0;
-      for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
-        SlotSums const of(sums, sum);
-        of.low[i] = of.high[i] = 0;
-      }
+    auto* const vectors = reinterpret_cast<uint4*>(counts);
+    for (uint32_t i = threadIdx.x; i < slot_words(sum_count()) / 4; i += kGroupJoinThreads) {
+      vectors[i] = {0, 0, 0, 0};
     }
-    if (threadIdx.x == 0) block.batch = kWarps;
+    if (threadIdx.x == 0) {
+      block.batch = kWarps;
+      block.groups = 0;
+    }
     block.slots.build(join, chunk, keys);
-    keys.each([&](int, uint32_t row, Key key) {
-      uint32_t slot = 0;
-      block.slots.find(join, key, &slot);
-      block.slot_of[row] = static_cast<uint16_t>(slot);
-    });
     if (threadIdx.x < 32) next();
     look_up(chunk, batch);
     block_sync();
-    put_out(chunk);
-  }
-
-  // A thread's rows of the chunk, kAtOnce of them at a time, so that what is read of them is on its
-  // way together: load(i, row) of all, then take(i, row). All lanes take part in both.
-  static constexpr int kAtOnce = 3;
-  template <typename Load, typename Take>
-  __device__ __forceinline__ static void each_row(const CarriedUnit& chunk, Load load, Take take) {
-    constexpr uint32_t kStep = kAtOnce * kGroupJoinThreads;
-#pragma unroll 1
-    for (uint32_t first = 0; first < chunk.build_rows; first += kStep) {
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) load(i, first + i * kGroupJoinThreads + threadIdx.x);
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) take(i, first + i * kGroupJoinThreads + threadIdx.x);
+    Groups groups;
+    find_groups(keys, groups);
+    block_sync();
+    if (threadIdx.x == 0) {
+      block.base = atomicAdd(join.groups, static_cast<unsigned long long>(block.groups));
     }
+    block_sync();
+    write_groups(chunk, groups);
   }
 
   // Each warp has the batch of its own number first.
@@ -221,88 +223,86 @@ struct GroupJoining {
       Batch const batch = ahead;
       number = warp_take(&block.batch);
       load(chunk, number, &ahead);
+      uint32_t slots[kGroupJoinItems];
 #pragma unroll
       for (int item = 0; item < kGroupJoinItems; ++item) {
-        uint32_t const row = first + 32 * item;
-        uint32_t slot = 0;
-        if (row >= chunk.probe_rows || !block.slots.find(join, batch.keys[item], &slot)) continue;
-        add_row(uint64_t{chunk.probe_first} + row, slot, batch.values[item]);
+        bool const found = block.slots.find(join, batch.keys[item], &slots[item]);
+        bool const is_row = first + 32 * item < chunk.probe_rows;
+        if (!found || !is_row) slots[item] = kCarriedBuildRows + threadIdx.x % 32;
       }
+      add_rows(uint64_t{chunk.probe_first} + first, slots, batch);
       __syncwarp();
     }
   }
 
-  // first_value: of the first sum, where there is one.
-  __device__ __forceinline__ void add_row(uint64_t row, uint32_t slot, uint32_t first_value) {
-    atomicAdd(&block.counts[slot], 1U);
-    for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
+  // row: the lane's first; others are each 32 further. Of those that are no rows nothing is read.
+  __device__ __forceinline__ void add_rows(uint64_t row, const uint32_t (&slots)[kGroupJoinItems],
+                                           const Batch& batch) {
+#pragma unroll
+    for (uint32_t const slot : slots) atomicAdd(&counts[slot], 1U);
+    for (int32_t sum = 0; sum < sum_count(); ++sum) {
       SummedColumn const& column = join.probe_sums[sum];
-      SlotSums(sums, sum).add(slot, column.widen(sum == 0 ? first_value : column.load(row)));
+      int64_t values[kGroupJoinItems];
+#pragma unroll
+      for (int item = 0; item < kGroupJoinItems; ++item) {
+        bool const is_met = slots[item] < kCarriedBuildRows;
+        uint32_t const value =
+            sum == 0 || !is_met ? batch.values[item] : column.load(row + 32 * item);
+        values[item] = column.widen(value);
+      }
+      SlotSums(counts, sum).add(slots, values);
     }
   }
 
-  // A warp has 32 neighbours at a time, so that lanes write neighbours.
-  __device__ void put_out(const CarriedUnit& chunk) {
-    each_row(
-        chunk, [](int, uint32_t) {},
-        [&](int, uint32_t row) {
-          uint32_t const lanes = __ballot_sync(0xffffffffU, has_group(chunk, row));
-          if (threadIdx.x % 32 == 0) block.of_warps[row / 32] = __popc(lanes);
-        });
-    block_sync();
-    if (threadIdx.x < 32) reserve((chunk.build_rows + 31) / 32);
-    block_sync();
-    write_groups(chunk);
+  // A thread's rows of the chunk: the slots of those that are put out, and the warp's first place.
+  struct Groups {
+    uint32_t slots[kGroupJoinBuildItems];
+    Key keys[kGroupJoinBuildItems];
+    uint32_t first;
+  };
+
+  __device__ __forceinline__ void find_groups(const Keys& keys, Groups& groups) {
+    uint32_t own = 0;
+#pragma unroll
+    for (int item = 0; item < kGroupJoinBuildItems; ++item) groups.slots[item] = kNoSlot;
+    keys.each([&](int item, uint32_t, Key key) {
+      uint32_t slot = 0;
+      block.slots.find(join, key, &slot);
+      // Keys may be loaded for more rows than a chunk has.
+      if (item >= kGroupJoinBuildItems || counts[slot] == 0) return;
+      groups.slots[item] = slot;
+      groups.keys[item] = key;
+      ++own;
+    });
+    uint32_t const all = __reduce_add_sync(0xffffffffU, own);
+    if (threadIdx.x % 32 == 0) groups.first = atomicAdd(&block.groups, all);
+    groups.first = __shfl_sync(0xffffffffU, groups.first, 0);
   }
 
-  __device__ __forceinline__ bool has_group(const CarriedUnit& chunk, uint32_t row) const {
-    return row < chunk.build_rows && block.counts[block.slot_of[row]] != 0;
-  }
-
-  // One warp: counts become places behind the base.
-  __device__ void reserve(uint32_t spans) {
-    uint32_t before = 0;
-    for (uint32_t first = 0; first < spans; first += 32) {
-      uint32_t const at = first + threadIdx.x;
-      uint32_t const own = at < spans ? block.of_warps[at] : 0;
-      uint32_t const sum = warp_inclusive_sum(own);
-      if (at < spans) block.of_warps[at] = before + sum - own;
-      before += __shfl_sync(0xffffffffU, sum, 31);
+  // Lanes have neighbours, and write neighbours.
+  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk,
+                                               const Groups& groups) const {
+    uint32_t const below = (1U << threadIdx.x % 32) - 1;
+    uint64_t first = block.base + groups.first;
+#pragma unroll
+    for (int item = 0; item < kGroupJoinBuildItems; ++item) {
+      bool const is_group = groups.slots[item] != kNoSlot;
+      uint32_t const lanes = __ballot_sync(0xffffffffU, is_group);
+      uint32_t const row = item * kGroupJoinThreads + threadIdx.x;
+      if (is_group) {
+        write_group(uint64_t{chunk.build_first} + row, groups.slots[item], groups.keys[item],
+                    first + __popc(lanes & below));
+      }
+      first += __popc(lanes);
     }
-    if (threadIdx.x == 0) {
-      block.base = atomicAdd(join.groups, static_cast<unsigned long long>(before));
-    }
   }
 
-  // All columns of a row at once: each look at its slot is a random one of shared memory, which
-  // takes most of the time.
-  __device__ __forceinline__ void write_groups(const CarriedUnit& chunk) const {
-    uint32_t slots[kAtOnce];
-    uint32_t counts[kAtOnce];
-    Key keys[kAtOnce];
-    each_row(
-        chunk,
-        [&](int i, uint32_t row) {
-          counts[i] = 0;
-          if (row >= chunk.build_rows) return;
-          if (join.have_keys) keys[i] = join.build_keys[uint64_t{chunk.build_first} + row];
-          slots[i] = block.slot_of[row];
-          counts[i] = block.counts[slots[i]];
-        },
-        [&](int i, uint32_t row) {
-          uint32_t const lanes = __ballot_sync(0xffffffffU, counts[i] != 0);
-          if (counts[i] == 0) return;
-          uint32_t const before = __popc(lanes & ((1U << threadIdx.x % 32) - 1));
-          write_group(uint64_t{chunk.build_first} + row, slots[i], counts[i], keys[i],
-                      block.base + block.of_warps[row / 32] + before);
-        });
-  }
-
-  __device__ __forceinline__ void write_group(uint64_t row, uint32_t slot, uint32_t count, Key key,
+  __device__ __forceinline__ void write_group(uint64_t row, uint32_t slot, Key key,
                                               uint64_t at) const {
+    uint32_t const count = counts[slot];
     if (join.counts != nullptr) join.counts[at] = count;
-    for (int32_t sum = 0; sum < join.probe_sum_count; ++sum) {
-      join.probe_totals[sum][at] = static_cast<uint64_t>(SlotSums(sums, sum).at(slot));
+    for (int32_t sum = 0; sum < sum_count(); ++sum) {
+      join.probe_totals[sum][at] = static_cast<uint64_t>(SlotSums(counts, sum).at(slot));
     }
     for (int32_t sum = 0; sum < join.build_sum_count; ++sum) {
       SummedColumn const& column = join.build_sums[sum];
@@ -312,7 +312,7 @@ struct GroupJoining {
     for (int32_t i = 0; i < join.column_count; ++i) {
       CarriedColumn const& column = join.columns[i];
       if (column.from == CarriedFrom::kKey) {
-        static_cast<Key*>(column.target)[at] = unmix_key(key);
+        static_cast<Key*>(column.target)[at] = unmix_key(block.slots.key_of(slot, key));
         continue;
       }
       with_value_type(column.width, [&](auto zero) {
@@ -323,11 +323,11 @@ struct GroupJoining {
   }
 };
 
-template <typename Slots>
+template <typename Slots, ProbeSums kSums>
 __global__ void __launch_bounds__(kGroupJoinThreads, kGroupJoinBlocksPerSm)
     group_join_kernel(const __grid_constant__ GroupJoin<typename Slots::Key> join) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  using Joining = GroupJoining<Slots>;
+  using Joining = GroupJoining<Slots, kSums>;
   auto& block = *reinterpret_cast<typename Joining::Block*>(dynamic_shared);
   Joining joining(join, block, reinterpret_cast<uint32_t*>(&block + 1));
   await_last_kernel();

@@ -48,6 +48,8 @@ struct RankedSlots {
                                        uint32_t* slot) const {
     return ranks.find(key >> join.radix_bits, slot);
   }
+  // Of a slot's row, whose key the thread still has.
+  __device__ __forceinline__ Key key_of(uint32_t, Key held) const { return held; }
 };
 
 // By the first place among the chunk's rows that has the key.
@@ -73,21 +75,36 @@ struct GroupedSlots {
     }
     return false;
   }
+  __device__ __forceinline__ Key key_of(uint32_t slot, Key) const { return groups.keys[slot]; }
 };
 
-// Sums of slots, two words of 4 bytes each: shared memory adds 4 bytes at once.
+// Slots of a block, with one more for each lane, where rows without a match are added up: lanes that
+// all add need not wait for each other.
+constexpr uint32_t kGroupSlots = kCarriedBuildRows + 32;
+
+// Sums of slots behind their counts, two words of 4 bytes each: shared memory adds 4 bytes at once.
 struct SlotSums {
   uint32_t* low;
   uint32_t* high;
 
-  __device__ SlotSums(uint32_t* sums, int32_t number)
-      : low(sums + uint32_t{2} * number * kCarriedBuildRows), high(low + kCarriedBuildRows) {}
-  __device__ __forceinline__ void add(uint32_t slot, int64_t value) const {
-    auto const low_part = static_cast<uint32_t>(value);
-    uint32_t const before = atomicAdd(&low[slot], low_part);
-    uint32_t const carry = before + low_part < before ? 1 : 0;
-    uint32_t const high_part = static_cast<uint32_t>(value >> 32) + carry;
-    if (high_part != 0) atomicAdd(&high[slot], high_part);
+  __device__ SlotSums(uint32_t* counts, int32_t number)
+      : low(counts + (2 * number + 1) * kGroupSlots), high(low + kGroupSlots) {}
+  // Of kItems values at a time, so that what was there is on its way together.
+  template <int kItems>
+  __device__ __forceinline__ void add(const uint32_t (&slots)[kItems],
+                                      const int64_t (&values)[kItems]) const {
+    uint32_t before[kItems];
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      before[item] = atomicAdd(&low[slots[item]], static_cast<uint32_t>(values[item]));
+    }
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      uint32_t const sum = before[item] + static_cast<uint32_t>(values[item]);
+      uint32_t const carry = sum < before[item] ? 1 : 0;
+      uint32_t const high_part = static_cast<uint32_t>(values[item] >> 32) + carry;
+      if (high_part != 0) atomicAdd(&high[slots[item]], high_part);
+    }
   }
   __device__ __forceinline__ int64_t at(uint32_t slot) const {
     return static_cast<int64_t>(uint64_t{high[slot]} << 32 | low[slot]);

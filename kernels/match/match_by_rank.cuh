@@ -61,10 +61,14 @@ __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
     own += counts[i];
   }
   uint32_t before = block_exclusive_sum<kThreads>(own, ranks.warp_sums);
+  // Of two words in one of 4 bytes, all of a thread together: one store in the place of kWords.
+  static_assert(kWords % 2 == 0);
+  auto* const pairs = reinterpret_cast<uint32_t*>(ranks.before) + first / 2;
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    ranks.before[first + i] = static_cast<uint16_t>(before);
-    before += counts[i];
+  for (int i = 0; i < kWords; i += 2) {
+    uint32_t const second = before + counts[i];
+    pairs[i / 2] = before | second << 16;
+    before = second + counts[i + 1];
   }
 }
 

@@ -59,15 +59,24 @@ kernels::GroupJoin<Key> join_of(const plan::JoinPlan& plan, const SummedSide& bu
   return join;
 }
 
-template <typename Slots>
-void launch(base::Queue& queue, const kernels::GroupJoin<typename Slots::Key>& join) {
-  auto const kernel = kernels::group_join_kernel<Slots>;
-  uint64_t const shared =
-      sizeof(kernels::GroupJoinBlock<Slots>) + kernels::slot_sum_bytes(join.probe_sum_count);
+template <typename Slots, kernels::ProbeSums kSums>
+void launch_with(base::Queue& queue, const kernels::GroupJoin<typename Slots::Key>& join) {
+  auto const kernel = kernels::group_join_kernel<Slots, kSums>;
+  uint64_t const shared = sizeof(kernels::GroupJoinBlock<Slots>) +
+                          sizeof(uint32_t) * kernels::slot_words(join.probe_sum_count);
   uint32_t const blocks = base::resident_blocks(queue, kernel, kernels::kGroupJoinThreads, shared,
                                                 "asking for shared memory of a group-join");
   base::launch_dependent(queue, kernel, blocks, kernels::kGroupJoinThreads, shared,
                          "adding up matches", join);
+}
+
+template <typename Slots>
+void launch(base::Queue& queue, const kernels::GroupJoin<typename Slots::Key>& join) {
+  using Sums = kernels::ProbeSums;
+  if (join.probe_sum_count == 0) return launch_with<Slots, Sums::kNone>(queue, join);
+  bool const is_word = join.probe_sum_count == 1 && join.probe_sums[0].width == 4;
+  if (is_word) return launch_with<Slots, Sums::kOneWord>(queue, join);
+  launch_with<Slots, Sums::kAny>(queue, join);
 }
 
 template <typename Key>
@@ -119,7 +128,6 @@ JoinGroupSums group_join(base::Queue& queue, const plan::JoinPlan& plan, int32_t
           Memory::kDevice, base::checked_bytes(room, static_cast<uint64_t>(output.width)),
           "a column of groups");
       join.columns[join.column_count++] = {output.source, column.data(), output.width, output.from};
-      join.have_keys = join.have_keys || output.from == kernels::CarriedFrom::kKey;
       *output.target = columns::make_storage(std::move(column));
     }
     launch_for_keys(queue, join);
