@@ -26,12 +26,11 @@ __device__ __forceinline__ uint32_t block_exclusive_sum(uint32_t number, uint32_
   uint32_t const sum = warp_inclusive_sum(number);
   if (threadIdx.x % 32 == 31) warp_sums[warp] = sum;
   block_sync();
-  uint32_t before = sum - number;
-#pragma unroll
-  for (uint32_t i = 0; i < kThreads / 32; ++i) {
-    if (i < warp) before += warp_sums[i];
-  }
-  return before;
+  // Each lane looks at one warp: a look at each of them would take a thread longer than all else.
+  static_assert(kThreads <= 1024);
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const of_warps = __reduce_add_sync(0xffffffffU, lane < warp ? warp_sums[lane] : 0);
+  return of_warps + sum - number;
 }
 
 // Adds what the block's threads have to a counter: one address takes 0.6e9 atomics a second. All

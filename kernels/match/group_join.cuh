@@ -85,9 +85,7 @@ struct WholePartitions {
 };
 
 // Words of each slot: its count and sums of the probe side.
-__host__ __device__ constexpr uint32_t slot_words(int32_t sums) {
-  return kGroupSlots * (1 + 2 * sums);
-}
+constexpr uint32_t slot_words(int32_t sums) { return kGroupSlots * (1 + 2 * sums); }
 
 template <typename Slots>
 struct alignas(16) GroupJoinBlock {
@@ -194,9 +192,12 @@ struct GroupJoining {
     Keys const keys{join, chunk};
     Batch batch;
     load(chunk, threadIdx.x / 32, &batch);
-    auto* const vectors = reinterpret_cast<uint4*>(counts);
-    for (uint32_t i = threadIdx.x; i < slot_words(sum_count()) / 4; i += kGroupJoinThreads) {
-      vectors[i] = {0, 0, 0, 0};
+    for (uint32_t i = threadIdx.x; i < chunk.build_rows; i += kGroupJoinThreads) {
+      counts[i] = 0;
+      for (int32_t sum = 0; sum < sum_count(); ++sum) {
+        SlotSums const of(counts, sum);
+        of.low[i] = of.high[i] = 0;
+      }
     }
     if (threadIdx.x == 0) {
       block.batch = kWarps;

@@ -52,6 +52,7 @@ struct alignas(16) CarriedRanks {
 template <int kThreads>
 __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
   constexpr int kWords = kCarriedRankWords / kThreads;
+  static_assert(kWords % 2 == 0);
   uint32_t const first = threadIdx.x * kWords;
   uint32_t counts[kWords];
   uint32_t own = 0;
@@ -61,8 +62,7 @@ __device__ __forceinline__ void sum_bits(CarriedRanks& ranks) {
     own += counts[i];
   }
   uint32_t before = block_exclusive_sum<kThreads>(own, ranks.warp_sums);
-  // Of two words in one of 4 bytes, all of a thread together: one store in the place of kWords.
-  static_assert(kWords % 2 == 0);
+  // Of two words in one of 4 bytes.
   auto* const pairs = reinterpret_cast<uint32_t*>(ranks.before) + first / 2;
 #pragma unroll
   for (int i = 0; i < kWords; i += 2) {
