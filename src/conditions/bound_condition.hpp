@@ -9,6 +9,7 @@
 
 #include "kernels/conditions/program.hpp"
 #include "kernels/conditions/simple_comparison.hpp"
+#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 
 namespace gpujoin::conditions {
@@ -32,16 +33,18 @@ struct BoundCondition {
   std::vector<ConstantBlock> constants;  // what instructions name by byte
   std::vector<std::string> node_types;   // of each of the caller's nodes, for messages
   std::string argument;                  // the caller's, for messages: "spec.residual"
-  // A row's number as the caller knows it, for messages; null: it is the same.
-  std::function<uint32_t(bool of_left, uint32_t row)> registered_row;
+  // A row's number as the caller knows it, for messages; null: it is the same. queue: reads those
+  // that lie in device memory; null where none do.
+  std::function<uint32_t(base::Queue* queue, bool of_left, uint32_t row)> registered_row;
   // Where the condition is a conjunction of comparisons of plain numbers and nothing else, these.
   std::vector<kernels::SimpleComparison> conjunction;
 
   const uint8_t* constant_bytes() const {
     return reinterpret_cast<const uint8_t*>(constants.data());
   }
-  // Throws EVALUATION for a pair whose answer is no value. A row of kMissingRow is not named.
-  [[noreturn]] void fail_for(kernels::ValueState state, uint32_t left_row,
+  // Throws EVALUATION for a pair whose answer is no value. A row of kMissingRow is not named. queue:
+  // as of registered_row.
+  [[noreturn]] void fail_for(base::Queue* queue, kernels::ValueState state, uint32_t left_row,
                              uint32_t right_row) const;
 };
 

@@ -198,7 +198,7 @@ struct PairsAsked {
     uint64_t const pair = failing >> 16;
     uint32_t const rows[2] = {base::read_back(queue, left + pair),
                               base::read_back(queue, right + pair)};
-    condition.bound().fail_for(static_cast<kernels::ValueState>(failing & 0xffff), rows[0],
+    condition.bound().fail_for(&queue, static_cast<kernels::ValueState>(failing & 0xffff), rows[0],
                                rows[1]);
   }
 };

@@ -65,7 +65,7 @@ void add_source(const ColumnView& column, bool of_left, Sources* sources) {
   sources->columns.push_back(made);
 }
 
-void BoundCondition::fail_for(kernels::ValueState state, uint32_t left_row,
+void BoundCondition::fail_for(base::Queue* queue, kernels::ValueState state, uint32_t left_row,
                               uint32_t right_row) const {
   if (state < kernels::kNoValue) {
     base::fail(GPUJOIN_ERROR_INTERNAL, "a condition with a value has none");
@@ -76,7 +76,7 @@ void BoundCondition::fail_for(kernels::ValueState state, uint32_t left_row,
   auto const row = [&](const char* side, uint32_t number) {
     if (number == kernels::kMissingRow) return "no " + std::string(side) + " row";
     bool const of_left = side[0] == 'l';
-    if (registered_row != nullptr) number = registered_row(of_left, number);
+    if (registered_row != nullptr) number = registered_row(queue, of_left, number);
     return std::string(side) + " row " + std::to_string(number);
   };
   base::fail(GPUJOIN_ERROR_EVALUATION, "%s.nodes[%zu]: %s in %s and %s", argument.c_str(), node,

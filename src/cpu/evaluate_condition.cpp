@@ -65,7 +65,7 @@ void ConditionEvaluator::run_program(const PairBatch& batch, uint8_t* answers) {
   for (uint32_t i = 0; i < batch.count; ++i) {
     if (states[i] == kernels::kValueState) continue;
     if (states[i] != kernels::kNullState) {
-      bound_->fail_for(states[i], batch.left[i], batch.right[i]);
+      bound_->fail_for(nullptr, states[i], batch.left[i], batch.right[i]);
     }
     answers[i] = kAnswerNull;
   }

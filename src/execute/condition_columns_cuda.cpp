@@ -52,11 +52,11 @@ std::shared_ptr<const conditions::DeviceCondition> positioned_condition(
     held->push_back(moved[i].validity);
   }
   auto positioned = std::make_shared<conditions::BoundCondition>(bound);
-  positioned->registered_row = [&queue, left_rows, right_rows, registered = bound.registered_row](
-                                   bool of_left, uint32_t position) {
+  positioned->registered_row = [left_rows, right_rows, registered = bound.registered_row](
+                                   base::Queue* reader, bool of_left, uint32_t position) {
     auto const* const numbers = of_left ? left_rows.numbers : right_rows.numbers;
-    uint32_t const row = base::read_back(queue, numbers + position);
-    return registered ? registered(of_left, row) : row;
+    uint32_t const row = base::read_back(*reader, numbers + position);
+    return registered ? registered(reader, of_left, row) : row;
   };
   return std::make_shared<const conditions::DeviceCondition>(queue, std::move(positioned), columns,
                                                              held);

@@ -18,6 +18,7 @@
 #include "src/execute/output_size.hpp"
 #include "src/execute/planned_groups.hpp"
 #include "src/execute/promises.hpp"
+#include "src/execute/row_picker.hpp"
 #include "src/execute/selected.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/execute/without_equality.hpp"
@@ -61,15 +62,13 @@ void check_device(const base::Context& context, const gpujoin_plan_options& opti
   }
 }
 
-// Numbers in device memory are not read for a message.
 std::shared_ptr<const conditions::BoundCondition> naming_registered_rows(
     const conditions::BoundCondition& condition, const PickedSides& sides) {
   auto made = std::make_shared<conditions::BoundCondition>(condition);
-  made->registered_row = [left = sides.left, right = sides.right](bool of_left, uint32_t row) {
+  made->registered_row = [left = sides.left, right = sides.right](base::Queue* queue, bool of_left,
+                                                                  uint32_t row) {
     auto const& origin = of_left ? left : right;
-    bool const is_known =
-        origin != nullptr && origin->numbers != nullptr && origin->memory != base::Memory::kDevice;
-    return is_known ? static_cast<const uint32_t*>(origin->numbers.get())[row] : row;
+    return origin != nullptr ? as_registered(queue, *origin, row) : row;
   };
   return made;
 }

@@ -142,14 +142,18 @@ Storage as_registered(base::Queue& queue, Memory memory, const columns::Origin& 
   return made;
 }
 
-uint32_t as_registered(base::Queue& queue, const Relation& relation, uint32_t row) {
-  if (relation.origin == nullptr || relation.origin->numbers == nullptr) return row;
+uint32_t as_registered(base::Queue* queue, const columns::Origin& origin, uint32_t row) {
+  if (origin.numbers == nullptr) return row;
+  auto const* const at = static_cast<const uint32_t*>(origin.numbers.get()) + row;
+  if (!is_device(origin.memory)) return *at;
   uint32_t number = 0;
-  base::copy(queue, &number, Memory::kHost,
-             static_cast<const uint32_t*>(relation.origin->numbers.get()) + row,
-             relation.origin->memory, sizeof(number));
-  if (is_device(relation.origin->memory)) base::finish(queue);
+  base::copy(*queue, &number, Memory::kHost, at, origin.memory, sizeof(number));
+  base::finish(*queue);
   return number;
+}
+
+uint32_t as_registered(base::Queue& queue, const Relation& relation, uint32_t row) {
+  return relation.origin != nullptr ? as_registered(&queue, *relation.origin, row) : row;
 }
 
 }  // namespace gpujoin::execute

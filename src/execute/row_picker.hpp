@@ -58,7 +58,9 @@ std::shared_ptr<const columns::Relation> select_rows(base::Queue& queue,
 columns::Storage as_registered(base::Queue& queue, base::Memory memory,
                                const columns::Origin& origin, const columns::Storage& rows,
                                int64_t count);
-// The same of one row, for messages.
+// The same of one row, for messages. queue: may be null where the numbers lie in host memory.
+uint32_t as_registered(base::Queue* queue, const columns::Origin& origin, uint32_t row);
+// Of a relation that may be as it was registered.
 uint32_t as_registered(base::Queue& queue, const columns::Relation& relation, uint32_t row);
 
 }  // namespace gpujoin::execute

@@ -35,6 +35,8 @@ class CudaBatch:
     """Columns of cupy as one record batch."""
 
     def __init__(self, **columns):
+        # They are written on CuPy's stream, and no event of it is passed on.
+        cupy.cuda.Device().synchronize()
         self._columns = columns
         fields = [(name, pa.from_numpy_dtype(values.dtype)) for name, values in columns.items()]
         self.schema = pa.schema(fields)
