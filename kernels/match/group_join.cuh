@@ -17,8 +17,8 @@
 // key puts out. For all rows as one group the same, with the build rows in the slots, took as long
 // as columns that are written and read again.
 //
-// Instructions take as long as shared memory does, so that what most joins sum up is told apart when
-// the kernel is compiled.
+// Instructions take as long as shared memory does, so that what most joins sum up is told apart
+// when the kernel is compiled.
 #pragma once
 
 #include <cstdint>

@@ -78,8 +78,8 @@ struct GroupedSlots {
   __device__ __forceinline__ Key key_of(uint32_t slot, Key) const { return groups.keys[slot]; }
 };
 
-// Slots of a block, with one more for each lane, where rows without a match are added up: lanes that
-// all add need not wait for each other.
+// Slots of a block, with one more for each lane, where rows without a match are added up: lanes
+// that all add need not wait for each other.
 constexpr uint32_t kGroupSlots = kCarriedBuildRows + 32;
 
 // Sums of slots behind their counts, two words of 4 bytes each: shared memory adds 4 bytes at once.

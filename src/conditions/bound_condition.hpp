@@ -42,8 +42,8 @@ struct BoundCondition {
   const uint8_t* constant_bytes() const {
     return reinterpret_cast<const uint8_t*>(constants.data());
   }
-  // Throws EVALUATION for a pair whose answer is no value. A row of kMissingRow is not named. queue:
-  // as of registered_row.
+  // Throws EVALUATION for a pair whose answer is no value. A row of kMissingRow is not named.
+  // queue: as of registered_row.
   [[noreturn]] void fail_for(base::Queue* queue, kernels::ValueState state, uint32_t left_row,
                              uint32_t right_row) const;
 };

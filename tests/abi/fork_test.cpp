@@ -38,8 +38,8 @@ int exit_status_of(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kCrashed;
 }
 
-// Runs in a child, where nothing of GTest may: 0, or the number of the step that failed. Beside joins
-// of the CPU the child is not to start a GPU, which takes it longer than the test.
+// Runs in a child, where nothing of GTest may: 0, or the number of the step that failed. Beside
+// joins of the CPU the child is not to start a GPU, which takes it longer than the test.
 int join_in_child(gpujoin_device parent, const gpujoin_column* columns) {
   constexpr int32_t kKey = 0;
   gpujoin_context* context = nullptr;
