@@ -18,6 +18,8 @@ from .text_words import can_be_word, python_values, type_name, type_named, value
 
 _SECTIONS = ("left", "right", "join", "expect")
 _MARK = "mark"
+# Of ways and of aggregates, which the fuzzer draws for itself.
+_DRAWN = ("left_rows", "left_bits", "right_rows", "right_bits", "promise", "by", "aggregates")
 _FLAGS = {"null_equal": NULL_EQUAL, "ieee": IEEE_FLOAT}
 
 
@@ -142,8 +144,8 @@ def _read_join(
             pass  # that of a way
         elif word == "residual":
             case.residual = condition.read(" ".join(rest), tables)
-        elif word in ("left_rows", "left_bits", "right_rows", "right_bits", "promise"):
-            return None  # of ways, which are drawn
+        elif word in _DRAWN:
+            return None
         elif word == "error":
             expected = None
         else:
