@@ -11,8 +11,9 @@ from .condition import Node
 from .engine_columns import MOST_DIGITS, NoSuchType
 from .evaluate import values_of
 
-# A value in SQL, and what it compares with: of other kinds nothing, of "null" all.
-Made = "tuple[str, tuple[str, int]]"
+# A value in SQL, and what it compares with, a family, a scale, and where it has one its unit: of
+# other kinds nothing, of "null" all.
+Made = "tuple[str, tuple]"
 _NULL = ("NULL", ("null", 0))
 _BOOL = ("bool", 0)
 _SIGNS = {"distinct": "IS DISTINCT FROM", "not_distinct": "IS NOT DISTINCT FROM"}
@@ -67,9 +68,9 @@ def _made(node: Node, tables: dict[str, Table]) -> Made:
             raise NoSuchType
         return f"starts_with({texts[0]}, {texts[1]})", _BOOL
     if node.operator == "coalesce":
-        return f"coalesce({', '.join(texts)})", _same(arguments)
+        return f"coalesce({', '.join(texts)})", _one_type(arguments)
     if node.operator == "case":
-        kind = _same(arguments[1::2] + arguments[-1:] * (len(arguments) % 2))
+        kind = _one_type(arguments[1::2] + arguments[-1:] * (len(arguments) % 2))
         pairs = zip(texts[::2], texts[1::2])
         parts = [f"WHEN {when} THEN {then}" for when, then in pairs]
         parts += [f"ELSE {texts[-1]}"] * (len(texts) % 2)
@@ -77,11 +78,19 @@ def _made(node: Node, tables: dict[str, Table]) -> Made:
     raise NoSuchType
 
 
-def _same(arguments: list[Made]) -> tuple[str, int]:
-    kinds = {kind for _, kind in arguments if kind[0] != "null"}
-    if len(kinds) > 1:
+def _same(arguments: list[Made]) -> tuple:
+    """What arguments compare with, whatever their units."""
+    kinds = [kind for _, kind in arguments if kind[0] != "null"]
+    if len({kind[:2] for kind in kinds}) > 1:
         raise NoSuchType
-    return kinds.pop() if kinds else ("null", 0)
+    return kinds[0] if kinds else ("null", 0)
+
+
+def _one_type(arguments: list[Made]) -> tuple:
+    """The same where one of them is the value: of unlike units it may overflow, a HUGEINT not."""
+    if len({kind for _, kind in arguments if kind[0] != "null"}) > 1:
+        raise NoSuchType
+    return _same(arguments)
 
 
 def _kind(column: Column) -> tuple:
@@ -95,7 +104,8 @@ def _kind(column: Column) -> tuple:
             raise NoSuchType
         return ("decimal", scale), lambda name: f"{name}::DECIMAL({MOST_DIGITS},{scale})"
     if column.type.has_unit:
-        return (family, 0), lambda name: f"({name}::HUGEINT * {column.type.unit})"
+        kind = family, 0, column.type.unit
+        return kind, lambda name: f"({name}::HUGEINT * {column.type.unit})"
     if family == "float":
         return (family, 0), lambda name: f"{name}::DOUBLE"
     if family in ("text", "binary", "bool", "null"):
