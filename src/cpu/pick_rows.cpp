@@ -19,18 +19,22 @@ static_assert(kTaskRows % 64 == 0);
 // time which lines come next.
 constexpr size_t kAhead = 64;
 
-// The bits of 64 rows, fewer at the end.
-uint64_t picked_bits(const RowBits& from, uint64_t row) {
+// The bits of 64 rows, fewer at the end. Reads no byte but those that hold them.
+inline uint64_t picked_bits(const RowBits& from, uint64_t row) {
   uint64_t const at = static_cast<uint64_t>(from.first_bit) + row;
   const uint8_t* const first = from.bits + at / 8;
   uint64_t const shift = at % 8;
-  uint64_t const rows = std::min<uint64_t>(64, from.rows - row);
-  uint64_t const bytes = (shift + rows + 7) / 8;
   uint64_t bits = 0;
+  if (from.rows - row >= 64) {
+    std::memcpy(&bits, first, 8);
+    return shift == 0 ? bits : bits >> shift | uint64_t{first[8]} << (64 - shift);
+  }
+  uint64_t const rows = from.rows - row;
+  uint64_t const bytes = (shift + rows + 7) / 8;
   std::memcpy(&bits, first, std::min<uint64_t>(8, bytes));
   bits >>= shift;
   if (bytes > 8) bits |= uint64_t{first[8]} << (64 - shift);
-  return rows == 64 ? bits : bits & ((uint64_t{1} << rows) - 1);
+  return bits & ((uint64_t{1} << rows) - 1);
 }
 
 // Picked rows of each task, and before each.
