@@ -246,7 +246,7 @@ std::optional<std::string> why_not_filtered(const JoinPlan& plan) {
 [[noreturn]] void fail_with_reason(Device device, const Named& named, Transfer transfer,
                                    const PlanRequest& request) {
   const gpujoin_plan_options& options = request.options;
-  const std::vector<JoinPlan> legal = legal_plans(device);
+  const std::vector<JoinPlan>& legal = legal_plans(device);
   JoinPlan nearest = legal.front();
   for (const JoinPlan& plan : legal) {
     if (agreement(plan, named, options) > agreement(nearest, named, options)) nearest = plan;

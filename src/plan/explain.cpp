@@ -2,7 +2,6 @@
 // the same text.
 #include <set>
 #include <string>
-#include <vector>
 
 #include "src/base/status.hpp"
 #include "src/plan/attempts.hpp"
@@ -138,22 +137,6 @@ std::string attempts_text(const PlanChoice& choice) {
   return lines;
 }
 
-std::vector<JoinPlan> find_named_plans(Device device) {
-  std::vector<JoinPlan> plans = legal_plans(device);
-  std::erase_if(plans, [](const JoinPlan& plan) { return algorithm_name(plan).empty(); });
-  return plans;
-}
-
-// Found once: why each of the others is illegal is put together to be thrown away, in 4 ms.
-const std::vector<JoinPlan>& named_plans(Device device) {
-  if (device == Device::kCpu) {
-    static const std::vector<JoinPlan> of_cpu = find_named_plans(Device::kCpu);
-    return of_cpu;
-  }
-  static const std::vector<JoinPlan> of_gpu = find_named_plans(Device::kCuda);
-  return of_gpu;
-}
-
 // The algorithms that the device has and the options, or the planner, left out.
 std::string excluded_text(const PlanChoice& choice) {
   std::set<std::string> considered;
@@ -161,9 +144,10 @@ std::string excluded_text(const PlanChoice& choice) {
     considered.insert(candidate_name(candidate.plan));
   }
   std::string names;
-  for (const JoinPlan& plan : named_plans(choice.plan().device)) {
+  for (const JoinPlan& plan : legal_plans(choice.plan().device)) {
+    if (plan.build_side != choice.plan().build_side || algorithm_name(plan).empty()) continue;
     const std::string name = candidate_name(plan);
-    if (plan.build_side != choice.plan().build_side || considered.count(name) != 0) continue;
+    if (considered.count(name) != 0) continue;
     if (!names.empty()) names += ", ";
     names += name;
   }

@@ -357,7 +357,9 @@ std::vector<JoinPlan> plans_of(Device device, const Choices& choices, int32_t ke
   return plans;
 }
 
-std::vector<JoinPlan> legal_plans(Device device) {
+namespace {
+
+std::vector<JoinPlan> find_legal_plans(Device device) {
   Choices all;
   all.passes = {0, 1, 2};
   std::vector<JoinPlan> plans = plans_of(device, all);
@@ -366,6 +368,17 @@ std::vector<JoinPlan> legal_plans(Device device) {
     return plan.device == Device::kCuda && plan.passes == 0 && partitions_in_passes(plan.transform);
   });
   return plans;
+}
+
+}  // namespace
+
+const std::vector<JoinPlan>& legal_plans(Device device) {
+  if (device == Device::kCpu) {
+    static const std::vector<JoinPlan> of_cpu = find_legal_plans(Device::kCpu);
+    return of_cpu;
+  }
+  static const std::vector<JoinPlan> of_gpu = find_legal_plans(Device::kCuda);
+  return of_gpu;
 }
 
 }  // namespace gpujoin::plan
