@@ -39,24 +39,10 @@ std::vector<uint8_t> rebased(const uint8_t* bits, int64_t first_bit, int64_t row
 }
 
 int64_t count_nulls(const uint8_t* bits, int64_t first_bit, int64_t rows) {
-  if (rows == 0) return 0;
-  uint64_t const bytes = bitmap_bytes(rows);
-  uint64_t const begin = static_cast<uint64_t>(first_bit) / 8;
-  uint64_t const end = bitmap_bytes(first_bit + rows);
-  unsigned const shift = static_cast<unsigned>(first_bit % 8);
+  auto const end = static_cast<uint64_t>(first_bit + rows);
   int64_t valid = 0;
-  uint64_t i = 0;
-  // Eight bytes at a time while a ninth, which lends its low bits, is there to read.
-  for (; i + 8 < bytes; i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bits + begin + i, sizeof(word));
-    if (shift != 0) word = word >> shift | uint64_t{bits[begin + i + 8]} << (64 - shift);
-    valid += std::popcount(word);
-  }
-  for (; i < bytes; ++i) {
-    uint8_t byte = byte_at(bits, begin + i, end, shift);
-    if (i == bytes - 1) byte = static_cast<uint8_t>(byte & last_byte_mask(rows));
-    valid += std::popcount(byte);
+  for (auto at = static_cast<uint64_t>(first_bit); at < end; at += 64) {
+    valid += std::popcount(bits_of_64_rows(bits, at, end));
   }
   return rows - valid;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 
 #include "src/base/status.hpp"
+#include "src/columns/validity_bits.hpp"
 #include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
@@ -19,22 +19,10 @@ static_assert(kTaskRows % 64 == 0);
 // time which lines come next.
 constexpr size_t kAhead = 64;
 
-// The bits of 64 rows, fewer at the end. Reads no byte but those that hold them.
-inline uint64_t picked_bits(const RowBits& from, uint64_t row) {
-  uint64_t const at = static_cast<uint64_t>(from.first_bit) + row;
-  const uint8_t* const first = from.bits + at / 8;
-  uint64_t const shift = at % 8;
-  uint64_t bits = 0;
-  if (from.rows - row >= 64) {
-    std::memcpy(&bits, first, 8);
-    return shift == 0 ? bits : bits >> shift | uint64_t{first[8]} << (64 - shift);
-  }
-  uint64_t const rows = from.rows - row;
-  uint64_t const bytes = (shift + rows + 7) / 8;
-  std::memcpy(&bits, first, std::min<uint64_t>(8, bytes));
-  bits >>= shift;
-  if (bytes > 8) bits |= uint64_t{first[8]} << (64 - shift);
-  return bits & ((uint64_t{1} << rows) - 1);
+// Of 64 rows, fewer at the end.
+uint64_t picked_bits(const RowBits& from, uint64_t row) {
+  auto const first = static_cast<uint64_t>(from.first_bit);
+  return columns::bits_of_64_rows(from.bits, first + row, first + from.rows);
 }
 
 // Picked rows of each task, and before each.

@@ -1,5 +1,7 @@
 #include "src/cpu/valid_rows.hpp"
 
+#include "src/columns/validity_bits.hpp"
+
 namespace gpujoin::cpu {
 
 namespace {
@@ -7,20 +9,9 @@ namespace {
 // A multiple of the 64 rows of a word of validity.
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
 
-// 64 bits from row `row` on; those behind `rows` are any.
 uint64_t word_at(const kernels::ValidityBits& validity, uint64_t row, uint64_t rows) {
-  uint64_t const at = static_cast<uint64_t>(validity.offset) + row;
-  uint64_t const last = (static_cast<uint64_t>(validity.offset) + rows - 1) / 8;
-  uint64_t const shift = at % 8;
-  uint64_t word = 0;
-  for (uint64_t byte = 0; byte < 8 && at / 8 + byte <= last; ++byte) {
-    word |= uint64_t{validity.bits[at / 8 + byte]} << (8 * byte);
-  }
-  word >>= shift;
-  if (shift != 0 && at / 8 + 8 <= last) {
-    word |= uint64_t{validity.bits[at / 8 + 8]} << (64 - shift);
-  }
-  return word;
+  auto const first = static_cast<uint64_t>(validity.offset);
+  return columns::bits_of_64_rows(validity.bits, first + row, first + rows);
 }
 
 }  // namespace
