@@ -148,6 +148,9 @@ typedef int32_t gpujoin_status;
 #define GPUJOIN_ERROR_BYTE_LIMIT 19
 /* What the caller promised of the data is not so; the message names the first row that shows it. */
 #define GPUJOIN_ERROR_BROKEN_PROMISE 20
+/* The spill folder is full, passes its limit, or cannot be written or read; the message says
+ * which. */
+#define GPUJOIN_ERROR_SPILL 21
 
 /* The caller's error record: may be uninitialized before the call, is written only on failure.
  * Frozen for this ABI. */

@@ -37,6 +37,7 @@ const char* gpujoin_status_name(gpujoin_status status) {
     GPUJOIN_NAME(GPUJOIN_ERROR_ROW_LIMIT);
     GPUJOIN_NAME(GPUJOIN_ERROR_BYTE_LIMIT);
     GPUJOIN_NAME(GPUJOIN_ERROR_BROKEN_PROMISE);
+    GPUJOIN_NAME(GPUJOIN_ERROR_SPILL);
     default:
       return "GPUJOIN_ERROR_UNKNOWN";
   }

@@ -149,6 +149,12 @@ class BrokenPromise(GpujoinError, ValueError):
     default_status = 20
 
 
+class SpillError(GpujoinError, OSError):
+    """The spill folder is full, passes its limit, or cannot be written or read."""
+
+    default_status = 21
+
+
 class NotUnique(GpujoinError, ValueError):
     """Keys that join(validate=) wants to be unique are not; the message names one of them."""
 
