@@ -1,0 +1,128 @@
+#include "src/pieces/row_schema.hpp"
+
+#include <string>
+#include <utility>
+
+#include "src/base/status.hpp"
+#include "src/columns/types.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+using base::fail;
+using columns::ColumnParts;
+using columns::ColumnView;
+using columns::Layout;
+
+const ColumnView& innermost(const ColumnView& column) {
+  const ColumnView* values = &column;
+  while (names_values(*values)) values = values->parts->values.get();
+  return *values;
+}
+
+int32_t scale_of(const ColumnView& column) {
+  return column.parts == nullptr ? 0 : column.parts->scale;
+}
+
+// What a column is, without what it has: nothing of a batch may be kept that the caller frees.
+ColumnView without_data(const ColumnView& column) {
+  ColumnView made;
+  made.type = column.type;
+  made.width = column.width;
+  made.layout = column.layout;
+  made.name = column.name;
+  made.arrow_format = column.arrow_format;
+  if (column.parts == nullptr) return made;
+  auto parts = std::make_shared<ColumnParts>();
+  parts->offset_width = column.parts->offset_width;
+  parts->scale = column.parts->scale;
+  if (names_values(column)) {
+    parts->values = std::make_shared<ColumnView>(without_data(*column.parts->values));
+  }
+  made.parts = std::move(parts);
+  return made;
+}
+
+// expected: values of a layout that is gathered.
+ColumnView gathered_like(const ColumnView& column) {
+  ColumnView made = without_data(innermost(column));
+  made.name = column.name;
+  if (made.layout == Layout::kViews) {
+    made.type =
+        made.type == GPUJOIN_TYPE_UTF8_VIEW ? GPUJOIN_TYPE_LARGE_UTF8 : GPUJOIN_TYPE_LARGE_BINARY;
+    made.width = columns::width_of(made.type);
+    made.layout = columns::layout_of(made.type);
+    made.arrow_format = columns::arrow_format_of(made.type);
+  }
+  if (made.layout == Layout::kText) {
+    auto parts = std::make_shared<ColumnParts>();
+    parts->offset_width = columns::is_large_text(made.type) ? 8 : 4;
+    made.parts = std::move(parts);
+  }
+  return made;
+}
+
+ColumnView row_numbers_column() {
+  ColumnView made;
+  made.type = GPUJOIN_TYPE_INT64;
+  made.width = columns::width_of(made.type);
+  made.layout = columns::layout_of(made.type);
+  made.arrow_format = columns::arrow_format_of(made.type);
+  return made;
+}
+
+// For messages: of dictionaries and runs what their values are, too.
+std::string text_of(const ColumnView& column) {
+  std::string text =
+      std::string(columns::name_of(column.type)) + " \"" + column.arrow_format + "\"";
+  if (names_values(column)) text += " of " + text_of(*column.parts->values);
+  return text;
+}
+
+bool are_gathered_alike(const ColumnView& one, const ColumnView& other) {
+  return one.type == other.type && one.width == other.width && one.layout == other.layout &&
+         one.arrow_format == other.arrow_format && scale_of(one) == scale_of(other);
+}
+
+}  // namespace
+
+std::shared_ptr<const RowSchema> make_row_schema(const columns::Relation& like,
+                                                 bool has_row_numbers) {
+  auto schema = std::make_shared<RowSchema>();
+  schema->has_row_numbers = has_row_numbers;
+  for (size_t i = 0; i < like.columns.size(); ++i) {
+    ColumnView const& column = like.columns[i];
+    if (innermost(column).layout == Layout::kOther) {
+      fail(GPUJOIN_ERROR_UNSUPPORTED,
+           "columns[%zu]: rows with values of the Arrow format \"%s\" cannot be gathered", i,
+           innermost(column).arrow_format.c_str());
+    }
+    schema->given.push_back(without_data(column));
+    schema->columns.push_back(gathered_like(column));
+  }
+  if (has_row_numbers) schema->columns.push_back(row_numbers_column());
+  return schema;
+}
+
+void check_batch(const RowSchema& schema, const columns::Relation& batch, const char* argument) {
+  if (batch.columns.size() != schema.given.size()) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s has %zu columns, and the first batch has %zu",
+         argument, batch.columns.size(), schema.given.size());
+  }
+  if (batch.selection != nullptr) {
+    fail(GPUJOIN_ERROR_UNSUPPORTED, "%s picks rows of another relation", argument);
+  }
+  for (size_t i = 0; i < schema.given.size(); ++i) {
+    ColumnView const& column = batch.columns[i];
+    ColumnView const& expected = schema.given[i];
+    if (column.type == expected.type && innermost(column).layout != Layout::kOther &&
+        are_gathered_alike(gathered_like(column), schema.columns[i])) {
+      continue;
+    }
+    fail(GPUJOIN_ERROR_TYPE, "%s.columns[%zu] is %s, and that of the first batch %s", argument, i,
+         text_of(column).c_str(), text_of(expected).c_str());
+  }
+}
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,37 @@
+// row_schema.hpp: what the batches of a relation that comes bit by bit have in common, and what
+// their rows are once they are gathered.
+//
+// Gathered columns are values, bits from bit 0 on, or text from offset 0 on. Dictionaries and runs
+// differ from batch to batch, so their rows become what their values are; views name buffers of
+// their batch, so they become LARGE_UTF8 and LARGE_BINARY.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/columns/column.hpp"
+
+namespace gpujoin::pieces {
+
+// Views without data, of no rows.
+struct RowSchema {
+  // Of gathered rows; the last one of row numbers, INT64, where there are any.
+  std::vector<columns::ColumnView> columns;
+  std::vector<columns::ColumnView> given;  // as batches have them
+  bool has_row_numbers = false;
+};
+
+// Throws UNSUPPORTED for columns whose values are nested or unknown, which is said of columns[i].
+std::shared_ptr<const RowSchema> make_row_schema(const columns::Relation& like,
+                                                 bool has_row_numbers);
+
+// Throws INVALID_ARGUMENT or TYPE, naming `argument` and the column, for a batch that has other
+// columns. Dictionaries, how wide their indices are, and whether there are NULLs may differ.
+void check_batch(const RowSchema& schema, const columns::Relation& batch, const char* argument);
+
+// Whether a column's rows name those of another one, its parts->values.
+inline bool names_values(const columns::ColumnView& column) {
+  return column.layout == columns::Layout::kIndices || column.layout == columns::Layout::kRuns;
+}
+
+}  // namespace gpujoin::pieces
