@@ -25,7 +25,7 @@ LAWS = [
     ("prints", r"\b(f?printf|puts|fputs)\s*\(|\bstd::(cout|cerr|clog)\b", LIBRARY, []),
     ("asks who is active instead of saying it", r"\b__activemask\b", ["*"], []),
     ("catches an exception", r"\bcatch\s*\(", LIBRARY,
-     ["bindings/c/*", "src/cpu/*", "src/execute/*",
+     ["bindings/c/*", "src/cpu/*", "src/execute/*", "src/pieces/*",
       "src/base/device_cuda.cpp"]),  # why CUDA cannot be used becomes the reason for the CPU
     ("is switched off", r"#\s*if\s+0\b", ["*"], []),
 ]

@@ -22,24 +22,26 @@ std::vector<ExportedColumn> columns_of(base::Queue& queue, const JoinResult& res
   columns.reserve(result.columns.size() + 2);
   // The schema of a query does not depend on its data.
   auto const add_rows = [&](const std::string& name, const Storage& rows, bool nullable,
-                            const Storage& validity, int64_t missing) {
+                            const Storage& validity, int64_t missing,
+                            const Storage& numbers = nullptr) {
+    gpujoin_type const type = numbers == nullptr ? GPUJOIN_TYPE_UINT32 : GPUJOIN_TYPE_INT64;
     ExportedColumn column;
     column.name = name;
-    column.arrow_format = arrow_format_of(GPUJOIN_TYPE_UINT32);
+    column.arrow_format = arrow_format_of(type);
     column.nullable = nullable;
-    column.width = width_of(GPUJOIN_TYPE_UINT32);
-    column.data = rows;
+    column.width = width_of(type);
+    column.data = numbers == nullptr ? rows : numbers;
     column.validity = validity;
     column.null_count = missing;
     columns.push_back(std::move(column));
   };
   if (result.has_left_rows()) {
     add_rows("left_row", result.left_rows, result.may_miss_left_rows,
-             result.rows_validity(queue, true), result.left_rows_missing);
+             result.rows_validity(queue, true), result.left_rows_missing, result.left_numbers);
   }
   if (result.has_right_rows() && result.step_rows.empty()) {
     add_rows("right_row", result.right_rows, result.may_miss_right_rows,
-             result.rows_validity(queue, false), result.right_rows_missing);
+             result.rows_validity(queue, false), result.right_rows_missing, result.right_numbers);
   }
   for (size_t i = 0; result.has_pairs && i < result.step_rows.size(); ++i) {
     StepRows const& step = result.step_rows[i];

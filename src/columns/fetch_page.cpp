@@ -36,12 +36,13 @@ struct Request {
   // Of row numbers of one side, whose validity may be made when it is wanted.
   enum class Numbers { kNone, kLeft, kRight } numbers = Numbers::kNone;
   Storage made_validity;
+  bool is_numbered = false;       // row numbers are the caller's
   bool needs_validity = false;    // the values do not say where a NULL is
   Memory memory = Memory::kHost;  // of the target
   std::vector<uint8_t> bits;      // the page's validity from bit 0 on, when it is to be written
   int64_t null_count = 0;
   std::vector<uint8_t> value_bits;  // the page's values, where they are bits
-  bool is_widened() const { return target_width != source_width; }
+  bool is_widened() const { return target_width > source_width; }
   bool is_bits() const { return layout == Layout::kBits; }
   bool is_text() const { return layout == Layout::kText; }
   bool wants_text() const { return fetch->data != nullptr; }
@@ -90,8 +91,10 @@ Request resolve_indices(const JoinResult& result, gpujoin_fetch& fetch, Request 
     request.numbers = of_left ? Request::Numbers::kLeft : Request::Numbers::kRight;
     request.result_nulls = of_left ? result.left_rows_missing : result.right_rows_missing;
   }
-  request.source = static_cast<const std::byte*>(rows.get());
-  request.source_width = 4;
+  Storage const& numbers = of_left ? result.left_numbers : result.right_numbers;
+  request.is_numbered = !of_a_step && numbers != nullptr;
+  request.source = static_cast<const std::byte*>(request.is_numbered ? numbers.get() : rows.get());
+  request.source_width = request.is_numbered ? 8 : 4;
   request.target_width = fetch.type == GPUJOIN_TYPE_UINT32 ? 4 : 8;
   return request;
 }
@@ -257,7 +260,7 @@ void prepare_validity(base::Queue& queue, const JoinResult& result, const Window
   }
   request.null_count = request.result_nulls;
   // Of the whole result they are counted.
-  if (wanted || window.rows != result.rows) {
+  if (wanted || request.is_numbered || window.rows != result.rows) {
     if (request.numbers != Request::Numbers::kNone) {
       bool const of_left = request.numbers == Request::Numbers::kLeft;
       request.made_validity = result.rows_validity(queue, of_left);
@@ -265,7 +268,9 @@ void prepare_validity(base::Queue& queue, const JoinResult& result, const Window
     }
     PageBits const page = bits_of_page(queue, result, window, request.validity);
     request.null_count = count_nulls(page.bits, page.first_bit, window.rows);
-    if (wanted) request.bits = rebased(page.bits, page.first_bit, window.rows);
+    if (wanted || request.is_numbered) {
+      request.bits = rebased(page.bits, page.first_bit, window.rows);
+    }
   }
   if (!wanted && request.needs_validity && request.null_count > 0) {
     fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.validity is NULL and the page has %lld NULLs",
@@ -328,6 +333,11 @@ void write_page(base::Queue& queue, const JoinResult& result, const Window& wind
       has_values ? request.source + window.first_row * request.source_width : nullptr;
   if (!has_values) {
     // Written, or none.
+  } else if (request.is_numbered) {
+    std::vector<uint8_t> const none;
+    write_numbers_of_caller(queue, result, source, window.rows,
+                            request.result_nulls == 0 ? none : request.bits, target, request.memory,
+                            request.target_width, request.argument);
   } else if (request.is_bits()) {
     base::copy(queue, target, request.memory, request.value_bits.data(), Memory::kHost,
                request.data_bytes(window.rows));

@@ -100,6 +100,10 @@ struct JoinResult {
   Storage right_rows_validity;
   int64_t left_rows_missing = 0;
   int64_t right_rows_missing = 0;
+  // [rows] int64, what the caller calls these rows, where it gave them numbers; any of rows that
+  // are not there. Null: left_rows, right_rows are what it calls them.
+  Storage left_numbers;
+  Storage right_numbers;
   // Whether the kind of join may leave some out, whatever the data.
   bool may_miss_left_rows = false;
   bool may_miss_right_rows = false;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "src/base/copy.hpp"
+#include "src/base/status.hpp"
 
 namespace gpujoin::columns {
 
@@ -49,6 +50,35 @@ void write_wide_on_device(base::Queue& queue, const JoinResult& result, const st
     base::copy(queue, piece.data(), Memory::kDevice, source + done * 4, result.memory, now * 4);
     widen(queue, piece.as<uint32_t>(), now, wide + done);
   }
+}
+
+void write_numbers_of_caller(base::Queue& queue, const JoinResult& result, const std::byte* source,
+                             int64_t rows, const std::vector<uint8_t>& bits, std::byte* target,
+                             base::Memory target_memory, int32_t width,
+                             const std::string& argument) {
+  std::vector<int64_t> numbers(static_cast<size_t>(rows));
+  base::copy(queue, numbers.data(), Memory::kHost, source, result.memory,
+             numbers.size() * sizeof(int64_t));
+  base::finish(queue);
+  for (size_t i = 0; i < numbers.size() && !bits.empty(); ++i) {
+    if ((bits[i / 8] >> (i % 8) & 1) == 0) numbers[i] = GPUJOIN_NO_ROW_INT64;
+  }
+  const void* written = numbers.data();
+  std::vector<uint32_t> narrow;
+  if (width == 4) {
+    narrow.reserve(numbers.size());
+    for (int64_t const number : numbers) {
+      if (number >= int64_t{GPUJOIN_NO_ROW}) {
+        base::fail(GPUJOIN_ERROR_TYPE, "%s.type is UINT32 and there is a row number %lld",
+                   argument.c_str(), static_cast<long long>(number));
+      }
+      narrow.push_back(static_cast<uint32_t>(number));
+    }
+    written = narrow.data();
+  }
+  base::copy(queue, target, target_memory, written, Memory::kHost,
+             numbers.size() * static_cast<size_t>(width));
+  base::finish(queue);
 }
 
 }  // namespace gpujoin::columns

@@ -79,13 +79,18 @@ std::vector<std::span<std::byte>> GatheredRows::make_room(const Extent& extent) 
   return parts;
 }
 
+columns::Relation GatheredRows::view(std::shared_ptr<base::Context> context) const {
+  columns::Relation relation;
+  relation.context = std::move(context);
+  relation.rows = rows_;
+  for (GatheredColumn const& column : columns_) relation.columns.push_back(column.make_view());
+  return relation;
+}
+
 std::shared_ptr<const columns::Relation> GatheredRows::take(
     std::shared_ptr<base::Context> context) {
-  auto relation = std::make_shared<columns::Relation>();
+  auto relation = std::make_shared<columns::Relation>(view(std::move(context)));
   auto buffers = std::make_shared<std::vector<base::Buffer>>();
-  relation->context = std::move(context);
-  relation->rows = rows_;
-  for (GatheredColumn const& column : columns_) relation->columns.push_back(column.make_view());
   buffers->reserve(columns_.size() * GatheredColumn::kParts);
   for (GatheredColumn& column : columns_) column.give_buffers(*buffers);
   relation->owner = std::move(buffers);

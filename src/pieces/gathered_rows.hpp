@@ -51,6 +51,8 @@ class GatheredRows {
   // expected: no rows.
   std::vector<std::span<std::byte>> make_room(const Extent& extent);
 
+  // All rows, as a relation that does not own them: good until rows are appended.
+  columns::Relation view(std::shared_ptr<base::Context> context) const;
   // All rows, as a relation that owns them. *this is empty afterwards; when it throws, as before.
   std::shared_ptr<const columns::Relation> take(std::shared_ptr<base::Context> context);
 

@@ -125,4 +125,12 @@ void check_batch(const RowSchema& schema, const columns::Relation& batch, const 
   }
 }
 
+std::shared_ptr<const columns::Relation> relation_of(const RowSchema& schema,
+                                                     std::shared_ptr<base::Context> context) {
+  auto none = std::make_shared<columns::Relation>();
+  none->context = std::move(context);
+  none->columns = schema.columns;
+  return none;
+}
+
 }  // namespace gpujoin::pieces

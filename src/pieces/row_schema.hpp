@@ -29,6 +29,10 @@ std::shared_ptr<const RowSchema> make_row_schema(const columns::Relation& like,
 // columns. Dictionaries, how wide their indices are, and whether there are NULLs may differ.
 void check_batch(const RowSchema& schema, const columns::Relation& batch, const char* argument);
 
+// A relation of gathered rows, of which there are none.
+std::shared_ptr<const columns::Relation> relation_of(const RowSchema& schema,
+                                                     std::shared_ptr<base::Context> context);
+
 // Whether a column's rows name those of another one, its parts->values.
 inline bool names_values(const columns::ColumnView& column) {
   return column.layout == columns::Layout::kIndices || column.layout == columns::Layout::kRuns;

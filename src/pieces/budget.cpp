@@ -1,0 +1,45 @@
+#include "src/pieces/budget.hpp"
+
+#include <algorithm>
+
+#include "src/base/memory.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+// The rows of a block are copied while others come: as much as a link or a disk takes at once
+// without a share of its time for beginning.
+constexpr uint64_t kBlockBytes = uint64_t{8} << 20;
+constexpr uint64_t kLeastBlockBytes = uint64_t{16} << 10;
+constexpr uint32_t kPartitions = 64;
+constexpr uint32_t kLeastPartitions = 4;
+
+// The builds and probes of a join are two stores, and what is joined needs as much as both.
+constexpr uint64_t kStoreShare = 4;
+// A part, a table of it, a piece of the other side and what comes out of them.
+constexpr uint64_t kPartShare = 8;
+
+}  // namespace
+
+Budget budget_of(const base::Context& context, bool on_gpu) {
+  Budget budget;
+  uint64_t const host = context.host_account->limit_bytes();
+  uint64_t device = host;
+  if (on_gpu) {
+    device = context.device_account->limit_bytes();
+    uint64_t const all = context.facts.memory_bytes;
+    if (device == 0 || (all != 0 && all < device)) device = all;
+  }
+  budget.store_bytes = host / kStoreShare;
+  budget.part_bytes = device / kPartShare;
+  uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);
+  budget.block_bytes = std::clamp(least / 128, kLeastBlockBytes, kBlockBytes);
+  // Each has a block that is open.
+  uint64_t const open = least / 8 / budget.block_bytes;
+  budget.partitions =
+      static_cast<uint32_t>(std::clamp<uint64_t>(open, kLeastPartitions, kPartitions));
+  return budget;
+}
+
+}  // namespace gpujoin::pieces

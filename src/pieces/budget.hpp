@@ -1,0 +1,22 @@
+// budget.hpp: how much of a context's memory the rows of one side may take, before and while they
+// are joined.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/context.hpp"
+
+namespace gpujoin::pieces {
+
+// 0 is no limit.
+struct Budget {
+  uint64_t store_bytes = 0;  // of rows that one store keeps in memory
+  uint64_t part_bytes = 0;   // of rows of the build side that are joined at once
+  uint64_t block_bytes = 0;  // of a block of rows: never 0
+  uint32_t partitions = 0;   // of a side that does not fit
+};
+
+// on_gpu: the joins run there; rows are gathered in host memory.
+Budget budget_of(const base::Context& context, bool on_gpu);
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,145 @@
+#include "src/pieces/build.hpp"
+
+#include <utility>
+
+#include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/selection.hpp"
+#include "src/execute/column_work.hpp"
+#include "src/execute/row_picker.hpp"
+#include "src/pieces/budget.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+using columns::Relation;
+
+StoreShape shape_of(const std::shared_ptr<base::Context>& context,
+                    std::shared_ptr<const RowSchema> schema, const BuildShape& build) {
+  Budget const budget = budget_of(*context, build.on_gpu);
+  StoreShape shape;
+  shape.context = context;
+  shape.schema = std::move(schema);
+  shape.keys = build.keys;
+  shape.key_flags = build.key_flags;
+  shape.partitions = budget.partitions;
+  shape.seed = context->hash_seed;
+  shape.memory_bytes = budget.store_bytes;
+  shape.block_bytes = budget.block_bytes;
+  shape.folder = build.folder;
+  return shape;
+}
+
+// Columns where an executor reads them, as a relation that keeps the copies.
+std::shared_ptr<const Relation> brought(base::Queue& queue,
+                                        const std::shared_ptr<const Relation>& rows,
+                                        base::Memory memory) {
+  auto const work = execute::make_column_work(queue, memory);
+  if (rows->ready_event != nullptr) execute::column_work_on_gpu(queue)->await(rows->ready_event);
+  auto made = std::make_shared<Relation>();
+  auto held = std::make_shared<execute::Held>();
+  made->context = rows->context;
+  made->rows = rows->rows;
+  held->push_back(rows);
+  for (columns::ColumnView const& column : rows->columns) {
+    made->columns.push_back(execute::bring_column(queue, *work, column, rows->rows, held.get()));
+  }
+  made->owner = std::move(held);
+  return made;
+}
+
+bool lies_on_device(const Relation& batch) {
+  for (columns::ColumnView const& column : batch.columns) {
+    if (column.memory == base::Memory::kDevice) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::shared_ptr<const Relation> on_device(base::Queue& queue,
+                                          const std::shared_ptr<const Relation>& rows) {
+  return brought(queue, rows, base::Memory::kDevice);
+}
+
+void append_batch(base::Context& context, const std::shared_ptr<const Relation>& batch,
+                  int64_t first_row, RowStore* store) {
+  auto const registered = columns::as_registered(batch);
+  bool const is_elsewhere = lies_on_device(*registered);
+  if (batch->selection == nullptr && !is_elsewhere) return store->append(*batch, first_row);
+  base::LeasedQueue const queue(context);
+  auto const rows = is_elsewhere ? brought(*queue, registered, base::Memory::kHost) : registered;
+  if (batch->selection == nullptr) return store->append(*rows, first_row);
+  execute::RowPicker picker(*queue, base::Memory::kHost, *batch);
+  auto const* const numbers = static_cast<const uint32_t*>(picker.numbers().get());
+  store->append(*rows, std::span(numbers, static_cast<size_t>(batch->rows)), first_row);
+}
+
+Build::Build(std::shared_ptr<base::Context> of, const Relation& like, BuildShape shape)
+    : context(std::move(of)),
+      interrupt(std::make_shared<base::Interrupt>()),
+      shape_(std::move(shape)),
+      store_(shape_of(context, make_row_schema(like, shape_.has_row_numbers), shape_)),
+      none_(relation_of(*store_.shape().schema, context)) {}
+
+void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_row) {
+  check_batch(*store_.shape().schema, *columns::as_registered(batch), "batch");
+  if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
+  check_usable();
+  appending_.fetch_add(1);
+  try {
+    append_batch(*context, batch, first_row, &store_);
+  } catch (const base::Error& error) {
+    failed_with_ = error.status();
+    appending_.fetch_sub(1);
+    throw;
+  }
+  appending_.fetch_sub(1);
+}
+
+void Build::check_usable() const {
+  if (interrupt->is_cancelled) base::fail(GPUJOIN_ERROR_CANCELLED, "build: it was cancelled");
+  if (failed_with_ == 0) return;
+  base::fail(failed_with_, "build: a batch could not be taken before");
+}
+
+void Build::check_finished() const {
+  check_usable();
+  if (!is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is not finished");
+}
+
+void Build::finish() {
+  check_usable();
+  if (is_finished_.exchange(true)) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished already");
+  }
+  try {
+    store_.finish();
+    Budget const budget = budget_of(*context, shape_.on_gpu);
+    bool const is_small = budget.part_bytes == 0 || store_.bytes() <= budget.part_bytes;
+    is_whole_ = is_small && !store_.is_partitioned() && store_.spilled_bytes() == 0;
+    if (is_whole_) {
+      make_parts();
+    } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
+      store_.partition();
+    }
+  } catch (const base::Error& error) {
+    failed_with_ = error.status();
+    throw;
+  }
+}
+
+void Build::make_parts() {
+  base::LeasedQueue const queue(*context);
+  for (auto const& group : store_.groups(0, 0)) {
+    auto rows = store_.read_all(0, group);
+    parts_.push_back(shape_.on_gpu ? on_device(*queue, rows) : std::move(rows));
+  }
+  if (parts_.empty()) parts_.push_back(none_);
+  // They have copies of it, where they are not the rows themselves.
+  store_.drop(0);
+}
+
+}  // namespace gpujoin::pieces

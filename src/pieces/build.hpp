@@ -1,0 +1,75 @@
+// build.hpp: one side of joins, of which rows come in batches from any thread, and which any number
+// of operations then share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/base/interrupt.hpp"
+#include "src/columns/column.hpp"
+#include "src/pieces/row_store.hpp"
+
+namespace gpujoin::pieces {
+
+struct BuildShape {
+  std::vector<int32_t> keys;
+  std::vector<int32_t> key_flags;
+  bool has_row_numbers = false;
+  bool on_gpu = false;                  // where its joins run
+  std::shared_ptr<SpillFolder> folder;  // null: none
+};
+
+class Build {
+ public:
+  // like: its columns say what batches have. Throws TYPE, UNSUPPORTED.
+  Build(std::shared_ptr<base::Context> context, const columns::Relation& like, BuildShape shape);
+
+  // Any thread, until finish(). Throws; then the build is worth nothing any more, unless it is for
+  // a batch that is unlike.
+  void append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
+  void finish();
+  // Throws INVALID_ARGUMENT.
+  void check_finished() const;
+
+  // After finish():
+  // All of it is in memory and joined at once; else operations join it in partitions.
+  bool is_whole() const { return is_whole_; }
+  // expected: is_whole(). Where the executor reads them; more than one where a column of text has
+  // more bytes than its offsets count, or there are too many rows.
+  const std::vector<std::shared_ptr<const columns::Relation>>& parts() const { return parts_; }
+  const RowStore& store() const { return store_; }
+
+  const BuildShape& shape() const { return shape_; }
+  // Its columns, without rows; the numbers of rows are the last where it has them.
+  const std::shared_ptr<const columns::Relation>& none() const { return none_; }
+
+  const std::shared_ptr<base::Context> context;
+  const std::shared_ptr<base::Interrupt> interrupt;
+
+ private:
+  void check_usable() const;
+  void make_parts();
+
+  BuildShape shape_;
+  RowStore store_;
+  std::shared_ptr<const columns::Relation> none_;
+  std::atomic<int32_t> failed_with_{0};
+  std::atomic<bool> is_finished_{false};
+  std::atomic<int64_t> appending_{0};
+  bool is_whole_ = false;
+  std::vector<std::shared_ptr<const columns::Relation>> parts_;
+};
+
+// Rows of a batch that has been checked, wherever they lie and whichever are selected.
+void append_batch(base::Context& context, const std::shared_ptr<const columns::Relation>& batch,
+                  int64_t first_row, RowStore* store);
+
+// A relation whose columns lie on the device. Waits for the copies.
+std::shared_ptr<const columns::Relation> on_device(
+    base::Queue& queue, const std::shared_ptr<const columns::Relation>& rows);
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,154 @@
+#include "src/pieces/grid_join.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/columns/join_kind.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+// Partitions of partitions of partitions: what is then too large has too many rows of one key.
+constexpr int kMostLevels = 4;
+// Of the rows of a partition that are in the largest of its own.
+constexpr double kOfNoUse = 0.75;
+
+std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed) {
+  StoreShape shape = from.store->shape();
+  shape.seed = seed;
+  // What was partitioned before has its own share still.
+  shape.memory_bytes /= 4;
+  auto store = std::make_shared<RowStore>(std::move(shape));
+  store->partition();
+  for (size_t i = 0; i < from.store->block_count(from.part); ++i) {
+    store->append_gathered(*from.store->block(from.part, i));
+  }
+  store->finish();
+  return store;
+}
+
+}  // namespace
+
+GridJoin::GridJoin(const JoinOfPieces& join, const Budget& budget, Partition build, Partition probe,
+                   std::shared_ptr<const UnknownRows> unknown, int level)
+    : join_(join),
+      budget_(budget),
+      build_(std::move(build)),
+      probe_(std::move(probe)),
+      unknown_(std::move(unknown)),
+      level_(level) {}
+
+bool GridJoin::wants_partitions() const {
+  return level_ < kMostLevels && budget_.part_bytes != 0 && !build_.store->shape().keys.empty() &&
+         build_.store->bytes(build_.part) > budget_.part_bytes && build_.store->is_partitioned() &&
+         build_.part != build_.store->null_part();
+}
+
+bool GridJoin::partition_again(base::Queue& queue) {
+  queue.check_cancelled();
+  uint64_t const seed = build_.store->shape().seed + 1;
+  auto const build = partitioned(build_, seed);
+  int64_t largest = 0;
+  for (size_t p = 0; p < build->part_count(); ++p) largest = std::max(largest, build->rows(p));
+  auto const all = static_cast<double>(build_.store->rows(build_.part));
+  if (static_cast<double>(largest) > kOfNoUse * all) return false;
+  auto const probe = partitioned(probe_, seed);
+  for (size_t p = 0; p < build->part_count(); ++p) {
+    parts_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
+                                                Partition{probe, p}, unknown_, level_ + 1));
+  }
+  return true;
+}
+
+void GridJoin::begin_group(base::Queue& queue) {
+  Piece piece;
+  // Rows that meet nothing are rows without a match.
+  piece.rows = join_.build_left ? join_.left_none : join_.right_none;
+  if (group_ < groups_.size()) {
+    piece.rows = build_.store->read_all(build_.part, groups_[group_]);
+  }
+  if (needs_marks(join_.spec, join_.build_left)) {
+    piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
+                                              may_be_unknown(join_.spec, join_.build_left));
+  }
+  pieces_.push_back(std::move(piece));
+  if (unknown_ != nullptr) {
+    pieces_.insert(pieces_.end(), unknown_->build.begin(), unknown_->build.end());
+  }
+}
+
+// Marks of a block are kept from group to group.
+Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
+  Piece piece;
+  piece.rows = probe_.store->read_all(probe_.part, blocks_[block]);
+  if (groups_.size() > 1 && needs_marks(join_.spec, !join_.build_left)) {
+    auto& marks = marks_[block];
+    if (marks == nullptr) {
+      marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
+                                          may_be_unknown(join_.spec, !join_.build_left));
+    }
+    piece.marks = marks;
+  }
+  return piece;
+}
+
+bool GridJoin::advance(base::Queue& queue) {
+  size_t const blocks = blocks_.size();
+  size_t const unknown = unknown_ == nullptr ? 0 : unknown_->probe.size();
+  while (group_ < std::max<size_t>(groups_.size(), 1)) {
+    if (pieces_.empty()) begin_group(queue);
+    size_t const step = block_++;
+    if (step < blocks) {
+      Piece const block = block_piece(queue, step);
+      if (groups_.size() > 1) {
+        current_.emplace(PieceJoin::meeting(join_, block, pieces_));
+      } else {
+        current_.emplace(queue, join_, block, pieces_);
+      }
+      return true;
+    }
+    if (step < blocks + unknown) {
+      current_.emplace(PieceJoin::meeting(join_, unknown_->probe[step - blocks], pieces_));
+      return true;
+    }
+    Piece const own = pieces_.front();
+    pieces_.clear();
+    block_ = 0;
+    bool const needs = own.marks != nullptr;
+    ++group_;
+    if (!needs) continue;
+    current_.emplace(join_, join_.build_left, own);
+    return true;
+  }
+  while (groups_.size() > 1 && put_out_ < blocks) {
+    size_t const block = put_out_++;
+    if (!needs_marks(join_.spec, !join_.build_left)) return false;
+    current_.emplace(join_, !join_.build_left, block_piece(queue, block));
+    return true;
+  }
+  return false;
+}
+
+std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
+  if (!began_) {
+    began_ = true;
+    if (!wants_partitions() || !partition_again(queue)) {
+      groups_ = build_.store->groups(build_.part, budget_.part_bytes);
+      blocks_ = probe_.store->groups(probe_.part, budget_.part_bytes);
+      marks_.resize(blocks_.size());
+    }
+  }
+  while (!parts_.empty()) {
+    if (auto result = parts_.back()->next(queue)) return result;
+    parts_.pop_back();
+    if (parts_.empty()) return nullptr;
+  }
+  while (current_ || advance(queue)) {
+    if (auto result = current_->next(queue)) return result;
+    current_.reset();
+  }
+  return nullptr;
+}
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,376 @@
+#include "src/pieces/join_pieces.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "src/base/copy.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/join_kind.hpp"
+#include "src/columns/selection.hpp"
+#include "src/execute/execute.hpp"
+#include "src/execute/late_columns.hpp"
+#include "src/execute/no_room.hpp"
+#include "src/execute/row_picker.hpp"
+#include "src/pieces/slice.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+using columns::JoinKind;
+using columns::JoinResult;
+using columns::JoinSpec;
+using columns::Relation;
+using columns::RowsOfSide;
+
+// Pieces of fewer rows are not cut: what does not fit then never will.
+constexpr int64_t kLeastRows = 64;
+
+JoinKind of_side(JoinKind left_kind, JoinKind right_kind, bool left) {
+  return left ? left_kind : right_kind;
+}
+
+JoinKind outer_of(bool left) { return of_side(JoinKind::kLeft, JoinKind::kRight, left); }
+
+// The side that comes out alone, if one does.
+std::optional<bool> lone_side(JoinKind kind) {
+  for (bool const left : {true, false}) {
+    if (columns::comes_alone(columns::rows_of(kind, left))) return left;
+  }
+  return std::nullopt;
+}
+
+bool is_marked(RowsOfSide rows) {
+  return rows == RowsOfSide::kMarked || rows == RowsOfSide::kNotIn;
+}
+
+// Of a side in pieces of which a row may meet several parts.
+Piece with_marks(base::Queue& queue, const JoinOfPieces& join, const Piece& probe) {
+  auto marks = std::make_shared<SideMarks>(*queue.host_pool, probe.rows->rows,
+                                           may_be_unknown(join.spec, !join.build_left));
+  return {probe.rows, std::move(marks), 0};
+}
+
+Piece part_of(const Piece& whole, int64_t first, int64_t rows) {
+  return {slice(whole.rows, first, rows), whole.marks, whole.first_row + first};
+}
+
+// Where a piece is cut: marks are words of 32 rows.
+int64_t middle_of(const Piece& piece) { return (piece.rows->rows / 2 + 31) / 32 * 32; }
+
+}  // namespace
+
+// One step: a join of two relations, or rows of one, and what it marks.
+class StepRun {
+ public:
+  StepRun(base::Queue& queue, const JoinOfPieces& join)
+      : queue_(queue), join_(join), kind_(join.spec.kind) {}
+
+  // Null: nothing came out.
+  std::unique_ptr<JoinResult> run(const PieceJoin::Step& step) {
+    switch (step.what) {
+      case PieceJoin::What::kJoin:
+        return handed_out(join(kind_, step, join_.spec.pairs, true), step, join_.spec.pairs);
+      case PieceJoin::What::kMeet:
+      case PieceJoin::What::kMeetUnmatched:
+        return meet(step);
+      case PieceJoin::What::kPutOut:
+        return put_out(step.of_left, step.probe);
+    }
+    return nullptr;
+  }
+
+ private:
+  // Pairs, or who has a match or a mark.
+  std::unique_ptr<JoinResult> meet(const PieceJoin::Step& step) {
+    auto const lone = lone_side(kind_);
+    std::unique_ptr<JoinResult> result;
+    if (!lone) {
+      bool const with_unmatched = step.what == PieceJoin::What::kMeetUnmatched;
+      bool const is_cross = kind_ == JoinKind::kCross;
+      JoinKind const pairs = is_cross ? JoinKind::kCross : JoinKind::kInner;
+      result = join(with_unmatched ? outer_of(!join_.build_left) : pairs, step, true, true);
+    } else if (is_marked(columns::rows_of(kind_, *lone))) {
+      result = join(of_side(JoinKind::kLeftMark, JoinKind::kRightMark, *lone), step, false, false);
+    } else {
+      result = join(of_side(JoinKind::kLeftSemi, JoinKind::kRightSemi, *lone), step, true, false);
+    }
+    mark(step.probe, step.part, *result);
+    return lone ? nullptr : handed_out(std::move(result), step, true);
+  }
+
+  std::unique_ptr<JoinResult> join(JoinKind kind, const PieceJoin::Step& step, bool pairs,
+                                   bool columns) {
+    auto const& left = join_.build_left ? step.part.rows : step.probe.rows;
+    auto const& right = join_.build_left ? step.probe.rows : step.part.rows;
+    JoinSpec spec = join_.spec;
+    spec.kind = kind;
+    spec.pairs = pairs;
+    if (!columns) {
+      spec.materialize = false;
+      spec.left_columns.clear();
+      spec.right_columns.clear();
+    }
+    // Marks are a column: bit i is row i's.
+    if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));
+    return execute(left, right, std::move(spec));
+  }
+
+  std::unique_ptr<JoinResult> execute(const std::shared_ptr<const Relation>& left,
+                                      const std::shared_ptr<const Relation>& right, JoinSpec spec) {
+    queue_.check_cancelled();
+    return execute::execute(
+        queue_, execute::make_plan(queue_, left, right, std::move(spec), join_.options, false));
+  }
+
+  static columns::RowOrder in_order_of(bool left) {
+    return left ? columns::RowOrder::kLeft : columns::RowOrder::kRight;
+  }
+
+  void mark(const Piece& probe, const Piece& part, const JoinResult& result) {
+    for (bool const left : {true, false}) {
+      Piece const& piece = join_.is_build(left) ? part : probe;
+      RowsOfSide const rows = columns::rows_of(kind_, left);
+      if (piece.marks == nullptr || !needs_marks(join_.spec, left)) continue;
+      if (is_marked(rows)) {
+        piece.marks->mark(queue_, result.memory, result.columns.back(), piece.rows->rows,
+                          piece.first_row);
+        continue;
+      }
+      columns::Storage const& numbers = left ? result.left_rows : result.right_rows;
+      if (rows != RowsOfSide::kSingle) {
+        int64_t const missing = left ? result.left_rows_missing : result.right_rows_missing;
+        piece.marks->mark(queue_, result.memory, numbers, result.rows, missing != 0,
+                          piece.first_row, piece.rows->rows);
+      } else if (auto const twice = piece.marks->mark_once(queue_, result.memory, numbers,
+                                                           result.rows, piece.first_row)) {
+        base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %lld has more than one match",
+                   left ? "left" : "right",
+                   static_cast<long long>(number_of(left, piece, *twice - piece.first_row)));
+      }
+    }
+  }
+
+  bool has_numbers(bool left) const {
+    return left ? join_.has_left_numbers : join_.has_right_numbers;
+  }
+
+  // What the caller calls a row.
+  int64_t number_of(bool left, const Piece& piece, int64_t row) {
+    if (!has_numbers(left)) return row;
+    columns::ColumnView const& numbers = piece.rows->columns.back();
+    int64_t number = 0;
+    base::copy(queue_, &number, base::Memory::kHost,
+               static_cast<const int64_t*>(numbers.data) + row, numbers.memory, sizeof(number));
+    base::finish(queue_);
+    return number;
+  }
+
+  // with_pairs: the result has them, whoever asked.
+  std::unique_ptr<JoinResult> handed_out(std::unique_ptr<JoinResult> result,
+                                         const PieceJoin::Step& step, bool with_pairs) {
+    Relation const& left = join_.build_left ? *step.part.rows : *step.probe.rows;
+    Relation const& right = join_.build_left ? *step.probe.rows : *step.part.rows;
+    return handed_out(std::move(result), left, right, with_pairs);
+  }
+
+  std::unique_ptr<JoinResult> handed_out(std::unique_ptr<JoinResult> result, const Relation& left,
+                                         const Relation& right, bool with_pairs) {
+    if (result->rows == 0) return nullptr;
+    if (with_pairs && !join_.spec.pairs) {
+      result->has_pairs = false;
+      result->pair_sides = columns::PairSides::kBoth;
+      result->left_rows = result->right_rows = nullptr;
+    }
+    // The schema of a query does not depend on which pieces met.
+    result->may_miss_left_rows = columns::comes_unmatched(columns::rows_of(kind_, false));
+    result->may_miss_right_rows = columns::comes_unmatched(columns::rows_of(kind_, true));
+    if (result->has_left_rows()) number(true, left, *result);
+    if (result->has_right_rows()) number(false, right, *result);
+    return result;
+  }
+
+  void number(bool of_left, const Relation& relation, JoinResult& result) {
+    if (!has_numbers(of_left)) return;
+    columns::Storage const& rows = of_left ? result.left_rows : result.right_rows;
+    auto const last = static_cast<int32_t>(relation.columns.size()) - 1;
+    std::vector<columns::StageStatistics> stages;
+    columns::ResultColumn numbers =
+        execute::fetch_late(queue_, result.memory, relation, last, rows, result.rows, stages);
+    (of_left ? result.left_numbers : result.right_numbers) = std::move(numbers.data);
+  }
+
+  // What the kind puts out of the rows of a side by their marks.
+  std::unique_ptr<JoinResult> put_out(bool left, const Piece& piece) {
+    RowsOfSide const rows = columns::rows_of(kind_, left);
+    JoinKind const alone = of_side(JoinKind::kLeftAnti, JoinKind::kRightAnti, left);
+    if (rows == RowsOfSide::kMarked) return put_out_lone(left, piece.rows, alone, &piece);
+    auto const chosen = chosen_bits(rows, piece);
+    columns::Selection selection;
+    selection.of = piece.rows;
+    selection.is_bitmap = true;
+    selection.data = chosen.data();
+    auto const picked = execute::select_rows(queue_, std::move(selection));
+    return put_out_lone(left, picked, columns::comes_alone(rows) ? alone : outer_of(left), nullptr);
+  }
+
+  // A bit for each row that comes out.
+  std::vector<uint32_t> chosen_bits(RowsOfSide rows, const Piece& piece) const {
+    auto const count = static_cast<uint64_t>(piece.rows->rows);
+    std::vector<uint32_t> bits((count + 31) / 32);
+    uint32_t const* const matched = piece.marks->matched() + piece.first_row / 32;
+    uint32_t const* const unknown =
+        piece.marks->unknown() == nullptr ? nullptr : piece.marks->unknown() + piece.first_row / 32;
+    for (size_t i = 0; i < bits.size(); ++i) {
+      bits[i] = rows == RowsOfSide::kMatched ? matched[i] : ~matched[i];
+      if (rows == RowsOfSide::kNotIn && unknown != nullptr) bits[i] &= ~unknown[i];
+    }
+    return bits;
+  }
+
+  // A side's rows: those of a join with nothing, which the executor that has them runs. marks: the
+  // piece whose marks come with them; null: none do.
+  std::unique_ptr<JoinResult> put_out_lone(bool left, const std::shared_ptr<const Relation>& rows,
+                                           JoinKind kind, const Piece* marks) {
+    if (rows->rows == 0) return nullptr;
+    auto const& other = left ? join_.right_none : join_.left_none;
+    JoinSpec spec = join_.spec;
+    spec.kind = kind;
+    if (marks != nullptr) spec.order = in_order_of(left);
+    auto result = execute(left ? rows : other, left ? other : rows, std::move(spec));
+    if (marks != nullptr) result->columns.push_back(mark_column(*marks, result->memory));
+    Relation const& named = *columns::as_registered(rows);
+    return handed_out(std::move(result), left ? named : *other, left ? *other : named,
+                      join_.spec.pairs);
+  }
+
+  columns::ResultColumn mark_column(const Piece& piece, base::Memory memory) {
+    auto const rows = piece.rows->rows;
+    auto const words = (static_cast<uint64_t>(rows) + 31) / 32;
+    columns::ResultColumn column;
+    column.name = "mark";
+    column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_BOOL);
+    column.type = GPUJOIN_TYPE_BOOL;
+    column.layout = columns::Layout::kBits;
+    std::vector<uint32_t> known(words);
+    uint32_t const* const matched = piece.marks->matched() + piece.first_row / 32;
+    int64_t unknown_rows = 0;
+    for (uint64_t i = 0; i < words && piece.marks->unknown() != nullptr; ++i) {
+      uint32_t const unknown = piece.marks->unknown()[piece.first_row / 32 + i] & ~matched[i];
+      known[i] = ~unknown;
+      unknown_rows += __builtin_popcount(unknown);
+    }
+    column.data = copied(matched, words, memory);
+    column.null_count = unknown_rows;
+    if (unknown_rows != 0) column.validity = copied(known.data(), words, memory);
+    return column;
+  }
+
+  columns::Storage copied(const uint32_t* words, uint64_t count, base::Memory memory) {
+    base::Pool& pool = memory == base::Memory::kDevice ? *queue_.device_pool : *queue_.host_pool;
+    base::Buffer buffer = pool.allocate_rows<uint32_t>(memory, count, "marks");
+    base::copy(queue_, buffer.data(), memory, words, base::Memory::kHost, count * 4);
+    base::finish(queue_);
+    return columns::make_storage(std::move(buffer));
+  }
+
+  base::Queue& queue_;
+  const JoinOfPieces& join_;
+  JoinKind kind_;
+};
+
+bool needs_marks(const JoinSpec& spec, bool left) {
+  RowsOfSide const rows = columns::rows_of(spec.kind, left);
+  return columns::comes_alone(rows) || columns::comes_unmatched(rows);
+}
+
+bool may_be_unknown(const JoinSpec& spec, bool left) {
+  return is_marked(columns::rows_of(spec.kind, left));
+}
+
+PieceJoin::PieceJoin(base::Queue& queue, const JoinOfPieces& join, const Piece& probe,
+                     std::span<const Piece> parts)
+    : join_(join) {
+  bool const build_needs = needs_marks(join.spec, join.build_left);
+  bool const probe_needs = needs_marks(join.spec, !join.build_left);
+  // With a lone part that has no marks the kind is that of a join of two relations.
+  if (parts.size() == 1 && !build_needs) {
+    push(What::kJoin, probe, parts.front());
+  } else if (parts.size() == 1 && probe_needs) {
+    // Rows of the probe side without a match come with the pairs of a lone part.
+    push(What::kMeetUnmatched, probe, parts.front());
+  } else {
+    meet_parts(queue, probe, parts);
+  }
+}
+
+PieceJoin PieceJoin::meeting(const JoinOfPieces& join, const Piece& probe,
+                             std::span<const Piece> parts) {
+  PieceJoin made(join);
+  for (Piece const& part : parts) made.push(What::kMeet, probe, part);
+  return made;
+}
+
+PieceJoin::PieceJoin(const JoinOfPieces& join, bool left, const Piece& piece) : join_(join) {
+  push_put_out(left, piece);
+}
+
+void PieceJoin::push(What what, const Piece& probe, const Piece& part) {
+  steps_.push_back({what, false, probe, part});
+}
+
+void PieceJoin::push_put_out(bool left, const Piece& piece) {
+  steps_.push_back({What::kPutOut, left, piece, {}});
+}
+
+void PieceJoin::meet_parts(base::Queue& queue, const Piece& probe, std::span<const Piece> parts) {
+  bool const probe_needs = needs_marks(join_.spec, !join_.build_left);
+  Piece const marked = probe_needs ? with_marks(queue, join_, probe) : probe;
+  if (probe_needs) push_put_out(!join_.build_left, marked);
+  for (Piece const& part : parts) push(What::kMeet, marked, part);
+}
+
+bool PieceJoin::can_cut_part() const { return !join_.spec.asof && join_.spec.aggregates.empty(); }
+
+bool PieceJoin::can_be_cut(const Step& step) const {
+  if (step.probe.rows->rows > kLeastRows) return true;
+  return step.what != What::kPutOut && can_cut_part() && step.part.rows->rows > kLeastRows;
+}
+
+void PieceJoin::cut(base::Queue& queue, const Step& step) {
+  bool const of_probe =
+      step.what != What::kMeet || !can_cut_part() || step.probe.rows->rows >= step.part.rows->rows;
+  if (of_probe && step.probe.rows->rows <= kLeastRows) {
+    return meet_parts(queue, step.probe, std::span(&step.part, 1));
+  }
+  Piece const& longer = of_probe ? step.probe : step.part;
+  int64_t const middle = middle_of(longer);
+  // The last that is pushed is the next.
+  for (Piece const& half :
+       {part_of(longer, middle, longer.rows->rows - middle), part_of(longer, 0, middle)}) {
+    Step made = step;
+    (of_probe ? made.probe : made.part) = half;
+    steps_.push_back(std::move(made));
+  }
+}
+
+std::unique_ptr<JoinResult> PieceJoin::next(base::Queue& queue) {
+  while (!steps_.empty()) {
+    Step step = std::move(steps_.back());
+    steps_.pop_back();
+    try {
+      if (auto result = StepRun(queue, join_).run(step)) return result;
+      continue;
+    } catch (const base::Error& error) {
+      if (!execute::is_no_room(error) || !can_be_cut(step)) throw;
+    }
+    // What the step has queued reads memory that is let go of.
+    base::finish(queue);
+    cut(queue, step);
+  }
+  return nullptr;
+}
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,244 @@
+#include "src/pieces/operation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/queue.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/join_kind.hpp"
+#include "src/execute/output_size.hpp"
+#include "src/pieces/slice.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+using columns::JoinSpec;
+using columns::RowOrder;
+
+constexpr int32_t kOfProbe = GPUJOIN_PROMISE_LEFT_UNIQUE | GPUJOIN_PROMISE_RIGHT_UNIQUE |
+                             GPUJOIN_PROMISE_LEFT_SORTED | GPUJOIN_PROMISE_RIGHT_SORTED;
+
+// Groups of rows of the probe side are whole when their piece was joined.
+bool is_of_probe(columns::Groups groups, bool build_left) {
+  return groups == (build_left ? columns::Groups::kRight : columns::Groups::kLeft);
+}
+
+}  // namespace
+
+Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation& probe_like,
+                     JoinSpec spec, const gpujoin_plan_options& options, bool build_left)
+    : interrupt(std::make_shared<base::Interrupt>()),
+      build_(std::move(build)),
+      probe_schema_(make_row_schema(probe_like, spec.pairs)),
+      budget_(budget_of(*build_->context, build_->shape().on_gpu)) {
+  join_.context = build_->context;
+  join_.spec = std::move(spec);
+  join_.options = options;
+  join_.options.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
+  join_.build_left = build_left;
+  join_.has_left_numbers =
+      build_left ? build_->shape().has_row_numbers : probe_schema_->has_row_numbers;
+  join_.has_right_numbers =
+      build_left ? probe_schema_->has_row_numbers : build_->shape().has_row_numbers;
+  auto const probe_none = relation_of(*probe_schema_, join_.context);
+  join_.left_none = build_left ? build_->none() : probe_none;
+  join_.right_none = build_left ? probe_none : build_->none();
+  check_spec();
+  if (join_.spec.order == RowOrder::kProbe) {
+    join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
+  }
+  if (is_streamed()) {
+    bool const needs = needs_marks(join_.spec, build_left);
+    base::LeasedQueue const queue(*join_.context);
+    for (auto const& rows : build_->parts()) {
+      Piece piece{rows, nullptr, 0};
+      if (needs) {
+        piece.marks = std::make_shared<SideMarks>(*queue->host_pool, rows->rows,
+                                                  may_be_unknown(join_.spec, build_left));
+      }
+      parts_.push_back(std::move(piece));
+    }
+    return;
+  }
+  StoreShape shape = build_->store().shape();
+  shape.schema = probe_schema_;
+  bool const has_keys = !shape.keys.empty();
+  shape.keys = build_left ? join_.spec.right_keys : join_.spec.left_keys;
+  if (!has_keys) shape.keys.clear();
+  kept_ = std::make_shared<RowStore>(std::move(shape));
+  if (has_keys) kept_->partition();
+}
+
+void Operation::check_spec() const {
+  JoinSpec const& spec = join_.spec;
+  auto const refuse = [](const char* what) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s", what);
+  };
+  bool const build_left = join_.build_left;
+  if (spec.caller_decides) refuse("residual: the caller cannot decide pairs of an operation");
+  if (spec.asof && build_left) refuse("asof: the build side of an operation is the right one");
+  if ((spec.bounds.promises & kOfProbe) != 0) {
+    refuse("promises: of keys, and rows of an operation come in pieces");
+  }
+  if (!spec.aggregates.empty() && !is_of_probe(spec.groups, build_left)) {
+    refuse("group_side: groups of an operation are rows of its probe side");
+  }
+  RowOrder const probe_order = build_left ? RowOrder::kRight : RowOrder::kLeft;
+  bool const in_order = spec.order != RowOrder::kNone;
+  if (in_order && spec.order != RowOrder::kProbe && spec.order != probe_order) {
+    refuse("order: rows of an operation come in the order of its probe side, or in any");
+  }
+  if (spec.asof && needs_marks(spec, build_left) && build_->is_whole() &&
+      build_->parts().size() > 1) {
+    refuse("asof: the build side has more text than one relation");
+  }
+  if (build_->is_whole()) return;
+  if (in_order) refuse("order: the build side does not fit into memory, and is joined in parts");
+  if (spec.asof && spec.left_keys.empty()) {
+    refuse("asof: without keys the build side has to fit into memory");
+  }
+}
+
+void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
+  append_batch(*join_.context, batch, first_row, kept_.get());
+}
+
+void Operation::count(const columns::JoinResult& result) {
+  columns::Bounds const& bounds = join_.spec.bounds;
+  int64_t const rows = rows_.fetch_add(result.rows) + result.rows;
+  if (bounds.row_limit != 0 && rows > bounds.row_limit) {
+    base::fail(GPUJOIN_ERROR_ROW_LIMIT, "spec.row_limit is %lld and the join has %lld rows or more",
+               static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
+  }
+  if ((bounds.promises & GPUJOIN_PROMISE_ROWS) != 0 && rows > bounds.promised_rows) {
+    base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
+               "spec.promised_rows is %lld and the join has %lld rows or more",
+               static_cast<long long>(bounds.promised_rows), static_cast<long long>(rows));
+  }
+  if (bounds.byte_limit == 0) return;
+  uint64_t const more = execute::bytes_of_result(result);
+  uint64_t const bytes = bytes_.fetch_add(more) + more;
+  if (bytes > bounds.byte_limit) {
+    base::fail(
+        GPUJOIN_ERROR_BYTE_LIMIT, "spec.byte_limit is %llu and the join has %llu bytes or more",
+        static_cast<unsigned long long>(bounds.byte_limit), static_cast<unsigned long long>(bytes));
+  }
+}
+
+void Operation::close() {
+  std::lock_guard const lock(mutex_);
+  is_closed_ = true;
+}
+
+void Operation::begin_probe() {
+  std::lock_guard const lock(mutex_);
+  if (is_closed_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "operation is closed");
+  ++probes_;
+}
+
+void Operation::end_probe(bool is_complete) {
+  std::lock_guard const lock(mutex_);
+  --probes_;
+  if (!is_complete) is_incomplete_ = true;
+}
+
+// What is left when all rows of the probe side have come.
+void Operation::begin_rest() {
+  rest_began_ = true;
+  if (is_streamed()) {
+    for (Piece const& part : parts_) {
+      if (part.marks != nullptr) rest_.emplace_back(join_, join_.build_left, part);
+    }
+    return;
+  }
+  kept_->finish();
+  auto const build = std::shared_ptr<const RowStore>(build_, &build_->store());
+  if (!build->is_partitioned()) {
+    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, 0},
+                                                Partition{kept_, 0}, nullptr));
+    return;
+  }
+  size_t const nulls = build->null_part();
+  bool const unknown = may_be_unknown(join_.spec, true) || may_be_unknown(join_.spec, false);
+  if (unknown) unknown_ = unknown_rows(*build);
+  for (size_t p = 0; p < nulls; ++p) {
+    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
+                                                Partition{kept_, p}, unknown_));
+  }
+  if (!unknown) {
+    // Rows with a NULL in a key match nothing.
+    auto const none = std::make_shared<RowStore>(build->shape());
+    auto const none_kept = std::make_shared<RowStore>(kept_->shape());
+    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, nulls},
+                                                Partition{none_kept, 0}, nullptr));
+    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{none, 0},
+                                                Partition{kept_, nulls}, nullptr));
+  }
+}
+
+std::shared_ptr<const UnknownRows> Operation::unknown_rows(const RowStore& build) const {
+  auto rows = std::make_shared<UnknownRows>();
+  base::LeasedQueue const queue(*join_.context);
+  auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
+    for (auto const& group : store.groups(store.null_part(), 0)) {
+      Piece piece{store.read_all(store.null_part(), group), nullptr, 0};
+      if (needs_marks(join_.spec, left)) {
+        piece.marks = std::make_shared<SideMarks>(*queue->host_pool, piece.rows->rows,
+                                                  may_be_unknown(join_.spec, left));
+      }
+      pieces->push_back(std::move(piece));
+    }
+  };
+  read(build, join_.build_left, &rows->build);
+  read(*kept_, !join_.build_left, &rows->probe);
+  // Those of both sides meet each other once.
+  return rows;
+}
+
+// When all partitions have met: rows whose comparison with any of them may be unknown.
+void Operation::begin_unknown_rows() {
+  unknown_put_out_ = true;
+  for (Piece const& piece : unknown_->probe) {
+    if (piece.marks != nullptr) rest_.emplace_back(join_, !join_.build_left, piece);
+  }
+  for (Piece const& piece : unknown_->build) {
+    if (piece.marks != nullptr) rest_.emplace_back(join_, join_.build_left, piece);
+  }
+}
+
+Found Operation::next(std::unique_ptr<columns::JoinResult>* result) {
+  std::lock_guard const lock(mutex_);
+  if (is_incomplete_) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "operation: a probe failed, or was destroyed before it was finished");
+  }
+  if (!is_closed_ || probes_ != 0) return Found::kNothingYet;
+  if (failed_) std::rethrow_exception(failed_);
+  base::LeasedQueue const queue(*join_.context);
+  try {
+    if (!rest_began_) begin_rest();
+    for (;;) {
+      if (!grids_.empty()) {
+        *result = grids_.back()->next(*queue);
+        if (*result == nullptr) grids_.pop_back();
+      } else if (unknown_ != nullptr && !unknown_put_out_) {
+        begin_unknown_rows();
+        continue;
+      } else if (!rest_.empty()) {
+        *result = rest_.back().next(*queue);
+        if (*result == nullptr) rest_.pop_back();
+      } else {
+        return Found::kFinished;
+      }
+      if (*result == nullptr) continue;
+      count(**result);
+      return Found::kResult;
+    }
+  } catch (...) {
+    failed_ = std::current_exception();
+    throw;
+  }
+}
+
+}  // namespace gpujoin::pieces

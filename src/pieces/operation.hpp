@@ -1,0 +1,89 @@
+// operation.hpp: one join of any kind on a build that is finished.
+//
+// While the build is whole, pieces of the probe side are joined as they come. Else rows of the
+// probe side are kept, too, and partitions of both sides are joined one after the other when all
+// have come: hybrid of Shapiro's GRACE join (TODS 1986) with partitions again where one is too
+// large, and parts of the build side one after the other where its rows are of one key.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "src/base/interrupt.hpp"
+#include "src/columns/column.hpp"
+#include "src/pieces/budget.hpp"
+#include "src/pieces/build.hpp"
+#include "src/pieces/grid_join.hpp"
+#include "src/pieces/join_pieces.hpp"
+#include "src/pieces/row_store.hpp"
+
+namespace gpujoin::pieces {
+
+// What a call for the next result found.
+enum class Found { kResult, kNothingYet, kFinished };
+
+class Operation {
+ public:
+  // probe_like: its columns say what batches of the probe side have. spec: of the build's columns
+  // and these. Throws UNSUPPORTED for what no pieces can answer.
+  Operation(std::shared_ptr<const Build> build, const columns::Relation& probe_like,
+            columns::JoinSpec spec, const gpujoin_plan_options& options, bool build_left);
+
+  const JoinOfPieces& join() const { return join_; }
+  const Build& build() const { return *build_; }
+  const RowSchema& probe_schema() const { return *probe_schema_; }
+  const std::shared_ptr<const RowSchema>& shared_probe_schema() const { return probe_schema_; }
+  const Budget& budget() const { return budget_; }
+  // Pieces of the probe side are joined as they come, with these.
+  bool is_streamed() const { return build_->is_whole(); }
+  std::span<const Piece> parts() const { return parts_; }
+  // Of one that is not: rows of the probe side. Any thread.
+  void keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
+
+  // Rows of a result count towards the limits. Throws ROW_LIMIT, BYTE_LIMIT, BROKEN_PROMISE.
+  void count(const columns::JoinResult& result);
+
+  // No further probe will come; those that there are may still be at work.
+  void close();
+  void begin_probe();
+  // is_complete: all its rows are joined or kept.
+  void end_probe(bool is_complete);
+
+  // After close(): what is left when all probes have ended. One thread at a time. Throws.
+  Found next(std::unique_ptr<columns::JoinResult>* result);
+
+  const std::shared_ptr<base::Interrupt> interrupt;
+
+ private:
+  void check_spec() const;
+  void begin_rest();
+  std::shared_ptr<const UnknownRows> unknown_rows(const RowStore& build) const;
+  void begin_unknown_rows();
+
+  std::shared_ptr<const Build> build_;
+  std::shared_ptr<const RowSchema> probe_schema_;
+  JoinOfPieces join_;
+  Budget budget_;
+  std::vector<Piece> parts_;
+  std::shared_ptr<RowStore> kept_;  // null: pieces are joined as they come
+  std::atomic<int64_t> rows_{0};
+  std::atomic<uint64_t> bytes_{0};
+
+  std::mutex mutex_;  // of what follows
+  int64_t probes_ = 0;
+  bool is_closed_ = false;
+  bool is_incomplete_ = false;
+  bool rest_began_ = false;
+  std::exception_ptr failed_;
+  std::vector<std::unique_ptr<GridJoin>> grids_;
+  std::shared_ptr<const UnknownRows> unknown_;
+  bool unknown_put_out_ = false;
+  std::vector<PieceJoin> rest_;  // rows of sides by their marks
+};
+
+}  // namespace gpujoin::pieces

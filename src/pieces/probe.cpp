@@ -1,0 +1,114 @@
+#include "src/pieces/probe.hpp"
+
+#include <utility>
+
+#include "src/base/queue.hpp"
+#include "src/base/status.hpp"
+#include "src/columns/selection.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+// Pieces that wait: enough that one is there while another one is joined.
+constexpr size_t kMostWaiting = 4;
+
+}  // namespace
+
+Probe::Probe(std::shared_ptr<Operation> operation) : operation_(std::move(operation)) {
+  operation_->begin_probe();
+}
+
+Probe::~Probe() { end(is_finished_ && waiting_.empty() && !current_ && !failed_); }
+
+void Probe::end(bool is_complete) noexcept {
+  if (std::exchange(has_ended_, true)) return;
+  operation_->end_probe(is_complete);
+}
+
+// Calls on a probe come one after the other; one that fails is the last.
+template <typename Call>
+auto Probe::guarded(const Call& call) {
+  std::lock_guard const lock(mutex_);
+  if (failed_) std::rethrow_exception(failed_);
+  try {
+    if (operation_->interrupt->is_cancelled) {
+      base::fail(GPUJOIN_ERROR_CANCELLED, "operation: it was cancelled");
+    }
+    return call();
+  } catch (...) {
+    failed_ = std::current_exception();
+    current_.reset();
+    waiting_.clear();
+    gathered_ = nullptr;
+    end(false);
+    throw;
+  }
+}
+
+bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
+  check_batch(operation_->probe_schema(), *columns::as_registered(batch), "batch");
+  if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "probe is finished");
+  return guarded([&] {
+    if (waiting_.size() >= kMostWaiting) return false;
+    if (operation_->is_streamed()) {
+      gather(batch, first_row);
+    } else {
+      operation_->keep(batch, first_row);
+    }
+    return true;
+  });
+}
+
+void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
+  if (gathered_ == nullptr) {
+    StoreShape shape;
+    shape.context = context();
+    shape.schema = operation_->shared_probe_schema();
+    shape.block_bytes = operation_->budget().block_bytes;
+    gathered_ = std::make_unique<RowStore>(std::move(shape));
+  }
+  append_batch(*context(), batch, first_row, gathered_.get());
+  for (auto& piece : gathered_->take_blocks()) waiting_.push_back(std::move(piece));
+}
+
+void Probe::flush() {
+  guarded([&] {
+    if (gathered_ == nullptr) return;
+    gathered_->finish();
+    for (auto& piece : gathered_->take_blocks()) waiting_.push_back(std::move(piece));
+  });
+}
+
+void Probe::finish() {
+  if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "probe is finished already");
+  flush();
+  std::lock_guard const lock(mutex_);
+  is_finished_ = true;
+  if (waiting_.empty() && !current_) end(true);
+}
+
+Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
+  return guarded([&] {
+    while (current_ || !waiting_.empty()) {
+      base::LeasedQueue const queue(*context());
+      if (!current_) {
+        Piece const piece{std::move(waiting_.front()), nullptr, 0};
+        waiting_.pop_front();
+        current_.emplace(*queue, operation_->join(), piece, operation_->parts());
+      }
+      *result = current_->next(*queue);
+      if (*result == nullptr) {
+        current_.reset();
+        continue;
+      }
+      operation_->count(**result);
+      return Found::kResult;
+    }
+    if (!is_finished_) return Found::kNothingYet;
+    end(true);
+    return Found::kFinished;
+  });
+}
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,50 @@
+// probe.hpp: rows of the probe side of an operation, of one thread or stream.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "src/columns/column.hpp"
+#include "src/columns/result.hpp"
+#include "src/pieces/operation.hpp"
+
+namespace gpujoin::pieces {
+
+class Probe {
+ public:
+  explicit Probe(std::shared_ptr<Operation> operation);
+  ~Probe();
+
+  // Copies the rows; false: pieces wait to be joined, and none was taken. Throws.
+  bool append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
+  // What is gathered becomes a piece, however little.
+  void flush();
+  // Joins what waits until there is a result. Throws; then the probe is worth nothing, and its
+  // operation incomplete.
+  Found next(std::unique_ptr<columns::JoinResult>* result);
+  // No batch will come.
+  void finish();
+
+  const std::shared_ptr<base::Context>& context() const { return operation_->join().context; }
+
+ private:
+  template <typename Call>
+  auto guarded(const Call& call);
+  void gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
+  void end(bool is_complete) noexcept;
+
+  std::shared_ptr<Operation> operation_;
+  std::mutex mutex_;
+  std::unique_ptr<RowStore> gathered_;
+  std::deque<std::shared_ptr<const columns::Relation>> waiting_;
+  std::optional<PieceJoin> current_;
+  bool is_finished_ = false;
+  bool has_ended_ = false;
+  std::exception_ptr failed_;
+};
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,135 @@
+// row_store.hpp: rows of one side as they come, in batches, from any thread, for as long as they
+// are needed.
+//
+// in       batches of any size
+// out      blocks; after the last batch they are read any number of times
+// memory   Rows stay in memory while they take no more than `memory_bytes`. What does not fit is
+//          partitioned by a hash of the keys, and goes to the spill folder, the largest partition
+//          first; without keys whole blocks do, the oldest first.
+// source   partitions on arrival, as in Shapiro, "Join Processing in Database Systems with Large
+//          Main Memories", TODS 1986 (GRACE and hybrid hash joins)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/base/memory.hpp"
+#include "src/columns/column.hpp"
+#include "src/pieces/gathered_rows.hpp"
+#include "src/pieces/spill_folder.hpp"
+
+namespace gpujoin::pieces {
+
+struct StoreShape {
+  std::shared_ptr<base::Context> context;
+  std::shared_ptr<const RowSchema> schema;
+  std::vector<int32_t> keys;  // none: rows are not partitioned
+  std::vector<int32_t> key_flags;
+  uint32_t partitions = 1;
+  uint64_t seed = 0;                    // of the hash; of both sides of a join the same
+  uint64_t memory_bytes = 0;            // 0: no limit
+  uint64_t block_bytes = 0;             // of blocks that are complete
+  std::shared_ptr<SpillFolder> folder;  // null: none
+};
+
+class RowStore {
+ public:
+  explicit RowStore(StoreShape shape);
+
+  // Copies rows of a batch in host memory; row i has the caller's number first_row + i. Any thread.
+  // Throws; of a batch that failed some rows may be there.
+  void append(const columns::Relation& batch, int64_t first_row);
+  // The rows named.
+  void append(const columns::Relation& batch, std::span<const uint32_t> rows, int64_t first_row);
+  // Gathered rows, of a store with the same schema.
+  void append_gathered(const columns::Relation& block);
+
+  // What threads still gather becomes blocks. After it the rows are const, but for partition() and
+  // drop().
+  void finish();
+  // By the hash of the keys, however much memory there is. After finish(). expected: keys.
+  void partition();
+
+  bool is_partitioned() const { return is_partitioned_; }
+  // 1, or the partitions and a last one of rows with a NULL key that is equal to nothing.
+  size_t part_count() const { return parts_.size(); }
+  size_t null_part() const { return parts_.size() - 1; }
+  int64_t rows() const;
+  int64_t rows(size_t part) const { return parts_[part].rows; }
+  uint64_t bytes(size_t part) const { return parts_[part].bytes; }
+  uint64_t bytes() const;
+  // In files.
+  uint64_t spilled_bytes() const;
+
+  size_t block_count(size_t part) const { return parts_[part].blocks.size(); }
+  int64_t block_rows(size_t part, size_t block) const { return parts_[part].blocks[block].rows; }
+  // Where it is in memory it is shared, else read. Any thread.
+  std::shared_ptr<const columns::Relation> block(size_t part, size_t block) const;
+  // Neighbouring blocks that make one relation, of about `most_bytes` bytes (0: as many as one can
+  // have).
+  struct Blocks {
+    size_t first = 0;
+    size_t end = 0;
+  };
+  std::vector<Blocks> groups(size_t part, uint64_t most_bytes) const;
+  std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks) const;
+  // Complete blocks in memory, which are no longer here. Not at the same time as append().
+  std::vector<std::shared_ptr<const columns::Relation>> take_blocks();
+  // Gives back what the rows of a partition take.
+  void drop(size_t part);
+
+  const StoreShape& shape() const { return shape_; }
+
+ private:
+  struct Block {
+    std::shared_ptr<GatheredRows> rows_in_memory;  // null: they are in the file
+    GatheredRows::Extent extent;                   // of those in the file
+    uint64_t offset = 0;
+    uint64_t file_bytes = 0;
+    int64_t rows = 0;
+    uint64_t bytes = 0;
+    uint64_t text_bytes = 0;
+  };
+  struct Part {
+    std::unique_ptr<GatheredRows> open;
+    std::vector<Block> blocks;
+    int64_t rows = 0;
+    uint64_t bytes = 0;
+    uint64_t bytes_in_memory = 0;
+  };
+  // What a thread gathers into.
+  struct Stripe {
+    std::mutex mutex;
+    std::unique_ptr<GatheredRows> rows;
+  };
+
+  template <typename Append>
+  void append_to_stripe(const Append& append);
+  std::unique_ptr<GatheredRows> new_rows() const;
+  void store(std::unique_ptr<GatheredRows> rows);
+  void add_block(Part* part, std::unique_ptr<GatheredRows> rows);
+  void scatter(const columns::Relation& block);
+  void partition_blocks();
+  void close_open_rows();
+  uint64_t open_bytes() const;
+  bool is_over() const;
+  void make_room();
+  void spill(Part* part, Block* block);
+  std::shared_ptr<GatheredRows> read(const Block& block) const;
+
+  StoreShape shape_;
+  std::shared_ptr<base::Pool> pool_;
+  std::array<Stripe, 16> stripes_;
+  std::mutex mutex_;  // of what follows, until finish()
+  bool is_partitioned_ = false;
+  std::vector<Part> parts_;
+  uint64_t bytes_in_memory_ = 0;
+  std::unique_ptr<SpillFile> file_;
+};
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,419 @@
+// Builds, operations and probes: every kind, in batches of odd sizes, within budgets, compared with
+// the join of both sides in one call.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/base/status.hpp"
+#include "src/columns/types.hpp"
+#include "src/columns/validity_bits.hpp"
+#include "src/execute/execute.hpp"
+#include "src/pieces/build.hpp"
+#include "src/pieces/operation.hpp"
+#include "src/pieces/probe.hpp"
+#include "src/pieces/slice.hpp"
+#include "tests/own_queue.hpp"
+
+namespace gpujoin::tests {
+
+namespace {
+
+using columns::JoinKind;
+using columns::Relation;
+
+// Keys of 4 and 8 bytes, a number, and text; the keys and the text with NULLs.
+struct Table {
+  std::vector<int32_t> key;
+  std::vector<int64_t> second;
+  std::vector<int32_t> number;
+  std::vector<int32_t> offsets = {0};
+  std::string text;
+  std::vector<uint8_t> key_valid, second_valid, text_valid;
+};
+
+struct Drawing {
+  int64_t rows = 0;
+  int64_t keys = 1;  // different ones
+  double hot = 0;    // of the rows have key 0
+  double nulls = 0;
+  uint64_t seed = 0;
+};
+
+std::shared_ptr<Table> draw(const Drawing& drawn) {
+  auto table = std::make_shared<Table>();
+  std::mt19937_64 random(drawn.seed);
+  std::bernoulli_distribution is_null(drawn.nulls);
+  std::bernoulli_distribution is_hot(drawn.hot);
+  std::uniform_int_distribution<int64_t> key(0, drawn.keys - 1);
+  auto const bytes = columns::bitmap_bytes(drawn.rows) + 1;
+  table->key_valid.assign(bytes, 0);
+  table->second_valid.assign(bytes, 0);
+  table->text_valid.assign(bytes, 0);
+  auto const add_bit = [&](std::vector<uint8_t>& bits, int64_t row) {
+    if (!is_null(random)) bits[row / 8] |= static_cast<uint8_t>(1 << row % 8);
+  };
+  for (int64_t row = 0; row < drawn.rows; ++row) {
+    table->key.push_back(is_hot(random) ? 0 : static_cast<int32_t>(key(random)));
+    table->second.push_back(key(random) % 3);
+    table->number.push_back(static_cast<int32_t>(random() % 1000));
+    table->text += std::string(random() % 20, static_cast<char>('a' + row % 26));
+    table->offsets.push_back(static_cast<int32_t>(table->text.size()));
+    add_bit(table->key_valid, row);
+    add_bit(table->second_valid, row);
+    add_bit(table->text_valid, row);
+  }
+  return table;
+}
+
+columns::ColumnView plain(gpujoin_type type, const void* data, const uint8_t* validity) {
+  columns::ColumnView view;
+  view.type = type;
+  view.width = columns::width_of(type);
+  view.layout = columns::layout_of(type);
+  view.data = data;
+  view.validity = validity;
+  view.name = "c";
+  view.arrow_format = columns::arrow_format_of(type);
+  return view;
+}
+
+std::shared_ptr<const Relation> relation_of(const std::shared_ptr<base::Context>& context,
+                                            const std::shared_ptr<Table>& table) {
+  auto relation = std::make_shared<Relation>();
+  relation->context = context;
+  relation->rows = static_cast<int64_t>(table->key.size());
+  relation->owner = table;
+  relation->columns.push_back(
+      plain(GPUJOIN_TYPE_INT32, table->key.data(), table->key_valid.data()));
+  relation->columns.push_back(
+      plain(GPUJOIN_TYPE_INT64, table->second.data(), table->second_valid.data()));
+  relation->columns.push_back(plain(GPUJOIN_TYPE_INT32, table->number.data(), nullptr));
+  columns::ColumnView text = plain(GPUJOIN_TYPE_UTF8, table->text.data(), table->text_valid.data());
+  auto parts = std::make_shared<columns::ColumnParts>();
+  parts->offsets = table->offsets.data();
+  parts->offset_width = 4;
+  text.parts = std::move(parts);
+  relation->columns.push_back(std::move(text));
+  return relation;
+}
+
+bool is_valid(const columns::Storage& bits, int64_t row) {
+  if (bits == nullptr) return true;
+  return (static_cast<const uint8_t*>(bits.get())[row / 8] >> (row % 8) & 1) != 0;
+}
+
+std::string value_of(const columns::ResultColumn& column, int64_t row) {
+  if (column.null_count != 0 && !is_valid(column.validity, row)) return "NULL";
+  if (column.layout == columns::Layout::kBits) return is_valid(column.data, row) ? "true" : "false";
+  auto const* const bytes = static_cast<const char*>(column.data.get());
+  if (column.layout == columns::Layout::kText) {
+    auto const* const offsets = static_cast<const int32_t*>(column.offsets.get());
+    return "'" + std::string(bytes + offsets[row], bytes + offsets[row + 1]) + "'";
+  }
+  int64_t value = 0;
+  std::memcpy(&value, bytes + row * column.width, static_cast<size_t>(column.width));
+  return std::to_string(value);
+}
+
+std::string number_of(const columns::JoinResult& result, bool left, int64_t row) {
+  auto const& rows = left ? result.left_rows : result.right_rows;
+  if (!(left ? result.has_left_rows() : result.has_right_rows())) return "-";
+  uint32_t const place = static_cast<const uint32_t*>(rows.get())[row];
+  if (place == GPUJOIN_NO_ROW) return "none";
+  auto const& numbers = left ? result.left_numbers : result.right_numbers;
+  if (numbers == nullptr) return std::to_string(place);
+  return std::to_string(static_cast<const int64_t*>(numbers.get())[row]);
+}
+
+// How often each row comes.
+using Rows = std::map<std::string, int64_t>;
+
+void add_rows(const columns::JoinResult& result, Rows* rows) {
+  for (int64_t row = 0; row < result.rows; ++row) {
+    std::string text = number_of(result, true, row) + " " + number_of(result, false, row);
+    for (auto const& column : result.columns) text += " " + value_of(column, row);
+    ++(*rows)[text];
+  }
+}
+
+std::shared_ptr<base::Context> make_context(uint64_t limit) {
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CPU;
+  options.cpu_threads = 2;
+  options.memory_limit_bytes = limit;
+  return base::create_context(options);
+}
+
+Rows one_call(const std::shared_ptr<base::Context>& context, const std::shared_ptr<Table>& left,
+              const std::shared_ptr<Table>& right, const columns::JoinSpec& spec) {
+  OwnQueue const queue(context);
+  Rows rows;
+  auto const plan =
+      execute::make_plan(queue, relation_of(context, left), relation_of(context, right), spec,
+                         GPUJOIN_PLAN_OPTIONS_INIT);
+  add_rows(*execute::execute(queue, plan), &rows);
+  return rows;
+}
+
+struct Way {
+  bool build_left = false;
+  int64_t batch_rows = 100;
+  int probes = 1;
+  bool flushes = false;
+  std::shared_ptr<pieces::SpillFolder> folder;
+};
+
+// Takes results as they come until there is none.
+pieces::Found drain(pieces::Probe& probe, Rows* rows) {
+  for (;;) {
+    std::unique_ptr<columns::JoinResult> result;
+    pieces::Found const found = probe.next(&result);
+    if (found != pieces::Found::kResult) return found;
+    add_rows(*result, rows);
+  }
+}
+
+template <typename Append>
+void in_batches(const std::shared_ptr<const Relation>& whole, int64_t batch_rows,
+                const Append& append) {
+  for (int64_t first = 0; first < whole->rows; first += batch_rows) {
+    append(pieces::slice(whole, first, std::min(batch_rows, whole->rows - first)), first);
+  }
+}
+
+struct Answer {
+  Rows rows;
+  uint64_t spilled_bytes = 0;
+  bool is_whole = false;
+};
+
+Answer by_operation(const std::shared_ptr<base::Context>& context,
+                    const std::shared_ptr<Table>& left, const std::shared_ptr<Table>& right,
+                    const columns::JoinSpec& spec, const Way& way) {
+  auto const build_rows = relation_of(context, way.build_left ? left : right);
+  auto const probe_rows = relation_of(context, way.build_left ? right : left);
+  pieces::BuildShape shape;
+  shape.keys = way.build_left ? spec.left_keys : spec.right_keys;
+  shape.key_flags = spec.key_flags;
+  shape.has_row_numbers = spec.pairs;
+  shape.folder = way.folder;
+  auto const build = std::make_shared<pieces::Build>(context, *build_rows, shape);
+  in_batches(build_rows, way.batch_rows,
+             [&](auto const& batch, int64_t first) { build->append(batch, first); });
+  build->finish();
+  Answer answer;
+  answer.spilled_bytes = build->store().spilled_bytes();
+  answer.is_whole = build->is_whole();
+  auto const operation = std::make_shared<pieces::Operation>(
+      build, *probe_rows, spec, gpujoin_plan_options(GPUJOIN_PLAN_OPTIONS_INIT), way.build_left);
+  {
+    std::vector<std::unique_ptr<pieces::Probe>> probes;
+    for (int i = 0; i < way.probes; ++i) {
+      probes.push_back(std::make_unique<pieces::Probe>(operation));
+    }
+    operation->close();
+    size_t next = 0;
+    in_batches(probe_rows, way.batch_rows, [&](auto const& batch, int64_t first) {
+      pieces::Probe& probe = *probes[next++ % probes.size()];
+      while (!probe.append(batch, first)) drain(probe, &answer.rows);
+      if (way.flushes) probe.flush();
+    });
+    for (auto& probe : probes) {
+      probe->finish();
+      EXPECT_EQ(drain(*probe, &answer.rows), pieces::Found::kFinished);
+    }
+  }
+  for (;;) {
+    std::unique_ptr<columns::JoinResult> result;
+    pieces::Found const found = operation->next(&result);
+    if (found == pieces::Found::kFinished) break;
+    EXPECT_EQ(found, pieces::Found::kResult);
+    if (result == nullptr) break;
+    add_rows(*result, &answer.rows);
+  }
+  return answer;
+}
+
+columns::JoinSpec spec_of(JoinKind kind, bool two_keys, bool null_equal, bool pairs) {
+  columns::JoinSpec spec;
+  spec.kind = kind;
+  spec.left_keys = spec.right_keys = {0};
+  if (two_keys) spec.left_keys = spec.right_keys = {0, 1};
+  spec.key_flags.assign(spec.left_keys.size(), 0);
+  if (null_equal) spec.key_flags.back() = columns::kNullEqual;
+  if (kind == JoinKind::kCross) {
+    spec.left_keys.clear();
+    spec.right_keys.clear();
+    spec.key_flags.clear();
+  }
+  spec.pairs = pairs;
+  spec.materialize = true;
+  if (columns::rows_of(kind, true) != columns::RowsOfSide::kNone) spec.left_columns = {2, 3};
+  if (columns::rows_of(kind, false) != columns::RowsOfSide::kNone) spec.right_columns = {3, 0};
+  return spec;
+}
+
+std::string text_of(const Rows& rows) {
+  std::string text;
+  for (auto const& [row, count] : rows) text += std::to_string(count) + "x " + row + "\n";
+  return text.substr(0, 2000);
+}
+
+// What one has and the other has not.
+Rows without(const Rows& some, const Rows& others) {
+  Rows left;
+  for (auto const& [row, count] : some) {
+    auto const found = others.find(row);
+    int64_t const missing = count - (found == others.end() ? 0 : found->second);
+    if (missing > 0) left[row] = missing;
+  }
+  return left;
+}
+
+// Of a single join that fails in one call.
+bool has_several(const std::shared_ptr<base::Context>& context, const std::shared_ptr<Table>& left,
+                 const std::shared_ptr<Table>& right, const columns::JoinSpec& spec) {
+  try {
+    one_call(context, left, right, spec);
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_SEVERAL_MATCHES) << error.what();
+    return true;
+  }
+  return false;
+}
+
+void compare(uint64_t seed, const std::shared_ptr<base::Context>& unlimited,
+             const std::shared_ptr<base::Context>& context, const Drawing& left_drawn,
+             const Drawing& right_drawn, const Way& way) {
+  auto const left = draw(left_drawn);
+  auto const right = draw(right_drawn);
+  for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
+    auto const kind = static_cast<JoinKind>(k);
+    if (kind == JoinKind::kCross && left_drawn.rows * right_drawn.rows > 40000) continue;
+    bool const two = (seed + static_cast<uint64_t>(k)) % 2 == 0;
+    auto const spec = spec_of(kind, two, seed % 3 == 0, (seed + static_cast<uint64_t>(k)) % 3 != 0);
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + columns::to_text(kind) +
+                 (way.build_left ? " build left" : " build right"));
+    if (has_several(unlimited, left, right, spec)) {
+      try {
+        by_operation(context, left, right, spec, way);
+        ADD_FAILURE() << "no error";
+      } catch (const base::Error& error) {
+        EXPECT_EQ(error.status(), GPUJOIN_ERROR_SEVERAL_MATCHES) << error.what();
+      }
+      continue;
+    }
+    Rows const expected = one_call(unlimited, left, right, spec);
+    Answer const found = by_operation(context, left, right, spec, way);
+    EXPECT_EQ(found.rows == expected, true)
+        << "missing\n"
+        << text_of(without(expected, found.rows)) << "too many\n"
+        << text_of(without(found.rows, expected));
+    EXPECT_EQ(context->host_account->in_use_bytes(), 0U);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Operation, AnswersAsTheJoinInOneCall) {
+  auto const context = make_context(0);
+  std::mt19937_64 random(1);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    Drawing left{static_cast<int64_t>(random() % 300), 1 + static_cast<int64_t>(random() % 200),
+                 0.0, seed % 4 == 0 ? 0.0 : 0.1, seed};
+    Drawing right = left;
+    right.rows = static_cast<int64_t>(random() % 300);
+    right.seed = seed + 1000;
+    Way way{seed % 2 == 0, 1 + static_cast<int64_t>(random() % 70),
+            1 + static_cast<int>(random() % 3), seed % 3 == 1, nullptr};
+    compare(seed, context, context, left, right, way);
+    if (HasFailure()) return;
+  }
+}
+
+std::shared_ptr<pieces::SpillFolder> make_folder(uint64_t limit) {
+  return std::make_shared<pieces::SpillFolder>(std::filesystem::temp_directory_path().string(),
+                                               limit);
+}
+
+TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
+  auto const unlimited = make_context(0);
+  auto const folder = make_folder(0);
+  for (uint64_t seed = 0; seed < 2; ++seed) {
+    auto const context = make_context(uint64_t{1} << 20);
+    Drawing const left{6000, 5000, 0.0, 0.05, seed};
+    Drawing const right{8000, 5000, 0.0, 0.05, seed + 1000};
+    compare(seed, unlimited, context, left, right, {seed % 2 == 0, 2048, 2, false, folder});
+    if (HasFailure()) return;
+    EXPECT_EQ(folder->used_bytes(), 0U);
+  }
+  EXPECT_GT(folder->peak_bytes(), 0U);
+}
+
+// No partition holds less than all rows of a key.
+TEST(Operation, JoinsAKeyThatIsLargerThanAPart) {
+  auto const unlimited = make_context(0);
+  auto const context = make_context(uint64_t{1} << 20);
+  Drawing const left{6000, 3000, 0.5, 0.05, 1};
+  Drawing const right{300, 200, 0.1, 0.05, 2};
+  compare(0, unlimited, context, left, right, {true, 1000, 1, false, make_folder(0)});
+}
+
+// Half of the rows would have a room, and nothing is left behind.
+TEST(Operation, AFullSpillFolderIsAnError) {
+  auto const context = make_context(uint64_t{1} << 20);
+  auto const folder = make_folder(uint64_t{100} << 10);
+  auto const table = draw({20000, 20000, 0.0, 0.0, 1});
+  try {
+    by_operation(context, table, table, spec_of(JoinKind::kInner, false, false, false),
+                 {false, 2048, 1, false, folder});
+    ADD_FAILURE() << "no error";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_SPILL) << error.what();
+  }
+  EXPECT_EQ(folder->used_bytes(), 0U);
+  EXPECT_EQ(context->host_account->in_use_bytes(), 0U);
+}
+
+TEST(Operation, OneProbeThatFailsLeavesTheBuildToOthers) {
+  auto const context = make_context(0);
+  auto const left = draw({100, 5, 0.0, 0.0, 1});
+  auto const right = draw({100, 5, 0.0, 0.0, 2});
+  auto const spec = spec_of(JoinKind::kLeftSingle, false, false, true);
+  auto const inner = spec_of(JoinKind::kInner, false, false, true);
+  auto const rows = relation_of(context, right);
+  auto const build = std::make_shared<pieces::Build>(context, *rows,
+                                                     pieces::BuildShape{{0}, {0}, true, false, {}});
+  build->append(rows, 0);
+  build->finish();
+  auto const options = gpujoin_plan_options(GPUJOIN_PLAN_OPTIONS_INIT);
+  auto const fails = std::make_shared<pieces::Operation>(build, *rows, spec, options, false);
+  auto const joins = std::make_shared<pieces::Operation>(build, *rows, inner, options, false);
+  Rows found;
+  {
+    pieces::Probe failing(fails);
+    pieces::Probe joining(joins);
+    failing.append(relation_of(context, left), 0);
+    joining.append(relation_of(context, left), 0);
+    failing.finish();
+    joining.finish();
+    EXPECT_THROW(drain(failing, &found), base::Error);
+    EXPECT_THROW(drain(failing, &found), base::Error);
+    found.clear();
+    EXPECT_EQ(drain(joining, &found), pieces::Found::kFinished);
+  }
+  EXPECT_EQ(found, one_call(context, left, right, inner));
+  fails->close();
+  std::unique_ptr<columns::JoinResult> result;
+  EXPECT_THROW(fails->next(&result), base::Error);
+}
+
+}  // namespace
+
+}  // namespace gpujoin::tests
