@@ -144,7 +144,7 @@ void Operation::end_probe(bool is_complete) {
 }
 
 // What is left when all rows of the probe side have come.
-void Operation::begin_rest() {
+void Operation::begin_rest(base::Queue& queue) {
   rest_began_ = true;
   if (is_streamed()) {
     for (Piece const& part : parts_) {
@@ -161,7 +161,7 @@ void Operation::begin_rest() {
   }
   size_t const nulls = build->null_part();
   bool const unknown = may_be_unknown(join_.spec, true) || may_be_unknown(join_.spec, false);
-  if (unknown) unknown_ = unknown_rows(*build);
+  if (unknown) unknown_ = unknown_rows(queue, *build);
   for (size_t p = 0; p < nulls; ++p) {
     grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
                                                 Partition{kept_, p}, unknown_));
@@ -177,14 +177,14 @@ void Operation::begin_rest() {
   }
 }
 
-std::shared_ptr<const UnknownRows> Operation::unknown_rows(const RowStore& build) const {
+std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
+                                                           const RowStore& build) const {
   auto rows = std::make_shared<UnknownRows>();
-  base::LeasedQueue const queue(*join_.context);
   auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
     for (auto const& group : store.groups(store.null_part(), 0)) {
       Piece piece{store.read_all(store.null_part(), group), nullptr, 0};
       if (needs_marks(join_.spec, left)) {
-        piece.marks = std::make_shared<SideMarks>(*queue->host_pool, piece.rows->rows,
+        piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
                                                   may_be_unknown(join_.spec, left));
       }
       pieces->push_back(std::move(piece));
@@ -192,7 +192,6 @@ std::shared_ptr<const UnknownRows> Operation::unknown_rows(const RowStore& build
   };
   read(build, join_.build_left, &rows->build);
   read(*kept_, !join_.build_left, &rows->probe);
-  // Those of both sides meet each other once.
   return rows;
 }
 
@@ -217,7 +216,7 @@ Found Operation::next(std::unique_ptr<columns::JoinResult>* result) {
   if (failed_) std::rethrow_exception(failed_);
   base::LeasedQueue const queue(*join_.context);
   try {
-    if (!rest_began_) begin_rest();
+    if (!rest_began_) begin_rest(*queue);
     for (;;) {
       if (!grids_.empty()) {
         *result = grids_.back()->next(*queue);

@@ -61,8 +61,8 @@ class Operation {
 
  private:
   void check_spec() const;
-  void begin_rest();
-  std::shared_ptr<const UnknownRows> unknown_rows(const RowStore& build) const;
+  void begin_rest(base::Queue& queue);
+  std::shared_ptr<const UnknownRows> unknown_rows(base::Queue& queue, const RowStore& build) const;
   void begin_unknown_rows();
 
   std::shared_ptr<const Build> build_;

@@ -3,15 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "src/base/status.hpp"
+#include "src/columns/arrow_export.hpp"
+#include "src/columns/fetch_page.hpp"
 #include "src/columns/types.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/execute.hpp"
@@ -104,48 +106,54 @@ std::shared_ptr<const Relation> relation_of(const std::shared_ptr<base::Context>
   return relation;
 }
 
-bool is_valid(const columns::Storage& bits, int64_t row) {
-  if (bits == nullptr) return true;
-  return (static_cast<const uint8_t*>(bits.get())[row / 8] >> (row % 8) & 1) != 0;
+bool is_set(const void* bits, int64_t row) {
+  return (static_cast<const uint8_t*>(bits)[row / 8] >> (row % 8) & 1) != 0;
 }
 
-std::string value_of(const columns::ResultColumn& column, int64_t row) {
-  if (column.null_count != 0 && !is_valid(column.validity, row)) return "NULL";
-  if (column.layout == columns::Layout::kBits) return is_valid(column.data, row) ? "true" : "false";
-  auto const* const bytes = static_cast<const char*>(column.data.get());
-  if (column.layout == columns::Layout::kText) {
-    auto const* const offsets = static_cast<const int32_t*>(column.offsets.get());
-    return "'" + std::string(bytes + offsets[row], bytes + offsets[row + 1]) + "'";
-  }
-  int64_t value = 0;
-  std::memcpy(&value, bytes + row * column.width, static_cast<size_t>(column.width));
-  return std::to_string(value);
+template <typename T>
+std::string number_at(const ArrowArray& array, int64_t row) {
+  return std::to_string(static_cast<const T*>(array.buffers[1])[row]);
 }
 
-std::string number_of(const columns::JoinResult& result, bool left, int64_t row) {
-  auto const& rows = left ? result.left_rows : result.right_rows;
-  if (!(left ? result.has_left_rows() : result.has_right_rows())) return "-";
-  uint32_t const place = static_cast<const uint32_t*>(rows.get())[row];
-  if (place == GPUJOIN_NO_ROW) return "none";
-  auto const& numbers = left ? result.left_numbers : result.right_numbers;
-  if (numbers == nullptr) return std::to_string(place);
-  return std::to_string(static_cast<const int64_t*>(numbers.get())[row]);
+// A value of an exported column.
+std::string value_of(const std::string& format, const ArrowArray& array, int64_t of_row) {
+  int64_t const row = array.offset + of_row;
+  if (array.buffers[0] != nullptr && !is_set(array.buffers[0], row)) return "NULL";
+  if (format == "b") return is_set(array.buffers[1], row) ? "true" : "false";
+  if (format == "i") return number_at<int32_t>(array, row);
+  if (format == "I") return number_at<uint32_t>(array, row);
+  if (format == "l") return number_at<int64_t>(array, row);
+  EXPECT_EQ(format, "u");
+  auto const* const offsets = static_cast<const int32_t*>(array.buffers[1]);
+  auto const* const bytes = static_cast<const char*>(array.buffers[2]);
+  return "'" + std::string(bytes + offsets[row], bytes + offsets[row + 1]) + "'";
 }
 
 // How often each row comes.
 using Rows = std::map<std::string, int64_t>;
 
 void add_rows(const columns::JoinResult& result, Rows* rows) {
+  if (result.rows == 0) return;
+  OwnQueue const queue(result.context);
+  gpujoin_page page = GPUJOIN_PAGE_INIT;
+  ArrowSchema schema;
+  ArrowArray array;
+  columns::export_page(queue, result, page, schema, array);
   for (int64_t row = 0; row < result.rows; ++row) {
-    std::string text = number_of(result, true, row) + " " + number_of(result, false, row);
-    for (auto const& column : result.columns) text += " " + value_of(column, row);
+    std::string text;
+    for (int64_t i = 0; i < array.n_children; ++i) {
+      text += value_of(schema.children[i]->format, *array.children[i], row) + " ";
+    }
     ++(*rows)[text];
   }
+  schema.release(&schema);
+  array.release(&array);
 }
 
-std::shared_ptr<base::Context> make_context(uint64_t limit) {
+std::shared_ptr<base::Context> make_context(uint64_t limit,
+                                            gpujoin_device device = GPUJOIN_DEVICE_CPU) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
-  options.device = GPUJOIN_DEVICE_CPU;
+  options.device = device;
   options.cpu_threads = 2;
   options.memory_limit_bytes = limit;
   return base::create_context(options);
@@ -204,6 +212,7 @@ Answer by_operation(const std::shared_ptr<base::Context>& context,
   shape.key_flags = spec.key_flags;
   shape.has_row_numbers = spec.pairs;
   shape.folder = way.folder;
+  shape.on_gpu = context->is_cuda();
   auto const build = std::make_shared<pieces::Build>(context, *build_rows, shape);
   in_batches(build_rows, way.batch_rows,
              [&](auto const& batch, int64_t first) { build->append(batch, first); });
@@ -289,11 +298,18 @@ bool has_several(const std::shared_ptr<base::Context>& context, const std::share
   return false;
 }
 
+uint64_t on_device(const base::Context& context) {
+  return context.is_cuda() ? context.device_account->in_use_bytes() : 0;
+}
+
 void compare(uint64_t seed, const std::shared_ptr<base::Context>& unlimited,
              const std::shared_ptr<base::Context>& context, const Drawing& left_drawn,
              const Drawing& right_drawn, const Way& way) {
   auto const left = draw(left_drawn);
   auto const right = draw(right_drawn);
+  // A queue keeps its scratch.
+  { OwnQueue const queue(context); }
+  uint64_t const on_device_before = on_device(*context);
   for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
     auto const kind = static_cast<JoinKind>(k);
     if (kind == JoinKind::kCross && left_drawn.rows * right_drawn.rows > 40000) continue;
@@ -317,12 +333,13 @@ void compare(uint64_t seed, const std::shared_ptr<base::Context>& unlimited,
         << text_of(without(expected, found.rows)) << "too many\n"
         << text_of(without(found.rows, expected));
     EXPECT_EQ(context->host_account->in_use_bytes(), 0U);
+    EXPECT_EQ(on_device(*context), on_device_before);
     if (::testing::Test::HasFailure()) return;
   }
 }
 
-TEST(Operation, AnswersAsTheJoinInOneCall) {
-  auto const context = make_context(0);
+void compare_batches(const std::shared_ptr<base::Context>& context) {
+  auto const on_cpu = make_context(0);
   std::mt19937_64 random(1);
   for (uint64_t seed = 0; seed < 40; ++seed) {
     Drawing left{static_cast<int64_t>(random() % 300), 1 + static_cast<int64_t>(random() % 200),
@@ -332,9 +349,88 @@ TEST(Operation, AnswersAsTheJoinInOneCall) {
     right.seed = seed + 1000;
     Way way{seed % 2 == 0, 1 + static_cast<int64_t>(random() % 70),
             1 + static_cast<int>(random() % 3), seed % 3 == 1, nullptr};
-    compare(seed, context, context, left, right, way);
-    if (HasFailure()) return;
+    compare(seed, on_cpu, context, left, right, way);
+    if (::testing::Test::HasFailure()) return;
   }
+}
+
+TEST(Operation, AnswersAsTheJoinInOneCall) { compare_batches(make_context(0)); }
+
+// Null where there is no device.
+std::shared_ptr<base::Context> gpu_context(uint64_t limit) {
+  try {
+    return make_context(limit, GPUJOIN_DEVICE_CUDA);
+  } catch (const base::Error&) {
+    return nullptr;
+  }
+}
+
+TEST(Operation, AnswersOnTheGpuAsTheJoinInOneCall) {
+  auto const context = gpu_context(0);
+  if (context == nullptr) GTEST_SKIP() << "no CUDA device";
+  compare_batches(context);
+}
+
+// A part is an eighth of the limit.
+TEST(Operation, JoinsOnTheGpuWhatDoesNotFitInPartitions) {
+  auto const context = gpu_context(uint64_t{16} << 20);
+  if (context == nullptr) GTEST_SKIP() << "no CUDA device";
+  Drawing const left{90000, 80000, 0.0, 0.05, 1};
+  Drawing const right{100000, 80000, 0.0, 0.05, 2};
+  compare(1, make_context(0), context, left, right, {true, 2048, 2, false, nullptr});
+}
+
+// Numbers beyond 4 bytes, and rows that are not there.
+TEST(Operation, RowNumbersAreTheCallers) {
+  auto const context = make_context(0);
+  auto const left = draw({50, 60, 0.0, 0.0, 1});
+  auto const right = draw({50, 60, 0.0, 0.0, 2});
+  auto const rows = relation_of(context, right);
+  auto const build = std::make_shared<pieces::Build>(context, *rows,
+                                                     pieces::BuildShape{{0}, {0}, true, false, {}});
+  constexpr int64_t kFirst = int64_t{1} << 33;
+  build->append(rows, kFirst);
+  build->finish();
+  auto const operation = std::make_shared<pieces::Operation>(
+      build, *rows, spec_of(JoinKind::kLeft, false, false, true),
+      gpujoin_plan_options(GPUJOIN_PLAN_OPTIONS_INIT), false);
+  pieces::Probe probe(operation);
+  probe.append(relation_of(context, left), 7);
+  probe.finish();
+  std::unique_ptr<columns::JoinResult> result;
+  ASSERT_EQ(probe.next(&result), pieces::Found::kResult);
+  auto const count = static_cast<size_t>(result->rows);
+  std::vector<int64_t> left_rows(count), right_rows(count);
+  gpujoin_fetch fetches[2] = {GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT};
+  fetches[0].what = GPUJOIN_FETCH_LEFT_INDEX;
+  fetches[0].data = left_rows.data();
+  fetches[1].what = GPUJOIN_FETCH_RIGHT_INDEX;
+  fetches[1].data = right_rows.data();
+  for (auto& fetch : fetches) fetch.data_bytes = count * sizeof(int64_t);
+  gpujoin_page page = GPUJOIN_PAGE_INIT;
+  OwnQueue const queue(context);
+  columns::fetch_page(queue, *result, page, fetches, nullptr);
+  size_t missing = 0;
+  for (size_t i = 0; i < count; ++i) {
+    auto const left_row = static_cast<size_t>(left_rows[i] - 7);
+    ASSERT_LT(left_row, left->key.size());
+    if (right_rows[i] == GPUJOIN_NO_ROW_INT64) {
+      ++missing;
+      continue;
+    }
+    auto const right_row = static_cast<size_t>(right_rows[i] - kFirst);
+    ASSERT_LT(right_row, right->key.size());
+    EXPECT_EQ(left->key[left_row], right->key[right_row]);
+  }
+  EXPECT_GT(missing, 0U);
+  EXPECT_LT(missing, count);
+  fetches[1].type = GPUJOIN_TYPE_UINT32;
+  page = GPUJOIN_PAGE_INIT;
+  EXPECT_THROW(columns::fetch_page(queue, *result, page, fetches, nullptr), base::Error);
+  fetches[0].type = GPUJOIN_TYPE_UINT32;
+  page = GPUJOIN_PAGE_INIT;
+  columns::fetch_page(queue, *result, page, std::span(fetches, 1), nullptr);
+  EXPECT_LT(reinterpret_cast<const uint32_t*>(left_rows.data())[0], 57U);
 }
 
 std::shared_ptr<pieces::SpillFolder> make_folder(uint64_t limit) {
