@@ -151,7 +151,9 @@ void RowStore::scatter(const Relation& block) {
     } catch (const base::Error& error) {
       if (part.open->rows() == 0 && !execute::is_no_room(error)) throw;
       if (part.open->rows() != 0) add_block(&part, std::exchange(part.open, new_rows()));
+      // Open rows are closed there, these among them.
       make_room();
+      if (part.open == nullptr) part.open = new_rows();
       part.open->append_rows(block, rows, std::nullopt);
     }
     bool const is_full = part.open->bytes() >= shape_.block_bytes / 4;
