@@ -16,9 +16,10 @@ constexpr uint32_t kPartitions = 64;
 constexpr uint32_t kLeastPartitions = 4;
 
 // The builds and probes of a join are two stores, and what is joined needs as much as both.
-constexpr uint64_t kStoreShare = 4;
-// A part, a table of it, a piece of the other side and what comes out of them.
-constexpr uint64_t kPartShare = 8;
+constexpr uint64_t kStoreShare = 8;
+// A part, a table of it, a piece of the other side and what comes out of them; buffers that grow are
+// there twice for a moment.
+constexpr uint64_t kPartShare = 16;
 
 }  // namespace
 

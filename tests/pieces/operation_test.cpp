@@ -371,7 +371,7 @@ TEST(Operation, AnswersOnTheGpuAsTheJoinInOneCall) {
   compare_batches(context);
 }
 
-// A part is an eighth of the limit.
+// A part is a sixteenth of the limit.
 TEST(Operation, JoinsOnTheGpuWhatDoesNotFitInPartitions) {
   auto const context = gpu_context(uint64_t{16} << 20);
   if (context == nullptr) GTEST_SKIP() << "no CUDA device";
@@ -442,9 +442,9 @@ TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
   auto const unlimited = make_context(0);
   auto const folder = make_folder(0);
   for (uint64_t seed = 0; seed < 2; ++seed) {
-    auto const context = make_context(uint64_t{1} << 20);
-    Drawing const left{6000, 5000, 0.0, 0.05, seed};
-    Drawing const right{8000, 5000, 0.0, 0.05, seed + 1000};
+    auto const context = make_context(uint64_t{2} << 20);
+    Drawing const left{12000, 9000, 0.0, 0.05, seed};
+    Drawing const right{16000, 9000, 0.0, 0.05, seed + 1000};
     compare(seed, unlimited, context, left, right, {seed % 2 == 0, 2048, 2, false, folder});
     if (HasFailure()) return;
     EXPECT_EQ(folder->used_bytes(), 0U);
@@ -455,8 +455,8 @@ TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
 // No partition holds less than all rows of a key.
 TEST(Operation, JoinsAKeyThatIsLargerThanAPart) {
   auto const unlimited = make_context(0);
-  auto const context = make_context(uint64_t{1} << 20);
-  Drawing const left{6000, 3000, 0.5, 0.05, 1};
+  auto const context = make_context(uint64_t{2} << 20);
+  Drawing const left{12000, 6000, 0.5, 0.05, 1};
   Drawing const right{300, 200, 0.1, 0.05, 2};
   compare(0, unlimited, context, left, right, {true, 1000, 1, false, make_folder(0)});
 }
