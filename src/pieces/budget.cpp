@@ -17,8 +17,8 @@ constexpr uint32_t kLeastPartitions = 4;
 
 // The builds and probes of a join are two stores, and what is joined needs as much as both.
 constexpr uint64_t kStoreShare = 8;
-// A part, a table of it, a piece of the other side and what comes out of them; buffers that grow are
-// there twice for a moment.
+// A part, a table of it, a piece of the other side and what comes out of them; buffers that grow
+// are there twice for a moment.
 constexpr uint64_t kPartShare = 16;
 
 }  // namespace
