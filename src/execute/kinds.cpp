@@ -35,15 +35,6 @@ PairSides sides_of(bool left, bool right) {
   return left ? PairSides::kLeft : PairSides::kRight;
 }
 
-ResultColumn mark_column() {
-  ResultColumn column;
-  column.name = "mark";
-  column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_BOOL);
-  column.type = GPUJOIN_TYPE_BOOL;
-  column.layout = columns::Layout::kBits;
-  return column;
-}
-
 Storage rows_validity_of(base::Queue& queue, const columns::JoinResult& result, bool left) {
   Storage const& rows = left ? result.left_rows : result.right_rows;
   return presence_of(queue, result.memory, rows, result.rows).validity;
@@ -271,6 +262,15 @@ class KindOfResult {
 };
 
 }  // namespace
+
+columns::ResultColumn mark_column() {
+  columns::ResultColumn column;
+  column.name = "mark";
+  column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_BOOL);
+  column.type = GPUJOIN_TYPE_BOOL;
+  column.layout = columns::Layout::kBits;
+  return column;
+}
 
 bool is_policy(columns::JoinKind kind) {
   return kind != columns::JoinKind::kInner && kind != columns::JoinKind::kCross;

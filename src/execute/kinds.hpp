@@ -41,4 +41,7 @@ void put_out_kind(base::Queue& queue, const PlannedJoin& join, columns::JoinResu
 // Bits of row numbers that are there are made from the numbers, for who asks.
 void find_validity_later(columns::JoinResult& result);
 
+// The column of a mark join, without values.
+columns::ResultColumn mark_column();
+
 }  // namespace gpujoin::execute

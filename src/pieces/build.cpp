@@ -88,26 +88,18 @@ void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_r
   check_batch(*store_.shape().schema, *columns::as_registered(batch), "batch");
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
   check_usable();
-  appending_.fetch_add(1);
   try {
     append_batch(*context, batch, first_row, &store_);
   } catch (const base::Error& error) {
     failed_with_ = error.status();
-    appending_.fetch_sub(1);
     throw;
   }
-  appending_.fetch_sub(1);
 }
 
 void Build::check_usable() const {
   if (interrupt->is_cancelled) base::fail(GPUJOIN_ERROR_CANCELLED, "build: it was cancelled");
   if (failed_with_ == 0) return;
   base::fail(failed_with_, "build: a batch could not be taken before");
-}
-
-void Build::check_finished() const {
-  check_usable();
-  if (!is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is not finished");
 }
 
 void Build::finish() {

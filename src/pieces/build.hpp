@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -32,8 +31,6 @@ class Build {
   // a batch that is unlike.
   void append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
   void finish();
-  // Throws INVALID_ARGUMENT.
-  void check_finished() const;
 
   // After finish():
   // All of it is in memory and joined at once; else operations join it in partitions.
@@ -59,7 +56,6 @@ class Build {
   std::shared_ptr<const columns::Relation> none_;
   std::atomic<int32_t> failed_with_{0};
   std::atomic<bool> is_finished_{false};
-  std::atomic<int64_t> appending_{0};
   bool is_whole_ = false;
   std::vector<std::shared_ptr<const columns::Relation>> parts_;
 };

@@ -62,17 +62,10 @@ bool GridJoin::partition_again(base::Queue& queue) {
 }
 
 void GridJoin::begin_group(base::Queue& queue) {
-  Piece piece;
   // Rows that meet nothing are rows without a match.
-  piece.rows = join_.build_left ? join_.left_none : join_.right_none;
-  if (group_ < groups_.size()) {
-    piece.rows = build_.store->read_all(build_.part, groups_[group_]);
-  }
-  if (needs_marks(join_.spec, join_.build_left)) {
-    piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
-                                              may_be_unknown(join_.spec, join_.build_left));
-  }
-  pieces_.push_back(std::move(piece));
+  auto rows = join_.build_left ? join_.left_none : join_.right_none;
+  if (group_ < groups_.size()) rows = build_.store->read_all(build_.part, groups_[group_]);
+  pieces_.push_back(piece_of(queue, join_, join_.build_left, std::move(rows)));
   if (unknown_ != nullptr) {
     pieces_.insert(pieces_.end(), unknown_->build.begin(), unknown_->build.end());
   }
@@ -80,16 +73,12 @@ void GridJoin::begin_group(base::Queue& queue) {
 
 // Marks of a block are kept from group to group.
 Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
-  Piece piece;
-  piece.rows = probe_.store->read_all(probe_.part, blocks_[block]);
-  if (groups_.size() > 1 && needs_marks(join_.spec, !join_.build_left)) {
-    auto& marks = marks_[block];
-    if (marks == nullptr) {
-      marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
-                                          may_be_unknown(join_.spec, !join_.build_left));
-    }
-    piece.marks = marks;
-  }
+  auto rows = probe_.store->read_all(probe_.part, blocks_[block]);
+  if (groups_.size() <= 1) return {std::move(rows), nullptr, 0};
+  auto& marks = marks_[block];
+  if (marks != nullptr) return {std::move(rows), marks, 0};
+  Piece piece = piece_of(queue, join_, !join_.build_left, std::move(rows));
+  marks = piece.marks;
   return piece;
 }
 

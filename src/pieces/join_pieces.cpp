@@ -10,6 +10,7 @@
 #include "src/columns/join_kind.hpp"
 #include "src/columns/selection.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/row_picker.hpp"
@@ -44,13 +45,6 @@ std::optional<bool> lone_side(JoinKind kind) {
 
 bool is_marked(RowsOfSide rows) {
   return rows == RowsOfSide::kMarked || rows == RowsOfSide::kNotIn;
-}
-
-// Of a side in pieces of which a row may meet several parts.
-Piece with_marks(base::Queue& queue, const JoinOfPieces& join, const Piece& probe) {
-  auto marks = std::make_shared<SideMarks>(*queue.host_pool, probe.rows->rows,
-                                           may_be_unknown(join.spec, !join.build_left));
-  return {probe.rows, std::move(marks), 0};
 }
 
 Piece part_of(const Piece& whole, int64_t first, int64_t rows) {
@@ -249,11 +243,7 @@ class StepRun {
   columns::ResultColumn mark_column(const Piece& piece, base::Memory memory) {
     auto const rows = piece.rows->rows;
     auto const words = (static_cast<uint64_t>(rows) + 31) / 32;
-    columns::ResultColumn column;
-    column.name = "mark";
-    column.arrow_format = columns::arrow_format_of(GPUJOIN_TYPE_BOOL);
-    column.type = GPUJOIN_TYPE_BOOL;
-    column.layout = columns::Layout::kBits;
+    columns::ResultColumn column = execute::mark_column();
     std::vector<uint32_t> known(words);
     uint32_t const* const matched = piece.marks->matched() + piece.first_row / 32;
     int64_t unknown_rows = 0;
@@ -288,6 +278,16 @@ bool needs_marks(const JoinSpec& spec, bool left) {
 
 bool may_be_unknown(const JoinSpec& spec, bool left) {
   return is_marked(columns::rows_of(spec.kind, left));
+}
+
+Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
+               std::shared_ptr<const Relation> rows) {
+  Piece piece{std::move(rows), nullptr, 0};
+  if (needs_marks(join.spec, left)) {
+    piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
+                                              may_be_unknown(join.spec, left));
+  }
+  return piece;
 }
 
 PieceJoin::PieceJoin(base::Queue& queue, const JoinOfPieces& join, const Piece& probe,
@@ -327,7 +327,8 @@ void PieceJoin::push_put_out(bool left, const Piece& piece) {
 
 void PieceJoin::meet_parts(base::Queue& queue, const Piece& probe, std::span<const Piece> parts) {
   bool const probe_needs = needs_marks(join_.spec, !join_.build_left);
-  Piece const marked = probe_needs ? with_marks(queue, join_, probe) : probe;
+  // Of its own, whichever the piece has: a row may meet several parts.
+  Piece const marked = probe_needs ? piece_of(queue, join_, !join_.build_left, probe.rows) : probe;
   if (probe_needs) push_put_out(!join_.build_left, marked);
   for (Piece const& part : parts) push(What::kMeet, marked, part);
 }

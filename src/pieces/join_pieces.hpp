@@ -50,6 +50,10 @@ struct JoinOfPieces {
 bool needs_marks(const columns::JoinSpec& spec, bool left);
 bool may_be_unknown(const columns::JoinSpec& spec, bool left);
 
+// Rows of a side as a piece, with marks of their own where the kind needs them.
+Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
+               std::shared_ptr<const columns::Relation> rows);
+
 // Results of some pieces, one at a time: what they would take together need not fit anywhere.
 class PieceJoin {
  public:

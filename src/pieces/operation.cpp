@@ -49,15 +49,9 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
     join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
   if (is_streamed()) {
-    bool const needs = needs_marks(join_.spec, build_left);
     base::LeasedQueue const queue(*join_.context);
     for (auto const& rows : build_->parts()) {
-      Piece piece{rows, nullptr, 0};
-      if (needs) {
-        piece.marks = std::make_shared<SideMarks>(*queue->host_pool, rows->rows,
-                                                  may_be_unknown(join_.spec, build_left));
-      }
-      parts_.push_back(std::move(piece));
+      parts_.push_back(piece_of(*queue, join_, build_left, rows));
     }
     return;
   }
@@ -182,12 +176,7 @@ std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
   auto rows = std::make_shared<UnknownRows>();
   auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
     for (auto const& group : store.groups(store.null_part(), 0)) {
-      Piece piece{store.read_all(store.null_part(), group), nullptr, 0};
-      if (needs_marks(join_.spec, left)) {
-        piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
-                                                  may_be_unknown(join_.spec, left));
-      }
-      pieces->push_back(std::move(piece));
+      pieces->push_back(piece_of(queue, join_, left, store.read_all(store.null_part(), group)));
     }
   };
   read(build, join_.build_left, &rows->build);

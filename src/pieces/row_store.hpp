@@ -67,7 +67,6 @@ class RowStore {
   uint64_t spilled_bytes() const;
 
   size_t block_count(size_t part) const { return parts_[part].blocks.size(); }
-  int64_t block_rows(size_t part, size_t block) const { return parts_[part].blocks[block].rows; }
   // Where it is in memory it is shared, else read. Any thread.
   std::shared_ptr<const columns::Relation> block(size_t part, size_t block) const;
   // Neighbouring blocks that make one relation, of about `most_bytes` bytes (0: as many as one can
