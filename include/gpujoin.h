@@ -6,11 +6,12 @@
  * not part of it. It is C99, includes no CUDA header, and may be read by an FFI generator as it
  * stands. It is a ladder: most callers need sections 1 to 7, and plans and sequences later.
  *
- *    1 Introduction             6 Joins
- *    2 Version                  7 Results
- *    3 Status and error         8 Plans: choose, explain, measure
- *    4 Context                  9 Sequences of joins
- *    5 Relations               10 Experimental techniques
+ *    1 Introduction             7 Results
+ *    2 Version                  8 Plans: choose, explain, measure
+ *    3 Status and error         9 Sequences of joins
+ *    4 Context                 10 Builds and probes
+ *    5 Relations               11 Experimental techniques
+ *    6 Joins
  *
  * 1. Introduction
  * ---------------
@@ -26,7 +27,8 @@
  *
  * The longer way replaces gpujoin_join by gpujoin_plan_create, gpujoin_plan_explain and
  * gpujoin_plan_execute, and may name each technique. gpujoin_join_sequence joins one relation with
- * several others, one after the other, in one call.
+ * several others, one after the other, in one call. Engines whose rows come in batches, from many
+ * threads, and may be more than memory holds, join them by builds and probes.
  *
  * Conventions, true of every function unless it says otherwise:
  *
@@ -53,10 +55,10 @@
  *   that another thread destroys stays good for the calls that have begun; later ones answer
  *   INVALID_ARGUMENT.
  * - Blocking: gpujoin_context_calibrate, gpujoin_plan_create, gpujoin_plan_execute, gpujoin_join,
- *   gpujoin_join_sequence, gpujoin_result_fetch and gpujoin_result_export block until their stream
- *   has finished their work. They do not synchronize the device, but where cached
- *   pinned or managed memory is given back to CUDA to make room. Other calls do not wait for the
- *   GPU.
+ *   gpujoin_join_sequence, gpujoin_result_fetch, gpujoin_result_export, and those of section 10
+ *   that say so, block until their stream has finished their work. They do not synchronize the
+ *   device, but where cached pinned or managed memory is given back to CUDA to make room. Other
+ *   calls do not wait for the GPU.
  * - The calling thread's current CUDA device is the same after a call as before it.
  * - Nothing is printed, thrown across this boundary or aborted; the library never exits the
  *   process.
@@ -126,7 +128,8 @@ typedef int32_t gpujoin_status;
 #define GPUJOIN_ERROR_TOO_MANY_ROWS 8
 /* A caller's buffer is too small; nothing was written. */
 #define GPUJOIN_ERROR_BUFFER_TOO_SMALL 9
-/* gpujoin_context_cancel, or the progress callback, asked for it. */
+/* gpujoin_context_cancel, the cancel function of the object, or the progress callback asked for it.
+ */
 #define GPUJOIN_ERROR_CANCELLED 10
 /* CUDA was asked for and cannot be used; the message says why. */
 #define GPUJOIN_ERROR_NO_DEVICE 11
@@ -151,6 +154,10 @@ typedef int32_t gpujoin_status;
 /* The spill folder is full, passes its limit, or cannot be written or read; the message says
  * which. */
 #define GPUJOIN_ERROR_SPILL 21
+/* Not an error: rows wait to be joined. Take results, then call again. */
+#define GPUJOIN_ERROR_NOT_READY 22
+/* The call took longer than options.timeout_milliseconds. */
+#define GPUJOIN_ERROR_DEADLINE 23
 
 /* The caller's error record: may be uninitialized before the call, is written only on failure.
  * Frozen for this ABI. */
@@ -252,11 +259,22 @@ typedef struct gpujoin_context_options {
   /* A file that gpujoin_context_calibrate wrote on this machine, read once. NULL = the figures
    * built in for the architecture. */
   const char* calibration_path;
+  /* Of host memory that the library allocates, 0 = no limit; on a context of the CPU the smaller of
+   * this and memory_limit_bytes counts. Since 0.2, as all that follow. */
+  uint64_t host_limit_bytes;
+  /* Of page-locked host memory, on a context of CUDA. 0 = no limit. */
+  uint64_t pinned_limit_bytes;
+  /* An existing folder where rows go that no limit has room for: those of builds, operations and
+   * joins in pieces. Files there have no names, and are gone when the process is, however it ends.
+   * NULL = none. */
+  const char* spill_path;
+  /* Of all files there together. 0 = no limit. */
+  uint64_t spill_limit_bytes;
 } gpujoin_context_options;
 #define GPUJOIN_CONTEXT_OPTIONS_INIT                                                           \
   {                                                                                            \
     (uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL                                                                                   \
+        NULL, 0, 0, NULL, 0                                                                    \
   }
 
 typedef struct gpujoin_context_info {
@@ -276,9 +294,19 @@ typedef struct gpujoin_context_info {
   uint64_t memory_used_bytes;
   /* The most in use by joins and results at one time since the context was made. */
   uint64_t memory_peak_bytes;
+  /* Of host memory, as the three before; on a context of the CPU they are those. Since 0.2, as all
+   * that follow. */
+  uint64_t host_limit_bytes;
+  uint64_t host_used_bytes;
+  uint64_t host_peak_bytes;
+  /* Page-locked host memory of a context of CUDA: held now, cached blocks included. */
+  uint64_t pinned_used_bytes;
+  /* In files of options.spill_path, now and at most. */
+  uint64_t spill_used_bytes;
+  uint64_t spill_peak_bytes;
 } gpujoin_context_info;
 #define GPUJOIN_CONTEXT_INFO_INIT \
-  { (uint32_t)sizeof(gpujoin_context_info), 0, {0}, {0}, 0, 0, 0, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_context_info), 0, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* gpujoin_context_create: open a device.
  *
@@ -289,7 +317,8 @@ typedef struct gpujoin_context_info {
  * Threads:  any.
  * Errors:   INVALID_ARGUMENT (also a calibration file that cannot be read, is not complete, or was
  *           written for another device, number of CPU threads or version of this library: it is
- *           never used in part), ABI_MISMATCH, NO_DEVICE (device CUDA only), OUT_OF_MEMORY, CUDA,
+ *           never used in part; a spill folder that is none, or in which no file can be made),
+ *           ABI_MISMATCH, NO_DEVICE (device CUDA only), OUT_OF_MEMORY, CUDA,
  *           DEVICE_LOST.
  * Since:    0.1 */
 GPUJOIN_API gpujoin_status gpujoin_context_create(const gpujoin_context_options* options,
@@ -1093,7 +1122,7 @@ GPUJOIN_API void gpujoin_result_destroy(gpujoin_result* result);
  * answer GPUJOIN_ERROR_ILLEGAL_PLAN, and the message says which two.
  *
  * Named here is what the planner chooses from, and what a host may need; the papers' other
- * techniques are in section 10. Papers are named where a technique is theirs: Wu et al. 2024
+ * techniques are in section 11. Papers are named where a technique is theirs: Wu et al. 2024
  * ("Efficiently Processing Large Relational Joins on GPUs"), Lin & Liao 2025, Rui & Tu 2017, Paul
  * et al. 2020. docs/papers.md has their sections, the files, and where we differ.
  */
@@ -1218,7 +1247,7 @@ typedef struct gpujoin_plan_options {
   gpujoin_transfer transfer;
   gpujoin_skew skew;
   gpujoin_output output;
-  /* Of RADIX_UNORDERED, BUCKET_CHAINS and the partitions of section 10: 1 or 2 passes. */
+  /* Of RADIX_UNORDERED, BUCKET_CHAINS and the partitions of section 11: 1 or 2 passes. */
   int32_t passes;
   /* Of BLOCK_CHUNKS of pairs and THREAD_PAGES, one of which is to be named with it: 1 to 2^20. */
   int32_t page_pairs;
@@ -1226,9 +1255,13 @@ typedef struct gpujoin_plan_options {
   gpujoin_filter filter;
   /* Of PROBE_CHUNKS: rows of a chunk. */
   int64_t probe_chunk_rows;
+  /* How long a call that plans or executes may take before it answers DEADLINE: gpujoin_plan_create
+   * and each gpujoin_plan_execute, gpujoin_join as a whole, each call on an operation and its
+   * probes. 0 = as long as it takes. Since 0.2. */
+  int64_t timeout_milliseconds;
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \
-  { (uint32_t)sizeof(gpujoin_plan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_plan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* gpujoin_plan_create: choose how to join two relations of one context.
  *
@@ -1290,6 +1323,14 @@ GPUJOIN_API gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_resu
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_plan_count(gpujoin_plan* plan, int64_t* rows, uint64_t* bytes,
                                               gpujoin_error* error);
+
+/* gpujoin_plan_cancel: ask the executions of this plan that run now to stop; they answer CANCELLED.
+ * Later ones run. Does not wait.
+ *
+ * Threads:  any, at any time; not from a signal handler.
+ * Errors:   INVALID_ARGUMENT, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_plan_cancel(gpujoin_plan* plan, gpujoin_error* error);
 
 /* gpujoin_plan_destroy: results of the plan stay valid. Accepts NULL. Any thread. Since 0.1. */
 GPUJOIN_API void gpujoin_plan_destroy(gpujoin_plan* plan);
@@ -1544,7 +1585,295 @@ GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
                                                  const gpujoin_plan_options* options,
                                                  gpujoin_result** out, gpujoin_error* error);
 
-/* 10. Experimental techniques
+/* 10. Builds and probes
+ * ---------------------
+ * For engines: rows of either side come in batches, from any thread, and may be more than the
+ * device, host memory or both hold. All since 0.2.
+ *
+ *   gpujoin_build_create       a side whose rows are kept: its columns and keys
+ *   gpujoin_build_append       its batches, from any thread
+ *   gpujoin_build_finish       after it the rows are const, and any number of joins share them
+ *   gpujoin_operation_create   one join of any kind with a build
+ *   gpujoin_probe_create       one for each thread that has rows of the other side
+ *   gpujoin_probe_append       its batches; NOT_READY: take results first
+ *   gpujoin_probe_next         results, while rows still come
+ *   gpujoin_probe_finish       no batch will come; take results until there are none
+ *   gpujoin_operation_close    no probe will come
+ *   gpujoin_operation_next     what comes out when all rows have come: rows of the build side by
+ *                              their matches, and what did not fit into memory
+ *
+ * The results of an operation and its probes together are the rows of gpujoin_join of all rows of
+ * both sides, in any order, but that each result of a probe keeps to spec.order where that is the
+ * probe side's.
+ *
+ * Memory: batches are copied when they are appended; they are the caller's again when the call
+ * returns. What a build holds in the end, and what its joins need, is to fit into a share of the
+ * context's limits (an eighth of the host's for the rows of a side that waits, a sixteenth of those
+ * of the executor for a part that is joined). What does not fit is partitioned by its keys, the
+ * partitions that memory has no room for go to options.spill_path of the context, and the
+ * operation's joins of partitions run when all rows have come. Without that folder the answer is
+ * MEMORY_LIMIT. gpujoin_operation_explain says which way it is, and why.
+ *
+ * An error of an operation or a probe leaves the build and other operations as they are. Where a
+ * probe failed, or was destroyed before its last result was taken, the rows of its operation are
+ * not complete, and gpujoin_operation_next says so.
+ */
+typedef struct gpujoin_build gpujoin_build;
+typedef struct gpujoin_operation gpujoin_operation;
+typedef struct gpujoin_probe gpujoin_probe;
+
+typedef struct gpujoin_build_options {
+  uint32_t struct_size;
+  /* Which executor its joins run on; AUTOMATIC = the context's. */
+  gpujoin_device device;
+  /* 1: rows have numbers, which are given with each batch; results that have row numbers have
+   * these. 0: joins with this build put out none of its row numbers. */
+  int32_t has_row_numbers;
+  int32_t reserved;
+  /* How long a call on the build may take before it answers DEADLINE. 0 = as long as it takes. */
+  int64_t timeout_milliseconds;
+} gpujoin_build_options;
+#define GPUJOIN_BUILD_OPTIONS_INIT \
+  { (uint32_t)sizeof(gpujoin_build_options), 0, 0, 0, 0 }
+
+typedef struct gpujoin_build_info {
+  uint32_t struct_size;
+  int32_t is_finished;
+  int64_t rows;
+  /* That the rows take, in memory and in files; the latter's share. */
+  uint64_t bytes;
+  uint64_t spilled_bytes;
+  /* Of a finished build: 1: it fits, and rows of probes are joined as they come; 0: operations join
+   * it in partitions. */
+  int32_t is_whole;
+  int32_t partitions;
+} gpujoin_build_info;
+#define GPUJOIN_BUILD_INFO_INIT \
+  { (uint32_t)sizeof(gpujoin_build_info), 0, 0, 0, 0, 0, 0 }
+
+/* gpujoin_build_create: a side of joins whose rows will come in batches.
+ *
+ * like      a relation that has the columns of the batches, of any number of rows: names and types,
+ *           and of FIXED_BINARY, DECIMAL and TIMESTAMP their parameters. Batches may differ from it
+ *           in where they lie, in validity and offsets, in dictionaries, and in being plain or
+ *           encoded as a dictionary, a view or runs of the same type.
+ * keys      key_count positions of key columns; none (0) for joins without keys.
+ * key_flags NULL, or GPUJOIN_KEY_* for each key: those of the joins to come.
+ * options   NULL = all automatic; read before the call returns, not kept.
+ * out       on success a new build; destroy with gpujoin_build_destroy.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, TYPE, UNSUPPORTED, NO_DEVICE, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_build_create(gpujoin_context* context,
+                                                const gpujoin_relation* like, const int32_t* keys,
+                                                int32_t key_count, const int32_t* key_flags,
+                                                const gpujoin_build_options* options,
+                                                gpujoin_build** out, gpujoin_error* error);
+
+/* gpujoin_build_append: copy rows of a batch into the build.
+ *
+ * batch     columns as those of `like`; of a selected relation the selected rows.
+ * first_row the number of the batch's first row, where the build has row numbers; the others'
+ *           follow. Of a selection the numbers are those of the relation it was made of.
+ * Blocking: while the rows are copied, and written to files where memory is used up.
+ * Threads:  any number of calls on one build run side by side.
+ * Errors:   INVALID_ARGUMENT (also: the build is finished), TYPE, MEMORY_LIMIT, OUT_OF_MEMORY,
+ *           SPILL, CANCELLED, DEADLINE, CUDA, DEVICE_LOST, FORKED. After one of the batch's columns
+ *           the build is as before; after any other it is lost, and answers so from then on.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_build_append(gpujoin_build* build, const gpujoin_relation* batch,
+                                                int64_t first_row, gpujoin_error* error);
+
+/* gpujoin_build_finish: no further batch will come. Called once, when all appends have returned.
+ *
+ * Blocking: where the joins run on the GPU, until the rows are there; where they do not fit, until
+ *           they are partitioned.
+ * Errors:   those of gpujoin_build_append.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_build_finish(gpujoin_build* build, gpujoin_error* error);
+
+/* gpujoin_build_get_info: what it has so far. Does not wait.
+ *
+ * info      written; its struct_size says how much of it there is.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_build_get_info(gpujoin_build* build, gpujoin_build_info* info,
+                                                  gpujoin_error* error);
+
+/* gpujoin_build_cancel: calls on the build that run now and later ones answer CANCELLED; joins with
+ * a finished build go on. Does not wait. Any thread, not from a signal handler.
+ *
+ * Errors:   INVALID_ARGUMENT, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_build_cancel(gpujoin_build* build, gpujoin_error* error);
+
+/* gpujoin_build_destroy: operations on it go on. Accepts NULL. Any thread. Since 0.2. */
+GPUJOIN_API void gpujoin_build_destroy(gpujoin_build* build);
+
+/* Called once, when gpujoin_operation_next would no longer answer NOT_READY: on the thread that
+ * closed the operation or ended its last probe. Must not call the library. */
+typedef void (*gpujoin_ready_function)(void* user);
+
+typedef struct gpujoin_operation_options {
+  uint32_t struct_size;
+  /* 1: rows of probes have numbers, which are given with each batch; results that have row numbers
+   * have these. 0: none of the probe side's come out. */
+  int32_t has_row_numbers;
+  /* NULL = all automatic. build_side says which side of spec the build is; 0 = the right one. */
+  const gpujoin_plan_options* plan;
+  /* NULL = none. */
+  gpujoin_ready_function ready;
+  void* ready_user;
+} gpujoin_operation_options;
+#define GPUJOIN_OPERATION_OPTIONS_INIT \
+  { (uint32_t)sizeof(gpujoin_operation_options), 0, NULL, NULL, NULL }
+
+/* gpujoin_operation_create: one join with a finished build.
+ *
+ * probe_like  a relation that has the columns of the batches of the probe side, as `like` of
+ *           gpujoin_build_create.
+ * spec      required; copied. Its keys of the build side, and key_flags, are those of the build.
+ *           GPUJOIN_OUTPUT_PAIRS needs row numbers of the sides that come out.
+ * options   NULL = all automatic; copied.
+ * out       on success a new operation; destroy with gpujoin_operation_destroy.
+ * Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: a residual that
+ *           the caller decides, promises about keys, groups and orders that are not the probe
+ *           side's, an order where the build does not fit, ASOF joins whose build side is the left
+ *           one, or that have no keys where the build does not fit.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_operation_create(gpujoin_build* build,
+                                                    const gpujoin_relation* probe_like,
+                                                    const gpujoin_join_spec* spec,
+                                                    const gpujoin_operation_options* options,
+                                                    gpujoin_operation** out, gpujoin_error* error);
+
+/* gpujoin_operation_explain: how it joins and why, as text. Does not wait.
+ *
+ * buffer, length  as those of gpujoin_plan_explain.
+ * Errors:   INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_operation_explain(const gpujoin_operation* operation,
+                                                     char* buffer, size_t* length,
+                                                     gpujoin_error* error);
+
+/* gpujoin_operation_close: no further probe will come; those that there are may still be at work.
+ *
+ * Errors:   INVALID_ARGUMENT, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_operation_close(gpujoin_operation* operation,
+                                                   gpujoin_error* error);
+
+/* What a call for the next result found. */
+typedef int32_t gpujoin_state;
+/* Nothing yet: of a probe, as rows have to come; of an operation, as its probes still run. */
+#define GPUJOIN_STATE_NOT_READY 0
+/* A result. */
+#define GPUJOIN_STATE_READY 1
+/* Nothing, and there never will be. */
+#define GPUJOIN_STATE_FINISHED 2
+
+/* gpujoin_operation_next: the next rows of those that come out when all rows have come.
+ *
+ * state     written.
+ * out       a new result where the state is READY, else NULL; destroy with gpujoin_result_destroy.
+ * Blocking: until there is a result. Several threads may call it; they join one after the other.
+ * Errors:   those of gpujoin_plan_execute, SPILL, DEADLINE; INVALID_ARGUMENT where a probe failed,
+ *           as rows are missing then.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_operation_next(gpujoin_operation* operation,
+                                                  gpujoin_state* state, gpujoin_result** out,
+                                                  gpujoin_error* error);
+
+/* gpujoin_operation_cancel: calls on the operation and its probes that run now and later ones
+ * answer CANCELLED, and what they hold is given back. The build and other operations go on. Does
+ * not wait. Any thread, not from a signal handler.
+ *
+ * Errors:   INVALID_ARGUMENT, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_operation_cancel(gpujoin_operation* operation,
+                                                    gpujoin_error* error);
+
+typedef struct gpujoin_progress {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Of the probe side that came, and of the results. */
+  int64_t rows_in;
+  int64_t rows_out;
+  uint64_t bytes_in;
+  uint64_t bytes_out;
+  /* Of both sides, in files. */
+  uint64_t spilled_bytes;
+  /* Pieces that were joined, of those known so far. */
+  int64_t pieces_done;
+  int64_t pieces;
+} gpujoin_progress;
+#define GPUJOIN_PROGRESS_INIT \
+  { (uint32_t)sizeof(gpujoin_progress), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* gpujoin_operation_get_progress: how far it is. Does not wait.
+ *
+ * progress  written; its struct_size says how much of it there is.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_operation_get_progress(gpujoin_operation* operation,
+                                                          gpujoin_progress* progress,
+                                                          gpujoin_error* error);
+
+/* gpujoin_operation_destroy: its probes and results stay valid. Accepts NULL. Any thread. Since
+ * 0.2. */
+GPUJOIN_API void gpujoin_operation_destroy(gpujoin_operation* operation);
+
+/* gpujoin_probe_create: rows of the probe side, of one thread or stream. Calls on one probe run one
+ * after the other, those of several side by side.
+ *
+ * out       on success a new probe; destroy with gpujoin_probe_destroy.
+ * Errors:   INVALID_ARGUMENT (also: the operation is closed), FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_probe_create(gpujoin_operation* operation, gpujoin_probe** out,
+                                                gpujoin_error* error);
+
+/* gpujoin_probe_append: copy rows of a batch.
+ *
+ * batch     as that of gpujoin_build_append; columns as those of `probe_like`. One whose columns
+ *           all lie on the device where the join runs is read there, unless the operation has row
+ *           numbers, the build does not fit, or a column is a dictionary, a view or runs: its
+ *           columns stay as they are until gpujoin_probe_next no longer answers READY.
+ * first_row as that of gpujoin_build_append, where the operation has row numbers.
+ * Answers:  NOT_READY when pieces wait to be joined: nothing was taken; call gpujoin_probe_next,
+ *           and this again. It leaves the probe as it is.
+ * Blocking: while the rows are copied.
+ * Errors:   those of gpujoin_build_append. After one but NOT_READY, or one of the batch's columns,
+ *           the probe is lost.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_probe_append(gpujoin_probe* probe, const gpujoin_relation* batch,
+                                                int64_t first_row, gpujoin_error* error);
+
+/* gpujoin_probe_flush: what was appended is joined by the next calls of gpujoin_probe_next, however
+ * little it is. Without it a piece is some MiB, where the build fits.
+ *
+ * Errors:   those of gpujoin_probe_append.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_probe_flush(gpujoin_probe* probe, gpujoin_error* error);
+
+/* gpujoin_probe_next: join what waits until there is a result.
+ *
+ * state     written. NOT_READY: append more, or finish.
+ * out       a new result where the state is READY, else NULL; destroy with gpujoin_result_destroy.
+ * Blocking: until there is a result, or nothing waits.
+ * Errors:   those of gpujoin_plan_execute, SPILL, DEADLINE. After one the probe is lost.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_probe_next(gpujoin_probe* probe, gpujoin_state* state,
+                                              gpujoin_result** out, gpujoin_error* error);
+
+/* gpujoin_probe_finish: no further batch will come. Results are taken until FINISHED.
+ *
+ * Errors:   those of gpujoin_probe_append.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_probe_finish(gpujoin_probe* probe, gpujoin_error* error);
+
+/* gpujoin_probe_destroy: its results stay valid. Accepts NULL. Any thread. Since 0.2. */
+GPUJOIN_API void gpujoin_probe_destroy(gpujoin_probe* probe);
+
+/* 11. Experimental techniques
  * ---------------------------
  * Techniques of the papers that the planner never chooses by itself: another one is faster for
  * every workload that was measured. They are there to be compared, and to repeat the papers'

@@ -18,7 +18,8 @@ LIMITS = "kernels/limits.hpp"  # numbers that the planner reckons with and kerne
 # Folder -> what of this project its files may include. The longest matching folder counts.
 MAY_INCLUDE = {
     "include/": [],
-    "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/"],
+    "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/",
+                   "src/pieces/"],
     "src/base/": [API, LIMITS, "src/base/"],
     # Columns of bytes are described alike for host and device.
     "src/columns/": [API, "kernels/bytes_column.hpp", "src/base/", "src/columns/"],

@@ -1,6 +1,7 @@
 #include "bindings/c/arguments.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpujoin::shim {
 
@@ -38,6 +39,18 @@ void check_range(int64_t value, int64_t lowest, int64_t highest, const char* nam
   fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s is %lld, allowed are %lld to %lld", name,
        static_cast<long long>(value), static_cast<long long>(lowest),
        static_cast<long long>(highest));
+}
+
+void give_text(const std::string& text, char* buffer, size_t* length) {
+  check_given(length, "length");
+  if (*length > 0) check_given(buffer, "buffer");
+  size_t const needed = text.size() + 1;
+  size_t const room = std::exchange(*length, needed);
+  if (room < needed) {
+    fail(GPUJOIN_ERROR_BUFFER_TOO_SMALL, "buffer has %zu bytes and the text needs %zu", room,
+         needed);
+  }
+  std::memcpy(buffer, text.c_str(), needed);
 }
 
 void check_reserved(int64_t value, const char* name) {

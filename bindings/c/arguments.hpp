@@ -23,6 +23,9 @@ void check_list(const int32_t* argument, const char* name);
 // Throws INVALID_ARGUMENT unless lowest <= value <= highest.
 void check_range(int64_t value, int64_t lowest, int64_t highest, const char* name);
 
+// Writes a text of an explain call, or what it needs. Throws INVALID_ARGUMENT, BUFFER_TOO_SMALL.
+void give_text(const std::string& text, char* buffer, size_t* length);
+
 // Throws INVALID_ARGUMENT unless the reserved field is zero.
 void check_reserved(int64_t value, const char* name);
 
@@ -48,6 +51,15 @@ inline constexpr size_t kFirstSize<gpujoin_join_spec> = offsetof(gpujoin_join_sp
 template <>
 inline constexpr size_t kFirstSize<gpujoin_sequence_step> = offsetof(gpujoin_sequence_step,
                                                                      key_flags);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_context_options> = offsetof(gpujoin_context_options,
+                                                                       host_limit_bytes);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_context_info> = offsetof(gpujoin_context_info,
+                                                                    host_limit_bytes);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_plan_options> = offsetof(gpujoin_plan_options,
+                                                                    timeout_milliseconds);
 template <>
 inline constexpr size_t kFirstSize<gpujoin_fetch> = offsetof(gpujoin_fetch, offsets);
 

@@ -1,6 +1,4 @@
 // context.cpp: gpujoin.h section 4.
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -8,6 +6,7 @@
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
+#include "src/base/spill_folder.hpp"
 #include "src/execute/calibrate.hpp"
 
 namespace gpujoin::shim {
@@ -34,12 +33,6 @@ void check_options(const gpujoin_context_options& options) {
   }
 }
 
-// For calls that a lost device does not hinder, because they only read what the host knows. A child
-// process must not even take the pool's lock, which a thread of the parent may have held.
-void check_same_process(const base::Context& context) {
-  if (context.pid != getpid()) context.check_usable();
-}
-
 gpujoin_context_info info_of(const base::Context& context) {
   gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
   const base::Account& all = context.is_cuda() ? *context.device_account : *context.host_account;
@@ -51,6 +44,15 @@ gpujoin_context_info info_of(const base::Context& context) {
   info.memory_limit_bytes = all.limit_bytes();
   info.memory_used_bytes = all.held_bytes();
   info.memory_peak_bytes = all.peak_bytes();
+  const base::Account& host = *context.host_account;
+  info.host_limit_bytes = host.limit_bytes();
+  info.host_used_bytes = host.held_bytes();
+  info.host_peak_bytes = host.peak_bytes();
+  if (context.is_cuda()) info.pinned_used_bytes = context.device_account->pinned_held_bytes();
+  if (context.spill_folder != nullptr) {
+    info.spill_used_bytes = context.spill_folder->used_bytes();
+    info.spill_peak_bytes = context.spill_folder->peak_bytes();
+  }
   return info;
 }
 

@@ -49,6 +49,10 @@ gpujoin_status answer_exception(base::Context* context, gpujoin_error* error) no
   }
 }
 
+void check_same_process(const base::Context& context) {
+  if (context.pid != getpid()) context.check_usable();
+}
+
 bool can_call_cuda(const base::Context& context) noexcept {
   return context.is_cuda() && context.pid == getpid() && !context.device_lost.load();
 }

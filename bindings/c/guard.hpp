@@ -22,6 +22,11 @@ gpujoin_status answer(gpujoin_status status, const char* message, int32_t cuda_c
 // False in a child process and on a lost device, where no CUDA call may be made, not even to ask.
 bool can_call_cuda(const base::Context& context) noexcept;
 
+// For calls that a lost device does not hinder, because they only read what the host knows. A child
+// process must not even take the pool's lock, which a thread of the parent may have held. Throws
+// FORKED.
+void check_same_process(const base::Context& context);
+
 // Runs the body of an ABI function. On the way out the thread's current CUDA device is what it was.
 template <typename Body>
 gpujoin_status guard(const std::shared_ptr<base::Context>& context, gpujoin_error* error,

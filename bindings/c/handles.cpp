@@ -18,7 +18,7 @@ namespace {
 // The top bit is set in no address that a program can have, so that no pointer to something else
 // is taken for a handle.
 constexpr uintptr_t kMark = uintptr_t{1} << 63;
-constexpr unsigned kKindBits = 3;
+constexpr unsigned kKindBits = 4;
 
 // Threads that use handles of their own seldom meet in one of so many parts.
 constexpr size_t kParts = 16;

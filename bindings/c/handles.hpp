@@ -13,6 +13,9 @@
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/execute.hpp"
+#include "src/pieces/build.hpp"
+#include "src/pieces/operation.hpp"
+#include "src/pieces/probe.hpp"
 
 namespace gpujoin::shim {
 
@@ -38,12 +41,27 @@ struct HandleFacts<gpujoin_result> {
   using Object = const columns::JoinResult;
   static constexpr unsigned kKind = 4;
 };
+template <>
+struct HandleFacts<gpujoin_build> {
+  using Object = pieces::Build;
+  static constexpr unsigned kKind = 5;
+};
+template <>
+struct HandleFacts<gpujoin_operation> {
+  using Object = pieces::Operation;
+  static constexpr unsigned kKind = 6;
+};
+template <>
+struct HandleFacts<gpujoin_probe> {
+  using Object = pieces::Probe;
+  static constexpr unsigned kKind = 7;
+};
 
 template <typename Handle>
 using Share = std::shared_ptr<typename HandleFacts<Handle>::Object>;
 
 // The table. A handle without an object is made first, because that is what may fail; kind is 1 to
-// 7 and a part of the handle, so that one of another type is not found.
+// 15 and a part of the handle, so that one of another type is not found.
 using AnyShare = std::shared_ptr<const void>;
 const void* make_handle(unsigned kind);
 void set_object(const void* handle, AnyShare object) noexcept;

@@ -92,6 +92,17 @@ std::vector<int32_t> checked_keys(const Relation& relation, const int32_t* keys,
   return checked;
 }
 
+std::vector<int32_t> checked_key_flags(const int32_t* flags, int32_t count, const char* argument) {
+  if (flags == nullptr) return {};
+  check_list(flags, argument);
+  std::vector<int32_t> checked(flags, flags + count);
+  for (size_t i = 0; i < checked.size(); ++i) {
+    check_range(checked[i], 0, GPUJOIN_KEY_NULL_EQUAL | GPUJOIN_KEY_IEEE_FLOAT,
+                element(argument, i).c_str());
+  }
+  return checked;
+}
+
 void check_key_types(const Relation& left, const std::vector<int32_t>& left_keys,
                      const char* left_argument, const Relation& right,
                      const std::vector<int32_t>& right_keys, const char* right_argument) {
@@ -213,12 +224,7 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
                     "spec.right_keys");
   }
   if (known.key_flags != nullptr && has_keys) {
-    check_list(known.key_flags, "spec.key_flags");
-    spec.key_flags.assign(known.key_flags, known.key_flags + known.key_count);
-    for (size_t i = 0; i < spec.key_flags.size(); ++i) {
-      check_range(spec.key_flags[i], 0, GPUJOIN_KEY_NULL_EQUAL | GPUJOIN_KEY_IEEE_FLOAT,
-                  element("spec.key_flags", i).c_str());
-    }
+    spec.key_flags = checked_key_flags(known.key_flags, known.key_count, "spec.key_flags");
   }
   spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
   spec.right_columns =
@@ -245,7 +251,6 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
                                      const base::Context& context) {
   if (given == nullptr) return GPUJOIN_PLAN_OPTIONS_INIT;
   gpujoin_plan_options const options = read_struct(given, "options");
-  check_range(options.device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
   check_range(options.algorithm, GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_DIRECT_CARRIED,
               "options.algorithm");
   check_range(options.transform, 0, GPUJOIN_TRANSFORM_RADIX_UNORDERED, "options.transform");
@@ -260,11 +265,18 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
   check_range(options.page_pairs, 0, 1 << 20, "options.page_pairs");
   check_range(options.filter, 0, GPUJOIN_FILTER_KEY_HASHES, "options.filter");
   check_range(options.probe_chunk_rows, 0, UINT32_MAX - 1, "options.probe_chunk_rows");
-  if (options.device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
+  check_range(options.timeout_milliseconds, 0, INT64_MAX, "options.timeout_milliseconds");
+  is_on_gpu(options.device, context);
+  return options;
+}
+
+bool is_on_gpu(gpujoin_device device, const base::Context& context) {
+  check_range(device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
+  if (device == GPUJOIN_DEVICE_CUDA && !context.is_cuda()) {
     fail(GPUJOIN_ERROR_NO_DEVICE, "options.device is CUDA and the context runs on the CPU: %s",
          context.reason.c_str());
   }
-  return options;
+  return context.is_cuda() && device != GPUJOIN_DEVICE_CPU;
 }
 
 }  // namespace gpujoin::shim

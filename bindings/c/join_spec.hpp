@@ -26,6 +26,8 @@ const columns::ColumnView& checked_column(const columns::Relation& relation, int
 // stands in "spec.<side>_columns" and "spec.<side>_column_count".
 std::vector<int32_t> checked_keys(const columns::Relation& relation, const int32_t* keys,
                                   int32_t count, const char* argument);
+// Empty for NULL.
+std::vector<int32_t> checked_key_flags(const int32_t* flags, int32_t count, const char* argument);
 void check_key_types(const columns::Relation& left, const std::vector<int32_t>& left_keys,
                      const char* left_argument, const columns::Relation& right,
                      const std::vector<int32_t>& right_keys, const char* right_argument);
@@ -42,5 +44,8 @@ std::shared_ptr<const columns::Relation> checked_relation(const base::Context& c
 // techniques fit together is the planner's to say.
 gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
                                      const base::Context& context);
+
+// Of options.device, and of the context where it is automatic. Throws as checked_options.
+bool is_on_gpu(gpujoin_device device, const base::Context& context);
 
 }  // namespace gpujoin::shim

@@ -1,5 +1,4 @@
 // plan.cpp: gpujoin.h section 8, and gpujoin_join of section 6.
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,18 +13,39 @@ namespace gpujoin::shim {
 
 namespace {
 
-execute::PlannedJoin make_plan(base::Queue& queue, const gpujoin_relation* left,
-                               const gpujoin_relation* right, const gpujoin_join_spec* spec,
-                               const gpujoin_plan_options* options, bool is_explained) {
-  base::Context const& context = queue.context;
-  auto const left_relation = checked_relation(context, left, "left");
-  auto const right_relation = checked_relation(context, right, "right");
-  columns::JoinSpec checked = checked_spec(spec, *left_relation, *right_relation);
-  gpujoin_plan_options const chosen = checked_options(options, context);
+// The arguments, checked.
+struct CheckedJoin {
+  std::shared_ptr<const columns::Relation> left;
+  std::shared_ptr<const columns::Relation> right;
+  columns::JoinSpec spec;
+  gpujoin_plan_options options;
+
+  base::CallEnd end() const {
+    return {nullptr, 0, base::deadline_in(options.timeout_milliseconds)};
+  }
+};
+
+CheckedJoin checked_join(const base::Context& context, const gpujoin_relation* left,
+                         const gpujoin_relation* right, const gpujoin_join_spec* spec,
+                         const gpujoin_plan_options* options) {
+  CheckedJoin join;
+  join.left = checked_relation(context, left, "left");
+  join.right = checked_relation(context, right, "right");
+  join.spec = checked_spec(spec, *join.left, *join.right);
+  join.options = checked_options(options, context);
+  return join;
+}
+
+execute::PlannedJoin make_plan(base::Queue& queue, CheckedJoin join, bool is_explained) {
   // A request to cancel that came before is this planning's.
   queue.check_cancelled();
-  return execute::make_plan(queue, left_relation, right_relation, std::move(checked), chosen,
+  return execute::make_plan(queue, join.left, join.right, std::move(join.spec), join.options,
                             is_explained);
+}
+
+// Of an execution that begins now.
+base::CallEnd end_of(const execute::PlannedJoin& join) {
+  return {join.interrupt, join.interrupt->cancels, base::deadline_in(join.timeout_milliseconds)};
 }
 
 }  // namespace
@@ -45,10 +65,15 @@ gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relat
     check_found(held.get(), context, "context");
     check_given(out, "out");
     held->check_usable();
-    LeasedQueue const queue(*held);
+    CheckedJoin join = checked_join(*held, left, right, spec, options);
+    LeasedQueue const queue(*held, join.end());
     NewHandle<gpujoin_plan> handle;
-    *out = handle.give(std::make_shared<const gpujoin::execute::PlannedJoin>(
-        make_plan(*queue, left, right, spec, options, true)));
+    int64_t const timeout = join.options.timeout_milliseconds;
+    auto plan =
+        std::make_shared<gpujoin::execute::PlannedJoin>(make_plan(*queue, std::move(join), true));
+    plan->interrupt = std::make_shared<gpujoin::base::Interrupt>();
+    plan->timeout_milliseconds = timeout;
+    *out = handle.give(std::move(plan));
   });
 }
 
@@ -57,16 +82,9 @@ gpujoin_status gpujoin_plan_explain(const gpujoin_plan* plan, char* buffer, size
   return guard(nullptr, error, [&] {
     auto const join = checked_object(plan, "plan");
     check_given(length, "length");
-    if (*length > 0) check_given(buffer, "buffer");
     std::string text = gpujoin::execute::explain(*join);
     if (join->picked) text += "selections\n" + join->picked->note;
-    size_t const needed = text.size() + 1;
-    size_t const room = std::exchange(*length, needed);
-    if (room < needed) {
-      gpujoin::base::fail(GPUJOIN_ERROR_BUFFER_TOO_SMALL,
-                          "buffer has %zu bytes and the text needs %zu", room, needed);
-    }
-    std::memcpy(buffer, text.c_str(), needed);
+    give_text(text, buffer, length);
   });
 }
 
@@ -78,7 +96,7 @@ gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
     check_found(join.get(), plan, "plan");
     check_given(out, "out");
     join->context->check_usable();
-    LeasedQueue const queue(*join->context);
+    LeasedQueue const queue(*join->context, end_of(*join));
     NewHandle<gpujoin_result> handle;
     *out = handle.give(gpujoin::execute::execute(*queue, *join));
   });
@@ -90,10 +108,18 @@ gpujoin_status gpujoin_plan_count(gpujoin_plan* plan, int64_t* rows, uint64_t* b
   return guard(context_of(join), error, [&] {
     check_found(join.get(), plan, "plan");
     join->context->check_usable();
-    LeasedQueue const queue(*join->context);
+    LeasedQueue const queue(*join->context, end_of(*join));
     auto const counted = gpujoin::execute::count_output(*queue, *join, bytes != nullptr);
     if (rows != nullptr) *rows = counted.rows;
     if (bytes != nullptr) *bytes = counted.bytes;
+  });
+}
+
+gpujoin_status gpujoin_plan_cancel(gpujoin_plan* plan, gpujoin_error* error) {
+  return guard(nullptr, error, [&] {
+    auto const join = checked_object(plan, "plan");
+    check_same_process(*join->context);
+    ++join->interrupt->cancels;
   });
 }
 
@@ -109,9 +135,10 @@ gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* le
     check_found(held.get(), context, "context");
     check_given(out, "out");
     held->check_usable();
-    LeasedQueue const queue(*held);
+    CheckedJoin join = checked_join(*held, left, right, spec, options);
+    LeasedQueue const queue(*held, join.end());
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(
-        gpujoin::execute::execute(*queue, make_plan(*queue, left, right, spec, options, false)));
+    *out =
+        handle.give(gpujoin::execute::execute(*queue, make_plan(*queue, std::move(join), false)));
   });
 }

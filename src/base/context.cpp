@@ -9,6 +9,7 @@
 
 #include "src/base/calibration_file.hpp"
 #include "src/base/queue.hpp"
+#include "src/base/spill_folder.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
@@ -37,6 +38,13 @@ std::shared_ptr<Account> make_host_account(const gpujoin_context_options& option
   auto source = options.allocator != nullptr ? make_caller_source(*options.allocator, nullptr)
                                              : make_host_source();
   return std::make_shared<Account>(std::move(source), Memory::kHost, limit_bytes);
+}
+
+// Of a CPU context, whose joins run in host memory.
+uint64_t smaller_limit(const gpujoin_context_options& options) {
+  uint64_t const joins = options.memory_limit_bytes;
+  uint64_t const host = options.host_limit_bytes;
+  return joins == 0 || host == 0 ? joins + host : std::min(joins, host);
 }
 
 }  // namespace
@@ -74,11 +82,19 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
   int32_t const usable = usable_cpus();
   context->cpu_threads = options.cpu_threads > 0 ? std::min(options.cpu_threads, usable) : usable;
 
+  if (options.spill_path != nullptr) {
+    context->spill_folder =
+        std::make_shared<SpillFolder>(options.spill_path, options.spill_limit_bytes);
+  } else if (options.spill_limit_bytes != 0) {
+    fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+         "options.spill_limit_bytes is given and options.spill_path is not");
+  }
+
   std::string why_not = "this library was built without CUDA";
   bool use_cuda = false;
   if (options.device != GPUJOIN_DEVICE_CPU) {
 #if GPUJOIN_WITH_CUDA
-    context->host_account = make_host_account(options, 0);
+    context->host_account = make_host_account(options, options.host_limit_bytes);
     use_cuda = open_device(*context, options, &why_not);
 #endif
     if (!use_cuda && options.device == GPUJOIN_DEVICE_CUDA) {
@@ -92,7 +108,7 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
     context->facts = cpu_facts(context->cpu_threads);
     context->reason = options.device == GPUJOIN_DEVICE_CPU ? std::string("the CPU was asked for")
                                                            : "CUDA cannot be used: " + why_not;
-    context->host_account = make_host_account(options, options.memory_limit_bytes);
+    context->host_account = make_host_account(options, smaller_limit(options));
     LeasedQueue const first(*context);
   }
   context->facts.cpu_threads = context->cpu_threads;

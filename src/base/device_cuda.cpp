@@ -288,8 +288,8 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
     if (options.allocator != nullptr) {
       source = make_caller_source(*options.allocator, std::move(source));
     }
-    context.device_account =
-        std::make_shared<Account>(std::move(source), Memory::kDevice, options.memory_limit_bytes);
+    context.device_account = std::make_shared<Account>(
+        std::move(source), Memory::kDevice, options.memory_limit_bytes, options.pinned_limit_bytes);
     device.park = std::make_shared<RangePark>();
     // The park holds ranges, which hold the account: a weak pointer, or none of them would ever be
     // freed.

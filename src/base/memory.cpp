@@ -1,10 +1,7 @@
 #include "src/base/memory.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 
 #include "src/base/forks.hpp"
@@ -12,16 +9,9 @@
 
 namespace gpujoin::base {
 
-#if GPUJOIN_WITH_CUDA
-void* cuda_stream_of(const Stream* stream);  // in device_cuda.cpp
-#else
-static void* cuda_stream_of(const Stream*) { return nullptr; }
-#endif
-
 namespace {
 
 constexpr uint64_t kAlignment = 256;
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 #if GPUJOIN_CHECKED
 constexpr uint64_t kGuard = 256;  // before and after each block
@@ -51,77 +41,7 @@ uint64_t block_bytes(uint64_t bytes) {
 
 size_t index_of(Memory memory) { return static_cast<size_t>(memory); }
 
-class HostSource final : public MemorySource {
- public:
-  void* allocate(Memory, uint64_t bytes, const Stream*) override {
-    bool const huge = bytes >= kHugePage;
-    uint64_t const alignment = huge ? kHugePage : kAlignment;
-    void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-#ifdef MADV_HUGEPAGE
-    // First touch of a large block is half the cost of writing it with 4 KiB pages.
-    if (huge && pointer != nullptr) madvise(pointer, bytes, MADV_HUGEPAGE);
-#endif
-    return pointer;
-  }
-  void deallocate(Memory, void* pointer, uint64_t, const Stream*) noexcept override {
-    std::free(pointer);
-  }
-};
-
-class CallerSource final : public MemorySource {
- public:
-  CallerSource(const gpujoin_allocator& allocator, std::unique_ptr<MemorySource> device_bytes)
-      : allocator_(allocator), device_bytes_(std::move(device_bytes)) {}
-  void* allocate(Memory memory, uint64_t bytes, const Stream* stream) override {
-    return allocator_.allocate(bytes, kAlignment, static_cast<gpujoin_memory>(memory),
-                               cuda_stream_of(stream), allocator_.user);
-  }
-  void deallocate(Memory memory, void* pointer, uint64_t bytes,
-                  const Stream* stream) noexcept override {
-    allocator_.deallocate(pointer, bytes, static_cast<gpujoin_memory>(memory),
-                          cuda_stream_of(stream), allocator_.user);
-  }
-  void put_in_order(const Stream* earlier, const Stream* later) override {
-    if (device_bytes_ != nullptr) device_bytes_->put_in_order(earlier, later);
-  }
-  void fill(Memory memory, void* pointer, int value, uint64_t bytes,
-            const Stream* stream) override {
-    if (memory == Memory::kDevice) {
-      return device_bytes_->fill(memory, pointer, value, bytes, stream);
-    }
-    MemorySource::fill(memory, pointer, value, bytes, stream);
-  }
-  bool is_filled(Memory memory, const void* pointer, int value, uint64_t bytes,
-                 const Stream* stream) override {
-    if (memory == Memory::kDevice) {
-      return device_bytes_->is_filled(memory, pointer, value, bytes, stream);
-    }
-    return MemorySource::is_filled(memory, pointer, value, bytes, stream);
-  }
-
- private:
-  gpujoin_allocator allocator_;
-  std::unique_ptr<MemorySource> device_bytes_;
-};
-
 }  // namespace
-
-void MemorySource::fill(Memory, void* pointer, int value, uint64_t bytes, const Stream*) {
-  std::memset(pointer, value, bytes);
-}
-
-bool MemorySource::is_filled(Memory, const void* pointer, int value, uint64_t bytes,
-                             const Stream*) {
-  auto const* first = static_cast<const unsigned char*>(pointer);
-  return std::all_of(first, first + bytes, [value](unsigned char byte) { return byte == value; });
-}
-
-std::unique_ptr<MemorySource> make_host_source() { return std::make_unique<HostSource>(); }
-
-std::unique_ptr<MemorySource> make_caller_source(const gpujoin_allocator& allocator,
-                                                 std::unique_ptr<MemorySource> device_bytes) {
-  return std::make_unique<CallerSource>(allocator, std::move(device_bytes));
-}
 
 uint64_t checked_bytes(uint64_t rows, uint64_t width) {
   uint64_t bytes = 0;
@@ -136,20 +56,25 @@ Buffer::~Buffer() {
   if (data_ != nullptr) pool_->release(memory_, bytes_, std::move(block_));
 }
 
-Account::Account(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes)
-    : source_(std::move(source)), limited_(limited), limit_(limit_bytes), forks_(forks()) {}
+Account::Account(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes,
+                 uint64_t pinned_limit_bytes)
+    : source_(std::move(source)), limited_(limited), forks_(forks()) {
+  counts_.limit = limit_bytes;
+  pinned_.limit = pinned_limit_bytes;
+}
 
 bool Account::is_limited(Memory memory) const {
   return memory == limited_ || (memory == Memory::kManaged && limited_ == Memory::kDevice);
 }
 
-bool Account::passes_limit(Memory memory, uint64_t bytes) const {
-  return is_limited(memory) && limit_ != 0 && (bytes > limit_ || in_use_ > limit_ - bytes);
+Account::Counts* Account::counts_of(Memory memory) {
+  if (is_limited(memory)) return &counts_;
+  return memory == Memory::kPinned ? &pinned_ : nullptr;
 }
 
-void Account::add_in_use(uint64_t bytes) {
-  in_use_ += bytes;
-  peak_ = std::max(peak_, in_use_);
+void Account::Counts::add_in_use(uint64_t bytes) {
+  in_use += bytes;
+  peak = std::max(peak, in_use);
 }
 
 void Account::trim_locked() noexcept {
@@ -170,17 +95,22 @@ void Account::set_trim_hook(std::function<void()> hook) {
 
 uint64_t Account::held_bytes() const {
   std::lock_guard const lock(mutex_);
-  return in_use_ + cached_;
+  return counts_.in_use + counts_.cached;
+}
+
+uint64_t Account::pinned_held_bytes() const {
+  std::lock_guard const lock(mutex_);
+  return pinned_.in_use + pinned_.cached;
 }
 
 uint64_t Account::in_use_bytes() const {
   std::lock_guard const lock(mutex_);
-  return in_use_;
+  return counts_.in_use;
 }
 
 uint64_t Account::peak_bytes() const {
   std::lock_guard const lock(mutex_);
-  return peak_;
+  return counts_.peak;
 }
 
 uint64_t Account::guard_violations() const {
@@ -204,9 +134,10 @@ Pool::~Pool() {
 void Pool::give_back() noexcept {
   for (size_t index = 0; index < cache_.size(); ++index) {
     auto const memory = static_cast<Memory>(index);
+    auto* const counts = account_->counts_of(memory);
     for (auto const& [bytes, pointer] : cache_[index]) {
       account_->source_->deallocate(memory, pointer, bytes, stream_.get());
-      if (account_->is_limited(memory)) account_->cached_ -= bytes;
+      if (counts != nullptr) counts->cached -= bytes;
     }
     cache_[index].clear();
   }
@@ -215,7 +146,8 @@ void Pool::give_back() noexcept {
 Blocks::iterator Pool::find_cached(Memory memory, uint64_t bytes) {
   auto& blocks = cache_[index_of(memory)];
   // What fits a limit once shall fit it whatever was cached before.
-  bool const is_exact = account_->is_limited(memory) && account_->limit_ != 0;
+  auto const* const counts = account_->counts_of(memory);
+  bool const is_exact = counts != nullptr && counts->limit != 0;
   uint64_t const most = is_exact ? bytes : bytes + bytes / kSpareShare;
   auto const found = blocks.lower_bound(bytes);
   return found == blocks.end() || found->first > most ? blocks.end() : found;
@@ -225,7 +157,7 @@ Blocks::node_type Pool::take_cached(Memory memory, uint64_t bytes) {
   auto& blocks = cache_[index_of(memory)];
   auto const found = find_cached(memory, bytes);
   if (found == blocks.end()) return {};
-  if (account_->is_limited(memory)) account_->cached_ -= found->first;
+  if (auto* const counts = account_->counts_of(memory)) counts->cached -= found->first;
   return blocks.extract(found);
 }
 
@@ -245,7 +177,9 @@ Blocks::node_type Pool::take_new(Memory memory, uint64_t bytes) {
   Blocks made;
   auto const block = made.emplace(bytes, nullptr);
   if (bytes > kLargeBlock) drop_outgrown(memory, bytes);
-  if (all.is_limited(memory) && all.limit_ != 0 && all.in_use_ + all.cached_ > all.limit_ - bytes) {
+  auto const* const counts = all.counts_of(memory);
+  if (counts != nullptr && counts->limit != 0 &&
+      counts->in_use + counts->cached > counts->limit - bytes) {
     all.trim_locked();
   }
   block->second = all.source_->allocate(memory, bytes, stream_.get());
@@ -266,25 +200,30 @@ void Pool::drop_outgrown(Memory memory, uint64_t bytes) {
   if (bytes - block > block / kSpareShare) return;
   blocks.erase(found);
   account_->source_->deallocate(memory, pointer, block, stream_.get());
-  if (account_->is_limited(memory)) account_->cached_ -= block;
+  if (auto* const counts = account_->counts_of(memory)) counts->cached -= block;
 }
 
 void Pool::add_in_use(uint64_t bytes) {
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
-  account_->add_in_use(bytes);
+  account_->counts_.add_in_use(bytes);
 }
 
 Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
   if (bytes == 0) return {};
   uint64_t const wanted = block_bytes(bytes);
   std::lock_guard const lock(account_->mutex_);
-  if (account_->passes_limit(memory, wanted)) return {};
+  auto* const counts = account_->counts_of(memory);
+  if (counts != nullptr && counts->passes_limit(wanted)) return {};
   Blocks::node_type block = take_cached(memory, wanted);
   if (block.empty()) block = take_from_others(memory, wanted);
   if (block.empty()) block = take_new(memory, wanted);
   if (block.empty()) return {};
-  if (account_->is_limited(memory)) add_in_use(block.key());
+  if (account_->is_limited(memory)) {
+    add_in_use(block.key());
+  } else if (counts != nullptr) {
+    counts->add_in_use(block.key());
+  }
   auto* data = static_cast<unsigned char*>(block.mapped()) + kGuard;
   [[maybe_unused]] uint64_t const behind = block.key() - kGuard - bytes;
   Buffer buffer(shared_from_this(), memory, data, bytes, std::move(block));
@@ -302,12 +241,15 @@ Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
   if (buffer || bytes == 0) return buffer;
   uint64_t const block = block_bytes(bytes);
   std::lock_guard const lock(account_->mutex_);
-  auto const in_use = static_cast<unsigned long long>(account_->in_use_);
-  if (account_->passes_limit(memory, block)) {
+  auto const* const counts = account_->counts_of(memory);
+  auto const in_use =
+      static_cast<unsigned long long>((counts != nullptr ? *counts : account_->counts_).in_use);
+  if (counts != nullptr && counts->passes_limit(block)) {
     fail(GPUJOIN_ERROR_MEMORY_LIMIT,
-         "%s needs %llu bytes; %llu of the context's memory limit of %llu bytes are in use", what,
+         "%s needs %llu bytes; %llu of the context's %s limit of %llu bytes are in use", what,
          static_cast<unsigned long long>(block), in_use,
-         static_cast<unsigned long long>(account_->limit_));
+         account_->is_limited(memory) ? "memory" : "pinned memory",
+         static_cast<unsigned long long>(counts->limit));
   }
   fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "no memory for %s: %llu bytes asked for, %llu in use", what,
        static_cast<unsigned long long>(block), in_use);
@@ -327,15 +269,21 @@ void Pool::release(Memory memory, [[maybe_unused]] uint64_t bytes,
     ++account_->guard_violations_;
   }
 #endif
-  if (account_->is_limited(memory)) park(block.key());
+  if (account_->is_limited(memory)) {
+    park(block.key());
+  } else if (auto* const counts = account_->counts_of(memory)) {
+    counts->in_use -= block.key();
+    counts->cached += block.key();
+  }
   cache_[index_of(memory)].insert(std::move(block));
 }
 
 bool Pool::try_reserve(uint64_t bytes) {
   Account& all = *account_;
   std::lock_guard const lock(all.mutex_);
-  if (all.passes_limit(all.limited_, bytes)) return false;
-  if (all.limit_ != 0 && all.in_use_ + all.cached_ > all.limit_ - bytes) all.trim_locked();
+  auto const& counts = all.counts_;
+  if (counts.passes_limit(bytes)) return false;
+  if (counts.limit != 0 && counts.in_use + counts.cached > counts.limit - bytes) all.trim_locked();
   add_in_use(bytes);
   return true;
 }
@@ -343,24 +291,24 @@ bool Pool::try_reserve(uint64_t bytes) {
 void Pool::unreserve(uint64_t bytes) noexcept {
   std::lock_guard const lock(account_->mutex_);
   in_use_ -= bytes;
-  account_->in_use_ -= bytes;
+  account_->counts_.in_use -= bytes;
 }
 
 void Pool::park(uint64_t bytes) noexcept {
   std::lock_guard const lock(account_->mutex_);
   unreserve(bytes);
-  account_->cached_ += bytes;
+  account_->counts_.cached += bytes;
 }
 
 void Pool::unpark(uint64_t bytes) noexcept {
   std::lock_guard const lock(account_->mutex_);
-  account_->cached_ -= bytes;
+  account_->counts_.cached -= bytes;
   add_in_use(bytes);
 }
 
 void Pool::drop_parked(uint64_t bytes) noexcept {
   std::lock_guard const lock(account_->mutex_);
-  account_->cached_ -= bytes;
+  account_->counts_.cached -= bytes;
 }
 
 void Pool::set_idle(bool is_idle) {

@@ -119,8 +119,10 @@ class Buffer {
 // all of them together may have.
 class Account {
  public:
-  // limited: the memory that `limit_bytes` (0 = none) counts.
-  Account(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes);
+  // limited: the memory that `limit_bytes` (0 = none) counts. Pinned memory, where that is another
+  // one, has a limit of its own.
+  Account(std::unique_ptr<MemorySource> source, Memory limited, uint64_t limit_bytes,
+          uint64_t pinned_limit_bytes = 0);
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
@@ -130,28 +132,37 @@ class Account {
   // Called by trim, to unmap parked ranges.
   void set_trim_hook(std::function<void()> hook);
 
-  uint64_t limit_bytes() const { return limit_; }
-  uint64_t held_bytes() const;        // of the limited memory: in use and cached
-  uint64_t in_use_bytes() const;      // of the limited memory
-  uint64_t peak_bytes() const;        // most in use so far
-  uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
+  uint64_t limit_bytes() const { return counts_.limit; }
+  uint64_t held_bytes() const;         // of the limited memory: in use and cached
+  uint64_t in_use_bytes() const;       // of the limited memory
+  uint64_t peak_bytes() const;         // most in use so far
+  uint64_t pinned_held_bytes() const;  // in use and cached
+  uint64_t guard_violations() const;   // checked builds: blocks whose guard bands were overwritten
   MemorySource& source() { return *source_; }
 
  private:
   friend class Pool;
+  struct Counts {
+    uint64_t limit = 0;  // 0: none
+    uint64_t in_use = 0;
+    uint64_t cached = 0;
+    uint64_t peak = 0;
+
+    bool passes_limit(uint64_t bytes) const {
+      return limit != 0 && (bytes > limit || in_use > limit - bytes);
+    }
+    void add_in_use(uint64_t bytes);
+  };
   bool is_limited(Memory memory) const;
-  bool passes_limit(Memory memory, uint64_t bytes) const;
-  void add_in_use(uint64_t bytes);
+  Counts* counts_of(Memory memory);  // null: nobody counts it
   void trim_locked() noexcept;
 
   mutable std::recursive_mutex mutex_;  // recursive: the trim hook calls unreserve
   std::function<void()> trim_hook_;
   std::unique_ptr<MemorySource> source_;
   Memory limited_;
-  uint64_t limit_;
-  uint64_t in_use_ = 0;
-  uint64_t cached_ = 0;
-  uint64_t peak_ = 0;
+  Counts counts_;  // of the limited memory
+  Counts pinned_;
   uint64_t guard_violations_ = 0;
   std::vector<Pool*> pools_;
   uint32_t forks_;  // of the process that the account belongs to

@@ -8,6 +8,13 @@
 
 namespace gpujoin::base {
 
+namespace {
+
+// How long who waits for a queue does not ask whether its call is over.
+constexpr auto kWaitStep = std::chrono::milliseconds(10);
+
+}  // namespace
+
 #if GPUJOIN_WITH_CUDA
 // In queue_cuda.cpp.
 void open_queue(Queue& queue);
@@ -15,6 +22,20 @@ void drain_queue(Queue& queue) noexcept;
 #else
 static void drain_queue(Queue&) noexcept {}
 #endif
+
+CallEnd::Clock::time_point deadline_in(int64_t milliseconds) {
+  auto const now = CallEnd::Clock::now();
+  auto const never = CallEnd::Clock::time_point::max();
+  if (milliseconds <= 0) return never;
+  auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(never - now);
+  if (milliseconds >= most.count()) return never;
+  return now + std::chrono::milliseconds(milliseconds);
+}
+
+void CallEnd::check() const {
+  if (is_cancelled()) fail(GPUJOIN_ERROR_CANCELLED, "cancelled by the cancel call of its object");
+  if (is_late()) fail(GPUJOIN_ERROR_DEADLINE, "options.timeout_milliseconds are over");
+}
 
 Queue::Queue(Context& of)
     : context(of), host_pool(std::make_shared<Pool>(of.host_account)), answered_(of.answered) {
@@ -26,10 +47,11 @@ Queue::Queue(Context& of)
 Queue::~Queue() = default;
 
 bool Queue::is_cancelled() const {
-  return context.cancels.load(std::memory_order_relaxed) != answered_;
+  return context.cancels.load(std::memory_order_relaxed) != answered_ || end.is_over();
 }
 
 void Queue::check_cancelled() {
+  end.check();
   if (!is_cancelled()) return;
   // Every call that runs sees the request; one that begins later does not. Another call may have
   // answered a later one meanwhile.
@@ -68,14 +90,14 @@ std::unique_ptr<Queue> make_counted(Context& context) {
 
 }  // namespace
 
-LeasedQueue::LeasedQueue(Context& context) {
+LeasedQueue::LeasedQueue(Context& context, CallEnd end) {
   // Before any wait: a request that comes during it is meant for this call, too.
   uint64_t const answered = context.answered.load();
   Queues& all = context.queues;
   {
     std::unique_lock lock(all.mutex);
-    all.handed_back.wait(lock,
-                         [&] { return !all.idle.empty() || all.most == 0 || all.made < all.most; });
+    auto const is_there = [&] { return !all.idle.empty() || all.most == 0 || all.made < all.most; };
+    while (!all.handed_back.wait_for(lock, kWaitStep, is_there)) end.check();
     if (!all.idle.empty()) {
       queue_ = std::move(all.idle.back());
       all.idle.pop_back();
@@ -87,12 +109,14 @@ LeasedQueue::LeasedQueue(Context& context) {
   }
   if (queue_ == nullptr) queue_ = make_counted(context);
   queue_->answered_ = answered;
+  queue_->end = std::move(end);
   queue_->host_pool->set_idle(false);
   if (queue_->device_pool != nullptr) queue_->device_pool->set_idle(false);
 }
 
 LeasedQueue::~LeasedQueue() {
   if (std::uncaught_exceptions() > exceptions_) drain_queue(*queue_);
+  queue_->end = CallEnd();
   queue_->host_pool->set_idle(true);
   if (queue_->device_pool != nullptr) queue_->device_pool->set_idle(true);
   Queues& all = queue_->context.queues;

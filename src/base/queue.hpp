@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "src/base/context.hpp"
+#include "src/base/interrupt.hpp"
 #include "src/base/memory.hpp"
 
 namespace gpujoin::base {
@@ -35,9 +36,11 @@ struct Queue {
   // when the next one begins need not be woken.
   std::shared_ptr<CpuThreads> cpu_threads;
 
-  // Someone asked the calls of this context to stop. Any thread.
+  CallEnd end;  // of the call that works with it
+
+  // Someone asked the calls of this context to stop, or this call, or its time is over. Any thread.
   bool is_cancelled() const;
-  // Throws CANCELLED then; that answers the request. Executors call it between steps.
+  // Throws CANCELLED or DEADLINE then; that answers the request. Executors call it between steps.
   void check_cancelled();
   // Reports progress and checks for cancellation.
   void step(const char* stage, int64_t done, int64_t total);
@@ -50,8 +53,9 @@ struct Queue {
 // A queue for as long as this lives. The context outlives it.
 class LeasedQueue {
  public:
-  // May wait where the context has a stream of the caller's. Throws what making a queue does.
-  explicit LeasedQueue(Context& context);
+  // May wait where the context has a stream of the caller's, until the call's end. Throws what
+  // making a queue does, CANCELLED, DEADLINE.
+  explicit LeasedQueue(Context& context, CallEnd end = {});
   // After an exception waits for the stream: what a call that failed has queued reads memory of
   // others, who know of no reader once the call is over.
   ~LeasedQueue();

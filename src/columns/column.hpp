@@ -168,7 +168,8 @@ struct JoinSpec {
   std::shared_ptr<const Condition> residual;  // null: none
   // The caller tells which of the pairs match: see execute/decide.hpp.
   bool caller_decides = false;
-  // Of joins with a residual, whose matches nothing but the pairs themselves can tell.
+  // Of joins with a residual, whose matches nothing but the pairs themselves can tell, and of build
+  // sides that the CPU keeps.
   MarkedSide marked = MarkedSide::kNone;
   std::optional<Asof> asof;
   std::vector<Aggregate> aggregates;  // in the place of rows
@@ -187,6 +188,8 @@ struct JoinSpec {
   // result for left row i. Where one has no match, or several, it answers nothing:
   // JoinResult::keeps_left says which.
   bool keep_left = false;
+  // The build side is kept for other probe sides: see execute/kept_build.hpp.
+  bool of_kept = false;
   // A table whose keys turn out to be scattered hashes them: what follows is planned on left rows
   // in order, which partitions would not leave.
   bool in_order = false;

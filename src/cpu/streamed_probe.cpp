@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "src/cpu/match_state.hpp"
 #include "src/cpu/pack_rows.hpp"
@@ -72,10 +73,20 @@ void match_blocks(base::Queue& queue, Workers& workers, const PartitionedRows& p
 }
 
 template <typename Key>
+struct TablesOfKeys final : KeptTables {
+  TablesOfKeys(base::Queue& queue, Workers& workers, const PartitionedRows& build)
+      : tables(queue, workers, build) {}
+  PartitionTables<Key> tables;
+};
+
+template <typename Key>
 void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-           const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
+           const KeptTables* kept, const PartitionedRows& probe, const MatchFilter& filter,
+           MatchSinks& sinks) {
   if (build.begin.back() == 0) return;
-  PartitionTables<Key> const tables(queue, workers, build);
+  std::optional<TablesOfKeys<Key>> own;
+  if (kept == nullptr) kept = &own.emplace(queue, workers, build);
+  PartitionTables<Key> const& tables = static_cast<const TablesOfKeys<Key>*>(kept)->tables;
   PartitionRows const of_build{&build.layout, build.rows_of(0)};
   match_blocks<Key>(
       queue, workers, probe, filter, sinks,
@@ -128,12 +139,21 @@ void pack_side(base::Queue& queue, PartitionedRows& side) {
   side.begin = {0, rows};
 }
 
-void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                    const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks) {
+std::unique_ptr<const KeptTables> keep_tables(base::Queue& queue, Workers& workers,
+                                              const PartitionedRows& build) {
   if (build.layout.key_bytes == 4) {
-    match<uint32_t>(queue, workers, build, probe, filter, sinks);
+    return std::make_unique<TablesOfKeys<uint32_t>>(queue, workers, build);
+  }
+  return std::make_unique<TablesOfKeys<uint64_t>>(queue, workers, build);
+}
+
+void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
+                    const KeptTables* tables, const PartitionedRows& probe,
+                    const MatchFilter& filter, MatchSinks& sinks) {
+  if (build.layout.key_bytes == 4) {
+    match<uint32_t>(queue, workers, build, tables, probe, filter, sinks);
   } else {
-    match<uint64_t>(queue, workers, build, probe, filter, sinks);
+    match<uint64_t>(queue, workers, build, tables, probe, filter, sinks);
   }
 }
 

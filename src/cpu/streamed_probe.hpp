@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "src/cpu/batch_filter.hpp"
@@ -26,11 +27,21 @@ bool streams_probe(uint64_t build_rows, uint64_t probe_rows);
 // All rows of the side as one partition. expected: layout and input_rows are set.
 void pack_side(base::Queue& queue, PartitionedRows& side);
 
+// Tables of all partitions, for any number of probe sides.
+class KeptTables {
+ public:
+  virtual ~KeptTables() = default;
+};
+std::unique_ptr<const KeptTables> keep_tables(base::Queue& queue, Workers& workers,
+                                              const PartitionedRows& build);
+
 // As match_partitions and count_partitions_matches. build: of pack_side, or partitioned; probe:
 // laid out with row numbers alone, so that a row would be an entry; its rows are not moved. Of
-// partitions a row of the build side is an entry, too.
+// partitions a row of the build side is an entry, too. tables: those of the build side, or null:
+// none were kept.
 void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows& build,
-                    const PartitionedRows& probe, const MatchFilter& filter, MatchSinks& sinks);
+                    const KeptTables* tables, const PartitionedRows& probe,
+                    const MatchFilter& filter, MatchSinks& sinks);
 uint64_t count_streamed_matches(base::Queue& queue, Workers& workers, const PartitionedRows& build,
                                 const PartitionedRows& probe);
 

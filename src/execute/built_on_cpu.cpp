@@ -133,7 +133,8 @@ columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu
 
 // Of a side whose rows come out alone: a set tells which, of either side's partitions.
 std::optional<AloneTask> task_of(const JoinStep& step, const CpuSide& side, bool left) {
-  if (!comes_alone(rows_of(step.spec, left)) || step.residual != nullptr) return std::nullopt;
+  bool const is_marked = step.residual != nullptr || step.is_kept;
+  if (!comes_alone(rows_of(step.spec, left)) || is_marked) return std::nullopt;
   return alone_task(step.spec, left, side.may_drop_rows());
 }
 
@@ -187,6 +188,12 @@ class BuiltOnCpu final : public Built {
   plan::Finding probe(const JoinStep& step, Side& side,
                       columns::JoinResult& result) const override {
     auto& probe = side_as<CpuSide>(side);
+    if (side_->tables() != nullptr) {
+      step.clock.enter("match");
+      probe.lay_out(plan::Gather::kUntransformed, numbers_of(step, probe, !step.build_left()));
+      probe.stream();
+      return probe_pairs(step, probe, plan::Gather::kUntransformed, result);
+    }
     bool const is_ordered = probe.rows().is_streamed && side_->rows().radix_bits != 0;
     if (is_ordered) {
       try {
@@ -262,6 +269,13 @@ class BuiltOnCpu final : public Built {
 std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<CpuSide> side,
                                           CpuSide* only_probe) {
   step.clock.enter("transform");
+  if (step.is_kept) {
+    side->lay_out(plan::Gather::kUntransformed, true);
+    CpuSide* const alone[] = {side.get()};
+    partition(step, alone, radix_bits_of(step, side->rows(), 0));
+    side->make_tables();
+    return std::make_unique<BuiltOnCpu>(std::move(side), false);
+  }
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
   if (only_probe != nullptr && !is_small && asks_for_keys(step, *side, *only_probe) &&
       side->keep_key_bits(puts_out(step, step.build_left()))) {

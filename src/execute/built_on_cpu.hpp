@@ -8,6 +8,8 @@
 
 namespace gpujoin::execute {
 
+// Of a step that is kept: tables of all its partitions, for probe sides that are looked up where
+// they lie. Else:
 // only_probe: the probe side of a join in one call, which is partitioned along: no thread waits
 // between the sides, and both say into how many partitions. Its probe lets go of all rows before
 // the result is finished. Null where step.is_kept: the build side alone says it. Throws.

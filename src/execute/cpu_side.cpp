@@ -47,6 +47,8 @@ bool CpuSide::keep_key_bits(bool with_rows) {
   return key_bits_.has_value();
 }
 
+void CpuSide::make_tables() { tables_ = cpu::keep_tables(queue_, workers_, rows_); }
+
 void CpuSide::stream() {
   rows_.is_streamed = true;
   rows_.begin = {0, static_cast<uint32_t>(rows_.input_rows)};

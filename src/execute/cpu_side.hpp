@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "src/cpu/key_bits.hpp"
 #include "src/cpu/key_columns.hpp"
 #include "src/cpu/radix_partition.hpp"
+#include "src/cpu/streamed_probe.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/execute/side.hpp"
 #include "src/plan/join_plan.hpp"
@@ -36,6 +38,10 @@ class CpuSide final : public Side {
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
   bool keep_key_bits(bool with_rows);
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
+  // Of partitioned rows: looked up by any number of probe sides. expected: the side is laid out by
+  // plan::Gather::kUntransformed, with row numbers.
+  void make_tables();
+  const cpu::KeptTables* tables() const { return tables_.get(); }  // null: none were made
   // Rows stay where they are. expected: the side is laid out by plan::Gather::kUntransformed.
   void stream();
   bool is_partitioned() const { return !rows_.begin.empty(); }
@@ -70,6 +76,7 @@ class CpuSide final : public Side {
   cpu::HashedKeys hashed_;  // of several keys, until the rows are moved
   cpu::PartitionedRows rows_;
   std::optional<cpu::KeyBits> key_bits_;
+  std::unique_ptr<const cpu::KeptTables> tables_;
 };
 
 // Key columns of both sides, where the key is their hash.

@@ -68,7 +68,7 @@ class OnExecutor {
       spec = spec_without_late(left, right, spec, {});
     }
     if (is_policy(spec.kind)) {
-      planned_.spec = inner_spec_of(spec, true);
+      planned_.spec = inner_spec_of(spec, true, false);
       planned_.of_kind = std::move(spec);
     } else {
       planned_.spec = std::move(spec);

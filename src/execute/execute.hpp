@@ -20,6 +20,7 @@
 namespace gpujoin::execute {
 
 class JoinGroups;
+class KeptBuild;
 
 // An output column of text that is a key: the other side's key has the same bytes in each row.
 struct LateTwin {
@@ -79,6 +80,10 @@ struct PlannedJoin {
   plan::PlanChoice choice;
   // Of plans that are explained (see count_output.hpp), and of groups.
   std::shared_ptr<const GivenJoin> given;
+  std::shared_ptr<const KeptBuild> kept;  // with which the other side is joined; null: none
+  // What ends an execution.
+  std::shared_ptr<base::Interrupt> interrupt;
+  int64_t timeout_milliseconds = 0;
 
   const columns::JoinSpec& asked() const { return of_kind ? *of_kind : spec; }
   // What the caller asked for, with all output columns; its keys are those that are compared.

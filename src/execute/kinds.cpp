@@ -289,12 +289,12 @@ std::optional<bool> outer_side(columns::JoinKind kind) {
   return is_outer(true);
 }
 
-JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
+JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone, bool marks_in_match) {
   JoinSpec inner = asked;
   inner.pairs_for_marks = !asked.pairs;
   inner.pairs = true;
-  bool const is_filtered = asked.residual != nullptr;
-  matches_alone = matches_alone && !is_filtered;
+  marks_in_match = marks_in_match || asked.residual != nullptr;
+  matches_alone = matches_alone && !marks_in_match;
   for (bool const left : {true, false}) {
     RowsOfSide const rows = rows_of(asked, left);
     if (!comes_alone(rows)) continue;
@@ -307,7 +307,7 @@ JoinSpec inner_spec_of(const JoinSpec& asked, bool matches_alone) {
     inner.materialize = false;
     inner.left_columns.clear();
     inner.right_columns.clear();
-    if (is_filtered) {
+    if (marks_in_match) {
       inner.pairs = false;
       inner.marked = left ? columns::MarkedSide::kLeft : columns::MarkedSide::kRight;
     }

@@ -28,7 +28,9 @@ std::optional<bool> outer_side(columns::JoinKind kind);
 // What the executors are to join: with the row numbers of sides that are marked. matches_alone:
 // matches may find the rows of a semi or anti join themselves, with its columns; otherwise those
 // are fetched, and no match is asked for them. Chunks, which do not, write both sides' row numbers.
-columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked, bool matches_alone);
+// marks_in_match: of such a side the match marks rows, and writes nothing.
+columns::JoinSpec inner_spec_of(const columns::JoinSpec& asked, bool matches_alone,
+                                bool marks_in_match);
 
 // From the inner join's result to that of the kind that was asked for. Waits for the stream.
 // Throws SEVERAL_MATCHES.

@@ -252,8 +252,8 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
     join.spec = candidates_of(spec);
     join.of_kind = std::move(spec);
   } else if (is_policy(spec.kind)) {
-    join.spec =
-        inner_spec_of(spec, !spec.asof && options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS);
+    join.spec = inner_spec_of(spec, !spec.asof && options.transfer != GPUJOIN_TRANSFER_PROBE_CHUNKS,
+                              spec.of_kept && device == plan::Device::kCpu);
     join.of_kind = std::move(spec);
   } else {
     join.spec = std::move(spec);

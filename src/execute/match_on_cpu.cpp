@@ -34,8 +34,11 @@ void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const Cp
     return cpu::match_key_bits(step.queue, probe.workers(), *build.key_bits(), build.rows(),
                                probe.rows(), sinks);
   }
-  auto const match = probe.rows().is_streamed ? cpu::match_streamed : cpu::match_partitions;
-  match(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sinks);
+  if (probe.rows().is_streamed) {
+    return cpu::match_streamed(step.queue, probe.workers(), build.rows(), build.tables(),
+                               probe.rows(), filter, sinks);
+  }
+  cpu::match_partitions(step.queue, probe.workers(), build.rows(), probe.rows(), filter, sinks);
 }
 
 void write_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,

@@ -3,11 +3,13 @@
 #include <memory>
 #include <vector>
 
+#include "src/base/copy.hpp"
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
+#include "src/execute/kept_build.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/match/table_columns.hpp"
 #include "src/plan/attempts.hpp"
@@ -53,14 +55,22 @@ const std::vector<int32_t>& columns_of(const PlannedJoin& join, bool left) {
   return left ? join.spec.left_columns : join.spec.right_columns;
 }
 
+std::shared_ptr<GpuSide> make_side(base::Queue& queue, const PlannedJoin& join, bool left) {
+  keys::KeyEncoding const* const encoding = join.encoding ? &*join.encoding : nullptr;
+  return left ? std::make_shared<GpuSide>(queue, *join.left, join.spec.left_keys,
+                                          columns_of(join, true), encoding)
+              : std::make_shared<GpuSide>(queue, *join.right, join.spec.right_keys,
+                                          columns_of(join, false), encoding);
+}
+
 // Both sides of a join, on their way to the device once and to a result as often as it is tried.
 class Sides {
  public:
   Sides(base::Queue& queue, const PlannedJoin& join)
       : queue_(queue),
         join_(join),
-        left_(make_side(*join.left, join.spec.left_keys, columns_of(join, true))),
-        right_(make_side(*join.right, join.spec.right_keys, columns_of(join, false))) {}
+        left_(make_side(queue, join, true)),
+        right_(make_side(queue, join, false)) {}
 
   void start(const plan::JoinPlan& plan) {
     bool const build_left = plan.build_side == plan::Side::kLeft;
@@ -113,13 +123,6 @@ class Sides {
   }
 
  private:
-  std::shared_ptr<GpuSide> make_side(const columns::Relation& relation,
-                                     const std::vector<int32_t>& keys,
-                                     const std::vector<int32_t>& output_columns) const {
-    return std::make_shared<GpuSide>(queue_, relation, keys, output_columns,
-                                     join_.encoding ? &*join_.encoding : nullptr);
-  }
-
   base::Queue& queue_;
   const PlannedJoin& join_;
   std::shared_ptr<GpuSide> left_;
@@ -139,6 +142,14 @@ void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::Joi
         true, result.rows, left ? result.left_rows : result.right_rows, std::move(result.columns)};
     result.columns.clear();
   }
+}
+
+// What an attempt in vain wrote, which is in no other attempt's memory.
+void forget(columns::JoinResult& result) {
+  result.columns.clear();
+  result.left_rows = result.right_rows = nullptr;
+  result.left_alone = result.right_alone = std::nullopt;
+  result.marks = nullptr;
 }
 
 // What the attempt found: kJoined, and the result is there, or why the next one follows.
@@ -182,18 +193,72 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   return found;
 }
 
+// One side alone, by a transport that is to stay until its columns are read.
+void bring(GpuSide& side, const PlannedJoin& join, bool left, transfer::Transport& transport) {
+  plan::SideStatistics const& known = left ? join.request.left : join.request.right;
+  plan::JoinPlan const& plan = join.choice.plan();
+  side.start(plan, plan::moves_payloads(known, plan, join.request.pairs));
+  side.bring_transformed(transport);
+  side.bring_payloads(transport);
+}
+
+bool lies_in_host_memory(const columns::Relation& relation) {
+  return std::any_of(relation.columns.begin(), relation.columns.end(),
+                     [](auto const& column) { return column.memory != base::Memory::kDevice; });
+}
+
+// False: the kept build side is not for its keys, and nothing was written.
+bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
+  plan::JoinPlan const& plan = join.choice.plan();
+  StageClock clock(queue, plan::Device::kCuda, result.statistics.stages);
+  clock.predict(join.choice.attempts.front().stages);
+  JoinStep step{queue, plan, join.spec, clock, true};
+  bool const left = !step.build_left();
+  bool const is_far = lies_in_host_memory(left ? *join.left : *join.right);
+  auto const probe = make_side(queue, join, left);
+  auto const transport = transfer::make_transport(
+      queue, is_far ? plan::Transfer::kOverlappedCopies : plan::Transfer::kNone);
+  clock.begin("transfer");
+  bring(*probe, join, left, *transport);
+  Finding const found = join.kept->built().probe(step, *probe, result);
+  clock.finish();
+  if (found == Finding::kJoined) {
+    note_semi(join, plan, result);
+    return true;
+  }
+  join.kept->give_up();
+  forget(result);
+  return false;
+}
+
 }  // namespace
+
+std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& join) {
+  std::vector<columns::StageStatistics> stages;
+  StageClock clock(queue, plan::Device::kCuda, stages);
+  clock.predict(join.choice.attempts.front().stages);
+  JoinStep const step{queue, join.choice.plan(), join.spec, clock, true};
+  auto const side = make_side(queue, join, step.build_left());
+  auto const transport = transfer::make_transport(queue, plan::Transfer::kNone);
+  clock.begin("transfer");
+  bring(*side, join, step.build_left(), *transport);
+  auto built = build_on_gpu(step, side, all_bits(*side));
+  clock.finish();
+  base::finish(queue);
+  return built;
+}
 
 void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,
             const JoinGroups* groups) {
+  result.memory = base::Memory::kDevice;
+  result.has_pairs = join.spec.pairs;
+  result.pair_sides = join.spec.pair_sides;
+  if (join.kept != nullptr && probe_kept(queue, join, result)) return;
   if (join.choice.plan().transfer == plan::Transfer::kProbeChunks)
     return in_chunks(queue, join, result);
   std::vector<plan::Attempt> const& attempts = join.choice.attempts;
   StageClock clock(queue, plan::Device::kCuda, result.statistics.stages);
   Sides sides(queue, join);
-  result.memory = base::Memory::kDevice;
-  result.has_pairs = join.spec.pairs;
-  result.pair_sides = join.spec.pair_sides;
   for (const plan::Attempt* attempt = &attempts.front();;) {
     Finding found = Finding::kNoRoom;
     try {
@@ -207,11 +272,7 @@ void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& re
     if (found == Finding::kJoined || (join.spec.keep_left && found == Finding::kKeysRepeat)) break;
     clock.use_events();
     clock.note_in_vain(plan::to_text(found));
-    // What it wrote is in no attempt's memory.
-    result.columns.clear();
-    result.left_rows = result.right_rows = nullptr;
-    result.left_alone = result.right_alone = std::nullopt;
-    result.marks = nullptr;
+    forget(result);
     attempt = &plan::attempt_after(attempts, *attempt, found);
   }
   clock.finish();

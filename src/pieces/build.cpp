@@ -65,16 +65,16 @@ std::shared_ptr<const Relation> on_device(base::Queue& queue,
 }
 
 void append_batch(base::Context& context, const std::shared_ptr<const Relation>& batch,
-                  int64_t first_row, RowStore* store) {
+                  int64_t first_row, RowStore* store, const base::CallEnd& end) {
   auto const registered = columns::as_registered(batch);
   bool const is_elsewhere = lies_on_device(*registered);
-  if (batch->selection == nullptr && !is_elsewhere) return store->append(*batch, first_row);
-  base::LeasedQueue const queue(context);
+  if (batch->selection == nullptr && !is_elsewhere) return store->append(*batch, first_row, end);
+  base::LeasedQueue const queue(context, end);
   auto const rows = is_elsewhere ? brought(*queue, registered, base::Memory::kHost) : registered;
-  if (batch->selection == nullptr) return store->append(*rows, first_row);
+  if (batch->selection == nullptr) return store->append(*rows, first_row, end);
   execute::RowPicker picker(*queue, base::Memory::kHost, *batch);
   auto const* const numbers = static_cast<const uint32_t*>(picker.numbers().get());
-  store->append(*rows, std::span(numbers, static_cast<size_t>(batch->rows)), first_row);
+  store->append(*rows, std::span(numbers, static_cast<size_t>(batch->rows)), first_row, end);
 }
 
 Build::Build(std::shared_ptr<base::Context> of, const Relation& like, BuildShape shape)
@@ -89,15 +89,29 @@ void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_r
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
   check_usable();
   try {
-    append_batch(*context, batch, first_row, &store_);
+    append_batch(*context, batch, first_row, &store_, end());
+    rows_ += batch->rows;
   } catch (const base::Error& error) {
     failed_with_ = error.status();
     throw;
   }
 }
 
+std::shared_ptr<const Relation> Build::without_numbers() const {
+  if (!shape_.has_row_numbers) return none_;
+  auto columns = std::make_shared<Relation>(*none_);
+  columns->columns.pop_back();
+  return columns;
+}
+
+base::CallEnd Build::end() const {
+  return {interrupt, 0, base::deadline_in(shape_.timeout_milliseconds)};
+}
+
+BuildSize Build::size() const { return {rows_, store_.appended_bytes(), store_.written_bytes()}; }
+
 void Build::check_usable() const {
-  if (interrupt->is_cancelled) base::fail(GPUJOIN_ERROR_CANCELLED, "build: it was cancelled");
+  if (interrupt->cancels != 0) base::fail(GPUJOIN_ERROR_CANCELLED, "build: it was cancelled");
   if (failed_with_ == 0) return;
   base::fail(failed_with_, "build: a batch could not be taken before");
 }
@@ -108,15 +122,16 @@ void Build::finish() {
     base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished already");
   }
   try {
-    store_.finish();
+    store_.finish(end());
     Budget const budget = budget_of(*context, shape_.on_gpu);
     bool const is_small = budget.part_bytes == 0 || store_.bytes() <= budget.part_bytes;
     is_whole_ = is_small && !store_.is_partitioned() && store_.spilled_bytes() == 0;
     if (is_whole_) {
       make_parts();
     } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
-      store_.partition();
+      store_.partition(end());
     }
+    is_ready_.store(true, std::memory_order_release);
   } catch (const base::Error& error) {
     failed_with_ = error.status();
     throw;
@@ -124,7 +139,7 @@ void Build::finish() {
 }
 
 void Build::make_parts() {
-  base::LeasedQueue const queue(*context);
+  base::LeasedQueue const queue(*context, end());
   for (auto const& group : store_.groups(0, 0)) {
     auto rows = store_.read_all(0, group);
     parts_.push_back(shape_.on_gpu ? on_device(*queue, rows) : std::move(rows));

@@ -18,8 +18,16 @@ struct BuildShape {
   std::vector<int32_t> keys;
   std::vector<int32_t> key_flags;
   bool has_row_numbers = false;
-  bool on_gpu = false;                  // where its joins run
-  std::shared_ptr<SpillFolder> folder;  // null: none
+  bool on_gpu = false;                        // where its joins run
+  std::shared_ptr<base::SpillFolder> folder;  // null: none
+  int64_t timeout_milliseconds = 0;           // of each call; 0: none
+};
+
+// What a build has, as of now.
+struct BuildSize {
+  int64_t rows = 0;
+  uint64_t bytes = 0;
+  uint64_t spilled_bytes = 0;
 };
 
 class Build {
@@ -32,7 +40,11 @@ class Build {
   void append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
   void finish();
 
-  // After finish():
+  // Any thread, any time.
+  bool is_finished() const { return is_ready_.load(std::memory_order_acquire); }
+  BuildSize size() const;
+
+  // expected, of what follows: is_finished().
   // All of it is in memory and joined at once; else operations join it in partitions.
   bool is_whole() const { return is_whole_; }
   // expected: is_whole(). Where the executor reads them; more than one where a column of text has
@@ -43,11 +55,13 @@ class Build {
   const BuildShape& shape() const { return shape_; }
   // Its columns, without rows; the numbers of rows are the last where it has them.
   const std::shared_ptr<const columns::Relation>& none() const { return none_; }
+  std::shared_ptr<const columns::Relation> without_numbers() const;
 
   const std::shared_ptr<base::Context> context;
   const std::shared_ptr<base::Interrupt> interrupt;
 
  private:
+  base::CallEnd end() const;
   void check_usable() const;
   void make_parts();
 
@@ -55,14 +69,16 @@ class Build {
   RowStore store_;
   std::shared_ptr<const columns::Relation> none_;
   std::atomic<int32_t> failed_with_{0};
-  std::atomic<bool> is_finished_{false};
+  std::atomic<bool> is_finished_{false};  // or about to be
+  std::atomic<bool> is_ready_{false};
+  std::atomic<int64_t> rows_{0};
   bool is_whole_ = false;
   std::vector<std::shared_ptr<const columns::Relation>> parts_;
 };
 
 // Rows of a batch that has been checked, wherever they lie and whichever are selected.
 void append_batch(base::Context& context, const std::shared_ptr<const columns::Relation>& batch,
-                  int64_t first_row, RowStore* store);
+                  int64_t first_row, RowStore* store, const base::CallEnd& end);
 
 // A relation whose columns lie on the device. Waits for the copies.
 std::shared_ptr<const columns::Relation> on_device(

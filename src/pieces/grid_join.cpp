@@ -14,17 +14,19 @@ constexpr int kMostLevels = 4;
 // Of the rows of a partition that are in the largest of its own.
 constexpr double kOfNoUse = 0.75;
 
-std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed) {
+std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed,
+                                      const base::CallEnd& end) {
   StoreShape shape = from.store->shape();
   shape.seed = seed;
   // What was partitioned before has its own share still.
   shape.memory_bytes /= 4;
   auto store = std::make_shared<RowStore>(std::move(shape));
-  store->partition();
+  store->partition(end);
   for (size_t i = 0; i < from.store->block_count(from.part); ++i) {
-    store->append_gathered(*from.store->block(from.part, i));
+    end.check();
+    store->append_gathered(*from.store->block(from.part, i), end);
   }
-  store->finish();
+  store->finish(end);
   return store;
 }
 
@@ -48,12 +50,12 @@ bool GridJoin::wants_partitions() const {
 bool GridJoin::partition_again(base::Queue& queue) {
   queue.check_cancelled();
   uint64_t const seed = build_.store->shape().seed + 1;
-  auto const build = partitioned(build_, seed);
+  auto const build = partitioned(build_, seed, queue.end);
   int64_t largest = 0;
   for (size_t p = 0; p < build->part_count(); ++p) largest = std::max(largest, build->rows(p));
   auto const all = static_cast<double>(build_.store->rows(build_.part));
   if (static_cast<double>(largest) > kOfNoUse * all) return false;
-  auto const probe = partitioned(probe_, seed);
+  auto const probe = partitioned(probe_, seed, queue.end);
   for (size_t p = 0; p < build->part_count(); ++p) {
     parts_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
                                                 Partition{probe, p}, unknown_, level_ + 1));
@@ -74,9 +76,9 @@ void GridJoin::begin_group(base::Queue& queue) {
 // Marks of a block are kept from group to group.
 Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
   auto rows = probe_.store->read_all(probe_.part, blocks_[block]);
-  if (groups_.size() <= 1) return {std::move(rows), nullptr, 0};
+  if (groups_.size() <= 1) return {std::move(rows), nullptr, 0, nullptr};
   auto& marks = marks_[block];
-  if (marks != nullptr) return {std::move(rows), marks, 0};
+  if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
   Piece piece = piece_of(queue, join_, !join_.build_left, std::move(rows));
   marks = piece.marks;
   return piece;

@@ -48,7 +48,7 @@ bool is_marked(RowsOfSide rows) {
 }
 
 Piece part_of(const Piece& whole, int64_t first, int64_t rows) {
-  return {slice(whole.rows, first, rows), whole.marks, whole.first_row + first};
+  return {slice(whole.rows, first, rows), whole.marks, whole.first_row + first, nullptr};
 }
 
 // Where a piece is cut: marks are words of 32 rows.
@@ -109,6 +109,12 @@ class StepRun {
     }
     // Marks are a column: bit i is row i's.
     if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));
+    if (step.part.kept != nullptr) {
+      queue_.check_cancelled();
+      auto const kept =
+          step.part.kept->get({kind, pairs, columns}, [&] { return keep(left, right, spec); });
+      if (kept != nullptr) return execute::execute(queue_, kept->joined_with(step.probe.rows));
+    }
     return execute(left, right, std::move(spec));
   }
 
@@ -117,6 +123,19 @@ class StepRun {
     queue_.check_cancelled();
     return execute::execute(
         queue_, execute::make_plan(queue_, left, right, std::move(spec), join_.options, false));
+  }
+
+  std::shared_ptr<const execute::KeptBuild> keep(const std::shared_ptr<const Relation>& left,
+                                                 const std::shared_ptr<const Relation>& right,
+                                                 const JoinSpec& spec) {
+    try {
+      return execute::KeptBuild::make(queue_, left, right, spec, join_.options, join_.build_left);
+    } catch (const base::Error& error) {
+      if (!execute::is_no_room(error)) throw;
+    }
+    // What was queued reads memory that is let go of.
+    base::finish(queue_);
+    return nullptr;
   }
 
   static columns::RowOrder in_order_of(bool left) {
@@ -282,7 +301,7 @@ bool may_be_unknown(const JoinSpec& spec, bool left) {
 
 Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
                std::shared_ptr<const Relation> rows) {
-  Piece piece{std::move(rows), nullptr, 0};
+  Piece piece{std::move(rows), nullptr, 0, nullptr};
   if (needs_marks(join.spec, left)) {
     piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
                                               may_be_unknown(join.spec, left));

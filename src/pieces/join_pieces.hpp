@@ -18,6 +18,7 @@
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/pieces/kept_part.hpp"
 #include "src/pieces/side_marks.hpp"
 
 namespace gpujoin::pieces {
@@ -28,6 +29,7 @@ struct Piece {
   // Of the side's rows, of which these begin at first_row (a multiple of 32); null: needs none.
   std::shared_ptr<SideMarks> marks;
   int64_t first_row = 0;
+  std::shared_ptr<KeptPart> kept = nullptr;  // of a whole part of the build side; null: none is
 };
 
 // A join as it was asked for.

@@ -27,15 +27,20 @@ bool is_of_probe(columns::Groups groups, bool build_left) {
 }  // namespace
 
 Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation& probe_like,
-                     JoinSpec spec, const gpujoin_plan_options& options, bool build_left)
-    : interrupt(std::make_shared<base::Interrupt>()),
+                     JoinSpec spec, const OperationOptions& options)
+    : context(build->context),
+      interrupt(std::make_shared<base::Interrupt>()),
       build_(std::move(build)),
-      probe_schema_(make_row_schema(probe_like, spec.pairs)),
-      budget_(budget_of(*build_->context, build_->shape().on_gpu)) {
-  join_.context = build_->context;
+      probe_schema_(make_row_schema(probe_like, options.has_row_numbers && spec.pairs)),
+      budget_(budget_of(*context, build_->shape().on_gpu)),
+      ready_(options.ready),
+      ready_user_(options.ready_user) {
+  bool const build_left = options.build_left;
+  join_.context = context;
   join_.spec = std::move(spec);
-  join_.options = options;
+  join_.options = options.plan;
   join_.options.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
+  join_.options.device = build_->shape().on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
   join_.build_left = build_left;
   join_.has_left_numbers =
       build_left ? build_->shape().has_row_numbers : probe_schema_->has_row_numbers;
@@ -44,14 +49,16 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   auto const probe_none = relation_of(*probe_schema_, join_.context);
   join_.left_none = build_left ? build_->none() : probe_none;
   join_.right_none = build_left ? probe_none : build_->none();
+  check_build();
   check_spec();
   if (join_.spec.order == RowOrder::kProbe) {
     join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
   if (is_streamed()) {
-    base::LeasedQueue const queue(*join_.context);
+    base::LeasedQueue const queue(*context, end());
     for (auto const& rows : build_->parts()) {
       parts_.push_back(piece_of(*queue, join_, build_left, rows));
+      parts_.back().kept = std::make_shared<KeptPart>();
     }
     return;
   }
@@ -61,7 +68,39 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   shape.keys = build_left ? join_.spec.right_keys : join_.spec.left_keys;
   if (!has_keys) shape.keys.clear();
   kept_ = std::make_shared<RowStore>(std::move(shape));
-  if (has_keys) kept_->partition();
+  if (has_keys) kept_->partition(end());
+}
+
+base::CallEnd Operation::end() const {
+  return {interrupt, 0, base::deadline_in(join_.options.timeout_milliseconds)};
+}
+
+void Operation::check_build() const {
+  auto const refuse = [](const char* argument, const char* what) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s: %s", argument, what);
+  };
+  JoinSpec const& spec = join_.spec;
+  bool const build_left = join_.build_left;
+  BuildShape const& build = build_->shape();
+  if ((build_left ? spec.left_keys : spec.right_keys) != build.keys) {
+    refuse(build_left ? "spec.left_keys" : "spec.right_keys", "not the keys of the build");
+  }
+  auto const flag_of = [](const std::vector<int32_t>& flags, size_t key) {
+    return key < flags.size() ? flags[key] : 0;
+  };
+  for (size_t key = 0; key < build.keys.size(); ++key) {
+    if (flag_of(spec.key_flags, key) != flag_of(build.key_flags, key)) {
+      refuse("spec.key_flags", "not those of the build");
+    }
+  }
+  for (bool const left : {true, false}) {
+    bool const has_numbers = left ? join_.has_left_numbers : join_.has_right_numbers;
+    if (!spec.pairs || has_numbers) continue;
+    if (columns::rows_of(spec.kind, left) == columns::RowsOfSide::kNone) continue;
+    refuse("spec.output", left == build_left
+                              ? "GPUJOIN_OUTPUT_PAIRS, and the build has no row numbers"
+                              : "GPUJOIN_OUTPUT_PAIRS, and options.has_row_numbers is 0");
+  }
 }
 
 void Operation::check_spec() const {
@@ -94,13 +133,21 @@ void Operation::check_spec() const {
   }
 }
 
-void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
-  append_batch(*join_.context, batch, first_row, kept_.get());
+void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
+                     const base::CallEnd& end) {
+  append_batch(*context, batch, first_row, kept_.get(), end);
+  progress.bytes_in = kept_->appended_bytes();
+}
+
+uint64_t Operation::spilled_bytes() const {
+  return build_->size().spilled_bytes + (kept_ == nullptr ? 0 : kept_->written_bytes());
 }
 
 void Operation::count(const columns::JoinResult& result) {
   columns::Bounds const& bounds = join_.spec.bounds;
-  int64_t const rows = rows_.fetch_add(result.rows) + result.rows;
+  int64_t const rows = progress.rows_out.fetch_add(result.rows) + result.rows;
+  uint64_t const more = execute::bytes_of_result(result);
+  uint64_t const bytes = progress.bytes_out.fetch_add(more) + more;
   if (bounds.row_limit != 0 && rows > bounds.row_limit) {
     base::fail(GPUJOIN_ERROR_ROW_LIMIT, "spec.row_limit is %lld and the join has %lld rows or more",
                static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
@@ -110,19 +157,24 @@ void Operation::count(const columns::JoinResult& result) {
                "spec.promised_rows is %lld and the join has %lld rows or more",
                static_cast<long long>(bounds.promised_rows), static_cast<long long>(rows));
   }
-  if (bounds.byte_limit == 0) return;
-  uint64_t const more = execute::bytes_of_result(result);
-  uint64_t const bytes = bytes_.fetch_add(more) + more;
-  if (bytes > bounds.byte_limit) {
+  if (bounds.byte_limit != 0 && bytes > bounds.byte_limit) {
     base::fail(
         GPUJOIN_ERROR_BYTE_LIMIT, "spec.byte_limit is %llu and the join has %llu bytes or more",
         static_cast<unsigned long long>(bounds.byte_limit), static_cast<unsigned long long>(bytes));
   }
 }
 
+void Operation::tell_if_ready(std::unique_lock<std::mutex> lock) noexcept {
+  if (!is_closed_ || probes_ != 0) return;
+  auto* const ready = std::exchange(ready_, nullptr);
+  lock.unlock();
+  if (ready != nullptr) ready(ready_user_);
+}
+
 void Operation::close() {
-  std::lock_guard const lock(mutex_);
+  std::unique_lock lock(mutex_);
   is_closed_ = true;
+  tell_if_ready(std::move(lock));
 }
 
 void Operation::begin_probe() {
@@ -132,9 +184,10 @@ void Operation::begin_probe() {
 }
 
 void Operation::end_probe(bool is_complete) {
-  std::lock_guard const lock(mutex_);
+  std::unique_lock lock(mutex_);
   --probes_;
   if (!is_complete) is_incomplete_ = true;
+  tell_if_ready(std::move(lock));
 }
 
 // What is left when all rows of the probe side have come.
@@ -144,13 +197,16 @@ void Operation::begin_rest(base::Queue& queue) {
     for (Piece const& part : parts_) {
       if (part.marks != nullptr) rest_.emplace_back(join_, join_.build_left, part);
     }
+    progress.pieces += static_cast<int64_t>(rest_.size());
     return;
   }
-  kept_->finish();
+  kept_->finish(queue.end);
+  progress.bytes_in = kept_->appended_bytes();
   auto const build = std::shared_ptr<const RowStore>(build_, &build_->store());
   if (!build->is_partitioned()) {
     grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, 0},
                                                 Partition{kept_, 0}, nullptr));
+    progress.pieces += 1;
     return;
   }
   size_t const nulls = build->null_part();
@@ -169,6 +225,7 @@ void Operation::begin_rest(base::Queue& queue) {
     grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{none, 0},
                                                 Partition{kept_, nulls}, nullptr));
   }
+  progress.pieces += static_cast<int64_t>(grids_.size());
 }
 
 std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
@@ -193,29 +250,39 @@ void Operation::begin_unknown_rows() {
   for (Piece const& piece : unknown_->build) {
     if (piece.marks != nullptr) rest_.emplace_back(join_, join_.build_left, piece);
   }
+  progress.pieces += static_cast<int64_t>(rest_.size());
 }
 
 Found Operation::next(std::unique_ptr<columns::JoinResult>* result) {
+  base::CallEnd const end = this->end();
   std::lock_guard const lock(mutex_);
+  end.check();
   if (is_incomplete_) {
     base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
                "operation: a probe failed, or was destroyed before it was finished");
   }
   if (!is_closed_ || probes_ != 0) return Found::kNothingYet;
   if (failed_) std::rethrow_exception(failed_);
-  base::LeasedQueue const queue(*join_.context);
+  base::LeasedQueue const queue(*context, end);
   try {
     if (!rest_began_) begin_rest(*queue);
+    queue->check_cancelled();
     for (;;) {
       if (!grids_.empty()) {
         *result = grids_.back()->next(*queue);
-        if (*result == nullptr) grids_.pop_back();
+        if (*result == nullptr) {
+          grids_.pop_back();
+          ++progress.pieces_done;
+        }
       } else if (unknown_ != nullptr && !unknown_put_out_) {
         begin_unknown_rows();
         continue;
       } else if (!rest_.empty()) {
         *result = rest_.back().next(*queue);
-        if (*result == nullptr) rest_.pop_back();
+        if (*result == nullptr) {
+          rest_.pop_back();
+          ++progress.pieces_done;
+        }
       } else {
         return Found::kFinished;
       }

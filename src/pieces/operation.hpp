@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "src/base/interrupt.hpp"
@@ -27,12 +28,32 @@ namespace gpujoin::pieces {
 // What a call for the next result found.
 enum class Found { kResult, kNothingYet, kFinished };
 
+struct OperationOptions {
+  gpujoin_plan_options plan = GPUJOIN_PLAN_OPTIONS_INIT;
+  bool build_left = false;
+  bool has_row_numbers = false;  // of the probe side
+  // Called once, when what is left can be asked for.
+  gpujoin_ready_function ready = nullptr;
+  void* ready_user = nullptr;
+};
+
+// How far an operation is.
+struct Progress {
+  std::atomic<int64_t> rows_in{0};
+  std::atomic<uint64_t> bytes_in{0};
+  std::atomic<int64_t> rows_out{0};
+  std::atomic<uint64_t> bytes_out{0};
+  std::atomic<int64_t> pieces_done{0};
+  std::atomic<int64_t> pieces{0};
+};
+
 class Operation {
  public:
   // probe_like: its columns say what batches of the probe side have. spec: of the build's columns
-  // and these. Throws UNSUPPORTED for what no pieces can answer.
+  // and these. Throws INVALID_ARGUMENT for what does not fit the build, UNSUPPORTED for what no
+  // pieces can answer.
   Operation(std::shared_ptr<const Build> build, const columns::Relation& probe_like,
-            columns::JoinSpec spec, const gpujoin_plan_options& options, bool build_left);
+            columns::JoinSpec spec, const OperationOptions& options);
 
   const JoinOfPieces& join() const { return join_; }
   const Build& build() const { return *build_; }
@@ -43,7 +64,8 @@ class Operation {
   bool is_streamed() const { return build_->is_whole(); }
   std::span<const Piece> parts() const { return parts_; }
   // Of one that is not: rows of the probe side. Any thread.
-  void keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
+  void keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
+            const base::CallEnd& end);
 
   // Rows of a result count towards the limits. Throws ROW_LIMIT, BYTE_LIMIT, BROKEN_PROMISE.
   void count(const columns::JoinResult& result);
@@ -57,10 +79,19 @@ class Operation {
   // After close(): what is left when all probes have ended. One thread at a time. Throws.
   Found next(std::unique_ptr<columns::JoinResult>* result);
 
+  // Of a call on this or on one of its probes.
+  base::CallEnd end() const;
+  uint64_t spilled_bytes() const;
+  std::string explain() const;
+
+  const std::shared_ptr<base::Context> context;
   const std::shared_ptr<base::Interrupt> interrupt;
+  Progress progress;
 
  private:
+  void check_build() const;
   void check_spec() const;
+  void tell_if_ready(std::unique_lock<std::mutex> lock) noexcept;
   void begin_rest(base::Queue& queue);
   std::shared_ptr<const UnknownRows> unknown_rows(base::Queue& queue, const RowStore& build) const;
   void begin_unknown_rows();
@@ -71,8 +102,8 @@ class Operation {
   Budget budget_;
   std::vector<Piece> parts_;
   std::shared_ptr<RowStore> kept_;  // null: pieces are joined as they come
-  std::atomic<int64_t> rows_{0};
-  std::atomic<uint64_t> bytes_{0};
+  gpujoin_ready_function ready_;
+  void* ready_user_;
 
   std::mutex mutex_;  // of what follows
   int64_t probes_ = 0;

@@ -15,13 +15,14 @@ constexpr size_t kMostWaiting = 4;
 
 }  // namespace
 
-Probe::Probe(std::shared_ptr<Operation> operation) : operation_(std::move(operation)) {
+Probe::Probe(std::shared_ptr<Operation> operation)
+    : context(operation->context), operation_(std::move(operation)) {
   operation_->begin_probe();
 }
 
-Probe::~Probe() { end(is_finished_ && waiting_.empty() && !current_ && !failed_); }
+Probe::~Probe() { leave(is_finished_ && waiting_.empty() && !current_ && !failed_); }
 
-void Probe::end(bool is_complete) noexcept {
+void Probe::leave(bool is_complete) noexcept {
   if (std::exchange(has_ended_, true)) return;
   operation_->end_probe(is_complete);
 }
@@ -29,19 +30,18 @@ void Probe::end(bool is_complete) noexcept {
 // Calls on a probe come one after the other; one that fails is the last.
 template <typename Call>
 auto Probe::guarded(const Call& call) {
+  base::CallEnd const end = operation_->end();
   std::lock_guard const lock(mutex_);
   if (failed_) std::rethrow_exception(failed_);
   try {
-    if (operation_->interrupt->is_cancelled) {
-      base::fail(GPUJOIN_ERROR_CANCELLED, "operation: it was cancelled");
-    }
-    return call();
+    end.check();
+    return call(end);
   } catch (...) {
     failed_ = std::current_exception();
     current_.reset();
     waiting_.clear();
     gathered_ = nullptr;
-    end(false);
+    leave(false);
     throw;
   }
 }
@@ -49,34 +49,45 @@ auto Probe::guarded(const Call& call) {
 bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
   check_batch(operation_->probe_schema(), *columns::as_registered(batch), "batch");
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "probe is finished");
-  return guarded([&] {
+  return guarded([&](const base::CallEnd& end) {
     if (waiting_.size() >= kMostWaiting) return false;
     if (operation_->is_streamed()) {
-      gather(batch, first_row);
+      gather(batch, first_row, end);
     } else {
-      operation_->keep(batch, first_row);
+      operation_->keep(batch, first_row, end);
     }
+    operation_->progress.rows_in += batch->rows;
     return true;
   });
 }
 
-void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
+void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
+                   const base::CallEnd& end) {
   if (gathered_ == nullptr) {
     StoreShape shape;
-    shape.context = context();
+    shape.context = context;
     shape.schema = operation_->shared_probe_schema();
     shape.block_bytes = operation_->budget().block_bytes;
     gathered_ = std::make_unique<RowStore>(std::move(shape));
   }
-  append_batch(*context(), batch, first_row, gathered_.get());
-  for (auto& piece : gathered_->take_blocks()) waiting_.push_back(std::move(piece));
+  append_batch(*context, batch, first_row, gathered_.get(), end);
+  take_pieces();
+}
+
+void Probe::take_pieces() {
+  for (auto& piece : gathered_->take_blocks()) {
+    waiting_.push_back(std::move(piece));
+    ++operation_->progress.pieces;
+  }
+  uint64_t const bytes = gathered_->appended_bytes();
+  operation_->progress.bytes_in += bytes - std::exchange(bytes_, bytes);
 }
 
 void Probe::flush() {
-  guarded([&] {
+  guarded([&](const base::CallEnd& end) {
     if (gathered_ == nullptr) return;
-    gathered_->finish();
-    for (auto& piece : gathered_->take_blocks()) waiting_.push_back(std::move(piece));
+    gathered_->finish(end);
+    take_pieces();
   });
 }
 
@@ -85,28 +96,29 @@ void Probe::finish() {
   flush();
   std::lock_guard const lock(mutex_);
   is_finished_ = true;
-  if (waiting_.empty() && !current_) end(true);
+  if (waiting_.empty() && !current_) leave(true);
 }
 
 Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
-  return guarded([&] {
+  return guarded([&](const base::CallEnd& end) {
     while (current_ || !waiting_.empty()) {
-      base::LeasedQueue const queue(*context());
+      base::LeasedQueue const queue(*context, end);
       if (!current_) {
-        Piece const piece{std::move(waiting_.front()), nullptr, 0};
+        Piece const piece{std::move(waiting_.front()), nullptr, 0, nullptr};
         waiting_.pop_front();
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());
       }
       *result = current_->next(*queue);
       if (*result == nullptr) {
         current_.reset();
+        ++operation_->progress.pieces_done;
         continue;
       }
       operation_->count(**result);
       return Found::kResult;
     }
     if (!is_finished_) return Found::kNothingYet;
-    end(true);
+    leave(true);
     return Found::kFinished;
   });
 }

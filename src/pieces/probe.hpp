@@ -29,19 +29,22 @@ class Probe {
   // No batch will come.
   void finish();
 
-  const std::shared_ptr<base::Context>& context() const { return operation_->join().context; }
+  const std::shared_ptr<base::Context> context;
 
  private:
   template <typename Call>
   auto guarded(const Call& call);
-  void gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row);
-  void end(bool is_complete) noexcept;
+  void gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
+              const base::CallEnd& end);
+  void take_pieces();
+  void leave(bool is_complete) noexcept;
 
   std::shared_ptr<Operation> operation_;
   std::mutex mutex_;
   std::unique_ptr<RowStore> gathered_;
   std::deque<std::shared_ptr<const columns::Relation>> waiting_;
   std::optional<PieceJoin> current_;
+  uint64_t bytes_ = 0;  // gathered, of those that were reported
   bool is_finished_ = false;
   bool has_ended_ = false;
   std::exception_ptr failed_;

@@ -35,6 +35,12 @@ std::shared_ptr<const Relation> as_relation(std::shared_ptr<GatheredRows> rows,
   return relation;
 }
 
+uint64_t sum_of(const std::vector<std::span<const std::byte>>& parts) {
+  return std::accumulate(
+      parts.begin(), parts.end(), uint64_t{0},
+      [](uint64_t sum, std::span<const std::byte> bytes) { return sum + bytes.size(); });
+}
+
 }  // namespace
 
 RowStore::RowStore(StoreShape shape)
@@ -47,7 +53,8 @@ std::unique_ptr<GatheredRows> RowStore::new_rows() const {
 }
 
 template <typename Append>
-void RowStore::append_to_stripe(const Append& append) {
+void RowStore::append_to_stripe(const Append& append, const base::CallEnd& end) {
+  end.check();
   size_t const first = first_stripe(stripes_.size());
   Stripe* stripe = nullptr;
   std::unique_lock<std::mutex> lock;
@@ -66,48 +73,50 @@ void RowStore::append_to_stripe(const Append& append) {
     bool const is_full = error.status() == GPUJOIN_ERROR_TOO_MANY_ROWS;
     if (stripe->rows->rows() == 0 || (!execute::is_no_room(error) && !is_full)) throw;
     // What is there may go to a file, and an empty block has room for more text.
-    store(std::exchange(stripe->rows, new_rows()));
+    store(std::exchange(stripe->rows, new_rows()), end);
     append(*stripe->rows);
   }
-  if (stripe->rows->bytes() >= shape_.block_bytes) store(std::move(stripe->rows));
+  if (stripe->rows->bytes() >= shape_.block_bytes) store(std::move(stripe->rows), end);
 }
 
-void RowStore::append(const Relation& batch, int64_t first_row) {
+void RowStore::append(const Relation& batch, int64_t first_row, const base::CallEnd& end) {
   for (int64_t first = 0; first < batch.rows; first += kAppendedRows) {
     int64_t const count = std::min(kAppendedRows, batch.rows - first);
     append_to_stripe(
-        [&](GatheredRows& rows) { rows.append(batch, first, count, first_row + first); });
+        [&](GatheredRows& rows) { rows.append(batch, first, count, first_row + first); }, end);
   }
 }
 
-void RowStore::append(const Relation& batch, std::span<const uint32_t> rows, int64_t first_row) {
+void RowStore::append(const Relation& batch, std::span<const uint32_t> rows, int64_t first_row,
+                      const base::CallEnd& end) {
   for (size_t first = 0; first < rows.size(); first += kAppendedRows) {
     auto const some = rows.subspan(first, std::min<size_t>(kAppendedRows, rows.size() - first));
-    append_to_stripe([&](GatheredRows& into) { into.append_rows(batch, some, first_row); });
+    append_to_stripe([&](GatheredRows& into) { into.append_rows(batch, some, first_row); }, end);
   }
 }
 
-void RowStore::append_gathered(const Relation& block) {
+void RowStore::append_gathered(const Relation& block, const base::CallEnd& end) {
   std::lock_guard const lock(mutex_);
   if (is_partitioned_) {
-    scatter(block);
+    scatter(block, end);
   } else {
     auto rows = new_rows();
     rows->append(block, 0, block.rows, std::nullopt);
     add_block(&parts_.front(), std::move(rows));
   }
-  if (is_over()) make_room();
+  if (is_over()) make_room(end);
 }
 
-void RowStore::store(std::unique_ptr<GatheredRows> rows) {
+void RowStore::store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end) {
   if (rows->rows() == 0) return;
+  appended_bytes_ += sum_of(rows->parts());
   std::lock_guard const lock(mutex_);
   if (is_partitioned_) {
-    scatter(rows->view(shape_.context));
+    scatter(rows->view(shape_.context), end);
   } else {
     add_block(&parts_.front(), std::move(rows));
   }
-  if (is_over()) make_room();
+  if (is_over()) make_room(end);
 }
 
 void RowStore::add_block(Part* part, std::unique_ptr<GatheredRows> rows) {
@@ -124,7 +133,7 @@ void RowStore::add_block(Part* part, std::unique_ptr<GatheredRows> rows) {
 }
 
 // Of a partition that is open, blocks are a part of what others have: there are many of them.
-void RowStore::scatter(const Relation& block) {
+void RowStore::scatter(const Relation& block, const base::CallEnd& end) {
   auto const count = static_cast<size_t>(block.rows);
   std::vector<uint64_t> hashes(count);
   std::vector<uint8_t> has_null(count);
@@ -152,7 +161,7 @@ void RowStore::scatter(const Relation& block) {
       if (part.open->rows() == 0 && !execute::is_no_room(error)) throw;
       if (part.open->rows() != 0) add_block(&part, std::exchange(part.open, new_rows()));
       // Open rows are closed there, these among them.
-      make_room();
+      make_room(end);
       if (part.open == nullptr) part.open = new_rows();
       part.open->append_rows(block, rows, std::nullopt);
     }
@@ -161,15 +170,16 @@ void RowStore::scatter(const Relation& block) {
   }
 }
 
-void RowStore::partition_blocks() {
+void RowStore::partition_blocks(const base::CallEnd& end) {
   Part whole = std::move(parts_.front());
   parts_ = std::vector<Part>(size_t{shape_.partitions} + 1);
   is_partitioned_ = true;
   for (Block& block : whole.blocks) {
+    end.check();
     bool const was_in_memory = block.rows_in_memory != nullptr;
     {
       auto const rows = was_in_memory ? block.rows_in_memory : read(block);
-      scatter(rows->view(shape_.context));
+      scatter(rows->view(shape_.context), end);
     }
     if (was_in_memory) {
       block.rows_in_memory = nullptr;
@@ -177,7 +187,7 @@ void RowStore::partition_blocks() {
     } else {
       file_->release(block.offset, block.file_bytes);
     }
-    if (is_over()) make_room();
+    if (is_over()) make_room(end);
   }
 }
 
@@ -193,9 +203,9 @@ bool RowStore::is_over() const {
 }
 
 // Until half of it is there again: files are written in large pieces.
-void RowStore::make_room() {
+void RowStore::make_room(const base::CallEnd& end) {
   if (shape_.folder == nullptr) return;
-  if (!is_partitioned_ && !shape_.keys.empty()) partition_blocks();
+  if (!is_partitioned_ && !shape_.keys.empty()) partition_blocks(end);
   if (!is_over()) return;
   close_open_rows();
   uint64_t const target = shape_.memory_bytes / 2;
@@ -205,6 +215,7 @@ void RowStore::make_room() {
         [](const Part& a, const Part& b) { return a.bytes_in_memory < b.bytes_in_memory; });
     if (largest->bytes_in_memory == 0) return;
     for (Block& block : largest->blocks) {
+      end.check();
       if (block.rows_in_memory != nullptr) spill(&*largest, &block);
       if (!is_partitioned_ && bytes_in_memory_ <= target) break;
     }
@@ -212,13 +223,12 @@ void RowStore::make_room() {
 }
 
 void RowStore::spill(Part* part, Block* block) {
-  if (file_ == nullptr) file_ = std::make_unique<SpillFile>(shape_.folder);
+  if (file_ == nullptr) file_ = std::make_unique<base::SpillFile>(shape_.folder);
   auto const parts = block->rows_in_memory->parts();
   block->extent = block->rows_in_memory->extent();
-  block->file_bytes = std::accumulate(
-      parts.begin(), parts.end(), uint64_t{0},
-      [](uint64_t sum, std::span<const std::byte> bytes) { return sum + bytes.size(); });
+  block->file_bytes = sum_of(parts);
   block->offset = file_->append(parts);
+  written_bytes_ += block->file_bytes;
   block->rows_in_memory = nullptr;
   part->bytes_in_memory -= block->bytes;
   bytes_in_memory_ -= block->bytes;
@@ -237,20 +247,20 @@ void RowStore::close_open_rows() {
   }
 }
 
-void RowStore::finish() {
+void RowStore::finish(const base::CallEnd& end) {
   for (Stripe& stripe : stripes_) {
     std::lock_guard const lock(stripe.mutex);
-    if (stripe.rows != nullptr) store(std::move(stripe.rows));
+    if (stripe.rows != nullptr) store(std::move(stripe.rows), end);
   }
   std::lock_guard const lock(mutex_);
   close_open_rows();
-  if (is_over()) make_room();
+  if (is_over()) make_room(end);
   close_open_rows();
 }
 
-void RowStore::partition() {
+void RowStore::partition(const base::CallEnd& end) {
   std::lock_guard const lock(mutex_);
-  if (!is_partitioned_) partition_blocks();
+  if (!is_partitioned_) partition_blocks(end);
   close_open_rows();
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,10 +19,11 @@
 #include <span>
 #include <vector>
 
+#include "src/base/interrupt.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/spill_folder.hpp"
 #include "src/columns/column.hpp"
 #include "src/pieces/gathered_rows.hpp"
-#include "src/pieces/spill_folder.hpp"
 
 namespace gpujoin::pieces {
 
@@ -31,10 +33,10 @@ struct StoreShape {
   std::vector<int32_t> keys;  // none: rows are not partitioned
   std::vector<int32_t> key_flags;
   uint32_t partitions = 1;
-  uint64_t seed = 0;                    // of the hash; of both sides of a join the same
-  uint64_t memory_bytes = 0;            // 0: no limit
-  uint64_t block_bytes = 0;             // of blocks that are complete
-  std::shared_ptr<SpillFolder> folder;  // null: none
+  uint64_t seed = 0;                          // of the hash; of both sides of a join the same
+  uint64_t memory_bytes = 0;                  // 0: no limit
+  uint64_t block_bytes = 0;                   // of blocks that are complete
+  std::shared_ptr<base::SpillFolder> folder;  // null: none
 };
 
 class RowStore {
@@ -42,18 +44,19 @@ class RowStore {
   explicit RowStore(StoreShape shape);
 
   // Copies rows of a batch in host memory; row i has the caller's number first_row + i. Any thread.
-  // Throws; of a batch that failed some rows may be there.
-  void append(const columns::Relation& batch, int64_t first_row);
+  // Throws, as all that write do; of a batch that failed some rows may be there.
+  void append(const columns::Relation& batch, int64_t first_row, const base::CallEnd& end);
   // The rows named.
-  void append(const columns::Relation& batch, std::span<const uint32_t> rows, int64_t first_row);
+  void append(const columns::Relation& batch, std::span<const uint32_t> rows, int64_t first_row,
+              const base::CallEnd& end);
   // Gathered rows, of a store with the same schema.
-  void append_gathered(const columns::Relation& block);
+  void append_gathered(const columns::Relation& block, const base::CallEnd& end);
 
   // What threads still gather becomes blocks. After it the rows are const, but for partition() and
   // drop().
-  void finish();
+  void finish(const base::CallEnd& end);
   // By the hash of the keys, however much memory there is. After finish(). expected: keys.
-  void partition();
+  void partition(const base::CallEnd& end);
 
   bool is_partitioned() const { return is_partitioned_; }
   // 1, or the partitions and a last one of rows with a NULL key that is equal to nothing.
@@ -65,6 +68,9 @@ class RowStore {
   uint64_t bytes() const;
   // In files.
   uint64_t spilled_bytes() const;
+  // While rows still come, also of those that were taken or dropped since.
+  uint64_t appended_bytes() const { return appended_bytes_.load(std::memory_order_relaxed); }
+  uint64_t written_bytes() const { return written_bytes_.load(std::memory_order_relaxed); }
 
   size_t block_count(size_t part) const { return parts_[part].blocks.size(); }
   // Where it is in memory it is shared, else read. Any thread.
@@ -108,27 +114,29 @@ class RowStore {
   };
 
   template <typename Append>
-  void append_to_stripe(const Append& append);
+  void append_to_stripe(const Append& append, const base::CallEnd& end);
   std::unique_ptr<GatheredRows> new_rows() const;
-  void store(std::unique_ptr<GatheredRows> rows);
+  void store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end);
   void add_block(Part* part, std::unique_ptr<GatheredRows> rows);
-  void scatter(const columns::Relation& block);
-  void partition_blocks();
+  void scatter(const columns::Relation& block, const base::CallEnd& end);
+  void partition_blocks(const base::CallEnd& end);
   void close_open_rows();
   uint64_t open_bytes() const;
   bool is_over() const;
-  void make_room();
+  void make_room(const base::CallEnd& end);
   void spill(Part* part, Block* block);
   std::shared_ptr<GatheredRows> read(const Block& block) const;
 
   StoreShape shape_;
   std::shared_ptr<base::Pool> pool_;
   std::array<Stripe, 16> stripes_;
-  std::mutex mutex_;  // of what follows, until finish()
+  std::atomic<uint64_t> appended_bytes_{0};
+  std::atomic<uint64_t> written_bytes_{0};  // to files
+  std::mutex mutex_;                        // of what follows, until finish()
   bool is_partitioned_ = false;
   std::vector<Part> parts_;
   uint64_t bytes_in_memory_ = 0;
-  std::unique_ptr<SpillFile> file_;
+  std::unique_ptr<base::SpillFile> file_;
 };
 
 }  // namespace gpujoin::pieces

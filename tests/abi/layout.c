@@ -45,7 +45,7 @@ int main(void) {
   OFFSET(gpujoin_allocator, allocate, 8);
   OFFSET(gpujoin_allocator, deallocate, 16);
   OFFSET(gpujoin_allocator, user, 24);
-  SIZE(gpujoin_context_options, 80);
+  SIZE(gpujoin_context_options, 112);
   OFFSET(gpujoin_context_options, struct_size, 0);
   OFFSET(gpujoin_context_options, device, 4);
   OFFSET(gpujoin_context_options, cuda_device_id, 8);
@@ -58,7 +58,11 @@ int main(void) {
   OFFSET(gpujoin_context_options, progress, 56);
   OFFSET(gpujoin_context_options, progress_user, 64);
   OFFSET(gpujoin_context_options, calibration_path, 72);
-  SIZE(gpujoin_context_info, 424);
+  OFFSET(gpujoin_context_options, host_limit_bytes, 80);
+  OFFSET(gpujoin_context_options, pinned_limit_bytes, 88);
+  OFFSET(gpujoin_context_options, spill_path, 96);
+  OFFSET(gpujoin_context_options, spill_limit_bytes, 104);
+  SIZE(gpujoin_context_info, 472);
   OFFSET(gpujoin_context_info, struct_size, 0);
   OFFSET(gpujoin_context_info, device, 4);
   OFFSET(gpujoin_context_info, device_name, 8);
@@ -68,6 +72,12 @@ int main(void) {
   OFFSET(gpujoin_context_info, memory_limit_bytes, 400);
   OFFSET(gpujoin_context_info, memory_used_bytes, 408);
   OFFSET(gpujoin_context_info, memory_peak_bytes, 416);
+  OFFSET(gpujoin_context_info, host_limit_bytes, 424);
+  OFFSET(gpujoin_context_info, host_used_bytes, 432);
+  OFFSET(gpujoin_context_info, host_peak_bytes, 440);
+  OFFSET(gpujoin_context_info, pinned_used_bytes, 448);
+  OFFSET(gpujoin_context_info, spill_used_bytes, 456);
+  OFFSET(gpujoin_context_info, spill_peak_bytes, 464);
   SIZE(gpujoin_column, 80);
   OFFSET(gpujoin_column, struct_size, 0);
   OFFSET(gpujoin_column, type, 4);
@@ -140,7 +150,7 @@ int main(void) {
   OFFSET(gpujoin_join_spec, promised_rows, 104);
   OFFSET(gpujoin_join_spec, row_limit, 112);
   OFFSET(gpujoin_join_spec, byte_limit, 120);
-  SIZE(gpujoin_plan_options, 64);
+  SIZE(gpujoin_plan_options, 72);
   OFFSET(gpujoin_plan_options, struct_size, 0);
   OFFSET(gpujoin_plan_options, device, 4);
   OFFSET(gpujoin_plan_options, algorithm, 8);
@@ -156,6 +166,7 @@ int main(void) {
   OFFSET(gpujoin_plan_options, page_pairs, 48);
   OFFSET(gpujoin_plan_options, filter, 52);
   OFFSET(gpujoin_plan_options, probe_chunk_rows, 56);
+  OFFSET(gpujoin_plan_options, timeout_milliseconds, 64);
   SIZE(gpujoin_sequence_step, 56);
   OFFSET(gpujoin_sequence_step, struct_size, 0);
   OFFSET(gpujoin_sequence_step, key_count, 4);
@@ -266,6 +277,36 @@ int main(void) {
   OFFSET(struct ArrowDeviceArray, device_type, 88);
   OFFSET(struct ArrowDeviceArray, sync_event, 96);
   OFFSET(struct ArrowDeviceArray, reserved, 104);
+  SIZE(gpujoin_build_options, 24);
+  OFFSET(gpujoin_build_options, struct_size, 0);
+  OFFSET(gpujoin_build_options, device, 4);
+  OFFSET(gpujoin_build_options, has_row_numbers, 8);
+  OFFSET(gpujoin_build_options, reserved, 12);
+  OFFSET(gpujoin_build_options, timeout_milliseconds, 16);
+  SIZE(gpujoin_build_info, 40);
+  OFFSET(gpujoin_build_info, struct_size, 0);
+  OFFSET(gpujoin_build_info, is_finished, 4);
+  OFFSET(gpujoin_build_info, rows, 8);
+  OFFSET(gpujoin_build_info, bytes, 16);
+  OFFSET(gpujoin_build_info, spilled_bytes, 24);
+  OFFSET(gpujoin_build_info, is_whole, 32);
+  OFFSET(gpujoin_build_info, partitions, 36);
+  SIZE(gpujoin_operation_options, 32);
+  OFFSET(gpujoin_operation_options, struct_size, 0);
+  OFFSET(gpujoin_operation_options, has_row_numbers, 4);
+  OFFSET(gpujoin_operation_options, plan, 8);
+  OFFSET(gpujoin_operation_options, ready, 16);
+  OFFSET(gpujoin_operation_options, ready_user, 24);
+  SIZE(gpujoin_progress, 64);
+  OFFSET(gpujoin_progress, struct_size, 0);
+  OFFSET(gpujoin_progress, reserved, 4);
+  OFFSET(gpujoin_progress, rows_in, 8);
+  OFFSET(gpujoin_progress, rows_out, 16);
+  OFFSET(gpujoin_progress, bytes_in, 24);
+  OFFSET(gpujoin_progress, bytes_out, 32);
+  OFFSET(gpujoin_progress, spilled_bytes, 40);
+  OFFSET(gpujoin_progress, pieces_done, 48);
+  OFFSET(gpujoin_progress, pieces, 56);
 #else
   printf("skipped: the numbers are those of x86-64\n");
 #endif
@@ -291,5 +332,9 @@ int main(void) {
   INITIALIZER(gpujoin_expected_side, GPUJOIN_EXPECTED_SIDE_INIT);
   INITIALIZER(gpujoin_expected_join, GPUJOIN_EXPECTED_JOIN_INIT);
   INITIALIZER(gpujoin_estimate, GPUJOIN_ESTIMATE_INIT);
+  INITIALIZER(gpujoin_build_options, GPUJOIN_BUILD_OPTIONS_INIT);
+  INITIALIZER(gpujoin_build_info, GPUJOIN_BUILD_INFO_INIT);
+  INITIALIZER(gpujoin_operation_options, GPUJOIN_OPERATION_OPTIONS_INIT);
+  INITIALIZER(gpujoin_progress, GPUJOIN_PROGRESS_INIT);
   return failures == 0 ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/spill_folder.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/arrow_export.hpp"
 #include "src/columns/fetch_page.hpp"
@@ -170,12 +171,19 @@ Rows one_call(const std::shared_ptr<base::Context>& context, const std::shared_p
   return rows;
 }
 
+pieces::OperationOptions numbered(bool build_left) {
+  pieces::OperationOptions options;
+  options.build_left = build_left;
+  options.has_row_numbers = true;
+  return options;
+}
+
 struct Way {
   bool build_left = false;
   int64_t batch_rows = 100;
   int probes = 1;
   bool flushes = false;
-  std::shared_ptr<pieces::SpillFolder> folder;
+  std::shared_ptr<base::SpillFolder> folder;
 };
 
 // Takes results as they come until there is none.
@@ -220,8 +228,8 @@ Answer by_operation(const std::shared_ptr<base::Context>& context,
   Answer answer;
   answer.spilled_bytes = build->store().spilled_bytes();
   answer.is_whole = build->is_whole();
-  auto const operation = std::make_shared<pieces::Operation>(
-      build, *probe_rows, spec, gpujoin_plan_options(GPUJOIN_PLAN_OPTIONS_INIT), way.build_left);
+  auto const operation =
+      std::make_shared<pieces::Operation>(build, *probe_rows, spec, numbered(way.build_left));
   {
     std::vector<std::unique_ptr<pieces::Probe>> probes;
     for (int i = 0; i < way.probes; ++i) {
@@ -392,8 +400,7 @@ TEST(Operation, RowNumbersAreTheCallers) {
   build->append(rows, kFirst);
   build->finish();
   auto const operation = std::make_shared<pieces::Operation>(
-      build, *rows, spec_of(JoinKind::kLeft, false, false, true),
-      gpujoin_plan_options(GPUJOIN_PLAN_OPTIONS_INIT), false);
+      build, *rows, spec_of(JoinKind::kLeft, false, false, true), numbered(false));
   pieces::Probe probe(operation);
   probe.append(relation_of(context, left), 7);
   probe.finish();
@@ -433,9 +440,9 @@ TEST(Operation, RowNumbersAreTheCallers) {
   EXPECT_LT(reinterpret_cast<const uint32_t*>(left_rows.data())[0], 57U);
 }
 
-std::shared_ptr<pieces::SpillFolder> make_folder(uint64_t limit) {
-  return std::make_shared<pieces::SpillFolder>(std::filesystem::temp_directory_path().string(),
-                                               limit);
+std::shared_ptr<base::SpillFolder> make_folder(uint64_t limit) {
+  return std::make_shared<base::SpillFolder>(std::filesystem::temp_directory_path().string(),
+                                             limit);
 }
 
 TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
@@ -488,9 +495,9 @@ TEST(Operation, OneProbeThatFailsLeavesTheBuildToOthers) {
                                                      pieces::BuildShape{{0}, {0}, true, false, {}});
   build->append(rows, 0);
   build->finish();
-  auto const options = gpujoin_plan_options(GPUJOIN_PLAN_OPTIONS_INIT);
-  auto const fails = std::make_shared<pieces::Operation>(build, *rows, spec, options, false);
-  auto const joins = std::make_shared<pieces::Operation>(build, *rows, inner, options, false);
+  auto const options = numbered(false);
+  auto const fails = std::make_shared<pieces::Operation>(build, *rows, spec, options);
+  auto const joins = std::make_shared<pieces::Operation>(build, *rows, inner, options);
   Rows found;
   {
     pieces::Probe failing(fails);

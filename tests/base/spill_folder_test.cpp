@@ -1,6 +1,6 @@
 // spill_folder_test.cpp: what is written comes back, the limit is kept to the byte, failures leave
 // what was there, and nothing is left of anything.
-#include "src/pieces/spill_folder.hpp"
+#include "src/base/spill_folder.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@
 namespace gpujoin::tests {
 namespace {
 
-using pieces::SpillFile;
-using pieces::SpillFolder;
+using base::SpillFile;
+using base::SpillFolder;
 using Bytes = std::vector<std::byte>;
 
 // Of the test's own, gone with it.

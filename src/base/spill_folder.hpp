@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-namespace gpujoin::pieces {
+namespace gpujoin::base {
 
 // Of a context: where its files are, and how many bytes all of them together may have. Any thread.
 class SpillFolder {
@@ -64,4 +64,4 @@ class SpillFile {
   std::atomic<uint64_t> counted_ = 0;  // by the folder, of this file
 };
 
-}  // namespace gpujoin::pieces
+}  // namespace gpujoin::base

@@ -1,4 +1,4 @@
-#include "src/pieces/spill_folder.hpp"
+#include "src/base/spill_folder.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 #include "gpujoin.h"
 #include "src/base/status.hpp"
 
-namespace gpujoin::pieces {
+namespace gpujoin::base {
 
 namespace {
 
@@ -202,4 +202,4 @@ void SpillFile::release(uint64_t offset, uint64_t bytes) noexcept {
   folder_->give_back(bytes);
 }
 
-}  // namespace gpujoin::pieces
+}  // namespace gpujoin::base

@@ -1,0 +1,95 @@
+#include "src/execute/kept_build.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/status.hpp"
+#include "src/base/without_cuda.hpp"
+#include "src/conditions/bind.hpp"
+#include "src/execute/without_equality.hpp"
+
+namespace gpujoin::execute {
+
+#if !GPUJOIN_WITH_CUDA
+std::unique_ptr<const Built> keep_on_gpu(base::Queue&, const PlannedJoin&) {
+  base::fail_without_cuda();
+}
+#endif
+
+namespace {
+
+bool names_technique(const gpujoin_plan_options& options) {
+  return options.algorithm != 0 || options.transform != 0 || options.match != 0 ||
+         options.gather != 0 || options.transfer != 0 || options.skew != 0 || options.output != 0 ||
+         options.filter != 0 || options.radix_bits != 0;
+}
+
+bool can_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
+  return !names_technique(options) && !spec.left_keys.empty() && !spec.asof &&
+         !spec.caller_decides && spec.aggregates.empty() &&
+         spec.kind != columns::JoinKind::kCross && spec.bounds.promises == 0;
+}
+
+// By what a plan of both sides became.
+bool can_keep(const PlannedJoin& join, const columns::Relation* left,
+              const columns::Relation* right) {
+  if (join.left.get() != left || join.right.get() != right || join.encoding || join.picked) {
+    return false;
+  }
+  bool const is_cuda = join.choice.plan().device == plan::Device::kCuda;
+  return !is_without_equality(join.asked()) && !(is_cuda && join.residual != nullptr);
+}
+
+// Tables of a GPU, in the order in which they are tried: keys as addresses, unique keys, any.
+constexpr gpujoin_algorithm kTables[] = {GPUJOIN_ALGORITHM_DIRECT_CARRIED,
+                                         GPUJOIN_ALGORITHM_NOP_CARRIED, GPUJOIN_ALGORITHM_NOP};
+
+}  // namespace
+
+std::shared_ptr<const KeptBuild> KeptBuild::make(base::Queue& queue,
+                                                 std::shared_ptr<const columns::Relation> left,
+                                                 std::shared_ptr<const columns::Relation> right,
+                                                 columns::JoinSpec spec,
+                                                 const gpujoin_plan_options& options,
+                                                 bool build_left) {
+  if (!can_keep(spec, options)) return nullptr;
+  spec.of_kept = true;
+  gpujoin_plan_options named = options;
+  named.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
+  bool const on_gpu = queue.context.is_cuda() && options.device != GPUJOIN_DEVICE_CPU;
+  if (!on_gpu && queue.context.is_cuda()) named.device = GPUJOIN_DEVICE_CPU;
+  for (gpujoin_algorithm const algorithm : kTables) {
+    if (on_gpu) named.algorithm = algorithm;
+    std::shared_ptr<KeptBuild> kept(new KeptBuild);
+    try {
+      kept->join_ = make_plan(queue, left, right, spec, named, false);
+    } catch (const base::Error& error) {
+      if (!on_gpu || error.status() != GPUJOIN_ERROR_ILLEGAL_PLAN) throw;
+      continue;
+    }
+    if (!can_keep(kept->join_, left.get(), right.get())) return nullptr;
+    kept->build_left_ = build_left;
+    kept->built_ = on_gpu ? keep_on_gpu(queue, kept->join_) : keep_on_cpu(queue, kept->join_);
+    if (kept->built_ != nullptr) return kept;
+    if (!on_gpu) break;
+  }
+  return nullptr;
+}
+
+PlannedJoin KeptBuild::joined_with(std::shared_ptr<const columns::Relation> probe) const {
+  PlannedJoin join = join_;
+  auto& side = build_left_ ? join.request.right : join.request.left;
+  auto const expected = static_cast<double>(join.choice.plan().expected_rows) *
+                        static_cast<double>(probe->rows) /
+                        static_cast<double>(std::max<int64_t>(side.rows, 1));
+  join.choice.attempts.front().plan.expected_rows = static_cast<int64_t>(expected) + 1;
+  side.rows = probe->rows;
+  (build_left_ ? join.right : join.left) = std::move(probe);
+  if (join.residual != nullptr) {
+    join.residual = conditions::bind(*join.asked().residual, *join.left, *join.right);
+  }
+  join.kept = shared_from_this();
+  return join;
+}
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,53 @@
+// kept_build.hpp: a build side that is made ready once, and joined with any number of probe sides.
+//
+// in      a build side and one of the probe sides to come, which says how they are planned
+// out     joins with probe sides that have the same columns, on any number of queues at a time
+// keeps   tables: on the CPU of all partitions, on a GPU one of all rows. A probe side may have any
+//         number of rows, and partitions of few rows cost more than looking them up.
+// not     for keys that are derived of both sides, or codes of what was seen of both; selections,
+//         groups, ASOF joins, joins without keys; residuals on a GPU
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+#include "src/execute/built.hpp"
+#include "src/execute/execute.hpp"
+
+namespace gpujoin::execute {
+
+class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
+ public:
+  // left, right: the build side and such a probe side. Null where no plan keeps the build side.
+  // Throws.
+  static std::shared_ptr<const KeptBuild> make(base::Queue& queue,
+                                               std::shared_ptr<const columns::Relation> left,
+                                               std::shared_ptr<const columns::Relation> right,
+                                               columns::JoinSpec spec,
+                                               const gpujoin_plan_options& options,
+                                               bool build_left);
+
+  // To be executed as any other.
+  PlannedJoin joined_with(std::shared_ptr<const columns::Relation> probe) const;
+
+  const Built& built() const { return *built_; }
+  // A probe found that the keys do not suit the plan.
+  void give_up() const { is_good_ = false; }
+  bool is_good() const { return is_good_; }
+
+ private:
+  KeptBuild() = default;
+
+  PlannedJoin join_;  // with the probe side it was made of; the side that is built refers to it
+  bool build_left_ = false;
+  std::unique_ptr<const Built> built_;
+  mutable std::atomic<bool> is_good_{true};
+};
+
+// In on_cpu.cpp and on_gpu_cuda.cpp. join outlives what is answered. Null: not with these keys.
+std::unique_ptr<const Built> keep_on_cpu(base::Queue& queue, const PlannedJoin& join);
+std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& join);
+
+}  // namespace gpujoin::execute

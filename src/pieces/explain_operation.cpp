@@ -1,0 +1,65 @@
+// explain_operation.cpp: the text of gpujoin_operation_explain.
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+
+#include "src/pieces/operation.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+__attribute__((format(printf, 2, 3))) void add_line(std::string* text, const char* format, ...) {
+  char line[256];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(line, sizeof(line), format, values);
+  va_end(values);
+  *text += line;
+  *text += '\n';
+}
+
+}  // namespace
+
+std::string Operation::explain() const {
+  std::string text = "operation\n";
+  Build const& build = *build_;
+  BuildSize const size = build.size();
+  const char* const executor = build.shape().on_gpu ? "cuda" : "cpu";
+  add_line(&text, "  join      %s on %s, build=%s", columns::to_text(join_.spec.kind), executor,
+           join_.build_left ? "left" : "right");
+  add_line(&text, "  build     %" PRId64 " rows, %" PRIu64 " bytes, of which %" PRIu64 " in files",
+           size.rows, size.bytes, size.spilled_bytes);
+  if (build.is_whole()) {
+    add_line(&text, "  pieces    of the probe side, of about %" PRIu64 " bytes, as they come",
+             budget_.block_bytes);
+    if (budget_.part_bytes == 0) {
+      add_line(&text, "  because   there is no memory limit");
+    } else {
+      add_line(&text, "  because   the build fits %" PRIu64 " bytes, a share of the memory limit",
+               budget_.part_bytes);
+    }
+    return text;
+  }
+  if (build.store().is_partitioned()) {
+    add_line(&text,
+             "  pieces    %u partitions of both sides by a hash of the keys, when all rows "
+             "have come",
+             build.store().shape().partitions);
+  } else {
+    add_line(&text,
+             "  pieces    parts of the build side, each with all of the probe side, when all "
+             "rows have come");
+  }
+  add_line(&text,
+           "  because   the build is to fit %" PRIu64 " bytes to be joined at once, and %" PRIu64
+           " to stay in memory",
+           budget_.part_bytes, budget_.store_bytes);
+  if (build.shape().folder == nullptr) {
+    add_line(&text, "  files     none: options.spill_path of the context is not given");
+  }
+  return text;
+}
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,15 @@
+#include "src/pieces/kept_part.hpp"
+
+namespace gpujoin::pieces {
+
+std::shared_ptr<const execute::KeptBuild> KeptPart::get(
+    const Output& output, const std::function<std::shared_ptr<const execute::KeptBuild>()>& make) {
+  std::lock_guard const lock(mutex_);
+  if (!made_for_) {
+    kept_ = make();
+    made_for_ = output;
+  }
+  return *made_for_ == output && kept_ != nullptr && kept_->is_good() ? kept_ : nullptr;
+}
+
+}  // namespace gpujoin::pieces

@@ -1,0 +1,34 @@
+// kept_part.hpp: what is made ready of a part of the build side once, for all pieces that meet it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "src/columns/column.hpp"
+#include "src/execute/kept_build.hpp"
+
+namespace gpujoin::pieces {
+
+class KeptPart {
+ public:
+  // What a join puts out of pairs.
+  struct Output {
+    columns::JoinKind kind;
+    bool pairs;
+    bool columns;
+    bool operator==(const Output&) const = default;
+  };
+  // Joins all its rows with those of a probe side; null: they are to be planned and built anew.
+  // Made by the first call, of whichever thread, and for what that one asks for.
+  std::shared_ptr<const execute::KeptBuild> get(
+      const Output& output, const std::function<std::shared_ptr<const execute::KeptBuild>()>& make);
+
+ private:
+  std::mutex mutex_;
+  std::optional<Output> made_for_;
+  std::shared_ptr<const execute::KeptBuild> kept_;
+};
+
+}  // namespace gpujoin::pieces
