@@ -1833,10 +1833,11 @@ GPUJOIN_API gpujoin_status gpujoin_probe_create(gpujoin_operation* operation, gp
 
 /* gpujoin_probe_append: copy rows of a batch.
  *
- * batch     as that of gpujoin_build_append; columns as those of `probe_like`. One whose columns
- *           all lie on the device where the join runs is read there, unless the operation has row
- *           numbers, the build does not fit, or a column is a dictionary, a view or runs: its
- *           columns stay as they are until gpujoin_probe_next no longer answers READY.
+ * batch     as that of gpujoin_build_append; columns as those of `probe_like`. By joins on the GPU
+ *           one that lies on the device, or has 2^16 rows or more, is read where it lies, unless
+ *           the operation has row numbers, the build does not fit, or a column is a dictionary, a
+ *           view or runs: its columns stay as they are until gpujoin_probe_next no longer answers
+ *           READY.
  * first_row as that of gpujoin_build_append, where the operation has row numbers.
  * Answers:  NOT_READY when pieces wait to be joined: nothing was taken; call gpujoin_probe_next,
  *           and this again. It leaves the probe as it is.

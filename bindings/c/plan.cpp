@@ -8,27 +8,16 @@
 #include "bindings/c/handles.hpp"
 #include "bindings/c/join_spec.hpp"
 #include "src/execute/count_output.hpp"
+#include "src/pieces/join_in_pieces.hpp"
 
 namespace gpujoin::shim {
 
 namespace {
 
-// The arguments, checked.
-struct CheckedJoin {
-  std::shared_ptr<const columns::Relation> left;
-  std::shared_ptr<const columns::Relation> right;
-  columns::JoinSpec spec;
-  gpujoin_plan_options options;
-
-  base::CallEnd end() const {
-    return {nullptr, 0, base::deadline_in(options.timeout_milliseconds)};
-  }
-};
-
-CheckedJoin checked_join(const base::Context& context, const gpujoin_relation* left,
-                         const gpujoin_relation* right, const gpujoin_join_spec* spec,
-                         const gpujoin_plan_options* options) {
-  CheckedJoin join;
+execute::GivenJoin checked_join(const base::Context& context, const gpujoin_relation* left,
+                                const gpujoin_relation* right, const gpujoin_join_spec* spec,
+                                const gpujoin_plan_options* options) {
+  execute::GivenJoin join;
   join.left = checked_relation(context, left, "left");
   join.right = checked_relation(context, right, "right");
   join.spec = checked_spec(spec, *join.left, *join.right);
@@ -36,11 +25,8 @@ CheckedJoin checked_join(const base::Context& context, const gpujoin_relation* l
   return join;
 }
 
-execute::PlannedJoin make_plan(base::Queue& queue, CheckedJoin join, bool is_explained) {
-  // A request to cancel that came before is this planning's.
-  queue.check_cancelled();
-  return execute::make_plan(queue, join.left, join.right, std::move(join.spec), join.options,
-                            is_explained);
+base::CallEnd end_of(const execute::GivenJoin& join) {
+  return {nullptr, 0, base::deadline_in(join.options.timeout_milliseconds)};
 }
 
 // Of an execution that begins now.
@@ -65,14 +51,15 @@ gpujoin_status gpujoin_plan_create(gpujoin_context* context, const gpujoin_relat
     check_found(held.get(), context, "context");
     check_given(out, "out");
     held->check_usable();
-    CheckedJoin join = checked_join(*held, left, right, spec, options);
-    LeasedQueue const queue(*held, join.end());
+    auto join = checked_join(*held, left, right, spec, options);
+    LeasedQueue const queue(*held, end_of(join));
     NewHandle<gpujoin_plan> handle;
-    int64_t const timeout = join.options.timeout_milliseconds;
-    auto plan =
-        std::make_shared<gpujoin::execute::PlannedJoin>(make_plan(*queue, std::move(join), true));
+    // A request to cancel that came before is this planning's.
+    queue->check_cancelled();
+    auto plan = std::make_shared<gpujoin::execute::PlannedJoin>(gpujoin::execute::make_plan(
+        *queue, join.left, join.right, std::move(join.spec), join.options));
     plan->interrupt = std::make_shared<gpujoin::base::Interrupt>();
-    plan->timeout_milliseconds = timeout;
+    plan->timeout_milliseconds = join.options.timeout_milliseconds;
     *out = handle.give(std::move(plan));
   });
 }
@@ -98,7 +85,7 @@ gpujoin_status gpujoin_plan_execute(gpujoin_plan* plan, gpujoin_result** out,
     join->context->check_usable();
     LeasedQueue const queue(*join->context, end_of(*join));
     NewHandle<gpujoin_result> handle;
-    *out = handle.give(gpujoin::execute::execute(*queue, *join));
+    *out = handle.give(gpujoin::pieces::join(*queue, *join));
   });
 }
 
@@ -135,10 +122,11 @@ gpujoin_status gpujoin_join(gpujoin_context* context, const gpujoin_relation* le
     check_found(held.get(), context, "context");
     check_given(out, "out");
     held->check_usable();
-    CheckedJoin join = checked_join(*held, left, right, spec, options);
-    LeasedQueue const queue(*held, join.end());
+    auto const join = checked_join(*held, left, right, spec, options);
+    LeasedQueue const queue(*held, end_of(join));
     NewHandle<gpujoin_result> handle;
-    *out =
-        handle.give(gpujoin::execute::execute(*queue, make_plan(*queue, std::move(join), false)));
+    // A request to cancel that came before is this join's.
+    queue->check_cancelled();
+    *out = handle.give(gpujoin::pieces::join(*queue, join));
   });
 }

@@ -44,8 +44,10 @@ struct Context : std::enable_shared_from_this<Context> {
   int32_t cpu_threads = 1;  // of the CPU executor
   // Of the CPU executor; on a CPU context it carries the limit.
   std::shared_ptr<Account> host_account;
-  std::shared_ptr<Account> device_account;    // device and pinned memory; null on a CPU context
-  std::shared_ptr<Device> device;             // null on a CPU context
+  std::shared_ptr<Account> device_account;  // device and pinned memory; null on a CPU context
+  std::shared_ptr<Device> device;           // null on a CPU context
+  // Of rows on their way to the device; null on a CPU context.
+  std::shared_ptr<Pool> pinned_pool;
   std::shared_ptr<SpillFolder> spill_folder;  // null: none
   gpujoin_log_function log_function = nullptr;
   void* log_user = nullptr;

@@ -10,8 +10,17 @@ namespace gpujoin::base {
 // In copy_cuda.cpp.
 void copy_on_device(Queue& queue, void* target, const void* source, uint64_t bytes);
 void finish_device(Queue& queue);
+// In copy_ring_cuda.cpp. Returns when the copy is complete.
+void copy_through_ring(Queue& queue, void* target, const void* source, uint64_t bytes);
 Memory ask_cuda(Context& context, const void* pointer, const char* what);
 #endif
+
+namespace {
+
+// Of pageable memory: from there on CUDA's own copy is the slower one.
+[[maybe_unused]] constexpr uint64_t kRingBytes = uint64_t{2} << 20;
+
+}  // namespace
 
 void copy(Queue& queue, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes) {
@@ -21,6 +30,9 @@ void copy(Queue& queue, void* target, Memory target_memory, const void* source,
     return;
   }
 #if GPUJOIN_WITH_CUDA
+  if (target_memory == Memory::kHost && bytes >= kRingBytes) {
+    return copy_through_ring(queue, target, source, bytes);
+  }
   copy_on_device(queue, target, source, bytes);
 #else
   (void)queue;

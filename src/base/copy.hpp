@@ -10,8 +10,8 @@
 
 namespace gpujoin::base {
 
-// Queues the copy on the queue's stream when either end is device memory; a host-to-host copy
-// happens at once.
+// Queues the copy on the queue's stream when either end is device memory; a host-to-host copy, and
+// a large one from the device into pageable memory, is complete when it returns.
 void copy(Queue& queue, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes);
 

@@ -290,6 +290,7 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
     }
     context.device_account = std::make_shared<Account>(
         std::move(source), Memory::kDevice, options.memory_limit_bytes, options.pinned_limit_bytes);
+    context.pinned_pool = std::make_shared<Pool>(context.device_account);
     device.park = std::make_shared<RangePark>();
     // The park holds ranges, which hold the account: a weak pointer, or none of them would ever be
     // freed.

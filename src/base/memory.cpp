@@ -103,6 +103,11 @@ uint64_t Account::pinned_held_bytes() const {
   return pinned_.in_use + pinned_.cached;
 }
 
+bool Account::has_pinned_room(uint64_t bytes) const {
+  std::lock_guard const lock(mutex_);
+  return !pinned_.passes_limit(bytes);
+}
+
 uint64_t Account::in_use_bytes() const {
   std::lock_guard const lock(mutex_);
   return counts_.in_use;
@@ -164,6 +169,8 @@ Blocks::node_type Pool::take_cached(Memory memory, uint64_t bytes) {
 Blocks::node_type Pool::take_from_others(Memory memory, uint64_t bytes) {
   for (Pool* const other : account_->pools_) {
     if (other == this || !other->is_idle_) continue;
+    // Work that is queued on a stream may still use its blocks, and nothing waits for it here.
+    if (stream_ == nullptr && other->stream_ != nullptr) continue;
     if (other->find_cached(memory, bytes) == other->cache_[index_of(memory)].end()) continue;
     account_->source_->put_in_order(other->stream_.get(), stream_.get());
     return other->take_cached(memory, bytes);

@@ -133,11 +133,12 @@ class Account {
   void set_trim_hook(std::function<void()> hook);
 
   uint64_t limit_bytes() const { return counts_.limit; }
-  uint64_t held_bytes() const;         // of the limited memory: in use and cached
-  uint64_t in_use_bytes() const;       // of the limited memory
-  uint64_t peak_bytes() const;         // most in use so far
-  uint64_t pinned_held_bytes() const;  // in use and cached
-  uint64_t guard_violations() const;   // checked builds: blocks whose guard bands were overwritten
+  uint64_t held_bytes() const;                 // of the limited memory: in use and cached
+  uint64_t in_use_bytes() const;               // of the limited memory
+  uint64_t peak_bytes() const;                 // most in use so far
+  uint64_t pinned_held_bytes() const;          // in use and cached
+  bool has_pinned_room(uint64_t bytes) const;  // within its limit
+  uint64_t guard_violations() const;  // checked builds: blocks whose guard bands were overwritten
   MemorySource& source() { return *source_; }
 
  private:

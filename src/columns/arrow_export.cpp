@@ -81,12 +81,16 @@ Window window_on(base::Queue& queue, const JoinResult& result, const gpujoin_pag
   return window_of(page, result.rows, bytes);
 }
 
-// A copy of `bytes` bytes of device memory in page-locked memory, complete after base::finish.
+// A copy of `bytes` bytes of device memory, complete after base::finish. In page-locked memory
+// where it is small: to page-lock much of it takes longer than to copy it twice.
 Storage on_host(base::Queue& queue, const Storage& source, uint64_t first_byte, uint64_t bytes) {
   if (bytes == 0) return nullptr;
-  base::Buffer buffer = queue.device_pool->allocate(Memory::kPinned, bytes, "the exported page");
-  base::copy(queue, buffer.data(), Memory::kPinned,
-             static_cast<const std::byte*>(source.get()) + first_byte, Memory::kDevice, bytes);
+  constexpr uint64_t kMostLocked = uint64_t{4} << 20;
+  auto const memory = bytes <= kMostLocked ? Memory::kPinned : Memory::kHost;
+  base::Pool& pool = memory == Memory::kPinned ? *queue.device_pool : *queue.host_pool;
+  base::Buffer buffer = pool.allocate(memory, bytes, "the exported page");
+  base::copy(queue, buffer.data(), memory, static_cast<const std::byte*>(source.get()) + first_byte,
+             Memory::kDevice, bytes);
   return make_storage(std::move(buffer));
 }
 

@@ -104,6 +104,9 @@ struct JoinResult {
   // are not there. Null: left_rows, right_rows are what it calls them.
   Storage left_numbers;
   Storage right_numbers;
+  // Of a piece of a side: the row of the whole side that left_rows and right_rows count from.
+  int64_t left_first_row = 0;
+  int64_t right_first_row = 0;
   // Whether the kind of join may leave some out, whatever the data.
   bool may_miss_left_rows = false;
   bool may_miss_right_rows = false;

@@ -139,7 +139,8 @@ std::optional<AloneTask> task_of(const JoinStep& step, const CpuSide& side, bool
 }
 
 bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
-  if (step.residual != nullptr) return true;
+  // Pairs are filtered, or mark rows, by them.
+  if (step.residual != nullptr || step.is_kept) return true;
   if (auto const task = task_of(step, side, left)) return task->numbers;
   return left ? step.spec.left_rows() : step.spec.right_rows();
 }

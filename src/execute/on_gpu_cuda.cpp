@@ -207,6 +207,28 @@ bool lies_in_host_memory(const columns::Relation& relation) {
                      [](auto const& column) { return column.memory != base::Memory::kDevice; });
 }
 
+std::unique_ptr<transfer::Transport> transport_for(base::Queue& queue,
+                                                   const columns::Relation& relation) {
+  return transfer::make_transport(queue, lies_in_host_memory(relation)
+                                             ? plan::Transfer::kOverlappedCopies
+                                             : plan::Transfer::kNone);
+}
+
+// What was built, and what brought it.
+class KeptOnGpu final : public Built {
+ public:
+  KeptOnGpu(std::unique_ptr<transfer::Transport> transport, std::unique_ptr<const Built> built)
+      : built_(std::move(built)), transport_(std::move(transport)) {}
+  Finding probe(const JoinStep& step, Side& probe, columns::JoinResult& result) const override {
+    return built_->probe(step, probe, result);
+  }
+
+ private:
+  // The transport ends before the side, which the other one has.
+  std::unique_ptr<const Built> built_;
+  std::unique_ptr<transfer::Transport> transport_;
+};
+
 // False: the kept build side is not for its keys, and nothing was written.
 bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result) {
   plan::JoinPlan const& plan = join.choice.plan();
@@ -214,10 +236,8 @@ bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
   clock.predict(join.choice.attempts.front().stages);
   JoinStep step{queue, plan, join.spec, clock, true};
   bool const left = !step.build_left();
-  bool const is_far = lies_in_host_memory(left ? *join.left : *join.right);
   auto const probe = make_side(queue, join, left);
-  auto const transport = transfer::make_transport(
-      queue, is_far ? plan::Transfer::kOverlappedCopies : plan::Transfer::kNone);
+  auto const transport = transport_for(queue, left ? *join.left : *join.right);
   clock.begin("transfer");
   bring(*probe, join, left, *transport);
   Finding const found = join.kept->built().probe(step, *probe, result);
@@ -228,6 +248,8 @@ bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
   }
   join.kept->give_up();
   forget(result);
+  // Another clock counts from the first one on.
+  result.statistics.stages.clear();
   return false;
 }
 
@@ -239,13 +261,15 @@ std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& 
   clock.predict(join.choice.attempts.front().stages);
   JoinStep const step{queue, join.choice.plan(), join.spec, clock, true};
   auto const side = make_side(queue, join, step.build_left());
-  auto const transport = transfer::make_transport(queue, plan::Transfer::kNone);
+  auto transport = transport_for(queue, step.build_left() ? *join.left : *join.right);
   clock.begin("transfer");
   bring(*side, join, step.build_left(), *transport);
   auto built = build_on_gpu(step, side, all_bits(*side));
+  if (built != nullptr) side->await_all();
   clock.finish();
   base::finish(queue);
-  return built;
+  if (built == nullptr) return nullptr;
+  return std::make_unique<KeptOnGpu>(std::move(transport), std::move(built));
 }
 
 void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,

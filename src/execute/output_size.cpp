@@ -126,6 +126,23 @@ void check_limits(const PlannedJoin& join, int64_t rows, uint64_t text_bytes) {
              is_all ? "" : "at least ", static_cast<unsigned long long>(bytes));
 }
 
+void check_bounds(const columns::Bounds& bounds, int64_t rows, uint64_t bytes) {
+  if (bounds.row_limit != 0 && rows > bounds.row_limit) {
+    base::fail(GPUJOIN_ERROR_ROW_LIMIT, "spec.row_limit is %lld and the join has %lld rows or more",
+               static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
+  }
+  if ((bounds.promises & GPUJOIN_PROMISE_ROWS) != 0 && rows > bounds.promised_rows) {
+    base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
+               "spec.promised_rows is %lld and the join has %lld rows or more",
+               static_cast<long long>(bounds.promised_rows), static_cast<long long>(rows));
+  }
+  if (bounds.byte_limit != 0 && bytes > bounds.byte_limit) {
+    base::fail(
+        GPUJOIN_ERROR_BYTE_LIMIT, "spec.byte_limit is %llu and the join has %llu bytes or more",
+        static_cast<unsigned long long>(bounds.byte_limit), static_cast<unsigned long long>(bytes));
+  }
+}
+
 uint64_t bytes_of_result(const columns::JoinResult& result) {
   auto const rows = static_cast<uint64_t>(result.rows);
   RowSize size;

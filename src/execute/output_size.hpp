@@ -44,6 +44,10 @@ int64_t early_row_limit(const PlannedJoin& join);
 // as far as they are known.
 void check_limits(const PlannedJoin& join, int64_t rows, uint64_t text_bytes = 0);
 
+// Throws ROW_LIMIT, BYTE_LIMIT or BROKEN_PROMISE for a join whose rows come in parts, of which
+// there are so many so far.
+void check_bounds(const columns::Bounds& bounds, int64_t rows, uint64_t bytes);
+
 // The same of groups, of which a result has as many rows.
 void check_group_limits(const PlannedJoin& join, const columns::JoinResult& result);
 // Bytes of a result's columns and row numbers as they are.

@@ -81,27 +81,27 @@ BytesColumn views_of(const ColumnView& values) {
 
 }  // namespace
 
-void GatheredColumn::append_nothing(base::Pool& pool, int64_t count) {
+void GatheredColumn::append_nothing(const RowMemory& memory, int64_t count) {
   if (like_.layout == Layout::kBits) {
-    reserve(pool, data_, columns::bitmap_bytes(ahead_.rows), bitmap_room(ahead_.rows + count));
+    reserve(memory, data_, columns::bitmap_bytes(ahead_.rows), bitmap_room(ahead_.rows + count));
     write_bits(data_.as<uint8_t>(), ahead_.rows, count,
                [](int64_t, int64_t) { return uint64_t{0}; });
   } else if (like_.layout == Layout::kText) {
     if (like_.parts->offset_width == 8) {
-      int64_t* const ends = more_offsets<int64_t>(pool, count) + 1;
+      int64_t* const ends = more_offsets<int64_t>(memory, count) + 1;
       std::fill(ends, ends + count, static_cast<int64_t>(ahead_.text_bytes));
     } else {
-      int32_t* const ends = more_offsets<int32_t>(pool, count) + 1;
+      int32_t* const ends = more_offsets<int32_t>(memory, count) + 1;
       std::fill(ends, ends + count, static_cast<int32_t>(ahead_.text_bytes));
     }
-  } else if (std::byte* const to = more_values(pool, count); to != nullptr) {
+  } else if (std::byte* const to = more_values(memory, count); to != nullptr) {
     std::memset(to, 0, static_cast<uint64_t>(count) * static_cast<uint64_t>(like_.width));
   }
 }
 
-void GatheredColumn::append_bits(base::Pool& pool, const ColumnView& values, const ChosenRows& rows,
-                                 int64_t nulls) {
-  reserve(pool, data_, columns::bitmap_bytes(ahead_.rows), bitmap_room(ahead_.rows + rows.count));
+void GatheredColumn::append_bits(const RowMemory& memory, const ColumnView& values,
+                                 const ChosenRows& rows, int64_t nulls) {
+  reserve(memory, data_, columns::bitmap_bytes(ahead_.rows), bitmap_room(ahead_.rows + rows.count));
   auto const* const bits = static_cast<const uint8_t*>(values.data);
   auto const first = static_cast<uint64_t>(values.parts->first_bit);
   auto const* const validity = validity_.as<uint8_t>();
@@ -123,17 +123,17 @@ void GatheredColumn::append_bits(base::Pool& pool, const ColumnView& values, con
 }
 
 // Null: its values have no bytes.
-std::byte* GatheredColumn::more_values(base::Pool& pool, int64_t count) {
+std::byte* GatheredColumn::more_values(const RowMemory& memory, int64_t count) {
   auto const width = static_cast<uint64_t>(like_.width);
   uint64_t const used = static_cast<uint64_t>(ahead_.rows) * width;  // of a buffer that is there
-  reserve(pool, data_, used,
+  reserve(memory, data_, used,
           base::checked_bytes(static_cast<uint64_t>(ahead_.rows + count), width));
   return width == 0 ? nullptr : data_.as<std::byte>() + used;
 }
 
-void GatheredColumn::append_fixed(base::Pool& pool, const ColumnView& values,
+void GatheredColumn::append_fixed(const RowMemory& memory, const ColumnView& values,
                                   const ChosenRows& rows, int64_t nulls) {
-  std::byte* const to = more_values(pool, rows.count);
+  std::byte* const to = more_values(memory, rows.count);
   if (to == nullptr) return;
   auto const width = static_cast<uint64_t>(like_.width);
   auto const* const from = static_cast<const std::byte*>(values.data);
@@ -148,9 +148,9 @@ void GatheredColumn::append_fixed(base::Pool& pool, const ColumnView& values,
                 [&](int64_t i) { std::memset(to + static_cast<uint64_t>(i) * width, 0, width); });
 }
 
-void GatheredColumn::append_numbers(base::Pool& pool, const ChosenRows& rows,
+void GatheredColumn::append_numbers(const RowMemory& memory, const ChosenRows& rows,
                                     int64_t first_number) {
-  std::byte* const to = more_values(pool, rows.count);
+  std::byte* const to = more_values(memory, rows.count);
   for (int64_t i = 0; i < rows.count; ++i) {
     int64_t const number = first_number + rows[i];
     std::memcpy(to + i * 8, &number, 8);
@@ -158,29 +158,29 @@ void GatheredColumn::append_numbers(base::Pool& pool, const ChosenRows& rows,
   ahead_.rows += rows.count;
 }
 
-void GatheredColumn::append_text(base::Pool& pool, const ColumnView& values, int64_t value_rows,
-                                 const ChosenRows& rows, int64_t nulls) {
+void GatheredColumn::append_text(const RowMemory& memory, const ColumnView& values,
+                                 int64_t value_rows, const ChosenRows& rows, int64_t nulls) {
   if (values.layout == Layout::kViews) {
-    return append_spans<int64_t, BytesLayout::kViews>(pool, views_of(values), rows, nulls);
+    return append_spans<int64_t, BytesLayout::kViews>(memory, views_of(values), rows, nulls);
   }
   // Text of no bytes has no data.
-  if (values.data == nullptr) return append_nothing(pool, rows.count);
+  if (values.data == nullptr) return append_nothing(memory, rows.count);
   if (like_.parts->offset_width == 8) {
-    if (append_slice<int64_t>(pool, values, value_rows, rows, nulls)) return;
-    append_spans<int64_t, BytesLayout::kOffsets64>(pool, text_of<int64_t>(values, value_rows), rows,
-                                                   nulls);
+    if (append_slice<int64_t>(memory, values, value_rows, rows, nulls)) return;
+    append_spans<int64_t, BytesLayout::kOffsets64>(memory, text_of<int64_t>(values, value_rows),
+                                                   rows, nulls);
   } else {
-    if (append_slice<int32_t>(pool, values, value_rows, rows, nulls)) return;
-    append_spans<int32_t, BytesLayout::kOffsets32>(pool, text_of<int32_t>(values, value_rows), rows,
-                                                   nulls);
+    if (append_slice<int32_t>(memory, values, value_rows, rows, nulls)) return;
+    append_spans<int32_t, BytesLayout::kOffsets32>(memory, text_of<int32_t>(values, value_rows),
+                                                   rows, nulls);
   }
 }
 
 // Text of rows that follow each other, in one copy. False, and nothing is appended, where they do
 // not, where bytes lie beneath NULLs, and where a producer's offsets go back or out of its bytes.
 template <typename Offset>
-bool GatheredColumn::append_slice(base::Pool& pool, const ColumnView& values, int64_t value_rows,
-                                  const ChosenRows& rows, int64_t nulls) {
+bool GatheredColumn::append_slice(const RowMemory& memory, const ColumnView& values,
+                                  int64_t value_rows, const ChosenRows& rows, int64_t nulls) {
   if (rows.numbers != nullptr) return false;
   auto const* const offsets = static_cast<const Offset*>(values.parts->offsets) + rows.first;
   auto const [first, last] = columns::first_and_last_offset(*values.parts, value_rows);
@@ -194,8 +194,8 @@ bool GatheredColumn::append_slice(base::Pool& pool, const ColumnView& values, in
     if (hide_bytes) return false;
   }
   auto const bytes = static_cast<uint64_t>(offsets[rows.count] - offsets[0]);
-  reserve_text(pool, ahead_.text_bytes + bytes);
-  Offset* const ends = more_offsets<Offset>(pool, rows.count) + 1;
+  reserve_text(memory, ahead_.text_bytes + bytes);
+  Offset* const ends = more_offsets<Offset>(memory, rows.count) + 1;
   // Without a sign: what offsets that go back make of it is not kept.
   using Unsigned = std::make_unsigned_t<Offset>;
   Unsigned const moved =
@@ -215,9 +215,9 @@ bool GatheredColumn::append_slice(base::Pool& pool, const ColumnView& values, in
 }
 
 template <typename Offset, BytesLayout kLayout>
-void GatheredColumn::append_spans(base::Pool& pool, const BytesColumn& values,
+void GatheredColumn::append_spans(const RowMemory& memory, const BytesColumn& values,
                                   const ChosenRows& rows, int64_t nulls) {
-  Offset* const ends = more_offsets<Offset>(pool, rows.count) + 1;
+  Offset* const ends = more_offsets<Offset>(memory, rows.count) + 1;
   kernels::ValidityBits const validity{nulls == 0 ? nullptr : validity_.as<uint8_t>(), ahead_.rows};
   auto const span_of = [&](int64_t i) {
     return kernels::is_valid(validity, static_cast<uint64_t>(i))
@@ -227,11 +227,11 @@ void GatheredColumn::append_spans(base::Pool& pool, const BytesColumn& values,
   uint64_t end = ahead_.text_bytes;
   for (int64_t i = 0; i < rows.count; ++i) {
     if (__builtin_add_overflow(end, span_of(i).count, &end)) {
-      reserve_text(pool, std::numeric_limits<uint64_t>::max());
+      reserve_text(memory, std::numeric_limits<uint64_t>::max());
     }
     ends[i] = static_cast<Offset>(end);
   }
-  reserve_text(pool, end);
+  reserve_text(memory, end);
   auto* to = data_.as<std::byte>() + ahead_.text_bytes;
   for (int64_t i = 0; i < rows.count; ++i) {
     kernels::ByteSpan const span = span_of(i);
@@ -244,22 +244,22 @@ void GatheredColumn::append_spans(base::Pool& pool, const BytesColumn& values,
 
 // Where the last row's text ends, behind which there is room for so many ends.
 template <typename Offset>
-Offset* GatheredColumn::more_offsets(base::Pool& pool, int64_t count) {
+Offset* GatheredColumn::more_offsets(const RowMemory& memory, int64_t count) {
   auto const rows = static_cast<uint64_t>(ahead_.rows);
-  reserve(pool, offsets_, rows == 0 ? 0 : (rows + 1) * sizeof(Offset),
+  reserve(memory, offsets_, rows == 0 ? 0 : (rows + 1) * sizeof(Offset),
           base::checked_bytes(rows + static_cast<uint64_t>(count) + 1, sizeof(Offset)));
   Offset* const offsets = offsets_.as<Offset>();
   if (rows == 0) offsets[0] = 0;
   return offsets + rows;
 }
 
-void GatheredColumn::reserve_text(base::Pool& pool, uint64_t bytes) {
+void GatheredColumn::reserve_text(const RowMemory& memory, uint64_t bytes) {
   if (like_.parts->offset_width == 4 && bytes > uint64_t{INT32_MAX}) {
     base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
                "column \"%s\": %llu bytes of text are gathered, and offsets of 4 bytes count 2^31",
                like_.name.c_str(), static_cast<unsigned long long>(bytes));
   }
-  reserve(pool, data_, ahead_.text_bytes, bytes);
+  reserve(memory, data_, ahead_.text_bytes, bytes);
 }
 
 }  // namespace gpujoin::pieces

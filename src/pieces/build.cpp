@@ -1,7 +1,9 @@
 #include "src/pieces/build.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "src/base/copy.hpp"
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
 #include "src/base/status.hpp"
@@ -50,6 +52,42 @@ std::shared_ptr<const Relation> brought(base::Queue& queue,
   return made;
 }
 
+// Values without NULLs.
+bool is_copied_there(const Relation& batch) {
+  if (!is_read_where_it_lies(batch)) return false;
+  return std::all_of(batch.columns.begin(), batch.columns.end(), [](auto const& column) {
+    return column.layout == columns::Layout::kValues && column.validity == nullptr;
+  });
+}
+
+// Null: there is no room. Waits for the copies.
+std::shared_ptr<const Relation> copied_on_device(base::Queue& queue,
+                                                 const std::shared_ptr<const Relation>& batch) {
+  auto const work = execute::column_work_on_gpu(queue);
+  if (batch->ready_event != nullptr) work->await(batch->ready_event);
+  auto made = std::make_shared<Relation>();
+  auto held = std::make_shared<execute::Held>();
+  made->context = batch->context;
+  made->rows = batch->rows;
+  for (columns::ColumnView const& column : batch->columns) {
+    uint64_t const bytes = base::checked_bytes(static_cast<uint64_t>(batch->rows),
+                                               static_cast<uint64_t>(column.width));
+    base::Buffer buffer = queue.device_pool->try_allocate(base::Memory::kDevice, bytes);
+    if (!buffer) {
+      base::finish(queue);
+      return nullptr;
+    }
+    base::copy(queue, buffer.data(), base::Memory::kDevice, column.data, column.memory, bytes);
+    made->columns.push_back(column);
+    made->columns.back().data = buffer.data();
+    made->columns.back().memory = base::Memory::kDevice;
+    held->push_back(columns::make_storage(std::move(buffer)));
+  }
+  base::finish(queue);
+  made->owner = std::move(held);
+  return made;
+}
+
 bool lies_on_device(const Relation& batch) {
   for (columns::ColumnView const& column : batch.columns) {
     if (column.memory == base::Memory::kDevice) return true;
@@ -89,7 +127,7 @@ void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_r
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
   check_usable();
   try {
-    append_batch(*context, batch, first_row, &store_, end());
+    if (!keep_on_device(batch)) append_batch(*context, batch, first_row, &store_, end());
     rows_ += batch->rows;
   } catch (const base::Error& error) {
     failed_with_ = error.status();
@@ -108,7 +146,9 @@ base::CallEnd Build::end() const {
   return {interrupt, 0, base::deadline_in(shape_.timeout_milliseconds)};
 }
 
-BuildSize Build::size() const { return {rows_, store_.appended_bytes(), store_.written_bytes()}; }
+BuildSize Build::size() const {
+  return {rows_, store_.appended_bytes() + device_bytes_, store_.written_bytes()};
+}
 
 void Build::check_usable() const {
   if (interrupt->cancels != 0) base::fail(GPUJOIN_ERROR_CANCELLED, "build: it was cancelled");
@@ -122,6 +162,7 @@ void Build::finish() {
     base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished already");
   }
   try {
+    gather_device_batches();
     store_.finish(end());
     Budget const budget = budget_of(*context, shape_.on_gpu);
     bool const is_small = budget.part_bytes == 0 || store_.bytes() <= budget.part_bytes;
@@ -138,7 +179,36 @@ void Build::finish() {
   }
 }
 
+// A lone batch of the device stays there; several become one side in host memory.
+bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
+  if (!shape_.on_gpu || shape_.has_row_numbers || batch->rows == 0 || !is_copied_there(*batch)) {
+    return false;
+  }
+  std::lock_guard const lock(device_mutex_);
+  if (!device_batches_.empty()) return false;
+  base::LeasedQueue const queue(*context, end());
+  auto copy = copied_on_device(*queue, batch);
+  if (copy == nullptr) return false;
+  device_bytes_ = bytes_of_values(*copy);
+  device_batches_.push_back(std::move(copy));
+  return true;
+}
+
+void Build::gather_device_batches() {
+  if (device_batches_.empty()) return;
+  uint64_t const most = budget_of(*context, true).part_bytes;
+  bool const is_alone = rows_ == device_batches_.front()->rows;
+  if (is_alone && (most == 0 || device_bytes_ <= most)) return;
+  for (auto const& batch : device_batches_) append_batch(*context, batch, 0, &store_, end());
+  device_batches_.clear();
+  device_bytes_ = 0;
+}
+
 void Build::make_parts() {
+  if (!device_batches_.empty()) {
+    parts_ = std::move(device_batches_);
+    return;
+  }
   base::LeasedQueue const queue(*context, end());
   for (auto const& group : store_.groups(0, 0)) {
     auto rows = store_.read_all(0, group);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -64,6 +65,9 @@ class Build {
   base::CallEnd end() const;
   void check_usable() const;
   void make_parts();
+  // Whether the batch was copied where it lies.
+  bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
+  void gather_device_batches();
 
   BuildShape shape_;
   RowStore store_;
@@ -74,6 +78,9 @@ class Build {
   std::atomic<int64_t> rows_{0};
   bool is_whole_ = false;
   std::vector<std::shared_ptr<const columns::Relation>> parts_;
+  std::atomic<uint64_t> device_bytes_{0};
+  std::mutex device_mutex_;
+  std::vector<std::shared_ptr<const columns::Relation>> device_batches_;  // until finish()
 };
 
 // Rows of a batch that has been checked, wherever they lie and whichever are selected.

@@ -88,13 +88,13 @@ std::array<uint64_t, GatheredColumn::kParts> part_bytes(const ColumnView& like,
 
 }  // namespace
 
-void GatheredColumn::append(base::Pool& pool, const ColumnView& given, int64_t given_rows,
+void GatheredColumn::append(const RowMemory& memory, const ColumnView& given, int64_t given_rows,
                             const ChosenRows& rows) {
   if (like_.layout == Layout::kNulls) {
     ahead_.rows += rows.count;
     return;
   }
-  if (!names_values(given)) return append_values(pool, given, given_rows, rows, nullptr);
+  if (!names_values(given)) return append_values(memory, given, given_rows, rows, nullptr);
   const ColumnView* values = &given;
   int64_t value_rows = given_rows;
   while (names_values(*values)) {
@@ -105,15 +105,16 @@ void GatheredColumn::append(base::Pool& pool, const ColumnView& given, int64_t g
   for (int64_t begin = 0; begin < rows.count; begin += kPositionsAtOnce) {
     ChosenRows const some = rows.part(begin, std::min(kPositionsAtOnce, rows.count - begin));
     find_positions(given, some, positions);
-    append_values(pool, *values, value_rows, {positions, 0, some.count}, positions);
+    append_values(memory, *values, value_rows, {positions, 0, some.count}, positions);
   }
 }
 
-void GatheredColumn::append_values(base::Pool& pool, const ColumnView& values, int64_t value_rows,
-                                   const ChosenRows& rows, uint32_t* positions) {
-  int64_t const nulls = append_validity(pool, values, rows, positions != nullptr);
+void GatheredColumn::append_values(const RowMemory& memory, const ColumnView& values,
+                                   int64_t value_rows, const ChosenRows& rows,
+                                   uint32_t* positions) {
+  int64_t const nulls = append_validity(memory, values, rows, positions != nullptr);
   if (nulls == rows.count) {
-    append_nothing(pool, rows.count);
+    append_nothing(memory, rows.count);
   } else {
     // What is read of a row without a value is not kept, so any will do that is there.
     if (positions != nullptr && nulls != 0) {
@@ -121,13 +122,13 @@ void GatheredColumn::append_values(base::Pool& pool, const ColumnView& values, i
     }
     switch (like_.layout) {
       case Layout::kBits:
-        append_bits(pool, values, rows, nulls);
+        append_bits(memory, values, rows, nulls);
         break;
       case Layout::kText:
-        append_text(pool, values, value_rows, rows, nulls);
+        append_text(memory, values, value_rows, rows, nulls);
         break;
       default:
-        append_fixed(pool, values, rows, nulls);
+        append_fixed(memory, values, rows, nulls);
     }
   }
   ahead_.rows += rows.count;
@@ -135,7 +136,7 @@ void GatheredColumn::append_values(base::Pool& pool, const ColumnView& values, i
 }
 
 // Returns how many are NULL.
-int64_t GatheredColumn::append_validity(base::Pool& pool, const ColumnView& values,
+int64_t GatheredColumn::append_validity(const RowMemory& memory, const ColumnView& values,
                                         const ChosenRows& rows, bool may_miss) {
   int64_t nulls = 0;
   if (may_miss || values.validity != nullptr) {
@@ -146,7 +147,7 @@ int64_t GatheredColumn::append_validity(base::Pool& pool, const ColumnView& valu
   }
   bool const is_first = !validity_;
   if (is_first && nulls == 0) return 0;
-  reserve(pool, validity_, is_first ? 0 : columns::bitmap_bytes(ahead_.rows),
+  reserve(memory, validity_, is_first ? 0 : columns::bitmap_bytes(ahead_.rows),
           bitmap_room(ahead_.rows + rows.count));
   auto* const bits = validity_.as<uint8_t>();
   auto const all = [](int64_t, int64_t count) { return ones(count); };
@@ -166,11 +167,11 @@ std::array<std::span<std::byte>, GatheredColumn::kParts> GatheredColumn::parts()
           std::span(validity_.as<std::byte>(), bytes[2])};
 }
 
-void GatheredColumn::make_room(base::Pool& pool, const ColumnExtent& extent) {
+void GatheredColumn::make_room(const RowMemory& memory, const ColumnExtent& extent) {
   auto const bytes = part_bytes(like_, extent);
   auto const allocate = [&](uint64_t wanted, bool is_bits) {
     if (wanted != 0 && is_bits) wanted += kBehindBits;
-    return pool.allocate(base::Memory::kHost, wanted, "gathered rows");
+    return memory.allocate(wanted);
   };
   data_ = allocate(bytes[0], like_.layout == Layout::kBits);
   offsets_ = allocate(bytes[1], false);
@@ -181,6 +182,7 @@ void GatheredColumn::make_room(base::Pool& pool, const ColumnExtent& extent) {
 ColumnView GatheredColumn::make_view() const {
   ColumnView view = like_;
   view.data = data_.data();
+  view.memory = data_.memory();
   if (kept_.nulls != 0) view.validity = validity_.as<uint8_t>();
   if (view.layout == Layout::kText) {
     auto parts = std::make_shared<columns::ColumnParts>(*like_.parts);

@@ -11,6 +11,7 @@
 #include "kernels/bytes_column.hpp"
 #include "src/base/memory.hpp"
 #include "src/columns/column.hpp"
+#include "src/pieces/row_memory.hpp"
 
 namespace gpujoin::pieces {
 
@@ -44,10 +45,10 @@ class GatheredColumn {
   // given: a batch's column of `given_rows` rows in host memory, of the same type or one that
   // becomes it. Throws MEMORY_LIMIT, OUT_OF_MEMORY, or TOO_MANY_ROWS for more text than offsets
   // count.
-  void append(base::Pool& pool, const columns::ColumnView& given, int64_t given_rows,
+  void append(const RowMemory& memory, const columns::ColumnView& given, int64_t given_rows,
               const ChosenRows& rows);
   // The row numbers themselves, counted from first_number on. expected: INT64.
-  void append_numbers(base::Pool& pool, const ChosenRows& rows, int64_t first_number);
+  void append_numbers(const RowMemory& memory, const ChosenRows& rows, int64_t first_number);
   void keep() noexcept { kept_ = ahead_; }
   void drop_what_is_not_kept() noexcept { ahead_ = kept_; }
 
@@ -58,7 +59,7 @@ class GatheredColumn {
   static constexpr size_t kParts = 3;
   std::array<std::span<std::byte>, kParts> parts() const;
   // Makes room for what parts() then names, whose bytes the caller writes. expected: no rows.
-  void make_room(base::Pool& pool, const ColumnExtent& extent);
+  void make_room(const RowMemory& memory, const ColumnExtent& extent);
 
   // The rows as a view, whose memory goes to `buffers`. *this is empty afterwards. expected: room
   // for kParts more in `buffers`; after make_view, so that nothing throws.
@@ -70,27 +71,27 @@ class GatheredColumn {
   static constexpr int64_t kPositionsAtOnce = 1024;
 
   // positions: a row of `values` for each of rows.numbers, or kNoPosition; null: it has none.
-  void append_values(base::Pool& pool, const columns::ColumnView& values, int64_t value_rows,
+  void append_values(const RowMemory& memory, const columns::ColumnView& values, int64_t value_rows,
                      const ChosenRows& rows, uint32_t* positions);
-  int64_t append_validity(base::Pool& pool, const columns::ColumnView& values,
+  int64_t append_validity(const RowMemory& memory, const columns::ColumnView& values,
                           const ChosenRows& rows, bool may_miss);
-  void append_nothing(base::Pool& pool, int64_t count);
-  void append_bits(base::Pool& pool, const columns::ColumnView& values, const ChosenRows& rows,
-                   int64_t nulls);
-  void append_fixed(base::Pool& pool, const columns::ColumnView& values, const ChosenRows& rows,
-                    int64_t nulls);
-  void append_text(base::Pool& pool, const columns::ColumnView& values, int64_t value_rows,
+  void append_nothing(const RowMemory& memory, int64_t count);
+  void append_bits(const RowMemory& memory, const columns::ColumnView& values,
+                   const ChosenRows& rows, int64_t nulls);
+  void append_fixed(const RowMemory& memory, const columns::ColumnView& values,
+                    const ChosenRows& rows, int64_t nulls);
+  void append_text(const RowMemory& memory, const columns::ColumnView& values, int64_t value_rows,
                    const ChosenRows& rows, int64_t nulls);
   template <typename Offset>
-  bool append_slice(base::Pool& pool, const columns::ColumnView& values, int64_t value_rows,
+  bool append_slice(const RowMemory& memory, const columns::ColumnView& values, int64_t value_rows,
                     const ChosenRows& rows, int64_t nulls);
   template <typename Offset, kernels::BytesLayout kLayout>
-  void append_spans(base::Pool& pool, const kernels::BytesColumn& values, const ChosenRows& rows,
-                    int64_t nulls);
-  std::byte* more_values(base::Pool& pool, int64_t count);
+  void append_spans(const RowMemory& memory, const kernels::BytesColumn& values,
+                    const ChosenRows& rows, int64_t nulls);
+  std::byte* more_values(const RowMemory& memory, int64_t count);
   template <typename Offset>
-  Offset* more_offsets(base::Pool& pool, int64_t count);
-  void reserve_text(base::Pool& pool, uint64_t bytes);
+  Offset* more_offsets(const RowMemory& memory, int64_t count);
+  void reserve_text(const RowMemory& memory, uint64_t bytes);
 
   columns::ColumnView like_;
   base::Buffer data_;

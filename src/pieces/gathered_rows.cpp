@@ -7,9 +7,8 @@
 
 namespace gpujoin::pieces {
 
-GatheredRows::GatheredRows(std::shared_ptr<const RowSchema> schema,
-                           std::shared_ptr<base::Pool> pool)
-    : schema_(std::move(schema)), pool_(std::move(pool)) {
+GatheredRows::GatheredRows(std::shared_ptr<const RowSchema> schema, RowMemory memory)
+    : schema_(std::move(schema)), memory_(std::move(memory)) {
   columns_.reserve(schema_->columns.size());
   for (columns::ColumnView const& column : schema_->columns) columns_.emplace_back(column);
 }
@@ -33,9 +32,9 @@ void GatheredRows::append(const columns::Relation& batch, const ChosenRows& rows
   bool const makes_numbers = schema_->has_row_numbers && first_row_number.has_value();
   size_t const copied = columns_.size() - (makes_numbers ? 1 : 0);
   for (size_t i = 0; i < copied; ++i) {
-    columns_[i].append(*pool_, batch.columns[i], batch.rows, rows);
+    columns_[i].append(memory_, batch.columns[i], batch.rows, rows);
   }
-  if (makes_numbers) columns_.back().append_numbers(*pool_, rows, *first_row_number);
+  if (makes_numbers) columns_.back().append_numbers(memory_, rows, *first_row_number);
   for (GatheredColumn& column : columns_) column.keep();
   rows_ += rows.count;
 }
@@ -68,10 +67,10 @@ GatheredRows::Extent GatheredRows::extent() const {
 }
 
 std::vector<std::span<std::byte>> GatheredRows::make_room(const Extent& extent) {
-  GatheredRows made(schema_, pool_);
+  GatheredRows made(schema_, memory_);
   std::vector<std::span<std::byte>> parts;
   for (size_t i = 0; i < made.columns_.size(); ++i) {
-    made.columns_[i].make_room(*pool_, extent.columns[i]);
+    made.columns_[i].make_room(memory_, extent.columns[i]);
     for (std::span<std::byte> const part : made.columns_[i].parts()) parts.push_back(part);
   }
   made.rows_ = extent.rows;

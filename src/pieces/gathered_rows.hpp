@@ -20,8 +20,7 @@ namespace gpujoin::pieces {
 
 class GatheredRows {
  public:
-  // pool: of host memory.
-  GatheredRows(std::shared_ptr<const RowSchema> schema, std::shared_ptr<base::Pool> pool);
+  GatheredRows(std::shared_ptr<const RowSchema> schema, RowMemory memory);
 
   // Both append rows of a batch that check_batch let pass and that lies in host memory. Row i of it
   // has the number first_row_number + i, of those that the schema may ask for. Without one, the
@@ -61,7 +60,7 @@ class GatheredRows {
               std::optional<int64_t> first_row_number);
 
   std::shared_ptr<const RowSchema> schema_;
-  std::shared_ptr<base::Pool> pool_;
+  RowMemory memory_;
   int64_t rows_ = 0;
   std::vector<GatheredColumn> columns_;
 };

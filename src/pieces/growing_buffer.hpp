@@ -9,16 +9,17 @@
 
 #include "src/base/memory.hpp"
 #include "src/columns/validity_bits.hpp"
+#include "src/pieces/row_memory.hpp"
 
 namespace gpujoin::pieces {
 
 // Room for `needed` bytes, of which the first `used` stay. Powers of two, so that appending is
 // linear. Throws MEMORY_LIMIT or OUT_OF_MEMORY, and the buffer is as before.
-inline void reserve(base::Pool& pool, base::Buffer& buffer, uint64_t used, uint64_t needed) {
+inline void reserve(const RowMemory& memory, base::Buffer& buffer, uint64_t used, uint64_t needed) {
   constexpr uint64_t kLeastRoom = 256;
   if (needed <= buffer.bytes()) return;
   uint64_t const room = std::max(kLeastRoom, std::bit_ceil(base::checked_bytes(needed, 1)));
-  base::Buffer larger = pool.allocate(base::Memory::kHost, room, "gathered rows");
+  base::Buffer larger = memory.allocate(room);
   if (used != 0) std::memcpy(larger.data(), buffer.data(), used);
   buffer = std::move(larger);
 }

@@ -184,13 +184,13 @@ class StepRun {
   // with_pairs: the result has them, whoever asked.
   std::unique_ptr<JoinResult> handed_out(std::unique_ptr<JoinResult> result,
                                          const PieceJoin::Step& step, bool with_pairs) {
-    Relation const& left = join_.build_left ? *step.part.rows : *step.probe.rows;
-    Relation const& right = join_.build_left ? *step.probe.rows : *step.part.rows;
+    Piece const& left = join_.build_left ? step.part : step.probe;
+    Piece const& right = join_.build_left ? step.probe : step.part;
     return handed_out(std::move(result), left, right, with_pairs);
   }
 
-  std::unique_ptr<JoinResult> handed_out(std::unique_ptr<JoinResult> result, const Relation& left,
-                                         const Relation& right, bool with_pairs) {
+  std::unique_ptr<JoinResult> handed_out(std::unique_ptr<JoinResult> result, const Piece& left,
+                                         const Piece& right, bool with_pairs) {
     if (result->rows == 0) return nullptr;
     if (with_pairs && !join_.spec.pairs) {
       result->has_pairs = false;
@@ -200,8 +200,10 @@ class StepRun {
     // The schema of a query does not depend on which pieces met.
     result->may_miss_left_rows = columns::comes_unmatched(columns::rows_of(kind_, false));
     result->may_miss_right_rows = columns::comes_unmatched(columns::rows_of(kind_, true));
-    if (result->has_left_rows()) number(true, left, *result);
-    if (result->has_right_rows()) number(false, right, *result);
+    result->left_first_row = left.first_row;
+    result->right_first_row = right.first_row;
+    if (result->has_left_rows()) number(true, *left.rows, *result);
+    if (result->has_right_rows()) number(false, *right.rows, *result);
     return result;
   }
 
@@ -219,14 +221,15 @@ class StepRun {
   std::unique_ptr<JoinResult> put_out(bool left, const Piece& piece) {
     RowsOfSide const rows = columns::rows_of(kind_, left);
     JoinKind const alone = of_side(JoinKind::kLeftAnti, JoinKind::kRightAnti, left);
-    if (rows == RowsOfSide::kMarked) return put_out_lone(left, piece.rows, alone, &piece);
+    if (rows == RowsOfSide::kMarked) return put_out_lone(left, piece, piece.rows, alone, true);
     auto const chosen = chosen_bits(rows, piece);
     columns::Selection selection;
     selection.of = piece.rows;
     selection.is_bitmap = true;
     selection.data = chosen.data();
     auto const picked = execute::select_rows(queue_, std::move(selection));
-    return put_out_lone(left, picked, columns::comes_alone(rows) ? alone : outer_of(left), nullptr);
+    JoinKind const kind = columns::comes_alone(rows) ? alone : outer_of(left);
+    return put_out_lone(left, piece, picked, kind, false);
   }
 
   // A bit for each row that comes out.
@@ -243,19 +246,20 @@ class StepRun {
     return bits;
   }
 
-  // A side's rows: those of a join with nothing, which the executor that has them runs. marks: the
-  // piece whose marks come with them; null: none do.
-  std::unique_ptr<JoinResult> put_out_lone(bool left, const std::shared_ptr<const Relation>& rows,
-                                           JoinKind kind, const Piece* marks) {
+  // Rows of a side's piece: those of a join with nothing, which the executor that has them runs.
+  // with_marks: those of the piece come with them.
+  std::unique_ptr<JoinResult> put_out_lone(bool left, const Piece& piece,
+                                           const std::shared_ptr<const Relation>& rows,
+                                           JoinKind kind, bool with_marks) {
     if (rows->rows == 0) return nullptr;
     auto const& other = left ? join_.right_none : join_.left_none;
     JoinSpec spec = join_.spec;
     spec.kind = kind;
-    if (marks != nullptr) spec.order = in_order_of(left);
+    if (with_marks) spec.order = in_order_of(left);
     auto result = execute(left ? rows : other, left ? other : rows, std::move(spec));
-    if (marks != nullptr) result->columns.push_back(mark_column(*marks, result->memory));
-    Relation const& named = *columns::as_registered(rows);
-    return handed_out(std::move(result), left ? named : *other, left ? *other : named,
+    if (with_marks) result->columns.push_back(mark_column(piece, result->memory));
+    Piece const none{other, nullptr, 0, nullptr};
+    return handed_out(std::move(result), left ? piece : none, left ? none : piece,
                       join_.spec.pairs);
   }
 

@@ -139,29 +139,19 @@ void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int6
   progress.bytes_in = kept_->appended_bytes();
 }
 
+bool Operation::takes_as_it_lies(const columns::Relation& batch) const {
+  return is_streamed() && build_->shape().on_gpu && !probe_schema_->has_row_numbers &&
+         is_read_where_it_lies(batch);
+}
+
 uint64_t Operation::spilled_bytes() const {
   return build_->size().spilled_bytes + (kept_ == nullptr ? 0 : kept_->written_bytes());
 }
 
 void Operation::count(const columns::JoinResult& result) {
-  columns::Bounds const& bounds = join_.spec.bounds;
   int64_t const rows = progress.rows_out.fetch_add(result.rows) + result.rows;
   uint64_t const more = execute::bytes_of_result(result);
-  uint64_t const bytes = progress.bytes_out.fetch_add(more) + more;
-  if (bounds.row_limit != 0 && rows > bounds.row_limit) {
-    base::fail(GPUJOIN_ERROR_ROW_LIMIT, "spec.row_limit is %lld and the join has %lld rows or more",
-               static_cast<long long>(bounds.row_limit), static_cast<long long>(rows));
-  }
-  if ((bounds.promises & GPUJOIN_PROMISE_ROWS) != 0 && rows > bounds.promised_rows) {
-    base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
-               "spec.promised_rows is %lld and the join has %lld rows or more",
-               static_cast<long long>(bounds.promised_rows), static_cast<long long>(rows));
-  }
-  if (bounds.byte_limit != 0 && bytes > bounds.byte_limit) {
-    base::fail(
-        GPUJOIN_ERROR_BYTE_LIMIT, "spec.byte_limit is %llu and the join has %llu bytes or more",
-        static_cast<unsigned long long>(bounds.byte_limit), static_cast<unsigned long long>(bytes));
-  }
+  execute::check_bounds(join_.spec.bounds, rows, progress.bytes_out.fetch_add(more) + more);
 }
 
 void Operation::tell_if_ready(std::unique_lock<std::mutex> lock) noexcept {

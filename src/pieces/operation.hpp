@@ -63,6 +63,8 @@ class Operation {
   // Pieces of the probe side are joined as they come, with these.
   bool is_streamed() const { return build_->is_whole(); }
   std::span<const Piece> parts() const { return parts_; }
+  // Of such a batch: it is a piece, where it lies.
+  bool takes_as_it_lies(const columns::Relation& batch) const;
   // Of one that is not: rows of the probe side. Any thread.
   void keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
             const base::CallEnd& end);

@@ -1,10 +1,12 @@
 #include "src/pieces/probe.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/base/queue.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/selection.hpp"
+#include "src/pieces/slice.hpp"
 
 namespace gpujoin::pieces {
 
@@ -51,7 +53,9 @@ bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "probe is finished");
   return guarded([&](const base::CallEnd& end) {
     if (waiting_.size() >= kMostWaiting) return false;
-    if (operation_->is_streamed()) {
+    if (operation_->takes_as_it_lies(*batch)) {
+      take_slices(batch);
+    } else if (operation_->is_streamed()) {
       gather(batch, first_row, end);
     } else {
       operation_->keep(batch, first_row, end);
@@ -68,17 +72,36 @@ void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_
     shape.context = context;
     shape.schema = operation_->shared_probe_schema();
     shape.block_bytes = operation_->budget().block_bytes;
+    shape.is_pinned = operation_->build().shape().on_gpu;
     gathered_ = std::make_unique<RowStore>(std::move(shape));
   }
   append_batch(*context, batch, first_row, gathered_.get(), end);
   take_pieces();
 }
 
-void Probe::take_pieces() {
-  for (auto& piece : gathered_->take_blocks()) {
-    waiting_.push_back(std::move(piece));
-    ++operation_->progress.pieces;
+void Probe::take_piece(std::shared_ptr<const columns::Relation> rows) {
+  waiting_.push_back(std::move(rows));
+  ++operation_->progress.pieces;
+}
+
+// Results come before all of a large batch is joined.
+void Probe::take_slices(const std::shared_ptr<const columns::Relation>& batch) {
+  constexpr int64_t kMostRows = int64_t{1} << 23;
+  constexpr int64_t kLeastRows = int64_t{1} << 16;
+  uint64_t const bytes = bytes_of_values(*batch);
+  int64_t most = kMostRows;
+  if (uint64_t const part = operation_->budget().part_bytes; part != 0 && bytes > part) {
+    auto const pieces = static_cast<int64_t>(bytes / part + 1);
+    most = std::clamp(batch->rows / pieces, kLeastRows, kMostRows);
   }
+  for (int64_t first = 0; first < batch->rows; first += most) {
+    take_piece(slice(batch, first, std::min(most, batch->rows - first)));
+  }
+  operation_->progress.bytes_in += bytes;
+}
+
+void Probe::take_pieces() {
+  for (auto& piece : gathered_->take_blocks()) take_piece(std::move(piece));
   uint64_t const bytes = gathered_->appended_bytes();
   operation_->progress.bytes_in += bytes - std::exchange(bytes_, bytes);
 }

@@ -37,6 +37,8 @@ class Probe {
   void gather(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
               const base::CallEnd& end);
   void take_pieces();
+  void take_slices(const std::shared_ptr<const columns::Relation>& batch);
+  void take_piece(std::shared_ptr<const columns::Relation> rows);
   void leave(bool is_complete) noexcept;
 
   std::shared_ptr<Operation> operation_;

@@ -29,6 +29,14 @@ std::shared_ptr<const RowSchema> make_row_schema(const columns::Relation& like,
 // columns. Dictionaries, how wide their indices are, and whether there are NULLs may differ.
 void check_batch(const RowSchema& schema, const columns::Relation& batch, const char* argument);
 
+// Whether a batch that check_batch let pass lies as gathered rows would, on the device, or is large
+// enough to be copied there from where it lies: nothing picks rows of it, and no column names the
+// values of another.
+bool is_read_where_it_lies(const columns::Relation& batch);
+
+// Of text its offsets: where they end only the device knows.
+uint64_t bytes_of_values(const columns::Relation& batch);
+
 // A relation of gathered rows, of which there are none.
 std::shared_ptr<const columns::Relation> relation_of(const RowSchema& schema,
                                                      std::shared_ptr<base::Context> context);

@@ -45,11 +45,15 @@ uint64_t sum_of(const std::vector<std::span<const std::byte>>& parts) {
 
 RowStore::RowStore(StoreShape shape)
     : shape_(std::move(shape)),
-      pool_(std::make_shared<base::Pool>(shape_.context->host_account)),
+      memory_{std::make_shared<base::Pool>(shape_.context->host_account), base::Memory::kHost},
       parts_(1) {}
 
 std::unique_ptr<GatheredRows> RowStore::new_rows() const {
-  return std::make_unique<GatheredRows>(shape_.schema, pool_);
+  if (!shape_.is_pinned) return std::make_unique<GatheredRows>(shape_.schema, memory_);
+  RowMemory const pinned{shape_.context->pinned_pool, base::Memory::kPinned};
+  // What a block may grow to, and what it is copied from then.
+  bool const has_room = pinned.pool->account().has_pinned_room(3 * shape_.block_bytes);
+  return std::make_unique<GatheredRows>(shape_.schema, has_room ? pinned : memory_);
 }
 
 template <typename Append>
@@ -235,7 +239,7 @@ void RowStore::spill(Part* part, Block* block) {
 }
 
 std::shared_ptr<GatheredRows> RowStore::read(const Block& block) const {
-  auto rows = std::make_shared<GatheredRows>(shape_.schema, pool_);
+  auto rows = std::make_shared<GatheredRows>(shape_.schema, memory_);
   file_->read(block.offset, rows->make_room(block.extent));
   return rows;
 }

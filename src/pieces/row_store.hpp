@@ -37,6 +37,9 @@ struct StoreShape {
   uint64_t memory_bytes = 0;                  // 0: no limit
   uint64_t block_bytes = 0;                   // of blocks that are complete
   std::shared_ptr<base::SpillFolder> folder;  // null: none
+  // Rows are on their way to the device: in page-locked memory, as long as there is some. expected:
+  // a context of CUDA, and no folder.
+  bool is_pinned = false;
 };
 
 class RowStore {
@@ -128,7 +131,7 @@ class RowStore {
   std::shared_ptr<GatheredRows> read(const Block& block) const;
 
   StoreShape shape_;
-  std::shared_ptr<base::Pool> pool_;
+  RowMemory memory_;
   std::array<Stripe, 16> stripes_;
   std::atomic<uint64_t> appended_bytes_{0};
   std::atomic<uint64_t> written_bytes_{0};  // to files

@@ -16,12 +16,12 @@ TEST(StatusName, IsTheMacros) {
   EXPECT_STREQ(gpujoin_status_name(GPUJOIN_OK), "GPUJOIN_OK");
   EXPECT_STREQ(gpujoin_status_name(GPUJOIN_ERROR_CANCELLED), "GPUJOIN_ERROR_CANCELLED");
   std::set<std::string> names;
-  for (gpujoin_status status = GPUJOIN_OK; status <= GPUJOIN_ERROR_SPILL; ++status) {
+  for (gpujoin_status status = GPUJOIN_OK; status <= GPUJOIN_ERROR_DEADLINE; ++status) {
     names.insert(gpujoin_status_name(status));
   }
-  EXPECT_EQ(names.size(), 22u);
+  EXPECT_EQ(names.size(), 24u);
   EXPECT_EQ(names.count("GPUJOIN_ERROR_UNKNOWN"), 0u);
-  for (gpujoin_status status : {-1, 22, INT32_MAX}) {
+  for (gpujoin_status status : {-1, 24, INT32_MAX}) {
     EXPECT_STREQ(gpujoin_status_name(status), "GPUJOIN_ERROR_UNKNOWN");
   }
 }

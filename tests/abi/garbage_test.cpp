@@ -69,9 +69,13 @@ TEST_F(GarbageTest, OfAContextsOptions) {
   using Options = gpujoin_context_options;
   static const Garbage<Options> kTable[] = {
       {[](Options& o) { o.struct_size = 0; }, kMismatch, "options.struct_size"},
-      {[](Options& o) { o.struct_size = sizeof(o) - 8; }, kMismatch, "options.struct_size"},
+      {[](Options& o) { o.struct_size = offsetof(Options, host_limit_bytes) - 8; }, kMismatch,
+       "options.struct_size"},
       {[](Options& o) { o.struct_size = sizeof(o) + 1; }, kMismatch, "options.struct_size"},
       {[](Options& o) { o.struct_size = UINT32_MAX; }, kMismatch, "options.struct_size"},
+      {[](Options& o) { o.spill_path = ""; }, kInvalid, "options.spill_path"},
+      {[](Options& o) { o.spill_path = "/no/such/folder"; }, kInvalid, "options.spill_path"},
+      {[](Options& o) { o.spill_limit_bytes = 1; }, kInvalid, "options.spill_limit_bytes"},
       {[](Options& o) { o.device = -1; }, kInvalid, "options.device"},
       {[](Options& o) { o.device = INT32_MAX; }, kInvalid, "options.device"},
       {[](Options& o) { o.cuda_device_id = INT32_MIN; }, kInvalid, "options.cuda_device_id"},

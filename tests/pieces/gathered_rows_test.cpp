@@ -100,7 +100,7 @@ class Gathered : public ::testing::Test {
     EXPECT_EQ(ledger_.live_bytes, 0U);
   }
   std::shared_ptr<const RowSchema> schema() { return make_row_schema(batch_.relation, true); }
-  GatheredRows rows() { return GatheredRows(schema(), pool_); }
+  GatheredRows rows() { return GatheredRows(schema(), {pool_}); }
   // Of the same columns as batch_.
   Batch another(size_t i, size_t rows) { return make_batch(every_maker(), drawn(i, rows)); }
 
@@ -160,11 +160,11 @@ TEST_F(Gathered, RowsOfGatheredRowsKeepTheirNumbers) {
 }
 
 TEST_F(Gathered, WithoutRowNumbersThereIsNoColumnOfThem) {
-  GatheredRows gathered(make_row_schema(batch_.relation, false), pool_);
+  GatheredRows gathered(make_row_schema(batch_.relation, false), {pool_});
   gathered.append(batch_.relation, 0, 100, 0);
   auto const taken = gathered.take(nullptr);
   EXPECT_EQ(taken->columns.size(), batch_.columns.size());
-  GatheredRows again(gathered.schema(), pool_);
+  GatheredRows again(gathered.schema(), {pool_});
   again.append(*taken, 0, 100, std::nullopt);
   EXPECT_EQ(values_of(again.take(nullptr)->columns[4], 100), batch_.columns[4].values);
 }
@@ -224,7 +224,7 @@ TEST_F(Gathered, ABatchThatFailsAddsNothing) {
   for (int allowed = 0;; ++allowed) {
     base::Ledger ledger;
     auto const pool = base::make_pool(&ledger);
-    GatheredRows gathered(schema(), pool);
+    GatheredRows gathered(schema(), {pool});
     Reference expected;
     gathered.append(first.relation, 0, 700, 0);
     expected.append(first, numbers_from(0, 700), 0);
@@ -253,7 +253,7 @@ TEST_F(Gathered, TheMemoryLimitIsKept) {
   uint64_t const limit = 3 * base::kMiB;
   base::Ledger ledger;
   auto const pool = base::make_pool(&ledger, limit);
-  GatheredRows gathered(schema(), pool);
+  GatheredRows gathered(schema(), {pool});
   Reference expected;
   Batch const batch = another(1, 2048);
   gpujoin_status status = GPUJOIN_OK;
@@ -306,7 +306,7 @@ TEST_F(Gathered, WhatProducersGetWrongIsNoValue) {
   batch.relation.rows = 4;
   batch.columns.push_back(text({4}));
   batch.relation.columns = {batch.columns[0].view, dictionary_rows.view};
-  GatheredRows gathered(make_row_schema(batch.relation, false), pool_);
+  GatheredRows gathered(make_row_schema(batch.relation, false), {pool_});
   gathered.append(batch.relation, 0, 4, 0);
   gathered.append(batch.relation, 1, 2, 0);
   gathered.append_rows(batch.relation, numbers_from(0, 4), 0);
@@ -332,7 +332,7 @@ TEST_F(Gathered, TextOfFourByteOffsetsHasAnEnd) {
   columns::Relation batch;
   batch.rows = 1;
   batch.columns = {text.view};
-  GatheredRows gathered(make_row_schema(batch, true), pool_);
+  GatheredRows gathered(make_row_schema(batch, true), {pool_});
   gathered.append(batch, 0, 1, 0);
   try {
     gathered.append_rows(batch, std::vector<uint32_t>(2047, 0), 0);

@@ -10,6 +10,7 @@ Tables come and go as Arrow. `python -m gpujoin` joins files from the command li
 from ._abi import library as _library
 from ._aggregate import aggregate
 from ._asof import Asof
+from ._build import Build, BuildInfo, Operation, Probe, Progress
 from ._context import Context, ContextInfo
 from ._estimate import Estimate, estimate
 from ._plan import Count, Plan, join, plan
@@ -22,6 +23,7 @@ from .errors import (
     ByteLimit,
     Cancelled,
     CudaError,
+    DeadlineExceeded,
     DeviceLost,
     EvaluationError,
     Forked,
@@ -32,6 +34,7 @@ from .errors import (
     LibraryNotFound,
     MemoryLimit,
     NoDevice,
+    NotReady,
     NotUnique,
     OutOfMemory,
     RowLimit,
@@ -48,6 +51,8 @@ __all__ = [
     "AbiMismatch",
     "Asof",
     "BrokenPromise",
+    "Build",
+    "BuildInfo",
     "BufferTooSmall",
     "ByteLimit",
     "Cancelled",
@@ -55,6 +60,7 @@ __all__ = [
     "ContextInfo",
     "Count",
     "CudaError",
+    "DeadlineExceeded",
     "DeviceLost",
     "Estimate",
     "EvaluationError",
@@ -66,9 +72,13 @@ __all__ = [
     "LibraryNotFound",
     "MemoryLimit",
     "NoDevice",
+    "NotReady",
     "NotUnique",
+    "Operation",
     "OutOfMemory",
     "Plan",
+    "Probe",
+    "Progress",
     "Result",
     "RowLimit",
     "SeveralMatches",

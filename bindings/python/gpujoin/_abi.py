@@ -13,6 +13,8 @@ from typing import Any
 from ._structs import (
     ArrowArray,
     ArrowSchema,
+    BuildInfo,
+    BuildOptions,
     ContextInfo,
     ContextOptions,
     Estimate,
@@ -20,8 +22,10 @@ from ._structs import (
     Error,
     Fetch,
     JoinSpec,
+    OperationOptions,
     Page,
     PlanOptions,
+    Progress,
     Selection,
     SequenceSpec,
     StageStatistics,
@@ -141,6 +145,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "plan_create": [HANDLE, HANDLE, HANDLE, POINTER(JoinSpec), POINTER(PlanOptions), OUT],
     "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
     "plan_execute": [HANDLE, OUT],
+    "plan_cancel": [HANDLE],
     "estimate_join": [HANDLE, POINTER(ExpectedJoin), POINTER(Estimate)],
     "plan_count": [HANDLE, POINTER(c_int64), POINTER(c_uint64)],
     "join_sequence": [HANDLE, HANDLE, POINTER(SequenceSpec), POINTER(PlanOptions), OUT],
@@ -150,8 +155,30 @@ FUNCTIONS: dict[str, list[Any]] = {
     "result_export": [HANDLE, POINTER(Page), POINTER(ArrowSchema), POINTER(ArrowArray)],
     "result_get_statistics": [HANDLE, POINTER(Statistics)],
     "result_get_stage": [HANDLE, c_int32, POINTER(StageStatistics)],
+    "build_create": [
+        *(HANDLE, HANDLE, POINTER(c_int32), c_int32, POINTER(c_int32)),
+        *(POINTER(BuildOptions), OUT),
+    ],
+    "build_append": [HANDLE, HANDLE, c_int64],
+    "build_finish": [HANDLE],
+    "build_get_info": [HANDLE, POINTER(BuildInfo)],
+    "build_cancel": [HANDLE],
+    "operation_create": [HANDLE, HANDLE, POINTER(JoinSpec), POINTER(OperationOptions), OUT],
+    "operation_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
+    "operation_close": [HANDLE],
+    "operation_next": [HANDLE, POINTER(c_int32), OUT],
+    "operation_cancel": [HANDLE],
+    "operation_get_progress": [HANDLE, POINTER(Progress)],
+    "probe_create": [HANDLE, OUT],
+    "probe_append": [HANDLE, HANDLE, c_int64],
+    "probe_flush": [HANDLE],
+    "probe_next": [HANDLE, POINTER(c_int32), OUT],
+    "probe_finish": [HANDLE],
 }
-HANDLE_TYPES = ("context", "relation", "plan", "result")
+HANDLE_TYPES = ("context", "relation", "plan", "result", "build", "operation", "probe")
+
+STATE_READY = 1
+STATE_FINISHED = 2
 
 _library: ctypes.CDLL | None = None
 

@@ -62,3 +62,12 @@ def check_suffix(suffix: Any) -> None:
     """Errors: InvalidArgument."""
     if not isinstance(suffix, str):
         raise InvalidArgument(f"suffix is a {type(suffix).__name__}; it must be a text")
+
+
+def milliseconds(timeout: Any) -> int:
+    """Seconds as the library counts them; 0 for None. Errors: InvalidArgument."""
+    if timeout is None:
+        return 0
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
+        raise InvalidArgument(f"timeout is {timeout!r}, not a number of seconds above 0")
+    return max(1, min(INT64, round(timeout * 1000))) if timeout < 2**53 else INT64

@@ -68,6 +68,11 @@ class ContextInfo:
     memory_limit: int | None
     memory_used: int
     memory_peak: int
+    host_used: int
+    host_peak: int
+    pinned_used: int
+    spill_used: int
+    spill_peak: int
 
 
 class Context:
@@ -84,6 +89,12 @@ class Context:
                   answer cancels the join, and an exception cancels it and is raised from the call
     calibration   a file that calibrate() wrote on this machine: plans are weighed by its figures;
                   None = by those built in for the architecture
+    host_limit, pinned_limit
+                  of host memory that the library allocates, and of page-locked memory (CUDA), as
+                  memory_limit; on the CPU the smaller of host_limit and memory_limit counts
+    spill_path    an existing folder for rows that no limit has room for: those of a Build and its
+                  probes. Nothing is left there when the process ends; None = none
+    spill_limit   of all files there together; None = no limit
 
     Any thread may call, and calls on one context run side by side, within its memory limit;
     calibrate() wants to be alone. A join started in the main thread runs in a thread of its own, so
@@ -102,6 +113,10 @@ class Context:
         log: Log | None = None,
         progress: Progress | None = None,
         calibration: str | os.PathLike[str] | None = None,
+        host_limit: int | str | None = None,
+        pinned_limit: int | str | None = None,
+        spill_path: str | os.PathLike[str] | None = None,
+        spill_limit: int | str | None = None,
     ) -> None:
         kind, cuda_device = _device_of(device)
         for name, function in (("log", log), ("progress", progress)):
@@ -122,6 +137,15 @@ class Context:
                 0 if memory_limit is None else parse_bytes("memory_limit", memory_limit)
             ),
         )
+        for name, size in (
+            ("host_limit", host_limit),
+            ("pinned_limit", pinned_limit),
+            ("spill_limit", spill_limit),
+        ):
+            if size is not None:
+                setattr(options, name + "_bytes", parse_bytes(name, size))
+        if spill_path is not None:
+            options.spill_path = path_bytes("spill_path", spill_path)
         if calibration is not None:
             options.calibration_path = path_bytes("calibration", calibration)
         number = next(_numbers)
@@ -146,6 +170,11 @@ class Context:
             memory_limit=raw.memory_limit_bytes or None,
             memory_used=raw.memory_used_bytes,
             memory_peak=raw.memory_peak_bytes,
+            host_used=raw.host_used_bytes,
+            host_peak=raw.host_peak_bytes,
+            pinned_used=raw.pinned_used_bytes,
+            spill_used=raw.spill_used_bytes,
+            spill_peak=raw.spill_peak_bytes,
         )
 
     def cancel(self) -> None:

@@ -164,6 +164,7 @@ def plan(
     passes: int | None = None,
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
+    timeout: float | None = None,
 ) -> Plan:
     """Chooses how to join two tables: on a key of 1 to 16 columns, a condition, an order, or several.
 
@@ -254,6 +255,8 @@ def plan(
                  and without their prefix: transform="radix_onesweep", radix_bits=10. None, "auto"
                  and 0 leave a choice to the planner. One that the device does not have is an
                  IllegalPlan: on the CPU, each transfer but "none".
+    timeout      seconds that planning, each execution, or join() as a whole may take, else
+                 DeadlineExceeded; None = any
 
     Output columns have the types of the inputs: of runs (run_end_encoded) that of their values, and
     text of more than 2 GiB comes out as large_string or large_binary. Those of nested types (lists,
@@ -321,6 +324,49 @@ def plan_columns(
     promises: Promises = Promises(),
 ) -> Plan:
     """plan() once its arguments have been understood."""
+    described = describe_join(
+        *(context, inputs, kind, keys, flags, condition, selected, pairs, bounds),
+        *(asof, aggregates, by, promises),
+    )
+
+    # So few rows that even each with each are soon there.
+    rows = [source.table.num_rows for source in inputs.values() if source.table is not None]
+    is_short = len(rows) == 2 and rows[0] * rows[1] <= _SHORT_PAIRS
+    handle = _abi.Handle("plan")
+    parts = *described.relations, ctypes.byref(described.spec), ctypes.byref(options)
+    fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
+    with naming_nodes(condition), naming_key_types(list(zip(*fields))):
+        context._call_long("plan_create", context._handle, *parts, out=handle, is_short=is_short)
+    kept = [source.selection for source in inputs.values()]
+    fields = described.columns, described.pair_fields
+    return Plan(context, handle, *fields, is_short, condition, kept)
+
+
+class DescribedJoin(NamedTuple):
+    """A join as the library takes it, and what comes of it."""
+
+    relations: Sequence[_abi.Handle]  # of left and right
+    spec: _abi.JoinSpec
+    columns: Sequence[ResultColumn]
+    pair_fields: Sequence[pa.Field]
+
+
+def describe_join(
+    context: Context,
+    inputs: dict[str, Input],
+    kind: Kind,
+    keys: dict[str, list[int]],
+    flags: Sequence[int],
+    condition: Condition | None,
+    selected: Sequence[OutputColumn],
+    pairs: bool,
+    bounds: Bounds,
+    asof: AsofColumns | None = None,
+    aggregates: Sequence[Aggregate] = (),
+    by: str | None = None,
+    promises: Promises = Promises(),
+) -> DescribedJoin:
+    """The specification of a join of these inputs, whose columns it registers."""
     carried = [
         column
         for column in dict.fromkeys(selected)
@@ -379,16 +425,7 @@ def plan_columns(
         place = i - len(aggregates)
         result_columns.append(ResultColumn(aggregate.name, aggregate.nullable, place, extension))
 
-    # So few rows that even each with each are soon there.
-    rows = [source.table.num_rows for source in inputs.values() if source.table is not None]
-    is_short = len(rows) == 2 and rows[0] * rows[1] <= _SHORT_PAIRS
-    handle = _abi.Handle("plan")
-    parts = *relations, ctypes.byref(spec), ctypes.byref(options)
-    fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
-    with naming_nodes(condition), naming_key_types(list(zip(*fields))):
-        context._call_long("plan_create", context._handle, *parts, out=handle, is_short=is_short)
-    kept = [source.selection for source in inputs.values()]
-    return Plan(context, handle, result_columns, pair_fields, is_short, condition, kept)
+    return DescribedJoin(relations, spec, result_columns, pair_fields)
 
 
 def join(
@@ -431,6 +468,7 @@ def join(
     passes: int | None = None,
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
+    timeout: float | None = None,
 ) -> Result:
     """Joins two tables: plan() with the same arguments, where they are described, executed; errors
     of both.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _abi
-from ._arguments import INT32, INT64, whole
+from ._arguments import INT32, INT64, milliseconds, whole
 from ._context import choose
 
 # The single choices of a plan: names for numbers of the library, and numbers with their largest.
@@ -33,4 +33,5 @@ def plan_options(arguments: Mapping[str, Any]) -> _abi.PlanOptions:
     for name, most in _NUMBERS.items():
         if arguments.get(name) is not None:
             setattr(options, name, whole(name, arguments[name], 0, most))
+    options.timeout_milliseconds = milliseconds(arguments.get("timeout"))
     return options

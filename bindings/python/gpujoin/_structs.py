@@ -19,6 +19,7 @@ from ctypes import (
 from typing import Any
 
 LogFunction = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
+ReadyFunction = CFUNCTYPE(None, c_void_p)
 ProgressFunction = CFUNCTYPE(c_int32, c_char_p, c_int64, c_int64, c_void_p)
 
 
@@ -53,6 +54,10 @@ class ContextOptions(Struct):
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
         ("calibration_path", c_char_p),
+        ("host_limit_bytes", c_uint64),
+        ("pinned_limit_bytes", c_uint64),
+        ("spill_path", c_char_p),
+        ("spill_limit_bytes", c_uint64),
     ]
 
 
@@ -67,6 +72,12 @@ class ContextInfo(Struct):
         ("memory_limit_bytes", c_uint64),
         ("memory_used_bytes", c_uint64),
         ("memory_peak_bytes", c_uint64),
+        ("host_limit_bytes", c_uint64),
+        ("host_used_bytes", c_uint64),
+        ("host_peak_bytes", c_uint64),
+        ("pinned_used_bytes", c_uint64),
+        ("spill_used_bytes", c_uint64),
+        ("spill_peak_bytes", c_uint64),
     ]
 
 
@@ -189,6 +200,53 @@ class PlanOptions(Struct):
         ("page_pairs", c_int32),
         ("filter", c_int32),
         ("probe_chunk_rows", c_int64),
+        ("timeout_milliseconds", c_int64),
+    ]
+
+
+class BuildOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("has_row_numbers", c_int32),
+        ("reserved", c_int32),
+        ("timeout_milliseconds", c_int64),
+    ]
+
+
+class BuildInfo(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("is_finished", c_int32),
+        ("rows", c_int64),
+        ("bytes", c_uint64),
+        ("spilled_bytes", c_uint64),
+        ("is_whole", c_int32),
+        ("partitions", c_int32),
+    ]
+
+
+class OperationOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("has_row_numbers", c_int32),
+        ("plan", POINTER(PlanOptions)),
+        ("ready", ReadyFunction),
+        ("ready_user", c_void_p),
+    ]
+
+
+class Progress(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("rows_in", c_int64),
+        ("rows_out", c_int64),
+        ("bytes_in", c_uint64),
+        ("bytes_out", c_uint64),
+        ("spilled_bytes", c_uint64),
+        ("pieces_done", c_int64),
+        ("pieces", c_int64),
     ]
 
 

@@ -155,6 +155,18 @@ class SpillError(GpujoinError, OSError):
     default_status = 21
 
 
+class NotReady(GpujoinError):
+    """Rows wait to be joined: results are to be taken first; nothing is wrong."""
+
+    default_status = 22
+
+
+class DeadlineExceeded(GpujoinError, TimeoutError):
+    """The call took longer than its timeout."""
+
+    default_status = 23
+
+
 class NotUnique(GpujoinError, ValueError):
     """Keys that join(validate=) wants to be unique are not; the message names one of them."""
 

@@ -1,0 +1,474 @@
+// time_operator.cpp: builds and probes as an engine calls them, through the C ABI.
+//
+//   gpujoin_time_operator batches cpu|cuda [threads] [build rows] [probe rows]
+//       batches of host memory of several sizes, against one batch with all rows
+//   gpujoin_time_operator small
+//       batches of device memory against kept builds of 10^3 to 10^7 rows
+//   gpujoin_time_operator link pinned|pageable [threads] [rows of a batch] [build, probe rows]
+//       host memory to host memory by the device, each thread with a probe of its own, against what
+//       the link allows: 55 GB/s each way, 101 both
+//
+// Prints a line of JSON for each measurement: medians, of as many runs as it says.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpujoin.h"
+
+#if GPUJOIN_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+gpujoin_error error;
+
+void check(gpujoin_status status, const gpujoin_error& told = error) {
+  if (status == GPUJOIN_OK) return;
+  std::fprintf(stderr, "%s: %s\n", gpujoin_status_name(status), told.message);
+  std::exit(1);
+}
+
+// Unique keys in no order, and a payload.
+struct Table {
+  std::vector<int32_t> keys;
+  std::vector<int32_t> values;
+};
+
+Table build_table(int64_t rows) {
+  Table table;
+  table.keys.resize(static_cast<size_t>(rows));
+  std::iota(table.keys.begin(), table.keys.end(), 0);
+  std::shuffle(table.keys.begin(), table.keys.end(), std::mt19937_64(1));
+  table.values = table.keys;
+  return table;
+}
+
+Table probe_table(int64_t rows, int64_t build_rows) {
+  Table table;
+  std::mt19937_64 random(2);
+  std::uniform_int_distribution<int32_t> draw(0, static_cast<int32_t>(build_rows - 1));
+  for (int64_t i = 0; i < rows; ++i) table.keys.push_back(draw(random));
+  table.values = table.keys;
+  return table;
+}
+
+gpujoin_relation* relation_of(gpujoin_context* context, const int32_t* keys, const int32_t* values,
+                              int64_t rows, gpujoin_memory memory) {
+  gpujoin_column columns[2] = {GPUJOIN_COLUMN_INIT, GPUJOIN_COLUMN_INIT};
+  columns[0].name = "key";
+  columns[1].name = "value";
+  columns[0].data = keys;
+  columns[1].data = values;
+  for (gpujoin_column& column : columns) {
+    column.type = GPUJOIN_TYPE_INT32;
+    column.memory = memory;
+  }
+  gpujoin_relation* relation = nullptr;
+  gpujoin_error told;
+  check(gpujoin_relation_create(context, rows, columns, 2, &relation, &told), told);
+  return relation;
+}
+
+constexpr int32_t kKey[] = {0};
+constexpr int32_t kColumns[] = {0, 1};
+
+gpujoin_build* build_of(gpujoin_context* context, gpujoin_relation* rows) {
+  gpujoin_build* build = nullptr;
+  check(gpujoin_build_create(context, rows, kKey, 1, nullptr, nullptr, &build, &error));
+  check(gpujoin_build_append(build, rows, 0, &error));
+  check(gpujoin_build_finish(build, &error));
+  return build;
+}
+
+// The probe side is the left one.
+gpujoin_operation* operation_on(gpujoin_build* build, gpujoin_relation* like) {
+  gpujoin_join_spec spec = GPUJOIN_JOIN_SPEC_INIT;
+  spec.kind = GPUJOIN_JOIN_INNER;
+  spec.key_count = 1;
+  spec.left_keys = spec.right_keys = kKey;
+  spec.left_columns = kColumns;
+  spec.left_column_count = 2;
+  spec.right_columns = kColumns + 1;
+  spec.right_column_count = 1;
+  gpujoin_operation* operation = nullptr;
+  check(gpujoin_operation_create(build, like, &spec, nullptr, &operation, &error));
+  return operation;
+}
+
+// Rows of all results that are there.
+int64_t drain(gpujoin_probe* probe, gpujoin_error* told) {
+  int64_t found = 0;
+  for (;;) {
+    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
+    gpujoin_result* result = nullptr;
+    check(gpujoin_probe_next(probe, &state, &result, told), *told);
+    if (state != GPUJOIN_STATE_READY) return found;
+    int64_t rows = 0;
+    check(gpujoin_result_get_rows(result, &rows, told), *told);
+    found += rows;
+    gpujoin_result_destroy(result);
+  }
+}
+
+int64_t probe_rows_of(gpujoin_context* context, gpujoin_operation* operation, const Table& table,
+                      int64_t first, int64_t end, int64_t batch_rows) {
+  gpujoin_error told;
+  gpujoin_probe* probe = nullptr;
+  check(gpujoin_probe_create(operation, &probe, &told), told);
+  int64_t found = 0;
+  for (; first < end; first += batch_rows) {
+    int64_t const rows = std::min(batch_rows, end - first);
+    gpujoin_relation* const batch = relation_of(
+        context, table.keys.data() + first, table.values.data() + first, rows, GPUJOIN_MEMORY_HOST);
+    gpujoin_status status;
+    while ((status = gpujoin_probe_append(probe, batch, 0, &told)) == GPUJOIN_ERROR_NOT_READY) {
+      found += drain(probe, &told);
+    }
+    check(status, told);
+    gpujoin_relation_destroy(batch);
+  }
+  check(gpujoin_probe_finish(probe, &told), told);
+  found += drain(probe, &told);
+  gpujoin_probe_destroy(probe);
+  return found;
+}
+
+// Seconds from the first append to the last result.
+double run_batches(gpujoin_context* context, gpujoin_build* build, gpujoin_relation* like,
+                   const Table& table, int64_t batch_rows, int threads) {
+  gpujoin_operation* const operation = operation_on(build, like);
+  auto const all = static_cast<int64_t>(table.keys.size());
+  int64_t const share = (all + threads - 1) / threads;
+  std::vector<int64_t> found(static_cast<size_t>(threads));
+  // What is made once is made by a few rows.
+  probe_rows_of(context, operation, table, 0, std::min<int64_t>(1000, all), 1000);
+  auto const start = Clock::now();
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&, i] {
+      found[static_cast<size_t>(i)] =
+          probe_rows_of(context, operation, table, std::min(all, share * i),
+                        std::min(all, share * (i + 1)), batch_rows);
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  double const seconds = microseconds_since(start) * 1e-6;
+  gpujoin_operation_destroy(operation);
+  if (std::accumulate(found.begin(), found.end(), int64_t{0}) != all) {
+    std::fprintf(stderr, "another number of rows than were appended\n");
+    std::exit(1);
+  }
+  return seconds;
+}
+
+void time_batches(gpujoin_device device, int threads, int64_t build_rows, int64_t probe_rows) {
+  constexpr int kRuns = 5;
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = device;
+  gpujoin_context* context = nullptr;
+  check(gpujoin_context_create(&options, &context, &error));
+  Table const of_build = build_table(build_rows);
+  Table const of_probe = probe_table(probe_rows, build_rows);
+  gpujoin_relation* const rows = relation_of(context, of_build.keys.data(), of_build.values.data(),
+                                             build_rows, GPUJOIN_MEMORY_HOST);
+  gpujoin_build* const build = build_of(context, rows);
+  struct Way {
+    int64_t batch_rows;
+    int threads;
+  };
+  for (Way const way : {Way{probe_rows, 1}, Way{probe_rows, threads}, Way{2048, 1},
+                        Way{2048, threads}, Way{65536, threads}}) {
+    std::vector<double> seconds;
+    for (int i = 0; i < kRuns; ++i) {
+      seconds.push_back(run_batches(context, build, rows, of_probe,
+                                    std::min(way.batch_rows, probe_rows), way.threads));
+    }
+    double const taken = median(seconds);
+    std::printf(
+        "{\"what\": \"batches\", \"device\": \"%s\", \"threads\": %d, \"batch_rows\": "
+        "%lld, \"build_rows\": %lld, \"probe_rows\": %lld, \"runs\": %d, "
+        "\"milliseconds\": %.3f, \"million_rows_per_second\": %.1f}\n",
+        device == GPUJOIN_DEVICE_CUDA ? "cuda" : "cpu", way.threads,
+        static_cast<long long>(way.batch_rows), static_cast<long long>(build_rows),
+        static_cast<long long>(probe_rows), kRuns, taken * 1e3,
+        static_cast<double>(probe_rows) / taken * 1e-6);
+    std::fflush(stdout);
+  }
+  gpujoin_build_destroy(build);
+  gpujoin_relation_destroy(rows);
+  gpujoin_context_destroy(context);
+}
+
+#if GPUJOIN_WITH_CUDA
+struct DeviceTable {
+  explicit DeviceTable(const Table& table) : bytes(table.keys.size() * sizeof(int32_t)) {
+    for (auto const& [to, from] : {std::pair(&keys, &table.keys), {&values, &table.values}}) {
+      void* made = nullptr;
+      if (cudaMalloc(&made, bytes) != cudaSuccess ||
+          cudaMemcpy(made, from->data(), bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
+        std::fprintf(stderr, "no device memory for the data\n");
+        std::exit(1);
+      }
+      *to = static_cast<int32_t*>(made);
+    }
+  }
+  ~DeviceTable() {
+    cudaFree(keys);
+    cudaFree(values);
+  }
+  DeviceTable(const DeviceTable&) = delete;
+  DeviceTable& operator=(const DeviceTable&) = delete;
+  size_t bytes;
+  int32_t* keys = nullptr;
+  int32_t* values = nullptr;
+};
+
+void time_small() {
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CUDA;
+  gpujoin_context* context = nullptr;
+  check(gpujoin_context_create(&options, &context, &error));
+  for (int64_t build_rows = 1000; build_rows <= 10'000'000; build_rows *= 10) {
+    DeviceTable const of_build(build_table(build_rows));
+    gpujoin_relation* const rows =
+        relation_of(context, of_build.keys, of_build.values, build_rows, GPUJOIN_MEMORY_DEVICE);
+    for (int64_t batch_rows = 1000; batch_rows <= 1'000'000; batch_rows *= 10) {
+      DeviceTable const of_probe(probe_table(batch_rows, build_rows));
+      gpujoin_relation* const batch =
+          relation_of(context, of_probe.keys, of_probe.values, batch_rows, GPUJOIN_MEMORY_DEVICE);
+      constexpr int kBuilds = 9;
+      constexpr int kProbes = 200;
+      std::vector<double> builds;
+      std::vector<double> firsts;
+      std::vector<double> probes;
+      for (int i = 0; i < kBuilds; ++i) {
+        auto start = Clock::now();
+        gpujoin_build* const build = build_of(context, rows);
+        gpujoin_operation* const operation = operation_on(build, batch);
+        builds.push_back(microseconds_since(start));
+        gpujoin_probe* probe = nullptr;
+        check(gpujoin_probe_create(operation, &probe, &error));
+        int const count = i == 0 ? kProbes : 2;
+        for (int k = 0; k < count; ++k) {
+          start = Clock::now();
+          check(gpujoin_probe_append(probe, batch, 0, &error));
+          int64_t const found = drain(probe, &error);
+          (k == 0 ? firsts : probes).push_back(microseconds_since(start));
+          if (found != batch_rows) std::exit(1);
+        }
+        gpujoin_probe_destroy(probe);
+        gpujoin_operation_destroy(operation);
+        gpujoin_build_destroy(build);
+      }
+      std::printf(
+          "{\"what\": \"small\", \"build_rows\": %lld, \"batch_rows\": %lld, "
+          "\"build_microseconds\": %.1f, \"first_probe_microseconds\": %.1f, "
+          "\"probe_microseconds\": %.1f}\n",
+          static_cast<long long>(build_rows), static_cast<long long>(batch_rows), median(builds),
+          median(firsts), median(probes));
+      std::fflush(stdout);
+      gpujoin_relation_destroy(batch);
+    }
+    gpujoin_relation_destroy(rows);
+  }
+  gpujoin_context_destroy(context);
+}
+// Host memory, page-locked or not.
+class HostColumn {
+ public:
+  HostColumn(int64_t rows, bool pinned) : pinned_(pinned) {
+    auto const bytes = static_cast<size_t>(rows) * sizeof(int32_t);
+    void* data = nullptr;
+    if (pinned) {
+      if (cudaHostAlloc(&data, bytes, cudaHostAllocDefault) != cudaSuccess) std::exit(1);
+    } else {
+      data = std::malloc(bytes);
+      std::memset(data, 0, bytes);
+    }
+    values_ = static_cast<int32_t*>(data);
+  }
+  ~HostColumn() {
+    if (pinned_) {
+      cudaFreeHost(values_);
+    } else {
+      std::free(values_);
+    }
+  }
+  HostColumn(const HostColumn&) = delete;
+  HostColumn& operator=(const HostColumn&) = delete;
+  int32_t* operator*() const { return values_; }
+
+ private:
+  bool pinned_;
+  int32_t* values_;
+};
+
+struct Output {
+  HostColumn columns[3];
+  Output(int64_t rows, bool pinned) : columns{{rows, pinned}, {rows, pinned}, {rows, pinned}} {}
+};
+
+// Results to rows from `place` on.
+int64_t fetch_all(gpujoin_probe* probe, const Output& output, int64_t place,
+                  gpujoin_memory memory) {
+  int64_t found = 0;
+  gpujoin_error told;
+  for (;;) {
+    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
+    gpujoin_result* result = nullptr;
+    check(gpujoin_probe_next(probe, &state, &result, &told), told);
+    if (state != GPUJOIN_STATE_READY) return found;
+    int64_t rows = 0;
+    check(gpujoin_result_get_rows(result, &rows, &told), told);
+    gpujoin_fetch fetches[3] = {GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT};
+    for (int32_t i = 0; i < 3; ++i) {
+      fetches[i].what = GPUJOIN_FETCH_COLUMN;
+      fetches[i].column = i;
+      fetches[i].data = *output.columns[i] + place + found;
+      fetches[i].data_bytes = static_cast<uint64_t>(rows) * sizeof(int32_t);
+      fetches[i].memory = memory;
+    }
+    check(gpujoin_result_fetch(result, nullptr, fetches, 3, &told), told);
+    gpujoin_result_destroy(result);
+    found += rows;
+  }
+}
+
+void time_link(bool pinned, int threads, int64_t batch_rows, int64_t build_rows,
+               int64_t probe_rows) {
+  constexpr int kRuns = 5;
+  gpujoin_memory const memory = pinned ? GPUJOIN_MEMORY_PINNED : GPUJOIN_MEMORY_HOST;
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CUDA;
+  gpujoin_context* context = nullptr;
+  check(gpujoin_context_create(&options, &context, &error));
+  HostColumn const build_keys(build_rows, pinned), build_values(build_rows, pinned);
+  HostColumn const probe_keys(probe_rows, pinned), probe_values(probe_rows, pinned);
+  Output const output(probe_rows, pinned);
+  {
+    Table const table = build_table(build_rows);
+    std::copy(table.keys.begin(), table.keys.end(), *build_keys);
+    std::copy(table.values.begin(), table.values.end(), *build_values);
+  }
+  for (int64_t i = 0; i < probe_rows; ++i) {
+    // Neighbours are far apart, and each key comes as often.
+    (*probe_keys)[i] = static_cast<int32_t>(static_cast<uint64_t>(i) * 2654435761U %
+                                            static_cast<uint64_t>(build_rows));
+    (*probe_values)[i] = static_cast<int32_t>(i);
+  }
+  std::vector<double> seconds;
+  for (int run = 0; run < kRuns; ++run) {
+    auto const start = Clock::now();
+    gpujoin_relation* const rows =
+        relation_of(context, *build_keys, *build_values, build_rows, memory);
+    gpujoin_build* const build = build_of(context, rows);
+    gpujoin_operation* const operation = operation_on(build, rows);
+    int64_t const share = (probe_rows + threads - 1) / threads;
+    std::vector<int64_t> found(static_cast<size_t>(threads));
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; ++i) {
+      workers.emplace_back([&, i] {
+        gpujoin_error told;
+        gpujoin_probe* probe = nullptr;
+        check(gpujoin_probe_create(operation, &probe, &told), told);
+        int64_t& mine = found[static_cast<size_t>(i)];
+        int64_t const place = std::min(probe_rows, share * i);
+        int64_t const end = std::min(probe_rows, place + share);
+        for (int64_t first = place; first < end; first += batch_rows) {
+          int64_t const count = std::min(batch_rows, end - first);
+          gpujoin_relation* const batch =
+              relation_of(context, *probe_keys + first, *probe_values + first, count, memory);
+          gpujoin_status status;
+          while ((status = gpujoin_probe_append(probe, batch, 0, &told)) ==
+                 GPUJOIN_ERROR_NOT_READY) {
+            mine += fetch_all(probe, output, place + mine, memory);
+          }
+          check(status, told);
+          gpujoin_relation_destroy(batch);
+        }
+        check(gpujoin_probe_finish(probe, &told), told);
+        mine += fetch_all(probe, output, place + mine, memory);
+        gpujoin_probe_destroy(probe);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    seconds.push_back(microseconds_since(start) * 1e-6);
+    gpujoin_operation_destroy(operation);
+    gpujoin_build_destroy(build);
+    gpujoin_relation_destroy(rows);
+    if (std::accumulate(found.begin(), found.end(), int64_t{0}) != probe_rows) std::exit(1);
+  }
+  uint64_t wrong = 0;
+  for (int64_t i = 0; i < probe_rows; ++i) {
+    wrong += (*output.columns[0])[i] != (*output.columns[2])[i] ? 1 : 0;
+  }
+  auto const gigabytes = [](int64_t rows, int columns) {
+    return static_cast<double>(rows) * columns * 4e-9;
+  };
+  double const in = gigabytes(probe_rows, 2);
+  double const out = gigabytes(probe_rows, 3);
+  double const bound =
+      gigabytes(build_rows, 2) / 55 + std::max({in / 55, out / 55, (in + out) / 101});
+  std::printf(
+      "{\"what\": \"link\", \"memory\": \"%s\", \"threads\": %d, \"batch_rows\": %lld, "
+      "\"build_rows\": %lld, \"probe_rows\": %lld, \"runs\": %d, \"wrong\": %llu, "
+      "\"first_milliseconds\": %.2f, \"milliseconds\": %.2f, "
+      "\"bound_milliseconds\": %.2f, \"share_of_bound\": %.3f}\n",
+      pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
+      static_cast<long long>(build_rows), static_cast<long long>(probe_rows), kRuns,
+      static_cast<unsigned long long>(wrong), seconds.front() * 1e3, median(seconds) * 1e3,
+      bound * 1e3, bound / median(seconds));
+  std::fflush(stdout);
+  gpujoin_context_destroy(context);
+}
+#else
+void time_small() { std::fprintf(stderr, "built without CUDA\n"); }
+void time_link(bool, int, int64_t, int64_t, int64_t) { time_small(); }
+#endif
+
+}  // namespace
+
+int main(int count, char** words) {
+  auto const number = [&](int place, int64_t otherwise) {
+    return count > place ? std::atoll(words[place]) : otherwise;
+  };
+  std::string const what = count > 1 ? words[1] : "";
+  if (what == "small") {
+    time_small();
+  } else if (what == "batches" && count > 2) {
+    bool const on_gpu = std::strcmp(words[2], "cuda") == 0;
+    time_batches(on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU, static_cast<int>(number(3, 8)),
+                 number(4, 1'000'000), number(5, 50'000'000));
+  } else if (what == "link" && count > 2) {
+    time_link(std::strcmp(words[2], "pinned") == 0, static_cast<int>(number(3, 4)),
+              number(4, int64_t{1} << 23), number(5, int64_t{1} << 25),
+              number(6, int64_t{1} << 28));
+  } else {
+    std::fprintf(stderr,
+                 "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] | small | "
+                 "link pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
+                 words[0]);
+    return 2;
+  }
+}

@@ -1,0 +1,144 @@
+// Joins in one call that memory has no room for at once: every kind, within limits from none that
+// does to one that holds all, compared with the join without a limit.
+#include "src/pieces/join_in_pieces.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "src/execute/no_room.hpp"
+#include "tests/own_queue.hpp"
+#include "tests/pieces/drawn_tables.hpp"
+
+namespace gpujoin::tests {
+
+namespace {
+
+using columns::JoinKind;
+
+execute::GivenJoin given_of(const std::shared_ptr<base::Context>& context,
+                            const std::shared_ptr<Table>& left, const std::shared_ptr<Table>& right,
+                            const columns::JoinSpec& spec) {
+  return {relation_of(context, left), relation_of(context, right), spec, GPUJOIN_PLAN_OPTIONS_INIT};
+}
+
+struct Outcome {
+  bool has_room = false;
+  bool is_in_pieces = false;
+  std::string plan;
+  Rows rows;
+};
+
+Outcome join_within(uint64_t limit, gpujoin_device device, const std::shared_ptr<Table>& left,
+                    const std::shared_ptr<Table>& right, const columns::JoinSpec& spec) {
+  auto const context = make_context(limit, device);
+  Outcome outcome;
+  OwnQueue const queue(context);
+  try {
+    auto const result = pieces::join(queue, given_of(context, left, right, spec));
+    outcome.has_room = true;
+    outcome.plan = result->statistics.plan;
+    for (auto const& stage : result->statistics.stages) {
+      outcome.plan += "; " + stage.stage + ": " + stage.technique;
+    }
+    outcome.is_in_pieces = outcome.plan.starts_with("in ");
+    add_rows(*result, &outcome.rows);
+  } catch (const base::Error& error) {
+    EXPECT_TRUE(execute::is_no_room(error)) << error.what();
+  }
+  return outcome;
+}
+
+// How many limits were met in pieces.
+int compare_within(uint64_t least, uint64_t most, gpujoin_device device, JoinKind kind,
+                   bool build_is_larger) {
+  auto const left = draw({build_is_larger ? 900 : 3000, 700, 0.01, 0.05, 1});
+  auto const right = draw({build_is_larger ? 3000 : 900, 700, 0.01, 0.05, 2});
+  auto const spec = spec_of(kind, true, false, true);
+  auto const unlimited = make_context(0);
+  if (has_several(unlimited, left, right, spec)) return -1;
+  Rows const expected = one_call(unlimited, left, right, spec);
+  int in_pieces = 0;
+  bool had_room = false;
+  for (uint64_t limit = least; limit <= most; limit += limit / 4) {
+    Outcome const found = join_within(limit, device, left, right, spec);
+    had_room = had_room || found.has_room;
+    if (!found.has_room) continue;
+    in_pieces += found.is_in_pieces ? 1 : 0;
+    EXPECT_EQ(found.rows == expected, true)
+        << columns::to_text(kind) << " within " << limit << ", " << found.plan << ": "
+        << found.rows.size() << " different rows of " << expected.size() << ", missing\n"
+        << text_of(without(expected, found.rows)) << "too many\n"
+        << text_of(without(found.rows, expected));
+    if (testing::Test::HasFailure()) return in_pieces;
+  }
+  EXPECT_TRUE(had_room) << columns::to_text(kind);
+  return in_pieces;
+}
+
+TEST(JoinInPieces, AnswersAsTheJoinAtOnceWithinAnyLimit) {
+  int in_pieces = 0;
+  for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
+    auto const kind = static_cast<JoinKind>(k);
+    if (kind == JoinKind::kCross) continue;
+    for (bool const larger : {true, false}) {
+      in_pieces += std::max(0, compare_within(uint64_t{64} << 10, uint64_t{8} << 20,
+                                              GPUJOIN_DEVICE_CPU, kind, larger));
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(in_pieces, 10);
+}
+
+TEST(JoinInPieces, OnTheGpuToo) {
+  if (gpu_context(0) == nullptr) GTEST_SKIP() << "no CUDA device";
+  int in_pieces = 0;
+  for (JoinKind const kind : {JoinKind::kInner, JoinKind::kFull, JoinKind::kLeftAnti,
+                              JoinKind::kRightMark, JoinKind::kRight}) {
+    in_pieces += std::max(
+        0, compare_within(uint64_t{2} << 20, uint64_t{64} << 20, GPUJOIN_DEVICE_CUDA, kind, false));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(in_pieces, 3);
+}
+
+TEST(JoinInPieces, LimitsOfRowsAndBytesCountAllPieces) {
+  auto const left = draw({3000, 700, 0.0, 0.0, 1});
+  auto const right = draw({900, 700, 0.0, 0.0, 2});
+  uint64_t limit = 0;
+  columns::JoinSpec spec;
+  Outcome outcome;
+  for (JoinKind const kind : {JoinKind::kInner, JoinKind::kFull, JoinKind::kRightMark}) {
+    spec = spec_of(kind, true, false, true);
+    for (uint64_t next = uint64_t{64} << 10; next < uint64_t{8} << 20; next += next / 32) {
+      if (outcome.is_in_pieces) break;
+      limit = next;
+      outcome = join_within(limit, GPUJOIN_DEVICE_CPU, left, right, spec);
+    }
+    if (outcome.is_in_pieces) break;
+  }
+  ASSERT_TRUE(outcome.is_in_pieces);
+  int64_t count = 0;
+  for (auto const& [row, times] : one_call(make_context(0), left, right, spec)) count += times;
+  // What threads have written into when memory is used up differs from run to run.
+  spec.bounds.row_limit = count - 1;
+  bool was_counted = false;
+  for (int i = 0; i < 20 && !was_counted; ++i) {
+    auto const context = make_context(limit + limit / 64 * static_cast<uint64_t>(i));
+    OwnQueue const queue(context);
+    try {
+      pieces::join(queue, given_of(context, left, right, spec));
+      ADD_FAILURE() << "no error";
+    } catch (const base::Error& error) {
+      was_counted = error.status() == GPUJOIN_ERROR_ROW_LIMIT;
+      EXPECT_TRUE(was_counted || execute::is_no_room(error)) << error.what();
+    }
+  }
+  EXPECT_TRUE(was_counted);
+}
+
+}  // namespace
+
+}  // namespace gpujoin::tests
