@@ -237,6 +237,8 @@ TEST_P(MemoryLimit, IsKeptAndTheContextStaysUsable) {
   Table const small = counting_table(1000, 500);
   gpujoin_context_options limited = options();
   limited.memory_limit_bytes = uint64_t{64} << 20;
+  // Where a join in pieces puts its rows.
+  limited.host_limit_bytes = uint64_t{64} << 20;
   Context const context = make_context(limited);
   Relation const relation = make_relation(context, table);
   Relation const small_relation = make_relation(context, small);

@@ -127,7 +127,8 @@ TEST_P(WithoutKeysTest, AMemoryLimitIsAnErrorAndGivesEverythingBack) {
       }
       EXPECT_LE(used_bytes(context), limit);
     }
-    EXPECT_GE(failures, 2);
+    // In pieces a device does with less.
+    EXPECT_GE(failures, 1);
     EXPECT_LT(failures, 5);
   }
 }
