@@ -1256,8 +1256,8 @@ typedef struct gpujoin_plan_options {
   /* Of PROBE_CHUNKS: rows of a chunk. */
   int64_t probe_chunk_rows;
   /* How long a call that plans or executes may take before it answers DEADLINE: gpujoin_plan_create
-   * and each gpujoin_plan_execute, gpujoin_join as a whole, each call on an operation and its
-   * probes. 0 = as long as it takes. Since 0.2. */
+   * and each gpujoin_plan_execute, gpujoin_join and gpujoin_join_sequence as a whole, each call on
+   * an operation and its probes. 0 = as long as it takes. Since 0.2. */
   int64_t timeout_milliseconds;
 } gpujoin_plan_options;
 #define GPUJOIN_PLAN_OPTIONS_INIT \
@@ -1834,7 +1834,7 @@ GPUJOIN_API gpujoin_status gpujoin_probe_create(gpujoin_operation* operation, gp
 /* gpujoin_probe_append: copy rows of a batch.
  *
  * batch     as that of gpujoin_build_append; columns as those of `probe_like`. By joins on the GPU
- *           one that lies on the device, or has 2^16 rows or more, is read where it lies, unless
+ *           one that lies on the device, or has 2^20 rows or more, is read where it lies, unless
  *           the operation has row numbers, the build does not fit, or a column is a dictionary, a
  *           view or runs: its columns stay as they are until gpujoin_probe_next no longer answers
  *           READY.

@@ -113,7 +113,8 @@ gpujoin_status gpujoin_join_sequence(gpujoin_context* context, const gpujoin_rel
     gpujoin::execute::SequenceSpec const checked = checked_sequence(spec, *held, *relation);
     gpujoin_plan_options const chosen = checked_options(options, *held);
     held->check_usable();
-    gpujoin::base::LeasedQueue const queue(*held);
+    auto const deadline = gpujoin::base::deadline_in(chosen.timeout_milliseconds);
+    gpujoin::base::LeasedQueue const queue(*held, {nullptr, 0, deadline});
     queue->check_cancelled();
     NewHandle<gpujoin_result> handle;
     *out = handle.give(gpujoin::execute::join_sequence(*queue, relation, checked, chosen));

@@ -138,7 +138,7 @@ void check_batch(const RowSchema& schema, const columns::Relation& batch, const 
 
 bool is_read_where_it_lies(const columns::Relation& batch) {
   // To begin a copy of less costs more than gathering it does.
-  constexpr int64_t kLeastCopied = int64_t{1} << 16;
+  constexpr int64_t kLeastCopied = int64_t{1} << 20;
   if (batch.selection != nullptr || batch.columns.empty()) return false;
   bool const is_large = batch.rows >= kLeastCopied;
   return std::all_of(batch.columns.begin(), batch.columns.end(), [&](ColumnView const& column) {

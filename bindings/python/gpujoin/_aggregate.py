@@ -43,6 +43,7 @@ def aggregate(
     passes: int | None = None,
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
+    timeout: float | None = None,
 ) -> Result:
     """Aggregates over the rows of a join, without its rows.
 

@@ -257,7 +257,17 @@ class Build:
         on: str | Sequence[str] | None = None,
         *,
         threads: int = 1,
-        **arguments: Any,
+        how: str = "inner",
+        side: str = "right",
+        where: Where | None = None,
+        asof: Asof | None = None,
+        select: Sequence[str] | None = None,
+        pairs: bool = False,
+        suffix: str = SUFFIX,
+        order: str | None = None,
+        row_limit: int | None = None,
+        byte_limit: int | None = None,
+        timeout: float | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a join with these batches, in batches, while they come.
 
@@ -278,7 +288,21 @@ class Build:
                 raise InvalidArgument("batches has none, and no schema")
         else:
             like = first
-        operation = self.operation(like, on, **arguments)
+        operation = self.operation(
+            like,
+            on,
+            how=how,
+            side=side,
+            where=where,
+            asof=asof,
+            select=select,
+            pairs=pairs,
+            suffix=suffix,
+            order=order,
+            row_limit=row_limit,
+            byte_limit=byte_limit,
+            timeout=timeout,
+        )
         return _rows_of(operation, _numbered(first, source), threads)
 
 

@@ -70,6 +70,7 @@ def join_sequence(
     passes: int | None = None,
     page_pairs: int | None = None,
     probe_chunk_rows: int | None = None,
+    timeout: float | None = None,
 ) -> Result:
     """Joins a fact table with one dimension after the other, in one call of the library.
 
@@ -98,7 +99,7 @@ def join_sequence(
     fact_rows     which rows of fact are read: what join() takes as left_rows
     dimension_rows
                   the same of each dimension: a list; None = all rows of all
-    device ... probe_chunk_rows
+    device ... timeout
                   of every join, what plan() takes under these names
 
     Keys, types and errors are those of join(); TooManyRows also when a join but the last leaves
