@@ -14,7 +14,6 @@
 #include "src/execute/late_columns.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/row_picker.hpp"
-#include "src/pieces/slice.hpp"
 
 namespace gpujoin::pieces {
 
@@ -41,14 +40,6 @@ std::optional<bool> lone_side(JoinKind kind) {
     if (columns::comes_alone(columns::rows_of(kind, left))) return left;
   }
   return std::nullopt;
-}
-
-bool is_marked(RowsOfSide rows) {
-  return rows == RowsOfSide::kMarked || rows == RowsOfSide::kNotIn;
-}
-
-Piece part_of(const Piece& whole, int64_t first, int64_t rows) {
-  return {slice(whole.rows, first, rows), whole.marks, whole.first_row + first, nullptr};
 }
 
 // Where a piece is cut: marks are words of 32 rows.
@@ -86,7 +77,7 @@ class StepRun {
       bool const is_cross = kind_ == JoinKind::kCross;
       JoinKind const pairs = is_cross ? JoinKind::kCross : JoinKind::kInner;
       result = join(with_unmatched ? outer_of(!join_.build_left) : pairs, step, true, true);
-    } else if (is_marked(columns::rows_of(kind_, *lone))) {
+    } else if (may_be_unknown(join_.spec, *lone)) {
       result = join(of_side(JoinKind::kLeftMark, JoinKind::kRightMark, *lone), step, false, false);
     } else {
       result = join(of_side(JoinKind::kLeftSemi, JoinKind::kRightSemi, *lone), step, true, false);
@@ -147,21 +138,21 @@ class StepRun {
       Piece const& piece = join_.is_build(left) ? part : probe;
       RowsOfSide const rows = columns::rows_of(kind_, left);
       if (piece.marks == nullptr || !needs_marks(join_.spec, left)) continue;
-      if (is_marked(rows)) {
+      if (may_be_unknown(join_.spec, left)) {
         piece.marks->mark(queue_, result.memory, result.columns.back(), piece.rows->rows,
-                          piece.first_row);
+                          piece.first_mark());
         continue;
       }
       columns::Storage const& numbers = left ? result.left_rows : result.right_rows;
       if (rows != RowsOfSide::kSingle) {
         int64_t const missing = left ? result.left_rows_missing : result.right_rows_missing;
         piece.marks->mark(queue_, result.memory, numbers, result.rows, missing != 0,
-                          piece.first_row, piece.rows->rows);
+                          piece.first_mark(), piece.rows->rows);
       } else if (auto const twice = piece.marks->mark_once(queue_, result.memory, numbers,
-                                                           result.rows, piece.first_row)) {
+                                                           result.rows, piece.first_mark())) {
         base::fail(GPUJOIN_ERROR_SEVERAL_MATCHES, "%s row %lld has more than one match",
                    left ? "left" : "right",
-                   static_cast<long long>(number_of(left, piece, *twice - piece.first_row)));
+                   static_cast<long long>(number_of(left, piece, *twice - piece.first_mark())));
       }
     }
   }
@@ -172,7 +163,7 @@ class StepRun {
 
   // What the caller calls a row.
   int64_t number_of(bool left, const Piece& piece, int64_t row) {
-    if (!has_numbers(left)) return row;
+    if (!has_numbers(left)) return piece.first_row + row;
     columns::ColumnView const& numbers = piece.rows->columns.back();
     int64_t number = 0;
     base::copy(queue_, &number, base::Memory::kHost,
@@ -236,9 +227,9 @@ class StepRun {
   std::vector<uint32_t> chosen_bits(RowsOfSide rows, const Piece& piece) const {
     auto const count = static_cast<uint64_t>(piece.rows->rows);
     std::vector<uint32_t> bits((count + 31) / 32);
-    uint32_t const* const matched = piece.marks->matched() + piece.first_row / 32;
-    uint32_t const* const unknown =
-        piece.marks->unknown() == nullptr ? nullptr : piece.marks->unknown() + piece.first_row / 32;
+    uint32_t const* const matched = piece.marks->matched() + piece.first_mark() / 32;
+    uint32_t const* unknown = piece.marks->unknown();
+    if (unknown != nullptr) unknown += piece.first_mark() / 32;
     for (size_t i = 0; i < bits.size(); ++i) {
       bits[i] = rows == RowsOfSide::kMatched ? matched[i] : ~matched[i];
       if (rows == RowsOfSide::kNotIn && unknown != nullptr) bits[i] &= ~unknown[i];
@@ -258,7 +249,7 @@ class StepRun {
     if (with_marks) spec.order = in_order_of(left);
     auto result = execute(left ? rows : other, left ? other : rows, std::move(spec));
     if (with_marks) result->columns.push_back(mark_column(piece, result->memory));
-    Piece const none{other, nullptr, 0, nullptr};
+    Piece const none{other, nullptr};
     return handed_out(std::move(result), left ? piece : none, left ? none : piece,
                       join_.spec.pairs);
   }
@@ -268,10 +259,10 @@ class StepRun {
     auto const words = (static_cast<uint64_t>(rows) + 31) / 32;
     columns::ResultColumn column = execute::mark_column();
     std::vector<uint32_t> known(words);
-    uint32_t const* const matched = piece.marks->matched() + piece.first_row / 32;
+    uint32_t const* const matched = piece.marks->matched() + piece.first_mark() / 32;
     int64_t unknown_rows = 0;
     for (uint64_t i = 0; i < words && piece.marks->unknown() != nullptr; ++i) {
-      uint32_t const unknown = piece.marks->unknown()[piece.first_row / 32 + i] & ~matched[i];
+      uint32_t const unknown = piece.marks->unknown()[piece.first_mark() / 32 + i] & ~matched[i];
       known[i] = ~unknown;
       unknown_rows += __builtin_popcount(unknown);
     }
@@ -293,25 +284,6 @@ class StepRun {
   const JoinOfPieces& join_;
   JoinKind kind_;
 };
-
-bool needs_marks(const JoinSpec& spec, bool left) {
-  RowsOfSide const rows = columns::rows_of(spec.kind, left);
-  return columns::comes_alone(rows) || columns::comes_unmatched(rows);
-}
-
-bool may_be_unknown(const JoinSpec& spec, bool left) {
-  return is_marked(columns::rows_of(spec.kind, left));
-}
-
-Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
-               std::shared_ptr<const Relation> rows) {
-  Piece piece{std::move(rows), nullptr, 0, nullptr};
-  if (needs_marks(join.spec, left)) {
-    piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
-                                              may_be_unknown(join.spec, left));
-  }
-  return piece;
-}
 
 PieceJoin::PieceJoin(base::Queue& queue, const JoinOfPieces& join, const Piece& probe,
                      std::span<const Piece> parts)
@@ -351,7 +323,8 @@ void PieceJoin::push_put_out(bool left, const Piece& piece) {
 void PieceJoin::meet_parts(base::Queue& queue, const Piece& probe, std::span<const Piece> parts) {
   bool const probe_needs = needs_marks(join_.spec, !join_.build_left);
   // Of its own, whichever the piece has: a row may meet several parts.
-  Piece const marked = probe_needs ? piece_of(queue, join_, !join_.build_left, probe.rows) : probe;
+  Piece const marked =
+      probe_needs ? piece_of(queue, join_, !join_.build_left, probe.rows, probe.first_row) : probe;
   if (probe_needs) push_put_out(!join_.build_left, marked);
   for (Piece const& part : parts) push(What::kMeet, marked, part);
 }

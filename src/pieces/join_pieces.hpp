@@ -18,43 +18,9 @@
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
-#include "src/pieces/kept_part.hpp"
-#include "src/pieces/side_marks.hpp"
+#include "src/pieces/piece.hpp"
 
 namespace gpujoin::pieces {
-
-// Rows of one side that are joined at once.
-struct Piece {
-  std::shared_ptr<const columns::Relation> rows;
-  // Of the side's rows, of which these begin at first_row (a multiple of 32); null: needs none.
-  std::shared_ptr<SideMarks> marks;
-  int64_t first_row = 0;
-  std::shared_ptr<KeptPart> kept = nullptr;  // of a whole part of the build side; null: none is
-};
-
-// A join as it was asked for.
-struct JoinOfPieces {
-  std::shared_ptr<base::Context> context;
-  columns::JoinSpec spec;
-  gpujoin_plan_options options;
-  bool build_left = false;
-  // The last column of the side's pieces is what the caller calls the rows.
-  bool has_left_numbers = false;
-  bool has_right_numbers = false;
-  // Relations of the sides' columns, without rows.
-  std::shared_ptr<const columns::Relation> left_none;
-  std::shared_ptr<const columns::Relation> right_none;
-
-  bool is_build(bool left) const { return left == build_left; }
-};
-
-// Whether the kind does something with rows of the side that no pair tells.
-bool needs_marks(const columns::JoinSpec& spec, bool left);
-bool may_be_unknown(const columns::JoinSpec& spec, bool left);
-
-// Rows of a side as a piece, with marks of their own where the kind needs them.
-Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
-               std::shared_ptr<const columns::Relation> rows);
 
 // Results of some pieces, one at a time: what they would take together need not fit anywhere.
 class PieceJoin {

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "src/execute/no_room.hpp"
+#include "src/pieces/join_pieces.hpp"
+#include "src/pieces/slice.hpp"
 #include "tests/own_queue.hpp"
 #include "tests/pieces/drawn_tables.hpp"
 
@@ -91,6 +95,67 @@ TEST(JoinInPieces, AnswersAsTheJoinAtOnceWithinAnyLimit) {
     }
   }
   EXPECT_GT(in_pieces, 10);
+}
+
+// Rows 64 to 127 of the right side, which meet the left side in two parts.
+constexpr int64_t kFirst = 64;
+
+struct MetInTwoParts {
+  MetInTwoParts(const std::shared_ptr<base::Context>& context, JoinKind kind, int64_t keys) {
+    auto const left = relation_of(context, draw({300, keys, 0.0, 0.1, 1}));
+    auto const right = relation_of(context, draw({500, keys, 0.0, 0.1, 2}));
+    join.context = context;
+    join.spec = spec_of(kind, true, false, true);
+    join.options = GPUJOIN_PLAN_OPTIONS_INIT;
+    join.build_left = true;
+    join.options.build_side = GPUJOIN_SIDE_LEFT;
+    join.left_none = pieces::without_rows(*left);
+    join.right_none = pieces::without_rows(*right);
+    probe.rows = pieces::slice(right, kFirst, 64);
+    probe.first_row = kFirst;
+    OwnQueue const queue(context);
+    auto const build = pieces::piece_of(queue, join, true, left);
+    parts = {pieces::part_of(build, 0, 128), pieces::part_of(build, 128, left->rows - 128)};
+  }
+
+  pieces::JoinOfPieces join;
+  pieces::Piece probe;
+  std::vector<pieces::Piece> parts;
+};
+
+// A piece that meets several parts has marks of its own; its rows are those of the whole side.
+TEST(JoinInPieces, APieceThatMeetsSeveralPartsKeepsItsFirstRow) {
+  auto const context = make_context(0);
+  OwnQueue const queue(context);
+  for (JoinKind const kind : {JoinKind::kRightMark, JoinKind::kRightAnti, JoinKind::kRightSemi,
+                              JoinKind::kRight, JoinKind::kFull}) {
+    MetInTwoParts const met(context, kind, 200);
+    pieces::PieceJoin steps(queue, met.join, met.probe, met.parts);
+    int results = 0;
+    while (auto const result = steps.next(queue)) {
+      ++results;
+      EXPECT_EQ(result->right_first_row, kFirst) << columns::to_text(kind);
+    }
+    EXPECT_GT(results, 0) << columns::to_text(kind);
+  }
+}
+
+TEST(JoinInPieces, SeveralMatchesNameTheRowOfTheWholeSide) {
+  auto const context = make_context(0);
+  OwnQueue const queue(context);
+  MetInTwoParts const met(context, JoinKind::kRightSingle, 1);
+  pieces::PieceJoin steps(queue, met.join, met.probe, met.parts);
+  try {
+    while (steps.next(queue) != nullptr) {
+    }
+    FAIL() << "no error";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_SEVERAL_MATCHES);
+    int row = 0;
+    ASSERT_EQ(std::sscanf(error.what(), "right row %d", &row), 1) << error.what();
+    EXPECT_GE(row, kFirst);
+    EXPECT_LT(row, kFirst + 64);
+  }
 }
 
 TEST(JoinInPieces, OnTheGpuToo) {

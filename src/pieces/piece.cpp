@@ -1,0 +1,44 @@
+#include "src/pieces/piece.hpp"
+
+#include <utility>
+
+#include "src/columns/join_kind.hpp"
+#include "src/pieces/slice.hpp"
+
+namespace gpujoin::pieces {
+
+using columns::JoinSpec;
+using columns::Relation;
+using columns::RowsOfSide;
+
+bool needs_marks(const JoinSpec& spec, bool left) {
+  RowsOfSide const rows = columns::rows_of(spec.kind, left);
+  return columns::comes_alone(rows) || columns::comes_unmatched(rows);
+}
+
+bool may_be_unknown(const JoinSpec& spec, bool left) {
+  RowsOfSide const rows = columns::rows_of(spec.kind, left);
+  return rows == RowsOfSide::kMarked || rows == RowsOfSide::kNotIn;
+}
+
+Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
+               std::shared_ptr<const Relation> rows, int64_t first_row) {
+  Piece piece;
+  piece.rows = std::move(rows);
+  piece.first_row = piece.marks_first_row = first_row;
+  if (needs_marks(join.spec, left)) {
+    piece.marks = std::make_shared<SideMarks>(*queue.host_pool, piece.rows->rows,
+                                              may_be_unknown(join.spec, left));
+  }
+  return piece;
+}
+
+Piece part_of(const Piece& whole, int64_t first, int64_t rows) {
+  Piece part = whole;
+  part.rows = slice(whole.rows, first, rows);
+  part.first_row += first;
+  part.kept = nullptr;
+  return part;
+}
+
+}  // namespace gpujoin::pieces
