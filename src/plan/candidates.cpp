@@ -161,8 +161,12 @@ const std::vector<JoinPlan>& remembered_plans(Device device, const Choices& choi
                                               int32_t key_count) {
   using Asked = std::tuple<Device, int32_t, Choices>;
   thread_local std::map<Asked, std::vector<JoinPlan>> plans;
-  const auto [found, is_new] = plans.try_emplace({device, key_count, choices});
-  if (is_new) found->second = plans_of(device, choices, key_count);
+  const Asked asked{device, key_count, choices};
+  auto found = plans.find(asked);
+  // Made first: where memory runs out nothing is remembered.
+  if (found == plans.end()) {
+    found = plans.emplace(asked, plans_of(device, choices, key_count)).first;
+  }
   return found->second;
 }
 
