@@ -1,6 +1,7 @@
 #include "src/pieces/build.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "src/base/copy.hpp"
@@ -126,11 +127,25 @@ void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_r
   check_batch(*store_.shape().schema, *columns::as_registered(batch), "batch");
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
   check_usable();
-  try {
+  or_lost([&] {
     if (!keep_on_device(batch)) append_batch(*context, batch, first_row, &store_, end());
     rows_ += batch->rows;
+  });
+}
+
+// Of a call that fails half way some rows may be there: what comes of them is no join.
+template <typename Call>
+void Build::or_lost(const Call& call) {
+  try {
+    call();
   } catch (const base::Error& error) {
     failed_with_ = error.status();
+    throw;
+  } catch (const std::bad_alloc&) {
+    failed_with_ = GPUJOIN_ERROR_OUT_OF_MEMORY;
+    throw;
+  } catch (...) {
+    failed_with_ = GPUJOIN_ERROR_INTERNAL;
     throw;
   }
 }
@@ -161,7 +176,7 @@ void Build::finish() {
   if (is_finished_.exchange(true)) {
     base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished already");
   }
-  try {
+  or_lost([&] {
     gather_device_batches();
     store_.finish(end());
     Budget const budget = budget_of(*context, shape_.on_gpu);
@@ -173,10 +188,7 @@ void Build::finish() {
       store_.partition(end());
     }
     is_ready_.store(true, std::memory_order_release);
-  } catch (const base::Error& error) {
-    failed_with_ = error.status();
-    throw;
-  }
+  });
 }
 
 // A lone batch of the device stays there; several become one side in host memory.

@@ -64,6 +64,8 @@ class Build {
  private:
   base::CallEnd end() const;
   void check_usable() const;
+  template <typename Call>
+  void or_lost(const Call& call);
   void make_parts();
   // Whether the batch was copied where it lies.
   bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
