@@ -5,6 +5,7 @@
 
 #include "src/base/status.hpp"
 #include "src/base/without_cuda.hpp"
+#include "src/columns/join_kind.hpp"
 #include "src/conditions/bind.hpp"
 #include "src/execute/without_equality.hpp"
 
@@ -24,9 +25,21 @@ bool names_technique(const gpujoin_plan_options& options) {
          options.filter != 0 || options.radix_bits != 0;
 }
 
+// A plan of sides without NULLs knows of no flags: to it a NULL that a later probe side has equals
+// nothing, which is so, but is unknown, where NULL_EQUAL says that it is not.
+bool may_mistake_nulls(const columns::JoinSpec& spec) {
+  auto const is_told = [&](bool left) {
+    columns::RowsOfSide const rows = columns::rows_of(spec.kind, left);
+    return rows == columns::RowsOfSide::kMarked || rows == columns::RowsOfSide::kNotIn;
+  };
+  return (is_told(true) || is_told(false)) &&
+         std::any_of(spec.key_flags.begin(), spec.key_flags.end(),
+                     [](int32_t flags) { return (flags & columns::kNullEqual) != 0; });
+}
+
 bool can_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
-  return !names_technique(options) && !spec.left_keys.empty() && !spec.asof &&
-         !spec.caller_decides && spec.aggregates.empty() &&
+  return !may_mistake_nulls(spec) && !names_technique(options) && !spec.left_keys.empty() &&
+         !spec.asof && !spec.caller_decides && spec.aggregates.empty() &&
          spec.kind != columns::JoinKind::kCross && spec.bounds.promises == 0;
 }
 
