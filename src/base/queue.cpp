@@ -52,7 +52,8 @@ bool Queue::is_cancelled() const {
 
 void Queue::check_cancelled() {
   end.check();
-  if (!is_cancelled()) return;
+  // Not is_cancelled(): the end of this call may come in between, and is no cancel of the context.
+  if (context.cancels.load(std::memory_order_relaxed) == answered_) return;
   // Every call that runs sees the request; one that begins later does not. Another call may have
   // answered a later one meanwhile.
   uint64_t const seen = context.cancels.load();
