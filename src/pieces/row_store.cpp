@@ -19,8 +19,14 @@ using columns::Relation;
 constexpr int64_t kMostRows = int64_t{1} << 31;
 // A column of text whose offsets have 4 bytes.
 constexpr uint64_t kMostText = (uint64_t{1} << 31) - 1;
-// Appended at once, so that a block does not outgrow its size by much.
+// Appended at once, so that a block does not outgrow its size by much, however small it is.
 constexpr int64_t kAppendedRows = int64_t{1} << 16;
+constexpr int64_t kBytesOfRow = 8;
+
+int64_t rows_at_once(uint64_t block_bytes) {
+  uint64_t const rows = block_bytes / kBytesOfRow;
+  return static_cast<int64_t>(std::clamp<uint64_t>(rows, 64, kAppendedRows));
+}
 
 size_t first_stripe(size_t count) {
   static std::atomic<size_t> threads{0};
@@ -84,8 +90,9 @@ void RowStore::append_to_stripe(const Append& append, const base::CallEnd& end) 
 }
 
 void RowStore::append(const Relation& batch, int64_t first_row, const base::CallEnd& end) {
-  for (int64_t first = 0; first < batch.rows; first += kAppendedRows) {
-    int64_t const count = std::min(kAppendedRows, batch.rows - first);
+  int64_t const most = rows_at_once(shape_.block_bytes);
+  for (int64_t first = 0; first < batch.rows; first += most) {
+    int64_t const count = std::min(most, batch.rows - first);
     append_to_stripe(
         [&](GatheredRows& rows) { rows.append(batch, first, count, first_row + first); }, end);
   }
@@ -93,8 +100,9 @@ void RowStore::append(const Relation& batch, int64_t first_row, const base::Call
 
 void RowStore::append(const Relation& batch, std::span<const uint32_t> rows, int64_t first_row,
                       const base::CallEnd& end) {
-  for (size_t first = 0; first < rows.size(); first += kAppendedRows) {
-    auto const some = rows.subspan(first, std::min<size_t>(kAppendedRows, rows.size() - first));
+  auto const most = static_cast<size_t>(rows_at_once(shape_.block_bytes));
+  for (size_t first = 0; first < rows.size(); first += most) {
+    auto const some = rows.subspan(first, std::min(most, rows.size() - first));
     append_to_stripe([&](GatheredRows& into) { into.append_rows(batch, some, first_row); }, end);
   }
 }
