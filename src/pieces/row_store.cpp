@@ -93,8 +93,7 @@ void RowStore::append(const Relation& batch, int64_t first_row, const base::Call
   int64_t const most = rows_at_once(shape_.block_bytes);
   for (int64_t first = 0; first < batch.rows; first += most) {
     int64_t const count = std::min(most, batch.rows - first);
-    append_to_stripe(
-        [&](GatheredRows& rows) { rows.append(batch, first, count, first_row + first); }, end);
+    append_to_stripe([&](GatheredRows& rows) { rows.append(batch, first, count, first_row); }, end);
   }
 }
 
