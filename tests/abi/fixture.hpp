@@ -27,6 +27,9 @@ using Context = std::unique_ptr<gpujoin_context, Destroyer<gpujoin_context_destr
 using Relation = std::unique_ptr<gpujoin_relation, Destroyer<gpujoin_relation_destroy>>;
 using Plan = std::unique_ptr<gpujoin_plan, Destroyer<gpujoin_plan_destroy>>;
 using Result = std::unique_ptr<gpujoin_result, Destroyer<gpujoin_result_destroy>>;
+using Build = std::unique_ptr<gpujoin_build, Destroyer<gpujoin_build_destroy>>;
+using Operation = std::unique_ptr<gpujoin_operation, Destroyer<gpujoin_operation_destroy>>;
+using Probe = std::unique_ptr<gpujoin_probe, Destroyer<gpujoin_probe_destroy>>;
 
 // A call's status together with its message, so that a failed expectation says why.
 struct Answer {

@@ -11,10 +11,6 @@
 namespace gpujoin_test {
 namespace {
 
-using Build = std::unique_ptr<gpujoin_build, Destroyer<gpujoin_build_destroy>>;
-using Operation = std::unique_ptr<gpujoin_operation, Destroyer<gpujoin_operation_destroy>>;
-using Probe = std::unique_ptr<gpujoin_probe, Destroyer<gpujoin_probe_destroy>>;
-
 constexpr gpujoin_status kInvalid = GPUJOIN_ERROR_INVALID_ARGUMENT;
 constexpr std::array<int32_t, 1> kKey = {0};
 constexpr std::array<int32_t, 1> kOther = {1};
