@@ -15,6 +15,7 @@ namespace gpujoin_test {
 namespace {
 
 std::atomic<int> threads_in_library{0};
+thread_local bool is_in_callback = false;
 std::atomic<int> failing{-1};
 std::atomic<int64_t> calls{0};
 std::atomic<int64_t> first_failure{0};
@@ -22,6 +23,7 @@ std::atomic<int64_t> failure_count{0};
 
 bool fails(SystemCall call) {
   if (failing.load() != static_cast<int>(call) || threads_in_library.load() == 0) return false;
+  if (is_in_callback) return false;
   int64_t const late = calls.fetch_add(1) + 1 - first_failure.load();
   return late >= 0 && late < failure_count.load();
 }
@@ -50,6 +52,9 @@ int64_t end_failing() {
 
 InLibrary::InLibrary() { ++threads_in_library; }
 InLibrary::~InLibrary() { --threads_in_library; }
+
+InCallback::InCallback() { is_in_callback = true; }
+InCallback::~InCallback() { is_in_callback = false; }
 
 }  // namespace gpujoin_test
 

@@ -24,4 +24,13 @@ class InLibrary {
   InLibrary& operator=(const InLibrary&) = delete;
 };
 
+// As long as it lives its thread is in a callback, of which no call fails: it is the engine's.
+class InCallback {
+ public:
+  InCallback();
+  ~InCallback();
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+};
+
 }  // namespace gpujoin_test

@@ -2,11 +2,24 @@
 
 #include <cstdlib>
 
+#include "tests/simulator/failing_calls.hpp"
+
 namespace gpujoin_test {
 
 namespace {
 
 constexpr uint64_t kFullBytes = uint64_t{96} << 10;
+
+void* allocate(uint64_t bytes, uint64_t alignment, gpujoin_memory memory, void* stream,
+               void* user) {
+  InCallback const in_callback;
+  return CountingAllocator::allocate(bytes, alignment, memory, stream, user);
+}
+
+void deallocate(void* pointer, uint64_t bytes, gpujoin_memory memory, void* stream, void* user) {
+  InCallback const in_callback;
+  CountingAllocator::deallocate(pointer, bytes, memory, stream, user);
+}
 
 std::filesystem::path make_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "simulator-XXXXXX").string();
@@ -26,6 +39,9 @@ int open_descriptors() {
 
 SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device)
     : folder_(make_folder()), descriptors_before_(open_descriptors()) {
+  allocator_ = counting_.get();
+  allocator_.allocate = allocate;
+  allocator_.deallocate = deallocate;
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = device;
   options.cpu_threads = draw.cpu_threads;

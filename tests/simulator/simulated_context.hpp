@@ -30,7 +30,7 @@ class SimulatedContext {
 
  private:
   CountingAllocator counting_;
-  gpujoin_allocator allocator_ = counting_.get();
+  gpujoin_allocator allocator_ = GPUJOIN_ALLOCATOR_INIT;
   std::filesystem::path folder_;
   int descriptors_before_;
   Context context_;
