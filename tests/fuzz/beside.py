@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from . import promises
 from .asof import is_asof_kind
-from .bounds import draw_limits, draw_order
+from .batches import draw_batches
+from .bounds import Bounds, draw_limits, draw_order
 from .case import Case
 from .kinds import Kind
 from .measure import stands_around
@@ -17,6 +18,7 @@ from .way import Way, draw_picks, draw_promises
 # Fields of gpujoin_plan_options that name none.
 _NO_TECHNIQUES = ("build_side", "device", "page_pairs", "probe_chunk_rows")
 _NOT_OF_ASOF = ("aggregates", "condition", "without_keys")
+_NOT_OF_BATCHES = ("count", "limit", "order", "promise", "selection")
 
 
 def together(kind: Kind, names: Sequence[str]) -> list[str]:
@@ -38,7 +40,9 @@ def _is_of(kind: Kind, name: str) -> bool:
 
 
 def _exclude(one: str, other: str) -> bool:
-    return "asof" in (one, other) and (one in _NOT_OF_ASOF or other in _NOT_OF_ASOF)
+    return ("asof" in (one, other) and (one in _NOT_OF_ASOF or other in _NOT_OF_ASOF)) or (
+        "batches" in (one, other) and (one in _NOT_OF_BATCHES or other in _NOT_OF_BATCHES)
+    )
 
 
 def with_beside(rng: random.Random, case: Case, way: Way, names: Sequence[str]) -> Way:
@@ -83,7 +87,29 @@ def _with_selection(rng: random.Random, case: Case, way: Way) -> Way:
     return replace(way, encodings={**way.encodings, side: encoding})
 
 
+def with_batches(rng: random.Random, case: Case, way: Way) -> Way:
+    """The way by a build and probes, where an operation does such a join."""
+    batches = draw_batches(rng, case)
+    if batches is None:
+        return way
+    encodings = {
+        side: replace(encoding, picks=None, wraps=False) for side, encoding in way.encodings.items()
+    }
+    return replace(
+        way,
+        options={},
+        encodings=encodings,
+        reading=replace(way.reading, uint32=False, numbers=True),
+        limit_bytes=0,
+        planned=False,
+        bounds=Bounds(),
+        promises=0,
+        batches=batches,
+    )
+
+
 _ADDED = {  # limits of bytes are of rows that are counted
+    "batches": with_batches,
     "count": _with_count,
     "limit": _with_limit,
     "order": _with_order,

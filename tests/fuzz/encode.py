@@ -26,11 +26,15 @@ class Encoded:
 
     Used in a with block; `problem` says afterwards what the library did wrong with an import.
     laid     how each column was laid out, by its name
+    may_nest whether a nested column may lie beside the table's
     """
 
-    def __init__(self, context: c_void_p, table: Table, encoding: Encoding) -> None:
+    def __init__(
+        self, context: c_void_p, table: Table, encoding: Encoding, may_nest: bool = True
+    ) -> None:
         self._rng = random.Random(encoding.seed) if encoding.seed else None
         self._kept: list = []
+        self._may_nest = may_nest
         self._batch: _Batch | None = None
         self.picked = Picked(table, encoding.picks) if encoding.picks else None
         if self.picked is not None:
@@ -74,7 +78,7 @@ class Encoded:
         for column in table.columns:
             nodes.append(self.laid[column.name].node)
             nodes[-1].name = column.name
-        if self._draw(5) == 1:
+        if self._may_nest and self._draw(5) == 1:
             nodes.append(nested_node(offset + table.rows + back))
         root = Node("+s", table.rows, offset, 0, "", [None], nodes)
         self._batch = batch = _Batch(root)

@@ -14,6 +14,7 @@ from .column_types import ColumnType, type_of
 from .condition import Node
 from .kinds import KINDS
 from .pools import from_values
+from .batches import Batches
 from .bounds import Bounds
 from .way import Encoding, Picks, Reading, Way
 
@@ -73,6 +74,7 @@ def read_json(text: str) -> WrittenJoin:
     way["encodings"] = {side: Encoding(**fields) for side, fields in way["encodings"].items()}
     way["reading"] = Reading(**way["reading"])
     way["bounds"] = Bounds(**way.get("bounds", {}))
+    way["batches"] = Batches(**way["batches"]) if way.get("batches") else None
     return WrittenJoin(case, way=Way(**way))
 
 

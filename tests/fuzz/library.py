@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import tempfile
 import types
 from collections.abc import Iterator
 from ctypes import POINTER, c_int32, c_int64, c_void_p
@@ -117,13 +118,22 @@ class Handle:
 _contexts: dict[tuple, Handle] = {}
 
 
-def context(device: str, threads: int = 0, limit_bytes: int = 0) -> c_void_p:
-    """A context of these options; each is made once, so that its pools serve many joins."""
-    options = (abi.DEVICES[device], threads, limit_bytes)
+def context(
+    device: str, threads: int = 0, limit_bytes: int = 0, host_bytes: int = 0
+) -> c_void_p:
+    """A context of these options; each is made once, so that its pools serve many joins.
+
+    host_bytes  beyond which builds and probes spill; 0 = they do not
+    """
+    options = (abi.DEVICES[device], threads, limit_bytes, host_bytes)
     if options not in _contexts:
         handle = Handle("context")
         given = abi.ContextOptions(
-            device=options[0], cpu_threads=threads, memory_limit_bytes=limit_bytes
+            device=options[0],
+            cpu_threads=threads,
+            memory_limit_bytes=limit_bytes,
+            host_limit_bytes=host_bytes,
+            spill_path=tempfile.gettempdir().encode() if host_bytes else None,
         )
         call("context_create", ctypes.byref(given), handle.out)
         _contexts[options] = handle

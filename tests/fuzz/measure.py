@@ -13,9 +13,10 @@ from .way import Way
 EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
 # What a join may have beside its keys, or in their place.
 STANDS = (
-    *("aggregates", "asof", "condition", "count", "limit", "order", "promise", "selection"),
-    "without_keys",
+    *("aggregates", "asof", "batches", "condition", "count", "limit", "order", "promise"),
+    *("selection", "without_keys"),
 )
+SPILLED = "spilled"  # of those with batches, some
 NO_TYPE, NO_VALUE = "wrong_types", "no_value"
 
 
@@ -55,7 +56,8 @@ def stands_around(case: Case, way: Way) -> list[str]:
     bounds = way.bounds
     is_counted = way.planned and bounds.is_counted  # without a plan nothing is asked
     has = (
-        *(case.grouped is not None, case.asof is not None, case.residual is not None),
+        *(case.grouped is not None, case.asof is not None, way.batches is not None),
+        case.residual is not None,
         is_counted,
         bounds.row_limit is not None or (is_counted and bounds.byte_limit is not None),
         *(bounds.order != 0, way.promises != 0),

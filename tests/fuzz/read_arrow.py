@@ -46,7 +46,7 @@ def export_page(
         check(page is None or array.length == page.rows, "the array is not as long as the page")
         if page is None and reading.late:
             result.close()  # what was exported outlives it
-        return _imported(case, laid, schema, array)
+        return _imported(case, reading, laid, schema, array)
     finally:
         _release(schema, array)
 
@@ -91,7 +91,7 @@ class _Child:
         return np.frombuffer(self.bytes_of(number, self.first * width, rows * width), dtype)
 
 
-def _imported(case: Case, laid: dict[str, dict], schema, array) -> Output:
+def _imported(case: Case, reading: Reading, laid: dict[str, dict], schema, array) -> Output:
     columns = case.output_columns()
     sides = [side for side in case.kind.sides if case.pairs]
     names = [f"{side}_row" for side in sides] + [column.name for _, column in columns]
@@ -113,8 +113,9 @@ def _imported(case: Case, laid: dict[str, dict], schema, array) -> Output:
         children.append(child)
     indices = {}
     for side, child in zip(sides, children):
-        check(child.format == "I", f"{side}_row has the format {child.format}")
-        values, valid = _plain_values(child, type_of("I"))
+        form = "l" if reading.numbers else "I"
+        check(child.format == form, f"{side}_row has the format {child.format}")
+        values, valid = _plain_values(child, type_of(form))
         indices[side] = values.astype(np.int64)
         if valid is not None:
             indices[side][~valid] = NO_ROW

@@ -42,10 +42,12 @@ def read(result: Handle, case: Case, reading: Reading, laid: dict[str, dict]) ->
         if reading.bytes and len(pages) == _MOST_PAGES:  # the rest at once
             page.max_bytes = 0
     check(seen == rows.value, f"the pages have {seen} of {rows.value} rows")
-    return _concatenated(pages)
+    return concatenated(pages)
 
 
-def _concatenated(pages: list[Output]) -> Output:
+def concatenated(pages: list[Output]) -> Output:
+    """expected: pages is not empty."""
+
     def valid_of(parts: list) -> np.ndarray | None:
         if all(valid is None for _, valid in parts):
             return None

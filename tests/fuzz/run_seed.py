@@ -7,18 +7,19 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from . import library, reference
-from .beside import together, with_beside
+from .beside import together, with_batches, with_beside
 from .case import Answer, Case
 from .compare import expects, same_answer
 from .draw_case import draw_case
 from .engines import ALL_KINDS, Engine
 from .json_case import WrittenJoin, write_json
-from .measure import EMPTY, measure, stands_around
+from .measure import EMPTY, SPILLED, measure, stands_around
 from .shrink import shrink
 from .text_case import can_write, write_case
 from .try_case import FAILED, RIGHT_ANSWER, try_case
 from .way import Way, draw_way
 
+_BATCHES_SHARE = 0.25  # of ways
 _POLARS_SHARE = 0.15  # of cases, beside the engine that is drawn for all
 _SEEDS_TO_LEAK = 16  # after so many, what is lost shows as well as after one
 _LARGEST_TEXT = 300  # rows of a case that is written down
@@ -76,7 +77,11 @@ def cases_and_ways(seed: int, settings: Settings) -> tuple[Case, list[Way]]:
     ways = [draw_way(rng, case, settings.device) for _ in range(settings.ways)]
     names = together(case.kind, settings.beside)
     rng = random.Random(f"beside of {seed}")
-    return case, [with_beside(rng, case, way, names) for way in ways]
+    ways = [with_beside(rng, case, way, names) for way in ways]
+    if not settings.beside:
+        rng = random.Random(f"batches of {seed}")
+        ways = [with_batches(rng, case, w) if rng.random() < _BATCHES_SHARE else w for w in ways]
+    return case, ways
 
 
 def run_seed(
@@ -102,7 +107,7 @@ def run_seed(
         outcome = try_case(case, expected, way)
         report.outcomes[outcome.what] = report.outcomes.get(outcome.what, 0) + 1
         if outcome.what in (RIGHT_ANSWER, FAILED):
-            report.stands.update(stands_around(case, way))
+            report.stands.update(stands_around(case, way) + [SPILLED] * outcome.has_spilled)
         if outcome.what == FAILED:
             failure = Failure(seed, case.kind.name, f"{outcome.problem}\n  {way}")
             if may_shrink and not report.failures:

@@ -73,7 +73,7 @@ def _plainer_ways(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
         "options": {},
         "encodings": {side: Encoding() for side in SIDES},
         "promises": 0,
-        "reading": Reading(),
+        "reading": Reading(numbers=way.reading.numbers),
         "threads": 1,
         "limit_bytes": ENOUGH_BYTES if way.limit_bytes == ENOUGH_BYTES else 0,
         "planned": False,
@@ -86,6 +86,11 @@ def _plainer_ways(case: Case, way: Way) -> Iterator[tuple[Case, Way]]:
     for name, value in plain.items():
         if getattr(way, name) != value:
             yield case, replace(way, **{name: value})
+    if way.batches is not None:
+        once = replace(way.batches, build_rows=1 << 20, probe_rows=1 << 20, probes=1)
+        for batches in (once, replace(way.batches, host_bytes=0), replace(way.batches, probes=1)):
+            if batches != way.batches:
+                yield case, replace(way, batches=batches)
     for name in way.options:
         rest = {n: value for n, value in way.options.items() if n != name}
         yield case, replace(way, options=rest)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from . import library, promises
 from .aggregates import laid_of, seen_as, spec_side, structs_of
+from .by_batches import ByBatches
 from .case import Answer, Case
 from .compare import difference, order_of
 from .encode import Encoded
@@ -27,10 +28,21 @@ class Outcome:
     """what     "right", "refused" (ILLEGAL_PLAN of a plan that names techniques), "memory_limit" or
              "failed"
     problem  of "failed"
+    has_spilled  rows went to files
     """
 
     what: str
     problem: str = ""
+    has_spilled: bool = False
+
+
+@dataclass
+class _Executed:
+    """Once. picked: of the sides of which rows are picked."""
+
+    output: Output
+    picked: dict[str, Picked]
+    has_spilled: bool = False
 
 
 def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
@@ -42,7 +54,10 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
         side = way.bounds.ordering_side(case, seen, way.options)
         # Of the rows that are picked, which numbers of the larger table may name in another order.
         order = None if side is None or wanted.is_error else order_of(wanted, side)
-        for output, picked in _outputs(case, seen, wanted, way):
+        has_spilled = False
+        for executed in _outputs(case, seen, wanted, way):
+            output, picked = executed.output, executed.picked
+            has_spilled |= executed.has_spilled
             if disturb is not None:
                 disturb(output)
             if not _is_kept(case, wanted, way):
@@ -58,7 +73,7 @@ def try_case(case: Case, expected: Answer, way: Way, disturb=None) -> Outcome:
         return _judge(answer, case, wanted, way)
     except BadResult as problem:
         return Outcome(FAILED, str(problem))
-    return Outcome(RIGHT_ANSWER)
+    return Outcome(RIGHT_ANSWER, has_spilled=has_spilled)
 
 
 def _as_picked(expected: Answer, picked: dict[str, Picked]) -> Answer:
@@ -76,7 +91,10 @@ def _is_kept(case: Case, expected: Answer, way: Way) -> bool:
 
 
 def _judge(answer: Answered, case: Case, expected: Answer, way: Way) -> Outcome:
-    if answer.status == library.MEMORY_LIMIT and 0 < way.limit_bytes < ENOUGH_BYTES:
+    is_spilling = way.batches is not None and way.batches.host_bytes != 0
+    if answer.status == library.MEMORY_LIMIT and (
+        is_spilling or 0 < way.limit_bytes < ENOUGH_BYTES
+    ):
         return Outcome(NO_MEMORY)
     refusals = {library.ILLEGAL_PLAN, library.NO_DEVICE}
     if way.options.get("transfer"):
@@ -100,12 +118,14 @@ def _judge(answer: Answered, case: Case, expected: Answer, way: Way) -> Outcome:
 
 def _outputs(
     case: Case, seen: Case, wanted: Answer, way: Way
-) -> list[tuple[Output, dict[str, Picked]]]:
+) -> list[_Executed]:
     """The output of each execution, with the sides of which rows were picked. Errors: Answered,
     BadResult.
 
     seen  what the result is read as
     """
+    if way.batches is not None:
+        return _outputs_of_batches(case, seen, wanted, way)
     context = library.context(way.device, way.threads, way.limit_bytes)
     outputs = []
     encoded = []
@@ -125,16 +145,10 @@ def _outputs(
             if of.picked is not None
         }
         spec, kept = _spec(case, way)
-        if case.asof is not None:
-            ordered = case.asof.described()
-            spec.asof = ctypes.pointer(ordered)
+        relations += _complete(spec, case, context, stack)
         spec.promises = promises.sayable(case, way.promises)
         if way.promises & promises.ROWS:
             spec.promised_rows = max(0, wanted.count + way.spare_rows)
-        if case.residual is not None:
-            described, constants = residual_of(case.residual, context, stack)
-            spec.residual = ctypes.pointer(described)
-            relations += constants  # for which holds what holds for the two
         way.bounds.say(spec, wanted)
         options = abi.PlanOptions(**way.options) if way.options else None
         given_options = ctypes.byref(options) if options is not None else None
@@ -143,7 +157,7 @@ def _outputs(
             result = stack.enter_context(Handle("result"))
             call("join", *parts, result.out)
             _close(relations)  # a result needs neither
-            outputs.append((_read(result, case, seen, way, laid, picked), picked))
+            outputs.append(_Executed(_read(result, case, seen, way, laid, picked), picked))
         else:
             plan = stack.enter_context(Handle("plan"))
             call("plan_create", *parts, plan.out)
@@ -158,12 +172,47 @@ def _outputs(
                 call("plan_execute", plan.pointer, results[-1].out)
             plan.close()
             for result in results:
-                outputs.append((_read(result, case, seen, way, laid, picked), picked))
+                outputs.append(_Executed(_read(result, case, seen, way, laid, picked), picked))
         del kept
     for e in encoded:
         if e.problem:
             raise BadResult(e.problem)
     return outputs
+
+
+def _outputs_of_batches(
+    case: Case, seen: Case, wanted: Answer, way: Way
+) -> list[_Executed]:
+    """As _outputs(): of one execution, or of none, where no row came and none was expected."""
+    context = library.context(way.device, way.threads, way.limit_bytes, way.batches.host_bytes)
+    with ExitStack() as stack:
+        spec, kept = _spec(case, way)
+        _complete(spec, case, context, stack)
+        options = abi.PlanOptions(build_side={"left": 1, "right": 2}[way.batches.build])
+        join = ByBatches(case, seen, way, spec, options, stack)
+
+        def laid_of_result(laid: dict[str, dict]) -> dict[str, dict]:
+            return laid if case.grouped is None else laid_of(case, seen, laid)
+
+        output = join.output(context, laid_of_result)
+        del kept
+    if output is not None:
+        return [_Executed(output, {}, join.has_spilled)]
+    if not wanted.is_error and wanted.count == 0:
+        return []
+    raise BadResult("no rows came")
+
+
+def _complete(spec: ctypes.Structure, case: Case, context, stack: ExitStack) -> list[Handle]:
+    """Adds what stands beside the keys; relations of constants, which plans keep."""
+    if case.asof is not None:
+        ordered = case.asof.described()
+        spec.asof = ctypes.pointer(ordered)
+    if case.residual is None:
+        return []
+    described, constants = residual_of(case.residual, context, stack)
+    spec.residual = ctypes.pointer(described)
+    return constants
 
 
 def _close(handles: list[Handle]) -> None:

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 from . import promises
+from .batches import Batches
 from .bounds import Bounds, draw_bounds
 from .case import Case, Table
 
@@ -110,6 +111,7 @@ class Reading:
     bare     no validity for columns that cannot have a NULL
     late     a whole export is read after the result is gone
     roomy    text is fetched at once into enough memory, not measured first
+    numbers  rows have numbers that they were given
     """
 
     form: str = "fetch"
@@ -119,6 +121,7 @@ class Reading:
     bare: bool = False
     late: bool = False
     roomy: bool = False
+    numbers: bool = False
 
     def __str__(self) -> str:
         parts = [f"{name}={value}" for name, value in vars(self).items() if name != "form"]
@@ -134,6 +137,7 @@ class Way:
     bounds       order and limits
     promises     GPUJOIN_PROMISE_*, kept or not
     spare_rows   of a promise of rows: so many more than there are
+    batches      by a build and probes, not in one call
     """
 
     device: str
@@ -150,6 +154,7 @@ class Way:
     bounds: Bounds = Bounds()
     promises: int = 0
     spare_rows: int = 0
+    batches: Batches | None = None
 
     @property
     def names_techniques(self) -> bool:
@@ -160,6 +165,7 @@ class Way:
         options = " ".join(f"{name}={value}" for name, value in self.options.items()) or "automatic"
         encodings = " ".join(f"{s}={e}" for s, e in self.encodings.items())
         call = f"{self.executions} executions" if self.planned else "gpujoin_join"
+        call = str(self.batches) if self.batches else call
         return (
             f"{self.device} threads={self.threads} limit={self.limit_bytes}; {options}; "
             f"{encodings}; {call}; {self.reading}; {self.bounds}; "

@@ -1,0 +1,56 @@
+"""How the two sides of a join come in batches."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from .case import Case
+
+
+@dataclass(frozen=True)
+class Batches:
+    """build       the side that is built
+    build_rows  of a batch of it, about
+    probe_rows  of a batch of the other, about
+    probes      among which the batches are dealt
+    host_bytes  the limit of the host's memory, beyond which rows go to files; 0 = none
+    seed        of where batches end, and of the order of calls
+    """
+
+    build: str
+    build_rows: int
+    probe_rows: int
+    probes: int
+    host_bytes: int
+    seed: int
+
+    def __str__(self) -> str:
+        return "batches " + " ".join(f"{name}={value}" for name, value in vars(self).items())
+
+    @property
+    def probe(self) -> str:
+        return "right" if self.build == "left" else "left"
+
+
+def draw_batches(rng: random.Random, case: Case) -> Batches | None:
+    """None: no operation does such a join."""
+    build = rng.choice(("left", "right"))
+    if case.asof is not None:
+        build = "right"
+    if case.grouped is not None:
+        if case.grouped.by not in ("left", "right"):
+            return None
+        build = "right" if case.grouped.by == "left" else "left"
+        if case.asof is not None and build == "left":
+            return None
+    has_files = not (case.asof is not None and not case.keys["left"])
+    limits = (0, 1 << 18, 1 << 20, 1 << 22) if has_files else (0,)
+    return Batches(
+        build=build,
+        build_rows=rng.choice((1, 7, 64, 1000, 1 << 20)),
+        probe_rows=rng.choice((1, 7, 64, 1000, 1 << 20)),
+        probes=rng.choice((1, 1, 2, 3)),
+        host_bytes=rng.choice(limits),
+        seed=rng.randint(1, 1 << 30),
+    )

@@ -1,0 +1,160 @@
+"""Executes a case by a build and probes: both sides come in batches, results as they are ready."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from ctypes import c_int32, c_void_p
+from dataclasses import replace
+
+import numpy as np
+
+from .batches import Batches
+from .case import Case, Table
+from .column_types import type_of
+from .encode import Encoded
+from .library import Answered, Handle, abi, call
+from .output import BadResult, Output
+from .read_result import concatenated, read
+
+NOT_READY = 22  # a status
+_STATE_READY, _STATE_FINISHED = 1, 2
+_SIDES = {"left": 1, "right": 2}
+_MOST_BATCHES = 40
+
+
+class ByBatches:
+    """An operation of a case, whose handles live as long as the stack.
+
+    spec         of the join; its key flags are those of the build, too
+    has_spilled  whether rows went to files
+    """
+
+    def __init__(self, case: Case, seen: Case, way, spec, options, stack: ExitStack) -> None:
+        self._case, self._seen, self._way = case, _gathered(seen), way
+        self._batches: Batches = way.batches
+        self._spec, self._options, self._stack = spec, options, stack
+        self._rng = random.Random(self._batches.seed)
+        self.has_spilled = False
+        self._laid: dict[str, dict] = {}
+        self._problems: list[Encoded] = []
+
+    def output(self, context: c_void_p, laid_of) -> Output | None:
+        """All rows; None: no result came. laid_of: from how columns were laid out to how those of
+        a result are."""
+        like = {side: self._like(context, side) for side in _SIDES}
+        build = self._build(context, like[self._batches.build])
+        operation = self._stack.enter_context(Handle("operation"))
+        raw = abi.OperationOptions(has_row_numbers=1, plan=ctypes.pointer(self._options))
+        call(
+            *("operation_create", build.pointer, like[self._batches.probe].relation.pointer),
+            *(ctypes.byref(self._spec), ctypes.byref(raw), operation.out),
+        )
+        build.close()  # operations go on
+        results = list(self._probed(context, operation))
+        call("operation_close", operation.pointer)
+        results += self._taken("operation_next", operation, _STATE_FINISHED)
+        progress = abi.Progress()
+        call("operation_get_progress", operation.pointer, ctypes.byref(progress))
+        self.has_spilled = progress.spilled_bytes != 0
+        laid = laid_of(self._laid)
+        outputs = [read(result, self._seen, self._way.reading, laid) for result in results]
+        for encoded in self._problems:
+            if encoded.problem:
+                raise BadResult(encoded.problem)
+        return concatenated(outputs) if outputs else None
+
+    def _like(self, context: c_void_p, side: str) -> Encoded:
+        whole = self._case.tables[side]
+        encoded = self._encoded(context, whole.take(np.arange(0)), side)
+        self._stack.enter_context(encoded)
+        self._laid[side] = encoded.laid
+        return encoded
+
+    def _encoded(self, context: c_void_p, table: Table, side: str) -> Encoded:
+        encoded = Encoded(context, table, self._way.encodings[side], may_nest=False)
+        self._problems.append(encoded)
+        return encoded
+
+    def _pieces(self, side: str, most: int) -> Iterator[tuple[int, Table]]:
+        table = self._case.tables[side]
+        most = max(most, table.rows // _MOST_BATCHES + 1)
+        first = 0
+        while first < table.rows:
+            rows = min(table.rows - first, self._rng.randint(0, most))
+            yield first, table.take(np.arange(first, first + rows))
+            first += rows
+
+    def _build(self, context: c_void_p, like: Encoded) -> Handle:
+        side = self._batches.build
+        keys = self._case.keys[side]
+        flags = self._case.flags
+        made = self._stack.enter_context(Handle("build"))
+        options = abi.BuildOptions(has_row_numbers=1)
+        call(
+            *("build_create", context, like.relation.pointer, (c_int32 * len(keys))(*keys)),
+            *(len(keys), (c_int32 * len(flags))(*flags), ctypes.byref(options), made.out),
+        )
+        for first, table in self._pieces(side, self._batches.build_rows):
+            with self._encoded(context, table, side) as batch:
+                call("build_append", made.pointer, batch.relation.pointer, first)
+        call("build_finish", made.pointer)
+        return made
+
+    def _probed(self, context: c_void_p, operation: Handle) -> Iterator[Handle]:
+        probes = [self._stack.enter_context(Handle("probe")) for _ in range(self._batches.probes)]
+        for probe in probes:
+            call("probe_create", operation.pointer, probe.out)
+        side = self._batches.probe
+        for first, table in self._pieces(side, self._batches.probe_rows):
+            probe = self._rng.choice(probes)
+            with self._encoded(context, table, side) as batch:
+                while not _is_appended(probe, batch, first):
+                    yield from self._taken("probe_next", probe, None)
+                if self._rng.random() < 0.2:
+                    call("probe_flush", probe.pointer)
+                if self._rng.random() < 0.3 or table.rows >= 1 << 20:
+                    yield from self._taken("probe_next", probe, None)
+        for probe in probes:
+            call("probe_finish", probe.pointer)
+            yield from self._taken("probe_next", probe, _STATE_FINISHED)
+
+    def _taken(self, function: str, source: Handle, last: int | None) -> Iterator[Handle]:
+        """Results until there are none; last: the state that has to come then."""
+        while True:
+            state = c_int32()
+            result = self._stack.enter_context(Handle("result"))
+            call(function, source.pointer, ctypes.byref(state), result.out)
+            if state.value != _STATE_READY:
+                if last is not None and state.value != last:
+                    raise BadResult(f"{function} ends with state {state.value}")
+                return
+            yield result
+
+
+def _gathered(case: Case) -> Case:
+    """With columns of the types that results have: views are gathered as text."""
+    forms = {"vu": "U", "vz": "Z"}
+    tables = {
+        side: Table(
+            [
+                replace(column, type=type_of(forms.get(column.type.format, column.type.format)))
+                for column in table.columns
+            ],
+            table.rows,
+        )
+        for side, table in case.tables.items()
+    }
+    return case.changed(tables=tables)
+
+
+def _is_appended(probe: Handle, batch: Encoded, first: int) -> bool:
+    try:
+        call("probe_append", probe.pointer, batch.relation.pointer, first)
+    except Answered as answer:
+        if answer.status != NOT_READY:
+            raise
+        return False
+    return True
