@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/status.hpp"
 #include "src/columns/join_kind.hpp"
 
 namespace gpujoin::pieces {
@@ -125,7 +126,14 @@ std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
   if (!began_) {
     began_ = true;
     if (!wants_partitions() || !partition_again(queue)) {
-      groups_ = build_.store->groups(build_.part, budget_.part_bytes);
+      bool const can_cut = can_cut_part(join_.spec);
+      groups_ = build_.store->groups(build_.part, can_cut ? budget_.part_bytes : 0);
+      if (!can_cut && groups_.size() > 1) {
+        base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
+                   "rows of one key of the build side are more than one relation has, and %s "
+                   "needs them at once",
+                   join_.spec.asof ? "spec.asof" : "spec.aggregates");
+      }
       blocks_ = probe_.store->groups(probe_.part, budget_.part_bytes);
       marks_.resize(blocks_.size());
     }

@@ -329,16 +329,15 @@ void PieceJoin::meet_parts(base::Queue& queue, const Piece& probe, std::span<con
   for (Piece const& part : parts) push(What::kMeet, marked, part);
 }
 
-bool PieceJoin::can_cut_part() const { return !join_.spec.asof && join_.spec.aggregates.empty(); }
-
 bool PieceJoin::can_be_cut(const Step& step) const {
   if (step.probe.rows->rows > kLeastRows) return true;
-  return step.what != What::kPutOut && can_cut_part() && step.part.rows->rows > kLeastRows;
+  return step.what != What::kPutOut && can_cut_part(join_.spec) &&
+         step.part.rows->rows > kLeastRows;
 }
 
 void PieceJoin::cut(base::Queue& queue, const Step& step) {
-  bool const of_probe =
-      step.what != What::kMeet || !can_cut_part() || step.probe.rows->rows >= step.part.rows->rows;
+  bool const of_probe = step.what != What::kMeet || !can_cut_part(join_.spec) ||
+                        step.probe.rows->rows >= step.part.rows->rows;
   if (of_probe && step.probe.rows->rows <= kLeastRows) {
     return meet_parts(queue, step.probe, std::span(&step.part, 1));
   }

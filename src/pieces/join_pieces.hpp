@@ -61,7 +61,6 @@ class PieceJoin {
   void push_put_out(bool left, const Piece& piece);
   // A part that a few rows have too many matches in is cut, too; rows of the probe side then need
   // marks.
-  bool can_cut_part() const;
   bool can_be_cut(const Step& step) const;
   void cut(base::Queue& queue, const Step& step);
   // Every part by itself.

@@ -122,9 +122,9 @@ void Operation::check_spec() const {
   if (in_order && spec.order != RowOrder::kProbe && spec.order != probe_order) {
     refuse("order: rows of an operation come in the order of its probe side, or in any");
   }
-  if (spec.asof && needs_marks(spec, build_left) && build_->is_whole() &&
-      build_->parts().size() > 1) {
-    refuse("asof: the build side has more text than one relation");
+  if (!can_cut_part(spec) && build_->is_whole() && build_->parts().size() > 1) {
+    refuse(spec.asof ? "asof: the build side has more text than one relation"
+                     : "aggregates: the build side has more text than one relation");
   }
   if (build_->is_whole()) return;
   if (in_order) refuse("order: the build side does not fit into memory, and is joined in parts");

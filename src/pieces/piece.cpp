@@ -21,6 +21,8 @@ bool may_be_unknown(const JoinSpec& spec, bool left) {
   return rows == RowsOfSide::kMarked || rows == RowsOfSide::kNotIn;
 }
 
+bool can_cut_part(const JoinSpec& spec) { return !spec.asof && spec.aggregates.empty(); }
+
 Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,
                std::shared_ptr<const Relation> rows, int64_t first_row) {
   Piece piece;

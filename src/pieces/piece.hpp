@@ -45,6 +45,10 @@ struct JoinOfPieces {
 bool needs_marks(const columns::JoinSpec& spec, bool left);
 bool may_be_unknown(const columns::JoinSpec& spec, bool left);
 
+// Whether rows of the build side may be joined with the same rows one part after the other: not
+// where one row or one group comes out of all rows of a key.
+bool can_cut_part(const columns::JoinSpec& spec);
+
 // Rows of a side, from first_row on, as a piece with marks of its own where the kind needs them.
 // Throws.
 Piece piece_of(base::Queue& queue, const JoinOfPieces& join, bool left,

@@ -266,6 +266,21 @@ TEST(Operation, JoinsAKeyThatIsLargerThanAPart) {
   compare(0, unlimited, context, left, right, {true, 1000, 1, false, make_folder(0)});
 }
 
+// Of a row's matches the nearest is one, in whichever part of the key's rows it lies.
+TEST(Operation, NearestRowsAreThoseOfAllRowsOfAKey) {
+  auto const unlimited = make_context(0);
+  auto const context = make_context(uint64_t{4} << 20);
+  auto const left = draw({400, 20, 0.5, 0.05, 1});
+  auto const right = draw({30000, 15000, 0.5, 0.05, 2});
+  auto spec = spec_of(JoinKind::kLeft, false, false, false);
+  spec.right_columns = {0, 2};  // rows that are as near have the same
+  spec.asof = columns::Asof{GPUJOIN_DIRECTION_BACKWARD, 2, 2};
+  Answer const found =
+      by_operation(context, left, right, spec, {false, 1000, 1, false, make_folder(0)});
+  EXPECT_FALSE(found.is_whole);
+  EXPECT_EQ(found.rows == one_call(unlimited, left, right, spec), true);
+}
+
 // Half of the rows would have a room, and nothing is left behind.
 TEST(Operation, AFullSpillFolderIsAnError) {
   auto const context = make_context(uint64_t{1} << 20);
