@@ -52,28 +52,29 @@ class RingCopy {
   void run(uint64_t threads) {
     {
       std::vector<std::jthread> others;
-      for (uint64_t i = 1; i < threads; ++i) others.emplace_back([this] { copy_pieces(); });
-      copy_pieces();
+      for (uint64_t i = 1; i < threads; ++i) others.emplace_back([this] { copy_pieces(false); });
+      copy_pieces(true);
     }
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     queue_.check_cancelled();
   }
 
  private:
-  void copy_pieces() noexcept {
+  // The first goes on without a piece, by CUDA's own copies, where pinned memory has no room.
+  void copy_pieces(bool is_first) noexcept {
     try {
       check(cudaSetDevice(queue_.context.device->id), "making the context's device current");
-      Buffer const piece =
-          queue_.device_pool->allocate(Memory::kPinned, kPieceBytes, "a page-locked piece");
+      Buffer const piece = queue_.device_pool->try_allocate(Memory::kPinned, kPieceBytes);
+      if (!piece && !is_first) return;
       CopyEvent copied;
       for (uint64_t at = next(); at < bytes_ && !queue_.is_cancelled(); at = next()) {
         uint64_t const count = std::min(kPieceBytes, bytes_ - at);
-        check(cudaMemcpyAsync(piece.data(), source_ + at, count, cudaMemcpyDefault,
-                              stream_of(queue_)),
+        void* const to = piece ? piece.data() : target_ + at;
+        check(cudaMemcpyAsync(to, source_ + at, count, cudaMemcpyDefault, stream_of(queue_)),
               "copying from the device");
         copied.record(stream_of(queue_));
         copied.wait();
-        std::memcpy(target_ + at, piece.data(), count);
+        if (piece) std::memcpy(target_ + at, piece.data(), count);
       }
     } catch (...) {
       std::lock_guard const lock(mutex_);

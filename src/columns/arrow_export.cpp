@@ -86,11 +86,11 @@ Window window_on(base::Queue& queue, const JoinResult& result, const gpujoin_pag
 Storage on_host(base::Queue& queue, const Storage& source, uint64_t first_byte, uint64_t bytes) {
   if (bytes == 0) return nullptr;
   constexpr uint64_t kMostLocked = uint64_t{4} << 20;
-  auto const memory = bytes <= kMostLocked ? Memory::kPinned : Memory::kHost;
-  base::Pool& pool = memory == Memory::kPinned ? *queue.device_pool : *queue.host_pool;
-  base::Buffer buffer = pool.allocate(memory, bytes, "the exported page");
-  base::copy(queue, buffer.data(), memory, static_cast<const std::byte*>(source.get()) + first_byte,
-             Memory::kDevice, bytes);
+  base::Buffer buffer;
+  if (bytes <= kMostLocked) buffer = queue.device_pool->try_allocate(Memory::kPinned, bytes);
+  if (!buffer) buffer = queue.host_pool->allocate(Memory::kHost, bytes, "the exported page");
+  base::copy(queue, buffer.data(), buffer.memory(),
+             static_cast<const std::byte*>(source.get()) + first_byte, Memory::kDevice, bytes);
   return make_storage(std::move(buffer));
 }
 

@@ -27,10 +27,16 @@ Memory memory_to_take(Memory to) { return to == Memory::kDevice ? to : Memory::k
 // Of `bytes` bytes behind `lead` unused ones.
 Storage copied(const Way& way, const void* source, uint64_t lead, uint64_t bytes) {
   if (bytes == 0) return nullptr;
-  base::Buffer buffer =
-      way.queue.device_pool->allocate(way.to, lead + bytes, "what an exported column names");
+  constexpr const char* kWhat = "what an exported column names";
+  base::Buffer buffer;
+  if (way.to == Memory::kDevice) {
+    buffer = way.queue.device_pool->allocate(way.to, lead + bytes, kWhat);
+  } else {
+    buffer = way.queue.device_pool->try_allocate(way.to, lead + bytes);
+    if (!buffer) buffer = way.queue.host_pool->allocate(Memory::kHost, lead + bytes, kWhat);
+  }
   auto* const target = static_cast<std::byte*>(buffer.data());
-  base::copy(way.queue, target + lead, way.to, source, way.from, bytes);
+  base::copy(way.queue, target + lead, buffer.memory(), source, way.from, bytes);
   return make_storage(std::move(buffer));
 }
 

@@ -90,9 +90,15 @@ void HostResults::start_threads() {
   wanted = std::min({wanted, static_cast<size_t>(std::max(queue_.context.cpu_threads, 1)),
                      static_cast<size_t>(transfer::kResultThreads)});
   while (threads_.size() < wanted) {
+    base::Buffer piece = queue_.device_pool->try_allocate(base::Memory::kPinned, piece_bytes_);
+    if (!piece) {
+      // CUDA's own copies into pageable memory come one after the other.
+      if (!threads_.empty()) break;
+      piece =
+          queue_.host_pool->allocate(base::Memory::kHost, piece_bytes_, "a piece of the result");
+    }
     Worker& worker = workers_.emplace_back();
-    worker.piece = queue_.device_pool->allocate(base::Memory::kPinned, piece_bytes_,
-                                                "a page-locked piece of the result");
+    worker.piece = std::move(piece);
     threads_.emplace_back([this, &worker](const std::stop_token& stop) { work(stop, worker); });
   }
   work_to_do_.notify_all();

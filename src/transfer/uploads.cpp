@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "kernels/tuning.hpp"
 #include "src/base/copy.hpp"
@@ -86,9 +87,12 @@ void Uploads::start_threads() {
   wanted = std::min({wanted, static_cast<size_t>(std::max(queue_.context.cpu_threads, 1)),
                      static_cast<size_t>(kernels::kStagingThreads)});
   while (threads_.size() < wanted) {
+    base::Buffer staging =
+        queue_.device_pool->try_allocate(base::Memory::kPinned, kStagingPieceBytes * kStagingSlots);
+    // CUDA's own copies of pageable memory come one after the other.
+    if (!staging && !threads_.empty()) break;
     Worker& worker = workers_.emplace_back();
-    worker.staging = queue_.device_pool->allocate(
-        base::Memory::kPinned, kStagingPieceBytes * kStagingSlots, "page-locked pieces for copies");
+    worker.staging = std::move(staging);
     threads_.emplace_back([this, &worker](const std::stop_token& stop) { work(stop, worker); });
   }
   work_to_do_.notify_all();
@@ -107,11 +111,15 @@ void Uploads::work(const std::stop_token& stop, Worker& worker) {
   cudaError_t code = cudaSetDevice(queue_.context.device->id);
   Piece piece;
   for (size_t slot = 0; next_piece(stop, &piece); slot = (slot + 1) % kStagingSlots) {
-    std::byte* const staged = worker.staging.as<std::byte>() + slot * kStagingPieceBytes;
-    if (code == cudaSuccess) code = worker.sent[slot].try_wait();
+    const std::byte* from = piece.source;
+    if (worker.staging) {
+      std::byte* const staged = worker.staging.as<std::byte>() + slot * kStagingPieceBytes;
+      if (code == cudaSuccess) code = worker.sent[slot].try_wait();
+      if (code == cudaSuccess) std::memcpy(staged, piece.source, piece.bytes);
+      from = staged;
+    }
     if (code == cudaSuccess) {
-      std::memcpy(staged, piece.source, piece.bytes);
-      code = cudaMemcpyAsync(piece.target, staged, piece.bytes, cudaMemcpyHostToDevice, stream_);
+      code = cudaMemcpyAsync(piece.target, from, piece.bytes, cudaMemcpyHostToDevice, stream_);
     }
     if (code == cudaSuccess) code = worker.sent[slot].try_record(stream_);
     std::lock_guard const lock(mutex_);

@@ -80,7 +80,7 @@ class Uploads {
   cudaError_t failure_ = cudaSuccess;
 
   struct Worker {
-    base::Buffer staging;  // kStagingSlots pieces
+    base::Buffer staging;  // kStagingSlots pieces; none where pinned memory has no room
     std::array<base::Event, kernels::kStagingSlots> sent;
   };
   std::deque<Worker> workers_;
