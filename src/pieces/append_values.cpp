@@ -127,7 +127,8 @@ std::byte* GatheredColumn::more_values(const RowMemory& memory, int64_t count) {
   auto const width = static_cast<uint64_t>(like_.width);
   uint64_t const used = static_cast<uint64_t>(ahead_.rows) * width;  // of a buffer that is there
   reserve(memory, data_, used,
-          base::checked_bytes(static_cast<uint64_t>(ahead_.rows + count), width));
+          base::checked_bytes(static_cast<uint64_t>(ahead_.rows + count), width),
+          static_cast<uint64_t>(memory.whole_rows) * width);
   return width == 0 ? nullptr : data_.as<std::byte>() + used;
 }
 
@@ -247,7 +248,8 @@ template <typename Offset>
 Offset* GatheredColumn::more_offsets(const RowMemory& memory, int64_t count) {
   auto const rows = static_cast<uint64_t>(ahead_.rows);
   reserve(memory, offsets_, rows == 0 ? 0 : (rows + 1) * sizeof(Offset),
-          base::checked_bytes(rows + static_cast<uint64_t>(count) + 1, sizeof(Offset)));
+          base::checked_bytes(rows + static_cast<uint64_t>(count) + 1, sizeof(Offset)),
+          (static_cast<uint64_t>(memory.whole_rows) + 1) * sizeof(Offset));
   Offset* const offsets = offsets_.as<Offset>();
   if (rows == 0) offsets[0] = 0;
   return offsets + rows;

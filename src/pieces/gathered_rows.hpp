@@ -33,6 +33,7 @@ class GatheredRows {
                    std::optional<int64_t> first_row_number);
 
   const std::shared_ptr<const RowSchema>& schema() const { return schema_; }
+  const RowMemory& memory() const { return memory_; }
   int64_t rows() const { return rows_; }
   uint64_t bytes() const;       // allocated from the pool
   uint64_t text_bytes() const;  // of the column that has most of them

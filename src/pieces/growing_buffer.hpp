@@ -14,11 +14,14 @@
 namespace gpujoin::pieces {
 
 // Room for `needed` bytes, of which the first `used` stay. Powers of two, so that appending is
-// linear. Throws MEMORY_LIMIT or OUT_OF_MEMORY, and the buffer is as before.
-inline void reserve(const RowMemory& memory, base::Buffer& buffer, uint64_t used, uint64_t needed) {
+// linear; `whole`, where the buffer will hold that many: what it holds is then copied but once, and
+// blocks of the pool fit again. Throws MEMORY_LIMIT or OUT_OF_MEMORY, and the buffer is as before.
+inline void reserve(const RowMemory& memory, base::Buffer& buffer, uint64_t used, uint64_t needed,
+                    uint64_t whole = 0) {
   constexpr uint64_t kLeastRoom = 256;
   if (needed <= buffer.bytes()) return;
-  uint64_t const room = std::max(kLeastRoom, std::bit_ceil(base::checked_bytes(needed, 1)));
+  uint64_t room = std::max(kLeastRoom, std::bit_ceil(base::checked_bytes(needed, 1)));
+  if (needed <= whole && needed > whole / 16) room = whole;
   base::Buffer larger = memory.allocate(room);
   if (used != 0) std::memcpy(larger.data(), buffer.data(), used);
   buffer = std::move(larger);

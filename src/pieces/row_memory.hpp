@@ -12,6 +12,8 @@ namespace gpujoin::pieces {
 struct RowMemory {
   std::shared_ptr<base::Pool> pool;
   base::Memory kind = base::Memory::kHost;
+  // Of a block: a buffer that a sixteenth of them has filled gets room for all. 0: it grows.
+  int64_t whole_rows = 0;
 
   base::Buffer allocate(uint64_t bytes) const {
     return pool->allocate(kind, bytes, "gathered rows");

@@ -146,6 +146,15 @@ bool is_read_where_it_lies(const columns::Relation& batch) {
   });
 }
 
+uint64_t bytes_of_row(const RowSchema& schema) {
+  uint64_t bytes = 0;
+  for (ColumnView const& column : schema.columns) {
+    bool const is_text = column.layout == columns::Layout::kText;
+    bytes += static_cast<uint64_t>(is_text ? column.parts->offset_width : column.width);
+  }
+  return std::max<uint64_t>(bytes, 1);
+}
+
 uint64_t bytes_of_values(const columns::Relation& batch) {
   uint64_t bytes = 0;
   for (ColumnView const& column : batch.columns) {

@@ -34,6 +34,9 @@ void check_batch(const RowSchema& schema, const columns::Relation& batch, const 
 // values of another.
 bool is_read_where_it_lies(const columns::Relation& batch);
 
+// Of a row without NULLs and text, at least 1.
+uint64_t bytes_of_row(const RowSchema& schema);
+
 // Of text its offsets: where they end only the device knows.
 uint64_t bytes_of_values(const columns::Relation& batch);
 

@@ -19,13 +19,11 @@ using columns::Relation;
 constexpr int64_t kMostRows = int64_t{1} << 31;
 // A column of text whose offsets have 4 bytes.
 constexpr uint64_t kMostText = (uint64_t{1} << 31) - 1;
-// Appended at once, so that a block does not outgrow its size by much, however small it is.
-constexpr int64_t kAppendedRows = int64_t{1} << 16;
-constexpr int64_t kBytesOfRow = 8;
-
-int64_t rows_at_once(uint64_t block_bytes) {
-  uint64_t const rows = block_bytes / kBytesOfRow;
-  return static_cast<int64_t>(std::clamp<uint64_t>(rows, 64, kAppendedRows));
+// Appended at once: a sixteenth of a block, which then does not outgrow its size by much.
+int64_t rows_at_once(const StoreShape& shape) {
+  constexpr uint64_t kMost = uint64_t{1} << 16;
+  uint64_t const rows = shape.block_bytes / (16 * bytes_of_row(*shape.schema));
+  return static_cast<int64_t>(std::clamp<uint64_t>(rows, 64, kMost));
 }
 
 size_t first_stripe(size_t count) {
@@ -51,12 +49,14 @@ uint64_t sum_of(const std::vector<std::span<const std::byte>>& parts) {
 
 RowStore::RowStore(StoreShape shape)
     : shape_(std::move(shape)),
+      rows_at_once_(rows_at_once(shape_)),
       memory_{std::make_shared<base::Pool>(shape_.context->host_account), base::Memory::kHost},
       parts_(1) {}
 
 std::unique_ptr<GatheredRows> RowStore::new_rows() const {
   if (!shape_.is_pinned) return std::make_unique<GatheredRows>(shape_.schema, memory_);
-  RowMemory const pinned{shape_.context->pinned_pool, base::Memory::kPinned};
+  auto const rows = static_cast<int64_t>(shape_.block_bytes / bytes_of_row(*shape_.schema));
+  RowMemory const pinned{shape_.context->pinned_pool, base::Memory::kPinned, rows};
   // What a block may grow to, and what it is copied from then.
   bool const has_room = pinned.pool->account().has_pinned_room(3 * shape_.block_bytes);
   return std::make_unique<GatheredRows>(shape_.schema, has_room ? pinned : memory_);
@@ -86,20 +86,26 @@ void RowStore::append_to_stripe(const Append& append, const base::CallEnd& end) 
     store(std::exchange(stripe->rows, new_rows()), end);
     append(*stripe->rows);
   }
-  if (stripe->rows->bytes() >= shape_.block_bytes) store(std::move(stripe->rows), end);
+  if (is_full(*stripe->rows)) store(std::move(stripe->rows), end);
+}
+
+bool RowStore::is_full(const GatheredRows& rows) const {
+  int64_t const whole = rows.memory().whole_rows;
+  if (whole == 0) return rows.bytes() >= shape_.block_bytes;
+  // Where the next ones would not fit; text has a room of its own.
+  return rows.rows() + rows_at_once_ > whole || rows.text_bytes() >= shape_.block_bytes;
 }
 
 void RowStore::append(const Relation& batch, int64_t first_row, const base::CallEnd& end) {
-  int64_t const most = rows_at_once(shape_.block_bytes);
-  for (int64_t first = 0; first < batch.rows; first += most) {
-    int64_t const count = std::min(most, batch.rows - first);
+  for (int64_t first = 0; first < batch.rows; first += rows_at_once_) {
+    int64_t const count = std::min(rows_at_once_, batch.rows - first);
     append_to_stripe([&](GatheredRows& rows) { rows.append(batch, first, count, first_row); }, end);
   }
 }
 
 void RowStore::append(const Relation& batch, std::span<const uint32_t> rows, int64_t first_row,
                       const base::CallEnd& end) {
-  auto const most = static_cast<size_t>(rows_at_once(shape_.block_bytes));
+  auto const most = static_cast<size_t>(rows_at_once_);
   for (size_t first = 0; first < rows.size(); first += most) {
     auto const some = rows.subspan(first, std::min(most, rows.size() - first));
     append_to_stripe([&](GatheredRows& into) { into.append_rows(batch, some, first_row); }, end);

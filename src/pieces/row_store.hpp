@@ -119,6 +119,7 @@ class RowStore {
   template <typename Append>
   void append_to_stripe(const Append& append, const base::CallEnd& end);
   std::unique_ptr<GatheredRows> new_rows() const;
+  bool is_full(const GatheredRows& rows) const;
   void store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end);
   void add_block(Part* part, std::unique_ptr<GatheredRows> rows);
   void scatter(const columns::Relation& block, const base::CallEnd& end);
@@ -131,6 +132,7 @@ class RowStore {
   std::shared_ptr<GatheredRows> read(const Block& block) const;
 
   StoreShape shape_;
+  int64_t rows_at_once_;
   RowMemory memory_;
   std::array<Stripe, 16> stripes_;
   std::atomic<uint64_t> appended_bytes_{0};
