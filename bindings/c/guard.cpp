@@ -1,11 +1,11 @@
 #include "bindings/c/guard.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <new>
+
+#include "src/base/forks.hpp"
 
 namespace gpujoin::shim {
 
@@ -50,11 +50,11 @@ gpujoin_status answer_exception(base::Context* context, gpujoin_error* error) no
 }
 
 void check_same_process(const base::Context& context) {
-  if (context.pid != getpid()) context.check_usable();
+  if (context.pid != base::process_id()) context.check_usable();
 }
 
 bool can_call_cuda(const base::Context& context) noexcept {
-  return context.is_cuda() && context.pid == getpid() && !context.device_lost.load();
+  return context.is_cuda() && context.pid == base::process_id() && !context.device_lost.load();
 }
 
 }  // namespace gpujoin::shim

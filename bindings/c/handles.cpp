@@ -28,7 +28,7 @@ struct Entry {
   uint32_t forks;  // of the process that made it
 };
 
-struct Part {
+struct alignas(64) Part {  // each has cache lines of its own
   std::mutex mutex;
   std::unordered_map<uintptr_t, Entry> entries;
 };

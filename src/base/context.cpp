@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "src/base/calibration_file.hpp"
+#include "src/base/forks.hpp"
 #include "src/base/queue.hpp"
 #include "src/base/spill_folder.hpp"
 #include "src/base/status.hpp"
@@ -49,11 +50,11 @@ uint64_t smaller_limit(const gpujoin_context_options& options) {
 
 }  // namespace
 
-Context::Context() : pid(getpid()), hash_seed(random_seed(this)) {}
+Context::Context() : pid(process_id()), hash_seed(random_seed(this)) {}
 Context::~Context() = default;
 
 void Context::check_usable() const {
-  if (getpid() != pid) {
+  if (process_id() != pid) {
     fail(GPUJOIN_ERROR_FORKED, "context was made in process %d, before fork()",
          static_cast<int>(pid));
   }
