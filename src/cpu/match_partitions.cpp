@@ -4,10 +4,10 @@
 #include <atomic>
 #include <memory>
 
+#include "src/base/streaming.hpp"
 #include "src/cpu/match_state.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
-#include "src/cpu/streaming.hpp"
 
 namespace gpujoin::cpu {
 
@@ -87,7 +87,7 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
         PartitionRows const of_build{&build.layout, build.rows_of(partition)};
         PartitionRows const of_probe{&probe.layout, probe.rows_of(partition)};
         state->run(workers, table, rows, segment, of_build, of_probe, is_cut);
-        finish_streaming();
+        base::finish_streaming();
       });
 }
 

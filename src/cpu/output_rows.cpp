@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "src/base/status.hpp"
+#include "src/base/streaming.hpp"
 #include "src/cpu/bit_runs.hpp"
-#include "src/cpu/streaming.hpp"
 
 namespace gpujoin::cpu {
 
@@ -86,8 +86,8 @@ OutputRows::Place OutputRows::claim(uint32_t rows) {
 
 void OutputRows::write_values(const Place& place, size_t column, const std::byte* values) {
   uint64_t const width = shapes_[column].width;
-  stream_bytes(place.slab->values[column].as<std::byte>() + place.first * width, values,
-               place.rows * width);
+  base::stream_bytes(place.slab->values[column].as<std::byte>() + place.first * width, values,
+                     place.rows * width);
 }
 
 void OutputRows::write_bits(const Place& place, size_t column, const uint64_t* words) {
@@ -106,8 +106,8 @@ base::Buffer OutputRows::join_values(Workers& workers, size_t column, uint64_t r
     auto const pieces = static_cast<int64_t>((bytes + kCopyBytes - 1) / kCopyBytes);
     workers.for_each("materialize", pieces, [&](int64_t piece, int32_t) {
       uint64_t const begin = static_cast<uint64_t>(piece) * kCopyBytes;
-      stream_bytes(target + begin, source + begin, std::min(kCopyBytes, bytes - begin));
-      finish_streaming();
+      base::stream_bytes(target + begin, source + begin, std::min(kCopyBytes, bytes - begin));
+      base::finish_streaming();
     });
     target += bytes;
     slab->values[column] = {};

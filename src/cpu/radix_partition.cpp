@@ -158,11 +158,11 @@ void scatter_large(const PartitionedRows& side, uint64_t begin, uint64_t end,
     uint32_t const packed = pack_rows(side.layout, row, count, scratch.packed, scratch.hashes);
     for (uint32_t i = 0; i < packed; ++i) {
       uint32_t const position = scratch.next[partition_of(scratch.hashes[i], side.radix_bits)]++;
-      stream_bytes(side.rows.as<std::byte>() + position * row_bytes, scratch.packed + i * row_bytes,
-                   row_bytes);
+      base::stream_bytes(side.rows.as<std::byte>() + position * row_bytes,
+                         scratch.packed + i * row_bytes, row_bytes);
     }
   }
-  finish_streaming();
+  base::finish_streaming();
 }
 
 void scatter(const PartitionedRows& side, const Ranges& ranges, int64_t range,

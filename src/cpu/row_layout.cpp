@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "src/cpu/streaming.hpp"
+#include "src/base/streaming.hpp"
 
 namespace gpujoin::cpu {
 
@@ -50,8 +50,9 @@ RowLayout layout_rows(const columns::Relation& relation, const columns::ColumnVi
   }
 
   uint32_t const least = std::max(end, 2 * layout.key_bytes);
-  layout.row_bytes = least <= kLineBytes ? std::bit_ceil(least)
-                                         : (least + kLineBytes - 1) / kLineBytes * kLineBytes;
+  layout.row_bytes = least <= base::kLineBytes
+                         ? std::bit_ceil(least)
+                         : (least + base::kLineBytes - 1) / base::kLineBytes * base::kLineBytes;
   return layout;
 }
 

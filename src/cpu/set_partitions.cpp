@@ -4,9 +4,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "src/base/streaming.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
-#include "src/cpu/streaming.hpp"
 
 namespace gpujoin::cpu {
 
@@ -144,7 +144,7 @@ class Sets {
       }
     }
     if (batch.rows != 0) flush();
-    finish_streaming();
+    base::finish_streaming();
   }
 
   base::Queue& queue_;

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "src/base/streaming.hpp"
 #include "src/cpu/match_state.hpp"
 #include "src/cpu/pack_rows.hpp"
-#include "src/cpu/streaming.hpp"
 
 namespace gpujoin::cpu {
 
@@ -68,7 +68,7 @@ void match_blocks(base::Queue& queue, Workers& workers, const PartitionedRows& p
     auto& state = states[static_cast<size_t>(worker)];
     if (!state) state = std::make_unique<MatchState<Key>>(filter, sinks.make<Key>(worker));
     run(*state, rows, PartitionRows{&probe.layout, rows.rows});
-    finish_streaming();
+    base::finish_streaming();
   });
 }
 

@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <cstring>
 
-#include "src/cpu/streaming.hpp"
+#include "src/base/streaming.hpp"
 
 namespace gpujoin::cpu {
 
 // Of each partition; the target is aligned to it.
-inline constexpr uint32_t kBufferBytes = 2 * kLineBytes;
+inline constexpr uint32_t kBufferBytes = 2 * base::kLineBytes;
 
 struct CombinerState {
   std::byte* buffers;  // 2^radix_bits, aligned to a line
@@ -53,7 +53,7 @@ class WriteCombiner {
       uint32_t const end = state_.next[partition];
       copy_part(partition, end - end % kRowsOfBuffer, end);
     }
-    finish_streaming();
+    base::finish_streaming();
   }
 
  private:
@@ -62,8 +62,8 @@ class WriteCombiner {
     if (buffer_first < state_.first[partition]) {
       copy_part(partition, buffer_first, buffer_first + kRowsOfBuffer);
     } else if (state_.bypasses_cache) {
-      for (uint32_t at = 0; at < kBufferBytes; at += kLineBytes) {
-        stream_line(target + at, buffer + at);
+      for (uint32_t at = 0; at < kBufferBytes; at += base::kLineBytes) {
+        base::stream_line(target + at, buffer + at);
       }
     } else {
       std::memcpy(target, buffer, kBufferBytes);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "src/base/status.hpp"
+#include "src/base/streaming.hpp"
 #include "src/columns/validity_bits.hpp"
-#include "src/cpu/streaming.hpp"
 #include "src/cpu/workers.hpp"
 #include "src/transfer/uploads.hpp"
 
@@ -212,7 +212,7 @@ void HostResults::write(const Piece& piece, std::byte* staged) {
     }
     done += place.rows;
   }
-  cpu::finish_streaming();
+  base::finish_streaming();
 }
 
 void HostResults::finish(columns::JoinResult& result) {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "src/base/status.hpp"
+#include "src/base/streaming.hpp"
 #include "src/cpu/evaluate_condition.hpp"
 #include "src/cpu/nested_loop.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/range_join.hpp"
 #include "src/cpu/row_marks.hpp"
-#include "src/cpu/streaming.hpp"
 #include "src/execute/kinds.hpp"
 #include "src/execute/without_equality.hpp"
 
@@ -155,7 +155,7 @@ class TakenPairs final : public cpu::PairTaker {
       right += place.rows;
       count -= place.rows;
     }
-    cpu::finish_streaming();
+    base::finish_streaming();
   }
 
   base::Queue& queue_;

@@ -13,7 +13,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace gpujoin::cpu {
+namespace gpujoin::base {
 
 inline constexpr uint32_t kLineBytes = 64;
 
@@ -48,4 +48,4 @@ inline void finish_streaming() {
 #endif
 }
 
-}  // namespace gpujoin::cpu
+}  // namespace gpujoin::base
