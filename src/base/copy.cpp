@@ -1,6 +1,7 @@
 #include "src/base/copy.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include "src/base/status.hpp"
 
@@ -10,8 +11,8 @@ namespace gpujoin::base {
 // In copy_cuda.cpp.
 void copy_on_device(Queue& queue, void* target, const void* source, uint64_t bytes);
 void finish_device(Queue& queue);
-// In copy_ring_cuda.cpp. Returns when the copy is complete.
-void copy_through_ring(Queue& queue, void* target, const void* source, uint64_t bytes);
+// In copy_ring_cuda.cpp. Returns when the copies are complete.
+void copy_through_ring(Queue& queue, const std::vector<Copy>& copies);
 Memory ask_cuda(Context& context, const void* pointer, const char* what);
 #endif
 
@@ -24,19 +25,35 @@ namespace {
 
 void copy(Queue& queue, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes) {
-  if (bytes == 0) return;
-  if (target_memory != Memory::kDevice && source_memory != Memory::kDevice) {
-    std::memcpy(target, source, bytes);
-    return;
+  Copy const alone{target, target_memory, source, source_memory, bytes};
+  copy(queue, std::span(&alone, 1));
+}
+
+void copy(Queue& queue, std::span<const Copy> copies) {
+#if GPUJOIN_WITH_CUDA
+  std::vector<Copy> large;
+#endif
+  for (Copy const& asked : copies) {
+    if (asked.bytes == 0) continue;
+    if (asked.target_memory != Memory::kDevice && asked.source_memory != Memory::kDevice) {
+      std::memcpy(asked.target, asked.source, asked.bytes);
+      continue;
+    }
+#if GPUJOIN_WITH_CUDA
+    bool const is_pageable =
+        asked.target_memory == Memory::kHost || asked.source_memory == Memory::kHost;
+    if (is_pageable && asked.bytes >= kRingBytes) {
+      large.push_back(asked);
+    } else {
+      copy_on_device(queue, asked.target, asked.source, asked.bytes);
+    }
+#else
+    (void)queue;
+    fail(GPUJOIN_ERROR_INTERNAL, "device memory in a build without CUDA");
+#endif
   }
 #if GPUJOIN_WITH_CUDA
-  if (target_memory == Memory::kHost && bytes >= kRingBytes) {
-    return copy_through_ring(queue, target, source, bytes);
-  }
-  copy_on_device(queue, target, source, bytes);
-#else
-  (void)queue;
-  fail(GPUJOIN_ERROR_INTERNAL, "device memory in a build without CUDA");
+  if (!large.empty()) copy_through_ring(queue, large);
 #endif
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
@@ -11,9 +12,19 @@
 namespace gpujoin::base {
 
 // Queues the copy on the queue's stream when either end is device memory; a host-to-host copy, and
-// a large one from the device into pageable memory, is complete when it returns.
+// a large one between the device and pageable memory, is complete when it returns.
 void copy(Queue& queue, void* target, Memory target_memory, const void* source,
           Memory source_memory, uint64_t bytes);
+
+// The same of several, which threads that copy pageable memory take as one.
+struct Copy {
+  void* target = nullptr;
+  Memory target_memory = Memory::kHost;
+  const void* source = nullptr;
+  Memory source_memory = Memory::kHost;
+  uint64_t bytes = 0;
+};
+void copy(Queue& queue, std::span<const Copy> copies);
 
 // Waits for everything queued on the queue's stream.
 void finish(Queue& queue);

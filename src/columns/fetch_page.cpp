@@ -323,8 +323,9 @@ void write_text(base::Queue& queue, const JoinResult& result, const Window& wind
              result.memory, request.text_bytes);
 }
 
+// What is copied as it is, is left for the end, when all of it is copied at once.
 void write_page(base::Queue& queue, const JoinResult& result, const Window& window,
-                const Request& request, WidenOnDevice widen) {
+                const Request& request, WidenOnDevice widen, std::vector<base::Copy>* plain) {
   if (request.is_text()) write_text(queue, result, window, request);
   if (window.rows == 0) return;
   auto* target = static_cast<std::byte*>(request.fetch->data);
@@ -346,8 +347,9 @@ void write_page(base::Queue& queue, const JoinResult& result, const Window& wind
   } else if (request.is_widened()) {
     write_wide_on_host(queue, result, source, window.rows, target, request.memory);
   } else {
-    base::copy(queue, target, request.memory, source, result.memory,
-               static_cast<uint64_t>(window.rows) * static_cast<uint64_t>(request.source_width));
+    plain->push_back(
+        {target, request.memory, source, result.memory,
+         static_cast<uint64_t>(window.rows) * static_cast<uint64_t>(request.source_width)});
   }
   if (request.fetch->validity == nullptr) return;
   uint64_t const bytes =
@@ -372,7 +374,11 @@ void fetch_page(base::Queue& queue, const JoinResult& result, gpujoin_page& page
     prepare_bits(queue, result, window, request);
   }
 
-  for (const Request& request : requests) write_page(queue, result, window, request, widen);
+  std::vector<base::Copy> plain;
+  for (const Request& request : requests) {
+    write_page(queue, result, window, request, widen, &plain);
+  }
+  base::copy(queue, plain);
   base::finish(queue);
   for (const Request& request : requests) {
     request.fetch->null_count = request.null_count;

@@ -84,8 +84,10 @@ void Uploads::start_threads() {
     std::lock_guard const lock(mutex_);
     wanted = pieces_.size();
   }
-  wanted = std::min({wanted, static_cast<size_t>(std::max(queue_.context.cpu_threads, 1)),
-                     static_cast<size_t>(kernels::kStagingThreads)});
+  if (share_.count() == 0) {
+    share_.take(kernels::kStagingThreads, kernels::kStagingThreads / 2, queue_.context.cpu_threads);
+  }
+  wanted = std::min(wanted, static_cast<size_t>(share_.count()));
   while (threads_.size() < wanted) {
     base::Buffer staging =
         queue_.device_pool->try_allocate(base::Memory::kPinned, kStagingPieceBytes * kStagingSlots);
@@ -131,7 +133,7 @@ void Uploads::work(const std::stop_token& stop, Worker& worker) {
   }
 }
 
-void Uploads::await(uint64_t number) {
+void Uploads::await(uint64_t number, base::Queue& reader) {
   std::unique_lock lock(mutex_);
   auto const found = copies_.find(number);
   if (found == copies_.end()) return;
@@ -141,11 +143,11 @@ void Uploads::await(uint64_t number) {
     queued_.wait_for(lock, std::chrono::milliseconds(5));
     if (copy.unqueued == 0) break;
     lock.unlock();
-    queue_.check_cancelled();
+    reader.check_cancelled();
     lock.lock();
   }
   base::check(failure_, "copying through page-locked memory");
-  copy.arrived.hold(base::stream_of(queue_));
+  copy.arrived.hold(base::stream_of(reader));
   copies_.erase(found);
 }
 

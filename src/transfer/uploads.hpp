@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/tuning.hpp"
+#include "src/base/copy_threads.hpp"
 #include "src/base/device.hpp"
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
@@ -42,10 +43,11 @@ class Uploads {
   // A number for await, of all segments together.
   uint64_t copy(const std::vector<Segment>& segments);
 
-  // The queue's stream waits for the copy. The calling thread waits until the last piece is
-  // queued, and no longer. Throws what went wrong in the threads, and CANCELLED. A number that was
-  // awaited before costs nothing.
-  void await(uint64_t number);
+  // The stream of the queue, or of who reads the target on another one, waits for the copy. The
+  // calling thread waits until the last piece is queued, and no longer. Throws what went wrong in
+  // the threads, and CANCELLED. A number that was awaited before costs nothing.
+  void await(uint64_t number) { await(number, queue_); }
+  void await(uint64_t number, base::Queue& reader);
 
  private:
   struct Copy;
@@ -83,6 +85,7 @@ class Uploads {
     base::Buffer staging;  // kStagingSlots pieces; none where pinned memory has no room
     std::array<base::Event, kernels::kStagingSlots> sent;
   };
+  base::CopyThreads share_;
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;
 };

@@ -1,4 +1,5 @@
 // explicit_copies_cuda_test.cpp: columns where the device can read them.
+#include "src/base/copy.hpp"
 #include "src/transfer/transfer.hpp"
 #include "tests/gpu_fixture.hpp"
 #include "tests/own_queue.hpp"
@@ -100,6 +101,38 @@ TEST_F(Transfer, TheColumnThatDoesNotFitIsNamed) {
     EXPECT_NE(std::string(error.what()).find("price"), std::string::npos) << error.what();
   }
   EXPECT_EQ(small->device_pool->in_use_bytes(), in_use);
+}
+
+// Through page-locked pieces, or where these have no room by CUDA's own copies.
+TEST_F(Transfer, LargePageableColumnsComeAndGoWhole) {
+  for (uint64_t const pinned : {uint64_t{0}, uint64_t{1} << 20, uint64_t{3} << 20}) {
+    gpujoin_context_options options = cuda_options();
+    options.pinned_limit_bytes = pinned;
+    auto const own = OwnQueue(options);
+    std::vector<std::vector<uint32_t>> sent;
+    std::vector<std::vector<uint32_t>> back;
+    std::vector<base::Buffer> there;
+    std::vector<base::Copy> to;
+    std::vector<base::Copy> from;
+    for (size_t const rows : {size_t{(2 << 20) / 4}, size_t{5'000'003}, size_t{10}}) {
+      std::vector<uint32_t> values(rows);
+      for (size_t i = 0; i < rows; ++i) values[i] = static_cast<uint32_t>(i * 2654435761U + rows);
+      sent.push_back(std::move(values));
+      back.emplace_back(rows);
+      there.push_back(own->device_pool->allocate(base::Memory::kDevice, rows * 4, "a column"));
+    }
+    for (size_t i = 0; i < sent.size(); ++i) {
+      uint64_t const bytes = sent[i].size() * 4;
+      to.push_back(
+          {there[i].data(), base::Memory::kDevice, sent[i].data(), base::Memory::kHost, bytes});
+      from.push_back(
+          {back[i].data(), base::Memory::kHost, there[i].data(), base::Memory::kDevice, bytes});
+    }
+    base::copy(*own, to);
+    base::copy(*own, from);
+    base::finish(*own);
+    EXPECT_TRUE(sent == back) << "within " << pinned << " bytes of pinned memory";
+  }
 }
 
 }  // namespace
