@@ -78,6 +78,7 @@ gpujoin_status gpujoin_relation_create(gpujoin_context* context, int64_t rows,
     std::vector<gpujoin_column> const known =
         read_array(columns, column_count, "columns", "column_count");
     for (size_t i = 0; i < known.size(); ++i) {
+      if (known[i].reserved == 0) continue;
       check_reserved(known[i].reserved, ("columns[" + std::to_string(i) + "].reserved").c_str());
     }
     NewHandle<gpujoin_relation> handle;

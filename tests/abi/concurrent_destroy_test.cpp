@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "tests/abi/fixture.hpp"
 
@@ -67,6 +68,35 @@ class ConcurrentDestroy : public DeviceTest {
 ON_EVERY_DEVICE(ConcurrentDestroy);
 
 }  // namespace
+
+// Threads that found it before have a place of their own where they look.
+TEST_P(ConcurrentDestroy, OfAContextThatManyThreadsHaveUsed) {
+  constexpr int kThreads = 9;
+  gpujoin_context* made = nullptr;
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = device();
+  ASSERT_OK(call(gpujoin_context_create, &options, &made));
+  auto const ask = [&] {
+    gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
+    return call(gpujoin_context_get_info, made, &info);
+  };
+  std::atomic<int> asked{0};
+  std::atomic<bool> is_destroyed{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      EXPECT_OK(ask());
+      ++asked;
+      while (!is_destroyed) std::this_thread::yield();
+      EXPECT_STATUS(ask(), kInvalid);
+    });
+  }
+  while (asked != kThreads) std::this_thread::yield();
+  gpujoin_context_destroy(made);
+  is_destroyed = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_STATUS(ask(), kInvalid);
+}
 
 TEST_P(ConcurrentDestroy, OfAPlanThatIsExecuted) {
   gpujoin_plan* plan = nullptr;
