@@ -22,11 +22,11 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/match/carried_columns.hpp"
-#include "kernels/match/lane_rows.cuh"
 #include "kernels/match/narrow_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
 #include "kernels/match/table_columns.cuh"
+#include "kernels/match/whole_columns.cuh"
 #include "kernels/transform/key_range.cuh"
 #include "kernels/tuning.hpp"
 
@@ -122,40 +122,6 @@ __device__ __forceinline__ void hash_small_rows(const SmallTableJoin<Key>& join)
   if (repeats) join.state->repeats = 1;
 }
 
-template <int kWidth, int kItems, typename Finder>
-__device__ __forceinline__ void probe_small_table(const SmallTableJoin<typename Finder::Key>& join,
-                                                  const Finder& finder) {
-  constexpr uint64_t kTile = uint64_t{kItems} * kSmallTableThreads;
-  constexpr uint32_t kWarps = kSmallTableThreads / 32;
-  __shared__ uint32_t counts[kWarps];
-  __shared__ unsigned long long block_base;
-  uint32_t const warp = threadIdx.x / 32;
-  uint64_t const stride = gridDim.x * kTile;
-  for (uint64_t tile = blockIdx.x * kTile; tile < join.output.probe_rows; tile += stride) {
-    LaneRows<typename Finder::Key, kItems> rows;
-    uint32_t count = 0;
-    find_table_batch(join.output, finder, 0, tile + uint64_t{warp} * 32 * kItems, rows, &count);
-    if (threadIdx.x % 32 == 0) counts[warp] = count;
-    block_sync();
-    uint32_t before = 0;
-    uint32_t total = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < kWarps; ++i) {
-      before += i < warp ? counts[i] : 0;
-      total += counts[i];
-    }
-    if (threadIdx.x == 0) {
-      block_base = atomicAdd(&join.state->rows, static_cast<unsigned long long>(total));
-    }
-    block_sync();
-    rows.first_slot = 0;
-    rows.slot_count = count;
-    rows.base = block_base + before;
-    write_carried_rows<kWidth>(join.output, rows);
-    block_sync();  // counts and base are read
-  }
-}
-
 // 16 bytes at a time: slots [first, end), both even.
 __device__ __forceinline__ void free_slots(unsigned long long* slots, uint64_t first,
                                            uint64_t end) {
@@ -221,10 +187,12 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
 
   if (direct.places != 0) {
     FindSmallPlaces<Key> const finder = {direct, reinterpret_cast<const uint32_t*>(join.slots)};
-    probe_small_table<kWidth, kItems>(join, finder);
+    write_whole_columns<kSmallTableThreads, kWidth, kItems, NoRow>(join.output, finder,
+                                                                   &join.state->rows);
   } else {
     FindNarrowRows<Key> const finder = {narrow_table_of(join)};
-    probe_small_table<kWidth, kItems>(join, finder);
+    write_whole_columns<kSmallTableThreads, kWidth, kItems, NoRow>(join.output, finder,
+                                                                   &join.state->rows);
   }
   answer_small_join(join, direct.places != 0);
 }

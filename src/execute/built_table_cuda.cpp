@@ -34,7 +34,11 @@ class BuiltTable final : public BuiltOnGpu {
     auto const written =
         table_->probe(step.queue, step.plan.expected_rows, probe.table_side(), carried.outputs());
     if (!written) return Finding::kKeysRepeat;
+    step.clock.add_kernel_time(written->milliseconds);
     return carried.finish(step, *written);
+  }
+  bool tells_time(const Side& probe) const override {
+    return table_->asks_in_one_launch(static_cast<const GpuSide&>(probe).rows());
   }
 
   // Of the right side's columns, for each left row; see JoinSpec::keep_left. Rows with NULL keys

@@ -222,6 +222,7 @@ class KeptOnGpu final : public Built {
   Finding probe(const JoinStep& step, Side& probe, columns::JoinResult& result) const override {
     return built_->probe(step, probe, result);
   }
+  bool tells_time(const Side& probe) const override { return built_->tells_time(probe); }
 
  private:
   // The transport ends before the side, which the other one has.
@@ -237,7 +238,13 @@ bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
   JoinStep step{queue, plan, join.spec, clock, true};
   bool const left = !step.build_left();
   auto const probe = make_side(queue, join, left);
-  auto const transport = transport_for(queue, left ? *join.left : *join.right);
+  columns::Relation const& relation = left ? *join.left : *join.right;
+  auto const transport = transport_for(queue, relation);
+  bool const tells_time = plan.keys == plan::Keys::kPlain && join.kept->built().tells_time(*probe);
+  if (tells_time && comes_ready(relation, left ? join.spec.left_keys : join.spec.right_keys,
+                                left ? join.spec.left_columns : join.spec.right_columns)) {
+    clock.use_kernel_clock();
+  }
   clock.begin("transfer");
   bring(*probe, join, left, *transport);
   Finding const found = join.kept->built().probe(step, *probe, result);

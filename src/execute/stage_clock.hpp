@@ -36,8 +36,10 @@ class StageClock {
   void use_kernel_clock() { first_timed_ = kNone; }
   // From here on events tell the time, also of what the last stage goes on with.
   void use_events();
-  // Of the last stage, beside what events say.
-  void add_kernel_time(double milliseconds) { stages_.back().milliseconds += milliseconds; }
+  // Of the last stage, unless events say it.
+  void add_kernel_time(double milliseconds) {
+    if (first_timed_ == kNone) stages_.back().milliseconds += milliseconds;
+  }
 
   bool is_new() const { return stages_.empty(); }
   // Ends the stage before and starts one; checks for cancellation and, of the GPU, reports

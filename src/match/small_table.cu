@@ -89,9 +89,13 @@ std::optional<SmallRows> in_one_launch(base::Queue& queue, const plan::JoinPlan&
   kernels::SmallTableAnswer const answer = {base::await_answer(queue)};
   if (answer.repeats()) return std::nullopt;
   if (answer.rows() != 0) hand_over(std::move(columns), outputs);
-  return SmallRows{{answer.rows(), 1},
-                   answer.is_direct() ? plan::Match::kDirectTable : plan::Match::kGlobalTable,
-                   static_cast<double>(answer.nanoseconds()) * 1e-6};
+  SmallRows written;
+  written.rows = answer.rows();
+  written.room = probe.rows;
+  written.launches = 1;
+  written.milliseconds = static_cast<double>(answer.nanoseconds()) * 1e-6;
+  if (answer.is_direct()) written.table = plan::Match::kDirectTable;
+  return written;
 }
 
 }  // namespace

@@ -10,9 +10,8 @@
 
 namespace gpujoin::match {
 
-struct SmallRows : WrittenRows {
+struct SmallRows : ProbedRows {
   plan::Match table = plan::Match::kGlobalTable;  // which one it was
-  double milliseconds = 0;                        // of the launch, by its own clock
 };
 
 // Of rows that joins_in_one_launch says it of, or of none. Keys that are too far apart for

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/match/direct_table.cuh"
+#include "kernels/match/few_rows.cuh"
 #include "kernels/match/look_up.cuh"
 #include "kernels/match/pair_slots.cuh"
 #include "kernels/match/place_columns.cuh"
@@ -92,10 +93,55 @@ std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder
   return WrittenRows{probe.rows.rows, probe.rows.rows, 1};
 }
 
+// A table that is asked slice by slice asked as a whole: few rows would meet few of its sectors in
+// L2 again.
+template <typename Finder>
+Finder at_one_go(const Finder& finder) {
+  return finder;
+}
+template <typename Key>
+kernels::FindPlaces<Key> at_one_go(kernels::FindPlaces<Key> finder) {
+  finder.table.slice_places = finder.table.places;
+  finder.slices = 1;
+  return finder;
+}
+
+// In one launch, which the host hears of by its answer.
+template <int kWidth, typename Row, typename Finder>
+std::optional<ProbedRows> probe_few_rows(base::Queue& queue, const Finder& finder,
+                                         const Probe& probe, const Outputs& outputs) {
+  check_count(outputs);
+  auto const kernel = kernels::few_rows_kernel<kWidth, Row, Finder>;
+  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
+                                                  "asking for blocks of the probe of a table");
+  auto args = table_join<typename Finder::Key>(probe, outputs);
+  args.capacity = probe.rows.rows;
+  std::vector<base::Buffer> columns = start_columns(queue, probe.rows.rows, outputs, &args);
+  base::ZeroedCounts zeroed(queue, sizeof(kernels::FewRowsState));
+  auto* state = zeroed.as<kernels::FewRowsState>();
+  queue.check_cancelled();
+  auto* answer = base::start_answer(queue);
+  auto asked = at_one_go(finder);
+  // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
+  // answer the next join.
+  void* kernel_args[] = {&args, &asked, &state, &answer};
+  check(cudaLaunchKernel(
+            reinterpret_cast<const void*>(kernel),
+            dim3(std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident)),
+            dim3(kernels::kTableThreads), kernel_args, 0, stream_of(queue)),
+        "probing a table by few rows");
+  zeroed.all_launched();
+  kernels::SmallTableAnswer const told = {base::await_answer(queue)};
+  if (told.repeats()) return std::nullopt;
+  if (told.rows() != 0) hand_over(std::move(columns), outputs);
+  return ProbedRows{{told.rows(), probe.rows.rows, 1},
+                    static_cast<double>(told.nanoseconds()) * 1e-6};
+}
+
 template <int kWidth, bool kBuffers, typename Row, typename Finder>
-std::optional<WrittenRows> probe_in_chunks(base::Queue& queue, uint64_t expected_rows,
-                                           const Finder& finder, const Probe& probe,
-                                           const Outputs& outputs) {
+std::optional<ProbedRows> probe_in_chunks(base::Queue& queue, uint64_t expected_rows,
+                                          const Finder& finder, const Probe& probe,
+                                          const Outputs& outputs) {
   auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
   uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
                                                   "asking for blocks of the probe of a table");
@@ -114,7 +160,7 @@ std::optional<WrittenRows> probe_in_chunks(base::Queue& queue, uint64_t expected
     if (columns.rows() == 0 && base::read_back(queue, probe.has_duplicates) != 0) {
       return std::nullopt;
     }
-    if (done) return columns.finish();
+    if (done) return ProbedRows{columns.finish()};
     columns.require(blocks);
   }
 }
@@ -125,18 +171,26 @@ class TableOf final : public ColumnTable {
  public:
   using Key = typename Finder::Key;
 
-  std::optional<WrittenRows> probe(base::Queue& queue, int64_t expected_rows,
-                                   const TableSide& probe, Outputs outputs) const override {
-    if (probe.rows == 0) return WrittenRows{};
+  std::optional<ProbedRows> probe(base::Queue& queue, int64_t expected_rows, const TableSide& probe,
+                                  Outputs outputs) const override {
+    if (probe.rows == 0) return ProbedRows{};
     name_sources(&outputs);
     auto const expected = static_cast<uint64_t>(std::max<int64_t>(expected_rows, 0));
     bool const buffers = finder.slices > 1 || expected < probe.rows / 4 * 3;
     bool const words = common_width(outputs) == 4;
+    if (asks_in_one_launch(probe.rows)) {
+      auto const ask = words ? probe_few_rows<4, Row, Finder> : probe_few_rows<0, Row, Finder>;
+      return ask(queue, finder, seen_by(probe), outputs);
+    }
     auto const join = words     ? (buffers ? probe_in_chunks<4, true, Row, Finder>
                                            : probe_in_chunks<4, false, Row, Finder>)
                       : buffers ? probe_in_chunks<0, true, Row, Finder>
                                 : probe_in_chunks<0, false, Row, Finder>;
     return join(queue, expected, finder, seen_by(probe), outputs);
+  }
+
+  bool asks_in_one_launch(uint64_t probe_rows) const override {
+    return probe_rows <= kernels::kFewRows;
   }
 
   std::optional<WrittenRows> look_up(base::Queue& queue, const TableSide& probe,
@@ -171,10 +225,10 @@ class TableOf final : public ColumnTable {
 // Of no build rows.
 class NoTable final : public ColumnTable {
  public:
-  std::optional<WrittenRows> probe(base::Queue&, int64_t, const TableSide&,
-                                   Outputs) const override {
-    return WrittenRows{};
+  std::optional<ProbedRows> probe(base::Queue&, int64_t, const TableSide&, Outputs) const override {
+    return ProbedRows{};
   }
+  bool asks_in_one_launch(uint64_t) const override { return true; }
   std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {
     return std::nullopt;
   }
@@ -237,6 +291,7 @@ void place_columns(base::Queue& queue, const Table& table, uint32_t slice, const
   check(cudaGetLastError(), "placing build rows");
 }
 
+static_assert(kernels::kFewRows <= kernels::SmallTableAnswer::kMostRows);
 static_assert(kernels::kRowSlotBytes == base::traffic::kRowSlotBytes);
 
 // The columns of a row beside its key.

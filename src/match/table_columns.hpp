@@ -24,6 +24,10 @@ struct TableColumn {
   int32_t width = 0;
 };
 
+struct ProbedRows : WrittenRows {
+  double milliseconds = 0;  // of a launch that tells its own time; 0: events do
+};
+
 // Made once, then const: any number of probe sides are joined with it, also at the same time, each
 // on a stream that comes after the one it was made on. The build side's memory stays.
 class ColumnTable {
@@ -33,10 +37,13 @@ class ColumnTable {
   // Writes every column of the join. Outputs of the build side are those that the table was made
   // for, in their order; a source of the probe side may be null: the row's number is written.
   // Nullopt, and nothing is written: build keys repeat. Of keys told as repeated one may only look
-  // like a free slot. Waits for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
-  virtual std::optional<WrittenRows> probe(base::Queue& queue, int64_t expected_rows,
-                                           const TableSide& probe,
-                                           std::vector<CarriedOutput> outputs) const = 0;
+  // like a free slot. Waits for the stream, or where asks_in_one_launch for the launch's answer,
+  // which says how long it took. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+  virtual std::optional<ProbedRows> probe(base::Queue& queue, int64_t expected_rows,
+                                          const TableSide& probe,
+                                          std::vector<CarriedOutput> outputs) const = 0;
+  // Of so few probe rows, or none.
+  virtual bool asks_in_one_launch(uint64_t probe_rows) const = 0;
 
   // The same of joins whose probe rows have one match each and stay where they are: row i of every
   // column is of probe row i. The outputs are of the build side. Nullopt also when a probe row has

@@ -297,9 +297,10 @@ std::string trace_of(const KeySeries& series, const Sizes& sizes, int32_t key_wi
          " rows, keys of " + std::to_string(key_width) + " bytes";
 }
 
-// One block, all blocks at once, and a launch for each step.
+// One block, all blocks at once, a launch for each step, and few rows that ask a table.
 const std::vector<Sizes>& paths() {
-  static const std::vector<Sizes> all = {{700, 3000}, {20000, 50000}, {30000, kSmall}};
+  static const std::vector<Sizes> all = {
+      {700, 3000}, {20000, 50000}, {30000, kSmall}, {kSmall, 300}, {kSmall, 100'000}};
   return all;
 }
 
@@ -692,8 +693,9 @@ TEST_F(TableColumns, OfATableInSlices) {
                                Slices{2 * kPlaces + 5, 3 * kPlaces - 7, {16}},
                                Slices{kPlaces, 4 * kPlaces, {8, 4}},  // four, three in four empty
                                Slices{4 * kPlaces + 33, 4 * kPlaces + 33, {4}}}) {
-    Sizes const sizes{slices.build, 300'001};
-    for (int32_t const key_width : {4, 8}) {
+    for (auto const& [key_width, probe_rows] :
+         {std::pair(4, kSmall), std::pair(4, 300'001U), std::pair(8, kSmall)}) {
+      Sizes const sizes{slices.build, probe_rows};
       for (double const ratio : {1.0, 0.4}) {
         KeySeries const series{"slices", 0 - uint64_t{kPlaces}, 1, slices.places};
         SCOPED_TRACE(trace_of(series, sizes, key_width));
