@@ -71,8 +71,10 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   if (has_keys) kept_->partition(end());
 }
 
-base::CallEnd Operation::end() const {
-  return {interrupt, 0, base::deadline_in(join_.options.timeout_milliseconds)};
+base::CallEnd Operation::end() const { return {interrupt, 0, deadline()}; }
+
+base::CallEnd::Clock::time_point Operation::deadline() const {
+  return base::deadline_in(join_.options.timeout_milliseconds);
 }
 
 void Operation::check_build() const {

@@ -37,8 +37,8 @@ struct OperationOptions {
   void* ready_user = nullptr;
 };
 
-// How far an operation is.
-struct Progress {
+// How far an operation is: in cache lines of its own, which all probes write.
+struct alignas(64) Progress {
   std::atomic<int64_t> rows_in{0};
   std::atomic<uint64_t> bytes_in{0};
   std::atomic<int64_t> rows_out{0};
@@ -83,6 +83,7 @@ class Operation {
 
   // Of a call on this or on one of its probes.
   base::CallEnd end() const;
+  base::CallEnd::Clock::time_point deadline() const;
   uint64_t spilled_bytes() const;
   std::string explain() const;
 

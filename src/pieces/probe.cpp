@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/copy.hpp"
+#include "src/base/own_share.hpp"
 #include "src/base/queue.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/selection.hpp"
@@ -12,13 +14,17 @@ namespace gpujoin::pieces {
 
 namespace {
 
-// Pieces that wait: enough that one is there while another one is joined.
-constexpr size_t kMostWaiting = 4;
+// Pieces that wait to be joined. More would be other blocks of page-locked memory, which all threads
+// together write to and read faster while they fit into a cache: batches of eight threads came at
+// 1960 million rows a second in the place of 1510 with four.
+constexpr size_t kMostWaiting = 1;
 
 }  // namespace
 
 Probe::Probe(std::shared_ptr<Operation> operation)
-    : context(operation->context), operation_(std::move(operation)) {
+    : context(base::own_share(operation->context)),
+      operation_(base::own_share(std::move(operation))),
+      interrupt_(base::own_share<const base::Interrupt>(operation_->interrupt)) {
   operation_->begin_probe();
 }
 
@@ -32,7 +38,7 @@ void Probe::leave(bool is_complete) noexcept {
 // Calls on a probe come one after the other; one that fails is the last.
 template <typename Call>
 auto Probe::guarded(const Call& call) {
-  base::CallEnd const end = operation_->end();
+  base::CallEnd const end{interrupt_, 0, operation_->deadline()};
   std::lock_guard const lock(mutex_);
   if (failed_) std::rethrow_exception(failed_);
   try {
@@ -41,6 +47,7 @@ auto Probe::guarded(const Call& call) {
   } catch (...) {
     failed_ = std::current_exception();
     current_.reset();
+    sender_ = nullptr;
     waiting_.clear();
     gathered_ = nullptr;
     leave(false);
@@ -101,9 +108,21 @@ void Probe::take_slices(const std::shared_ptr<const columns::Relation>& batch) {
 }
 
 void Probe::take_pieces() {
-  for (auto& piece : gathered_->take_blocks()) take_piece(std::move(piece));
+  auto pieces = gathered_->take_blocks();
+  if (pieces.empty()) return;
+  for (auto& piece : pieces) take_piece(sent(std::move(piece)));
   uint64_t const bytes = gathered_->appended_bytes();
   operation_->progress.bytes_in += bytes - std::exchange(bytes_, bytes);
+}
+
+// The link takes a piece while the next one is gathered, and results of those before come back. On
+// a stream of the caller's it would come behind all other work.
+std::shared_ptr<const columns::Relation> Probe::sent(
+    std::shared_ptr<const columns::Relation> rows) {
+  if (!operation_->build().shape().on_gpu || context->queues.most != 0) return rows;
+  if (sender_ == nullptr) sender_ = execute::make_row_sender(*context);
+  auto copies = sender_->send(rows);
+  return copies != nullptr ? copies : rows;
 }
 
 void Probe::flush() {
@@ -129,10 +148,13 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
       if (!current_) {
         Piece const piece{std::move(waiting_.front()), nullptr, 0, nullptr};
         waiting_.pop_front();
+        if (sender_ != nullptr) sender_->await(*queue, *piece.rows);
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());
       }
       *result = current_->next(*queue);
       if (*result == nullptr) {
+        // The queue that sent its rows is given their memory again.
+        if (sender_ != nullptr) base::finish(*queue);
         current_.reset();
         ++operation_->progress.pieces_done;
         continue;

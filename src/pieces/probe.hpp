@@ -10,6 +10,7 @@
 
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
+#include "src/execute/sent_rows.hpp"
 #include "src/pieces/operation.hpp"
 
 namespace gpujoin::pieces {
@@ -29,6 +30,7 @@ class Probe {
   // No batch will come.
   void finish();
 
+  // A share of its own, as what follows: calls on other probes do not meet those on this one.
   const std::shared_ptr<base::Context> context;
 
  private:
@@ -39,14 +41,17 @@ class Probe {
   void take_pieces();
   void take_slices(const std::shared_ptr<const columns::Relation>& batch);
   void take_piece(std::shared_ptr<const columns::Relation> rows);
+  std::shared_ptr<const columns::Relation> sent(std::shared_ptr<const columns::Relation> rows);
   void leave(bool is_complete) noexcept;
 
   std::shared_ptr<Operation> operation_;
+  std::shared_ptr<const base::Interrupt> interrupt_;
   std::mutex mutex_;
   std::unique_ptr<RowStore> gathered_;
   std::deque<std::shared_ptr<const columns::Relation>> waiting_;
   std::optional<PieceJoin> current_;
-  uint64_t bytes_ = 0;  // gathered, of those that were reported
+  std::unique_ptr<execute::RowSender> sender_;  // of pieces to the device; null: none was sent
+  uint64_t bytes_ = 0;                          // gathered, of those that were reported
   bool is_finished_ = false;
   bool has_ended_ = false;
   std::exception_ptr failed_;

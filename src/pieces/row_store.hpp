@@ -111,7 +111,7 @@ class RowStore {
     uint64_t bytes_in_memory = 0;
   };
   // What a thread gathers into.
-  struct Stripe {
+  struct alignas(64) Stripe {
     std::mutex mutex;
     std::unique_ptr<GatheredRows> rows;
   };

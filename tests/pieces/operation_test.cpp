@@ -122,8 +122,11 @@ void compare(uint64_t seed, const std::shared_ptr<base::Context>& unlimited,
              const Drawing& right_drawn, const Way& way) {
   auto const left = draw(left_drawn);
   auto const right = draw(right_drawn);
-  // A queue keeps its scratch.
-  { OwnQueue const queue(context); }
+  // Queues keep their scratch: that of a join, and that of what sends rows to it.
+  {
+    OwnQueue const queue(context);
+    OwnQueue const sender(context);
+  }
   uint64_t const on_device_before = on_device(*context);
   for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
     auto const kind = static_cast<JoinKind>(k);
