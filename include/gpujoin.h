@@ -234,13 +234,24 @@ typedef void (*gpujoin_log_function)(int32_t level, const char* message, void* u
 typedef int32_t (*gpujoin_progress_function)(const char* stage, int64_t done, int64_t total,
                                              void* user);
 
+/* Whose threads the loops of the CPU executor run on. Since 0.2. */
+typedef int32_t gpujoin_threads;
+/* The library's own oneTBB arenas, of cpu_threads threads with the one that calls. With cpu_threads
+ * = 1 a call runs on the calling thread alone, and no thread is started. */
+#define GPUJOIN_THREADS_OWN 0
+/* The oneTBB arena in which the calling thread is, with as many threads as that allows; on the
+ * calling thread alone where it is in none. While it waits for others, it takes no other tasks of
+ * the arena. For hosts that schedule by the same oneTBB library (a shared libtbb). */
+#define GPUJOIN_THREADS_OF_CALLER 1
+
 typedef struct gpujoin_context_options {
   uint32_t struct_size;
   /* GPUJOIN_DEVICE_*. */
   gpujoin_device device;
   /* CUDA ordinal; 0 is the first device. */
   int32_t cuda_device_id;
-  /* Of the CPU executor; 0 = all that this process may run on, and never more. */
+  /* Of the CPU executor; 0 = all that this process may run on, and never more. With
+   * GPUJOIN_THREADS_OF_CALLER what the planner reckons with. */
   int32_t cpu_threads;
   /* Of the memory that joins run in: device memory for CUDA, host memory for the CPU, inputs that
    * need no copy not counted. 0 = no limit. */
@@ -270,11 +281,14 @@ typedef struct gpujoin_context_options {
   const char* spill_path;
   /* Of all files there together. 0 = no limit. */
   uint64_t spill_limit_bytes;
+  /* GPUJOIN_THREADS_*. */
+  gpujoin_threads threads;
+  int32_t reserved;
 } gpujoin_context_options;
 #define GPUJOIN_CONTEXT_OPTIONS_INIT                                                           \
   {                                                                                            \
     (uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL, 0, 0, NULL, 0                                                                    \
+        NULL, 0, 0, NULL, 0, 0, 0                                                              \
   }
 
 typedef struct gpujoin_context_info {
@@ -1775,9 +1789,10 @@ typedef int32_t gpujoin_state;
  *
  * state     written.
  * out       a new result where the state is READY, else NULL; destroy with gpujoin_result_destroy.
- * Blocking: until there is a result. Several threads may call it; they join one after the other.
+ * Blocking: until there is a result; of FINISHED until no other call is inside a join.
+ * Threads:  any number of calls join partitions side by side, as far as memory allows it.
  * Errors:   those of gpujoin_plan_execute, SPILL, DEADLINE; INVALID_ARGUMENT where a probe failed,
- *           as rows are missing then.
+ *           as rows are missing then. What one call's join ended with all later calls answer.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_operation_next(gpujoin_operation* operation,
                                                   gpujoin_state* state, gpujoin_result** out,

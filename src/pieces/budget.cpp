@@ -12,8 +12,11 @@ namespace {
 // without a share of its time for beginning.
 constexpr uint64_t kBlockBytes = uint64_t{8} << 20;
 constexpr uint64_t kLeastBlockBytes = uint64_t{16} << 10;
-constexpr uint32_t kPartitions = 64;
+// Each has a block that is open, all of them together half of what a store may keep, and what is
+// written to a file at once is no less than a few pages.
+constexpr uint32_t kPartitions = 128;
 constexpr uint32_t kLeastPartitions = 4;
+constexpr uint64_t kLeastOpenBytes = uint64_t{16} << 10;
 
 // The builds and probes of a join are two stores, and what is joined needs as much as both.
 constexpr uint64_t kStoreShare = 8;
@@ -34,10 +37,11 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   }
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
+  // What a join of them takes is four times as much: with both stores all of it.
+  budget.rest_bytes = 3 * budget.part_bytes;
   uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);
   budget.block_bytes = std::clamp(least / 128, kLeastBlockBytes, kBlockBytes);
-  // Each has a block that is open.
-  uint64_t const open = least / 8 / budget.block_bytes;
+  uint64_t const open = least / kStoreShare / 2 / kLeastOpenBytes;
   budget.partitions =
       static_cast<uint32_t>(std::clamp<uint64_t>(open, kLeastPartitions, kPartitions));
   return budget;

@@ -12,6 +12,7 @@ namespace gpujoin::pieces {
 struct Budget {
   uint64_t store_bytes = 0;  // of rows that one store keeps in memory
   uint64_t part_bytes = 0;   // of rows of the build side that are joined at once
+  uint64_t rest_bytes = 0;   // of rows of both sides, of all joins of partitions that run at once
   uint64_t block_bytes = 0;  // of a block of rows: never 0
   uint32_t partitions = 0;   // of a side that does not fit
 };

@@ -185,7 +185,8 @@ void Build::finish() {
     if (is_whole_) {
       make_parts();
     } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
-      store_.partition(end());
+      base::LeasedQueue const queue(*context, end());
+      store_.partition(*queue);
     }
     is_ready_.store(true, std::memory_order_release);
   });

@@ -41,10 +41,14 @@ class GridJoin {
   GridJoin(const JoinOfPieces& join, const Budget& budget, Partition build, Partition probe,
            std::shared_ptr<const UnknownRows> unknown, int level = 0);
 
-  // The next result that has rows; null: there is no other. Throws; then it is worth nothing.
+  // The next result that has rows; null: there is no other. Throws; where there was no room the
+  // next call tries the same again, else it is worth nothing.
   std::unique_ptr<columns::JoinResult> next(base::Queue& queue);
+  // Of the rows of both sides that it joins at once, about.
+  uint64_t bytes_at_once() const;
 
  private:
+  void begin(base::Queue& queue);
   bool wants_partitions() const;
   // Whether it was of use.
   bool partition_again(base::Queue& queue);

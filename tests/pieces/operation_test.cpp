@@ -257,6 +257,17 @@ TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
   EXPECT_GT(folder->peak_bytes(), 0U);
 }
 
+TEST(Operation, EveryKindWorksWithinTheLeastLimit) {
+  auto const unlimited = make_context(0);
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    auto const context = make_context(uint64_t(atoi(getenv("LEAST"))) << 10);
+    Drawing const left{12000, 9000, seed == 3 ? 0.3 : 0.0, 0.05, seed};
+    Drawing const right{seed == 3 ? 500 : 16000, 9000, 0.0, 0.05, seed + 1000};
+    compare(seed, unlimited, context, left, right, {seed % 2 == 0, 2048, 2, false, make_folder(0)});
+    if (HasFailure()) return;
+  }
+}
+
 // No partition holds less than all rows of a key.
 TEST(Operation, JoinsAKeyThatIsLargerThanAPart) {
   auto const unlimited = make_context(0);

@@ -86,7 +86,7 @@ class Drawer {
     drawn.flushes = is_cheap ? any({0.0, 0.1, 1.0}) : any({0.0, 0.05});
     drawn.asks = any({0.0, 0.5, 1.0});
     drawn.closes_early = chance(0.5);
-    drawn.next_threads = any({1, 1, 3});
+    drawn.next_threads = any({1, 2, 3, 8});
     drawn.end =
         any({OperationEnd::kWhole, OperationEnd::kWhole, OperationEnd::kWhole, OperationEnd::kWhole,
              OperationEnd::kWhole, OperationEnd::kProbeDestroyed, OperationEnd::kOperationDestroyed,
