@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/memory.hpp"
+#include "src/base/status.hpp"
 
 namespace gpujoin::pieces {
 
@@ -24,7 +25,32 @@ constexpr uint64_t kStoreShare = 8;
 // are there twice for a moment.
 constexpr uint64_t kPartShare = 16;
 
+// What threads gather, open blocks and the smallest pieces take, and a join of those.
+constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
+constexpr uint64_t kLeastHostRows = 4096;
+// A queue's scratch is a third of it.
+constexpr uint64_t kLeastDeviceBytes = uint64_t{24} << 20;
+
+void check_least(const char* limit, uint64_t bytes, uint64_t least) {
+  if (bytes == 0 || bytes >= least) return;
+  base::fail(GPUJOIN_ERROR_MEMORY_LIMIT,
+             "%s is %llu: builds and probes of such rows need at least %llu", limit,
+             static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(least));
+}
+
 }  // namespace
+
+void check_least_limits(const base::Context& context, bool on_gpu, const RowSchema& schema) {
+  uint64_t const rows = base::checked_bytes(kLeastHostRows, bytes_of_row(schema));
+  // Of a context of the CPU it is the smaller of both.
+  char const* const host = context.is_cuda()
+                               ? "options.host_limit_bytes"
+                               : "options.memory_limit_bytes or host_limit_bytes of the context";
+  check_least(host, context.host_account->limit_bytes(), std::max(kLeastHostBytes, rows));
+  if (!on_gpu) return;
+  check_least("options.memory_limit_bytes", context.device_account->limit_bytes(),
+              kLeastDeviceBytes);
+}
 
 Budget budget_of(const base::Context& context, bool on_gpu) {
   Budget budget;

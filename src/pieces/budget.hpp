@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "src/base/context.hpp"
+#include "src/pieces/row_schema.hpp"
 
 namespace gpujoin::pieces {
 
@@ -19,5 +20,9 @@ struct Budget {
 
 // on_gpu: the joins run there; rows are gathered in host memory.
 Budget budget_of(const base::Context& context, bool on_gpu);
+
+// Throws MEMORY_LIMIT for a limit within which rows of a side cannot be gathered and joined,
+// whatever is written to files.
+void check_least_limits(const base::Context& context, bool on_gpu, const RowSchema& schema);
 
 }  // namespace gpujoin::pieces

@@ -69,6 +69,7 @@ bool GridJoin::partition_again(base::Queue& queue) {
     parts_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
                                                 Partition{probe, p}, unknown_, level_ + 1));
   }
+  if (join_.pieces != nullptr) *join_.pieces += static_cast<int64_t>(parts_.size());
   return true;
 }
 
@@ -81,7 +82,8 @@ uint64_t GridJoin::bytes_at_once() const {
 void GridJoin::begin_group(base::Queue& queue) {
   // Rows that meet nothing are rows without a match.
   auto rows = join_.build_left ? join_.left_none : join_.right_none;
-  if (group_ < groups_.size()) rows = build_.store->read_all(build_.part, groups_[group_]);
+  if (group_ < groups_.size())
+    rows = build_.store->read_all(build_.part, groups_[group_], queue.end);
   pieces_ = {piece_of(queue, join_, join_.build_left, std::move(rows))};
   if (unknown_ != nullptr) {
     pieces_.insert(pieces_.end(), unknown_->build.begin(), unknown_->build.end());
@@ -90,7 +92,7 @@ void GridJoin::begin_group(base::Queue& queue) {
 
 // Marks of a block are kept from group to group.
 Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
-  auto rows = probe_.store->read_all(probe_.part, blocks_[block]);
+  auto rows = probe_.store->read_all(probe_.part, blocks_[block], queue.end);
   if (groups_.size() <= 1) return {std::move(rows), nullptr, 0, nullptr};
   auto& marks = marks_[block];
   if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
@@ -100,6 +102,7 @@ Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
 }
 
 bool GridJoin::advance(base::Queue& queue) {
+  if (meets_candidates()) return advance_nearest(queue);
   size_t const blocks = blocks_.size();
   size_t const unknown = unknown_ == nullptr ? 0 : unknown_->probe.size();
   while (group_ < std::max<size_t>(groups_.size(), 1)) {
@@ -140,18 +143,72 @@ bool GridJoin::advance(base::Queue& queue) {
 
 void GridJoin::begin(base::Queue& queue) {
   if (wants_partitions() && partition_again(queue)) return;
-  bool const can_cut = can_cut_part(join_.spec);
-  groups_ = build_.store->groups(build_.part, can_cut ? budget_.part_bytes : 0);
-  if (!can_cut && groups_.size() > 1) {
+  bool const at_once = !join_.spec.aggregates.empty();
+  groups_ = build_.store->groups(build_.part, at_once ? 0 : budget_.part_bytes);
+  if (at_once && groups_.size() > 1) {
     base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
-               "rows of one key of the build side are more than one relation has, and %s "
-               "needs them at once",
-               join_.spec.asof ? "spec.asof" : "spec.aggregates");
+               "rows of one key of the build side are more than one relation has, and "
+               "spec.aggregates needs them at once");
   }
-  blocks_ = probe_.store->groups(probe_.part, budget_.part_bytes);
+  blocks_ = probe_.store->groups(probe_.part, most_of_a_block());
   build_.store->read_ahead(build_.part);
   probe_.store->read_ahead(probe_.part);
   marks_.resize(blocks_.size());
+}
+
+// Of the probe side. An ASOF join has up to three candidates for each of its rows.
+uint64_t GridJoin::most_of_a_block() const {
+  if (!meets_candidates() || budget_.part_bytes == 0) return budget_.part_bytes;
+  auto const width = [](const Partition& side) {
+    auto const rows = static_cast<uint64_t>(std::max<int64_t>(side.store->rows(side.part), 1));
+    return side.store->bytes(side.part) / rows + 1;
+  };
+  uint64_t const of_build = std::max(width(build_), width(probe_));
+  return std::max<uint64_t>(budget_.part_bytes / 4 / of_build * width(probe_), 1);
+}
+
+Piece GridJoin::group_piece(base::Queue& queue, size_t group) {
+  auto rows = build_.store->read_all(build_.part, groups_[group], queue.end);
+  auto& marks = group_marks_[group];
+  if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
+  Piece piece = piece_of(queue, join_, join_.build_left, std::move(rows));
+  marks = piece.marks;
+  return piece;
+}
+
+// Rows of the build side that were nearest to one of the block.
+void GridJoin::mark_groups(base::Queue& queue) {
+  auto const& origins = nearest_->origins();
+  for (size_t i = 0; i < origins.size() && candidates_.marks != nullptr; ++i) {
+    if (!candidates_.marks->is_marked(static_cast<int64_t>(i))) continue;
+    auto& marks = group_marks_[origins[i].part];
+    if (marks == nullptr) group_piece(queue, origins[i].part);
+    marks->mark(origins[i].row);
+  }
+  nearest_.reset();
+  candidates_ = Piece();
+}
+
+bool GridJoin::advance_nearest(base::Queue& queue) {
+  if (nearest_) mark_groups(queue);
+  group_marks_.resize(groups_.size());
+  if (block_ < blocks_.size()) {
+    auto const rows = probe_.store->read_all(probe_.part, blocks_[block_], queue.end);
+    NearestRows nearest(join_, rows, build_.store->shape().schema);
+    for (size_t group = 0; group < groups_.size(); ++group) {
+      auto const part = build_.store->read_all(build_.part, groups_[group], queue.end);
+      nearest.meet(queue, *part, static_cast<uint32_t>(group));
+    }
+    candidates_ = piece_of(queue, join_, join_.build_left, nearest.take());
+    current_.emplace(queue, join_, Piece{rows, nullptr, 0, nullptr}, std::span(&candidates_, 1));
+    nearest_.emplace(std::move(nearest));
+    ++block_;
+    return true;
+  }
+  if (group_ == groups_.size() || !needs_marks(join_.spec, join_.build_left)) return false;
+  current_.emplace(join_, join_.build_left, group_piece(queue, group_));
+  ++group_;
+  return true;
 }
 
 std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
@@ -162,6 +219,7 @@ std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
   while (!parts_.empty()) {
     if (auto result = parts_.back()->next(queue)) return result;
     parts_.pop_back();
+    if (join_.pieces_done != nullptr) ++*join_.pieces_done;
     if (parts_.empty()) return nullptr;
   }
   while (current_ || advance(queue)) {

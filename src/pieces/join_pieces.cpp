@@ -99,6 +99,8 @@ class StepRun {
       spec.materialize = false;
       spec.left_columns.clear();
       spec.right_columns.clear();
+      // What is limited or promised are rows that come out.
+      spec.bounds = columns::Bounds();
     }
     // Marks are a column: bit i is row i's.
     if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));

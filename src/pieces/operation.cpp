@@ -43,6 +43,8 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.options.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
   join_.options.device = build_->shape().on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
   join_.build_left = build_left;
+  join_.pieces = &progress.pieces;
+  join_.pieces_done = &progress.pieces_done;
   join_.has_left_numbers =
       build_left ? build_->shape().has_row_numbers : probe_schema_->has_row_numbers;
   join_.has_right_numbers =
@@ -52,6 +54,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.right_none = build_left ? probe_none : build_->none();
   check_build();
   check_spec();
+  check_least_limits(*context, build_->shape().on_gpu, *probe_schema_);
   if (join_.spec.order == RowOrder::kProbe) {
     join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
@@ -130,9 +133,6 @@ void Operation::check_spec() const {
   }
   if (build_->is_whole()) return;
   if (in_order) refuse("order: the build side does not fit into memory, and is joined in parts");
-  if (spec.asof && spec.left_keys.empty()) {
-    refuse("asof: without keys the build side has to fit into memory");
-  }
 }
 
 void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
@@ -234,7 +234,8 @@ std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
   auto rows = std::make_shared<UnknownRows>();
   auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
     for (auto const& group : store.groups(store.null_part(), 0)) {
-      pieces->push_back(piece_of(queue, join_, left, store.read_all(store.null_part(), group)));
+      pieces->push_back(
+          piece_of(queue, join_, left, store.read_all(store.null_part(), group, queue.end)));
     }
   };
   read(build, join_.build_left, &rows->build);

@@ -34,8 +34,8 @@ class RestJoins {
   using Next = std::function<std::unique_ptr<columns::JoinResult>(base::Queue&)>;
   using Phase = std::function<void(base::Queue&)>;
 
-  // most_bytes: of the sides of all joins that were begun; 0: no limit. done: counts those that have
-  // ended.
+  // most_bytes: of the sides of all joins that were begun; 0: no limit. done: counts those that
+  // have ended.
   RestJoins(base::Context& context, uint64_t most_bytes, std::atomic<int64_t>* done)
       : context_(context), most_bytes_(most_bytes), done_(done) {}
 

@@ -168,13 +168,13 @@ void RowStore::add_block(Part& part, std::unique_ptr<GatheredRows> rows) {
 }
 
 void RowStore::scatter(const Relation& block, const base::CallEnd& end) {
-  end.check();
   RowsByPartition const rows(block, partitioning_of(shape_));
   for (size_t p = 0; p < parts_.size(); ++p) scatter(*parts_[p], block, rows.of(p), end);
 }
 
 void RowStore::scatter(Part& part, const Relation& block, std::span<const uint32_t> rows,
                        const base::CallEnd& end) {
+  end.check();
   bool made_room = false;
   while (!rows.empty()) {
     try {

@@ -99,7 +99,8 @@ class RowStore {
     size_t end = 0;
   };
   std::vector<Blocks> groups(size_t part, uint64_t most_bytes) const;
-  std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks) const;
+  std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks,
+                                                    const base::CallEnd& end) const;
   // The file's blocks of a partition are about to be read.
   void read_ahead(size_t part) const;
   // Complete blocks in memory, which are no longer here. Not at the same time as append().

@@ -71,7 +71,8 @@ std::vector<RowStore::Blocks> RowStore::groups(size_t part, uint64_t most_bytes)
   return made;
 }
 
-std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks) const {
+std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks,
+                                                   const base::CallEnd& end) const {
   if (blocks.end - blocks.first == 1) return block(part, blocks.first);
   RowMemory whole = memory_;
   for (size_t i = blocks.first; i < blocks.end; ++i) {
@@ -79,6 +80,7 @@ std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks) c
   }
   auto all = std::make_unique<GatheredRows>(shape_.schema, whole);
   for (size_t i = blocks.first; i < blocks.end; ++i) {
+    end.check();
     auto const some = block(part, i);
     all->append(*some, 0, some->rows, std::nullopt);
   }

@@ -57,7 +57,7 @@ class Drawer {
   }
 
   void draw_limits() {
-    int const bits = any({21, 22, 23, 24});
+    int const bits = any({20, 21, 22, 23, 24});
     run_.host_limit = (uint64_t{1} << bits) + random_() % (uint64_t{1} << bits);
     run_.spill = any({Spill::kNone, Spill::kRoom, Spill::kRoom, Spill::kFull});
     if (device_ != GPUJOIN_DEVICE_CUDA) return;
