@@ -21,6 +21,8 @@ constexpr uint64_t kLeastOpenBytes = uint64_t{16} << 10;
 
 // The builds and probes of a join are two stores, and what is joined needs as much as both.
 constexpr uint64_t kStoreShare = 8;
+// There are many probes.
+constexpr uint64_t kWaitingShare = 64;
 // A part, a table of it, a piece of the other side and what comes out of them; buffers that grow
 // are there twice for a moment.
 constexpr uint64_t kPartShare = 16;
@@ -65,6 +67,7 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.part_bytes = device / kPartShare;
   // What a join of them takes is four times as much: with both stores all of it.
   budget.rest_bytes = 3 * budget.part_bytes;
+  budget.waiting_bytes = host / kWaitingShare;
   uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);
   budget.block_bytes = std::clamp(least / 128, kLeastBlockBytes, kBlockBytes);
   uint64_t const open = least / kStoreShare / 2 / kLeastOpenBytes;

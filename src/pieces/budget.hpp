@@ -15,7 +15,9 @@ struct Budget {
   uint64_t part_bytes = 0;   // of rows of the build side that are joined at once
   uint64_t rest_bytes = 0;   // of rows of both sides, of all joins of partitions that run at once
   uint64_t block_bytes = 0;  // of a block of rows: never 0
-  uint32_t partitions = 0;   // of a side that does not fit
+  // Of a batch that a probe gathers, whose rows come in pieces: what is more goes to files.
+  uint64_t waiting_bytes = 0;
+  uint32_t partitions = 0;  // of a side that does not fit
 };
 
 // on_gpu: the joins run there; rows are gathered in host memory.

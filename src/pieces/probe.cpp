@@ -73,13 +73,15 @@ void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_
     shape.schema = operation_->shared_probe_schema();
     shape.block_bytes = operation_->budget().block_bytes;
     shape.is_pinned = operation_->build().shape().on_gpu;
+    shape.memory_bytes = operation_->budget().waiting_bytes;
+    shape.folder = operation_->build().shape().folder;
     gathered_ = std::make_unique<RowStore>(std::move(shape));
   }
   append_batch(*context, batch, first_row, gathered_.get(), end);
   take_pieces();
 }
 
-void Probe::take_piece(std::shared_ptr<const columns::Relation> rows) {
+void Probe::take_piece(RowStore::TakenBlock rows) {
   waiting_.push_back(std::move(rows));
   ++operation_->progress.pieces;
 }
@@ -95,7 +97,8 @@ void Probe::take_slices(const std::shared_ptr<const columns::Relation>& batch) {
     most = std::clamp(batch->rows / pieces, kLeastRows, kMostRows);
   }
   for (int64_t first = 0; first < batch->rows; first += most) {
-    take_piece(slice(batch, first, std::min(most, batch->rows - first)));
+    auto rows = slice(batch, first, std::min(most, batch->rows - first));
+    take_piece([rows = std::move(rows)] { return rows; });
   }
   operation_->progress.bytes_in += bytes;
 }
@@ -127,7 +130,7 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
     while (current_ || !waiting_.empty()) {
       base::LeasedQueue const queue(*context, end);
       if (!current_) {
-        Piece const piece{std::move(waiting_.front()), nullptr, 0, nullptr};
+        Piece const piece{waiting_.front()(), nullptr, 0, nullptr};
         waiting_.pop_front();
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());
       }

@@ -288,7 +288,7 @@ std::optional<RowStore::Leaving> RowStore::begin_writing(uint64_t most) {
       [](auto const& a, auto const& b) { return a->bytes_in_memory < b->bytes_in_memory; });
   Part& part = **largest;
   if (part.first_unwritten == part.blocks.size()) return std::nullopt;
-  if (file_ == nullptr) file_ = std::make_unique<base::SpillFile>(shape_.folder);
+  if (file_ == nullptr) file_ = std::make_shared<base::SpillFile>(shape_.folder);
   size_t const place = part.first_unwritten++;
   Block const& block = part.blocks[place];
   part.bytes_in_memory -= block.bytes;

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,7 +45,7 @@ struct StoreShape {
   uint64_t block_bytes = 0;                   // of blocks that are complete
   std::shared_ptr<base::SpillFolder> folder;  // null: none
   // Rows are on their way to the device: in page-locked memory, as long as there is some. expected:
-  // a context of CUDA, and no folder.
+  // a context of CUDA.
   bool is_pinned = false;
 };
 
@@ -103,8 +104,10 @@ class RowStore {
                                                     const base::CallEnd& end) const;
   // The file's blocks of a partition are about to be read.
   void read_ahead(size_t part) const;
-  // Complete blocks in memory, which are no longer here. Not at the same time as append().
-  std::vector<std::shared_ptr<const columns::Relation>> take_blocks();
+  // Complete blocks, which are no longer here: a call reads one, once, where it is in the file. Not
+  // at the same time as append(). expected: not partitioned.
+  using TakenBlock = std::function<std::shared_ptr<const columns::Relation>()>;
+  std::vector<TakenBlock> take_blocks();
   // Gives back what the rows of a partition take.
   void drop(size_t part);
 
@@ -178,7 +181,7 @@ class RowStore {
   std::mutex mutex_;                          // of what follows, until finish()
   std::vector<std::unique_ptr<Part>> parts_;  // as many as there ever are when it is partitioned
   std::deque<std::shared_ptr<GatheredRows>> whole_;  // from before, to be partitioned
-  std::unique_ptr<base::SpillFile> file_;
+  std::shared_ptr<base::SpillFile> file_;
 };
 
 }  // namespace gpujoin::pieces

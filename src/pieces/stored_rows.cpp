@@ -93,11 +93,19 @@ void RowStore::read_ahead(size_t part) const {
   }
 }
 
-std::vector<std::shared_ptr<const Relation>> RowStore::take_blocks() {
+std::vector<RowStore::TakenBlock> RowStore::take_blocks() {
   std::lock_guard const lock(mutex_);
-  std::vector<std::shared_ptr<const Relation>> taken;
+  std::vector<TakenBlock> taken;
   for (Block& block : parts_.front()->blocks) {
-    taken.push_back(as_relation(std::move(block.rows_in_memory)));
+    if (block.rows_in_memory != nullptr) {
+      taken.push_back([rows = as_relation(std::move(block.rows_in_memory))] { return rows; });
+      continue;
+    }
+    taken.push_back([this, file = file_, block = std::move(block)] {
+      auto rows = as_relation(read(block));
+      file->release(block.offset, block.file_bytes);
+      return rows;
+    });
   }
   parts_.front() = std::make_unique<Part>();
   bytes_in_memory_ = 0;
