@@ -6,6 +6,7 @@
 #include "src/base/status.hpp"
 #include "src/columns/join_kind.hpp"
 #include "src/cpu/workers.hpp"
+#include "src/execute/no_room.hpp"
 
 namespace gpujoin::pieces {
 
@@ -79,12 +80,25 @@ uint64_t GridJoin::bytes_at_once() const {
          std::min(probe_.store->bytes(probe_.part), most);
 }
 
+std::shared_ptr<const columns::Relation> GridJoin::read_group(base::Queue& queue, size_t group) {
+  try {
+    return build_.store->read_all(build_.part, groups_[group], queue.end);
+  } catch (const base::Error& error) {
+    if (!execute::is_no_room(error) || join_.spec.aggregates.empty()) throw;
+    base::fail(error.status(), "spec.aggregates needs all build rows of a key at once: %s",
+               error.what());
+  }
+}
+
 void GridJoin::begin_group(base::Queue& queue) {
   // Rows that meet nothing are rows without a match.
   auto rows = join_.build_left ? join_.left_none : join_.right_none;
-  if (group_ < groups_.size())
-    rows = build_.store->read_all(build_.part, groups_[group_], queue.end);
+  if (group_ < groups_.size()) rows = read_group(queue, group_);
   pieces_ = {piece_of(queue, join_, join_.build_left, std::move(rows))};
+  // Blocks that meet no other part look up the same table.
+  if (groups_.size() == 1 && blocks_.size() > 1) {
+    pieces_.front().kept = std::make_shared<KeptPart>();
+  }
   if (unknown_ != nullptr) {
     pieces_.insert(pieces_.end(), unknown_->build.begin(), unknown_->build.end());
   }
@@ -168,7 +182,7 @@ uint64_t GridJoin::most_of_a_block() const {
 }
 
 Piece GridJoin::group_piece(base::Queue& queue, size_t group) {
-  auto rows = build_.store->read_all(build_.part, groups_[group], queue.end);
+  auto rows = read_group(queue, group);
   auto& marks = group_marks_[group];
   if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
   Piece piece = piece_of(queue, join_, join_.build_left, std::move(rows));
@@ -196,7 +210,7 @@ bool GridJoin::advance_nearest(base::Queue& queue) {
     auto const rows = probe_.store->read_all(probe_.part, blocks_[block_], queue.end);
     NearestRows nearest(join_, rows, build_.store->shape().schema);
     for (size_t group = 0; group < groups_.size(); ++group) {
-      auto const part = build_.store->read_all(build_.part, groups_[group], queue.end);
+      auto const part = read_group(queue, group);
       nearest.meet(queue, *part, static_cast<uint32_t>(group));
     }
     candidates_ = piece_of(queue, join_, join_.build_left, nearest.take());
