@@ -84,8 +84,8 @@ class CancelledRun {
     gpujoin_build* made = nullptr;
     const int32_t* const flags = nullptr;
     const gpujoin_build_options* const automatic = nullptr;
-    EXPECT_OK(call(gpujoin_build_create, context_.get(), like.get(), &key, 1, flags, automatic,
-                   &made));
+    EXPECT_OK(
+        call(gpujoin_build_create, context_.get(), like.get(), &key, 1, flags, automatic, &made));
     build_.reset(made);
   }
 
