@@ -234,16 +234,27 @@ typedef void (*gpujoin_log_function)(int32_t level, const char* message, void* u
 typedef int32_t (*gpujoin_progress_function)(const char* stage, int64_t done, int64_t total,
                                              void* user);
 
+/* Whose threads the loops of the CPU executor run on. Since 0.2. */
+typedef int32_t gpujoin_threads;
+/* The library's own oneTBB arenas, of cpu_threads threads with the one that calls. With cpu_threads
+ * = 1 a call runs on the calling thread alone, and no thread is started. */
+#define GPUJOIN_THREADS_OWN 0
+/* The oneTBB arena in which the calling thread is, with as many threads as that allows; on the
+ * calling thread alone where it is in none. While it waits for others, it takes no other tasks of
+ * the arena. For hosts that schedule by the same oneTBB library (a shared libtbb). */
+#define GPUJOIN_THREADS_OF_CALLER 1
+
 typedef struct gpujoin_context_options {
   uint32_t struct_size;
   /* GPUJOIN_DEVICE_*. */
   gpujoin_device device;
   /* CUDA ordinal; 0 is the first device. */
   int32_t cuda_device_id;
-  /* Of the CPU executor; 0 = all that this process may run on, and never more. */
+  /* Of the CPU executor; 0 = all that this process may run on, and never more. With
+   * GPUJOIN_THREADS_OF_CALLER what the planner reckons with. */
   int32_t cpu_threads;
   /* Of the memory that joins run in: device memory for CUDA, host memory for the CPU, inputs that
-   * need no copy not counted. 0 = no limit. */
+   * need no copy not counted. 0 = no limit. Section 10 has the least for builds and operations. */
   uint64_t memory_limit_bytes;
   /* A cudaStream_t of yours, which must outlive the context and what was made from it. NULL = the
    * context makes its own, one for each call that runs at the same time. */
@@ -260,7 +271,8 @@ typedef struct gpujoin_context_options {
    * built in for the architecture. */
   const char* calibration_path;
   /* Of host memory that the library allocates, 0 = no limit; on a context of the CPU the smaller of
-   * this and memory_limit_bytes counts. Since 0.2, as all that follow. */
+   * this and memory_limit_bytes counts. The least is that of section 10, too. Since 0.2, as all
+   * that follow. */
   uint64_t host_limit_bytes;
   /* Of page-locked host memory, on a context of CUDA. 0 = no limit. */
   uint64_t pinned_limit_bytes;
@@ -270,11 +282,14 @@ typedef struct gpujoin_context_options {
   const char* spill_path;
   /* Of all files there together. 0 = no limit. */
   uint64_t spill_limit_bytes;
+  /* GPUJOIN_THREADS_*. */
+  gpujoin_threads threads;
+  int32_t reserved;
 } gpujoin_context_options;
 #define GPUJOIN_CONTEXT_OPTIONS_INIT                                                           \
   {                                                                                            \
     (uint32_t)sizeof(gpujoin_context_options), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL, 0, 0, NULL, 0                                                                    \
+        NULL, 0, 0, NULL, 0, 0, 0                                                              \
   }
 
 typedef struct gpujoin_context_info {
@@ -1614,6 +1629,12 @@ GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
  * operation's joins of partitions run when all rows have come. Without that folder the answer is
  * MEMORY_LIMIT. gpujoin_operation_explain says which way it is, and why.
  *
+ * The least limits of a context with builds and operations: of host memory 1 MiB, or 4096 rows of
+ * the wider side (text and binary by their offsets) where that is more; of device memory 24 MiB; of
+ * page-locked memory any. Below them gpujoin_build_create and gpujoin_operation_create answer
+ * MEMORY_LIMIT, and say how much it takes. That is for one operation at a time whose results are
+ * destroyed as they come, and for values of text that are no longer than a few KiB.
+ *
  * An error of an operation or a probe leaves the build and other operations as they are. Where a
  * probe failed, or was destroyed before its last result was taken, the rows of its operation are
  * not complete, and gpujoin_operation_next says so.
@@ -1661,7 +1682,8 @@ typedef struct gpujoin_build_info {
  * key_flags NULL, or GPUJOIN_KEY_* for each key: those of the joins to come.
  * options   NULL = all automatic; read before the call returns, not kept.
  * out       on success a new build; destroy with gpujoin_build_destroy.
- * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, TYPE, UNSUPPORTED, NO_DEVICE, FORKED.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, TYPE, UNSUPPORTED, NO_DEVICE, FORKED; MEMORY_LIMIT for
+ *           a limit below the least.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_build_create(gpujoin_context* context,
                                                 const gpujoin_relation* like, const int32_t* keys,
@@ -1738,7 +1760,7 @@ typedef struct gpujoin_operation_options {
  * Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: a residual that
  *           the caller decides, promises about keys, groups and orders that are not the probe
  *           side's, an order where the build does not fit, ASOF joins whose build side is the left
- *           one, or that have no keys where the build does not fit.
+ *           one; MEMORY_LIMIT for a limit below the least.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_operation_create(gpujoin_build* build,
                                                     const gpujoin_relation* probe_like,
@@ -1775,9 +1797,10 @@ typedef int32_t gpujoin_state;
  *
  * state     written.
  * out       a new result where the state is READY, else NULL; destroy with gpujoin_result_destroy.
- * Blocking: until there is a result. Several threads may call it; they join one after the other.
+ * Blocking: until there is a result; of FINISHED until no other call is inside a join.
+ * Threads:  any number of calls join partitions side by side, as far as memory allows it.
  * Errors:   those of gpujoin_plan_execute, SPILL, DEADLINE; INVALID_ARGUMENT where a probe failed,
- *           as rows are missing then.
+ *           as rows are missing then. What one call's join ended with all later calls answer.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_operation_next(gpujoin_operation* operation,
                                                   gpujoin_state* state, gpujoin_result** out,
@@ -1802,7 +1825,8 @@ typedef struct gpujoin_progress {
   uint64_t bytes_out;
   /* Of both sides, in files. */
   uint64_t spilled_bytes;
-  /* Pieces that were joined, of those known so far. */
+  /* Pieces that were joined, of those known so far: of probes, and when all rows have come of the
+   * partitions. One that is partitioned again adds as many as it has parts. */
   int64_t pieces_done;
   int64_t pieces;
 } gpujoin_progress;

@@ -30,8 +30,8 @@ MAY_INCLUDE = {
     # Rows in pieces, on their way to files and back, and joins of them: above both executors.
     "src/pieces/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
                     "kernels/keys/positions.hpp", "src/base/", "src/columns/",
-                    "src/cpu/bytes_layout.hpp", "src/execute/", "src/keys/",
-                    "src/plan/sample_rule.hpp", "src/pieces/"],
+                    "src/cpu/bytes_layout.hpp", "src/cpu/workers.hpp", "src/execute/",
+                    "src/keys/", "src/plan/sample_rule.hpp", "src/pieces/"],
     # What a join asks besides equal keys: types and programs below both executors; the device's
     # filter beside them.
     "src/conditions/": [API, "kernels/", "src/base/", "src/columns/", "src/keys/",

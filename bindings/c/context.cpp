@@ -27,6 +27,8 @@ void check_options(const gpujoin_context_options& options) {
   check_range(options.device, GPUJOIN_DEVICE_AUTOMATIC, GPUJOIN_DEVICE_CPU, "options.device");
   check_range(options.cuda_device_id, 0, INT32_MAX, "options.cuda_device_id");
   check_range(options.cpu_threads, 0, INT32_MAX, "options.cpu_threads");
+  check_range(options.threads, GPUJOIN_THREADS_OWN, GPUJOIN_THREADS_OF_CALLER, "options.threads");
+  check_reserved(options.reserved, "options.reserved");
   if (options.device == GPUJOIN_DEVICE_CPU && options.cuda_stream != nullptr) {
     base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
                "options.cuda_stream is given and options.device is GPUJOIN_DEVICE_CPU");

@@ -83,6 +83,8 @@ std::shared_ptr<Context> create_context(const gpujoin_context_options& options) 
   int32_t const usable = usable_cpus();
   context->cpu_threads = options.cpu_threads > 0 ? std::min(options.cpu_threads, usable) : usable;
 
+  context->has_callers_threads = options.threads == GPUJOIN_THREADS_OF_CALLER;
+
   if (options.spill_path != nullptr) {
     context->spill_folder =
         std::make_shared<SpillFolder>(options.spill_path, options.spill_limit_bytes);

@@ -42,6 +42,8 @@ struct Context : std::enable_shared_from_this<Context> {
   DeviceFacts facts;        // of the context's executor
   std::string reason;       // why this device
   int32_t cpu_threads = 1;  // of the CPU executor
+  // Its loops run in the oneTBB arena of the thread that calls.
+  bool has_callers_threads = false;
   // Of the CPU executor; on a CPU context it carries the limit.
   std::shared_ptr<Account> host_account;
   std::shared_ptr<Account> device_account;  // device and pinned memory; null on a CPU context

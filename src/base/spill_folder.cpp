@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "gpujoin.h"
 #include "src/base/status.hpp"
@@ -37,12 +39,12 @@ int open_without_name(const std::string& folder) {
   return named;
 }
 
-ssize_t write_some(int file, const std::byte* bytes, size_t count, uint64_t offset) {
-  return pwrite(file, bytes, count, static_cast<off_t>(offset));
+ssize_t write_some(int file, const iovec* places, int count, uint64_t offset) {
+  return pwritev(file, places, count, static_cast<off_t>(offset));
 }
 
-ssize_t read_some(int file, std::byte* bytes, size_t count, uint64_t offset) {
-  return pread(file, bytes, count, static_cast<off_t>(offset));
+ssize_t read_some(int file, const iovec* places, int count, uint64_t offset) {
+  return preadv(file, places, count, static_cast<off_t>(offset));
 }
 
 bool make_hole(int file, uint64_t offset, uint64_t bytes) {
@@ -83,20 +85,33 @@ bool is_folder(const std::string& path) {
 
 // ---- What is made of the answers ----
 
-// One call writes or reads 2 GiB at most, and less where it likes.
-constexpr size_t kMostAtOnce = size_t{1} << 30;
+template <typename Parts>
+std::vector<iovec> places_of(const Parts& parts) {
+  std::vector<iovec> places;
+  for (const auto& part : parts) {
+    if (!part.empty()) places.push_back({const_cast<std::byte*>(part.data()), part.size()});
+  }
+  return places;
+}
 
-// 0, or the errno of what failed. move(done, count): as write_some and read_some.
+// 0, or the errno of what failed. move: write_some or read_some.
 template <typename Move>
-int move_all(size_t bytes, int nothing_moved, Move move) {
-  for (size_t done = 0; done < bytes;) {
-    ssize_t const moved = move(done, std::min(bytes - done, kMostAtOnce));
+int move_all(int file, std::vector<iovec> places, uint64_t offset, int nothing_moved, Move move) {
+  for (size_t first = 0; first < places.size();) {
+    auto const count = static_cast<int>(std::min<size_t>(places.size() - first, IOV_MAX));
+    ssize_t const moved = move(file, places.data() + first, count, offset);
     if (moved < 0) {
       if (errno == EINTR) continue;
       return errno;
     }
     if (moved == 0) return nothing_moved;
-    done += static_cast<size_t>(moved);
+    offset += static_cast<uint64_t>(moved);
+    // One call moves 2 GiB at most, and less where it likes.
+    auto rest = static_cast<size_t>(moved);
+    while (first < places.size() && rest >= places[first].iov_len) rest -= places[first++].iov_len;
+    if (rest == 0) continue;
+    places[first].iov_base = static_cast<std::byte*>(places[first].iov_base) + rest;
+    places[first].iov_len -= rest;
   }
   return 0;
 }
@@ -162,17 +177,12 @@ SpillFile::~SpillFile() {
 
 uint64_t SpillFile::append(std::span<const std::span<const std::byte>> parts) {
   uint64_t const bytes = bytes_of(parts);
+  std::vector<iovec> places = places_of(parts);
   folder_->take(bytes);
   uint64_t const offset = end_.fetch_add(bytes);
-  uint64_t at = offset;
-  int error = offset + bytes > most_bytes_of_a_file() ? EFBIG : 0;
-  for (const auto& part : parts) {
-    if (error != 0) break;
-    error = move_all(part.size(), EIO, [&](size_t done, size_t count) {
-      return write_some(file_, part.data() + done, count, at + done);
-    });
-    at += part.size();
-  }
+  int const error = offset + bytes > most_bytes_of_a_file()
+                        ? EFBIG
+                        : move_all(file_, std::move(places), offset, EIO, write_some);
   if (error == 0) {
     counted_ += bytes;
     return offset;
@@ -186,14 +196,13 @@ uint64_t SpillFile::append(std::span<const std::span<const std::byte>> parts) {
 }
 
 void SpillFile::read(uint64_t offset, std::span<const std::span<std::byte>> parts) const {
-  for (const auto& part : parts) {
-    // A file that ends early is not the one that was written.
-    int const error = move_all(part.size(), EIO, [&](size_t done, size_t count) {
-      return read_some(file_, part.data() + done, count, offset + done);
-    });
-    if (error != 0) fail_with(*folder_, "read", bytes_of(parts), error);
-    offset += part.size();
-  }
+  // A file that ends early is not the one that was written.
+  int const error = move_all(file_, places_of(parts), offset, EIO, read_some);
+  if (error != 0) fail_with(*folder_, "read", bytes_of(parts), error);
+}
+
+void SpillFile::read_ahead(uint64_t offset, uint64_t bytes) const noexcept {
+  posix_fadvise(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
 void SpillFile::release(uint64_t offset, uint64_t bytes) noexcept {

@@ -52,6 +52,8 @@ class SpillFile {
   uint64_t append(std::span<const std::span<const std::byte>> parts);
   // Fills the parts with what was written from `offset` on.
   void read(uint64_t offset, std::span<const std::span<std::byte>> parts) const;
+  // They are about to be read: the system may begin to, nothing waits for it.
+  void read_ahead(uint64_t offset, uint64_t bytes) const noexcept;
   // Bytes that were appended and will not be read again. They are free, and counted no more; on a
   // file system that makes no holes they are both when the file is gone. It frees whole blocks, 4
   // KiB for most: of a block that holds other bytes too, nothing.

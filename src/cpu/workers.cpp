@@ -81,8 +81,17 @@ class LoopOrder {
 }  // namespace
 
 Workers::Workers(base::Queue& queue) : queue_(queue) {
+  base::Context const& context = queue.context;
+  // Of one thread oneTBB is not asked for anything.
+  if (!context.has_callers_threads && context.cpu_threads == 1) return;
   if (!can_use_tbb()) return;
-  threads_ = usable_threads(queue.context.cpu_threads);
+  if (context.has_callers_threads) {
+    constexpr int kInNone = tbb::task_arena::not_initialized;
+    in_callers_arena_ = tbb::this_task_arena::current_thread_index() != kInNone;
+    if (in_callers_arena_) threads_ = tbb::this_task_arena::max_concurrency();
+    return;
+  }
+  threads_ = usable_threads(context.cpu_threads);
   // The caller may have changed how many the process may have.
   if (queue.cpu_threads == nullptr || queue.cpu_threads->threads != threads_) {
     queue.cpu_threads = std::make_shared<base::CpuThreads>(threads_);
@@ -93,7 +102,7 @@ Workers::Workers(base::Queue& queue) : queue_(queue) {
 void Workers::stop() { throw Stopped(); }
 
 int32_t Workers::worker() const {
-  return shared_ == nullptr ? 0 : tbb::this_task_arena::current_thread_index();
+  return is_parallel() ? tbb::this_task_arena::current_thread_index() : 0;
 }
 
 void Workers::for_each(const char* stage, int64_t items,
@@ -114,11 +123,13 @@ void Workers::for_each(const char* stage, int64_t items,
     }
   };
   try {
-    if (shared_ == nullptr) {
-      run(Range(0, items));
+    auto const all = [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); };
+    if (shared_ != nullptr) {
+      shared_->arena.execute(all);
+    } else if (in_callers_arena_) {
+      tbb::this_task_arena::isolate(all);
     } else {
-      shared_->arena.execute(
-          [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
+      run(Range(0, items));
     }
   } catch (const Stopped&) {
     queue_.check_cancelled();
@@ -137,7 +148,7 @@ void Workers::for_each_inside(int64_t items,
       body(item, worker());
     }
   };
-  if (shared_ == nullptr) return run(Range(0, items));
+  if (!is_parallel()) return run(Range(0, items));
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(Range(0, items), run, tbb::simple_partitioner()); });
 }

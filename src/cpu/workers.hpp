@@ -48,11 +48,14 @@ class Workers {
 
  private:
   [[noreturn]] static void stop();
+  bool is_parallel() const { return shared_ != nullptr || in_callers_arena_; }
   int32_t worker() const;  // the calling one
 
   base::Queue& queue_;
   int32_t threads_ = 1;
-  std::shared_ptr<base::CpuThreads> shared_;  // null: everything runs on the calling thread
+  bool in_callers_arena_ = false;
+  // Null: everything runs in the caller's arena, or on the calling thread.
+  std::shared_ptr<base::CpuThreads> shared_;
 };
 
 }  // namespace gpujoin::cpu

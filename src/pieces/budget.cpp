@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/memory.hpp"
+#include "src/base/status.hpp"
 
 namespace gpujoin::pieces {
 
@@ -12,16 +13,46 @@ namespace {
 // without a share of its time for beginning.
 constexpr uint64_t kBlockBytes = uint64_t{8} << 20;
 constexpr uint64_t kLeastBlockBytes = uint64_t{16} << 10;
-constexpr uint32_t kPartitions = 64;
+// Each has a block that is open, all of them together half of what a store may keep, and what is
+// written to a file at once is no less than a few pages.
+constexpr uint32_t kPartitions = 128;
 constexpr uint32_t kLeastPartitions = 4;
+constexpr uint64_t kLeastOpenBytes = uint64_t{16} << 10;
 
 // The builds and probes of a join are two stores, and what is joined needs as much as both.
 constexpr uint64_t kStoreShare = 8;
+// There are many probes.
+constexpr uint64_t kWaitingShare = 64;
 // A part, a table of it, a piece of the other side and what comes out of them; buffers that grow
 // are there twice for a moment.
 constexpr uint64_t kPartShare = 16;
 
+// What threads gather, open blocks and the smallest pieces take, and a join of those.
+constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
+constexpr uint64_t kLeastHostRows = 4096;
+// A queue's scratch is a third of it.
+constexpr uint64_t kLeastDeviceBytes = uint64_t{24} << 20;
+
+void check_least(const char* limit, uint64_t bytes, uint64_t least) {
+  if (bytes == 0 || bytes >= least) return;
+  base::fail(GPUJOIN_ERROR_MEMORY_LIMIT,
+             "%s is %llu: builds and probes of such rows need at least %llu", limit,
+             static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(least));
+}
+
 }  // namespace
+
+void check_least_limits(const base::Context& context, bool on_gpu, const RowSchema& schema) {
+  uint64_t const rows = base::checked_bytes(kLeastHostRows, bytes_of_row(schema));
+  // Of a context of the CPU it is the smaller of both.
+  char const* const host = context.is_cuda()
+                               ? "options.host_limit_bytes"
+                               : "options.memory_limit_bytes or host_limit_bytes of the context";
+  check_least(host, context.host_account->limit_bytes(), std::max(kLeastHostBytes, rows));
+  if (!on_gpu) return;
+  check_least("options.memory_limit_bytes", context.device_account->limit_bytes(),
+              kLeastDeviceBytes);
+}
 
 Budget budget_of(const base::Context& context, bool on_gpu) {
   Budget budget;
@@ -34,10 +65,12 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   }
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
+  // What a join of them takes is four times as much: with both stores all of it.
+  budget.rest_bytes = 3 * budget.part_bytes;
+  budget.waiting_bytes = host / kWaitingShare;
   uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);
   budget.block_bytes = std::clamp(least / 128, kLeastBlockBytes, kBlockBytes);
-  // Each has a block that is open.
-  uint64_t const open = least / 8 / budget.block_bytes;
+  uint64_t const open = least / kStoreShare / 2 / kLeastOpenBytes;
   budget.partitions =
       static_cast<uint32_t>(std::clamp<uint64_t>(open, kLeastPartitions, kPartitions));
   return budget;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "src/base/context.hpp"
+#include "src/pieces/row_schema.hpp"
 
 namespace gpujoin::pieces {
 
@@ -12,11 +13,18 @@ namespace gpujoin::pieces {
 struct Budget {
   uint64_t store_bytes = 0;  // of rows that one store keeps in memory
   uint64_t part_bytes = 0;   // of rows of the build side that are joined at once
+  uint64_t rest_bytes = 0;   // of rows of both sides, of all joins of partitions that run at once
   uint64_t block_bytes = 0;  // of a block of rows: never 0
-  uint32_t partitions = 0;   // of a side that does not fit
+  // Of a batch that a probe gathers, whose rows come in pieces: what is more goes to files.
+  uint64_t waiting_bytes = 0;
+  uint32_t partitions = 0;  // of a side that does not fit
 };
 
 // on_gpu: the joins run there; rows are gathered in host memory.
 Budget budget_of(const base::Context& context, bool on_gpu);
+
+// Throws MEMORY_LIMIT for a limit within which rows of a side cannot be gathered and joined,
+// whatever is written to files.
+void check_least_limits(const base::Context& context, bool on_gpu, const RowSchema& schema);
 
 }  // namespace gpujoin::pieces

@@ -121,7 +121,9 @@ Build::Build(std::shared_ptr<base::Context> of, const Relation& like, BuildShape
       interrupt(std::make_shared<base::Interrupt>()),
       shape_(std::move(shape)),
       store_(shape_of(context, make_row_schema(like, shape_.has_row_numbers), shape_)),
-      none_(relation_of(*store_.shape().schema, context)) {}
+      none_(relation_of(*store_.shape().schema, context)) {
+  check_least_limits(*context, shape_.on_gpu, *store_.shape().schema);
+}
 
 void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_row) {
   check_batch(*store_.shape().schema, *columns::as_registered(batch), "batch");
@@ -185,7 +187,8 @@ void Build::finish() {
     if (is_whole_) {
       make_parts();
     } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
-      store_.partition(end());
+      base::LeasedQueue const queue(*context, end());
+      store_.partition(*queue);
     }
     is_ready_.store(true, std::memory_order_release);
   });
@@ -223,7 +226,7 @@ void Build::make_parts() {
   }
   base::LeasedQueue const queue(*context, end());
   for (auto const& group : store_.groups(0, 0)) {
-    auto rows = store_.read_all(0, group);
+    auto rows = store_.read_all(0, group, queue->end);
     parts_.push_back(shape_.on_gpu ? on_device(*queue, rows) : std::move(rows));
   }
   if (parts_.empty()) parts_.push_back(none_);

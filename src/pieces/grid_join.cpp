@@ -5,6 +5,8 @@
 
 #include "src/base/status.hpp"
 #include "src/columns/join_kind.hpp"
+#include "src/cpu/workers.hpp"
+#include "src/execute/no_room.hpp"
 
 namespace gpujoin::pieces {
 
@@ -15,19 +17,26 @@ constexpr int kMostLevels = 4;
 // Of the rows of a partition that are in the largest of its own.
 constexpr double kOfNoUse = 0.75;
 
-std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed,
-                                      const base::CallEnd& end) {
+std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed, base::Queue& queue) {
   StoreShape shape = from.store->shape();
   shape.seed = seed;
   // What was partitioned before has its own share still.
   shape.memory_bytes /= 4;
   auto store = std::make_shared<RowStore>(std::move(shape));
-  store->partition(end);
-  for (size_t i = 0; i < from.store->block_count(from.part); ++i) {
-    end.check();
-    store->append_gathered(*from.store->block(from.part, i), end);
+  store->begin_partitions();
+  from.store->read_ahead(from.part);
+  cpu::Workers workers(queue);
+  size_t const count = from.store->block_count(from.part);
+  for (size_t first = 0; first < count; first += RowStore::kBlocksAtOnce) {
+    std::vector<std::shared_ptr<const columns::Relation>> blocks(
+        std::min(RowStore::kBlocksAtOnce, count - first));
+    workers.for_each("read rows", static_cast<int64_t>(blocks.size()), [&](int64_t i, int32_t) {
+      auto const block = static_cast<size_t>(i);
+      blocks[block] = from.store->block(from.part, first + block);
+    });
+    store->append_blocks(queue, blocks);
   }
-  store->finish(end);
+  store->finish(queue.end);
   return store;
 }
 
@@ -51,24 +60,45 @@ bool GridJoin::wants_partitions() const {
 bool GridJoin::partition_again(base::Queue& queue) {
   queue.check_cancelled();
   uint64_t const seed = build_.store->shape().seed + 1;
-  auto const build = partitioned(build_, seed, queue.end);
+  auto const build = partitioned(build_, seed, queue);
   int64_t largest = 0;
   for (size_t p = 0; p < build->part_count(); ++p) largest = std::max(largest, build->rows(p));
   auto const all = static_cast<double>(build_.store->rows(build_.part));
   if (static_cast<double>(largest) > kOfNoUse * all) return false;
-  auto const probe = partitioned(probe_, seed, queue.end);
+  auto const probe = partitioned(probe_, seed, queue);
   for (size_t p = 0; p < build->part_count(); ++p) {
     parts_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
                                                 Partition{probe, p}, unknown_, level_ + 1));
   }
+  if (join_.pieces != nullptr) *join_.pieces += static_cast<int64_t>(parts_.size());
   return true;
+}
+
+uint64_t GridJoin::bytes_at_once() const {
+  uint64_t const most = budget_.part_bytes == 0 ? UINT64_MAX : budget_.part_bytes;
+  return std::min(build_.store->bytes(build_.part), most) +
+         std::min(probe_.store->bytes(probe_.part), most);
+}
+
+std::shared_ptr<const columns::Relation> GridJoin::read_group(base::Queue& queue, size_t group) {
+  try {
+    return build_.store->read_all(build_.part, groups_[group], queue.end);
+  } catch (const base::Error& error) {
+    if (!execute::is_no_room(error) || join_.spec.aggregates.empty()) throw;
+    base::fail(error.status(), "spec.aggregates needs all build rows of a key at once: %s",
+               error.what());
+  }
 }
 
 void GridJoin::begin_group(base::Queue& queue) {
   // Rows that meet nothing are rows without a match.
   auto rows = join_.build_left ? join_.left_none : join_.right_none;
-  if (group_ < groups_.size()) rows = build_.store->read_all(build_.part, groups_[group_]);
-  pieces_.push_back(piece_of(queue, join_, join_.build_left, std::move(rows)));
+  if (group_ < groups_.size()) rows = read_group(queue, group_);
+  pieces_ = {piece_of(queue, join_, join_.build_left, std::move(rows))};
+  // Blocks that meet no other part look up the same table.
+  if (groups_.size() == 1 && blocks_.size() > 1) {
+    pieces_.front().kept = std::make_shared<KeptPart>();
+  }
   if (unknown_ != nullptr) {
     pieces_.insert(pieces_.end(), unknown_->build.begin(), unknown_->build.end());
   }
@@ -76,7 +106,7 @@ void GridJoin::begin_group(base::Queue& queue) {
 
 // Marks of a block are kept from group to group.
 Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
-  auto rows = probe_.store->read_all(probe_.part, blocks_[block]);
+  auto rows = probe_.store->read_all(probe_.part, blocks_[block], queue.end);
   if (groups_.size() <= 1) return {std::move(rows), nullptr, 0, nullptr};
   auto& marks = marks_[block];
   if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
@@ -86,13 +116,15 @@ Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
 }
 
 bool GridJoin::advance(base::Queue& queue) {
+  if (meets_candidates()) return advance_nearest(queue);
   size_t const blocks = blocks_.size();
   size_t const unknown = unknown_ == nullptr ? 0 : unknown_->probe.size();
   while (group_ < std::max<size_t>(groups_.size(), 1)) {
     if (pieces_.empty()) begin_group(queue);
-    size_t const step = block_++;
+    size_t const step = block_;
     if (step < blocks) {
       Piece const block = block_piece(queue, step);
+      ++block_;
       if (groups_.size() > 1) {
         current_.emplace(PieceJoin::meeting(join_, block, pieces_));
       } else {
@@ -101,6 +133,7 @@ bool GridJoin::advance(base::Queue& queue) {
       return true;
     }
     if (step < blocks + unknown) {
+      ++block_;
       current_.emplace(PieceJoin::meeting(join_, unknown_->probe[step - blocks], pieces_));
       return true;
     }
@@ -114,33 +147,93 @@ bool GridJoin::advance(base::Queue& queue) {
     return true;
   }
   while (groups_.size() > 1 && put_out_ < blocks) {
-    size_t const block = put_out_++;
     if (!needs_marks(join_.spec, !join_.build_left)) return false;
-    current_.emplace(join_, !join_.build_left, block_piece(queue, block));
+    current_.emplace(join_, !join_.build_left, block_piece(queue, put_out_));
+    ++put_out_;
     return true;
   }
   return false;
 }
 
+void GridJoin::begin(base::Queue& queue) {
+  if (wants_partitions() && partition_again(queue)) return;
+  bool const at_once = !join_.spec.aggregates.empty();
+  groups_ = build_.store->groups(build_.part, at_once ? 0 : budget_.part_bytes);
+  if (at_once && groups_.size() > 1) {
+    base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
+               "rows of one key of the build side are more than one relation has, and "
+               "spec.aggregates needs them at once");
+  }
+  blocks_ = probe_.store->groups(probe_.part, most_of_a_block());
+  build_.store->read_ahead(build_.part);
+  probe_.store->read_ahead(probe_.part);
+  marks_.resize(blocks_.size());
+}
+
+// Of the probe side. An ASOF join has up to three candidates for each of its rows.
+uint64_t GridJoin::most_of_a_block() const {
+  if (!meets_candidates() || budget_.part_bytes == 0) return budget_.part_bytes;
+  auto const width = [](const Partition& side) {
+    auto const rows = static_cast<uint64_t>(std::max<int64_t>(side.store->rows(side.part), 1));
+    return side.store->bytes(side.part) / rows + 1;
+  };
+  uint64_t const of_build = std::max(width(build_), width(probe_));
+  return std::max<uint64_t>(budget_.part_bytes / 4 / of_build * width(probe_), 1);
+}
+
+Piece GridJoin::group_piece(base::Queue& queue, size_t group) {
+  auto rows = read_group(queue, group);
+  auto& marks = group_marks_[group];
+  if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
+  Piece piece = piece_of(queue, join_, join_.build_left, std::move(rows));
+  marks = piece.marks;
+  return piece;
+}
+
+// Rows of the build side that were nearest to one of the block.
+void GridJoin::mark_groups(base::Queue& queue) {
+  auto const& origins = nearest_->origins();
+  for (size_t i = 0; i < origins.size() && candidates_.marks != nullptr; ++i) {
+    if (!candidates_.marks->is_marked(static_cast<int64_t>(i))) continue;
+    auto& marks = group_marks_[origins[i].part];
+    if (marks == nullptr) group_piece(queue, origins[i].part);
+    marks->mark(origins[i].row);
+  }
+  nearest_.reset();
+  candidates_ = Piece();
+}
+
+bool GridJoin::advance_nearest(base::Queue& queue) {
+  if (nearest_) mark_groups(queue);
+  group_marks_.resize(groups_.size());
+  if (block_ < blocks_.size()) {
+    auto const rows = probe_.store->read_all(probe_.part, blocks_[block_], queue.end);
+    NearestRows nearest(join_, rows, build_.store->shape().schema);
+    for (size_t group = 0; group < groups_.size(); ++group) {
+      auto const part = read_group(queue, group);
+      nearest.meet(queue, *part, static_cast<uint32_t>(group));
+    }
+    candidates_ = piece_of(queue, join_, join_.build_left, nearest.take());
+    current_.emplace(queue, join_, Piece{rows, nullptr, 0, nullptr}, std::span(&candidates_, 1));
+    nearest_.emplace(std::move(nearest));
+    ++block_;
+    return true;
+  }
+  if (group_ == groups_.size() || !needs_marks(join_.spec, join_.build_left)) return false;
+  current_.emplace(join_, join_.build_left, group_piece(queue, group_));
+  ++group_;
+  return true;
+}
+
 std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
   if (!began_) {
+    begin(queue);
     began_ = true;
-    if (!wants_partitions() || !partition_again(queue)) {
-      bool const can_cut = can_cut_part(join_.spec);
-      groups_ = build_.store->groups(build_.part, can_cut ? budget_.part_bytes : 0);
-      if (!can_cut && groups_.size() > 1) {
-        base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
-                   "rows of one key of the build side are more than one relation has, and %s "
-                   "needs them at once",
-                   join_.spec.asof ? "spec.asof" : "spec.aggregates");
-      }
-      blocks_ = probe_.store->groups(probe_.part, budget_.part_bytes);
-      marks_.resize(blocks_.size());
-    }
   }
   while (!parts_.empty()) {
     if (auto result = parts_.back()->next(queue)) return result;
     parts_.pop_back();
+    if (join_.pieces_done != nullptr) ++*join_.pieces_done;
     if (parts_.empty()) return nullptr;
   }
   while (current_ || advance(queue)) {

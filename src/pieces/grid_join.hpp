@@ -6,8 +6,10 @@
 //   part 1    meet      meet            then rows of part 1
 //             then rows of each block by their marks
 //
-// With one part a block's rows come out as they meet it. A partition that is larger than a part is
-// partitioned again, by another hash, unless that is of no use: then its rows have one key.
+// With one part a block's rows come out as they meet it. Of ASOF joins each block meets the
+// candidates of all parts, then rows of the parts come out by their marks. A partition that is
+// larger than a part is partitioned again, by another hash, unless that is of no use: then its rows
+// have one key.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "src/columns/result.hpp"
 #include "src/pieces/budget.hpp"
 #include "src/pieces/join_pieces.hpp"
+#include "src/pieces/nearest_rows.hpp"
 #include "src/pieces/row_store.hpp"
 
 namespace gpujoin::pieces {
@@ -41,17 +44,27 @@ class GridJoin {
   GridJoin(const JoinOfPieces& join, const Budget& budget, Partition build, Partition probe,
            std::shared_ptr<const UnknownRows> unknown, int level = 0);
 
-  // The next result that has rows; null: there is no other. Throws; then it is worth nothing.
+  // The next result that has rows; null: there is no other. Throws; where there was no room the
+  // next call tries the same again, else it is worth nothing.
   std::unique_ptr<columns::JoinResult> next(base::Queue& queue);
+  // Of the rows of both sides that it joins at once, about.
+  uint64_t bytes_at_once() const;
 
  private:
+  void begin(base::Queue& queue);
+  uint64_t most_of_a_block() const;
   bool wants_partitions() const;
   // Whether it was of use.
   bool partition_again(base::Queue& queue);
+  std::shared_ptr<const columns::Relation> read_group(base::Queue& queue, size_t group);
   void begin_group(base::Queue& queue);
   Piece block_piece(base::Queue& queue, size_t block);
   // The next join of pieces; false: there is none.
   bool advance(base::Queue& queue);
+  bool meets_candidates() const { return join_.spec.asof && groups_.size() > 1; }
+  bool advance_nearest(base::Queue& queue);
+  Piece group_piece(base::Queue& queue, size_t group);
+  void mark_groups(base::Queue& queue);
 
   const JoinOfPieces& join_;
   Budget budget_;
@@ -68,7 +81,10 @@ class GridJoin {
   size_t block_ = 0;  // of the group: probe blocks, then unknown ones, then rows by their marks
   std::vector<Piece> pieces_;                      // of the group
   std::vector<std::shared_ptr<SideMarks>> marks_;  // of probe blocks that meet several groups
-  size_t put_out_ = 0;  // probe blocks whose rows are put out by their marks
+  size_t put_out_ = 0;                  // probe blocks whose rows are put out by their marks
+  std::optional<NearestRows> nearest_;  // of an ASOF join: of the current block
+  Piece candidates_;                    // of it
+  std::vector<std::shared_ptr<SideMarks>> group_marks_;  // of an ASOF join
   std::optional<PieceJoin> current_;
 };
 

@@ -82,6 +82,8 @@ class StepRun {
     } else {
       result = join(of_side(JoinKind::kLeftSemi, JoinKind::kRightSemi, *lone), step, true, false);
     }
+    // What has no room is tried again, and no row is marked twice.
+    if (!lone && join_.spec.pairs) number_rows(step, *result);
     mark(step.probe, step.part, *result);
     return lone ? nullptr : handed_out(std::move(result), step, true);
   }
@@ -97,6 +99,8 @@ class StepRun {
       spec.materialize = false;
       spec.left_columns.clear();
       spec.right_columns.clear();
+      // What is limited or promised are rows that come out.
+      spec.bounds = columns::Bounds();
     }
     // Marks are a column: bit i is row i's.
     if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));
@@ -193,13 +197,21 @@ class StepRun {
     result->may_miss_right_rows = columns::comes_unmatched(columns::rows_of(kind_, true));
     result->left_first_row = left.first_row;
     result->right_first_row = right.first_row;
-    if (result->has_left_rows()) number(true, *left.rows, *result);
-    if (result->has_right_rows()) number(false, *right.rows, *result);
+    number(true, *left.rows, *result);
+    number(false, *right.rows, *result);
     return result;
   }
 
+  void number_rows(const PieceJoin::Step& step, JoinResult& result) {
+    number(true, join_.build_left ? *step.part.rows : *step.probe.rows, result);
+    number(false, join_.build_left ? *step.probe.rows : *step.part.rows, result);
+  }
+
+  // Where it has rows of the side, and no numbers yet.
   void number(bool of_left, const Relation& relation, JoinResult& result) {
-    if (!has_numbers(of_left)) return;
+    bool const has_rows = of_left ? result.has_left_rows() : result.has_right_rows();
+    bool const is_done = (of_left ? result.left_numbers : result.right_numbers) != nullptr;
+    if (!has_numbers(of_left) || !has_rows || is_done) return;
     columns::Storage const& rows = of_left ? result.left_rows : result.right_rows;
     auto const last = static_cast<int32_t>(relation.columns.size()) - 1;
     std::vector<columns::StageStatistics> stages;
@@ -360,11 +372,20 @@ std::unique_ptr<JoinResult> PieceJoin::next(base::Queue& queue) {
       if (auto result = StepRun(queue, join_).run(step)) return result;
       continue;
     } catch (const base::Error& error) {
-      if (!execute::is_no_room(error) || !can_be_cut(step)) throw;
+      if (!execute::is_no_room(error)) throw;
+      if (!can_be_cut(step)) {
+        steps_.push_back(std::move(step));
+        throw;
+      }
     }
     // What the step has queued reads memory that is let go of.
     base::finish(queue);
-    cut(queue, step);
+    try {
+      cut(queue, step);
+    } catch (const base::Error&) {
+      steps_.push_back(std::move(step));
+      throw;
+    }
   }
   return nullptr;
 }

@@ -38,7 +38,8 @@ class PieceJoin {
   PieceJoin(const JoinOfPieces& join, bool left, const Piece& piece);
 
   // The next result that has rows; null: there is no other. A step that does not fit into memory is
-  // cut in two. Throws; then what is left is not worth anything.
+  // cut in two. Throws; where there was no room the next call tries the same again, else what is
+  // left is not worth anything.
   std::unique_ptr<columns::JoinResult> next(base::Queue& queue);
 
  private:

@@ -34,7 +34,8 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
       probe_schema_(make_row_schema(probe_like, options.has_row_numbers && spec.pairs)),
       budget_(budget_of(*context, build_->shape().on_gpu)),
       ready_(options.ready),
-      ready_user_(options.ready_user) {
+      ready_user_(options.ready_user),
+      rest_(*context, budget_.rest_bytes, &progress.pieces_done) {
   bool const build_left = options.build_left;
   join_.context = context;
   join_.spec = std::move(spec);
@@ -42,6 +43,8 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.options.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
   join_.options.device = build_->shape().on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
   join_.build_left = build_left;
+  join_.pieces = &progress.pieces;
+  join_.pieces_done = &progress.pieces_done;
   join_.has_left_numbers =
       build_left ? build_->shape().has_row_numbers : probe_schema_->has_row_numbers;
   join_.has_right_numbers =
@@ -51,9 +54,11 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.right_none = build_left ? probe_none : build_->none();
   check_build();
   check_spec();
+  check_least_limits(*context, build_->shape().on_gpu, *probe_schema_);
   if (join_.spec.order == RowOrder::kProbe) {
     join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
+  rest_.add_phase([this](base::Queue& queue) { begin_rest(queue); });
   if (is_streamed()) {
     base::LeasedQueue const queue(*context, end());
     for (auto const& rows : build_->parts()) {
@@ -68,7 +73,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   shape.keys = build_left ? join_.spec.right_keys : join_.spec.left_keys;
   if (!has_keys) shape.keys.clear();
   kept_ = std::make_shared<RowStore>(std::move(shape));
-  if (has_keys) kept_->partition(end());
+  if (has_keys) kept_->begin_partitions();
 }
 
 base::CallEnd Operation::end() const { return {interrupt, 0, deadline()}; }
@@ -130,9 +135,6 @@ void Operation::check_spec() const {
   }
   if (build_->is_whole()) return;
   if (in_order) refuse("order: the build side does not fit into memory, and is joined in parts");
-  if (spec.asof && spec.left_keys.empty()) {
-    refuse("asof: without keys the build side has to fit into memory");
-  }
 }
 
 void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
@@ -182,42 +184,51 @@ void Operation::end_probe(bool is_complete) {
   tell_if_ready(std::move(lock));
 }
 
+// Rows of the probe side are let go of when they are joined.
+void Operation::add_grid(Partition build, Partition probe) {
+  auto grid = std::make_shared<GridJoin>(join_, budget_, std::move(build), probe, unknown_);
+  uint64_t const bytes = grid->bytes_at_once();
+  ++progress.pieces;
+  auto next = [this, grid = std::move(grid), probe](base::Queue& queue) {
+    auto result = grid->next(queue);
+    if (result == nullptr && probe.store == kept_) kept_->drop(probe.part);
+    return result;
+  };
+  rest_.add(std::move(next), bytes);
+}
+
+// Rows of a side by their marks.
+void Operation::add_put_out(bool left, const Piece& piece) {
+  auto steps = std::make_shared<PieceJoin>(join_, left, piece);
+  ++progress.pieces;
+  rest_.add([steps = std::move(steps)](base::Queue& queue) { return steps->next(queue); }, 0);
+}
+
 // What is left when all rows of the probe side have come.
 void Operation::begin_rest(base::Queue& queue) {
-  rest_began_ = true;
   if (is_streamed()) {
     for (Piece const& part : parts_) {
-      if (part.marks != nullptr) rest_.emplace_back(join_, join_.build_left, part);
+      if (part.marks != nullptr) add_put_out(join_.build_left, part);
     }
-    progress.pieces += static_cast<int64_t>(rest_.size());
     return;
   }
   kept_->finish(queue.end);
   progress.bytes_in = kept_->appended_bytes();
   auto const build = std::shared_ptr<const RowStore>(build_, &build_->store());
-  if (!build->is_partitioned()) {
-    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, 0},
-                                                Partition{kept_, 0}, nullptr));
-    progress.pieces += 1;
-    return;
-  }
+  if (!build->is_partitioned()) return add_grid({build, 0}, {kept_, 0});
   size_t const nulls = build->null_part();
   bool const unknown = may_be_unknown(join_.spec, true) || may_be_unknown(join_.spec, false);
-  if (unknown) unknown_ = unknown_rows(queue, *build);
-  for (size_t p = 0; p < nulls; ++p) {
-    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
-                                                Partition{kept_, p}, unknown_));
-  }
   if (!unknown) {
     // Rows with a NULL in a key match nothing.
     auto const none = std::make_shared<RowStore>(build->shape());
     auto const none_kept = std::make_shared<RowStore>(kept_->shape());
-    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, nulls},
-                                                Partition{none_kept, 0}, nullptr));
-    grids_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{none, 0},
-                                                Partition{kept_, nulls}, nullptr));
+    add_grid({build, nulls}, {none_kept, 0});
+    add_grid({none, 0}, {kept_, nulls});
+  } else {
+    unknown_ = unknown_rows(queue, *build);
+    rest_.add_phase([this](base::Queue&) { begin_unknown_rows(); });
   }
-  progress.pieces += static_cast<int64_t>(grids_.size());
+  for (size_t p = 0; p < nulls; ++p) add_grid({build, p}, {kept_, p});
 }
 
 std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
@@ -225,7 +236,8 @@ std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
   auto rows = std::make_shared<UnknownRows>();
   auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
     for (auto const& group : store.groups(store.null_part(), 0)) {
-      pieces->push_back(piece_of(queue, join_, left, store.read_all(store.null_part(), group)));
+      pieces->push_back(
+          piece_of(queue, join_, left, store.read_all(store.null_part(), group, queue.end)));
     }
   };
   read(build, join_.build_left, &rows->build);
@@ -235,57 +247,37 @@ std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
 
 // When all partitions have met: rows whose comparison with any of them may be unknown.
 void Operation::begin_unknown_rows() {
-  unknown_put_out_ = true;
   for (Piece const& piece : unknown_->probe) {
-    if (piece.marks != nullptr) rest_.emplace_back(join_, !join_.build_left, piece);
+    if (piece.marks != nullptr) add_put_out(!join_.build_left, piece);
   }
   for (Piece const& piece : unknown_->build) {
-    if (piece.marks != nullptr) rest_.emplace_back(join_, join_.build_left, piece);
+    if (piece.marks != nullptr) add_put_out(join_.build_left, piece);
   }
-  progress.pieces += static_cast<int64_t>(rest_.size());
+}
+
+void Operation::check_complete() const {
+  if (!is_incomplete_) return;
+  base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+             "operation: a probe failed, or was destroyed before it was finished");
 }
 
 Found Operation::next(std::unique_ptr<columns::JoinResult>* result) {
   base::CallEnd const end = this->end();
-  std::lock_guard const lock(mutex_);
-  end.check();
-  if (is_incomplete_) {
-    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
-               "operation: a probe failed, or was destroyed before it was finished");
+  {
+    std::lock_guard const lock(mutex_);
+    end.check();
+    check_complete();
+    if (!is_closed_ || probes_ != 0) return Found::kNothingYet;
   }
-  if (!is_closed_ || probes_ != 0) return Found::kNothingYet;
-  if (failed_) std::rethrow_exception(failed_);
-  base::LeasedQueue const queue(*context, end);
+  *result = rest_.next(end);
+  if (*result == nullptr) return Found::kFinished;
   try {
-    if (!rest_began_) begin_rest(*queue);
-    queue->check_cancelled();
-    for (;;) {
-      if (!grids_.empty()) {
-        *result = grids_.back()->next(*queue);
-        if (*result == nullptr) {
-          grids_.pop_back();
-          ++progress.pieces_done;
-        }
-      } else if (unknown_ != nullptr && !unknown_put_out_) {
-        begin_unknown_rows();
-        continue;
-      } else if (!rest_.empty()) {
-        *result = rest_.back().next(*queue);
-        if (*result == nullptr) {
-          rest_.pop_back();
-          ++progress.pieces_done;
-        }
-      } else {
-        return Found::kFinished;
-      }
-      if (*result == nullptr) continue;
-      count(**result);
-      return Found::kResult;
-    }
+    count(**result);
   } catch (...) {
-    failed_ = std::current_exception();
+    rest_.fail(std::current_exception());
     throw;
   }
+  return Found::kResult;
 }
 
 }  // namespace gpujoin::pieces

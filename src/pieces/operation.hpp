@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -21,6 +20,7 @@
 #include "src/pieces/build.hpp"
 #include "src/pieces/grid_join.hpp"
 #include "src/pieces/join_pieces.hpp"
+#include "src/pieces/rest_joins.hpp"
 #include "src/pieces/row_store.hpp"
 
 namespace gpujoin::pieces {
@@ -78,7 +78,8 @@ class Operation {
   // is_complete: all its rows are joined or kept.
   void end_probe(bool is_complete);
 
-  // After close(): what is left when all probes have ended. One thread at a time. Throws.
+  // After close(): what is left when all probes have ended. Any thread. Throws; later calls then
+  // throw the same.
   Found next(std::unique_ptr<columns::JoinResult>* result);
 
   // Of a call on this or on one of its probes.
@@ -95,9 +96,12 @@ class Operation {
   void check_build() const;
   void check_spec() const;
   void tell_if_ready(std::unique_lock<std::mutex> lock) noexcept;
+  void check_complete() const;
   void begin_rest(base::Queue& queue);
   std::shared_ptr<const UnknownRows> unknown_rows(base::Queue& queue, const RowStore& build) const;
   void begin_unknown_rows();
+  void add_grid(Partition build, Partition probe);
+  void add_put_out(bool left, const Piece& piece);
 
   std::shared_ptr<const Build> build_;
   std::shared_ptr<const RowSchema> probe_schema_;
@@ -112,12 +116,9 @@ class Operation {
   int64_t probes_ = 0;
   bool is_closed_ = false;
   bool is_incomplete_ = false;
-  bool rest_began_ = false;
-  std::exception_ptr failed_;
-  std::vector<std::unique_ptr<GridJoin>> grids_;
-  std::shared_ptr<const UnknownRows> unknown_;
-  bool unknown_put_out_ = false;
-  std::vector<PieceJoin> rest_;  // rows of sides by their marks
+
+  std::shared_ptr<const UnknownRows> unknown_;  // of all partitions, where there are any
+  RestJoins rest_;
 };
 
 }  // namespace gpujoin::pieces

@@ -1,6 +1,7 @@
 // piece.hpp: rows of one side that are joined at once, and the join that they are a piece of.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -37,6 +38,9 @@ struct JoinOfPieces {
   // Relations of the sides' columns, without rows.
   std::shared_ptr<const columns::Relation> left_none;
   std::shared_ptr<const columns::Relation> right_none;
+  // Parts of partitions that are partitioned again are counted there; null: nowhere.
+  std::atomic<int64_t>* pieces = nullptr;
+  std::atomic<int64_t>* pieces_done = nullptr;
 
   bool is_build(bool left) const { return left == build_left; }
 };

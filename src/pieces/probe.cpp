@@ -80,13 +80,15 @@ void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_
     shape.schema = operation_->shared_probe_schema();
     shape.block_bytes = operation_->budget().block_bytes;
     shape.is_pinned = operation_->build().shape().on_gpu;
+    shape.memory_bytes = operation_->budget().waiting_bytes;
+    shape.folder = operation_->build().shape().folder;
     gathered_ = std::make_unique<RowStore>(std::move(shape));
   }
   append_batch(*context, batch, first_row, gathered_.get(), end);
   take_pieces();
 }
 
-void Probe::take_piece(std::shared_ptr<const columns::Relation> rows) {
+void Probe::take_piece(RowStore::TakenBlock rows) {
   waiting_.push_back(std::move(rows));
   ++operation_->progress.pieces;
 }
@@ -102,7 +104,7 @@ void Probe::take_slices(const std::shared_ptr<const columns::Relation>& batch) {
     most = std::clamp(batch->rows / pieces, kLeastRows, kMostRows);
   }
   for (int64_t first = 0; first < batch->rows; first += most) {
-    take_piece(slice(batch, first, std::min(most, batch->rows - first)));
+    take_piece({slice(batch, first, std::min(most, batch->rows - first)), nullptr});
   }
   operation_->progress.bytes_in += bytes;
 }
@@ -117,12 +119,12 @@ void Probe::take_pieces() {
 
 // The link takes a piece while the next one is gathered, and results of those before come back. On
 // a stream of the caller's it would come behind all other work.
-std::shared_ptr<const columns::Relation> Probe::sent(
-    std::shared_ptr<const columns::Relation> rows) {
+RowStore::TakenBlock Probe::sent(RowStore::TakenBlock rows) {
   if (!operation_->build().shape().on_gpu || context->queues.most != 0) return rows;
+  if (rows.in_memory == nullptr) return rows;
   if (sender_ == nullptr) sender_ = execute::make_row_sender(*context);
-  auto copies = sender_->send(rows);
-  return copies != nullptr ? copies : rows;
+  if (auto copies = sender_->send(rows.in_memory)) rows.in_memory = std::move(copies);
+  return rows;
 }
 
 void Probe::flush() {
@@ -146,7 +148,7 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
     while (current_ || !waiting_.empty()) {
       base::LeasedQueue const queue(*context, end);
       if (!current_) {
-        Piece const piece{std::move(waiting_.front()), nullptr, 0, nullptr};
+        Piece const piece{waiting_.front().rows(), nullptr, 0, nullptr};
         waiting_.pop_front();
         if (sender_ != nullptr) sender_->await(*queue, *piece.rows);
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());

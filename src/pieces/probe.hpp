@@ -40,15 +40,15 @@ class Probe {
               const base::CallEnd& end);
   void take_pieces();
   void take_slices(const std::shared_ptr<const columns::Relation>& batch);
-  void take_piece(std::shared_ptr<const columns::Relation> rows);
-  std::shared_ptr<const columns::Relation> sent(std::shared_ptr<const columns::Relation> rows);
+  void take_piece(RowStore::TakenBlock rows);
+  RowStore::TakenBlock sent(RowStore::TakenBlock rows);
   void leave(bool is_complete) noexcept;
 
   std::shared_ptr<Operation> operation_;
   std::shared_ptr<const base::Interrupt> interrupt_;
   std::mutex mutex_;
   std::unique_ptr<RowStore> gathered_;
-  std::deque<std::shared_ptr<const columns::Relation>> waiting_;
+  std::deque<RowStore::TakenBlock> waiting_;  // of gathered_
   std::optional<PieceJoin> current_;
   std::unique_ptr<execute::RowSender> sender_;  // of pieces to the device; null: none was sent
   uint64_t bytes_ = 0;                          // gathered, of those that were reported

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "src/base/status.hpp"
+#include "src/cpu/workers.hpp"
 #include "src/execute/no_room.hpp"
-#include "src/pieces/key_hash.hpp"
+#include "src/pieces/rows_by_partition.hpp"
 
 namespace gpujoin::pieces {
 
@@ -15,10 +16,6 @@ namespace {
 
 using columns::Relation;
 
-// Most rows that a relation may have, less some for whoever counts one more.
-constexpr int64_t kMostRows = int64_t{1} << 31;
-// A column of text whose offsets have 4 bytes.
-constexpr uint64_t kMostText = (uint64_t{1} << 31) - 1;
 // Appended at once: a sixteenth of a block, which then does not outgrow its size by much.
 int64_t rows_at_once(const StoreShape& shape) {
   constexpr uint64_t kMost = uint64_t{1} << 16;
@@ -26,17 +23,23 @@ int64_t rows_at_once(const StoreShape& shape) {
   return static_cast<int64_t>(std::clamp<uint64_t>(rows, 64, kMost));
 }
 
+// Of a block of a partition. All that are open take a half of what a store may keep at most.
+int64_t open_rows(const StoreShape& shape) {
+  uint64_t bytes = shape.block_bytes / 4;
+  if (shape.memory_bytes != 0) {
+    bytes = std::min(bytes, shape.memory_bytes / (2 * (uint64_t{shape.partitions} + 1)));
+  }
+  return static_cast<int64_t>(std::max<uint64_t>(bytes / bytes_of_row(*shape.schema), 64));
+}
+
+Partitioning partitioning_of(const StoreShape& shape) {
+  return {shape.keys, shape.key_flags, shape.partitions, shape.seed};
+}
+
 size_t first_stripe(size_t count) {
   static std::atomic<size_t> threads{0};
   thread_local size_t const mine = threads.fetch_add(1);
   return mine % count;
-}
-
-std::shared_ptr<const Relation> as_relation(std::shared_ptr<GatheredRows> rows,
-                                            const std::shared_ptr<base::Context>& context) {
-  auto relation = std::make_shared<Relation>(rows->view(context));
-  relation->owner = std::move(rows);
-  return relation;
 }
 
 uint64_t sum_of(const std::vector<std::span<const std::byte>>& parts) {
@@ -51,7 +54,9 @@ RowStore::RowStore(StoreShape shape)
     : shape_(std::move(shape)),
       rows_at_once_(rows_at_once(shape_)),
       memory_{std::make_shared<base::Pool>(shape_.context->host_account), base::Memory::kHost},
-      parts_(1) {}
+      open_memory_{memory_.pool, memory_.kind, open_rows(shape_)} {
+  parts_.push_back(std::make_unique<Part>());
+}
 
 std::unique_ptr<GatheredRows> RowStore::new_rows() const {
   if (!shape_.is_pinned) return std::make_unique<GatheredRows>(shape_.schema, memory_);
@@ -112,156 +117,206 @@ void RowStore::append(const Relation& batch, std::span<const uint32_t> rows, int
   }
 }
 
-void RowStore::append_gathered(const Relation& block, const base::CallEnd& end) {
-  std::lock_guard const lock(mutex_);
-  if (is_partitioned_) {
-    scatter(block, end);
-  } else {
-    auto rows = new_rows();
-    rows->append(block, 0, block.rows, std::nullopt);
-    add_block(&parts_.front(), std::move(rows));
-  }
-  if (is_over()) make_room(end);
+// First where the rows of each block go, then the rows of each partition: in order, and no two
+// threads wait for each other.
+void RowStore::append_blocks(base::Queue& queue,
+                             std::span<const std::shared_ptr<const Relation>> blocks) {
+  cpu::Workers workers(queue);
+  std::vector<std::optional<RowsByPartition>> rows(blocks.size());
+  workers.for_each("partition rows", static_cast<int64_t>(blocks.size()), [&](int64_t i, int32_t) {
+    auto const block = static_cast<size_t>(i);
+    rows[block].emplace(*blocks[block], partitioning_of(shape_));
+  });
+  workers.for_each("copy rows of partitions", static_cast<int64_t>(parts_.size()),
+                   [&](int64_t i, int32_t) {
+                     auto const part = static_cast<size_t>(i);
+                     for (size_t block = 0; block < blocks.size(); ++block) {
+                       scatter(*parts_[part], *blocks[block], rows[block]->of(part), queue.end);
+                     }
+                   });
+  if (is_over()) make_room(queue.end);
 }
 
 void RowStore::store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end) {
   if (rows->rows() == 0) return;
   appended_bytes_ += sum_of(rows->parts());
-  std::lock_guard const lock(mutex_);
-  if (is_partitioned_) {
-    scatter(rows->view(shape_.context), end);
-  } else {
-    add_block(&parts_.front(), std::move(rows));
-  }
+  if (!add_whole(rows)) scatter(rows->view(shape_.context), end);
+  rows = nullptr;
   if (is_over()) make_room(end);
 }
 
-void RowStore::add_block(Part* part, std::unique_ptr<GatheredRows> rows) {
+// Whether it is a block, as nothing is partitioned.
+bool RowStore::add_whole(std::unique_ptr<GatheredRows>& rows) {
+  std::lock_guard const lock(mutex_);
+  if (is_partitioned_) return false;
+  add_block(*parts_.front(), std::move(rows));
+  return true;
+}
+
+// expected: mutex_ is held.
+void RowStore::add_block(Part& part, std::unique_ptr<GatheredRows> rows) {
   Block block;
   block.rows = rows->rows();
   block.bytes = rows->bytes();
   block.text_bytes = rows->text_bytes();
   block.rows_in_memory = std::move(rows);
   bytes_in_memory_ += block.bytes;
-  part->bytes_in_memory += block.bytes;
-  part->bytes += block.bytes;
-  part->rows += block.rows;
-  part->blocks.push_back(std::move(block));
+  part.bytes_in_memory += block.bytes;
+  part.bytes += block.bytes;
+  part.rows += block.rows;
+  part.blocks.push_back(std::move(block));
 }
 
-// Of a partition that is open, blocks are a part of what others have: there are many of them.
 void RowStore::scatter(const Relation& block, const base::CallEnd& end) {
-  auto const count = static_cast<size_t>(block.rows);
-  std::vector<uint64_t> hashes(count);
-  std::vector<uint8_t> has_null(count);
-  hash_keys(block, shape_.keys, shape_.key_flags, 0, block.rows, shape_.seed, hashes.data(),
-            has_null.data());
-  std::vector<uint32_t> begin(parts_.size() + 1, 0);
-  auto const part_of = [&](size_t row) {
-    return has_null[row] != 0 ? null_part() : static_cast<size_t>(hashes[row] % shape_.partitions);
-  };
-  for (size_t row = 0; row < count; ++row) ++begin[part_of(row) + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<uint32_t> order(count);
-  std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
-  for (size_t row = 0; row < count; ++row) {
-    order[next[part_of(row)]++] = static_cast<uint32_t>(row);
-  }
-  for (size_t p = 0; p < parts_.size(); ++p) {
-    std::span const rows(order.data() + begin[p], begin[p + 1] - begin[p]);
-    if (rows.empty()) continue;
-    Part& part = parts_[p];
-    if (part.open == nullptr) part.open = new_rows();
+  RowsByPartition const rows(block, partitioning_of(shape_));
+  for (size_t p = 0; p < parts_.size(); ++p) scatter(*parts_[p], block, rows.of(p), end);
+}
+
+void RowStore::scatter(Part& part, const Relation& block, std::span<const uint32_t> rows,
+                       const base::CallEnd& end) {
+  end.check();
+  bool made_room = false;
+  while (!rows.empty()) {
     try {
-      part.open->append_rows(block, rows, std::nullopt);
+      rows = rows.subspan(append_open(part, block, rows));
     } catch (const base::Error& error) {
-      if (part.open->rows() == 0 && !execute::is_no_room(error)) throw;
-      if (part.open->rows() != 0) add_block(&part, std::exchange(part.open, new_rows()));
-      // Open rows are closed there, these among them.
-      make_room(end);
-      if (part.open == nullptr) part.open = new_rows();
-      part.open->append_rows(block, rows, std::nullopt);
+      bool const is_full = error.status() == GPUJOIN_ERROR_TOO_MANY_ROWS;
+      if (made_room || (!execute::is_no_room(error) && !is_full)) throw;
+      // An empty block has room for more text, and all others may go to the file.
+      made_room = true;
+      close_open_rows();
+      if (shape_.folder != nullptr) write_blocks(0, end);
     }
-    bool const is_full = part.open->bytes() >= shape_.block_bytes / 4;
-    if (is_full) add_block(&part, std::exchange(part.open, nullptr));
   }
 }
 
-void RowStore::partition_blocks(const base::CallEnd& end) {
-  Part whole = std::move(parts_.front());
-  parts_ = std::vector<Part>(size_t{shape_.partitions} + 1);
-  is_partitioned_ = true;
-  for (Block& block : whole.blocks) {
-    end.check();
-    bool const was_in_memory = block.rows_in_memory != nullptr;
-    {
-      auto const rows = was_in_memory ? block.rows_in_memory : read(block);
-      scatter(rows->view(shape_.context), end);
-    }
-    if (was_in_memory) {
-      block.rows_in_memory = nullptr;
-      bytes_in_memory_ -= block.bytes;
-    } else {
-      file_->release(block.offset, block.file_bytes);
-    }
-    if (is_over()) make_room(end);
+// Returns how many, at least one.
+size_t RowStore::append_open(Part& part, const Relation& block, std::span<const uint32_t> rows) {
+  std::lock_guard const lock(part.mutex);
+  if (part.open == nullptr) {
+    part.open = std::make_unique<GatheredRows>(shape_.schema, open_memory_);
+  }
+  GatheredRows& open = *part.open;
+  auto const room = static_cast<size_t>(open_memory_.whole_rows - open.rows());
+  auto const some = rows.first(std::min(rows.size(), room));
+  // Buffers may have grown even if it throws.
+  struct Growth {
+    std::atomic<uint64_t>& all;
+    GatheredRows& rows;
+    uint64_t before = rows.bytes();
+    ~Growth() { all += rows.bytes() - before; }
+  };
+  {
+    Growth const growth{open_bytes_, open};
+    open.append_rows(block, some, std::nullopt);
+  }
+  bool const is_full =
+      open.rows() >= open_memory_.whole_rows || open.text_bytes() >= shape_.block_bytes / 4;
+  if (is_full) close(part);
+  return some.size();
+}
+
+// expected: its mutex is held.
+void RowStore::close(Part& part) {
+  auto rows = std::move(part.open);
+  if (rows == nullptr) return;
+  open_bytes_ -= rows->bytes();
+  if (rows->rows() == 0) return;
+  std::lock_guard const lock(mutex_);
+  add_block(part, std::move(rows));
+}
+
+void RowStore::close_open_rows() {
+  if (!is_partitioned()) return;
+  for (auto const& part : parts_) {
+    std::lock_guard const lock(part->mutex);
+    close(*part);
   }
 }
 
-uint64_t RowStore::open_bytes() const {
-  return std::accumulate(parts_.begin(), parts_.end(), uint64_t{0},
-                         [](uint64_t sum, const Part& part) {
-                           return sum + (part.open == nullptr ? 0 : part.open->bytes());
-                         });
+void RowStore::begin_partitions() {
+  std::lock_guard const lock(mutex_);
+  if (is_partitioned_) return;
+  std::vector<std::unique_ptr<Part>> parts;
+  for (size_t p = 0; p <= shape_.partitions; ++p) parts.push_back(std::make_unique<Part>());
+  // With keys none of them is in a file.
+  for (Block& block : parts_.front()->blocks) whole_.push_back(std::move(block.rows_in_memory));
+  parts_ = std::move(parts);
+  is_partitioned_.store(true, std::memory_order_release);
+}
+
+std::shared_ptr<GatheredRows> RowStore::take_whole() {
+  std::lock_guard const lock(mutex_);
+  if (whole_.empty()) return nullptr;
+  auto rows = std::move(whole_.front());
+  whole_.pop_front();
+  return rows;
+}
+
+// One block. False: there is none.
+bool RowStore::scatter_whole(const base::CallEnd& end) {
+  auto rows = take_whole();
+  if (rows == nullptr) return false;
+  uint64_t const bytes = rows->bytes();
+  scatter(rows->view(shape_.context), end);
+  rows = nullptr;
+  bytes_in_memory_ -= bytes;
+  return true;
 }
 
 bool RowStore::is_over() const {
-  return shape_.memory_bytes != 0 && bytes_in_memory_ + open_bytes() > shape_.memory_bytes;
+  return shape_.memory_bytes != 0 && bytes_in_memory_ + open_bytes_ > shape_.memory_bytes;
 }
 
 // Until half of it is there again: files are written in large pieces.
 void RowStore::make_room(const base::CallEnd& end) {
   if (shape_.folder == nullptr) return;
-  if (!is_partitioned_ && !shape_.keys.empty()) partition_blocks(end);
-  if (!is_over()) return;
-  close_open_rows();
-  uint64_t const target = shape_.memory_bytes / 2;
-  while (bytes_in_memory_ > target) {
-    auto const largest = std::max_element(
-        parts_.begin(), parts_.end(),
-        [](const Part& a, const Part& b) { return a.bytes_in_memory < b.bytes_in_memory; });
-    if (largest->bytes_in_memory == 0) return;
-    for (Block& block : largest->blocks) {
-      end.check();
-      if (block.rows_in_memory != nullptr) spill(&*largest, &block);
-      if (!is_partitioned_ && bytes_in_memory_ <= target) break;
-    }
+  if (!shape_.keys.empty()) begin_partitions();
+  do {
+    if (is_over()) write_blocks(shape_.memory_bytes / 2, end);
+  } while (scatter_whole(end));
+  if (is_over()) write_blocks(shape_.memory_bytes / 2, end);
+}
+
+// The oldest of the partition that has most. None: those in memory take no more than `most`, or all
+// are on their way.
+std::optional<RowStore::Leaving> RowStore::begin_writing(uint64_t most) {
+  std::lock_guard const lock(mutex_);
+  if (bytes_in_memory_ <= most) return std::nullopt;
+  auto const largest = std::max_element(
+      parts_.begin(), parts_.end(),
+      [](auto const& a, auto const& b) { return a->bytes_in_memory < b->bytes_in_memory; });
+  Part& part = **largest;
+  if (part.first_unwritten == part.blocks.size()) return std::nullopt;
+  if (file_ == nullptr) file_ = std::make_shared<base::SpillFile>(shape_.folder);
+  size_t const place = part.first_unwritten++;
+  Block const& block = part.blocks[place];
+  part.bytes_in_memory -= block.bytes;
+  bytes_in_memory_ -= block.bytes;
+  return Leaving{&part, place, block.rows_in_memory};
+}
+
+void RowStore::write_blocks(uint64_t most, const base::CallEnd& end) {
+  for (;;) {
+    end.check();
+    auto const leaving = begin_writing(most);
+    if (!leaving) return;
+    write(*leaving);
   }
 }
 
-void RowStore::spill(Part* part, Block* block) {
-  if (file_ == nullptr) file_ = std::make_unique<base::SpillFile>(shape_.folder);
-  auto const parts = block->rows_in_memory->parts();
-  block->extent = block->rows_in_memory->extent();
-  block->file_bytes = sum_of(parts);
-  block->offset = file_->append(parts);
-  written_bytes_ += block->file_bytes;
-  block->rows_in_memory = nullptr;
-  part->bytes_in_memory -= block->bytes;
-  bytes_in_memory_ -= block->bytes;
-}
-
-std::shared_ptr<GatheredRows> RowStore::read(const Block& block) const {
-  auto rows = std::make_shared<GatheredRows>(shape_.schema, memory_);
-  file_->read(block.offset, rows->make_room(block.extent));
-  return rows;
-}
-
-void RowStore::close_open_rows() {
-  for (Part& part : parts_) {
-    if (part.open != nullptr && part.open->rows() != 0) add_block(&part, std::move(part.open));
-    part.open = nullptr;
-  }
+// Who fails here leaves a store that is worth nothing.
+void RowStore::write(const Leaving& leaving) {
+  auto const parts = leaving.rows->parts();
+  uint64_t const bytes = sum_of(parts);
+  uint64_t const offset = file_->append(parts);
+  written_bytes_ += bytes;
+  std::lock_guard const lock(mutex_);
+  Block& block = leaving.part->blocks[leaving.block];
+  block.extent = leaving.rows->extent();
+  block.file_bytes = bytes;
+  block.offset = offset;
+  block.rows_in_memory = nullptr;
 }
 
 void RowStore::finish(const base::CallEnd& end) {
@@ -269,89 +324,24 @@ void RowStore::finish(const base::CallEnd& end) {
     std::lock_guard const lock(stripe.mutex);
     if (stripe.rows != nullptr) store(std::move(stripe.rows), end);
   }
-  std::lock_guard const lock(mutex_);
   close_open_rows();
   if (is_over()) make_room(end);
   close_open_rows();
 }
 
-void RowStore::partition(const base::CallEnd& end) {
-  std::lock_guard const lock(mutex_);
-  if (!is_partitioned_) partition_blocks(end);
-  close_open_rows();
-}
-
-int64_t RowStore::rows() const {
-  return std::accumulate(parts_.begin(), parts_.end(), int64_t{0},
-                         [](int64_t sum, const Part& part) { return sum + part.rows; });
-}
-
-uint64_t RowStore::bytes() const {
-  return std::accumulate(parts_.begin(), parts_.end(), uint64_t{0},
-                         [](uint64_t sum, const Part& part) { return sum + part.bytes; });
-}
-
-uint64_t RowStore::spilled_bytes() const { return bytes() - bytes_in_memory_; }
-
-std::shared_ptr<const Relation> RowStore::block(size_t part, size_t block) const {
-  Block const& known = parts_[part].blocks[block];
-  return as_relation(known.rows_in_memory != nullptr ? known.rows_in_memory : read(known),
-                     shape_.context);
-}
-
-std::vector<RowStore::Blocks> RowStore::groups(size_t part, uint64_t most_bytes) const {
-  std::vector<Blocks> made;
-  int64_t rows = 0;
-  uint64_t text = 0;
-  uint64_t bytes = 0;
-  std::vector<Block> const& blocks = parts_[part].blocks;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    Block const& block = blocks[i];
-    bool const fits = !made.empty() && rows + block.rows <= kMostRows &&
-                      text + block.text_bytes <= kMostText &&
-                      (most_bytes == 0 || bytes + block.bytes <= most_bytes);
-    if (!fits) {
-      made.push_back({i, i});
-      rows = 0;
-      text = bytes = 0;
+void RowStore::partition(base::Queue& queue) {
+  begin_partitions();
+  while (!whole_.empty()) {
+    std::vector<std::shared_ptr<const Relation>> blocks;
+    uint64_t bytes = 0;
+    while (!whole_.empty() && blocks.size() < kBlocksAtOnce) {
+      bytes += whole_.front()->bytes();
+      blocks.push_back(as_relation(take_whole()));
     }
-    made.back().end = i + 1;
-    rows += block.rows;
-    text += block.text_bytes;
-    bytes += block.bytes;
+    append_blocks(queue, blocks);
+    bytes_in_memory_ -= bytes;
   }
-  return made;
-}
-
-std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks) const {
-  if (blocks.end - blocks.first == 1) return block(part, blocks.first);
-  auto all = new_rows();
-  for (size_t i = blocks.first; i < blocks.end; ++i) {
-    auto const some = block(part, i);
-    all->append(*some, 0, some->rows, std::nullopt);
-  }
-  return as_relation(std::move(all), shape_.context);
-}
-
-std::vector<std::shared_ptr<const Relation>> RowStore::take_blocks() {
-  std::lock_guard const lock(mutex_);
-  std::vector<std::shared_ptr<const Relation>> taken;
-  for (Block& block : parts_.front().blocks) {
-    taken.push_back(as_relation(std::move(block.rows_in_memory), shape_.context));
-  }
-  parts_.front() = Part();
-  bytes_in_memory_ = 0;
-  return taken;
-}
-
-void RowStore::drop(size_t part) {
-  std::lock_guard const lock(mutex_);
-  Part& dropped = parts_[part];
-  for (Block const& block : dropped.blocks) {
-    if (block.rows_in_memory == nullptr) file_->release(block.offset, block.file_bytes);
-  }
-  bytes_in_memory_ -= dropped.bytes_in_memory;
-  dropped = Part();
+  close_open_rows();
 }
 
 }  // namespace gpujoin::pieces

@@ -6,6 +6,10 @@
 // memory   Rows stay in memory while they take no more than `memory_bytes`. What does not fit is
 //          partitioned by a hash of the keys, and goes to the spill folder, the largest partition
 //          first; without keys whole blocks do, the oldest first.
+// order    Rows of one thread stay in the order in which it appended them.
+// threads  A thread gathers rows of its own, partitions them by itself, and appends them to blocks
+//          that all threads fill, one for each partition; what it writes to a file it writes while
+//          others go on.
 // source   partitions on arrival, as in Shapiro, "Join Processing in Database Systems with Large
 //          Main Memories", TODS 1986 (GRACE and hybrid hash joins)
 #pragma once
@@ -13,6 +17,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +27,7 @@
 
 #include "src/base/interrupt.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
 #include "src/base/spill_folder.hpp"
 #include "src/columns/column.hpp"
 #include "src/pieces/gathered_rows.hpp"
@@ -38,12 +45,15 @@ struct StoreShape {
   uint64_t block_bytes = 0;                   // of blocks that are complete
   std::shared_ptr<base::SpillFolder> folder;  // null: none
   // Rows are on their way to the device: in page-locked memory, as long as there is some. expected:
-  // a context of CUDA, and no folder.
+  // a context of CUDA.
   bool is_pinned = false;
 };
 
 class RowStore {
  public:
+  // That are worth a round of append_blocks.
+  static constexpr size_t kBlocksAtOnce = 16;
+
   explicit RowStore(StoreShape shape);
 
   // Copies rows of a batch in host memory; row i has the caller's number first_row + i. Any thread.
@@ -52,22 +62,27 @@ class RowStore {
   // The rows named.
   void append(const columns::Relation& batch, std::span<const uint32_t> rows, int64_t first_row,
               const base::CallEnd& end);
-  // Gathered rows, of a store with the same schema.
-  void append_gathered(const columns::Relation& block, const base::CallEnd& end);
+  // Blocks of a store with the same schema, in their order, which stays that of the rows of each
+  // partition. One thread at a time. expected: is_partitioned().
+  void append_blocks(base::Queue& queue,
+                     std::span<const std::shared_ptr<const columns::Relation>> blocks);
 
   // What threads still gather becomes blocks. After it the rows are const, but for partition() and
   // drop().
   void finish(const base::CallEnd& end);
-  // By the hash of the keys, however much memory there is. After finish(). expected: keys.
-  void partition(const base::CallEnd& end);
+  // Rows that come from now on are partitioned. expected: keys.
+  void begin_partitions();
+  // All rows, by the hash of the keys, however much memory there is. After finish(). expected:
+  // keys.
+  void partition(base::Queue& queue);
 
-  bool is_partitioned() const { return is_partitioned_; }
+  bool is_partitioned() const { return is_partitioned_.load(std::memory_order_acquire); }
   // 1, or the partitions and a last one of rows with a NULL key that is equal to nothing.
   size_t part_count() const { return parts_.size(); }
   size_t null_part() const { return parts_.size() - 1; }
   int64_t rows() const;
-  int64_t rows(size_t part) const { return parts_[part].rows; }
-  uint64_t bytes(size_t part) const { return parts_[part].bytes; }
+  int64_t rows(size_t part) const { return parts_[part]->rows; }
+  uint64_t bytes(size_t part) const { return parts_[part]->bytes; }
   uint64_t bytes() const;
   // In files.
   uint64_t spilled_bytes() const;
@@ -75,7 +90,7 @@ class RowStore {
   uint64_t appended_bytes() const { return appended_bytes_.load(std::memory_order_relaxed); }
   uint64_t written_bytes() const { return written_bytes_.load(std::memory_order_relaxed); }
 
-  size_t block_count(size_t part) const { return parts_[part].blocks.size(); }
+  size_t block_count(size_t part) const { return parts_[part]->blocks.size(); }
   // Where it is in memory it is shared, else read. Any thread.
   std::shared_ptr<const columns::Relation> block(size_t part, size_t block) const;
   // Neighbouring blocks that make one relation, of about `most_bytes` bytes (0: as many as one can
@@ -85,9 +100,21 @@ class RowStore {
     size_t end = 0;
   };
   std::vector<Blocks> groups(size_t part, uint64_t most_bytes) const;
-  std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks) const;
-  // Complete blocks in memory, which are no longer here. Not at the same time as append().
-  std::vector<std::shared_ptr<const columns::Relation>> take_blocks();
+  std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks,
+                                                    const base::CallEnd& end) const;
+  // The file's blocks of a partition are about to be read.
+  void read_ahead(size_t part) const;
+  // Complete blocks, which are no longer here. Not at the same time as append(). expected: not
+  // partitioned.
+  struct TakenBlock {
+    std::shared_ptr<const columns::Relation> in_memory;              // null: it is in the file
+    std::function<std::shared_ptr<const columns::Relation>()> read;  // from there, once
+
+    std::shared_ptr<const columns::Relation> rows() const {
+      return in_memory != nullptr ? in_memory : read();
+    }
+  };
+  std::vector<TakenBlock> take_blocks();
   // Gives back what the rows of a partition take.
   void drop(size_t part);
 
@@ -104,11 +131,20 @@ class RowStore {
     uint64_t text_bytes = 0;
   };
   struct Part {
+    std::mutex mutex;  // of the open rows
     std::unique_ptr<GatheredRows> open;
+    // The store's mutex is that of what follows, and may be taken while this one's is held.
     std::vector<Block> blocks;
+    size_t first_unwritten = 0;  // block
     int64_t rows = 0;
     uint64_t bytes = 0;
     uint64_t bytes_in_memory = 0;
+  };
+  // A block on its way to the file.
+  struct Leaving {
+    Part* part;
+    size_t block;
+    std::shared_ptr<GatheredRows> rows;
   };
   // What a thread gathers into.
   struct alignas(64) Stripe {
@@ -121,27 +157,38 @@ class RowStore {
   std::unique_ptr<GatheredRows> new_rows() const;
   bool is_full(const GatheredRows& rows) const;
   void store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end);
-  void add_block(Part* part, std::unique_ptr<GatheredRows> rows);
+  bool add_whole(std::unique_ptr<GatheredRows>& rows);
+  void add_block(Part& part, std::unique_ptr<GatheredRows> rows);
   void scatter(const columns::Relation& block, const base::CallEnd& end);
-  void partition_blocks(const base::CallEnd& end);
+  void scatter(Part& part, const columns::Relation& block, std::span<const uint32_t> rows,
+               const base::CallEnd& end);
+  size_t append_open(Part& part, const columns::Relation& block, std::span<const uint32_t> rows);
+  void close(Part& part);
   void close_open_rows();
-  uint64_t open_bytes() const;
+  std::shared_ptr<GatheredRows> take_whole();
+  bool scatter_whole(const base::CallEnd& end);
   bool is_over() const;
   void make_room(const base::CallEnd& end);
-  void spill(Part* part, Block* block);
+  std::optional<Leaving> begin_writing(uint64_t most);
+  void write_blocks(uint64_t most, const base::CallEnd& end);
+  void write(const Leaving& leaving);
   std::shared_ptr<GatheredRows> read(const Block& block) const;
+  std::shared_ptr<const columns::Relation> as_relation(std::shared_ptr<GatheredRows> rows) const;
 
   StoreShape shape_;
   int64_t rows_at_once_;
   RowMemory memory_;
+  RowMemory open_memory_;  // of blocks of a partition
   std::array<Stripe, 16> stripes_;
   std::atomic<uint64_t> appended_bytes_{0};
   std::atomic<uint64_t> written_bytes_{0};  // to files
-  std::mutex mutex_;                        // of what follows, until finish()
-  bool is_partitioned_ = false;
-  std::vector<Part> parts_;
-  uint64_t bytes_in_memory_ = 0;
-  std::unique_ptr<base::SpillFile> file_;
+  std::atomic<uint64_t> open_bytes_{0};     // of partitions
+  std::atomic<uint64_t> bytes_in_memory_{0};
+  std::atomic<bool> is_partitioned_{false};
+  std::mutex mutex_;                          // of what follows, until finish()
+  std::vector<std::unique_ptr<Part>> parts_;  // as many as there ever are when it is partitioned
+  std::deque<std::shared_ptr<GatheredRows>> whole_;  // from before, to be partitioned
+  std::shared_ptr<base::SpillFile> file_;
 };
 
 }  // namespace gpujoin::pieces

@@ -94,6 +94,8 @@ std::optional<int64_t> SideMarks::mark_once(base::Queue& queue, Memory memory,
   return twice;
 }
 
+void SideMarks::mark(int64_t row) { set_bit(matched_.as<uint32_t>(), static_cast<uint64_t>(row)); }
+
 void SideMarks::mark(base::Queue& queue, Memory memory, const columns::ResultColumn& marks,
                      int64_t rows, int64_t first_row) {
   if (rows == 0) return;

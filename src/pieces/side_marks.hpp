@@ -31,7 +31,12 @@ class SideMarks {
   void mark(base::Queue& queue, base::Memory memory, const columns::ResultColumn& marks,
             int64_t rows, int64_t first_row);
 
+  // One row. Any thread.
+  void mark(int64_t row);
+
   int64_t rows() const { return rows_; }
+  // Whether it is. After all that mark.
+  bool is_marked(int64_t row) const { return (matched()[row / 32] >> (row % 32) & 1) != 0; }
   // [rows] bits, 1: true; in whole words, those beyond the rows are 0.
   const uint32_t* matched() const { return matched_.as<uint32_t>(); }
   // [rows] bits, 1: neither true nor false unless it is matched; null where all are known.

@@ -1,6 +1,7 @@
 // counting_allocator.hpp: a host's allocator that knows what it gave out, and fails when told to.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -24,6 +25,8 @@ struct CountingAllocator {
   int64_t fail_at = 0;  // 0: never
   int64_t failures = INT64_MAX;
   int64_t wrong = 0;  // blocks given back otherwise than they were given out
+  uint64_t host_bytes = 0;
+  uint64_t most_host_bytes = 0;
 
   gpujoin_allocator get() {
     gpujoin_allocator allocator = GPUJOIN_ALLOCATOR_INIT;
@@ -56,6 +59,10 @@ struct CountingAllocator {
         return nullptr;
     }
     self.live[pointer] = {bytes, memory};
+    if (memory == GPUJOIN_MEMORY_HOST) {
+      self.host_bytes += bytes;
+      self.most_host_bytes = std::max(self.most_host_bytes, self.host_bytes);
+    }
     return pointer;
   }
   static void deallocate(void* pointer, uint64_t bytes, gpujoin_memory memory, void*, void* user) {
@@ -67,7 +74,10 @@ struct CountingAllocator {
       ++self.wrong;
       return;
     }
-    if (memory == GPUJOIN_MEMORY_HOST) std::free(pointer);
+    if (memory == GPUJOIN_MEMORY_HOST) {
+      self.host_bytes -= bytes;
+      std::free(pointer);
+    }
     if (memory == GPUJOIN_MEMORY_DEVICE) free_on_device(pointer);
     if (memory == GPUJOIN_MEMORY_PINNED) free_pinned(pointer);
     self.live.erase(found);

@@ -45,7 +45,7 @@ int main(void) {
   OFFSET(gpujoin_allocator, allocate, 8);
   OFFSET(gpujoin_allocator, deallocate, 16);
   OFFSET(gpujoin_allocator, user, 24);
-  SIZE(gpujoin_context_options, 112);
+  SIZE(gpujoin_context_options, 120);
   OFFSET(gpujoin_context_options, struct_size, 0);
   OFFSET(gpujoin_context_options, device, 4);
   OFFSET(gpujoin_context_options, cuda_device_id, 8);
@@ -62,6 +62,8 @@ int main(void) {
   OFFSET(gpujoin_context_options, pinned_limit_bytes, 88);
   OFFSET(gpujoin_context_options, spill_path, 96);
   OFFSET(gpujoin_context_options, spill_limit_bytes, 104);
+  OFFSET(gpujoin_context_options, threads, 112);
+  OFFSET(gpujoin_context_options, reserved, 116);
   SIZE(gpujoin_context_info, 472);
   OFFSET(gpujoin_context_info, struct_size, 0);
   OFFSET(gpujoin_context_info, device, 4);

@@ -45,7 +45,7 @@ def draw_batches(rng: random.Random, case: Case) -> Batches | None:
         if case.asof is not None and build == "left":
             return None
     has_files = not (case.asof is not None and not case.keys["left"])
-    limits = (0, 1 << 18, 1 << 20, 1 << 22) if has_files else (0,)
+    limits = (0, 1 << 20, 1 << 21, 1 << 22) if has_files else (0,)
     return Batches(
         build=build,
         build_rows=rng.choice((1, 7, 64, 1000, 1 << 20)),

@@ -61,6 +61,7 @@ void in_batches(const std::shared_ptr<const Relation>& whole, int64_t batch_rows
 
 struct Answer {
   Rows rows;
+  int64_t pieces = 0;
   uint64_t spilled_bytes = 0;
   bool is_whole = false;
 };
@@ -110,6 +111,8 @@ Answer by_operation(const std::shared_ptr<base::Context>& context,
     if (result == nullptr) break;
     add_rows(*result, &answer.rows);
   }
+  EXPECT_EQ(operation->progress.pieces_done, operation->progress.pieces);
+  answer.pieces = operation->progress.pieces;
   return answer;
 }
 
@@ -260,6 +263,50 @@ TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
   EXPECT_GT(folder->peak_bytes(), 0U);
 }
 
+constexpr uint64_t kLeastLimit = uint64_t{1} << 20;
+
+TEST(Operation, EveryKindWorksWithinTheLeastLimit) {
+  auto const unlimited = make_context(0);
+  auto const context = make_context(kLeastLimit);
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    bool const is_hot = seed == 3;
+    Drawing const left{is_hot ? 4000 : 12000, 9000, is_hot ? 0.3 : 0.0, 0.05, seed};
+    Drawing const right{is_hot ? 300 : 16000, 9000, 0.0, 0.05, seed + 1000};
+    compare(seed, unlimited, context, left, right, {seed % 2 == 0, 2048, 2, false, make_folder(0)});
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Operation, ALimitBelowTheLeastIsNamed) {
+  auto const message_of = [](const std::shared_ptr<base::Context>& context, const auto& call) {
+    try {
+      call(context);
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), GPUJOIN_ERROR_MEMORY_LIMIT);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  auto const table = draw({10, 10, 0.0, 0.0, 1});
+  auto const build = [&](const std::shared_ptr<base::Context>& context) {
+    pieces::Build(context, *relation_of(context, table), {{0}, {0}, true, false, {}});
+  };
+  EXPECT_EQ(message_of(make_context(kLeastLimit), build), "");
+  std::string const message = message_of(make_context(65536), build);
+  EXPECT_NE(message.find("is 65536"), std::string::npos) << message;
+  EXPECT_NE(message.find("at least 1048576"), std::string::npos) << message;
+  // 100 columns of 8 bytes: 4096 rows are more than that.
+  auto const wide = [&](const std::shared_ptr<base::Context>& context) {
+    auto relation = std::make_shared<Relation>();
+    relation->context = context;
+    relation->columns.assign(100, plain(GPUJOIN_TYPE_INT64, nullptr, nullptr));
+    pieces::Build(context, *relation, {{0}, {0}, false, false, {}});
+  };
+  EXPECT_EQ(message_of(make_context(4096 * 800), wide), "");
+  std::string const of_wide = message_of(make_context(4096 * 800 - 1), wide);
+  EXPECT_NE(of_wide.find("at least 3276800"), std::string::npos) << of_wide;
+}
+
 // No partition holds less than all rows of a key.
 TEST(Operation, JoinsAKeyThatIsLargerThanAPart) {
   auto const unlimited = make_context(0);
@@ -269,19 +316,53 @@ TEST(Operation, JoinsAKeyThatIsLargerThanAPart) {
   compare(0, unlimited, context, left, right, {true, 1000, 1, false, make_folder(0)});
 }
 
-// Of a row's matches the nearest is one, in whichever part of the key's rows it lies.
+// Of a row's matches the nearest is one, in whichever part of the key's rows it lies, and of rows
+// at the same place the last or the first one.
 TEST(Operation, NearestRowsAreThoseOfAllRowsOfAKey) {
+  constexpr JoinKind kKinds[] = {JoinKind::kInner,     JoinKind::kLeft,     JoinKind::kRight,
+                                 JoinKind::kFull,      JoinKind::kLeftSemi, JoinKind::kRightSemi,
+                                 JoinKind::kRightAnti, JoinKind::kLeftAnti, JoinKind::kLeftSingle};
   auto const unlimited = make_context(0);
-  auto const context = make_context(uint64_t{4} << 20);
-  auto const left = draw({400, 20, 0.5, 0.05, 1});
+  auto const context = make_context(uint64_t{1} << 20);
+  auto const left = draw({900, 20, 0.5, 0.05, 1});
   auto const right = draw({30000, 15000, 0.5, 0.05, 2});
-  auto spec = spec_of(JoinKind::kLeft, false, false, false);
-  spec.right_columns = {0, 2};  // rows that are as near have the same
-  spec.asof = columns::Asof{GPUJOIN_DIRECTION_BACKWARD, 2, 2};
+  for (bool const has_keys : {true, false}) {
+    for (gpujoin_direction direction = 1; direction <= 3; ++direction) {
+      for (JoinKind const kind : kKinds) {
+        SCOPED_TRACE(std::to_string(direction) + " " + columns::to_text(kind) +
+                     (has_keys ? "" : " without keys"));
+        auto spec = spec_of(kind, false, false, true);
+        if (!has_keys) {
+          spec.left_keys.clear();
+          spec.right_keys.clear();
+          spec.key_flags.clear();
+        }
+        spec.asof = columns::Asof{direction, 2, 2};
+        spec.asof->is_strict = direction == GPUJOIN_DIRECTION_FORWARD;
+        Answer const found =
+            by_operation(context, left, right, spec, {false, 1000, 1, false, make_folder(0)});
+        EXPECT_FALSE(found.is_whole);
+        Rows const expected = one_call(unlimited, left, right, spec);
+        ASSERT_EQ(found.rows == expected, true)
+            << "missing\n"
+            << text_of(without(expected, found.rows)) << "too many\n"
+            << text_of(without(found.rows, expected));
+        EXPECT_EQ(context->host_account->in_use_bytes(), 0U);
+      }
+    }
+  }
+}
+
+// Parts of a partition are pieces that are counted, too.
+TEST(Operation, PartitionsOfPartitionsAreProgress) {
+  auto const context = make_context(uint64_t{1} << 20);
+  auto const table = draw({40000, 40000, 0.0, 0.0, 1});
+  auto const spec = spec_of(JoinKind::kInner, false, false, false);
   Answer const found =
-      by_operation(context, left, right, spec, {false, 1000, 1, false, make_folder(0)});
-  EXPECT_FALSE(found.is_whole);
-  EXPECT_EQ(found.rows == one_call(unlimited, left, right, spec), true);
+      by_operation(context, table, table, spec, {false, 2048, 1, false, make_folder(0)});
+  EXPECT_EQ(found.rows == one_call(make_context(0), table, table, spec), true);
+  // Four, and rows with NULLs of each side.
+  EXPECT_GT(found.pieces, 6);
 }
 
 // Half of the rows would have a room, and nothing is left behind.

@@ -57,7 +57,7 @@ class Drawer {
   }
 
   void draw_limits() {
-    int const bits = any({21, 22, 23, 24});
+    int const bits = any({20, 21, 22, 23, 24});
     run_.host_limit = (uint64_t{1} << bits) + random_() % (uint64_t{1} << bits);
     run_.spill = any({Spill::kNone, Spill::kRoom, Spill::kRoom, Spill::kFull});
     if (device_ != GPUJOIN_DEVICE_CUDA) return;
@@ -86,7 +86,7 @@ class Drawer {
     drawn.flushes = is_cheap ? any({0.0, 0.1, 1.0}) : any({0.0, 0.05});
     drawn.asks = any({0.0, 0.5, 1.0});
     drawn.closes_early = chance(0.5);
-    drawn.next_threads = any({1, 1, 3});
+    drawn.next_threads = any({1, 2, 3, 8});
     drawn.end =
         any({OperationEnd::kWhole, OperationEnd::kWhole, OperationEnd::kWhole, OperationEnd::kWhole,
              OperationEnd::kWhole, OperationEnd::kProbeDestroyed, OperationEnd::kOperationDestroyed,

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -98,21 +99,23 @@ int open(const char* path, int flags, ...) {
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
-ssize_t pwrite(int file, const void* bytes, size_t count, off_t offset) {
+ssize_t pwritev(int file, const iovec* places, int count, off_t offset) {
   if (fails(SystemCall::kWrite)) {
     errno = ENOSPC;
     return -1;
   }
-  if (fails(SystemCall::kShortWrite)) count = count / 2 + 1;
-  return syscall(SYS_pwrite64, file, bytes, count, offset);
+  if (fails(SystemCall::kShortWrite)) {
+    return syscall(SYS_pwrite64, file, places->iov_base, places->iov_len / 2 + 1, offset);
+  }
+  return syscall(SYS_pwritev, file, places, count, offset, 0);
 }
 
-ssize_t pread(int file, void* bytes, size_t count, off_t offset) {
+ssize_t preadv(int file, const iovec* places, int count, off_t offset) {
   if (fails(SystemCall::kRead)) {
     errno = EIO;
     return -1;
   }
-  return syscall(SYS_pread64, file, bytes, count, offset);
+  return syscall(SYS_preadv, file, places, count, offset, 0);
 }
 
 // Found by a checked build of the library, see check() in src/base/device_cuda.cpp.

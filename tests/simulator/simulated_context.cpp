@@ -38,7 +38,9 @@ int open_descriptors() {
 }
 
 SimulatedContext::SimulatedContext(const RunDraw& draw, gpujoin_device device)
-    : folder_(make_folder()), descriptors_before_(open_descriptors()) {
+    : folder_(make_folder()),
+      descriptors_before_(open_descriptors()),
+      host_limit_(draw.host_limit) {
   allocator_ = counting_.get();
   allocator_.allocate = allocate;
   allocator_.deallocate = deallocate;
@@ -77,6 +79,9 @@ std::string SimulatedContext::left_behind() {
     out += std::string(what) + " " + std::to_string(count) + "; ";
   };
   if (counting_.live.size() != blocks_before_) add("blocks", counting_.live.size());
+  if (host_limit_ != 0 && counting_.most_host_bytes > host_limit_) {
+    add("bytes at a time, beyond the limit", counting_.most_host_bytes);
+  }
   if (counting_.wrong != 0) add("blocks given back otherwise", counting_.wrong);
   if (now.host_used_bytes != 0) add("host bytes", now.host_used_bytes);
   if (now.spill_used_bytes != 0) add("bytes in files", now.spill_used_bytes);

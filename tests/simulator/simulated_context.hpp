@@ -33,6 +33,7 @@ class SimulatedContext {
   gpujoin_allocator allocator_ = GPUJOIN_ALLOCATOR_INIT;
   std::filesystem::path folder_;
   int descriptors_before_;
+  uint64_t host_limit_;
   Context context_;
   size_t blocks_before_ = 0;  // a queue's scratch
 };

@@ -58,6 +58,8 @@ class ContextOptions(Struct):
         ("pinned_limit_bytes", c_uint64),
         ("spill_path", c_char_p),
         ("spill_limit_bytes", c_uint64),
+        ("threads", c_int32),
+        ("reserved", c_int32),
     ]
 
 

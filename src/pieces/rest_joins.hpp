@@ -1,0 +1,87 @@
+// rest_joins.hpp: the joins that are left of an operation when all its rows have come, for any
+// number of threads that ask for results.
+//
+// in      joins that know nothing of each other; in phases, where some can be made only when others
+//         are done
+// out     results in the order in which they come
+// how     a thread takes a join, has a result of it, and puts it back; one that was begun goes on
+//         before another one begins
+// memory  joins run side by side while what they hold fits a share of it; where that was too much,
+//         one goes on at a time
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/base/context.hpp"
+#include "src/base/interrupt.hpp"
+#include "src/base/queue.hpp"
+#include "src/columns/result.hpp"
+
+namespace gpujoin::pieces {
+
+class RestJoins {
+ public:
+  // The next result of a join; null: there is no other. After a call that had no room the next one
+  // tries the same again; after any other that threw there is none. Of one thread at a time.
+  using Next = std::function<std::unique_ptr<columns::JoinResult>(base::Queue&)>;
+  using Phase = std::function<void(base::Queue&)>;
+
+  // most_bytes: of the sides of all joins that were begun; 0: no limit. done: counts those that
+  // have ended.
+  RestJoins(base::Context& context, uint64_t most_bytes, std::atomic<int64_t>* done)
+      : context_(context), most_bytes_(most_bytes), done_(done) {}
+
+  // Called when all joins that were added before are done, to add others: alone, once.
+  void add_phase(Phase phase) { phases_.push_back(std::move(phase)); }
+  // bytes: that its sides take at once.
+  void add(Next next, uint64_t bytes);
+
+  // Null: all are done, and no thread is inside one. Any thread. Throws; what a join threw all
+  // later calls throw.
+  std::unique_ptr<columns::JoinResult> next(const base::CallEnd& end);
+  // The same for later calls.
+  void fail(std::exception_ptr error);
+
+ private:
+  struct Join {
+    Next next;
+    uint64_t bytes = 0;
+    bool has_begun = false;
+    bool had_no_room = false;  // alone, and nothing else has been done since
+  };
+  using Place = std::unique_ptr<Join>;
+
+  // Waits for one. Null: none is left.
+  Place take(const base::CallEnd& end);
+  Place pick();
+  Place extract(size_t place);
+  std::unique_ptr<columns::JoinResult> run(Place join, const base::CallEnd& end);
+  void leave_failed();
+  void progressed();
+  // Whether it is worth another try.
+  bool put_aside(Place join, bool was_alone);
+
+  base::Context& context_;
+  uint64_t most_bytes_;
+  std::atomic<int64_t>* done_;
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::deque<Phase> phases_;
+  std::vector<Place> joins_;  // that no thread has; the last is the next, those that began behind
+  int inside_ = 0;            // threads
+  uint64_t begun_bytes_ = 0;
+  int begun_ = 0;
+  bool is_alone_ = false;  // one at a time
+  std::exception_ptr failed_;
+};
+
+}  // namespace gpujoin::pieces

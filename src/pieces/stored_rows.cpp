@@ -1,0 +1,126 @@
+// stored_rows.cpp: what a store has when all rows have come.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "src/pieces/row_store.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+using columns::Relation;
+
+// Most rows that a relation may have, less some for whoever counts one more.
+constexpr int64_t kMostRows = int64_t{1} << 31;
+// A column of text whose offsets have 4 bytes.
+constexpr uint64_t kMostText = (uint64_t{1} << 31) - 1;
+
+}  // namespace
+
+std::shared_ptr<const Relation> RowStore::as_relation(std::shared_ptr<GatheredRows> rows) const {
+  auto relation = std::make_shared<Relation>(rows->view(shape_.context));
+  relation->owner = std::move(rows);
+  return relation;
+}
+
+std::shared_ptr<GatheredRows> RowStore::read(const Block& block) const {
+  auto rows = std::make_shared<GatheredRows>(shape_.schema, memory_);
+  file_->read(block.offset, rows->make_room(block.extent));
+  return rows;
+}
+
+int64_t RowStore::rows() const {
+  return std::accumulate(parts_.begin(), parts_.end(), int64_t{0},
+                         [](int64_t sum, auto const& part) { return sum + part->rows; });
+}
+
+uint64_t RowStore::bytes() const {
+  return std::accumulate(parts_.begin(), parts_.end(), uint64_t{0},
+                         [](uint64_t sum, auto const& part) { return sum + part->bytes; });
+}
+
+uint64_t RowStore::spilled_bytes() const { return bytes() - bytes_in_memory_; }
+
+std::shared_ptr<const Relation> RowStore::block(size_t part, size_t block) const {
+  Block const& known = parts_[part]->blocks[block];
+  return as_relation(known.rows_in_memory != nullptr ? known.rows_in_memory : read(known));
+}
+
+std::vector<RowStore::Blocks> RowStore::groups(size_t part, uint64_t most_bytes) const {
+  std::vector<Blocks> made;
+  int64_t rows = 0;
+  uint64_t text = 0;
+  uint64_t bytes = 0;
+  std::vector<Block> const& blocks = parts_[part]->blocks;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    Block const& block = blocks[i];
+    bool const fits = !made.empty() && rows + block.rows <= kMostRows &&
+                      text + block.text_bytes <= kMostText &&
+                      (most_bytes == 0 || bytes + block.bytes <= most_bytes);
+    if (!fits) {
+      made.push_back({i, i});
+      rows = 0;
+      text = bytes = 0;
+    }
+    made.back().end = i + 1;
+    rows += block.rows;
+    text += block.text_bytes;
+    bytes += block.bytes;
+  }
+  return made;
+}
+
+std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks,
+                                                   const base::CallEnd& end) const {
+  if (blocks.end - blocks.first == 1) return block(part, blocks.first);
+  RowMemory whole = memory_;
+  for (size_t i = blocks.first; i < blocks.end; ++i) {
+    whole.whole_rows += parts_[part]->blocks[i].rows;
+  }
+  auto all = std::make_unique<GatheredRows>(shape_.schema, whole);
+  for (size_t i = blocks.first; i < blocks.end; ++i) {
+    end.check();
+    auto const some = block(part, i);
+    all->append(*some, 0, some->rows, std::nullopt);
+  }
+  return as_relation(std::move(all));
+}
+
+void RowStore::read_ahead(size_t part) const {
+  for (Block const& block : parts_[part]->blocks) {
+    if (block.rows_in_memory == nullptr) file_->read_ahead(block.offset, block.file_bytes);
+  }
+}
+
+std::vector<RowStore::TakenBlock> RowStore::take_blocks() {
+  std::lock_guard const lock(mutex_);
+  std::vector<TakenBlock> taken;
+  for (Block& block : parts_.front()->blocks) {
+    if (block.rows_in_memory != nullptr) {
+      taken.push_back({as_relation(std::move(block.rows_in_memory)), nullptr});
+      continue;
+    }
+    auto from_file = [this, file = file_, block = std::move(block)] {
+      auto rows = as_relation(read(block));
+      file->release(block.offset, block.file_bytes);
+      return rows;
+    };
+    taken.push_back({nullptr, std::move(from_file)});
+  }
+  parts_.front() = std::make_unique<Part>();
+  bytes_in_memory_ = 0;
+  return taken;
+}
+
+void RowStore::drop(size_t part) {
+  std::lock_guard const lock(mutex_);
+  Part const& dropped = *parts_[part];
+  for (Block const& block : dropped.blocks) {
+    if (block.rows_in_memory == nullptr) file_->release(block.offset, block.file_bytes);
+  }
+  bytes_in_memory_ -= dropped.bytes_in_memory;
+  parts_[part] = std::make_unique<Part>();
+}
+
+}  // namespace gpujoin::pieces
