@@ -54,6 +54,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   if (join_.spec.order == RowOrder::kProbe) {
     join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
+  make_filters(options);
   if (is_streamed()) {
     base::LeasedQueue const queue(*context, end());
     for (auto const& rows : build_->parts()) {
@@ -131,6 +132,23 @@ void Operation::check_spec() const {
   if (spec.asof && spec.left_keys.empty()) {
     refuse("asof: without keys the build side has to fit into memory");
   }
+}
+
+void Operation::make_filters(const OperationOptions& options) {
+  const char* why_not = nullptr;
+  if (!can_drop_probe_rows(join_.spec, join_.build_left)) {
+    why_not = "rows of the probe side without a match count in this join";
+    if (options.own_filter == OwnFilter::kOn) {
+      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options.own_filter is ON: %s", why_not);
+    }
+  } else if (options.own_filter == OwnFilter::kOff) {
+    why_not = "options.own_filter says so";
+  } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed()) {
+    why_not = "the build fits, and rows are joined as they come";
+  }
+  filters_ = std::make_unique<RowFilters>(
+      build_, join_.build_left ? join_.spec.right_keys : join_.spec.left_keys, options.filters,
+      options.own_filter, why_not, end());
 }
 
 void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
