@@ -11,6 +11,7 @@
 #include "src/base/memory.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
+#include "src/filters/chosen_rows.hpp"
 #include "src/filters/distinct_count.hpp"
 #include "src/filters/extremes.hpp"
 #include "src/filters/key_scan.hpp"
@@ -200,7 +201,7 @@ class Maker {
 
   bool wants_bitmap() const {
     uint64_t const places = position_count();
-    uint64_t const bytes = places == 0 ? UINT64_MAX : (places + 7) / 8;
+    uint64_t const bytes = places == 0 ? UINT64_MAX : (places - 1) / 8 + 1;
     if (wish_.kind == GPUJOIN_KEY_FILTER_BITMAP) {
       if (bytes <= wish_.largest_bytes) return true;
       base::fail(
@@ -248,12 +249,18 @@ class Maker {
             }
           });
           scan_.for_slices(words, [&](uint64_t from, uint64_t end) {
-            for (int64_t i = 0; i < count; ++i) {
-              uint64_t const place = static_cast<uint64_t>(positions[i]) - first_place;
-              bool const is_here = place / 64 >= from && place / 64 < end;
-              if (!is_here || scan_.marks()[i] == 0) continue;
-              bits[place / 64] |= uint64_t{1} << (place % 64);
-            }
+            auto const place_of = [&](int64_t i) {
+              return static_cast<uint64_t>(positions[i]) - first_place;
+            };
+            for_chosen(
+                count,
+                [&](int64_t i) {
+                  uint64_t const word = place_of(i) / 64;
+                  bool const is_here = static_cast<bool>((word >= from) & (word < end));
+                  return static_cast<bool>(is_here & (scan_.marks()[i] != 0));
+                },
+                [&](int64_t i) { __builtin_prefetch(bits + place_of(i) / 64, 1); },
+                [&](int64_t i) { bits[place_of(i) / 64] |= uint64_t{1} << (place_of(i) % 64); });
           });
         });
     uint64_t distinct = 0;

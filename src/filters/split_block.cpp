@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/filters/split_block.hpp"
+#include "src/filters/chosen_rows.hpp"
 
 namespace gpujoin::filters {
 
@@ -53,19 +54,24 @@ void add_to_blocks(uint32_t* bits, uint64_t blocks, uint64_t first, uint64_t end
   using namespace kernels;
   constexpr uint32_t kSalts[kWordsOfBlock] = {kSalt0, kSalt1, kSalt2, kSalt3,
                                               kSalt4, kSalt5, kSalt6, kSalt7};
-  // A block of a large filter comes from far away: it is asked for so many hashes ahead.
-  constexpr int64_t kAhead = 16;
-  for (int64_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) {
-      uint64_t const next = block_of(hashes[i + kAhead], blocks);
-      if (next >= first && next < end) __builtin_prefetch(bits + next * kWordsOfBlock, 1);
-    }
-    uint64_t const block = block_of(hashes[i], blocks);
-    if (block < first || block >= end || (skipped != nullptr && skipped[i] != 0)) continue;
-    uint32_t* const words = bits + block * kWordsOfBlock;
-    auto const lower = static_cast<uint32_t>(hashes[i]);
-    for (int word = 0; word < kWordsOfBlock; ++word) words[word] |= bit_of(lower, kSalts[word]);
-  }
+  auto const words_of = [&](int64_t i) {
+    return bits + block_of(hashes[i], blocks) * kWordsOfBlock;
+  };
+  for_chosen(
+      count,
+      [&](int64_t i) {
+        uint64_t const block = block_of(hashes[i], blocks);
+        bool const is_here = static_cast<bool>((block >= first) & (block < end));
+        return static_cast<bool>(is_here & (skipped == nullptr || skipped[i] == 0));
+      },
+      [&](int64_t i) { __builtin_prefetch(words_of(i), 1); },
+      [&](int64_t i) {
+        uint32_t* const words = words_of(i);
+        auto const lower = static_cast<uint32_t>(hashes[i]);
+        for (int word = 0; word < kWordsOfBlock; ++word) {
+          words[word] |= bit_of(lower, kSalts[word]);
+        }
+      });
 }
 
 // A hash's block is its place among all of them, so neighbours become one.

@@ -288,6 +288,14 @@ TEST(KeyFilter, ChoosesItsKind) {
   EXPECT_EQ(kind_of(100000, 50), Kind::kBloom);
   EXPECT_EQ(kind_of(100000, 50, 1000), Kind::kMinMax);
   EXPECT_EQ(kind_of(2, INT64_MAX / 2), Kind::kBloom);
+  // As far apart as values can be: their number, rounded up, is more than 64 bits count.
+  for (int64_t highest : {INT64_MAX, INT64_MAX - 1, INT64_MAX - 7, INT64_MAX - 63}) {
+    KeyColumn ends("l");
+    for (int64_t value : {INT64_MIN, highest}) ends.add("", &value, 8);
+    auto const filter = filter_of(*queue, ends.finished(), 2, GPUJOIN_KEY_FILTER_AUTOMATIC);
+    EXPECT_EQ(filter->kind, Kind::kBloom);
+    EXPECT_EQ(passing(*filter, {ends.finished()}, 2), std::vector<bool>(2, true));
+  }
   KeyColumn bytes("c");
   for (int value = -128; value < 128; ++value) {
     auto const narrow = static_cast<int8_t>(value);
