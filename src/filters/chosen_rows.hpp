@@ -1,5 +1,5 @@
-// chosen_rows.hpp: a loop over some rows of many, which no branch tells apart: where half of them are
-// a thread's own, a branch for each row would be guessed wrong every other time.
+// chosen_rows.hpp: a loop over some rows of many, which no branch tells apart: where half of them
+// are a thread's own, a branch for each row would be guessed wrong every other time.
 #pragma once
 
 #include <algorithm>

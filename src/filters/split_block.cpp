@@ -23,6 +23,8 @@ uint64_t rounded_up(uint64_t blocks, uint64_t most) {
 double split_block_rate(int64_t distinct, uint64_t blocks) {
   if (distinct == 0) return 0;
   double const mean = static_cast<double>(distinct) / static_cast<double>(blocks);
+  constexpr double kFull = 500;  // of 256 bits all but none are set
+  if (mean > kFull) return 1;
   // So many deviations from the mean nothing counts.
   double const reach = 12 * std::sqrt(mean) + 12;
   double const from = std::max(0.0, std::floor(mean - reach));

@@ -145,10 +145,20 @@ std::shared_ptr<const Relation> RowFilters::passing(const std::shared_ptr<const 
     rows = tested(*queue, filter, rows);
     if (rows == nullptr) return nullptr;
   }
-  if (!tests_own) return rows;
-  int64_t const before = rows->rows;
-  rows = tested(*queue, own_, rows);
-  count(before, rows == nullptr ? 0 : rows->rows);
+  return tests_own ? tested_by_own(*queue, rows) : rows;
+}
+
+// Where there is no room to test them nobody asked for it: all pass.
+std::shared_ptr<const Relation> RowFilters::tested_by_own(
+    base::Queue& queue, const std::shared_ptr<const Relation>& batch) {
+  std::shared_ptr<const Relation> rows;
+  try {
+    rows = tested(queue, own_, batch);
+  } catch (const base::Error& error) {
+    if (wanted_ == OwnFilter::kOn || !execute::is_no_room(error)) throw;
+    return batch;
+  }
+  count(batch->rows, rows == nullptr ? 0 : rows->rows);
   return rows;
 }
 

@@ -66,6 +66,8 @@ class RowFilters {
   std::shared_ptr<const columns::Relation> tested(
       base::Queue& queue, const AppliedFilter& filter,
       const std::shared_ptr<const columns::Relation>& batch);
+  std::shared_ptr<const columns::Relation> tested_by_own(
+      base::Queue& queue, const std::shared_ptr<const columns::Relation>& batch);
   bool is_own_due(int64_t rows, const base::CallEnd& end);
   std::shared_ptr<const filters::Filter> make_own(const base::CallEnd& end) const;
   void count(int64_t rows, int64_t passing);

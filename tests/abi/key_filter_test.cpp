@@ -1,5 +1,6 @@
 // key_filter_test.cpp: filters of builds, on every device: arguments, what they say, and probes
 // that take them in.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -284,6 +285,58 @@ TEST_P(KeyFilters, OperationsRefuseWhatCannotBeRight) {
     EXPECT_NAMES(with(nullptr, 0, GPUJOIN_OWN_FILTER_ON, kind), GPUJOIN_ERROR_UNSUPPORTED,
                  "options.own_filter");
     EXPECT_OK(with(nullptr, 0, GPUJOIN_OWN_FILTER_AUTOMATIC, kind));
+  }
+}
+
+TEST_P(KeyFilters, ProbesTakeSelectionsToo) {
+  // Of 0, 1, 2, ... every second row is selected, and every third has a match.
+  constexpr int64_t kProbed = 2000;
+  std::vector<int32_t> keys(kProbed);
+  std::iota(keys.begin(), keys.end(), 0);
+  Table table;
+  table.emplace_back("key", GPUJOIN_TYPE_INT32, keys);
+  table.emplace_back("value", GPUJOIN_TYPE_INT64, std::vector<int64_t>(keys.begin(), keys.end()));
+  Relation const rows = make_relation(context_, table);
+  std::vector<uint8_t> const bits((kProbed + 7) / 8, 0b01010101);
+  gpujoin_selection selection = GPUJOIN_SELECTION_INIT;
+  selection.form = GPUJOIN_SELECTION_BITMAP;
+  selection.data = bits.data();
+  gpujoin_relation* made = nullptr;
+  ASSERT_OK(call(gpujoin_relation_select, rows.get(), &selection, &made));
+  Relation const selected(made);
+  KeyFilter const filter = filter_of(GPUJOIN_KEY_FILTER_BITMAP);
+  gpujoin_applied_filter applied = GPUJOIN_APPLIED_FILTER_INIT;
+  applied.filter = filter.get();
+  applied.column_count = 1;
+  applied.columns = kKey;
+  for (bool const is_given : {false, true}) {
+    gpujoin_operation_options with = GPUJOIN_OPERATION_OPTIONS_INIT;
+    with.own_filter = is_given ? GPUJOIN_OWN_FILTER_OFF : GPUJOIN_OWN_FILTER_ON;
+    with.filters = &applied;
+    with.filter_count = is_given ? 1 : 0;
+    Operation operation;
+    ASSERT_OK(operate(with, GPUJOIN_JOIN_LEFT_SEMI, &operation));
+    gpujoin_probe* opened = nullptr;
+    ASSERT_OK(call(gpujoin_probe_create, operation.get(), &opened));
+    Probe const probe(opened);
+    ASSERT_OK(call(gpujoin_probe_append, opened, selected.get(), int64_t{0}));
+    ASSERT_OK(call(gpujoin_probe_finish, opened));
+    std::vector<int64_t> found;
+    for (gpujoin_state state = GPUJOIN_STATE_READY; state == GPUJOIN_STATE_READY;) {
+      gpujoin_result* taken = nullptr;
+      ASSERT_OK(call(gpujoin_probe_next, opened, &state, &taken));
+      Result const result(taken);
+      if (taken == nullptr) continue;
+      for (auto const& value : column_of<int64_t>(result, 0)) found.push_back(value.value_or(-1));
+    }
+    std::sort(found.begin(), found.end());
+    std::vector<int64_t> expected;
+    for (int64_t key = 0; key < kProbed; key += 6) expected.push_back(key);
+    EXPECT_EQ(found, expected);
+    gpujoin_progress progress = GPUJOIN_PROGRESS_INIT;
+    EXPECT_OK(call(gpujoin_operation_get_progress, operation.get(), &progress));
+    EXPECT_EQ(progress.rows_in, kProbed / 2);
+    EXPECT_EQ(progress.rows_dropped, kProbed / 2 - static_cast<int64_t>(expected.size()));
   }
 }
 

@@ -305,6 +305,21 @@ TEST(KeyFilter, ChoosesItsKind) {
   EXPECT_EQ(all->kind, Kind::kNone);
 }
 
+TEST(KeyFilter, SizesAreFoundForAnyNumberOfKeys) {
+  for (int64_t distinct : {int64_t{1}, int64_t{1000}, int64_t{1} << 32, int64_t{1} << 50}) {
+    for (uint64_t most : {uint64_t{1}, uint64_t{63}, uint64_t{1} << 20, uint64_t{UINT32_MAX}}) {
+      uint64_t const blocks = filters::split_blocks_for(distinct, 0.01, most);
+      EXPECT_GE(blocks, 1U);
+      EXPECT_LE(blocks, most);
+      double const rate = filters::split_block_rate(distinct, blocks);
+      EXPECT_TRUE(rate >= 0 && rate <= 1);
+      EXPECT_TRUE(rate <= 0.01 || blocks + 64 > most) << distinct << " " << most;
+    }
+  }
+  // As Parquet's format has it: 10.5 bits a key let one of a hundred pass.
+  EXPECT_NEAR(filters::split_block_rate(1000000, 1000000 * 21 / 512), 0.01, 0.0005);
+}
+
 TEST(KeyFilter, HashesAsXxh64IsPublished) {
   auto const of = [](const char* text) { return kernels::xxh64(text, std::strlen(text)); };
   EXPECT_EQ(of(""), 0xef46db3751d8e999);
