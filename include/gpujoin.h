@@ -1616,6 +1616,8 @@ GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
  *   gpujoin_operation_close    no probe will come
  *   gpujoin_operation_next     what comes out when all rows have come: rows of the build side by
  *                              their matches, and what did not fit into memory
+ *   gpujoin_build_get_filter   what a finished build says of rows that it cannot match: for scans,
+ *                              and for probes
  *
  * The results of an operation and its probes together are the rows of gpujoin_join of all rows of
  * both sides, in any order, but that each result of a probe keeps to spec.order where that is the
@@ -1731,9 +1733,193 @@ GPUJOIN_API gpujoin_status gpujoin_build_cancel(gpujoin_build* build, gpujoin_er
 /* gpujoin_build_destroy: operations on it go on. Accepts NULL. Any thread. Since 0.2. */
 GPUJOIN_API void gpujoin_build_destroy(gpujoin_build* build);
 
+/* Filters of builds: which rows of another table none of a build's keys equals. A row that passes
+ * may have no match; one that does not pass has none.
+ *
+ * A filter is const, belongs to no build once it is made, and may be used by any number of threads
+ * at a time.
+ */
+typedef struct gpujoin_key_filter gpujoin_key_filter;
+
+typedef int32_t gpujoin_key_filter_kind;
+#define GPUJOIN_KEY_FILTER_AUTOMATIC 0
+/* All rows pass. */
+#define GPUJOIN_KEY_FILTER_NONE 1
+/* Rows whose key is the lowest, the highest, or between them pass. Of integers, decimals, dates,
+ * times, timestamps, durations, and truth values, whose values are at most 64 bits as they lie in
+ * the build. Of a build without keys (but NULLs that equal nothing) none passes, whatever the
+ * type. */
+#define GPUJOIN_KEY_FILTER_MIN_MAX 2
+/* Of the same types: a bit for each value from the lowest to the highest. Exact. */
+#define GPUJOIN_KEY_FILTER_BITMAP 3
+/* Of any type, and of several keys together: a Bloom filter of the keys' hashes. */
+#define GPUJOIN_KEY_FILTER_BLOOM 4
+
+typedef struct gpujoin_key_filter_options {
+  uint32_t struct_size;
+  /* AUTOMATIC = MIN_MAX where the values from the lowest to the highest are all there; BITMAP
+   * where it takes no more than 32 KiB, or twice what a Bloom filter takes; else BLOOM; NONE where
+   * no row would be dropped, or half of those without a match would pass. A MIN_MAX or a BITMAP
+   * reads the rows of the build twice, a BLOOM once. */
+  gpujoin_key_filter_kind kind;
+  /* Of the bits. 0 = a thirty-second of the host's limit, 256 MiB without one. */
+  uint64_t largest_bytes;
+  /* Of a BLOOM: of rows without a match, what share may pass, above 0 and below 1, as far as
+   * largest_bytes allows. 0 = 0.01, for 10.5 bits a key. */
+  double false_positive_rate;
+} gpujoin_key_filter_options;
+#define GPUJOIN_KEY_FILTER_OPTIONS_INIT \
+  { (uint32_t)sizeof(gpujoin_key_filter_options), 0, 0, 0 }
+
+/* What a filter is. Pointers are to memory of the filter's, and good until it is destroyed.
+ *
+ * With `bits` a host tests rows of its own scan without a call:
+ *
+ *   BITMAP   value v of a key has a bit if v - first_value, both in units of the build's column (a
+ *            DECIMAL as its integer of that scale, a TIMESTAMP_MS in milliseconds), is 0 to
+ *            last_value - first_value: bit (v - first_value) % 8 of byte (v - first_value) / 8.
+ *   BLOOM    the split block Bloom filter of Apache Parquet: blocks of 32 bytes, 8 little-endian
+ *            words each. A hash h of 64 bits has block ((h >> 32) * blocks) >> 32, and of its word
+ *            i the bit ((uint32_t)h * salt[i]) >> 27, which is one of 32 bits; a row passes where
+ *            all 8 are set. The salts are Parquet's: 0x47b6137b, 0x44974d91, 0x8824ad5b,
+ *            0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31.
+ *
+ * h is XXH64 with seed 0, of a value, whatever its type, so that INT32 5, UINT64 5 and DECIMAL 5.00
+ * share theirs:
+ *
+ *   - of an integer of 64 bits, or a decimal that is one, its 8 bytes, lowest first, as an int64;
+ *     of dates, times, timestamps and durations the same of their nanoseconds, or 16 bytes where
+ *     these take more than 64 bits; of a truth value 0 or 1 as an int64;
+ *   - of a float its value as a double, -0.0 as 0.0 and NaN as 0x7ff8000000000000;
+ *   - of any other number, m * 10^e where m is no multiple of ten: m as 32 bytes in two's
+ *     complement, then e as an int32;
+ *   - of text and of binary values their bytes; of 16-byte intervals the lower 8 bytes where the
+ *     upper ones are only their sign, else all;
+ *   - of several keys: XXH64 of their hashes, 8 bytes each, in the order of the keys; NULL, where
+ *     a key's flags say that it equals NULL, has the hash 0x9ae16a3b2f90404f.
+ */
+typedef struct gpujoin_key_filter_info {
+  uint32_t struct_size;
+  gpujoin_key_filter_kind kind;
+  /* Of the build's keys: how many the filter has, and their types, [key_count]. */
+  int32_t key_count;
+  /* 1: a row of the build has a NULL in one of them. */
+  int32_t has_null;
+  const gpujoin_type* key_types;
+  /* Rows of the build, and different values of their keys: counted where distinct_is_exact is 1,
+   * else estimated (by HyperLogLog, of a standard error of 1.6 %). */
+  int64_t rows;
+  int64_t distinct;
+  int32_t distinct_is_exact;
+  /* 1: rows with a NULL pass: the key's flags say that NULL equals NULL, and the build has one. Of
+   * several keys 0. */
+  int32_t passes_null;
+  /* Of rows without a match, the share that is expected to pass. Of MIN_MAX, which nobody can tell
+   * of, 1, but 0 where it is exact; of NONE 1; of a BITMAP 0. */
+  double false_positive_rate;
+  /* The lowest and the highest value, value_bytes[0] and [1] bytes each, as a column of the key's
+   * type has them: of BOOL a byte, of text and binary the bytes of the value, which are compared as
+   * bytes; NULL of several keys, of other types (INTERVAL_*), and where there is no value. NaN does
+   * not count, -0.0 is 0.0. */
+  const void* min_value;
+  const void* max_value;
+  uint64_t value_bytes[2];
+  /* Of MIN_MAX and BITMAP, in units of the build's column: what passes lies between. */
+  int64_t first_value;
+  int64_t last_value;
+  /* Of BITMAP and BLOOM: host memory, aligned to 32 bytes. */
+  const void* bits;
+  uint64_t bytes;
+} gpujoin_key_filter_info;
+#define GPUJOIN_KEY_FILTER_INFO_INIT                                                             \
+  {                                                                                              \
+    (uint32_t)sizeof(gpujoin_key_filter_info), 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, {0, 0}, \
+        0, 0, NULL, 0                                                                            \
+  }
+
+/* gpujoin_build_get_filter: a filter of all rows of a build, wherever they lie.
+ *
+ * It is made by the first call that asks for such a one, and kept for the next: rows that are in
+ * files are read again, a block at a time, those on a device are copied from there, their keys
+ * alone. While it is made it takes 3 MiB besides the bits.
+ *
+ * build     finished; joined in one piece or in partitions.
+ * key       a position among the build's keys; -1 = all of them together.
+ * options   NULL = all automatic.
+ * out       on success a new filter; destroy with gpujoin_key_filter_destroy.
+ * Blocking: until it is made. Other calls that ask this build for a filter wait for it.
+ * Errors:   INVALID_ARGUMENT (also: the build is not finished, or has no keys), UNSUPPORTED (a kind
+ *           that the key's type has not, a BITMAP of more than largest_bytes), MEMORY_LIMIT,
+ *           OUT_OF_MEMORY, SPILL, CANCELLED, DEADLINE, CUDA, DEVICE_LOST, FORKED. The build is as
+ *           before.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_build_get_filter(gpujoin_build* build, int32_t key,
+                                                    const gpujoin_key_filter_options* options,
+                                                    gpujoin_key_filter** out, gpujoin_error* error);
+
+/* gpujoin_key_filter_get_info: what it is. Does not wait.
+ *
+ * info      written; its struct_size says how much of it there is.
+ * Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_key_filter_get_info(const gpujoin_key_filter* filter,
+                                                       gpujoin_key_filter_info* info,
+                                                       gpujoin_error* error);
+
+/* gpujoin_key_filter_test: which rows of a batch pass. Any layout of columns, in any memory; types
+ * that compare with the build's keys are tested by value. A row with a NULL does not pass, unless
+ * the key's flags say that NULL equals NULL and the build has one.
+ *
+ * relation  of the filter's context; may be selected: then there is a bit for each row picked.
+ * columns   column_count positions, as many as the filter has keys.
+ * bits      written: a bit for each row, least significant first, 1 = it passes, (rows + 7) / 8
+ *           bytes, those behind the last row 0: what gpujoin_relation_select takes as a BITMAP.
+ * memory    of bits; AUTOMATIC = whatever it is.
+ * passing   NULL, or written: how many pass.
+ * Blocking: until the rows are tested: on the calling thread, where they lie in host memory;
+ *           integers of 4 and 8 bytes without NULLs in device memory on the device, others from
+ *           there are copied to the host.
+ * Errors:   INVALID_ARGUMENT, TYPE, UNSUPPORTED (values of nested types, device memory with a CPU
+ *           context), MEMORY_LIMIT, OUT_OF_MEMORY, CANCELLED, CUDA, DEVICE_LOST, FORKED.
+ * Since:    0.2 */
+GPUJOIN_API gpujoin_status gpujoin_key_filter_test(const gpujoin_key_filter* filter,
+                                                   const gpujoin_relation* relation,
+                                                   const int32_t* columns, int32_t column_count,
+                                                   void* bits, gpujoin_memory memory,
+                                                   int64_t* passing, gpujoin_error* error);
+
+/* gpujoin_key_filter_destroy: operations that it was given to go on. Accepts NULL. Any thread.
+ * Since 0.2. */
+GPUJOIN_API void gpujoin_key_filter_destroy(gpujoin_key_filter* filter);
+
 /* Called once, when gpujoin_operation_next would no longer answer NOT_READY: on the thread that
  * closed the operation or ended its last probe. Must not call the library. */
 typedef void (*gpujoin_ready_function)(void* user);
+
+/* A filter of another build, say of a later join, that rows of probes have to pass: those that do
+ * not are as if they had not been selected. */
+typedef struct gpujoin_applied_filter {
+  uint32_t struct_size;
+  /* As many as the filter has keys. */
+  int32_t column_count;
+  /* Required; of the build's context. */
+  const gpujoin_key_filter* filter;
+  /* Positions among the columns of the probe side. */
+  const int32_t* columns;
+} gpujoin_applied_filter;
+#define GPUJOIN_APPLIED_FILTER_INIT \
+  { (uint32_t)sizeof(gpujoin_applied_filter), 0, NULL, NULL }
+
+/* Whether rows of probes are tested by a filter of the operation's own build before they are kept:
+ * never where a row without a match comes out or changes what does, and never rows that are read
+ * where they lie. */
+typedef int32_t gpujoin_own_filter;
+/* Where the build does not fit: once an eighth as many rows came as the build has, a filter is
+ * made, and used as long as a sample of the rows shows that a fifth of them is dropped. */
+#define GPUJOIN_OWN_FILTER_AUTOMATIC 0
+#define GPUJOIN_OWN_FILTER_OFF 1
+/* All rows, by a filter that is made with the operation, also where the build fits. */
+#define GPUJOIN_OWN_FILTER_ON 2
 
 typedef struct gpujoin_operation_options {
   uint32_t struct_size;
@@ -1745,9 +1931,15 @@ typedef struct gpujoin_operation_options {
   /* NULL = none. */
   gpujoin_ready_function ready;
   void* ready_user;
+  /* filter_count of them, each with the same struct_size; NULL = none. Batches of which some rows
+   * are dropped so are not read where they lie. */
+  const gpujoin_applied_filter* filters;
+  int32_t filter_count;
+  /* ON where the kind of join allows none: UNSUPPORTED. */
+  gpujoin_own_filter own_filter;
 } gpujoin_operation_options;
 #define GPUJOIN_OPERATION_OPTIONS_INIT \
-  { (uint32_t)sizeof(gpujoin_operation_options), 0, NULL, NULL, NULL }
+  { (uint32_t)sizeof(gpujoin_operation_options), 0, NULL, NULL, NULL, NULL, 0, 0 }
 
 /* gpujoin_operation_create: one join with a finished build.
  *
@@ -1829,9 +2021,11 @@ typedef struct gpujoin_progress {
    * partitions. One that is partitioned again adds as many as it has parts. */
   int64_t pieces_done;
   int64_t pieces;
+  /* Of rows_in, those that did not pass a filter. */
+  int64_t rows_dropped;
 } gpujoin_progress;
 #define GPUJOIN_PROGRESS_INIT \
-  { (uint32_t)sizeof(gpujoin_progress), 0, 0, 0, 0, 0, 0, 0, 0 }
+  { (uint32_t)sizeof(gpujoin_progress), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* gpujoin_operation_get_progress: how far it is. Does not wait.
  *

@@ -11,7 +11,7 @@ from pathlib import Path
 CODE = {".h", ".hpp", ".cuh", ".c", ".cpp", ".cu"}
 LIBRARY = ["src/*", "kernels/*", "bindings/c/*", "include/*"]
 LAUNCHES = [f"src/{stage}/*.cu*" for stage in (
-    "aggregate", "calibrate", "conditions", "sample", "transform", "match", "output", "materialize",
+    "aggregate", "calibrate", "conditions", "filters", "sample", "transform", "match", "output", "materialize",
     "papers")]
 MOST_LINES = 400
 MOST_COLUMNS = 100

@@ -19,7 +19,7 @@ LIMITS = "kernels/limits.hpp"  # numbers that the planner reckons with and kerne
 MAY_INCLUDE = {
     "include/": [],
     "bindings/c/": [API, "bindings/c/", "src/execute/", "src/plan/", "src/columns/", "src/base/",
-                   "src/pieces/"],
+                   "src/pieces/", "src/filters/"],
     "src/base/": [API, LIMITS, "src/base/"],
     # Columns of bytes are described alike for host and device.
     "src/columns/": [API, "kernels/bytes_column.hpp", "src/base/", "src/columns/"],
@@ -29,9 +29,16 @@ MAY_INCLUDE = {
                   "src/keys/"],
     # Rows in pieces, on their way to files and back, and joins of them: above both executors.
     "src/pieces/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
-                    "kernels/keys/positions.hpp", "src/base/", "src/columns/",
-                    "src/cpu/bytes_layout.hpp", "src/cpu/workers.hpp", "src/execute/",
-                    "src/keys/", "src/plan/sample_rule.hpp", "src/pieces/"],
+                    "kernels/keys/load_bytes.hpp", "kernels/keys/positions.hpp",
+                    "src/base/", "src/columns/", "src/cpu/bytes_layout.hpp", "src/cpu/workers.hpp",
+                    "src/execute/", "src/filters/", "src/keys/", "src/plan/sample_rule.hpp",
+                    "src/pieces/"],
+    # What is known of a build's keys: between how rows are gathered and read, and who joins them.
+    "src/filters/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
+                     "kernels/filters/", "kernels/tuning.hpp", "src/base/", "src/columns/",
+                     "src/cpu/workers.hpp", "src/execute/", "src/filters/", "src/keys/",
+                     "src/pieces/brought_rows.hpp", "src/pieces/exact_number.hpp",
+                     "src/pieces/gathered_rows.hpp", "src/pieces/key_words.hpp"],
     # What a join asks besides equal keys: types and programs below both executors; the device's
     # filter beside them.
     "src/conditions/": [API, "kernels/", "src/base/", "src/columns/", "src/keys/",

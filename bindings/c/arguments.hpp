@@ -61,6 +61,11 @@ template <>
 inline constexpr size_t kFirstSize<gpujoin_plan_options> = offsetof(gpujoin_plan_options,
                                                                     timeout_milliseconds);
 template <>
+inline constexpr size_t kFirstSize<gpujoin_operation_options> = offsetof(gpujoin_operation_options,
+                                                                         filters);
+template <>
+inline constexpr size_t kFirstSize<gpujoin_progress> = offsetof(gpujoin_progress, rows_dropped);
+template <>
 inline constexpr size_t kFirstSize<gpujoin_fetch> = offsetof(gpujoin_fetch, offsets);
 
 // Copies the caller's struct. Fields that an older caller does not have read zero.

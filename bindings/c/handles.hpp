@@ -13,6 +13,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/execute.hpp"
+#include "src/filters/filter.hpp"
 #include "src/pieces/build.hpp"
 #include "src/pieces/operation.hpp"
 #include "src/pieces/probe.hpp"
@@ -55,6 +56,11 @@ template <>
 struct HandleFacts<gpujoin_probe> {
   using Object = pieces::Probe;
   static constexpr unsigned kKind = 7;
+};
+template <>
+struct HandleFacts<gpujoin_key_filter> {
+  using Object = const filters::Filter;
+  static constexpr unsigned kKind = 8;
 };
 
 template <typename Handle>

@@ -3,8 +3,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings/c/arguments.hpp"
+#include "bindings/c/filter.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/join_spec.hpp"
@@ -15,7 +17,26 @@ namespace {
 
 using pieces::Found;
 
+std::vector<pieces::AppliedFilter> checked_filters(const gpujoin_operation_options& options,
+                                                   const columns::Relation& probe_like) {
+  std::vector<pieces::AppliedFilter> checked;
+  auto const given =
+      read_array(options.filters, options.filter_count, "options.filters", "options.filter_count");
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::string const name = "options.filters[" + std::to_string(i) + "]";
+    auto filter = checked_object(given[i].filter, (name + ".filter").c_str());
+    if (filter->context != probe_like.context) {
+      base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "%s.filter: of another context", name.c_str());
+    }
+    auto columns = checked_filter_columns(*filter, probe_like, given[i].columns,
+                                          given[i].column_count, (name + ".columns").c_str());
+    checked.push_back({std::move(filter), std::move(columns)});
+  }
+  return checked;
+}
+
 pieces::OperationOptions checked_operation_options(const gpujoin_operation_options* given,
+                                                   const columns::Relation& probe_like,
                                                    const pieces::Build& build) {
   gpujoin_operation_options known = GPUJOIN_OPERATION_OPTIONS_INIT;
   if (given != nullptr) known = read_struct(given, "options");
@@ -32,6 +53,10 @@ pieces::OperationOptions checked_operation_options(const gpujoin_operation_optio
   options.has_row_numbers = known.has_row_numbers != 0;
   options.ready = known.ready;
   options.ready_user = known.ready_user;
+  options.filters = checked_filters(known, probe_like);
+  check_range(known.own_filter, GPUJOIN_OWN_FILTER_AUTOMATIC, GPUJOIN_OWN_FILTER_ON,
+              "options.own_filter");
+  options.own_filter = static_cast<pieces::OwnFilter>(known.own_filter);
   return options;
 }
 
@@ -40,7 +65,7 @@ std::shared_ptr<pieces::Operation> make_operation(const std::shared_ptr<pieces::
                                                   const gpujoin_join_spec* spec,
                                                   const gpujoin_operation_options* given) {
   auto const like = checked_relation(*build->context, probe_like, "probe_like");
-  pieces::OperationOptions const options = checked_operation_options(given, *build);
+  pieces::OperationOptions const options = checked_operation_options(given, *like, *build);
   auto const of_build = build->without_numbers();
   auto const of_probe = pieces::relation_of(*pieces::make_row_schema(*like, false), build->context);
   columns::JoinSpec checked = checked_spec(spec, options.build_left ? *of_build : *of_probe,
@@ -58,6 +83,7 @@ gpujoin_progress progress_of(const pieces::Operation& operation) {
   out.spilled_bytes = operation.spilled_bytes();
   out.pieces_done = from.pieces_done;
   out.pieces = from.pieces;
+  out.rows_dropped = operation.filters().dropped();
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "src/columns/selection.hpp"
 #include "src/execute/column_work.hpp"
 #include "src/execute/row_picker.hpp"
+#include "src/pieces/brought_rows.hpp"
 #include "src/pieces/budget.hpp"
 
 namespace gpujoin::pieces {
@@ -33,24 +34,6 @@ StoreShape shape_of(const std::shared_ptr<base::Context>& context,
   shape.block_bytes = budget.block_bytes;
   shape.folder = build.folder;
   return shape;
-}
-
-// Columns where an executor reads them, as a relation that keeps the copies.
-std::shared_ptr<const Relation> brought(base::Queue& queue,
-                                        const std::shared_ptr<const Relation>& rows,
-                                        base::Memory memory) {
-  auto const work = execute::make_column_work(queue, memory);
-  if (rows->ready_event != nullptr) execute::column_work_on_gpu(queue)->await(rows->ready_event);
-  auto made = std::make_shared<Relation>();
-  auto held = std::make_shared<execute::Held>();
-  made->context = rows->context;
-  made->rows = rows->rows;
-  held->push_back(rows);
-  for (columns::ColumnView const& column : rows->columns) {
-    made->columns.push_back(execute::bring_column(queue, *work, column, rows->rows, held.get()));
-  }
-  made->owner = std::move(held);
-  return made;
 }
 
 // Values without NULLs.

@@ -11,6 +11,7 @@
 #include "src/base/context.hpp"
 #include "src/base/interrupt.hpp"
 #include "src/columns/column.hpp"
+#include "src/filters/filter.hpp"
 #include "src/pieces/row_store.hpp"
 
 namespace gpujoin::pieces {
@@ -53,6 +54,13 @@ class Build {
   const std::vector<std::shared_ptr<const columns::Relation>>& parts() const { return parts_; }
   const RowStore& store() const { return store_; }
 
+  // A filter of its keys, `key` of them or with -1 all; made by the first call with such a wish.
+  // Any thread; the build is as before where it throws. expected: is_finished(), and such a key.
+  std::shared_ptr<const filters::Filter> filter(int32_t key, const filters::Wish& wish,
+                                                const base::CallEnd& end) const;
+  // Of a call on the build.
+  base::CallEnd end() const;
+
   const BuildShape& shape() const { return shape_; }
   // Its columns, without rows; the numbers of rows are the last where it has them.
   const std::shared_ptr<const columns::Relation>& none() const { return none_; }
@@ -62,7 +70,6 @@ class Build {
   const std::shared_ptr<base::Interrupt> interrupt;
 
  private:
-  base::CallEnd end() const;
   void check_usable() const;
   template <typename Call>
   void or_lost(const Call& call);
@@ -81,6 +88,13 @@ class Build {
   bool is_whole_ = false;
   std::vector<std::shared_ptr<const columns::Relation>> parts_;
   std::atomic<uint64_t> device_bytes_{0};
+  struct MadeFilter {
+    int32_t key;
+    filters::Wish wish;
+    std::shared_ptr<const filters::Filter> filter;
+  };
+  mutable std::mutex filters_mutex_;
+  mutable std::vector<MadeFilter> filters_;
   std::mutex device_mutex_;
   std::vector<std::shared_ptr<const columns::Relation>> device_batches_;  // until finish()
 };

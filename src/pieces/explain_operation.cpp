@@ -31,6 +31,10 @@ std::string Operation::explain() const {
            join_.build_left ? "left" : "right");
   add_line(&text, "  build     %" PRId64 " rows, %" PRIu64 " bytes, of which %" PRIu64 " in files",
            size.rows, size.bytes, size.spilled_bytes);
+  if (filters_->has_given()) {
+    add_line(&text, "  filters   of other builds: rows that do not pass are as if not selected");
+  }
+  add_line(&text, "  own filter %s", filters_->own_text().c_str());
   if (build.is_whole()) {
     add_line(&text, "  pieces    of the probe side, of about %" PRIu64 " bytes, as they come",
              budget_.block_bytes);

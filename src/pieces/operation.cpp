@@ -59,6 +59,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
     join_.spec.order = build_left ? RowOrder::kRight : RowOrder::kLeft;
   }
   rest_.add_phase([this](base::Queue& queue) { begin_rest(queue); });
+  make_filters(options);
   if (is_streamed()) {
     base::LeasedQueue const queue(*context, end());
     for (auto const& rows : build_->parts()) {
@@ -135,6 +136,23 @@ void Operation::check_spec() const {
   }
   if (build_->is_whole()) return;
   if (in_order) refuse("order: the build side does not fit into memory, and is joined in parts");
+}
+
+void Operation::make_filters(const OperationOptions& options) {
+  const char* why_not = nullptr;
+  if (!can_drop_probe_rows(join_.spec, join_.build_left)) {
+    why_not = "rows of the probe side without a match count in this join";
+    if (options.own_filter == OwnFilter::kOn) {
+      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options.own_filter is ON: %s", why_not);
+    }
+  } else if (options.own_filter == OwnFilter::kOff) {
+    why_not = "options.own_filter says so";
+  } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed()) {
+    why_not = "the build fits, and rows are joined as they come";
+  }
+  filters_ = std::make_unique<RowFilters>(
+      build_, join_.build_left ? join_.spec.right_keys : join_.spec.left_keys, options.filters,
+      options.own_filter, why_not, end());
 }
 
 void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,

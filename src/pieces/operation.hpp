@@ -21,6 +21,7 @@
 #include "src/pieces/grid_join.hpp"
 #include "src/pieces/join_pieces.hpp"
 #include "src/pieces/rest_joins.hpp"
+#include "src/pieces/row_filters.hpp"
 #include "src/pieces/row_store.hpp"
 
 namespace gpujoin::pieces {
@@ -35,6 +36,8 @@ struct OperationOptions {
   // Called once, when what is left can be asked for.
   gpujoin_ready_function ready = nullptr;
   void* ready_user = nullptr;
+  std::vector<AppliedFilter> filters;  // their columns are checked
+  OwnFilter own_filter = OwnFilter::kAutomatic;
 };
 
 // How far an operation is: in cache lines of its own, which all probes write.
@@ -65,6 +68,8 @@ class Operation {
   std::span<const Piece> parts() const { return parts_; }
   // Of such a batch: it is a piece, where it lies.
   bool takes_as_it_lies(const columns::Relation& batch) const;
+  RowFilters& filters() { return *filters_; }
+  const RowFilters& filters() const { return *filters_; }
   // Of one that is not: rows of the probe side. Any thread.
   void keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
             const base::CallEnd& end);
@@ -95,6 +100,7 @@ class Operation {
  private:
   void check_build() const;
   void check_spec() const;
+  void make_filters(const OperationOptions& options);
   void tell_if_ready(std::unique_lock<std::mutex> lock) noexcept;
   void check_complete() const;
   void begin_rest(base::Queue& queue);
@@ -108,6 +114,7 @@ class Operation {
   JoinOfPieces join_;
   Budget budget_;
   std::vector<Piece> parts_;
+  std::unique_ptr<RowFilters> filters_;
   std::shared_ptr<RowStore> kept_;  // null: pieces are joined as they come
   gpujoin_ready_function ready_;
   void* ready_user_;

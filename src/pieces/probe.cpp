@@ -60,12 +60,14 @@ bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "probe is finished");
   return guarded([&](const base::CallEnd& end) {
     if (waiting_.size() >= kMostWaiting) return false;
-    if (operation_->takes_as_it_lies(*batch)) {
+    bool const lies_well = operation_->takes_as_it_lies(*batch);
+    auto const rows = operation_->filters().passing(batch, !lies_well, end);
+    if (lies_well && rows == batch) {
       take_slices(batch);
-    } else if (operation_->is_streamed()) {
-      gather(batch, first_row, end);
-    } else {
-      operation_->keep(batch, first_row, end);
+    } else if (rows != nullptr && operation_->is_streamed()) {
+      gather(rows, first_row, end);
+    } else if (rows != nullptr) {
+      operation_->keep(rows, first_row, end);
     }
     operation_->progress.rows_in += batch->rows;
     return true;

@@ -28,6 +28,7 @@ using Relation = std::unique_ptr<gpujoin_relation, Destroyer<gpujoin_relation_de
 using Plan = std::unique_ptr<gpujoin_plan, Destroyer<gpujoin_plan_destroy>>;
 using Result = std::unique_ptr<gpujoin_result, Destroyer<gpujoin_result_destroy>>;
 using Build = std::unique_ptr<gpujoin_build, Destroyer<gpujoin_build_destroy>>;
+using KeyFilter = std::unique_ptr<gpujoin_key_filter, Destroyer<gpujoin_key_filter_destroy>>;
 using Operation = std::unique_ptr<gpujoin_operation, Destroyer<gpujoin_operation_destroy>>;
 using Probe = std::unique_ptr<gpujoin_probe, Destroyer<gpujoin_probe_destroy>>;
 

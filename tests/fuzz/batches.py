@@ -16,6 +16,9 @@ class Batches:
     probes      among which the batches are dealt
     host_bytes  the limit of the host's memory, beyond which rows go to files; 0 = none
     seed        of where batches end, and of the order of calls
+    own_filter  GPUJOIN_OWN_FILTER_*: ON where the kind of join allows one
+    all_pass    the kind of a filter that the batches of the other side have to pass, which all rows
+                do: of a build of these rows themselves; none: there is none
     """
 
     build: str
@@ -24,6 +27,8 @@ class Batches:
     probes: int
     host_bytes: int
     seed: int
+    own_filter: int = 0
+    all_pass: int | None = None
 
     def __str__(self) -> str:
         return "batches " + " ".join(f"{name}={value}" for name, value in vars(self).items())
@@ -53,4 +58,6 @@ def draw_batches(rng: random.Random, case: Case) -> Batches | None:
         probes=rng.choice((1, 1, 2, 3)),
         host_bytes=rng.choice(limits),
         seed=rng.randint(1, 1 << 30),
+        own_filter=rng.choice((0, 1, 2, 2)),
+        all_pass=rng.choice((None, None, 0, 4)),
     )

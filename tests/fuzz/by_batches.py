@@ -19,7 +19,8 @@ from .library import Answered, Handle, abi, call
 from .output import BadResult, Output
 from .read_result import concatenated, read
 
-NOT_READY = 22  # a status
+NOT_READY, UNSUPPORTED = 22, 3  # statuses
+_OWN_FILTER_ON = 2
 _STATE_READY, _STATE_FINISHED = 1, 2
 _SIDES = {"left": 1, "right": 2}
 _MOST_BATCHES = 40
@@ -45,13 +46,8 @@ class ByBatches:
         """All rows; None: no result came. laid_of: from how columns were laid out to how those of
         a result are."""
         like = {side: self._like(context, side) for side in _SIDES}
-        build = self._build(context, like[self._batches.build])
-        operation = self._stack.enter_context(Handle("operation"))
-        raw = abi.OperationOptions(has_row_numbers=1, plan=ctypes.pointer(self._options))
-        call(
-            *("operation_create", build.pointer, like[self._batches.probe].relation.pointer),
-            *(ctypes.byref(self._spec), ctypes.byref(raw), operation.out),
-        )
+        build = self._build(context, like[self._batches.build], self._batches.build)
+        operation = self._operation(context, build, like[self._batches.probe])
         build.close()  # operations go on
         results = list(self._probed(context, operation))
         call("operation_close", operation.pointer)
@@ -65,6 +61,44 @@ class ByBatches:
             if encoded.problem:
                 raise BadResult(encoded.problem)
         return concatenated(outputs) if outputs else None
+
+    def _operation(self, context: c_void_p, build: Handle, like: Encoded) -> Handle:
+        operation = self._stack.enter_context(Handle("operation"))
+        raw = abi.OperationOptions(
+            has_row_numbers=1,
+            plan=ctypes.pointer(self._options),
+            own_filter=self._batches.own_filter,
+        )
+        keys = self._case.keys[self._batches.probe]
+        if self._batches.all_pass is not None and keys:
+            columns = (c_int32 * len(keys))(*keys)
+            applied = abi.AppliedFilter(
+                column_count=len(keys),
+                filter=self._all_pass(context, like).pointer,
+                columns=columns,
+            )
+            raw.filters, raw.filter_count = ctypes.pointer(applied), 1
+        arguments = (
+            *("operation_create", build.pointer, like.relation.pointer),
+            *(ctypes.byref(self._spec), ctypes.byref(raw), operation.out),
+        )
+        try:
+            call(*arguments)
+        except Answered as answer:
+            if answer.status != UNSUPPORTED or raw.own_filter != _OWN_FILTER_ON:
+                raise
+            raw.own_filter = 0
+            call(*arguments)
+        return operation
+
+    def _all_pass(self, context: c_void_p, like: Encoded) -> Handle:
+        """A filter of the probe side's own keys, of which NULL equals NULL."""
+        flags = [flag | abi.KEY_NULL_EQUAL for flag in self._case.flags]
+        build = self._build(context, like, self._batches.probe, flags)
+        made = self._stack.enter_context(Handle("key_filter"))
+        options = abi.KeyFilterOptions(kind=self._batches.all_pass)
+        call("build_get_filter", build.pointer, -1, ctypes.byref(options), made.out)
+        return made
 
     def _like(self, context: c_void_p, side: str) -> Encoded:
         whole = self._case.tables[side]
@@ -87,10 +121,11 @@ class ByBatches:
             yield first, table.take(np.arange(first, first + rows))
             first += rows
 
-    def _build(self, context: c_void_p, like: Encoded) -> Handle:
-        side = self._batches.build
+    def _build(
+        self, context: c_void_p, like: Encoded, side: str, key_flags: list[int] | None = None
+    ) -> Handle:
         keys = self._case.keys[side]
-        flags = self._case.flags
+        flags = self._case.flags if key_flags is None else key_flags
         made = self._stack.enter_context(Handle("build"))
         options = abi.BuildOptions(has_row_numbers=1)
         call(

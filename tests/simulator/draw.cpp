@@ -35,6 +35,12 @@ class Drawer {
     if (chance(0.5)) draw_limits();
     int const operations = any({1, 1, 2, 3});
     for (int i = 0; i < operations; ++i) run_.operations.push_back(operation(i, is_cross));
+    run_.asks_filter = !is_cross && chance(0.4);
+    run_.filter_kind = any({GPUJOIN_KEY_FILTER_AUTOMATIC, GPUJOIN_KEY_FILTER_BLOOM});
+    for (OperationDraw& one : run_.operations) {
+      one.own_filter = any({GPUJOIN_OWN_FILTER_AUTOMATIC, GPUJOIN_OWN_FILTER_OFF,
+                            GPUJOIN_OWN_FILTER_ON, GPUJOIN_OWN_FILTER_ON});
+    }
     return run_;
   }
 
@@ -119,7 +125,8 @@ std::string RunDraw::text() const {
   for (OperationDraw const& one : operations) {
     out += "\noperation: kind " + number(one.kind) + (one.build_left ? " build left" : "") + ", " +
            text_of(one.probe) + ", " + number(one.threads) + " threads, batches of " +
-           number(one.batch_rows) + ", end " + number(one.end);
+           number(one.batch_rows) + ", own filter " + number(one.own_filter) + ", end " +
+           number(one.end);
   }
   return out;
 }

@@ -39,6 +39,7 @@ struct OperationDraw {
   int next_threads = 1;
   OperationEnd end = OperationEnd::kWhole;
   int64_t cancelled_after_microseconds = 0;
+  gpujoin_own_filter own_filter = GPUJOIN_OWN_FILTER_AUTOMATIC;  // ON: where the kind allows one
 };
 
 struct RunDraw {
@@ -54,6 +55,9 @@ struct RunDraw {
   uint64_t device_limit = 0;  // the last two of a GPU
   uint64_t pinned_limit = 0;
   Spill spill = Spill::kNone;
+  // Of the finished build, whose own rows it tests.
+  bool asks_filter = false;
+  gpujoin_key_filter_kind filter_kind = GPUJOIN_KEY_FILTER_AUTOMATIC;
   std::vector<OperationDraw> operations;  // at the same time
 
   bool has_limit() const { return (host_limit | device_limit | pinned_limit) != 0; }

@@ -34,6 +34,7 @@ class Engine {
 
   RunReport run() {
     if (!build()) return report_;
+    if (draw_.asks_filter) ask_filter();
     std::vector<std::unique_ptr<OperationRun>> made;
     for (OperationDraw const& one : draw_.operations) {
       made.push_back(std::make_unique<OperationRun>(draw_, one, rows_, context_, build_.get()));
@@ -152,6 +153,36 @@ class Engine {
     if (info.is_finished != 1) add_wrong("info.is_finished");
     report_.was_in_partitions = info.is_whole == 0;
     return true;
+  }
+
+  // A filter of the build lets all its rows pass, but those of NULL.
+  void ask_filter() {
+    gpujoin_key_filter_options options = GPUJOIN_KEY_FILTER_OPTIONS_INIT;
+    options.kind = draw_.filter_kind;
+    gpujoin_key_filter* made = nullptr;
+    Answer answer = ask(gpujoin_build_get_filter, build_.get(), -1, &options, &made);
+    KeyFilter const filter(made);
+    Relation rows;
+    if (answer.status == GPUJOIN_OK) answer = rows_.batch(context_, 0, rows_.rows(), &rows);
+    std::vector<int32_t> keys;
+    for (int32_t key = 0; key < rows_.key_count(); ++key) keys.push_back(key);
+    std::vector<uint8_t> bits(static_cast<size_t>(rows_.rows() + 7) / 8);
+    int64_t passing = 0;
+    if (answer.status == GPUJOIN_OK) {
+      answer = ask(gpujoin_key_filter_test, made, rows.get(), keys.data(), rows_.key_count(),
+                   bits.data(), GPUJOIN_MEMORY_HOST, &passing);
+    }
+    if (answer.status != GPUJOIN_OK) {
+      return check_failure(answer.status, answer.message(), allowed_of_build());
+    }
+    for (int64_t row = 0; row < rows_.rows(); ++row) {
+      auto const& key = rows_.key(row);
+      bool const has_null = key[0] == kNullKey || key[1] == kNullKey;
+      bool const passes = (bits[static_cast<size_t>(row) / 8] >> (row % 8) & 1) != 0;
+      if (!passes && (!has_null || draw_.null_equal)) {
+        return add_wrong("a filter drops row " + std::to_string(row) + " of its own build");
+      }
+    }
   }
 
   void expect_no_operation(gpujoin_relation* like, const std::vector<int32_t>& keys,

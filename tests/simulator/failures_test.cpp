@@ -24,6 +24,7 @@ struct Scenario {
   KeyShape shape;
   bool build_left;
   bool is_spilled;
+  bool has_filters = false;
 };
 
 constexpr Scenario kScenarios[] = {
@@ -34,6 +35,8 @@ constexpr Scenario kScenarios[] = {
     {"single in partitions", GPUJOIN_JOIN_LEFT_SINGLE, KeyShape::kInt32, false, true},
     {"full in partitions", GPUJOIN_JOIN_FULL, KeyShape::kTwo, true, true},
     {"NOT IN in partitions", GPUJOIN_JOIN_LEFT_NOT_IN, KeyShape::kText, false, true},
+    {"inner by text, filtered", GPUJOIN_JOIN_INNER, KeyShape::kText, false, false, true},
+    {"semi in partitions, filtered", GPUJOIN_JOIN_LEFT_SEMI, KeyShape::kInt32, false, true, true},
 };
 
 RunDraw run_of(const Scenario& scenario) {
@@ -57,6 +60,10 @@ RunDraw run_of(const Scenario& scenario) {
   operation.probe.unique = false;
   operation.batch_rows = 1000;
   operation.asks = 0.5;
+  if (scenario.has_filters) {
+    draw.asks_filter = true;
+    operation.own_filter = GPUJOIN_OWN_FILTER_ON;
+  }
   draw.operations.push_back(operation);
   return draw;
 }

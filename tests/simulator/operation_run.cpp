@@ -66,9 +66,15 @@ bool OperationRun::create() {
   options.ready_user = &ready_calls_;
   Relation like;
   if (!is_ok(probe_rows_.batch(context_, 0, 0, &like))) return false;
+  options.own_filter = draw_.own_filter;
   gpujoin_operation* made = nullptr;
-  bool const is_made =
-      is_ok(ask(gpujoin_operation_create, build_, like.get(), &spec, &options, &made));
+  Answer answer = ask(gpujoin_operation_create, build_, like.get(), &spec, &options, &made);
+  bool const is_on = options.own_filter == GPUJOIN_OWN_FILTER_ON;
+  if (is_on && answer.status == GPUJOIN_ERROR_UNSUPPORTED) {
+    options.own_filter = GPUJOIN_OWN_FILTER_AUTOMATIC;
+    answer = ask(gpujoin_operation_create, build_, like.get(), &spec, &options, &made);
+  }
+  bool const is_made = is_ok(answer);
   if (is_made != (made != nullptr)) add_wrong("an operation and an error");
   operation_.reset(made);
   was_made_ = is_made;

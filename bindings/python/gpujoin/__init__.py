@@ -13,6 +13,7 @@ from ._asof import Asof
 from ._build import Build, BuildInfo, Operation, Probe, Progress
 from ._context import Context, ContextInfo
 from ._estimate import Estimate, estimate
+from ._filter import Filter
 from ._plan import Count, Plan, join, plan
 from ._result import Result, Stage, Statistics
 from ._sequence import join_sequence
@@ -64,6 +65,7 @@ __all__ = [
     "DeviceLost",
     "Estimate",
     "EvaluationError",
+    "Filter",
     "Forked",
     "GpujoinError",
     "IllegalPlan",

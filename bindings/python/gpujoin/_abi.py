@@ -22,6 +22,8 @@ from ._structs import (
     Error,
     Fetch,
     JoinSpec,
+    KeyFilterInfo,
+    KeyFilterOptions,
     OperationOptions,
     Page,
     PlanOptions,
@@ -32,6 +34,7 @@ from ._structs import (
     Statistics,
 )
 from ._structs import Aggregate as Aggregate  # for who imports this module
+from ._structs import AppliedFilter as AppliedFilter
 from ._structs import ArrowDeviceArray as ArrowDeviceArray
 from ._structs import Asof as Asof
 from ._structs import Condition as Condition
@@ -105,6 +108,7 @@ OUTPUTS = _numbered(
 )
 GATHERS = {"auto": 0, "untransformed": 1, "transformed": 2, "carried": 3, "carried_rows": 4}
 FILTERS = {"auto": 0, "none": 1, "key_bits": 2, "key_hashes": 3}
+KEY_FILTERS = _numbered("none", "min_max", "bitmap", "bloom")
 SIDES = {"auto": 0, "left": 1, "right": 2}
 
 ORDERS = {"auto": 0, "probe": 1, "left": 2, "right": 3}
@@ -141,6 +145,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "context_trim": [HANDLE],
     "relation_import": [HANDLE, c_void_p, c_void_p, OUT],
     "relation_import_device": [HANDLE, c_void_p, c_void_p, OUT],
+    "relation_get_size": [HANDLE, POINTER(c_int64), POINTER(c_int32)],
     "relation_select": [HANDLE, POINTER(Selection), OUT],
     "plan_create": [HANDLE, HANDLE, HANDLE, POINTER(JoinSpec), POINTER(PlanOptions), OUT],
     "plan_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
@@ -163,6 +168,11 @@ FUNCTIONS: dict[str, list[Any]] = {
     "build_finish": [HANDLE],
     "build_get_info": [HANDLE, POINTER(BuildInfo)],
     "build_cancel": [HANDLE],
+    "build_get_filter": [HANDLE, c_int32, POINTER(KeyFilterOptions), OUT],
+    "key_filter_get_info": [HANDLE, POINTER(KeyFilterInfo)],
+    "key_filter_test": [
+        *(HANDLE, HANDLE, POINTER(c_int32), c_int32, c_void_p, c_int32, POINTER(c_int64)),
+    ],
     "operation_create": [HANDLE, HANDLE, POINTER(JoinSpec), POINTER(OperationOptions), OUT],
     "operation_explain": [HANDLE, c_char_p, POINTER(c_size_t)],
     "operation_close": [HANDLE],
@@ -175,7 +185,9 @@ FUNCTIONS: dict[str, list[Any]] = {
     "probe_next": [HANDLE, POINTER(c_int32), OUT],
     "probe_finish": [HANDLE],
 }
-HANDLE_TYPES = ("context", "relation", "plan", "result", "build", "operation", "probe")
+HANDLE_TYPES = (
+    *("context", "relation", "plan", "result", "build", "key_filter", "operation", "probe"),
+)
 
 STATE_READY = 1
 STATE_FINISHED = 2

@@ -18,7 +18,8 @@ from ._bounds import bounds_of
 from ._columns import MARK, SUFFIX, all_columns, select_columns
 from ._condition import Where, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
-from ._inputs import Input, is_carried
+from ._filter import Batch, Filter, applied, own_filter_of
+from ._inputs import is_carried
 from ._keys import OfKeys, key_flags, key_positions, naming_key_types
 from ._kinds import kind_of
 from ._plan import describe_join, int32_array
@@ -53,19 +54,11 @@ class Progress:
     spilled_bytes: int
     pieces_done: int
     pieces: int  # that are known so far
+    rows_dropped: int  # of rows_in, those that did not pass a filter
 
 
-class _Batch(Input):
-    """An input with all its columns, in their order."""
-
-    def register(
-        self, context: Context, columns: Iterable[int]
-    ) -> tuple[_abi.Handle, dict[int, int]]:
-        return super().register(context, range(len(self.schema.names)))
-
-
-def _like(data: Any, argument: str) -> _Batch:
-    batch = _Batch(data.empty_table() if isinstance(data, pa.Schema) else data, argument)
+def _like(data: Any, argument: str) -> Batch:
+    batch = Batch(data.empty_table() if isinstance(data, pa.Schema) else data, argument)
     for field in batch.schema:
         if not is_carried(field.type):
             raise Unsupported(
@@ -140,7 +133,7 @@ class Build:
         Errors: InvalidArgument, TypeMismatch, MemoryLimit, OutOfMemory, SpillError, Cancelled,
         DeadlineExceeded.
         """
-        relation, _ = _Batch(batch, "batch").register(self._context, ())
+        relation, _ = Batch(batch, "batch").register(self._context, ())
         first = whole("first_row", first_row, 0, INT64)
         self._context._call("build_append", self._handle, relation, first)
 
@@ -161,6 +154,41 @@ class Build:
             is_whole=bool(raw.is_whole),
             partitions=raw.partitions,
         )
+
+    def filter(
+        self,
+        key: str | None = None,
+        *,
+        kind: str | None = None,
+        largest_bytes: int | None = None,
+        false_positive_rate: float | None = None,
+    ) -> Filter:
+        """Which rows of another table none of this finished build's keys equals.
+
+        key   one of the key columns; None = all of them together
+        kind  "min_max", "bitmap", "bloom"; None = the library decides
+        largest_bytes, false_positive_rate  of its bits, and of a Bloom filter; None = the library
+              decides
+        Errors: InvalidArgument, Unsupported, MemoryLimit, OutOfMemory, SpillError, Cancelled,
+        DeadlineExceeded.
+        """
+        names = [self._like.schema.names[position] for position in self._keys]
+        if key is not None and key not in names:
+            raise InvalidArgument(f"key is {key!r}, and the build's keys are {names}")
+        if false_positive_rate is not None and not 0 < false_positive_rate < 1:
+            raise InvalidArgument("false_positive_rate is to lie between 0 and 1")
+        options = _abi.KeyFilterOptions(
+            kind=choose("kind", _abi.KEY_FILTERS, kind),
+            largest_bytes=whole("largest_bytes", largest_bytes or 0, 0, INT64),
+            false_positive_rate=false_positive_rate or 0.0,
+        )
+        handle = _abi.Handle("key_filter")
+        place = -1 if key is None else names.index(key)
+        self._context._call(
+            "build_get_filter", self._handle, place, ctypes.byref(options), handle.out
+        )
+        fields = [self._like.schema.field(position) for position in self._keys]
+        return Filter(self._context, handle, fields if key is None else [fields[place]])
 
     def cancel(self) -> None:
         """Calls on the build raise Cancelled; joins with a finished one go on. Any thread."""
@@ -191,6 +219,8 @@ class Build:
         order: str | None = None,
         row_limit: int | None = None,
         byte_limit: int | None = None,
+        filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
+        own_filter: bool | None = None,
         timeout: float | None = None,
     ) -> Operation:
         """One join with this build, which is finished.
@@ -201,6 +231,10 @@ class Build:
         pairs  row numbers, int64, as both sides' append() gave them
         how, where, asof, select, suffix, order, row_limit, byte_limit  as in join(); of the order
                only that of the probe side, in each result
+        filters  of other builds, each with the columns of this probe side that it tests (None = of
+               the same names): rows that do not pass are as if they had not come
+        own_filter  whether a filter of this build drops rows without a match before they are kept:
+               None = where the build does not fit, as long as a sample says that it pays
         timeout  seconds that each call on the operation and its probes may take
         Errors: InvalidArgument, TypeMismatch, Unsupported, EvaluationError.
         """
@@ -233,8 +267,13 @@ class Build:
             *(ordered,),
         )
         options = plan_options({"build_side": side, "timeout": timeout})
+        given, kept = applied(filters, probe)
         raw = _abi.OperationOptions(
-            has_row_numbers=int(bool(pairs)), plan=ctypes.pointer(options)
+            has_row_numbers=int(bool(pairs)),
+            plan=ctypes.pointer(options),
+            filters=(_abi.AppliedFilter * len(given))(*given),
+            filter_count=len(given),
+            own_filter=own_filter_of(own_filter),
         )
         handle = _abi.Handle("operation")
         relation = described.relations[1 if build_side == 1 else 0]
@@ -244,6 +283,7 @@ class Build:
                 *("operation_create", self._handle, relation, ctypes.byref(described.spec)),
                 *(ctypes.byref(raw), handle.out),
             )
+        del kept
         pair_fields = [field.with_type(pa.int64()) for field in described.pair_fields]
 
         def result_of(result: _abi.Handle) -> pa.RecordBatch:
@@ -267,6 +307,8 @@ class Build:
         order: str | None = None,
         row_limit: int | None = None,
         byte_limit: int | None = None,
+        filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
+        own_filter: bool | None = None,
         timeout: float | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a join with these batches, in batches, while they come.
@@ -301,6 +343,8 @@ class Build:
             order=order,
             row_limit=row_limit,
             byte_limit=byte_limit,
+            filters=filters,
+            own_filter=own_filter,
             timeout=timeout,
         )
         return _rows_of(operation, _numbered(first, source), threads)
@@ -405,7 +449,7 @@ class Probe:
         first_row  the number of its first row, where the join puts out row numbers
         Errors: those of Build.append().
         """
-        relation, _ = _Batch(batch, "batch").register(self._context, ())
+        relation, _ = Batch(batch, "batch").register(self._context, ())
         try:
             first = whole("first_row", first_row, 0, INT64)
             self._context._call("probe_append", self._handle, relation, first)

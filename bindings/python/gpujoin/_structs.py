@@ -228,6 +228,46 @@ class BuildInfo(Struct):
     ]
 
 
+class KeyFilterOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("largest_bytes", c_uint64),
+        ("false_positive_rate", c_double),
+    ]
+
+
+class KeyFilterInfo(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("key_count", c_int32),
+        ("has_null", c_int32),
+        ("key_types", POINTER(c_int32)),
+        ("rows", c_int64),
+        ("distinct", c_int64),
+        ("distinct_is_exact", c_int32),
+        ("passes_null", c_int32),
+        ("false_positive_rate", c_double),
+        ("min_value", c_void_p),
+        ("max_value", c_void_p),
+        ("value_bytes", c_uint64 * 2),
+        ("first_value", c_int64),
+        ("last_value", c_int64),
+        ("bits", c_void_p),
+        ("bytes", c_uint64),
+    ]
+
+
+class AppliedFilter(Struct):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("column_count", c_int32),
+        ("filter", c_void_p),
+        ("columns", POINTER(c_int32)),
+    ]
+
+
 class OperationOptions(Struct):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -235,6 +275,9 @@ class OperationOptions(Struct):
         ("plan", POINTER(PlanOptions)),
         ("ready", ReadyFunction),
         ("ready_user", c_void_p),
+        ("filters", POINTER(AppliedFilter)),
+        ("filter_count", c_int32),
+        ("own_filter", c_int32),
     ]
 
 
@@ -249,6 +292,7 @@ class Progress(Struct):
         ("spilled_bytes", c_uint64),
         ("pieces_done", c_int64),
         ("pieces", c_int64),
+        ("rows_dropped", c_int64),
     ]
 
 

@@ -1,0 +1,41 @@
+#include "src/pieces/brought_rows.hpp"
+
+#include <utility>
+
+#include "src/execute/column_work.hpp"
+
+namespace gpujoin::pieces {
+
+using columns::Relation;
+
+std::shared_ptr<const Relation> brought(base::Queue& queue,
+                                        const std::shared_ptr<const Relation>& rows,
+                                        base::Memory memory) {
+  auto const work = execute::make_column_work(queue, memory);
+  if (rows->ready_event != nullptr) execute::column_work_on_gpu(queue)->await(rows->ready_event);
+  auto made = std::make_shared<Relation>();
+  auto held = std::make_shared<execute::Held>();
+  made->context = rows->context;
+  made->rows = rows->rows;
+  held->push_back(rows);
+  for (columns::ColumnView const& column : rows->columns) {
+    made->columns.push_back(execute::bring_column(queue, *work, column, rows->rows, held.get()));
+  }
+  made->owner = std::move(held);
+  return made;
+}
+
+std::shared_ptr<const Relation> only_columns(const std::shared_ptr<const Relation>& rows,
+                                             const std::vector<int32_t>& columns) {
+  auto made = std::make_shared<Relation>();
+  made->context = rows->context;
+  made->rows = rows->rows;
+  made->ready_event = rows->ready_event;
+  made->owner = std::const_pointer_cast<Relation>(rows);
+  for (int32_t const column : columns) {
+    made->columns.push_back(rows->columns[static_cast<size_t>(column)]);
+  }
+  return made;
+}
+
+}  // namespace gpujoin::pieces
