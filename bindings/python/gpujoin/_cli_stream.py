@@ -1,0 +1,341 @@
+"""A join of the command line that reads, joins and writes at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ._build import Build, Operation
+from ._cli_bar import Bar, Phase
+from ._cli_columns import Chosen
+from ._cli_crew import Crew, Shared
+from ._cli_moved import Plain, moved_column
+from ._cli_output import Hand, OutputFields
+from ._cli_sources import Piece, Reading, Source
+from ._columns import MARK
+from ._context import Context
+from ._inputs import is_carried
+
+_BATCH_ROWS = 1 << 16
+_LEAST_BATCH_ROWS = 1 << 10
+
+# Kinds in which rows of the probe side that have no match change nothing, whichever side it is.
+_PAIRS = ("inner", "left_semi", "right_semi")
+# And where the probe side is the one that the name does not say.
+_OF_ONE_SIDE = ("left", "right", "left_single", "right_single", "left_anti", "right_anti")
+
+
+class Side:
+    """One side of the join: what is read of it, and how that is moved."""
+
+    def __init__(
+        self, name: str, source: Source, needed: set[int], compared: set[int], budget: int | None
+    ) -> None:
+        self.name = name
+        self.source = source
+        # A cross join needs its rows all the same.
+        positions = sorted(needed or {0})
+        self.places = {column: place for place, column in enumerate(positions)}
+        names = source.names_of(positions)
+        fields = [source.schema.field(i) for i in positions]
+        self.columns = [
+            moved_column(field.type, source.is_repetitive(field.name), position in compared)
+            for position, field in zip(positions, fields)
+        ]
+        self.fields = fields
+        self.schema = pa.schema(
+            [f.with_type(c.moved_type) for f, c in zip(self.fields, self.columns)]
+        )
+        self.bytes = source.bytes_of(names)
+        coded = [n for n, c in zip(names, self.columns) if c.moved_type != c.type]
+        rows = _BATCH_ROWS
+        if budget is not None:
+            width = self.bytes // source.rows + 1 if source.rows else 64
+            rows = max(min(rows, budget // width), _LEAST_BATCH_ROWS)
+        self.reading = Reading(
+            names,
+            frozenset(n for n in coded if source.is_repetitive(n)),
+            rows,
+            budget is not None,
+        )
+
+    def moved(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch as the join takes it."""
+        arrays = [c.moved(array) for c, array in zip(self.columns, batch.columns)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def phase(self, what: str) -> Phase:
+        return Phase(f"{what} {self.source.name}", self.source.rows, self.source.bytes)
+
+
+def can_stream(chosen: Chosen, sources: dict[str, Source]) -> bool:
+    """Whether a join of these columns can be one of batches."""
+    columns = [c for c in chosen.columns if c.side != MARK]
+    has_pairs = bool(chosen.keys["left"]) or not chosen.kind.has_keys
+    return has_pairs and bool(chosen.columns) and all(
+        is_carried(sources[c.side].schema.field(c.column).type) for c in columns
+    )
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """What a join did."""
+
+    build_side: str
+    rows: dict[str, int]  # that were read of each side
+    output_rows: int
+    build_bytes: int
+    spilled_bytes: int
+    skipped_rows: int  # of row groups that cannot match
+
+
+class Head:
+    """The first rows that come."""
+
+    def __init__(self, rows: int) -> None:
+        self._missing = rows
+        self._batches: list[pa.RecordBatch] = []
+        self._lock = threading.Lock()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._missing:
+            with self._lock:
+                kept = batch.slice(0, min(self._missing, batch.num_rows))
+                self._missing -= kept.num_rows
+                self._batches.append(kept)
+
+    def batch(self, fields: OutputFields) -> pa.RecordBatch:
+        made = [fields.values(batch) for batch in self._batches]
+        rows = pa.Table.from_batches(made, fields.schema).combine_chunks().to_batches()
+        return rows[0] if rows else pa.RecordBatch.from_pylist([], fields.schema)
+
+
+class StreamedJoin:
+    """A join of two sources.
+
+    build_side  None = the smaller one
+    budget      bytes of what readers hold; None = no limit
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        chosen: Chosen,
+        sources: dict[str, Source],
+        build_side: str | None,
+        crew: Crew,
+        budget: int | None,
+    ) -> None:
+        self._context, self._chosen, self._crew = context, chosen, crew
+        share = None if budget is None else budget // (2 * crew.threads)
+        self._sides = {
+            name: Side(name, source, chosen.read(name), chosen.compared(name), share)
+            for name, source in sources.items()
+        }
+        self._build_side = build_side or self._smaller()
+        places = {name: side.places for name, side in self._sides.items()}
+        self._keys = {n: [places[n][key] for key in keys] for n, keys in chosen.keys.items()}
+        self._columns = [
+            replace(c, column=places[c.side][c.column]) if c.side in places else c
+            for c in chosen.columns
+        ]
+        condition = chosen.condition
+        self._condition = None if condition is None else condition.moved(places)
+        self.fields = self._fields()
+        self._rows_out = 0
+        self._skipped_rows = 0
+        self._lock = threading.Lock()
+
+    def run(self, hand: Hand | None, head: Head) -> Streamed:
+        """Puts the rows into a hand, and their first ones into a head.
+
+        Errors: FileError, those of Build, Operation and Probe, and what the hand raises.
+        """
+        building = self._sides[self._build_side]
+        probing = self._sides["left" if self._build_side == "right" else "right"]
+        keys = [building.schema.names[key] for key in self._keys[building.name]]
+        flags = [bool(flag) for flag in self._chosen.flags]
+        with Build(
+            building.schema, keys or None, null_equal=flags or False, context=self._context
+        ) as build:
+            read = building.phase("reading")
+            ranges = _KeyRange(building, self._keys[building.name])
+            self._fill(build, building, read, ranges)
+            info = build.info
+            operation = build.operation_of(
+                *(probing.schema, building.name, self._chosen.kind),
+                *(self._keys, self._chosen.flags, self._condition, self._columns),
+            )
+            with operation:
+                probed = probing.phase("joining")
+                pieces = self._that_may_match(probing, ranges, probed)
+                self._crew.run(
+                    probed,
+                    lambda: self._probe(operation, probing, pieces, probed, hand, head),
+                    operation.cancel,
+                    self._crew.threads,
+                )
+                rest = Phase("joining what was kept of", None, 0)
+                rest.what += f" {probing.source.name}"
+                self._crew.run(
+                    rest, lambda: self._rest(operation, rest, hand, head), operation.cancel, 1
+                )
+                spilled = operation.progress.spilled_bytes
+        return Streamed(
+            self._build_side,
+            {building.name: read.rows_done, probing.name: probed.rows_done},
+            self._rows_out,
+            info.bytes,
+            max(info.spilled_bytes, spilled),
+            self._skipped_rows,
+        )
+
+    def _smaller(self) -> str:
+        left, right = self._sides["left"].source.rows, self._sides["right"].source.rows
+        if left is None or right is None:
+            left, right = self._sides["left"].bytes, self._sides["right"].bytes
+        return "left" if left < right else "right"
+
+    def _fields(self) -> OutputFields:
+        kind = self._chosen.kind
+        columns, fields, coded = [], [], []
+        for column in self._columns:
+            if column.side == MARK:
+                columns.append(Plain(pa.bool_()))
+                fields.append(pa.field(column.name, pa.bool_()))
+                continue
+            side = self._sides[column.side]
+            field = side.fields[column.column]
+            columns.append(side.columns[column.column])
+            is_nullable = field.nullable or column.side in kind.without_row
+            fields.append(pa.field(column.name, columns[-1].type, is_nullable))
+            if side.source.is_repetitive(field.name):
+                coded.append(column.name)
+        return OutputFields(columns, pa.schema(fields), coded)
+
+    def _fill(self, build: Build, side: Side, phase: Phase, ranges: _KeyRange) -> None:
+        pieces = Shared(side.source.pieces(side.reading))
+
+        def work() -> None:
+            for piece in pieces:
+                for batch in piece.batches():
+                    if self._crew.is_stopped:
+                        return
+                    moved = side.moved(batch)
+                    ranges.add(moved)
+                    build.append(moved)
+                    phase.rows_done += len(batch)
+                phase.bytes_done += piece.bytes
+
+        self._crew.run(phase, work, build.cancel, self._crew.threads)
+        self._crew.run(phase, build.finish, build.cancel, 1)
+        self._context.trim()  # the rows were gathered anew
+
+    def _that_may_match(self, side: Side, ranges: _KeyRange, phase: Phase) -> Shared:
+        """The pieces of the probe side, without those whose keys lie outside the build side's."""
+        kind = self._chosen.kind.name
+        is_needed = kind not in _PAIRS and not (
+            kind in _OF_ONE_SIDE and kind.startswith(self._build_side)
+        )
+        pieces = side.source.pieces(side.reading)
+        keys = self._keys[side.name]
+        if is_needed or len(keys) != 1:
+            return Shared(pieces)
+        name = side.schema.names[keys[0]]
+        is_same = side.schema.field(keys[0]).type == ranges.type
+
+        def chosen() -> Iterator[Piece]:
+            for piece in pieces:
+                found = piece.range_of(name) if is_same else None
+                if found is None or ranges.may_meet(*found):
+                    yield piece
+                else:
+                    phase.bytes_done += piece.bytes
+                    phase.rows_done += piece.rows
+                    self._skipped_rows += piece.rows
+
+        return Shared(chosen())
+
+    def _probe(
+        self,
+        operation: Operation,
+        side: Side,
+        pieces: Shared,
+        phase: Phase,
+        hand: Hand | None,
+        head: Head,
+    ) -> None:
+        with operation.probe() as probe:
+
+            def take() -> None:
+                while (result := probe.next()) is not None:
+                    self._put(result, hand, head)
+
+            for piece in pieces:
+                for batch in piece.batches():
+                    if self._crew.is_stopped:
+                        return
+                    moved = side.moved(batch)
+                    while not probe.append(moved):
+                        take()
+                    phase.rows_done += len(batch)
+                phase.bytes_done += piece.bytes
+                take()
+            probe.finish()
+            take()
+
+    def _rest(self, operation: Operation, phase: Phase, hand: Hand | None, head: Head) -> None:
+        operation.close_input()
+        while (result := operation.next()) is not None:
+            self._put(result, hand, head)
+            phase.rows_done += len(result)
+
+    def _put(self, result: pa.RecordBatch, hand: Hand | None, head: Head) -> None:
+        with self._lock:
+            self._rows_out += len(result)
+        head.add(result)
+        if hand is not None:
+            hand.put(result)
+
+
+class _KeyRange:
+    """The least and the greatest key of the build side, where it has one key of a plain order."""
+
+    def __init__(self, side: Side, keys: Sequence[int]) -> None:
+        self.type: pa.DataType | None = None
+        self._key = keys[0] if len(keys) == 1 else -1
+        if self._key >= 0 and _has_order(side.schema.field(self._key).type):
+            self.type = side.schema.field(self._key).type
+        self._least: Any = None
+        self._greatest: Any = None
+        self._lock = threading.Lock()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self.type is None:
+            return
+        found = pc.min_max(batch.column(self._key))
+        least, greatest = found["min"].as_py(), found["max"].as_py()
+        if least is None:
+            return
+        with self._lock:
+            self._least = least if self._least is None else min(self._least, least)
+            self._greatest = greatest if self._greatest is None else max(self._greatest, greatest)
+
+    def may_meet(self, least: Any, greatest: Any) -> bool:
+        """Whether a key of the build side may lie between these."""
+        if self.type is None:
+            return True
+        if self._least is None:
+            return False
+        return bool(least <= self._greatest and self._least <= greatest)
+
+
+def _has_order(kind: pa.DataType) -> bool:
+    """Types whose values are ordered here as in the statistics of files. Floats are not: NaN."""
+    is_number = pa.types.is_integer(kind) or pa.types.is_decimal128(kind)
+    return is_number or pa.types.is_date32(kind)
