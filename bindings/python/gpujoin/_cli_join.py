@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+
+import pyarrow as pa
 
 from . import _abi
 from ._bounds import Bounds, bounds_of
@@ -25,7 +28,7 @@ from .errors import InvalidArgument
 _OF_WHOLE = ("asof", "aggregate", "order", "row_limit", "byte_limit", "promise", "algorithm")
 _OF_WHOLE += ("explain", "count")
 # Bytes of results that wait to be written, without a limit.
-_WAITING_BYTES = 32 << 20
+_WAITING_BYTES = 8 << 20
 
 
 class Timer:
@@ -45,10 +48,18 @@ def join(options: argparse.Namespace) -> None:
     """Joins as the options say. Errors: UsageError, FileError, and those of the library."""
     timer = Timer()
     bar = Bar(sys.stderr)
+    _choose_allocator()
     try:
         _join(options, timer, bar)
     finally:
         bar.clear()
+
+
+def _choose_allocator() -> None:
+    """pyarrow's own choice, mimalloc, keeps a third more of what it was given back."""
+    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
+        if "jemalloc" in pa.supported_memory_backends():
+            pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 
 def _join(options: argparse.Namespace, timer: Timer, bar: Bar) -> None:

@@ -1,8 +1,10 @@
-"""Columns as the command line moves them through a join: few values as codes, decimals as integers.
+"""Columns as the command line moves them through a join: few values as codes, numbers as narrow
+integers.
 
-A join copies each value of its output. Texts of which there are few, such as a status, are copied
-as 4 bytes each and written as the dictionary that they were read from, and decimals of up to 18
-digits as the 8 bytes that files have them in.
+A join keeps each value of the build side, and copies each of its output. Texts of which there are
+few, such as a status, are 4 bytes each then, and written as the dictionary that they were read
+from; decimals of up to 18 digits, and integers, are as wide as the statistics of the files say that
+they have to be.
 """
 
 from __future__ import annotations
@@ -47,12 +49,25 @@ class PlainText(Plain):
         )
 
 
-class Decimals(Plain):
-    """Decimals of up to 18 digits, as integers of 8 bytes."""
+class Integers(Plain):
+    """Integers that a narrower type holds: what the file says of them, every value is held to.
 
-    def __init__(self, kind: pa.DataType) -> None:
+    narrow  that type
+    """
+
+    def __init__(self, kind: pa.DataType, narrow: pa.DataType) -> None:
         super().__init__(kind)
-        self.moved_type = pa.int64()
+        self.moved_type = narrow
+
+    def moved(self, array: pa.Array) -> pa.Array:
+        return array.cast(self.moved_type)
+
+
+class Decimals(Integers):
+    """Decimals of up to 18 digits, as integers."""
+
+    def __init__(self, kind: pa.DataType, narrow: pa.DataType) -> None:
+        super().__init__(kind, narrow)
         has_narrow = hasattr(pa, "decimal64")
         self.written_type = pa.decimal64(kind.precision, kind.scale) if has_narrow else kind
 
@@ -60,30 +75,32 @@ class Decimals(Plain):
         words = np.frombuffer(array.buffers()[1], np.int64) if len(array) else np.empty(0, np.int64)
         end = 2 * (array.offset + len(array))
         lower = words[2 * array.offset : end : 2].copy()
-        if not array.null_count:
-            return pa.Array.from_buffers(pa.int64(), len(lower), [None, pa.py_buffer(lower)])
-        return pa.array(lower, mask=array.is_null().to_numpy(zero_copy_only=False))
+        if array.null_count:
+            numbers = pa.array(lower, mask=array.is_null().to_numpy(zero_copy_only=False))
+        else:
+            numbers = pa.Array.from_buffers(pa.int64(), len(lower), [None, pa.py_buffer(lower)])
+        return numbers.cast(self.moved_type)
 
     def written(self, array: pa.Array) -> pa.Array:
         if self.written_type == self.type:
             return self.values(array)
-        buffers = array.buffers()
+        wide = array.cast(pa.int64())
         return pa.Array.from_buffers(
-            self.written_type, len(array), buffers, array.null_count, array.offset
+            self.written_type, len(wide), wide.buffers(), wide.null_count, wide.offset
         )
 
     def values(self, array: pa.Array) -> pa.Array:
-        numbers = np.zeros(len(array), np.int64)
-        if len(array):
-            words = np.frombuffer(array.buffers()[1], np.int64)
-            numbers = words[array.offset : array.offset + len(array)]
-        pairs = np.empty((len(array), 2), np.int64)
+        wide = array.cast(pa.int64())
+        numbers = np.zeros(0, np.int64)
+        if len(wide):
+            numbers = np.frombuffer(wide.buffers()[1], np.int64)[wide.offset :][: len(wide)]
+        pairs = np.empty((len(wide), 2), np.int64)
         pairs[:, 0] = numbers
         pairs[:, 1] = numbers >> 63
-        made = pa.Array.from_buffers(self.type, len(array), [None, pa.py_buffer(pairs)])
-        if not array.null_count:
+        made = pa.Array.from_buffers(self.type, len(wide), [None, pa.py_buffer(pairs)])
+        if not wide.null_count:
             return made
-        return pc.if_else(array.is_valid(), made, pa.scalar(None, self.type))
+        return pc.if_else(wide.is_valid(), made, pa.scalar(None, self.type))
 
 
 class Codes(Plain):
@@ -145,11 +162,33 @@ def is_coded(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def moved_column(kind: pa.DataType, is_repetitive: bool, is_compared: bool) -> Plain:
-    """How a column is moved. is_compared: a key, or in a condition: its values are looked at."""
-    if not is_compared:
-        if is_coded(kind) and (is_repetitive or pa.types.is_dictionary(kind)):
-            return Codes(kind)
-        if pa.types.is_decimal128(kind) and kind.precision <= 18:
-            return Decimals(kind)
+def narrowest(least: int, greatest: int) -> pa.DataType:
+    """The narrowest signed integers that hold both."""
+    for kind, bits in ((pa.int8(), 7), (pa.int16(), 15), (pa.int32(), 31)):
+        if -(1 << bits) <= least and greatest < 1 << bits:
+            return kind
+    return pa.int64()
+
+
+def is_narrowed(kind: pa.DataType) -> bool:
+    """Whether values of a type may be moved as narrower integers."""
+    is_short = pa.types.is_decimal128(kind) and kind.precision <= 18
+    return is_short or (pa.types.is_signed_integer(kind) and kind.bit_width > 8)
+
+
+def moved_column(
+    kind: pa.DataType, is_repetitive: bool, range: tuple[int, int] | None
+) -> Plain:
+    """How a column is moved whose values no join looks at.
+
+    range  its least and greatest value, of decimals without the point; None = not known
+    """
+    if is_coded(kind) and (is_repetitive or pa.types.is_dictionary(kind)):
+        return Codes(kind)
+    if is_narrowed(kind):
+        narrow = pa.int64() if range is None else narrowest(*range)
+        if pa.types.is_decimal128(kind):
+            return Decimals(kind, narrow)
+        if narrow.bit_width < kind.bit_width:
+            return Integers(kind, narrow)
     return PlainText(kind)

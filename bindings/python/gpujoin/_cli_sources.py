@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Callable
 
@@ -125,6 +126,19 @@ class ParquetTable:
         width = {"INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}.get(column.physical_type)
         return share < (_MOST_CODE_BYTES if width is None else _MOST_SHARE_OF_VALUES * width)
 
+    def range_of(self, name: str) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a column; None = not known."""
+        leaf = self._leaves.get(name)
+        if leaf is None:
+            return None
+        ranges = []
+        for group in range(self.metadata.num_row_groups):
+            found = self.metadata.row_group(group).column(leaf).statistics
+            if found is None or not found.has_min_max:
+                return None
+            ranges.append((found.min, found.max))
+        return (min(r[0] for r in ranges), max(r[1] for r in ranges)) if ranges else None
+
     def pieces(self, reading: Reading) -> Iterator[Piece]:
         size = self.path.stat().st_size
         for group in range(self.metadata.num_row_groups):
@@ -184,6 +198,9 @@ class ArrowTable:
     def is_repetitive(self, name: str) -> bool:
         return pa.types.is_dictionary(self.schema.field(name).type)
 
+    def range_of(self, _: str) -> None:
+        return None
+
     def pieces(self, reading: Reading) -> Iterator[Piece]:
         size = self.path.stat().st_size // max(self._batch_count, 1)
         for number in range(self._batch_count):
@@ -216,6 +233,9 @@ class CsvTable:
 
     def is_repetitive(self, _: str) -> bool:
         return False
+
+    def range_of(self, _: str) -> None:
+        return None
 
     def pieces(self, reading: Reading) -> Iterator[Piece]:
         types = {name: self.schema.field(name).type for name in reading.columns}
@@ -276,6 +296,17 @@ class Source:
     def is_repetitive(self, name: str) -> bool:
         """Whether a column's values are few in each file."""
         return bool(self.files) and all(file.is_repetitive(name) for _, file in self.files)
+
+    def integers_of(self, name: str) -> tuple[int, int] | None:
+        """The least and the greatest value of a column of integers or decimals, of the latter
+        without the point; None = not known."""
+        ranges = [file.range_of(name) for _, file in self.files]
+        if not ranges or None in ranges:
+            return None
+        kind = self.schema.field(name).type
+        scale = kind.scale if pa.types.is_decimal(kind) else 0
+        ends = [int(Decimal(end).scaleb(scale)) for found in ranges for end in found]
+        return min(ends), max(ends)
 
     def pieces(self, reading: Reading) -> Iterator[Piece]:
         """All rows. One thread at a time may ask for the next piece, and any may read it."""

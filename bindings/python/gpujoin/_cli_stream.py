@@ -14,7 +14,7 @@ from ._build import Build, Operation
 from ._cli_bar import Bar, Phase
 from ._cli_columns import Chosen
 from ._cli_crew import Crew, Shared
-from ._cli_moved import Plain, moved_column
+from ._cli_moved import Codes, Integers, Plain, PlainText, is_narrowed, moved_column, narrowest
 from ._cli_output import Hand, OutputFields
 from ._cli_sources import Piece, Reading, Source
 from ._columns import MARK
@@ -23,6 +23,8 @@ from ._inputs import is_carried
 
 _BATCH_ROWS = 1 << 16
 _LEAST_BATCH_ROWS = 1 << 10
+# That are joined at once: what comes of more takes memory, and of fewer time.
+_PIECE_ROWS = 1 << 16
 
 # Kinds in which rows of the probe side that have no match change nothing, whichever side it is.
 _PAIRS = ("inner", "left_semi", "right_semi")
@@ -34,25 +36,36 @@ class Side:
     """One side of the join: what is read of it, and how that is moved."""
 
     def __init__(
-        self, name: str, source: Source, needed: set[int], compared: set[int], budget: int | None
+        self,
+        name: str,
+        source: Source,
+        chosen: Chosen,
+        key_types: dict[int, pa.DataType],
+        budget: int | None,
     ) -> None:
         self.name = name
         self.source = source
         # A cross join needs its rows all the same.
-        positions = sorted(needed or {0})
+        positions = sorted(chosen.read(name) or {0})
         self.places = {column: place for place, column in enumerate(positions)}
         names = source.names_of(positions)
-        fields = [source.schema.field(i) for i in positions]
-        self.columns = [
-            moved_column(field.type, source.is_repetitive(field.name), position in compared)
-            for position, field in zip(positions, fields)
-        ]
-        self.fields = fields
+        self.fields = [source.schema.field(i) for i in positions]
+        compared = chosen.compared(name)
+        self.columns = []
+        for position, field in zip(positions, self.fields):
+            if position in key_types:
+                self.columns.append(Integers(field.type, key_types[position]))
+            elif position in compared:
+                self.columns.append(PlainText(field.type))
+            else:
+                range = source.integers_of(field.name) if is_narrowed(field.type) else None
+                is_repetitive = source.is_repetitive(field.name)
+                self.columns.append(moved_column(field.type, is_repetitive, range))
         self.schema = pa.schema(
             [f.with_type(c.moved_type) for f, c in zip(self.fields, self.columns)]
         )
         self.bytes = source.bytes_of(names)
-        coded = [n for n, c in zip(names, self.columns) if c.moved_type != c.type]
+        coded = [n for n, c in zip(names, self.columns) if isinstance(c, Codes)]
         rows = _BATCH_ROWS
         if budget is not None:
             width = self.bytes // source.rows + 1 if source.rows else 64
@@ -80,6 +93,35 @@ def can_stream(chosen: Chosen, sources: dict[str, Source]) -> bool:
     return has_pairs and bool(chosen.columns) and all(
         is_carried(sources[c.side].schema.field(c.column).type) for c in columns
     )
+
+
+def _key_types(
+    chosen: Chosen, sources: dict[str, Source]
+) -> dict[str, dict[int, pa.DataType]]:
+    """Of each side, the keys that are moved as narrower integers: as those of the other side."""
+    types: dict[str, dict[int, pa.DataType]] = {side: {} for side in sources}
+    pairs = list(zip(chosen.keys["left"], chosen.keys["right"]))
+    for pair in pairs:
+        ranges, widths = [], []
+        for (side, source), key in zip(sources.items(), pair):
+            field = source.schema.field(key)
+            is_elsewhere = [each[side == "right"] for each in pairs].count(key) > 1
+            is_told = chosen.condition is not None and key in chosen.condition.columns(side)
+            if is_elsewhere or is_told or not pa.types.is_signed_integer(field.type):
+                break
+            found = source.integers_of(field.name)
+            if found is None:
+                break
+            ranges.append(found)
+            widths.append(field.type.bit_width)
+        if len(ranges) < 2:
+            continue
+        narrow = narrowest(min(r[0] for r in ranges), max(r[1] for r in ranges))
+        narrow = pa.int32() if narrow.bit_width < 32 else narrow  # the narrowest that is compared
+        if narrow.bit_width < max(widths):
+            for side, key in zip(sources, pair):
+                types[side][key] = narrow
+    return types
 
 
 @dataclass(frozen=True)
@@ -132,9 +174,10 @@ class StreamedJoin:
         budget: int | None,
     ) -> None:
         self._context, self._chosen, self._crew = context, chosen, crew
+        types = _key_types(chosen, sources)
         share = None if budget is None else budget // (2 * crew.threads)
         self._sides = {
-            name: Side(name, source, chosen.read(name), chosen.compared(name), share)
+            name: Side(name, source, chosen, types[name], share)
             for name, source in sources.items()
         }
         self._build_side = build_side or self._smaller()
@@ -276,6 +319,7 @@ class StreamedJoin:
                 while (result := probe.next()) is not None:
                     self._put(result, hand, head)
 
+            rows = 0
             for piece in pieces:
                 for batch in piece.batches():
                     if self._crew.is_stopped:
@@ -284,8 +328,12 @@ class StreamedJoin:
                     while not probe.append(moved):
                         take()
                     phase.rows_done += len(batch)
+                    rows += len(batch)
+                    if rows >= _PIECE_ROWS:
+                        probe.flush()
+                        take()
+                        rows = 0
                 phase.bytes_done += piece.bytes
-                take()
             probe.finish()
             take()
 
