@@ -6,26 +6,29 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Callable
 
 from ._cli_bar import Bar, Phase
 
 
 class Crew:
-    """Runs functions in threads. What ends one of them ends all.
-
-    cancel  called when a phase is given up: makes calls that wait come back
-    """
+    """Threads that do one phase after the other: what allocators keep for a thread is used again."""
 
     def __init__(self, threads: int, bar: Bar) -> None:
         self.threads = threads
         self._bar = bar
+        self._executor = ThreadPoolExecutor(threads, "gpujoin")
         self.is_stopped = False
 
     def run(
         self, phase: Phase, work: Callable[[], Any], cancel: Callable[[], Any], threads: int
     ) -> None:
-        """Waits until `work` has returned in that many threads. Errors: the first one of it."""
+        """Waits until `work` has returned in that many threads.
+
+        cancel  called when the phase is given up: makes calls that wait come back
+        Errors: the first one of `work`, when it has ended in all threads.
+        """
         over: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
         def guarded() -> None:
@@ -39,8 +42,7 @@ class Crew:
         try:
             phase.show(self._bar)
             for _ in range(threads):
-                started.append(threading.Thread(target=guarded, name="gpujoin"))
-                started[-1].start()
+                started.append(self._executor.submit(guarded))
             running = threads
             while running:
                 try:
@@ -57,8 +59,7 @@ class Crew:
             cancel()
             raise
         finally:
-            for thread in started:
-                thread.join()
+            wait(started)
 
 
 class Shared:

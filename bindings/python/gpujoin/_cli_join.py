@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-
-import pyarrow as pa
 
 from . import _abi
 from ._bounds import Bounds, bounds_of
@@ -27,8 +24,6 @@ from .errors import InvalidArgument
 # Options of joins that are made of whole inputs.
 _OF_WHOLE = ("asof", "aggregate", "order", "row_limit", "byte_limit", "promise", "algorithm")
 _OF_WHOLE += ("explain", "count")
-# Bytes of results that wait to be written, without a limit.
-_WAITING_BYTES = 8 << 20
 
 
 class Timer:
@@ -48,18 +43,10 @@ def join(options: argparse.Namespace) -> None:
     """Joins as the options say. Errors: UsageError, FileError, and those of the library."""
     timer = Timer()
     bar = Bar(sys.stderr)
-    _choose_allocator()
     try:
         _join(options, timer, bar)
     finally:
         bar.clear()
-
-
-def _choose_allocator() -> None:
-    """pyarrow's own choice, mimalloc, keeps a third more of what it was given back."""
-    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
-        if "jemalloc" in pa.supported_memory_backends():
-            pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 
 def _join(options: argparse.Namespace, timer: Timer, bar: Bar) -> None:
@@ -100,9 +87,8 @@ def _stream(
     if output is None:
         streamed = made.run(None, first)
     else:
-        writers = threads if output.is_folder else 1
-        waiting = _WAITING_BYTES if shares is None else shares.writing // (2 * writers + 1)
-        with output.open(made.fields, writers, waiting, bar) as hand:
+        limit = None if shares is None else shares.writing
+        with output.open(made.fields, threads, limit, bar) as hand:
             streamed = made.run(hand, first)
     timer.add("join")
     bar.clear()

@@ -21,6 +21,7 @@ from ._cli_moved import Plain
 from ._cli_sources import Source, format_of, naming, refuse_urls
 
 _GROUP_ROWS = 122_880  # of a row group, as DuckDB has it
+_WAITING_BYTES = 4 << 20  # of batches that wait to be written
 
 
 @dataclass(frozen=True)
@@ -89,23 +90,25 @@ class Output:
 
     @contextlib.contextmanager
     def open(
-        self, fields: OutputFields, writers: int, most_bytes: int, bar: Bar
+        self, fields: OutputFields, writers: int, limit: int | None, bar: Bar
     ) -> Iterator[Hand]:
         """Where batches are put, from any thread; complete when left without an exception.
 
         writers     files of a folder that are written at a time
-        most_bytes  of batches that wait to be written
+        limit       bytes of batches that wait to be written, or are; None = no limit
         bar         shows how far the writers are when all batches have been put
         """
-        hand = Hand(most_bytes)
+        writers = writers if self.is_folder else 1
+        hand = Hand(_WAITING_BYTES if limit is None else limit // (2 * writers + 1))
+        group_bytes = None if limit is None else hand.most_bytes
         threads = []
         try:
             with naming(self.name):
                 if self.is_folder:
                     self._part.mkdir()
-                for number in range(writers if self.is_folder else 1):
+                for number in range(writers):
                     path = self._part / f"part-{number}.parquet" if self.is_folder else self._part
-                    write = _Writing(path, self._format, fields, hand)
+                    write = _Writing(path, self._format, fields, hand, group_bytes)
                     threads.append(threading.Thread(target=write.run, name="gpujoin writer"))
                     threads[-1].start()
                 yield hand
@@ -195,8 +198,11 @@ class Hand:
 class _Writing:
     """One file, written by a thread of its own."""
 
-    def __init__(self, path: Path, format: str, fields: OutputFields, hand: Hand) -> None:
+    def __init__(
+        self, path: Path, format: str, fields: OutputFields, hand: Hand, group_bytes: int | None
+    ) -> None:
         self._path, self._format, self._fields, self._hand = path, format, fields, hand
+        self._group_bytes = group_bytes
 
     def run(self) -> None:
         try:
@@ -230,7 +236,8 @@ class _Writing:
             group.append(batch)
             rows += batch.num_rows
             size += batch.nbytes
-            if rows >= _GROUP_ROWS or size >= self._hand.most_bytes:
+            is_over = self._group_bytes is not None and size >= self._group_bytes
+            if rows >= _GROUP_ROWS or is_over:
                 yield group
                 group, rows, size = [], 0, 0
         if group:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ._cli_join import Timer
 
 _PAGE_ROWS = 1 << 17
-_WAITING_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class WholeJoin:
     def _write(self, result: Result, output: Output, context: Context, bar: Bar) -> None:
         columns = [PlainText(field.type) for field in result.schema]
         fields = OutputFields(columns, result.schema)
-        with output.open(fields, context.info().threads, _WAITING_BYTES, bar) as hand:
+        with output.open(fields, context.info().threads, None, bar) as hand:
             for page in result.pages(_PAGE_ROWS):
                 hand.put(page)
 
