@@ -25,6 +25,7 @@ _BATCH_ROWS = 1 << 16
 _LEAST_BATCH_ROWS = 1 << 10
 # That are joined at once: what comes of more takes memory, and of fewer time.
 _PIECE_ROWS = 1 << 16
+_MOST_ROWS_AT_ONCE = 1 << 17
 
 # Kinds in which rows of the probe side that have no match change nothing, whichever side it is.
 _PAIRS = ("inner", "left_semi", "right_semi")
@@ -348,7 +349,9 @@ class StreamedJoin:
             self._rows_out += len(result)
         head.add(result)
         if hand is not None:
-            hand.put(result)
+            # Writers make other types of what they take: of partitions that is much at once.
+            for first in range(0, len(result), _MOST_ROWS_AT_ONCE):
+                hand.put(result.slice(first, _MOST_ROWS_AT_ONCE))
 
 
 class _KeyRange:
