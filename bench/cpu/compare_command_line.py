@@ -165,7 +165,10 @@ def main():
             "command": " ".join(["bench/cpu/compare_command_line.py", *sys.argv[1:]]),
             "cpu": cpu_name(),
             "threads": options.threads,
-            "versions": {"duckdb": duckdb_package.__version__, "polars": polars_package.__version__},
+            "versions": {
+                "duckdb": duckdb_package.__version__,
+                "polars": polars_package.__version__,
+            },
             "cells": cells,
         }
         Path(options.output).write_text(json.dumps(report, indent=2) + "\n")

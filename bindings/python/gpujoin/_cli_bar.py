@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import TextIO
 
@@ -58,6 +59,12 @@ class Phase:
         self.bytes_done = 0
         self._rows, self._bytes = rows, bytes
         self._began = time.monotonic()
+        self._lock = threading.Lock()
+
+    def add(self, rows: int, bytes: int = 0) -> None:
+        with self._lock:
+            self.rows_done += rows
+            self.bytes_done += bytes
 
     def show(self, bar: Bar) -> None:
         seconds = time.monotonic() - self._began

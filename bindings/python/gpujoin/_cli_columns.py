@@ -128,7 +128,9 @@ def _choose_keys(
     if may_lack and options.on is None and of_sides == (None, None):
         return {"left": [], "right": []}
     if options.on is None and options.left_on is None:
-        raise UsageError("no keys are named: give --on, or --left-on and --right-on, or --where, or --asof")
+        raise UsageError(
+            "no keys are named: give --on, or --left-on and --right-on, or --where, or --asof"
+        )
     of_left = options.left_on if options.on is None else options.on
     of_right = of_left if options.right_on is None else options.right_on
     keys = {

@@ -13,7 +13,7 @@ from ._cli_bar import Bar, Phase
 
 
 class Crew:
-    """Threads that do one phase after the other: what allocators keep for a thread is used again."""
+    """Threads that do one phase after the other: what allocators keep for one is used again."""
 
     def __init__(self, threads: int, bar: Bar) -> None:
         self.threads = threads

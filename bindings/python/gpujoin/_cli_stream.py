@@ -3,88 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ._build import Build, Operation
-from ._cli_bar import Bar, Phase
+from ._cli_bar import Phase
 from ._cli_columns import Chosen
 from ._cli_crew import Crew, Shared
-from ._cli_moved import Codes, Integers, Plain, PlainText, is_narrowed, moved_column, narrowest
+from ._cli_key_range import KeyRange, reads_all
+from ._cli_moved import Plain
 from ._cli_output import Hand, OutputFields
-from ._cli_sources import Piece, Reading, Source
+from ._cli_side import Side, key_types
+from ._cli_sources import Source
+from ._cli_tables import Piece
 from ._columns import MARK
 from ._context import Context
 from ._inputs import is_carried
 
-_BATCH_ROWS = 1 << 16
-_LEAST_BATCH_ROWS = 1 << 10
 # That are joined at once: what comes of more takes memory, and of fewer time.
 _PIECE_ROWS = 1 << 16
 _MOST_ROWS_AT_ONCE = 1 << 17
-
-# Kinds in which rows of the probe side that have no match change nothing, whichever side it is.
-_PAIRS = ("inner", "left_semi", "right_semi")
-# And where the probe side is the one that the name does not say.
-_OF_ONE_SIDE = ("left", "right", "left_single", "right_single", "left_anti", "right_anti")
-
-
-class Side:
-    """One side of the join: what is read of it, and how that is moved."""
-
-    def __init__(
-        self,
-        name: str,
-        source: Source,
-        chosen: Chosen,
-        key_types: dict[int, pa.DataType],
-        budget: int | None,
-    ) -> None:
-        self.name = name
-        self.source = source
-        # A cross join needs its rows all the same.
-        positions = sorted(chosen.read(name) or {0})
-        self.places = {column: place for place, column in enumerate(positions)}
-        names = source.names_of(positions)
-        self.fields = [source.schema.field(i) for i in positions]
-        compared = chosen.compared(name)
-        self.columns = []
-        for position, field in zip(positions, self.fields):
-            if position in key_types:
-                self.columns.append(Integers(field.type, key_types[position]))
-            elif position in compared:
-                self.columns.append(PlainText(field.type))
-            else:
-                range = source.integers_of(field.name) if is_narrowed(field.type) else None
-                is_repetitive = source.is_repetitive(field.name)
-                self.columns.append(moved_column(field.type, is_repetitive, range))
-        self.schema = pa.schema(
-            [f.with_type(c.moved_type) for f, c in zip(self.fields, self.columns)]
-        )
-        self.bytes = source.bytes_of(names)
-        coded = [n for n, c in zip(names, self.columns) if isinstance(c, Codes)]
-        rows = _BATCH_ROWS
-        if budget is not None:
-            width = self.bytes // source.rows + 1 if source.rows else 64
-            rows = max(min(rows, budget // width), _LEAST_BATCH_ROWS)
-        self.reading = Reading(
-            names,
-            frozenset(n for n in coded if source.is_repetitive(n)),
-            rows,
-            budget is not None,
-        )
-
-    def moved(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch as the join takes it."""
-        arrays = [c.moved(array) for c, array in zip(self.columns, batch.columns)]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    def phase(self, what: str) -> Phase:
-        return Phase(f"{what} {self.source.name}", self.source.rows, self.source.bytes)
 
 
 def can_stream(chosen: Chosen, sources: dict[str, Source]) -> bool:
@@ -94,35 +34,6 @@ def can_stream(chosen: Chosen, sources: dict[str, Source]) -> bool:
     return has_pairs and bool(chosen.columns) and all(
         is_carried(sources[c.side].schema.field(c.column).type) for c in columns
     )
-
-
-def _key_types(
-    chosen: Chosen, sources: dict[str, Source]
-) -> dict[str, dict[int, pa.DataType]]:
-    """Of each side, the keys that are moved as narrower integers: as those of the other side."""
-    types: dict[str, dict[int, pa.DataType]] = {side: {} for side in sources}
-    pairs = list(zip(chosen.keys["left"], chosen.keys["right"]))
-    for pair in pairs:
-        ranges, widths = [], []
-        for (side, source), key in zip(sources.items(), pair):
-            field = source.schema.field(key)
-            is_elsewhere = [each[side == "right"] for each in pairs].count(key) > 1
-            is_told = chosen.condition is not None and key in chosen.condition.columns(side)
-            if is_elsewhere or is_told or not pa.types.is_signed_integer(field.type):
-                break
-            found = source.integers_of(field.name)
-            if found is None:
-                break
-            ranges.append(found)
-            widths.append(field.type.bit_width)
-        if len(ranges) < 2:
-            continue
-        narrow = narrowest(min(r[0] for r in ranges), max(r[1] for r in ranges))
-        narrow = pa.int32() if narrow.bit_width < 32 else narrow  # the narrowest that is compared
-        if narrow.bit_width < max(widths):
-            for side, key in zip(sources, pair):
-                types[side][key] = narrow
-    return types
 
 
 @dataclass(frozen=True)
@@ -175,7 +86,7 @@ class StreamedJoin:
         budget: int | None,
     ) -> None:
         self._context, self._chosen, self._crew = context, chosen, crew
-        types = _key_types(chosen, sources)
+        types = key_types(chosen, sources)
         share = None if budget is None else budget // (2 * crew.threads)
         self._sides = {
             name: Side(name, source, chosen, types[name], share)
@@ -208,7 +119,7 @@ class StreamedJoin:
             building.schema, keys or None, null_equal=flags or False, context=self._context
         ) as build:
             read = building.phase("reading")
-            ranges = _KeyRange(building, self._keys[building.name])
+            ranges = KeyRange(building.schema, self._keys[building.name])
             self._fill(build, building, read, ranges)
             info = build.info
             operation = build.operation_of(
@@ -262,7 +173,7 @@ class StreamedJoin:
                 coded.append(column.name)
         return OutputFields(columns, pa.schema(fields), coded)
 
-    def _fill(self, build: Build, side: Side, phase: Phase, ranges: _KeyRange) -> None:
+    def _fill(self, build: Build, side: Side, phase: Phase, ranges: KeyRange) -> None:
         pieces = Shared(side.source.pieces(side.reading))
 
         def work() -> None:
@@ -273,22 +184,18 @@ class StreamedJoin:
                     moved = side.moved(batch)
                     ranges.add(moved)
                     build.append(moved)
-                    phase.rows_done += len(batch)
-                phase.bytes_done += piece.bytes
+                    phase.add(len(batch))
+                phase.add(0, piece.bytes)
 
         self._crew.run(phase, work, build.cancel, self._crew.threads)
         self._crew.run(phase, build.finish, build.cancel, 1)
         self._context.trim()  # the rows were gathered anew
 
-    def _that_may_match(self, side: Side, ranges: _KeyRange, phase: Phase) -> Shared:
+    def _that_may_match(self, side: Side, ranges: KeyRange, phase: Phase) -> Shared:
         """The pieces of the probe side, without those whose keys lie outside the build side's."""
-        kind = self._chosen.kind.name
-        is_needed = kind not in _PAIRS and not (
-            kind in _OF_ONE_SIDE and kind.startswith(self._build_side)
-        )
         pieces = side.source.pieces(side.reading)
         keys = self._keys[side.name]
-        if is_needed or len(keys) != 1:
+        if reads_all(self._chosen.kind.name, self._build_side) or len(keys) != 1:
             return Shared(pieces)
         name = side.schema.names[keys[0]]
         is_same = side.schema.field(keys[0]).type == ranges.type
@@ -299,8 +206,7 @@ class StreamedJoin:
                 if found is None or ranges.may_meet(*found):
                     yield piece
                 else:
-                    phase.bytes_done += piece.bytes
-                    phase.rows_done += piece.rows
+                    phase.add(piece.rows, piece.bytes)
                     self._skipped_rows += piece.rows
 
         return Shared(chosen())
@@ -328,13 +234,13 @@ class StreamedJoin:
                     moved = side.moved(batch)
                     while not probe.append(moved):
                         take()
-                    phase.rows_done += len(batch)
+                    phase.add(len(batch))
                     rows += len(batch)
                     if rows >= _PIECE_ROWS:
                         probe.flush()
                         take()
                         rows = 0
-                phase.bytes_done += piece.bytes
+                phase.add(0, piece.bytes)
             probe.finish()
             take()
 
@@ -342,7 +248,7 @@ class StreamedJoin:
         operation.close_input()
         while (result := operation.next()) is not None:
             self._put(result, hand, head)
-            phase.rows_done += len(result)
+            phase.add(len(result))
 
     def _put(self, result: pa.RecordBatch, hand: Hand | None, head: Head) -> None:
         with self._lock:
@@ -352,41 +258,3 @@ class StreamedJoin:
             # Writers make other types of what they take: of partitions that is much at once.
             for first in range(0, len(result), _MOST_ROWS_AT_ONCE):
                 hand.put(result.slice(first, _MOST_ROWS_AT_ONCE))
-
-
-class _KeyRange:
-    """The least and the greatest key of the build side, where it has one key of a plain order."""
-
-    def __init__(self, side: Side, keys: Sequence[int]) -> None:
-        self.type: pa.DataType | None = None
-        self._key = keys[0] if len(keys) == 1 else -1
-        if self._key >= 0 and _has_order(side.schema.field(self._key).type):
-            self.type = side.schema.field(self._key).type
-        self._least: Any = None
-        self._greatest: Any = None
-        self._lock = threading.Lock()
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        if self.type is None:
-            return
-        found = pc.min_max(batch.column(self._key))
-        least, greatest = found["min"].as_py(), found["max"].as_py()
-        if least is None:
-            return
-        with self._lock:
-            self._least = least if self._least is None else min(self._least, least)
-            self._greatest = greatest if self._greatest is None else max(self._greatest, greatest)
-
-    def may_meet(self, least: Any, greatest: Any) -> bool:
-        """Whether a key of the build side may lie between these."""
-        if self.type is None:
-            return True
-        if self._least is None:
-            return False
-        return bool(least <= self._greatest and self._least <= greatest)
-
-
-def _has_order(kind: pa.DataType) -> bool:
-    """Types whose values are ordered here as in the statistics of files. Floats are not: NaN."""
-    is_number = pa.types.is_integer(kind) or pa.types.is_decimal128(kind)
-    return is_number or pa.types.is_date32(kind)

@@ -16,7 +16,8 @@ from ._cli_context import open_context, shares_of
 from ._cli_crew import Crew, Shared
 from ._cli_moved import PlainText
 from ._cli_output import Output, OutputFields
-from ._cli_sources import FileError, Reading, Source
+from ._cli_sources import FileError, Source
+from ._cli_tables import Reading
 from ._cli_text import head, phases
 from ._context import Context
 from ._inputs import Input
@@ -124,14 +125,14 @@ class WholeJoin:
                     if crew.is_stopped:
                         return
                     batches.append(batch)
-                    phase.rows_done += len(batch)
+                    phase.add(len(batch))
                     left[0] -= batch.nbytes
                     if shares is not None and left[0] < 0:
                         raise FileError(
                             f"{self.why} needs the inputs whole, and {source.name} is larger than "
                             f"--memory-limit {self.options.memory_limit}"
                         )
-                phase.bytes_done += piece.bytes
+                phase.add(0, piece.bytes)
 
         crew.run(phase, work, lambda: None, crew.threads)
         schema = pa.schema([source.schema.field(i) for i in positions])

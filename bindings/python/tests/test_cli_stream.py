@@ -1,4 +1,4 @@
-"""gpujoin join while it reads: all kinds against DuckDB, within memory limits, row groups left out."""
+"""gpujoin join while it reads: kinds against DuckDB, memory limits, row groups left out."""
 
 import os
 import random
