@@ -77,9 +77,14 @@ CELLS = {
 }
 
 
-def timed(command, threads):
-    """Seconds of the clock and of the processors, and the most resident memory, of a process."""
+def timed(command, threads, compiled):
+    """Seconds of the clock and of the processors, and the most resident memory, of a process.
+
+    compiled  the folder where Python keeps what it compiled: as of packages that are installed
+    """
     environment = {**os.environ, "POLARS_MAX_THREADS": str(threads)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["PYTHONPYCACHEPREFIX"] = str(compiled)
     environment["PYTHONPATH"] = str(ROOT / "bindings" / "python")
     began = time.perf_counter()
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
@@ -109,7 +114,7 @@ def measure(name, data, rounds, threads, folder):
         for engine in engines:
             if os.path.exists(output):
                 (shutil.rmtree if file.endswith("/") else os.remove)(output)
-            one = timed(engine(data, output, columns, threads), threads)
+            one = timed(engine(data, output, columns, threads), threads, folder / "compiled")
             if number == 0:
                 sums[engine.__name__] = checksum(output, columns)
             else:

@@ -97,12 +97,7 @@ def _stream(
         print(head(rows) + "\n")
     print(summary(streamed, chosen.kind.name, context.info(), timer.seconds))
     if output is not None:
-        print_written(output)
-
-
-def print_written(output: Output) -> None:
-    """Says what was written."""
-    print(f"written to {output.name} ({output.size() / 1e6:.1f} MB)")
+        print(output.report())
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -83,10 +83,11 @@ class Output:
                     raise ValueError(f"{name} is the input {file}: write to another file")
         self._part = path.with_name(f"{path.name}.{os.getpid()}.part")
 
-    def size(self) -> int:
-        """Bytes of what was written."""
+    def report(self) -> str:
+        """What was written."""
         files = self.path.iterdir() if self.is_folder else [self.path]
-        return sum(file.stat().st_size for file in files)
+        size = sum(file.stat().st_size for file in files)
+        return f"written to {self.name} ({size / 1e6:.1f} MB)"
 
     @contextlib.contextmanager
     def open(

@@ -7,7 +7,7 @@ import pyarrow as pa
 from ._cli_bar import Phase
 from ._cli_columns import Chosen
 from ._cli_moved import Codes, Integers, PlainText, is_narrowed, moved_column, narrowest
-from ._cli_sources import Source
+from ._cli_sources import Source, naming
 from ._cli_tables import Reading
 
 _BATCH_ROWS = 1 << 16
@@ -60,8 +60,9 @@ class Side:
         )
 
     def moved(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch as the join takes it."""
-        arrays = [c.moved(array) for c, array in zip(self.columns, batch.columns)]
+        """A batch as the join takes it. Errors: FileError."""
+        with naming(self.source.name):
+            arrays = [c.moved(array) for c, array in zip(self.columns, batch.columns)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def phase(self, what: str) -> Phase:

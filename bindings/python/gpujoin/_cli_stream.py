@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from ._cli_bar import Phase
 from ._cli_columns import Chosen
 from ._cli_crew import Crew, Shared
 from ._cli_key_range import KeyRange, reads_all
-from ._cli_moved import Plain
+from ._cli_moved import Plain, is_coded
 from ._cli_output import Hand, OutputFields
 from ._cli_side import Side, key_types
 from ._cli_sources import Source
@@ -22,7 +23,7 @@ from ._columns import MARK
 from ._context import Context
 from ._inputs import is_carried
 
-# That are joined at once: what comes of more takes memory, and of fewer time.
+# That a processor joins at once: what comes of more takes memory, and of fewer time.
 _PIECE_ROWS = 1 << 16
 _MOST_ROWS_AT_ONCE = 1 << 17
 
@@ -102,6 +103,8 @@ class StreamedJoin:
         condition = chosen.condition
         self._condition = None if condition is None else condition.moved(places)
         self.fields = self._fields()
+        is_cpu = context.info().device == "cpu"
+        self._piece_rows = _PIECE_ROWS if is_cpu else sys.maxsize  # a GPU's are what it likes
         self._rows_out = 0
         self._skipped_rows = 0
         self._lock = threading.Lock()
@@ -135,8 +138,7 @@ class StreamedJoin:
                     operation.cancel,
                     self._crew.threads,
                 )
-                rest = Phase("joining what was kept of", None, 0)
-                rest.what += f" {probing.source.name}"
+                rest = Phase(f"joining what was kept of {probing.source.name}", None, 0)
                 self._crew.run(
                     rest, lambda: self._rest(operation, rest, hand, head), operation.cancel, 1
                 )
@@ -169,7 +171,8 @@ class StreamedJoin:
             columns.append(side.columns[column.column])
             is_nullable = field.nullable or column.side in kind.without_row
             fields.append(pa.field(column.name, columns[-1].type, is_nullable))
-            if side.source.is_repetitive(field.name):
+            is_unknown = side.source.rows is None and is_coded(field.type)
+            if is_unknown or side.source.is_repetitive(field.name):
                 coded.append(column.name)
         return OutputFields(columns, pa.schema(fields), coded)
 
@@ -236,7 +239,7 @@ class StreamedJoin:
                         take()
                     phase.add(len(batch))
                     rows += len(batch)
-                    if rows >= _PIECE_ROWS:
+                    if rows >= self._piece_rows:
                         probe.flush()
                         take()
                         rows = 0

@@ -76,7 +76,7 @@ class WholeJoin:
             print(head(first) + "\n")
         print(phases(result.statistics, timer.seconds))
         if output is not None:
-            print(f"written to {output.name} ({output.size() / 1e6:.1f} MB)")
+            print(output.report())
 
     def _planned(self, context: Context, crew: Crew, timer: Timer) -> Plan:
         chosen, asof = self.chosen, self.asof

@@ -153,7 +153,8 @@ def test_statistics_that_lie(tmp_path):
     program = "import gpujoin._cli as cli, gpujoin._cli_sources as sources, sys\n"
     program += f"{patch}\nsys.exit(cli.main(sys.argv[1:]))"
     run = subprocess.run(
-        [sys.executable, "-c", program, "join", "l.parquet", "r.parquet", "--on", "k"],
+        [sys.executable, "-c", program, "join", "l.parquet", "r.parquet", "--on", "k"]
+        + ["-o", "out.parquet"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
@@ -161,6 +162,7 @@ def test_statistics_that_lie(tmp_path):
         timeout=120,
     )
     assert run.returncode == 1
+    assert run.stderr.startswith("gpujoin: l.parquet: ")
     assert "100000" in run.stderr and len(run.stderr.splitlines()) == 1
 
 
