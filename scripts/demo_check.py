@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the demo's output against the same join by DuckDB.
 
-usage: demo_check.py DATA JOINED
+usage: demo_check.py DATA JOINED [DATA JOINED]...
 
 DATA    folder with lineitem.parquet and orders.parquet
 JOINED  the output, a parquet file
@@ -36,18 +36,25 @@ def measure(source: str) -> tuple:
     )
 
 
-def main() -> int:
-    data, joined = Path(sys.argv[1]), Path(sys.argv[2])
+def compare(data: Path, joined: Path) -> int:
+    """How many things differ."""
     ours = measure(f"'{joined}'")
     theirs = measure(
         f"'{data / 'lineitem.parquet'}' JOIN '{data / 'orders.parquet'}' ON l_orderkey = o_orderkey"
     )
     failed = 0
-    print(f"{'':6}{'':24}{'gpujoin':>28}{'DuckDB':>28}")
+    print(f"{'':6}{data.name:24}{'gpujoin':>28}{'DuckDB':>28}")
     for name, a, b in zip(MEASURES, ours, theirs):
         failed += a != b
         print(f"{'PASS' if a == b else 'FAIL':6}{name:24}{a!s:>28}{b!s:>28}")
-    print(f"{len(MEASURES) - failed} passed, {failed} failed")
+    return failed
+
+
+def main() -> int:
+    paths = [Path(argument) for argument in sys.argv[1:]]
+    pairs = list(zip(paths[::2], paths[1::2]))
+    failed = sum(compare(data, joined) for data, joined in pairs)
+    print(f"{len(pairs) * len(MEASURES) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

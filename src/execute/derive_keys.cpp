@@ -338,7 +338,9 @@ void make_comparable(base::Queue& queue, plan::Device device, std::shared_ptr<co
                 !(has_nulls && (flags_of(i) & columns::kNullEqual) != 0);
   }
   bool const is_lone = all_plain && spec->left_keys.size() == 1;
-  bool const packs = device == plan::Device::kCpu && !spec->left_keys.empty() &&
+  // Codes are of the keys of both sides: those of a build side that is kept would be of the first
+  // probe side's.
+  bool const packs = device == plan::Device::kCpu && !spec->left_keys.empty() && !spec->of_kept &&
                      (!is_lone || (is_wide && most_columns > 1));
   if (all_plain && !packs) return;
   Derivation derivation(queue, device, packs, !tells_unknown(spec->kind), *left, *right);

@@ -7,6 +7,7 @@
 Tables come and go as Arrow. `python -m gpujoin` joins files from the command line.
 """
 
+from . import _program  # noqa: F401, I001, before all that loads pyarrow
 from ._abi import library as _library
 from ._aggregate import aggregate
 from ._asof import Asof

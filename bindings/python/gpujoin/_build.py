@@ -13,15 +13,15 @@ import pyarrow as pa
 
 from . import _abi
 from ._arguments import INT64, check_suffix, milliseconds, whole
-from ._asof import Asof, asof_of
-from ._bounds import bounds_of
-from ._columns import MARK, SUFFIX, all_columns, select_columns
-from ._condition import Where, condition_of, naming_nodes
+from ._asof import Asof, AsofColumns, asof_of
+from ._bounds import Bounds, bounds_of
+from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
+from ._condition import Condition, Where, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
 from ._filter import Batch, Filter, applied, own_filter_of
 from ._inputs import is_carried
 from ._keys import OfKeys, key_flags, key_positions, naming_key_types
-from ._kinds import kind_of
+from ._kinds import Kind, kind_of
 from ._plan import describe_join, int32_array
 from ._plan_options import plan_options
 from ._result import Result
@@ -262,9 +262,36 @@ class Build:
         selected = select_columns(columns, kind, keys, select)
         if not pairs and not any(column.side != MARK for column in selected) and not kind.has_mark:
             raise InvalidArgument("select names no column, and pairs are not asked for")
+        return self.operation_of(
+            *(probe.schema, side, kind, keys, flags, condition, selected),
+            pairs=pairs,
+            bounds=bounds,
+            asof=ordered,
+            timeout=timeout,
+        )
+
+    def operation_of(
+        self,
+        like: pa.Schema,
+        side: str,
+        kind: Kind,
+        keys: dict[str, list[int]],
+        flags: Sequence[int],
+        condition: Condition | None,
+        columns: Sequence[OutputColumn],
+        *,
+        pairs: bool = False,
+        bounds: Bounds = Bounds(),
+        asof: AsofColumns | None = None,
+        timeout: float | None = None,
+    ) -> Operation:
+        """As operation(), of what was found by name already: keys and columns are positions."""
+        probe = _like(like, "like")
+        inputs = {"left": self._like, "right": probe}
+        if side == "right":
+            inputs = {"left": probe, "right": self._like}
         described = describe_join(
-            *(self._context, inputs, kind, keys, flags, condition, selected, pairs, bounds),
-            *(ordered,),
+            *(self._context, inputs, kind, keys, flags, condition, columns, pairs, bounds, asof),
         )
         options = plan_options({"build_side": side, "timeout": timeout})
         given, kept = applied(filters, probe)
@@ -276,7 +303,7 @@ class Build:
             own_filter=own_filter_of(own_filter),
         )
         handle = _abi.Handle("operation")
-        relation = described.relations[1 if build_side == 1 else 0]
+        relation = described.relations[1 if side == "left" else 0]
         fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
         with naming_nodes(condition), naming_key_types(list(zip(*fields))):
             self._context._call(

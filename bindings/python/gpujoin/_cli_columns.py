@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ._asof import Asof, AsofColumns, asof_of
-from ._cli_files import split_names
 from ._aggregates import Aggregate, aggregates_of, group_columns
 from ._columns import OutputColumn, all_columns, select_columns
 from ._condition import Condition, condition_of
@@ -22,11 +22,34 @@ class UsageError(Exception):
     """What was asked for cannot be: exit status 2."""
 
 
-def choose_columns(
-    left: pa.Schema, right: pa.Schema, options: argparse.Namespace
-) -> tuple[Kind, dict[str, list[int]], list[int], Condition | None, list[OutputColumn], list[Aggregate]]:
-    """The kind, the positions of each side's keys, their flags, the condition, the output columns,
-    and the aggregates."""
+def split_names(text: str) -> list[str]:
+    """Names of columns with commas between them."""
+    return [name.strip() for name in text.split(",")]
+
+
+class Chosen(NamedTuple):
+    """What is joined, and what comes out. Columns are positions in the inputs."""
+
+    kind: Kind
+    keys: dict[str, list[int]]
+    flags: list[int]
+    condition: Condition | None
+    columns: list[OutputColumn]
+    aggregates: list[Aggregate]
+
+    def read(self, side: str) -> set[int]:
+        """The columns of a side that the join reads."""
+        needed = {column.column for column in self.columns if column.side == side}
+        needed |= {aggregate.column for aggregate in self.aggregates if aggregate.side == side}
+        return needed | self.compared(side)
+
+    def compared(self, side: str) -> set[int]:
+        """Those of them whose values it looks at."""
+        return {*self.keys[side], *(self.condition.columns(side) if self.condition else ())}
+
+
+def choose_columns(left: pa.Schema, right: pa.Schema, options: argparse.Namespace) -> Chosen:
+    """What the options say of keys, conditions and output."""
     select = None if options.select is None else split_names(options.select)
     try:
         kind = kind_of(options.how)
@@ -37,11 +60,12 @@ def choose_columns(
             schemas = {"left": left, "right": right}
             aggregates = aggregates_of(schemas, {text: text for text in options.aggregate})
             columns = group_columns(schemas, options.by, select, aggregates)
-            return kind, keys, flags, condition, columns, aggregates
+            return Chosen(kind, keys, flags, condition, columns, aggregates)
         if options.by is not None:
             raise UsageError("--by is given, and --aggregate is not")
         columns = all_columns(left, right, kind, keys, options.suffix)
-        return kind, keys, flags, condition, select_columns(columns, kind, keys, select), []
+        selected = select_columns(columns, kind, keys, select)
+        return Chosen(kind, keys, flags, condition, selected, [])
     except (InvalidArgument, Unsupported) as error:
         raise UsageError("--" + str(error).replace("null_equal", "null-equal", 1)) from None
 
@@ -104,7 +128,9 @@ def _choose_keys(
     if may_lack and options.on is None and of_sides == (None, None):
         return {"left": [], "right": []}
     if options.on is None and options.left_on is None:
-        raise UsageError("no keys are named: give --on, or --left-on and --right-on, or --where, or --asof")
+        raise UsageError(
+            "no keys are named: give --on, or --left-on and --right-on, or --where, or --asof"
+        )
     of_left = options.left_on if options.on is None else options.on
     of_right = of_left if options.right_on is None else options.right_on
     keys = {
