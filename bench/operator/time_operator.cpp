@@ -7,9 +7,13 @@
 //   gpujoin_time_operator link pinned|pageable [threads] [rows of a batch] [build, probe rows]
 //       host memory to host memory by the device, each thread with a probe of its own, against what
 //       the link allows: 55 GB/s each way, 101 both
+//   gpujoin_time_operator budgets pinned|pageable [threads] [rows of a batch] [build, probe rows]
+//       the same within device memory of which both sides are 2, 4, 8 and 16 times as much; all
+//       threads append to the build, and take what comes when all rows have come
 //
 // Prints a line of JSON for each measurement: medians, of as many runs as it says.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -329,122 +333,195 @@ struct Output {
   Output(int64_t rows, bool pinned) : columns{{rows, pinned}, {rows, pinned}, {rows, pinned}} {}
 };
 
-// Results to rows from `place` on.
-int64_t fetch_all(gpujoin_probe* probe, const Output& output, int64_t place,
-                  gpujoin_memory memory) {
-  int64_t found = 0;
+// Results of a probe or an operation to the next rows of the output. Whether there will be others.
+template <typename From, typename Next>
+bool fetch_all(From* from, const Next& next, const Output& output, gpujoin_memory memory,
+               std::atomic<int64_t>& place) {
   gpujoin_error told;
   for (;;) {
     gpujoin_state state = GPUJOIN_STATE_NOT_READY;
     gpujoin_result* result = nullptr;
-    check(gpujoin_probe_next(probe, &state, &result, &told), told);
-    if (state != GPUJOIN_STATE_READY) return found;
+    check(next(from, &state, &result, &told), told);
+    if (state != GPUJOIN_STATE_READY) return state != GPUJOIN_STATE_FINISHED;
     int64_t rows = 0;
     check(gpujoin_result_get_rows(result, &rows, &told), told);
+    int64_t const first = place.fetch_add(rows);
     gpujoin_fetch fetches[3] = {GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT};
     for (int32_t i = 0; i < 3; ++i) {
       fetches[i].what = GPUJOIN_FETCH_COLUMN;
       fetches[i].column = i;
-      fetches[i].data = *output.columns[i] + place + found;
+      fetches[i].data = *output.columns[i] + first;
       fetches[i].data_bytes = static_cast<uint64_t>(rows) * sizeof(int32_t);
       fetches[i].memory = memory;
     }
     check(gpujoin_result_fetch(result, nullptr, fetches, 3, &told), told);
     gpujoin_result_destroy(result);
-    found += rows;
   }
 }
 
-void time_link(bool pinned, int threads, int64_t batch_rows, int64_t build_rows,
-               int64_t probe_rows) {
-  constexpr int kRuns = 5;
-  gpujoin_memory const memory = pinned ? GPUJOIN_MEMORY_PINNED : GPUJOIN_MEMORY_HOST;
-  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
-  options.device = GPUJOIN_DEVICE_CUDA;
-  gpujoin_context* context = nullptr;
-  check(gpujoin_context_create(&options, &context, &error));
-  HostColumn const build_keys(build_rows, pinned), build_values(build_rows, pinned);
-  HostColumn const probe_keys(probe_rows, pinned), probe_values(probe_rows, pinned);
-  Output const output(probe_rows, pinned);
-  {
+// work(thread, first row, behind the last one).
+template <typename Work>
+void by_threads(int threads, int64_t rows, const Work& work) {
+  int64_t const share = (rows + threads - 1) / threads;
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&work, i, rows, share] {
+      work(std::min(rows, share * i), std::min(rows, share * (i + 1)));
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
+// Both sides in host memory, and where rows come out.
+struct HostJoin {
+  HostJoin(bool is_pinned, int64_t build, int64_t probe)
+      : pinned(is_pinned),
+        build_rows(build),
+        probe_rows(probe),
+        build_keys(build, pinned),
+        build_values(build, pinned),
+        probe_keys(probe, pinned),
+        probe_values(probe, pinned),
+        output(probe, pinned) {
     Table const table = build_table(build_rows);
     std::copy(table.keys.begin(), table.keys.end(), *build_keys);
     std::copy(table.values.begin(), table.values.end(), *build_values);
+    for (int64_t i = 0; i < probe_rows; ++i) {
+      // Neighbours are far apart, and each key comes as often.
+      (*probe_keys)[i] = static_cast<int32_t>(static_cast<uint64_t>(i) * 2654435761U %
+                                              static_cast<uint64_t>(build_rows));
+      (*probe_values)[i] = static_cast<int32_t>(i);
+    }
   }
-  for (int64_t i = 0; i < probe_rows; ++i) {
-    // Neighbours are far apart, and each key comes as often.
-    (*probe_keys)[i] = static_cast<int32_t>(static_cast<uint64_t>(i) * 2654435761U %
-                                            static_cast<uint64_t>(build_rows));
-    (*probe_values)[i] = static_cast<int32_t>(i);
+
+  gpujoin_memory memory() const { return pinned ? GPUJOIN_MEMORY_PINNED : GPUJOIN_MEMORY_HOST; }
+  uint64_t wrong_rows() const {
+    uint64_t wrong = 0;
+    for (int64_t i = 0; i < probe_rows; ++i) {
+      wrong += (*output.columns[0])[i] != (*output.columns[2])[i] ? 1 : 0;
+    }
+    return wrong;
   }
+  double gigabytes_in() const { return static_cast<double>(build_rows + probe_rows) * 8e-9; }
+  double gigabytes_out() const { return static_cast<double>(probe_rows) * 12e-9; }
+
+  bool pinned;
+  int64_t build_rows, probe_rows;
+  HostColumn build_keys, build_values, probe_keys, probe_values;
+  Output output;
+};
+
+// Seconds from the first append to the last row.
+double run_host_join(gpujoin_context* context, const HostJoin& join, int threads,
+                     int64_t build_batch_rows, int64_t batch_rows) {
+  auto const start = Clock::now();
+  gpujoin_relation* const like =
+      relation_of(context, *join.build_keys, *join.build_values, join.build_rows, join.memory());
+  gpujoin_build* build = nullptr;
+  check(gpujoin_build_create(context, like, kKey, 1, nullptr, nullptr, &build, &error));
+  int const builders = build_batch_rows >= join.build_rows ? 1 : threads;
+  by_threads(builders, join.build_rows, [&](int64_t first, int64_t end) {
+    gpujoin_error told;
+    for (; first < end; first += build_batch_rows) {
+      int64_t const rows = std::min(build_batch_rows, end - first);
+      gpujoin_relation* const batch = relation_of(context, *join.build_keys + first,
+                                                  *join.build_values + first, rows, join.memory());
+      check(gpujoin_build_append(build, batch, 0, &told), told);
+      gpujoin_relation_destroy(batch);
+    }
+  });
+  check(gpujoin_build_finish(build, &error));
+  gpujoin_operation* const operation = operation_on(build, like);
+  std::atomic<int64_t> place{0};
+  by_threads(threads, join.probe_rows, [&](int64_t first, int64_t end) {
+    gpujoin_error told;
+    gpujoin_probe* probe = nullptr;
+    check(gpujoin_probe_create(operation, &probe, &told), told);
+    for (; first < end; first += batch_rows) {
+      int64_t const rows = std::min(batch_rows, end - first);
+      gpujoin_relation* const batch = relation_of(context, *join.probe_keys + first,
+                                                  *join.probe_values + first, rows, join.memory());
+      gpujoin_status status;
+      while ((status = gpujoin_probe_append(probe, batch, 0, &told)) == GPUJOIN_ERROR_NOT_READY) {
+        fetch_all(probe, gpujoin_probe_next, join.output, join.memory(), place);
+      }
+      check(status, told);
+      gpujoin_relation_destroy(batch);
+    }
+    check(gpujoin_probe_finish(probe, &told), told);
+    fetch_all(probe, gpujoin_probe_next, join.output, join.memory(), place);
+    gpujoin_probe_destroy(probe);
+  });
+  check(gpujoin_operation_close(operation, &error));
+  by_threads(threads, threads, [&](int64_t, int64_t) {
+    while (fetch_all(operation, gpujoin_operation_next, join.output, join.memory(), place)) {
+    }
+  });
+  double const seconds = microseconds_since(start) * 1e-6;
+  gpujoin_operation_destroy(operation);
+  gpujoin_build_destroy(build);
+  gpujoin_relation_destroy(like);
+  if (place != join.probe_rows) {
+    std::fprintf(stderr, "another number of rows than match\n");
+    std::exit(1);
+  }
+  return seconds;
+}
+
+// budget: device memory; 0: all. spilled: the share of the rows that comes over the link twice,
+// where what is larger than the budget does.
+void time_host_join(const char* what, const HostJoin& join, int threads, int64_t build_batch_rows,
+                    int64_t batch_rows, uint64_t budget, double spilled, double bound) {
+  constexpr int kRuns = 5;
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CUDA;
+  options.memory_limit_bytes = budget;
+  gpujoin_context* context = nullptr;
+  check(gpujoin_context_create(&options, &context, &error));
   std::vector<double> seconds;
   for (int run = 0; run < kRuns; ++run) {
-    auto const start = Clock::now();
-    gpujoin_relation* const rows =
-        relation_of(context, *build_keys, *build_values, build_rows, memory);
-    gpujoin_build* const build = build_of(context, rows);
-    gpujoin_operation* const operation = operation_on(build, rows);
-    int64_t const share = (probe_rows + threads - 1) / threads;
-    std::vector<int64_t> found(static_cast<size_t>(threads));
-    std::vector<std::thread> workers;
-    for (int i = 0; i < threads; ++i) {
-      workers.emplace_back([&, i] {
-        gpujoin_error told;
-        gpujoin_probe* probe = nullptr;
-        check(gpujoin_probe_create(operation, &probe, &told), told);
-        int64_t& mine = found[static_cast<size_t>(i)];
-        int64_t const place = std::min(probe_rows, share * i);
-        int64_t const end = std::min(probe_rows, place + share);
-        for (int64_t first = place; first < end; first += batch_rows) {
-          int64_t const count = std::min(batch_rows, end - first);
-          gpujoin_relation* const batch =
-              relation_of(context, *probe_keys + first, *probe_values + first, count, memory);
-          gpujoin_status status;
-          while ((status = gpujoin_probe_append(probe, batch, 0, &told)) ==
-                 GPUJOIN_ERROR_NOT_READY) {
-            mine += fetch_all(probe, output, place + mine, memory);
-          }
-          check(status, told);
-          gpujoin_relation_destroy(batch);
-        }
-        check(gpujoin_probe_finish(probe, &told), told);
-        mine += fetch_all(probe, output, place + mine, memory);
-        gpujoin_probe_destroy(probe);
-      });
-    }
-    for (std::thread& worker : workers) worker.join();
-    seconds.push_back(microseconds_since(start) * 1e-6);
-    gpujoin_operation_destroy(operation);
-    gpujoin_build_destroy(build);
-    gpujoin_relation_destroy(rows);
-    if (std::accumulate(found.begin(), found.end(), int64_t{0}) != probe_rows) std::exit(1);
+    seconds.push_back(run_host_join(context, join, threads, build_batch_rows, batch_rows));
   }
-  uint64_t wrong = 0;
-  for (int64_t i = 0; i < probe_rows; ++i) {
-    wrong += (*output.columns[0])[i] != (*output.columns[2])[i] ? 1 : 0;
-  }
-  auto const gigabytes = [](int64_t rows, int columns) {
-    return static_cast<double>(rows) * columns * 4e-9;
-  };
-  double const in = gigabytes(probe_rows, 2);
-  double const out = gigabytes(probe_rows, 3);
-  double const bound =
-      gigabytes(build_rows, 2) / 55 + std::max({in / 55, out / 55, (in + out) / 101});
   std::printf(
-      "{\"what\": \"link\", \"memory\": \"%s\", \"threads\": %d, \"batch_rows\": %lld, "
-      "\"build_rows\": %lld, \"probe_rows\": %lld, \"runs\": %d, \"wrong\": %llu, "
-      "\"first_milliseconds\": %.2f, \"milliseconds\": %.2f, "
-      "\"bound_milliseconds\": %.2f, \"share_of_bound\": %.3f}\n",
-      pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
-      static_cast<long long>(build_rows), static_cast<long long>(probe_rows), kRuns,
-      static_cast<unsigned long long>(wrong), seconds.front() * 1e3, median(seconds) * 1e3,
-      bound * 1e3, bound / median(seconds));
+      "{\"what\": \"%s\", \"memory\": \"%s\", \"threads\": %d, \"batch_rows\": %lld, "
+      "\"build_rows\": %lld, \"probe_rows\": %lld, \"budget_bytes\": %llu, "
+      "\"spilled_share\": %.4f, \"runs\": %d, \"wrong\": %llu, \"first_milliseconds\": %.2f, "
+      "\"milliseconds\": %.2f, \"bound_milliseconds\": %.2f, \"share_of_bound\": %.3f}\n",
+      what, join.pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
+      static_cast<long long>(join.build_rows), static_cast<long long>(join.probe_rows),
+      static_cast<unsigned long long>(budget), spilled, kRuns,
+      static_cast<unsigned long long>(join.wrong_rows()), seconds.front() * 1e3,
+      median(seconds) * 1e3, bound * 1e3, bound / median(seconds));
   std::fflush(stdout);
   gpujoin_context_destroy(context);
 }
+
+void time_link(const HostJoin& join, int threads, int64_t batch_rows) {
+  double const build = static_cast<double>(join.build_rows) * 8e-9;
+  double const in = join.gigabytes_in() - build;
+  double const out = join.gigabytes_out();
+  double const bound = build / 55 + std::max({in / 55, out / 55, (in + out) / 101});
+  time_host_join("link", join, threads, join.build_rows, batch_rows, 0, 0, bound);
+}
+
+void time_budgets(const HostJoin& join, int threads, int64_t batch_rows) {
+  double const in = join.gigabytes_in();
+  double const out = join.gigabytes_out();
+  for (int const times : {2, 4, 8, 16}) {
+    double const f = 1 - 1.0 / times;
+    double const bound =
+        std::max({(1 + f) * in / 55, (f * in + out) / 55, ((1 + 2 * f) * in + out) / 101});
+    auto const budget = static_cast<uint64_t>(in * 1e9 / times);
+    time_host_join("budgets", join, threads, batch_rows, batch_rows, budget, f, bound);
+  }
+}
 #else
 void time_small() { std::fprintf(stderr, "built without CUDA\n"); }
-void time_link(bool, int, int64_t, int64_t, int64_t) { time_small(); }
+struct HostJoin {
+  HostJoin(bool, int64_t, int64_t) {}
+};
+void time_link(const HostJoin&, int, int64_t) { time_small(); }
+void time_budgets(const HostJoin&, int, int64_t) { time_small(); }
 #endif
 
 }  // namespace
@@ -460,14 +537,15 @@ int main(int count, char** words) {
     bool const on_gpu = std::strcmp(words[2], "cuda") == 0;
     time_batches(on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU, static_cast<int>(number(3, 8)),
                  number(4, 1'000'000), number(5, 50'000'000));
-  } else if (what == "link" && count > 2) {
-    time_link(std::strcmp(words[2], "pinned") == 0, static_cast<int>(number(3, 4)),
-              number(4, int64_t{1} << 23), number(5, int64_t{1} << 25),
-              number(6, int64_t{1} << 28));
+  } else if ((what == "link" || what == "budgets") && count > 2) {
+    HostJoin const join(std::strcmp(words[2], "pinned") == 0, number(5, int64_t{1} << 25),
+                        number(6, int64_t{1} << 28));
+    auto const time = what == "link" ? time_link : time_budgets;
+    time(join, static_cast<int>(number(3, 4)), number(4, int64_t{1} << 23));
   } else {
     std::fprintf(stderr,
                  "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] | small | "
-                 "link pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
+                 "link|budgets pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
                  words[0]);
     return 2;
   }

@@ -26,6 +26,9 @@ constexpr uint64_t kWaitingShare = 64;
 // A part, a table of it, a piece of the other side and what comes out of them; buffers that grow
 // are there twice for a moment.
 constexpr uint64_t kPartShare = 16;
+// Of a device: its table is made once, and takes three times its rows at most; pieces of the probe
+// side are cut until they fit beside. What comes twice over the link else, comes once.
+constexpr uint64_t kWholeShareOfDevice = 5;
 
 // What threads gather, open blocks and the smallest pieces take, and a join of those.
 constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
@@ -65,6 +68,7 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   }
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
+  budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
   // What a join of them takes is four times as much: with both stores all of it.
   budget.rest_bytes = 3 * budget.part_bytes;
   budget.waiting_bytes = host / kWaitingShare;

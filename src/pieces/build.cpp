@@ -165,7 +165,7 @@ void Build::finish() {
     gather_device_batches();
     store_.finish(end());
     Budget const budget = budget_of(*context, shape_.on_gpu);
-    bool const is_small = budget.part_bytes == 0 || store_.bytes() <= budget.part_bytes;
+    bool const is_small = budget.whole_bytes == 0 || store_.bytes() <= budget.whole_bytes;
     is_whole_ = is_small && !store_.is_partitioned() && store_.spilled_bytes() == 0;
     if (is_whole_) {
       make_parts();
@@ -194,7 +194,7 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
 
 void Build::gather_device_batches() {
   if (device_batches_.empty()) return;
-  uint64_t const most = budget_of(*context, true).part_bytes;
+  uint64_t const most = budget_of(*context, true).whole_bytes;
   bool const is_alone = rows_ == device_batches_.front()->rows;
   if (is_alone && (most == 0 || device_bytes_ <= most)) return;
   for (auto const& batch : device_batches_) append_batch(*context, batch, 0, &store_, end());

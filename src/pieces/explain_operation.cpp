@@ -38,11 +38,11 @@ std::string Operation::explain() const {
   if (build.is_whole()) {
     add_line(&text, "  pieces    of the probe side, of about %" PRIu64 " bytes, as they come",
              budget_.block_bytes);
-    if (budget_.part_bytes == 0) {
+    if (budget_.whole_bytes == 0) {
       add_line(&text, "  because   there is no memory limit");
     } else {
       add_line(&text, "  because   the build fits %" PRIu64 " bytes, a share of the memory limit",
-               budget_.part_bytes);
+               budget_.whole_bytes);
     }
     return text;
   }
@@ -59,7 +59,7 @@ std::string Operation::explain() const {
   add_line(&text,
            "  because   the build is to fit %" PRIu64 " bytes to be joined at once, and %" PRIu64
            " to stay in memory",
-           budget_.part_bytes, budget_.store_bytes);
+           budget_.whole_bytes, budget_.store_bytes);
   if (build.shape().folder == nullptr) {
     add_line(&text, "  files     none: options.spill_path of the context is not given");
   }

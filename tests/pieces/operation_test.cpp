@@ -183,12 +183,12 @@ TEST(Operation, AnswersOnTheGpuAsTheJoinInOneCall) {
   compare_batches(context);
 }
 
-// A part is a sixteenth of the limit.
+// A build side is to be a fifth of the limit at most.
 TEST(Operation, JoinsOnTheGpuWhatDoesNotFitInPartitions) {
-  auto const context = gpu_context(uint64_t{16} << 20);
+  auto const context = gpu_context(uint64_t{24} << 20);
   if (context == nullptr) GTEST_SKIP() << "no CUDA device";
-  Drawing const left{90000, 80000, 0.0, 0.05, 1};
-  Drawing const right{100000, 80000, 0.0, 0.05, 2};
+  Drawing const left{290000, 240000, 0.0, 0.05, 1};
+  Drawing const right{300000, 240000, 0.0, 0.05, 2};
   compare(1, make_context(0), context, left, right, {true, 2048, 2, false, nullptr});
 }
 
