@@ -1625,11 +1625,12 @@ GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
  *
  * Memory: batches are copied when they are appended; they are the caller's again when the call
  * returns. What a build holds in the end, and what its joins need, is to fit into a share of the
- * context's limits (an eighth of the host's for the rows of a side that waits; for the build a fifth
- * of a device's, or a sixteenth of the host's; for a part of it a sixteenth of either). What does
- * not fit is partitioned by its keys, the partitions that memory has no room for go to options.spill_path of the context, and the
- * operation's joins of partitions run when all rows have come. Without that folder the answer is
- * MEMORY_LIMIT. gpujoin_operation_explain says which way it is, and why.
+ * context's limits (an eighth of the host's for the rows of a side that waits; for the build a
+ * fifth of a device's, or a sixteenth of the host's; for a part of it a sixteenth of either). What
+ * does not fit is partitioned by its keys, the partitions that memory has no room for go to
+ * options.spill_path of the context, and the operation's joins of partitions run when all rows have
+ * come. Without that folder the answer is MEMORY_LIMIT. gpujoin_operation_explain says which way it
+ * is, and why.
  *
  * The least limits of a context with builds and operations: of host memory 1 MiB, or 4096 rows of
  * the wider side (text and binary by their offsets) where that is more; of device memory 24 MiB; of
