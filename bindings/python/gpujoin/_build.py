@@ -267,6 +267,8 @@ class Build:
             pairs=pairs,
             bounds=bounds,
             asof=ordered,
+            filters=filters,
+            own_filter=own_filter,
             timeout=timeout,
         )
 
@@ -283,6 +285,8 @@ class Build:
         pairs: bool = False,
         bounds: Bounds = Bounds(),
         asof: AsofColumns | None = None,
+        filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
+        own_filter: bool | None = None,
         timeout: float | None = None,
     ) -> Operation:
         """As operation(), of what was found by name already: keys and columns are positions."""
