@@ -125,10 +125,10 @@ void compare(uint64_t seed, const std::shared_ptr<base::Context>& unlimited,
              const Drawing& right_drawn, const Way& way) {
   auto const left = draw(left_drawn);
   auto const right = draw(right_drawn);
-  // Queues keep their scratch: that of a join, and that of what sends rows to it.
+  // Queues keep their scratch: that of a join, and those by which probes send their rows.
   {
-    OwnQueue const queue(context);
-    OwnQueue const sender(context);
+    std::vector<OwnQueue> queues;
+    for (int i = 0; i <= way.probes; ++i) queues.emplace_back(context);
   }
   uint64_t const on_device_before = on_device(*context);
   for (int32_t k = 1; k <= static_cast<int32_t>(columns::kLastJoinKind); ++k) {
