@@ -1,5 +1,5 @@
-// table_probes.cuh: how probe rows ask a table of the whole build side: few in one launch, others in
-// chunks, those that stay where they are by a lookup.
+// table_probes.cuh: how probe rows ask a table of the whole build side: few in one launch, others
+// in chunks, those that stay where they are by a lookup.
 #pragma once
 
 #include <algorithm>

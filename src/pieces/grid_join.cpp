@@ -95,8 +95,10 @@ void GridJoin::begin_group(base::Queue& queue) {
   auto rows = join_.build_left ? join_.left_none : join_.right_none;
   if (group_ < groups_.size()) rows = read_group(queue, group_);
   pieces_ = {piece_of(queue, join_, join_.build_left, std::move(rows))};
-  // Blocks that meet no other part look up the same table.
-  if (groups_.size() == 1 && blocks_.size() > 1) {
+  // Blocks that meet no other part look up the same table. A GPU partitions both sides of two
+  // blocks before it has found which table suits the keys.
+  size_t const least = join_.options.device == GPUJOIN_DEVICE_CUDA ? 4 : 2;
+  if (groups_.size() == 1 && blocks_.size() >= least) {
     pieces_.front().kept = std::make_shared<KeptPart>();
   }
   if (unknown_ != nullptr) {

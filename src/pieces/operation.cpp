@@ -149,6 +149,9 @@ void Operation::make_filters(const OperationOptions& options) {
     why_not = "options.own_filter says so";
   } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed()) {
     why_not = "the build fits, and rows are joined as they come";
+  } else if (options.own_filter == OwnFilter::kAutomatic && budget_.store_bytes == 0) {
+    // Making it takes longer than memory takes to keep the rows that it would drop.
+    why_not = "host memory has no limit, and no row goes to a file";
   }
   filters_ = std::make_unique<RowFilters>(
       build_, join_.build_left ? join_.spec.right_keys : join_.spec.left_keys, options.filters,
