@@ -154,7 +154,7 @@ void copy_through_ring(Queue& queue, const std::vector<Copy>& copies) {
   std::vector<Piece> const pieces = pieces_of(copies);
   uint64_t const wanted = std::clamp<uint64_t>(pieces.size() / kPiecesOfThread, 1, kMostThreads);
   CopyThreads share;
-  int32_t const threads = share.take(static_cast<int32_t>(wanted), 2, queue.context.cpu_threads);
+  int32_t const threads = share.take(static_cast<int32_t>(wanted), queue.context.cpu_threads);
   RingCopy(queue, pieces).run(static_cast<uint64_t>(threads));
 }
 

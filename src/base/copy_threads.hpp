@@ -1,8 +1,8 @@
-// copy_threads.hpp: how many threads copy within host memory, for all calls of the process.
+// copy_threads.hpp: how many threads fetch into pageable memory, for all calls of the process.
 //
-// A call that sends or fetches pageable memory wants several, since one copies at a sixth of the
-// link's rate. Many such calls at a time have threads enough between them: with eight for each of
-// eight calls, host to host took 230 ms in the place of 130 on 16 cores.
+// A call wants several, since one copies at a sixth of the link's rate. Many such calls at a time
+// have threads enough between them: with six for each of eight calls, host to host took 230 ms in
+// the place of 130 on 16 cores.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ class CopyThreads {
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
 
-  // So many of those wanted: half of what others leave of `most`, but `least`. Once.
-  int32_t take(int32_t wanted, int32_t least, int32_t most) {
+  // So many of those wanted: half of what others leave of `most`, but two, one of which copies while
+  // the other one waits for the link. Once.
+  int32_t take(int32_t wanted, int32_t most) {
     int32_t const left = most - taken().load(std::memory_order_relaxed);
-    count_ = std::min(std::max(left / 2, least), std::max(wanted, 1));
+    count_ = std::min(std::max(left / 2, 2), std::max(wanted, 1));
     taken().fetch_add(count_, std::memory_order_relaxed);
     return count_;
   }
-  int32_t count() const { return count_; }  // 0: none were taken yet
 
  private:
   static std::atomic<int32_t>& taken() {

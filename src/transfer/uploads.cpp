@@ -84,10 +84,8 @@ void Uploads::start_threads() {
     std::lock_guard const lock(mutex_);
     wanted = pieces_.size();
   }
-  if (share_.count() == 0) {
-    share_.take(kernels::kStagingThreads, kernels::kStagingThreads / 2, queue_.context.cpu_threads);
-  }
-  wanted = std::min(wanted, static_cast<size_t>(share_.count()));
+  wanted = std::min({wanted, static_cast<size_t>(std::max(queue_.context.cpu_threads, 1)),
+                     static_cast<size_t>(kernels::kStagingThreads)});
   while (threads_.size() < wanted) {
     base::Buffer staging =
         queue_.device_pool->try_allocate(base::Memory::kPinned, kStagingPieceBytes * kStagingSlots);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kernels/tuning.hpp"
-#include "src/base/copy_threads.hpp"
 #include "src/base/device.hpp"
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
@@ -85,7 +84,6 @@ class Uploads {
     base::Buffer staging;  // kStagingSlots pieces; none where pinned memory has no room
     std::array<base::Event, kernels::kStagingSlots> sent;
   };
-  base::CopyThreads share_;
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;
 };
