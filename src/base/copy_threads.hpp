@@ -19,8 +19,8 @@ class CopyThreads {
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
 
-  // So many of those wanted: half of what others leave of `most`, but two, one of which copies while
-  // the other one waits for the link. Once.
+  // So many of those wanted: half of what others leave of `most`, but two, of which one copies
+  // while the other one waits for the link. Once.
   int32_t take(int32_t wanted, int32_t most) {
     int32_t const left = most - taken().load(std::memory_order_relaxed);
     count_ = std::min(std::max(left / 2, 2), std::max(wanted, 1));
