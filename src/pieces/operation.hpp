@@ -100,6 +100,7 @@ class Operation {
  private:
   void check_build() const;
   void check_spec() const;
+  void check_types() const;
   void make_filters(const OperationOptions& options);
   void tell_if_ready(std::unique_lock<std::mutex> lock) noexcept;
   void check_complete() const;
