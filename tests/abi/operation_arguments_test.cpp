@@ -75,6 +75,24 @@ class OperationArguments : public testing::Test {
   gpujoin_join_spec spec_ = GPUJOIN_JOIN_SPEC_INIT;
 };
 
+// Though no row has come that shows it.
+TEST_F(OperationArguments, OfTypesThatDoNotCompare) {
+  Build const build = finished();
+  std::vector<gpujoin_column> columns(2, GPUJOIN_COLUMN_INIT);
+  for (gpujoin_column& column : columns) {
+    column.name = "c";
+    column.type = GPUJOIN_TYPE_UTF8;
+  }
+  gpujoin_relation* text = nullptr;
+  ASSERT_OK(call(gpujoin_relation_create, context_.get(), int64_t{0}, columns.data(), 2, &text));
+  Relation const like(text);
+  const gpujoin_operation_options* const automatic = nullptr;
+  gpujoin_operation* made = nullptr;
+  EXPECT_STATUS(call(gpujoin_operation_create, build.get(), like.get(), &spec_, automatic, &made),
+                GPUJOIN_ERROR_TYPE);
+  EXPECT_EQ(made, nullptr);
+}
+
 TEST_F(OperationArguments, OfABuild) {
   Build build;
   gpujoin_build_options options = GPUJOIN_BUILD_OPTIONS_INIT;
