@@ -264,10 +264,16 @@ TEST(Operation, JoinsWhatDoesNotFitInPartitions) {
 }
 
 constexpr uint64_t kLeastLimit = uint64_t{1} << 20;
+// In a checked build guards around each buffer take room, too.
+#if GPUJOIN_CHECKED
+constexpr uint64_t kLeastWithGuards = 2 * kLeastLimit;
+#else
+constexpr uint64_t kLeastWithGuards = kLeastLimit;
+#endif
 
 TEST(Operation, EveryKindWorksWithinTheLeastLimit) {
   auto const unlimited = make_context(0);
-  auto const context = make_context(kLeastLimit);
+  auto const context = make_context(kLeastWithGuards);
   for (uint64_t seed = 0; seed < 4; ++seed) {
     bool const is_hot = seed == 3;
     Drawing const left{is_hot ? 4000 : 12000, 9000, is_hot ? 0.3 : 0.0, 0.05, seed};
