@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     # Rows in pieces, on their way to files and back, and joins of them: above both executors.
     "src/pieces/": [API, "kernels/bytes_column.hpp", "kernels/keys/derived_key.hpp",
                     "kernels/keys/load_bytes.hpp", "kernels/keys/positions.hpp",
+                    "kernels/keys/value_hash.hpp",
                     "src/base/", "src/columns/", "src/cpu/bytes_layout.hpp", "src/cpu/workers.hpp",
                     "src/execute/", "src/filters/", "src/keys/", "src/plan/sample_rule.hpp",
                     "src/pieces/"],
@@ -57,6 +58,7 @@ MAY_INCLUDE = {
                  "src/keys/interned_side.hpp", "src/keys/ordered_key.hpp",
                  "src/keys/sorted_rows.hpp", "src/cpu/"],
     "src/execute/": [API, "src/", "kernels/keys/derived_key.hpp", "kernels/keys/ordered_key.hpp",
+                     "kernels/keys/value_hash.hpp", "kernels/transform/hash_partitions.hpp",
                      "kernels/keys/positions.hpp", "kernels/match/asof_rule.hpp",
                      "kernels/aggregate/numbers.hpp", "kernels/aggregate/states.hpp"],
     # Key sampling runs before there is a plan, by the planner's rule.

@@ -41,6 +41,17 @@ uint64_t block_bytes(uint64_t bytes) {
 
 size_t index_of(Memory memory) { return static_cast<size_t>(memory); }
 
+// Of one kind. counts: null where nobody counts it.
+template <typename Counts>
+void give_back_blocks(MemorySource& source, Memory memory, const Stream* stream, Blocks& blocks,
+                      Counts* counts) noexcept {
+  for (auto const& [bytes, pointer] : blocks) {
+    source.deallocate(memory, pointer, bytes, stream);
+    if (counts != nullptr) counts->cached -= bytes;
+  }
+  blocks.clear();
+}
+
 }  // namespace
 
 uint64_t checked_bytes(uint64_t rows, uint64_t width) {
@@ -77,8 +88,16 @@ void Account::Counts::add_in_use(uint64_t bytes) {
   peak = std::max(peak, in_use);
 }
 
+// Of the limited memory. To page-lock memory again costs more than all else that a small limit of a
+// device makes slow.
 void Account::trim_locked() noexcept {
-  for (Pool* const pool : pools_) pool->give_back();
+  for (Pool* const pool : pools_) {
+    for (size_t index = 0; index < pool->cache_.size(); ++index) {
+      auto const memory = static_cast<Memory>(index);
+      if (counts_of(memory) != &counts_) continue;
+      give_back_blocks(*source_, memory, pool->stream_.get(), pool->cache_[index], &counts_);
+    }
+  }
   if (trim_hook_) trim_hook_();
 }
 
@@ -86,6 +105,7 @@ void Account::trim() noexcept {
   if (forks() != forks_) return;
   std::lock_guard const lock(mutex_);
   trim_locked();
+  for (Pool* const pool : pools_) pool->give_back();
 }
 
 void Account::set_trim_hook(std::function<void()> hook) {
@@ -139,12 +159,8 @@ Pool::~Pool() {
 void Pool::give_back() noexcept {
   for (size_t index = 0; index < cache_.size(); ++index) {
     auto const memory = static_cast<Memory>(index);
-    auto* const counts = account_->counts_of(memory);
-    for (auto const& [bytes, pointer] : cache_[index]) {
-      account_->source_->deallocate(memory, pointer, bytes, stream_.get());
-      if (counts != nullptr) counts->cached -= bytes;
-    }
-    cache_[index].clear();
+    give_back_blocks(*account_->source_, memory, stream_.get(), cache_[index],
+                     account_->counts_of(memory));
   }
 }
 
@@ -187,11 +203,11 @@ Blocks::node_type Pool::take_new(Memory memory, uint64_t bytes) {
   auto const* const counts = all.counts_of(memory);
   if (counts != nullptr && counts->limit != 0 &&
       counts->in_use + counts->cached > counts->limit - bytes) {
-    all.trim_locked();
+    counts == &all.counts_ ? all.trim_locked() : all.trim();
   }
   block->second = all.source_->allocate(memory, bytes, stream_.get());
   if (block->second == nullptr) {
-    all.trim_locked();
+    all.trim();
     block->second = all.source_->allocate(memory, bytes, stream_.get());
   }
   if (block->second == nullptr) return {};

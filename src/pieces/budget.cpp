@@ -30,6 +30,9 @@ constexpr uint64_t kPartShare = 16;
 // side are cut until they fit beside. What comes twice over the link else, comes once.
 constexpr uint64_t kWholeShareOfDevice = 5;
 
+// Of a device: blocks that it partitions, of both sides one after the other.
+constexpr uint64_t kMovingShare = 8;
+
 // What threads gather, open blocks and the smallest pieces take, and a join of those.
 constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
 constexpr uint64_t kLeastHostRows = 4096;
@@ -69,6 +72,7 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
   budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
+  if (on_gpu) budget.moving_bytes = device / kMovingShare;
   // What a join of them takes is four times as much: with both stores all of it.
   budget.rest_bytes = 3 * budget.part_bytes;
   budget.waiting_bytes = host / kWaitingShare;

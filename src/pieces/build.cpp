@@ -13,6 +13,7 @@
 #include "src/execute/row_picker.hpp"
 #include "src/pieces/brought_rows.hpp"
 #include "src/pieces/budget.hpp"
+#include "src/pieces/united_rows.hpp"
 
 namespace gpujoin::pieces {
 
@@ -32,6 +33,7 @@ StoreShape shape_of(const std::shared_ptr<base::Context>& context,
   shape.seed = context->hash_seed;
   shape.memory_bytes = budget.store_bytes;
   shape.block_bytes = budget.block_bytes;
+  shape.moving_bytes = budget.moving_bytes;
   shape.folder = build.folder;
   return shape;
 }
@@ -88,12 +90,15 @@ std::shared_ptr<const Relation> on_device(base::Queue& queue,
 
 void append_batch(base::Context& context, const std::shared_ptr<const Relation>& batch,
                   int64_t first_row, RowStore* store, const base::CallEnd& end) {
+  if (batch->selection == nullptr && store->takes_where_it_lies(*batch)) {
+    return store->append(batch, first_row, end);
+  }
   auto const registered = columns::as_registered(batch);
   bool const is_elsewhere = lies_on_device(*registered);
-  if (batch->selection == nullptr && !is_elsewhere) return store->append(*batch, first_row, end);
+  if (batch->selection == nullptr && !is_elsewhere) return store->append(batch, first_row, end);
   base::LeasedQueue const queue(context, end);
   auto const rows = is_elsewhere ? brought(*queue, registered, base::Memory::kHost) : registered;
-  if (batch->selection == nullptr) return store->append(*rows, first_row, end);
+  if (batch->selection == nullptr) return store->append(rows, first_row, end);
   execute::RowPicker picker(*queue, base::Memory::kHost, *batch);
   auto const* const numbers = static_cast<const uint32_t*>(picker.numbers().get());
   store->append(*rows, std::span(numbers, static_cast<size_t>(batch->rows)), first_row, end);
@@ -103,6 +108,7 @@ Build::Build(std::shared_ptr<base::Context> of, const Relation& like, BuildShape
     : context(std::move(of)),
       interrupt(std::make_shared<base::Interrupt>()),
       shape_(std::move(shape)),
+      whole_bytes_(budget_of(*context, shape_.on_gpu).whole_bytes),
       store_(shape_of(context, make_row_schema(like, shape_.has_row_numbers), shape_)),
       none_(relation_of(*store_.shape().schema, context)) {
   check_least_limits(*context, shape_.on_gpu, *store_.shape().schema);
@@ -113,6 +119,7 @@ void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_r
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
   check_usable();
   or_lost([&] {
+    begin_partitions_before(*batch);
     if (!keep_on_device(batch)) append_batch(*context, batch, first_row, &store_, end());
     rows_ += batch->rows;
   });
@@ -162,10 +169,10 @@ void Build::finish() {
     base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished already");
   }
   or_lost([&] {
-    gather_device_batches();
+    if (store_.is_partitioned()) partition_device_batches();
     store_.finish(end());
-    Budget const budget = budget_of(*context, shape_.on_gpu);
-    bool const is_small = budget.whole_bytes == 0 || store_.bytes() <= budget.whole_bytes;
+    unite_device_batches();
+    bool const is_small = whole_bytes_ == 0 || store_.bytes() <= whole_bytes_;
     is_whole_ = is_small && !store_.is_partitioned() && store_.spilled_bytes() == 0;
     if (is_whole_) {
       make_parts();
@@ -177,34 +184,72 @@ void Build::finish() {
   });
 }
 
-// A lone batch of the device stays there; several become one side in host memory.
+void Build::begin_partitions_before(const Relation& batch) {
+  if (whole_bytes_ == 0 || !store_.is_partitioned_by_device() || store_.is_partitioned()) return;
+  uint64_t const bytes = device_bytes_ + store_.appended_bytes();
+  if (bytes + bytes_of_values(batch) <= whole_bytes_) return;
+  store_.begin_partitions();
+  partition_device_batches();
+}
+
+// Large batches go to the device as they come, while it has room for all of them.
 bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
-  if (!shape_.on_gpu || shape_.has_row_numbers || batch->rows == 0 || !is_copied_there(*batch)) {
+  if (!shape_.on_gpu || shape_.has_row_numbers || batch->rows == 0 || !is_copied_there(*batch) ||
+      store_.is_partitioned()) {
     return false;
   }
-  std::lock_guard const lock(device_mutex_);
-  if (!device_batches_.empty()) return false;
+  uint64_t const bytes = bytes_of_values(*batch);
+  {
+    std::lock_guard const lock(device_mutex_);
+    if (whole_bytes_ != 0 && device_bytes_ + bytes > whole_bytes_) return false;
+    device_bytes_ += bytes;
+  }
   base::LeasedQueue const queue(*context, end());
   auto copy = copied_on_device(*queue, batch);
-  if (copy == nullptr) return false;
-  device_bytes_ = bytes_of_values(*copy);
+  std::lock_guard const lock(device_mutex_);
+  if (copy == nullptr) {
+    device_bytes_ -= bytes;
+    return false;
+  }
   device_batches_.push_back(std::move(copy));
   return true;
 }
 
-void Build::gather_device_batches() {
+void Build::partition_device_batches() {
+  std::vector<std::shared_ptr<const Relation>> batches;
+  {
+    std::lock_guard const lock(device_mutex_);
+    batches.swap(device_batches_);
+  }
+  for (auto& batch : batches) {
+    append_batch(*context, batch, 0, &store_, end());
+    device_bytes_ -= bytes_of_values(*std::exchange(batch, nullptr));
+  }
+}
+
+// They become the one part, or rows of the store. expected: the store is finished.
+void Build::unite_device_batches() {
   if (device_batches_.empty()) return;
-  uint64_t const most = budget_of(*context, true).whole_bytes;
-  bool const is_alone = rows_ == device_batches_.front()->rows;
-  if (is_alone && (most == 0 || device_bytes_ <= most)) return;
-  for (auto const& batch : device_batches_) append_batch(*context, batch, 0, &store_, end());
-  device_batches_.clear();
-  device_bytes_ = 0;
+  base::LeasedQueue const queue(*context, end());
+  uint64_t const bytes = device_bytes_ + store_.bytes();
+  if (whole_bytes_ == 0 || bytes <= whole_bytes_) {
+    auto parts = device_batches_;
+    for (auto const& group : store_.groups(0, 0)) {
+      parts.push_back(on_device(*queue, store_.read_all(0, group, queue->end)));
+    }
+    if (auto all = united(*queue, parts)) {
+      device_batches_ = {std::move(all)};
+      return;
+    }
+  }
+  partition_device_batches();
+  store_.finish(end());
 }
 
 void Build::make_parts() {
   if (!device_batches_.empty()) {
     parts_ = std::move(device_batches_);
+    store_.drop(0);
     return;
   }
   base::LeasedQueue const queue(*context, end());

@@ -74,11 +74,15 @@ class Build {
   template <typename Call>
   void or_lost(const Call& call);
   void make_parts();
+  // Rows do not fit together with such a batch: partitions are made from here on.
+  void begin_partitions_before(const columns::Relation& batch);
   // Whether the batch was copied where it lies.
   bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
-  void gather_device_batches();
+  void partition_device_batches();
+  void unite_device_batches();
 
   BuildShape shape_;
+  uint64_t whole_bytes_;  // 0: no limit
   RowStore store_;
   std::shared_ptr<const columns::Relation> none_;
   std::atomic<int32_t> failed_with_{0};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/join_kind.hpp"
 #include "src/cpu/workers.hpp"
@@ -17,13 +18,23 @@ constexpr int kMostLevels = 4;
 // Of the rows of a partition that are in the largest of its own.
 constexpr double kOfNoUse = 0.75;
 
-std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed, base::Queue& queue) {
+// most_bytes: of rows that are on a device at once.
+std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed, uint64_t most_bytes,
+                                      base::Queue& queue) {
   StoreShape shape = from.store->shape();
   shape.seed = seed;
   // What was partitioned before has its own share still.
   shape.memory_bytes /= 4;
   auto store = std::make_shared<RowStore>(std::move(shape));
   store->begin_partitions();
+  if (store->is_partitioned_by_device()) {
+    for (auto const& group : from.store->groups(from.part, most_bytes)) {
+      store->append_block(from.store->bring_all(queue, from.part, group), queue.end);
+      base::finish(queue);
+    }
+    store->finish(queue.end);
+    return store;
+  }
   from.store->read_ahead(from.part);
   cpu::Workers workers(queue);
   size_t const count = from.store->block_count(from.part);
@@ -60,12 +71,12 @@ bool GridJoin::wants_partitions() const {
 bool GridJoin::partition_again(base::Queue& queue) {
   queue.check_cancelled();
   uint64_t const seed = build_.store->shape().seed + 1;
-  auto const build = partitioned(build_, seed, queue);
+  auto const build = partitioned(build_, seed, budget_.part_bytes, queue);
   int64_t largest = 0;
   for (size_t p = 0; p < build->part_count(); ++p) largest = std::max(largest, build->rows(p));
   auto const all = static_cast<double>(build_.store->rows(build_.part));
   if (static_cast<double>(largest) > kOfNoUse * all) return false;
-  auto const probe = partitioned(probe_, seed, queue);
+  auto const probe = partitioned(probe_, seed, budget_.part_bytes, queue);
   for (size_t p = 0; p < build->part_count(); ++p) {
     parts_.push_back(std::make_unique<GridJoin>(join_, budget_, Partition{build, p},
                                                 Partition{probe, p}, unknown_, level_ + 1));
@@ -80,9 +91,16 @@ uint64_t GridJoin::bytes_at_once() const {
          std::min(probe_.store->bytes(probe_.part), most);
 }
 
+// Where they are joined; candidates of ASOF joins are put together in host memory.
+std::shared_ptr<const columns::Relation> GridJoin::read(base::Queue& queue, const Partition& side,
+                                                        RowStore::Blocks blocks) const {
+  if (meets_candidates()) return side.store->read_all(side.part, blocks, queue.end);
+  return side.store->bring_all(queue, side.part, blocks);
+}
+
 std::shared_ptr<const columns::Relation> GridJoin::read_group(base::Queue& queue, size_t group) {
   try {
-    return build_.store->read_all(build_.part, groups_[group], queue.end);
+    return read(queue, build_, groups_[group]);
   } catch (const base::Error& error) {
     if (!execute::is_no_room(error) || join_.spec.aggregates.empty()) throw;
     base::fail(error.status(), "spec.aggregates needs all build rows of a key at once: %s",
@@ -108,7 +126,7 @@ void GridJoin::begin_group(base::Queue& queue) {
 
 // Marks of a block are kept from group to group.
 Piece GridJoin::block_piece(base::Queue& queue, size_t block) {
-  auto rows = probe_.store->read_all(probe_.part, blocks_[block], queue.end);
+  auto rows = read(queue, probe_, blocks_[block]);
   if (groups_.size() <= 1) return {std::move(rows), nullptr, 0, nullptr};
   auto& marks = marks_[block];
   if (marks != nullptr) return {std::move(rows), marks, 0, nullptr};
@@ -238,8 +256,12 @@ std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
     if (join_.pieces_done != nullptr) ++*join_.pieces_done;
     if (parts_.empty()) return nullptr;
   }
+  bool const on_gpu = join_.options.device == GPUJOIN_DEVICE_CUDA;
   while (current_ || advance(queue)) {
-    if (auto result = current_->next(queue)) return result;
+    auto result = current_->next(queue);
+    // The next call has another queue, and may let go of what this one reads.
+    if (on_gpu) base::finish(queue);
+    if (result != nullptr) return result;
     current_.reset();
   }
   return nullptr;

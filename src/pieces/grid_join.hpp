@@ -56,6 +56,8 @@ class GridJoin {
   bool wants_partitions() const;
   // Whether it was of use.
   bool partition_again(base::Queue& queue);
+  std::shared_ptr<const columns::Relation> read(base::Queue& queue, const Partition& side,
+                                                RowStore::Blocks blocks) const;
   std::shared_ptr<const columns::Relation> read_group(base::Queue& queue, size_t group);
   void begin_group(base::Queue& queue);
   Piece block_piece(base::Queue& queue, size_t block);

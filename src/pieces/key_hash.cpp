@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/keys/bytes_hash.hpp"
+#include "src/keys/value_kinds.hpp"
 #include "src/pieces/key_words.hpp"
 #include "src/plan/sample_rule.hpp"
 
@@ -17,60 +18,48 @@ using plan::mix64;
 constexpr int64_t kBlockRows = 512;
 static_assert(kBlockRows % 64 == 0);
 
-// The secret numbers of one key of one seed, by which its values become words (key_words.hpp).
-// SplitMix, as for the hash of columns.
-class Secrets {
+// The secret numbers of key number i of one seed. SplitMix, as for the hash of columns.
+kernels::ValueHash hash_of_key(uint64_t seed, size_t i) {
+  seed = mix64(mix64(seed) + i);
+  auto const next = [&] { return mix64(seed += 0x9e3779b97f4a7c15ULL); };
+  kernels::ValueHash hash;
+  hash.factor = next() | 1;
+  hash.start = next();
+  hash.rest_factor = next() | 1;
+  hash.rest_start = next();
+  return hash;
+}
+
+// What values of one key become words by (key_words.hpp).
+class HashWords {
  public:
-  explicit Secrets(uint64_t seed) : bytes_hash_(keys::bytes_hash(seed, 0)) {
-    auto const next = [&] { return mix64(seed += 0x9e3779b97f4a7c15ULL); };
-    factor_ = next() | 1;
-    start_ = next();
-    rest_factor_ = next() | 1;
-    rest_start_ = next();
-  }
+  HashWords(uint64_t seed, size_t i)
+      : hash_(hash_of_key(seed, i)), bytes_hash_(keys::bytes_hash(mix64(mix64(seed) + i), 0)) {}
 
-  uint64_t factor() const { return factor_; }
-  uint64_t start() const { return start_; }
+  const kernels::ValueHash& hash() const { return hash_; }
 
-  uint64_t null() const { return 0x9ae16a3b2f90404f; }
+  uint64_t null() const { return kernels::ValueHash::kNull; }
   uint64_t plain(uint64_t word) const { return word; }
   uint64_t large(uint64_t value) const {
     if (value % 10 != 0) return of(value, 0);  // in its form, as most are
     return of(exact_number(Wide{{value, 0, 0, 0}}, 0));
   }
   uint64_t bytes(const kernels::LoadableBytes& value) const { return bytes_hash_.of(value); }
-  // A signed value of several words as one: the lowest where that is all there is to it, as it is
-  // of a narrower type.
-  uint64_t of(uint64_t low, uint64_t high) const { return low + with_rest(0, high ^ sign_of(low)); }
+  uint64_t of(uint64_t low, uint64_t high) const { return hash_.word_of(low, high); }
   uint64_t of(const ShortNumber& number) const {
-    return with_exponent(static_cast<uint64_t>(number.mantissa), number.exponent);
+    return hash_.with_exponent(static_cast<uint64_t>(number.mantissa), number.exponent);
   }
   uint64_t of(const LongNumber& number) const {
     Wide const& value = number.mantissa;
     uint64_t rest = 0;
     for (int i = 3; i > 0; --i) {
-      rest = with_rest(rest, value.words[i] ^ sign_of(value.words[i - 1]));
+      rest = hash_.with_rest(rest, value.words[i] ^ hash_.sign_of(value.words[i - 1]));
     }
-    return with_exponent(value.words[0] + rest, number.exponent);
+    return hash_.with_exponent(value.words[0] + rest, number.exponent);
   }
 
  private:
-  uint64_t with_exponent(uint64_t word, int32_t exponent) const {
-    constexpr uint64_t kMark = 0x452821e638d01377;  // no number begins like an exponent by chance
-    if (exponent == 0) return word;
-    return word + with_rest(0, static_cast<uint64_t>(int64_t{exponent}) ^ kMark);
-  }
-  uint64_t with_rest(uint64_t rest, uint64_t more) const {
-    return (rest | more) == 0 ? 0 : mix64(more * rest_factor_ + rest + rest_start_);
-  }
-  static uint64_t sign_of(uint64_t word) {
-    return static_cast<uint64_t>(static_cast<int64_t>(word) >> 63);
-  }
-
-  uint64_t factor_;  // odd
-  uint64_t start_;
-  uint64_t rest_factor_;  // odd
-  uint64_t rest_start_;
+  kernels::ValueHash hash_;
   kernels::BytesHash bytes_hash_;
 };
 
@@ -84,7 +73,7 @@ void hash_keys(const columns::Relation& rows, std::span<const int32_t> keys,
   // A column at a time: what is known of it is found once, and its values are read in order.
   for (size_t i = 0; i < keys.size(); ++i) {
     columns::ColumnView const& column = rows.columns[static_cast<size_t>(keys[i])];
-    auto const key = key_reader(column, rows.rows, Secrets(mix64(mix64(seed) + i)));
+    auto const key = key_reader(column, rows.rows, HashWords(seed, i));
     int32_t const flags = key_flags.empty() ? 0 : key_flags[i];
     bool const is_unequal = (flags & columns::kNullEqual) == 0;
     uint64_t words[kBlockRows];
@@ -93,13 +82,37 @@ void hash_keys(const columns::Relation& rows, std::span<const int32_t> keys,
       write_words(key, first + done, now, words, is_unequal ? has_null + done : nullptr);
       uint64_t* const made = hashes + done;
       // Of a key behind the first its place is the hash of those before.
-      if (i == 0) std::fill_n(made, now, key.words.start());
-      uint64_t const factor = key.words.factor();
-      for (int64_t row = 0; row < now; ++row) {
-        made[row] = mix64(words[row] * factor + made[row]);
-      }
+      kernels::ValueHash const hash = key.words.hash();
+      if (i == 0) std::fill_n(made, now, hash.start);
+      for (int64_t row = 0; row < now; ++row) made[row] = hash.add(words[row], made[row]);
     }
   }
+}
+
+std::optional<kernels::HashedColumn> hashed_column(const columns::ColumnView& key, int32_t flags,
+                                                   uint64_t seed, size_t i) {
+  using kernels::WordOp;
+  if (key.layout != columns::Layout::kValues || key.width > 8) return std::nullopt;
+  kernels::HashedColumn made;
+  made.value.width = key.width;
+  made.is_null_equal = (flags & columns::kNullEqual) != 0;
+  made.hash = hash_of_key(seed, i);
+  if (keys::is_signed(key.type)) {
+    made.op = WordOp::kSigned;
+  } else if (keys::is_unsigned(key.type)) {
+    made.op = WordOp::kUnsigned;
+  } else if (keys::is_decimal(key)) {
+    made.op = WordOp::kDecimal;
+    made.scale = keys::scale_of(key);
+  } else if (keys::is_float(key.type)) {
+    made.op = WordOp::kFloat;
+  } else if (keys::TimeUnit const unit = keys::unit_of(key); unit.clock != keys::Clock::kNone) {
+    made.op = WordOp::kTime;
+    made.nanoseconds = unit.nanoseconds;
+  } else {
+    return std::nullopt;
+  }
+  return made;
 }
 
 }  // namespace gpujoin::pieces

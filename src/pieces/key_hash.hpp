@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "kernels/keys/value_hash.hpp"
 #include "src/columns/column.hpp"
 
 namespace gpujoin::pieces {
@@ -21,5 +23,10 @@ namespace gpujoin::pieces {
 void hash_keys(const columns::Relation& rows, std::span<const int32_t> keys,
                std::span<const int32_t> key_flags, int64_t first, int64_t count, uint64_t seed,
                uint64_t* hashes, uint8_t* has_null);
+
+// How the device hashes key number i, of such columns; their data and validity are the caller's to
+// name. None: it cannot.
+std::optional<kernels::HashedColumn> hashed_column(const columns::ColumnView& key, int32_t flags,
+                                                   uint64_t seed, size_t i);
 
 }  // namespace gpujoin::pieces

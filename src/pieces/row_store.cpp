@@ -52,6 +52,7 @@ uint64_t sum_of(const std::vector<std::span<const std::byte>>& parts) {
 
 RowStore::RowStore(StoreShape shape)
     : shape_(std::move(shape)),
+      partitioner_(partitioner_of(shape_)),
       rows_at_once_(rows_at_once(shape_)),
       memory_{std::make_shared<base::Pool>(shape_.context->host_account), base::Memory::kHost},
       open_memory_{memory_.pool, memory_.kind, open_rows(shape_)} {
@@ -59,7 +60,8 @@ RowStore::RowStore(StoreShape shape)
 }
 
 std::unique_ptr<GatheredRows> RowStore::new_rows() const {
-  if (!shape_.is_pinned) return std::make_unique<GatheredRows>(shape_.schema, memory_);
+  bool const are_sent = partitioner_ != nullptr && is_partitioned();
+  if (!shape_.is_pinned && !are_sent) return std::make_unique<GatheredRows>(shape_.schema, memory_);
   auto const rows = static_cast<int64_t>(shape_.block_bytes / bytes_of_row(*shape_.schema));
   RowMemory const pinned{shape_.context->pinned_pool, base::Memory::kPinned, rows};
   // What a block may grow to, and what it is copied from then.
@@ -101,10 +103,18 @@ bool RowStore::is_full(const GatheredRows& rows) const {
   return rows.rows() + rows_at_once_ > whole || rows.text_bytes() >= shape_.block_bytes;
 }
 
-void RowStore::append(const Relation& batch, int64_t first_row, const base::CallEnd& end) {
-  for (int64_t first = 0; first < batch.rows; first += rows_at_once_) {
-    int64_t const count = std::min(rows_at_once_, batch.rows - first);
-    append_to_stripe([&](GatheredRows& rows) { rows.append(batch, first, count, first_row); }, end);
+void RowStore::append(const std::shared_ptr<const Relation>& batch, int64_t first_row,
+                      const base::CallEnd& end) {
+  auto rest = batch;
+  if (takes_where_it_lies(*batch)) {
+    int64_t const taken = partition_on_device(std::span(&batch, 1), first_row, end);
+    appended_bytes_ += static_cast<uint64_t>(taken) * bytes_of_row(*shape_.schema);
+    rest = rest_in_host(batch, taken, end);
+    first_row += taken;
+  }
+  for (int64_t first = 0; first < rest->rows; first += rows_at_once_) {
+    int64_t const count = std::min(rows_at_once_, rest->rows - first);
+    append_to_stripe([&](GatheredRows& rows) { rows.append(*rest, first, count, first_row); }, end);
   }
 }
 
@@ -140,7 +150,7 @@ void RowStore::append_blocks(base::Queue& queue,
 void RowStore::store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end) {
   if (rows->rows() == 0) return;
   appended_bytes_ += sum_of(rows->parts());
-  if (!add_whole(rows)) scatter(rows->view(shape_.context), end);
+  if (!add_whole(rows)) append_block(as_relation(std::move(rows)), end);
   rows = nullptr;
   if (is_over()) make_room(end);
 }
@@ -167,9 +177,15 @@ void RowStore::add_block(Part& part, std::unique_ptr<GatheredRows> rows) {
   part.blocks.push_back(std::move(block));
 }
 
-void RowStore::scatter(const Relation& block, const base::CallEnd& end) {
-  RowsByPartition const rows(block, partitioning_of(shape_));
-  for (size_t p = 0; p < parts_.size(); ++p) scatter(*parts_[p], block, rows.of(p), end);
+void RowStore::append_block(const std::shared_ptr<const Relation>& block,
+                            const base::CallEnd& end) {
+  auto rest = block;
+  if (partitioner_ != nullptr) {
+    rest = rest_in_host(block, partition_on_device(std::span(&block, 1), std::nullopt, end), end);
+  }
+  if (rest->rows == 0) return;
+  RowsByPartition const rows(*rest, partitioning_of(shape_));
+  for (size_t p = 0; p < parts_.size(); ++p) scatter(*parts_[p], *rest, rows.of(p), end);
 }
 
 void RowStore::scatter(Part& part, const Relation& block, std::span<const uint32_t> rows,
@@ -258,14 +274,14 @@ bool RowStore::scatter_whole(const base::CallEnd& end) {
   auto rows = take_whole();
   if (rows == nullptr) return false;
   uint64_t const bytes = rows->bytes();
-  scatter(rows->view(shape_.context), end);
-  rows = nullptr;
+  append_block(as_relation(std::move(rows)), end);
   bytes_in_memory_ -= bytes;
   return true;
 }
 
 bool RowStore::is_over() const {
-  return shape_.memory_bytes != 0 && bytes_in_memory_ + open_bytes_ > shape_.memory_bytes;
+  uint64_t const bytes = bytes_in_memory_ + open_bytes_ + run_bytes_;
+  return shape_.memory_bytes != 0 && bytes > shape_.memory_bytes;
 }
 
 // Until half of it is there again: files are written in large pieces.
@@ -287,6 +303,10 @@ std::optional<RowStore::Leaving> RowStore::begin_writing(uint64_t most) {
       parts_.begin(), parts_.end(),
       [](auto const& a, auto const& b) { return a->bytes_in_memory < b->bytes_in_memory; });
   Part& part = **largest;
+  auto const stays = [&] {
+    return part.first_unwritten < part.blocks.size() && part.blocks[part.first_unwritten].run;
+  };
+  while (stays()) ++part.first_unwritten;
   if (part.first_unwritten == part.blocks.size()) return std::nullopt;
   if (file_ == nullptr) file_ = std::make_shared<base::SpillFile>(shape_.folder);
   size_t const place = part.first_unwritten++;
@@ -327,10 +347,15 @@ void RowStore::finish(const base::CallEnd& end) {
   close_open_rows();
   if (is_over()) make_room(end);
   close_open_rows();
+  if (partitioner_ != nullptr) partitioner_->rest();
 }
 
 void RowStore::partition(base::Queue& queue) {
   begin_partitions();
+  if (partitioner_ != nullptr) {
+    while (scatter_whole(queue.end)) continue;
+    partitioner_->rest();
+  }
   while (!whole_.empty()) {
     std::vector<std::shared_ptr<const Relation>> blocks;
     uint64_t bytes = 0;

@@ -30,6 +30,7 @@
 #include "src/base/queue.hpp"
 #include "src/base/spill_folder.hpp"
 #include "src/columns/column.hpp"
+#include "src/execute/partitioned_rows.hpp"
 #include "src/pieces/gathered_rows.hpp"
 
 namespace gpujoin::pieces {
@@ -47,6 +48,8 @@ struct StoreShape {
   // Rows are on their way to the device: in page-locked memory, as long as there is some. expected:
   // a context of CUDA.
   bool is_pinned = false;
+  // That blocks may take of a device, where it can partition rows of the schema; 0: the host does.
+  uint64_t moving_bytes = 0;
 };
 
 class RowStore {
@@ -56,13 +59,21 @@ class RowStore {
 
   explicit RowStore(StoreShape shape);
 
+  // Whether append takes such a batch where it lies, whichever memory that is.
+  bool takes_where_it_lies(const columns::Relation& batch) const;
+  bool is_partitioned_by_device() const { return partitioner_ != nullptr; }
   // Copies rows of a batch in host memory; row i has the caller's number first_row + i. Any thread.
   // Throws, as all that write do; of a batch that failed some rows may be there.
-  void append(const columns::Relation& batch, int64_t first_row, const base::CallEnd& end);
+  void append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
+              const base::CallEnd& end);
   // The rows named.
   void append(const columns::Relation& batch, std::span<const uint32_t> rows, int64_t first_row,
               const base::CallEnd& end);
-  // Blocks of a store with the same schema, in their order, which stays that of the rows of each
+  // A block of a store with the same schema, wherever it lies. Any thread. expected:
+  // is_partitioned().
+  void append_block(const std::shared_ptr<const columns::Relation>& block,
+                    const base::CallEnd& end);
+  // Several in host memory, in their order, which stays that of the rows of each
   // partition. One thread at a time. expected: is_partitioned().
   void append_blocks(base::Queue& queue,
                      std::span<const std::shared_ptr<const columns::Relation>> blocks);
@@ -102,6 +113,10 @@ class RowStore {
   std::vector<Blocks> groups(size_t part, uint64_t most_bytes) const;
   std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks,
                                                     const base::CallEnd& end) const;
+  // The same on the device, where a device partitioned all of them. Queued on the queue's stream,
+  // which has to be finished before they are dropped.
+  std::shared_ptr<const columns::Relation> bring_all(base::Queue& queue, size_t part,
+                                                     Blocks blocks) const;
   // The file's blocks of a partition are about to be read.
   void read_ahead(size_t part) const;
   // Complete blocks, which are no longer here. Not at the same time as append(). expected: not
@@ -122,13 +137,16 @@ class RowStore {
 
  private:
   struct Block {
-    std::shared_ptr<GatheredRows> rows_in_memory;  // null: they are in the file
+    std::shared_ptr<GatheredRows> rows_in_memory;  // null: they are in the file, or a run
+    std::optional<execute::RowRun> run;            // that stays where it is
     GatheredRows::Extent extent;                   // of those in the file
     uint64_t offset = 0;
     uint64_t file_bytes = 0;
     int64_t rows = 0;
     uint64_t bytes = 0;
     uint64_t text_bytes = 0;
+
+    bool is_in_file() const { return rows_in_memory == nullptr && !run; }
   };
   struct Part {
     std::mutex mutex;  // of the open rows
@@ -152,6 +170,7 @@ class RowStore {
     std::unique_ptr<GatheredRows> rows;
   };
 
+  static std::shared_ptr<execute::RowPartitioner> partitioner_of(const StoreShape& shape);
   template <typename Append>
   void append_to_stripe(const Append& append, const base::CallEnd& end);
   std::unique_ptr<GatheredRows> new_rows() const;
@@ -159,7 +178,6 @@ class RowStore {
   void store(std::unique_ptr<GatheredRows> rows, const base::CallEnd& end);
   bool add_whole(std::unique_ptr<GatheredRows>& rows);
   void add_block(Part& part, std::unique_ptr<GatheredRows> rows);
-  void scatter(const columns::Relation& block, const base::CallEnd& end);
   void scatter(Part& part, const columns::Relation& block, std::span<const uint32_t> rows,
                const base::CallEnd& end);
   size_t append_open(Part& part, const columns::Relation& block, std::span<const uint32_t> rows);
@@ -167,6 +185,12 @@ class RowStore {
   void close_open_rows();
   std::shared_ptr<GatheredRows> take_whole();
   bool scatter_whole(const base::CallEnd& end);
+  int64_t partition_on_device(std::span<const std::shared_ptr<const columns::Relation>> relations,
+                              std::optional<int64_t> first_number, const base::CallEnd& end);
+  void add_runs(const std::shared_ptr<const execute::RowBlock>& block);
+  std::shared_ptr<const columns::Relation> rest_in_host(
+      const std::shared_ptr<const columns::Relation>& rows, int64_t first,
+      const base::CallEnd& end) const;
   bool is_over() const;
   void make_room(const base::CallEnd& end);
   std::optional<Leaving> begin_writing(uint64_t most);
@@ -176,6 +200,7 @@ class RowStore {
   std::shared_ptr<const columns::Relation> as_relation(std::shared_ptr<GatheredRows> rows) const;
 
   StoreShape shape_;
+  std::shared_ptr<execute::RowPartitioner> partitioner_;  // null: the host partitions
   int64_t rows_at_once_;
   RowMemory memory_;
   RowMemory open_memory_;  // of blocks of a partition
@@ -184,6 +209,10 @@ class RowStore {
   std::atomic<uint64_t> written_bytes_{0};  // to files
   std::atomic<uint64_t> open_bytes_{0};     // of partitions
   std::atomic<uint64_t> bytes_in_memory_{0};
+  // Rows of a thread keep their order: what comes behind rows that a host partitioned, it
+  // partitions.
+  std::atomic<bool> device_had_no_room_{false};
+  std::atomic<uint64_t> run_bytes_{0};  // of blocks that a device partitioned
   std::atomic<bool> is_partitioned_{false};
   std::mutex mutex_;                          // of what follows, until finish()
   std::vector<std::unique_ptr<Part>> parts_;  // as many as there ever are when it is partitioned

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/pieces/row_store.hpp"
+#include "src/pieces/run_rows.hpp"
 
 namespace gpujoin::pieces {
 
@@ -40,10 +41,11 @@ uint64_t RowStore::bytes() const {
                          [](uint64_t sum, auto const& part) { return sum + part->bytes; });
 }
 
-uint64_t RowStore::spilled_bytes() const { return bytes() - bytes_in_memory_; }
+uint64_t RowStore::spilled_bytes() const { return bytes() - bytes_in_memory_ - run_bytes_; }
 
 std::shared_ptr<const Relation> RowStore::block(size_t part, size_t block) const {
   Block const& known = parts_[part]->blocks[block];
+  if (known.run) return as_relation(gathered_rows_of(*known.run, shape_.schema, memory_));
   return as_relation(known.rows_in_memory != nullptr ? known.rows_in_memory : read(known));
 }
 
@@ -87,9 +89,21 @@ std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks,
   return as_relation(std::move(all));
 }
 
+std::shared_ptr<const Relation> RowStore::bring_all(base::Queue& queue, size_t part,
+                                                    Blocks blocks) const {
+  std::vector<execute::RowRun> runs;
+  for (size_t i = blocks.first; i < blocks.end; ++i) {
+    Block const& block = parts_[part]->blocks[i];
+    if (!block.run) return read_all(part, blocks, queue.end);
+    runs.push_back(*block.run);
+  }
+  if (runs.empty()) return read_all(part, blocks, queue.end);
+  return partitioner_->bring(queue, runs);
+}
+
 void RowStore::read_ahead(size_t part) const {
   for (Block const& block : parts_[part]->blocks) {
-    if (block.rows_in_memory == nullptr) file_->read_ahead(block.offset, block.file_bytes);
+    if (block.is_in_file()) file_->read_ahead(block.offset, block.file_bytes);
   }
 }
 
@@ -117,7 +131,8 @@ void RowStore::drop(size_t part) {
   std::lock_guard const lock(mutex_);
   Part const& dropped = *parts_[part];
   for (Block const& block : dropped.blocks) {
-    if (block.rows_in_memory == nullptr) file_->release(block.offset, block.file_bytes);
+    if (block.is_in_file()) file_->release(block.offset, block.file_bytes);
+    if (block.run) run_bytes_ -= block.bytes;
   }
   bytes_in_memory_ -= dropped.bytes_in_memory;
   parts_[part] = std::make_unique<Part>();

@@ -1,0 +1,55 @@
+// hash_partitions.hpp: what host and device both know of a block of rows in the order of partitions
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/bytes_column.hpp"
+
+namespace gpujoin::kernels {
+
+// Partitions, and one of rows with a NULL that equals nothing: a byte tells which.
+constexpr int kMostRuns = 256;
+// A run begins where 32 values of a byte do not share a sector with those of the run before, and
+// wider ones are read by vectors of 16 bytes.
+constexpr uint32_t kRunAlign = 32;
+
+constexpr int kHashThreads = 256;
+constexpr int kHashItems = 16;
+constexpr int kHashTile = kHashThreads * kHashItems;
+constexpr int kHashSumThreads = 1024;
+constexpr int kRunColumns = 16;  // of one launch
+
+// At the beginning of a block.
+struct RunHeader {
+  uint32_t begin[kMostRuns];
+  uint32_t count[kMostRuns];
+};
+
+struct RunColumn {
+  const void* in = nullptr;  // null, and no bits: row numbers, INT64
+  void* out = nullptr;
+  int32_t width = 0;
+  ValidityBits bits;  // in the place of `in`: become bytes
+  int64_t first_number = 0;
+};
+
+struct RunColumns {
+  int32_t count = 0;
+  RunColumn columns[kRunColumns];
+};
+
+// Places of a block of so many rows.
+constexpr uint64_t run_places(uint64_t rows, uint32_t runs) {
+  return (rows + uint64_t{runs} * (kRunAlign - 1) + kRunAlign - 1) / kRunAlign * kRunAlign;
+}
+
+// A part of a run on its way into a column, of all that is read at once.
+struct RunPiece {
+  const void* source = nullptr;  // the host's, page-locked; null: bytes that are 1
+  uint32_t rows = 0;
+  uint64_t target_row = 0;
+};
+// Rows of a piece: half a hundred microseconds of a block's time, a hundred blocks' of the link's.
+constexpr uint32_t kPieceRows = 8192;
+
+}  // namespace gpujoin::kernels

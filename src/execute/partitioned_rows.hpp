@@ -1,0 +1,84 @@
+// partitioned_rows.hpp: rows that a device puts in the order of partitions as they come, and reads
+// again partition by partition.
+//
+// in       columns of fixed width and of bits, of host or device memory, from any number of threads
+// out      blocks of page-locked memory, each with a run of rows for every partition
+// how      a block goes over the link, is partitioned, and comes back, while others are on both ways
+//          of the link
+// why      what a host partitions, its cores read and write twice, at a tenth of the link's rate
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/keys/value_hash.hpp"
+#include "kernels/transform/hash_partitions.hpp"
+#include "src/base/interrupt.hpp"
+#include "src/base/memory.hpp"
+#include "src/base/queue.hpp"
+#include "src/columns/column.hpp"
+
+namespace gpujoin::execute {
+
+struct RowBlock {
+  base::Buffer memory;
+  // Of each column [places]: its values, of bits a byte each.
+  std::vector<const uint8_t*> values;
+  // A byte each, 1 where there is a value; null: there is one in every row of the block.
+  std::vector<const uint8_t*> valid;
+
+  const kernels::RunHeader& header() const { return *memory.as<kernels::RunHeader>(); }
+};
+
+// Rows of one partition in one block.
+struct RowRun {
+  std::shared_ptr<const RowBlock> block;
+  size_t part = 0;
+
+  uint32_t rows() const { return block->header().count[part]; }
+  uint32_t begin() const { return block->header().begin[part]; }
+};
+
+struct PartitionShape {
+  std::vector<columns::ColumnView> columns;  // without data
+  bool has_row_numbers = false;              // of the last column
+  std::vector<int32_t> keys;
+  kernels::PartitionHash hash;  // without data
+  uint64_t device_bytes = 0;    // that blocks on their way may take
+  uint64_t block_bytes = 0;     // of rows, at most
+};
+
+class RowPartitioner {
+ public:
+  // Waits for nothing: every call has waited for what it began.
+  virtual ~RowPartitioner() = default;
+
+  using TakeBlock = std::function<void(std::shared_ptr<const RowBlock>)>;
+  using Rows = std::shared_ptr<const columns::Relation>;
+
+  // Whether columns lie as the shape says.
+  virtual bool takes(const columns::Relation& rows) const = 0;
+  // Calls `take` for each block, in the order of the rows. first_number: of a row of the first
+  // relation, where the shape has row numbers and the relation has none. Answers how many rows it
+  // took: fewer than there are where page-locked or device memory has no room. Any thread. Throws
+  // CANCELLED, DEADLINE, CUDA, what `take` throws. expected: takes(each).
+  virtual int64_t partition(std::span<const Rows> relations, std::optional<int64_t> first_number,
+                            const base::CallEnd& end, const TakeBlock& take) = 0;
+  // The same, and what it takes on the device is given back until the next call.
+  virtual void rest() = 0;
+
+  // The rows of runs, one behind the other, on the device. Queued on the queue's stream, which has
+  // to be finished before the blocks are let go of. Throws MEMORY_LIMIT, OUT_OF_MEMORY.
+  virtual Rows bring(base::Queue& queue, std::span<const RowRun> runs) const = 0;
+};
+
+// Null: rows of the shape are not partitioned by a device, or the context has no streams of its
+// own. Throws NO_DEVICE in a build without CUDA.
+std::shared_ptr<RowPartitioner> make_row_partitioner(std::shared_ptr<base::Context> context,
+                                                     PartitionShape shape);
+
+}  // namespace gpujoin::execute

@@ -1,0 +1,17 @@
+#include "src/keys/number_partitions.hpp"
+
+#include "kernels/keys/number_partitions.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+
+namespace gpujoin::keys {
+
+void number_partitions(base::Queue& queue, const kernels::PartitionHash& how, uint32_t rows,
+                       uint8_t* numbers, uint32_t* counts) {
+  kernels::number_partitions_kernel<<<base::grid_of(rows, kernels::kHashTile),
+                                      kernels::kHashThreads, 0, base::stream_of(queue)>>>(
+      how, rows, numbers, counts);
+  base::check(cudaGetLastError(), "numbering partitions");
+}
+
+}  // namespace gpujoin::keys

@@ -1,0 +1,103 @@
+// device_partitions.cpp: blocks of a store that a device partitions.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "src/base/copy.hpp"
+#include "src/pieces/brought_rows.hpp"
+#include "src/pieces/key_hash.hpp"
+#include "src/pieces/row_store.hpp"
+#include "src/pieces/slice.hpp"
+
+namespace gpujoin::pieces {
+
+namespace {
+
+using columns::Relation;
+
+// Of a batch: to begin a copy of less, and to wait for it, costs more than gathering it does.
+constexpr int64_t kLeastRows = int64_t{1} << 16;
+// Of blocks on the link at once: with more a device of a small limit has fewer on their way.
+constexpr uint64_t kMostBlockBytes = uint64_t{8} << 20;
+
+bool lies_in_host(const Relation& rows) {
+  return std::none_of(rows.columns.begin(), rows.columns.end(),
+                      [](auto const& column) { return column.memory == base::Memory::kDevice; });
+}
+
+}  // namespace
+
+// Null: the host partitions the rows.
+std::shared_ptr<execute::RowPartitioner> RowStore::partitioner_of(const StoreShape& shape) {
+  if (shape.moving_bytes == 0 || shape.keys.empty()) return nullptr;
+  execute::PartitionShape made;
+  made.columns = shape.schema->columns;
+  made.has_row_numbers = shape.schema->has_row_numbers;
+  made.keys = shape.keys;
+  made.hash.partitions = shape.partitions;
+  for (size_t i = 0; i < shape.keys.size(); ++i) {
+    int32_t const flags = i < shape.key_flags.size() ? shape.key_flags[i] : 0;
+    auto const& key = made.columns[static_cast<size_t>(shape.keys[i])];
+    auto const hashed = hashed_column(key, flags, shape.seed, i);
+    if (!hashed) return nullptr;
+    made.hash.columns[i] = *hashed;
+    ++made.hash.column_count;
+  }
+  made.device_bytes = shape.moving_bytes;
+  made.block_bytes = kMostBlockBytes;
+  return execute::make_row_partitioner(shape.context, std::move(made));
+}
+
+bool RowStore::takes_where_it_lies(const Relation& batch) const {
+  return partitioner_ != nullptr && is_partitioned() && batch.rows >= kLeastRows &&
+         partitioner_->takes(batch);
+}
+
+// Answers how many rows there was room for.
+int64_t RowStore::partition_on_device(std::span<const std::shared_ptr<const Relation>> relations,
+                                      std::optional<int64_t> first_number,
+                                      const base::CallEnd& end) {
+  // Of a host that has a limit a half: what is more goes to files, which runs do not.
+  bool const is_half = shape_.memory_bytes != 0 && run_bytes_ >= shape_.memory_bytes / 2;
+  if (is_half || device_had_no_room_) return 0;
+  int64_t const taken = partitioner_->partition(
+      relations, first_number, end,
+      [&](const std::shared_ptr<const execute::RowBlock>& block) { add_runs(block); });
+  auto const given =
+      std::accumulate(relations.begin(), relations.end(), int64_t{0},
+                      [](int64_t rows, auto const& relation) { return rows + relation->rows; });
+  if (taken != given) device_had_no_room_ = true;
+  return taken;
+}
+
+void RowStore::add_runs(const std::shared_ptr<const execute::RowBlock>& block) {
+  std::lock_guard const lock(mutex_);
+  uint64_t const width = bytes_of_row(*shape_.schema);
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    execute::RowRun run{block, p};
+    if (run.rows() == 0) continue;
+    Part& part = *parts_[p];
+    Block made;
+    made.rows = run.rows();
+    made.bytes = width * run.rows();
+    made.run = std::move(run);
+    run_bytes_ += made.bytes;
+    part.bytes += made.bytes;
+    part.rows += made.rows;
+    part.blocks.push_back(std::move(made));
+  }
+}
+
+// From row `first` on.
+std::shared_ptr<const Relation> RowStore::rest_in_host(const std::shared_ptr<const Relation>& rows,
+                                                       int64_t first,
+                                                       const base::CallEnd& end) const {
+  auto const rest = slice(rows, first, rows->rows - first);
+  if (rest->rows == 0 || lies_in_host(*rest)) return rest;
+  base::LeasedQueue const queue(*shape_.context, end);
+  auto in_host = brought(*queue, rest, base::Memory::kHost);
+  base::finish(*queue);
+  return in_host;
+}
+
+}  // namespace gpujoin::pieces
