@@ -107,9 +107,10 @@ __global__ void __launch_bounds__(kHashThreads)
         if (row_runs[i] != kNone) write(first + 32 * i, ranks[i]);
       }
     };
-    if (column.bits.bits != nullptr) {
+    if (column.are_bits) {
+      ValidityBits const bits = {static_cast<const uint8_t*>(column.in), column.first_bit};
       auto* const out = static_cast<uint8_t*>(column.out);
-      each([&](uint32_t row, uint32_t place) { out[place] = is_valid(column.bits, row) ? 1 : 0; });
+      each([&](uint32_t row, uint32_t place) { out[place] = is_valid(bits, row) ? 1 : 0; });
     } else if (column.in == nullptr) {
       auto* const out = static_cast<int64_t*>(column.out);
       each([&](uint32_t row, uint32_t place) { out[place] = column.first_number + row; });

@@ -26,10 +26,11 @@ struct RunHeader {
 };
 
 struct RunColumn {
-  const void* in = nullptr;  // null, and no bits: row numbers, INT64
+  const void* in = nullptr;  // null: row numbers, INT64
   void* out = nullptr;
   int32_t width = 0;
-  ValidityBits bits;  // in the place of `in`: become bytes
+  bool are_bits = false;  // that become bytes
+  int64_t first_bit = 0;
   int64_t first_number = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/base/forks.hpp"
+#include "src/base/page_locked.hpp"
 #include "src/base/status.hpp"
 
 namespace gpujoin::base {
@@ -17,7 +18,10 @@ namespace {
 
 class CudaSource final : public MemorySource {
  public:
-  CudaSource(int device_id, bool maps_pages) : device_id_(device_id), maps_pages_(maps_pages) {
+  CudaSource(int device_id, bool maps_pages)
+      : device_id_(device_id),
+        maps_pages_(maps_pages),
+        registers_pages_(may_register_pages(device_id)) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -41,7 +45,7 @@ class CudaSource final : public MemorySource {
     } else if (memory == Memory::kManaged) {
       code = cudaMallocManaged(&pointer, bytes);
     } else {
-      code = cudaMallocHost(&pointer, bytes);
+      return allocate_page_locked(bytes, registers_pages_);
     }
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
@@ -50,7 +54,8 @@ class CudaSource final : public MemorySource {
     check(code, "allocating memory");
     return pointer;
   }
-  void deallocate(Memory memory, void* pointer, uint64_t, const Stream* stream) noexcept override {
+  void deallocate(Memory memory, void* pointer, uint64_t bytes,
+                  const Stream* stream) noexcept override {
     // A failure here means a lost device, which the next checked call reports.
     DeviceScope const scope(device_id_);
     if (memory == Memory::kDevice) {
@@ -58,7 +63,7 @@ class CudaSource final : public MemorySource {
     } else if (memory == Memory::kManaged) {
       cudaFree(pointer);
     } else {
-      cudaFreeHost(pointer);
+      free_page_locked(pointer, bytes, registers_pages_);
     }
     cudaGetLastError();
   }
@@ -115,6 +120,7 @@ class CudaSource final : public MemorySource {
 
   int device_id_;
   bool maps_pages_;
+  bool registers_pages_;
   cudaMemPool_t pool_ = nullptr;
 };
 

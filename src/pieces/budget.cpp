@@ -16,6 +16,9 @@ constexpr uint64_t kLeastBlockBytes = uint64_t{16} << 10;
 // Each has a block that is open, all of them together half of what a store may keep, and what is
 // written to a file at once is no less than a few pages.
 constexpr uint32_t kPartitions = 128;
+// A device reads a run of each block, which are the longer the fewer partitions there are: 32 KiB of
+// a column of 4 bytes come at half the rate of 64.
+constexpr uint32_t kPartitionsOfDevice = 64;
 constexpr uint32_t kLeastPartitions = 4;
 constexpr uint64_t kLeastOpenBytes = uint64_t{16} << 10;
 
@@ -31,7 +34,7 @@ constexpr uint64_t kPartShare = 16;
 constexpr uint64_t kWholeShareOfDevice = 5;
 
 // Of a device: blocks that it partitions, of both sides one after the other.
-constexpr uint64_t kMovingShare = 8;
+constexpr uint64_t kMovingShare = 2;
 
 // What threads gather, open blocks and the smallest pieces take, and a join of those.
 constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
@@ -74,13 +77,13 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
   if (on_gpu) budget.moving_bytes = device / kMovingShare;
   // What a join of them takes is four times as much: with both stores all of it.
-  budget.rest_bytes = 3 * budget.part_bytes;
+  budget.rest_bytes = on_gpu ? 4 * budget.part_bytes : 3 * budget.part_bytes;
   budget.waiting_bytes = host / kWaitingShare;
   uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);
   budget.block_bytes = std::clamp(least / 128, kLeastBlockBytes, kBlockBytes);
   uint64_t const open = least / kStoreShare / 2 / kLeastOpenBytes;
-  budget.partitions =
-      static_cast<uint32_t>(std::clamp<uint64_t>(open, kLeastPartitions, kPartitions));
+  budget.partitions = static_cast<uint32_t>(
+      std::clamp<uint64_t>(open, kLeastPartitions, on_gpu ? kPartitionsOfDevice : kPartitions));
   return budget;
 }
 

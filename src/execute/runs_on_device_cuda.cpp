@@ -1,0 +1,165 @@
+#include "src/execute/runs_on_device.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "src/base/device.hpp"
+#include "src/execute/moved_rows.hpp"
+#include "src/transform/hash_partitions.hpp"
+
+namespace gpujoin::execute {
+
+namespace {
+
+using base::Buffer;
+using base::Memory;
+using columns::ColumnView;
+using columns::Layout;
+using columns::Relation;
+
+// From here on the link's engine takes runs faster than kernels read them: of a column of 1 GiB,
+// while as much goes the other way, in runs of 8, 16, 32 and 64 KiB, 9, 16, 43 and 47 GB/s; kernels
+// take 34, and leave 34 to the other way.
+constexpr uint64_t kLeastCopied = 24 << 10;
+
+// Places of a column's runs in a block; null: there are none, and all are 1.
+using Places = std::function<const uint8_t*(const RowBlock& block)>;
+
+class RunReader {
+ public:
+  // tables: what kernels read, until the queue is finished.
+  RunReader(base::Queue& queue, std::span<const RowRun> runs, std::vector<Buffer>* tables)
+      : queue_(queue), runs_(runs), tables_(*tables) {
+    for (RowRun const& run : runs) {
+      rows_ += run.rows();
+      pieces_ += (run.rows() + kernels::kPieceRows - 1) / kernels::kPieceRows;
+    }
+  }
+
+  uint64_t rows() const { return rows_; }
+
+  void read(uint64_t width, const Places& places, void* target) {
+    bool const are_long = rows_ * width >= kLeastCopied * runs_.size();
+    if (!are_long || !copy(width, places, static_cast<uint8_t*>(target))) {
+      gather(width, places, target);
+    }
+  }
+
+ private:
+  // False: the driver has no batches of copies.
+  bool copy(uint64_t width, const Places& places, uint8_t* target) {
+    std::vector<void*> targets;
+    std::vector<const void*> sources;
+    std::vector<size_t> sizes;
+    for (RowRun const& run : runs_) {
+      uint64_t const bytes = run.rows() * width;
+      if (bytes == 0) continue;
+      if (const uint8_t* const begin = places(*run.block)) {
+        targets.push_back(target);
+        sources.push_back(begin + run.begin() * width);
+        sizes.push_back(bytes);
+      } else {
+        base::check(cudaMemsetAsync(target, 1, bytes, base::stream_of(queue_)), "filling a run");
+      }
+      target += bytes;
+    }
+    if (sizes.empty()) return true;
+    cudaMemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    size_t first = 0;
+    cudaError_t const code =
+        cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(), sizes.size(),
+                             &attributes, &first, 1, base::stream_of(queue_));
+    if (code == cudaErrorCallRequiresNewerDriver || code == cudaErrorNotSupported) {
+      cudaGetLastError();
+      return false;
+    }
+    base::check(code, "copying runs of rows");
+    return true;
+  }
+
+  void gather(uint64_t width, const Places& places, void* target) {
+    tables_.push_back(queue_.device_pool->allocate_rows<kernels::RunPiece>(Memory::kPinned, pieces_,
+                                                                           "runs of a partition"));
+    auto* piece = tables_.back().as<kernels::RunPiece>();
+    uint64_t target_row = 0;
+    for (RowRun const& run : runs_) {
+      const uint8_t* const begin = places(*run.block);
+      uint32_t const rows = run.rows();
+      for (uint32_t first = 0; first < rows; first += kernels::kPieceRows) {
+        piece->source = begin == nullptr ? nullptr : begin + (run.begin() + first) * width;
+        piece->rows = std::min(kernels::kPieceRows, rows - first);
+        piece->target_row = target_row + first;
+        ++piece;
+      }
+      target_row += rows;
+    }
+    transform::gather_runs(queue_, tables_.back().as<kernels::RunPiece>(), pieces_,
+                           static_cast<int32_t>(width), target);
+  }
+
+  base::Queue& queue_;
+  std::span<const RowRun> runs_;
+  uint64_t rows_ = 0;
+  uint32_t pieces_ = 0;
+  std::vector<Buffer>& tables_;
+};
+
+// What a relation that was brought lives on.
+struct Brought {
+  std::vector<Buffer> buffers;
+  std::vector<RowRun> runs;
+};
+
+}  // namespace
+
+std::shared_ptr<const Relation> bring_runs(base::Queue& queue,
+                                           const std::shared_ptr<base::Context>& context,
+                                           const std::vector<ColumnView>& columns,
+                                           std::span<const RowRun> runs) {
+  auto made = std::make_shared<Relation>();
+  auto brought = std::make_shared<Brought>();
+  RunReader reader(queue, runs, &brought->buffers);
+  uint64_t const rows = reader.rows();
+  made->context = context;
+  made->rows = static_cast<int64_t>(rows);
+  brought->runs.assign(runs.begin(), runs.end());
+  auto const allocate = [&](uint64_t bytes) {
+    brought->buffers.push_back(
+        queue.device_pool->allocate(Memory::kDevice, bytes, "rows of a partition"));
+    return brought->buffers.back().data();
+  };
+  auto const read_bits = [&](const Places& places) -> const uint8_t* {
+    Buffer const bytes =
+        queue.device_pool->allocate(Memory::kDevice, rows, "truth values of a partition");
+    reader.read(1, places, bytes.data());
+    void* const words = allocate((rows + 31) / 32 * sizeof(uint32_t));
+    transform::pack_bits(queue, bytes.as<uint8_t>(), rows, static_cast<uint32_t*>(words));
+    return static_cast<const uint8_t*>(words);
+  };
+  for (size_t i = 0; i < columns.size(); ++i) {
+    ColumnView column = columns[i];
+    column.memory = Memory::kDevice;
+    auto const values = [i](const RowBlock& block) { return block.values[i]; };
+    auto const valid = [i](const RowBlock& block) { return block.valid[i]; };
+    if (rows == 0) {
+      column.data = nullptr;
+    } else if (column.layout == Layout::kBits) {
+      column.data = read_bits(values);
+    } else {
+      uint64_t const width = width_in_runs(column);
+      void* const target = allocate(base::checked_bytes(rows, width));
+      reader.read(width, values, target);
+      column.data = target;
+    }
+    bool const has_nulls = std::any_of(
+        runs.begin(), runs.end(), [&](RowRun const& run) { return valid(*run.block) != nullptr; });
+    if (has_nulls && rows != 0) column.validity = read_bits(valid);
+    made->columns.push_back(std::move(column));
+  }
+  made->owner = std::move(brought);
+  return made;
+}
+
+}  // namespace gpujoin::execute
