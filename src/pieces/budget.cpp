@@ -33,6 +33,8 @@ constexpr uint64_t kPartShare = 16;
 // side are cut until they fit beside. What comes twice over the link else, comes once.
 constexpr uint64_t kWholeShareOfDevice = 5;
 
+// Who wants another one waits then.
+constexpr uint64_t kResultShare = 6;
 // Of a device: blocks that it partitions, of both sides one after the other.
 constexpr uint64_t kMovingShare = 2;
 
@@ -78,6 +80,7 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   if (on_gpu) budget.moving_bytes = device / kMovingShare;
   // What a join of them takes is four times as much: with both stores all of it.
   budget.rest_bytes = on_gpu ? 4 * budget.part_bytes : 3 * budget.part_bytes;
+  budget.result_bytes = device / kResultShare;
   budget.waiting_bytes = host / kWaitingShare;
   uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);
   budget.block_bytes = std::clamp(least / 128, kLeastBlockBytes, kBlockBytes);

@@ -15,6 +15,7 @@ struct Budget {
   uint64_t whole_bytes = 0;   // of a build side that rows of probes are joined with as they come
   uint64_t part_bytes = 0;    // of rows of the build side that are joined at once, where it is more
   uint64_t rest_bytes = 0;    // of rows of both sides, of all joins of partitions that run at once
+  uint64_t result_bytes = 0;  // of these joins, that callers have not let go of
   uint64_t block_bytes = 0;   // of a block of rows: never 0
   uint64_t moving_bytes = 0;  // of a device, of blocks on their way to their partitions; 0: none
   // Of a batch that a probe gathers, whose rows come in pieces: what is more goes to files.

@@ -86,9 +86,11 @@ bool GridJoin::partition_again(base::Queue& queue) {
 }
 
 uint64_t GridJoin::bytes_at_once() const {
-  uint64_t const most = budget_.part_bytes == 0 ? UINT64_MAX : budget_.part_bytes;
-  return std::min(build_.store->bytes(build_.part), most) +
-         std::min(probe_.store->bytes(probe_.part), most);
+  auto const at_once = [](const Partition& side, uint64_t most) {
+    uint64_t const all = side.store->bytes(side.part);
+    return most == 0 ? all : std::min(all, most);
+  };
+  return at_once(build_, budget_.part_bytes) + at_once(probe_, most_of_a_block());
 }
 
 // Where they are joined; candidates of ASOF joins are put together in host memory.
@@ -192,7 +194,10 @@ void GridJoin::begin(base::Queue& queue) {
 
 // Of the probe side. An ASOF join has up to three candidates for each of its rows.
 uint64_t GridJoin::most_of_a_block() const {
-  if (!meets_candidates() || budget_.part_bytes == 0) return budget_.part_bytes;
+  bool const on_gpu = join_.options.device == GPUJOIN_DEVICE_CUDA;
+  // What comes out of a block is on the link while the next one comes.
+  if (!meets_candidates()) return on_gpu ? budget_.part_bytes / 2 : budget_.part_bytes;
+  if (budget_.part_bytes == 0) return 0;
   auto const width = [](const Partition& side) {
     auto const rows = static_cast<uint64_t>(std::max<int64_t>(side.store->rows(side.part), 1));
     return side.store->bytes(side.part) / rows + 1;

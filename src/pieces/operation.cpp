@@ -36,7 +36,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
       budget_(budget_of(*context, build_->shape().on_gpu)),
       ready_(options.ready),
       ready_user_(options.ready_user),
-      rest_(*context, budget_.rest_bytes, &progress.pieces_done) {
+      rest_(*context, budget_.rest_bytes, budget_.result_bytes, &progress.pieces_done) {
   bool const build_left = options.build_left;
   join_.context = context;
   join_.spec = std::move(spec);

@@ -1,11 +1,11 @@
 #include "src/pieces/rest_joins.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "src/base/status.hpp"
 #include "src/execute/no_room.hpp"
+#include "src/execute/output_size.hpp"
 
 namespace gpujoin::pieces {
 
@@ -13,18 +13,62 @@ namespace {
 
 // How long who waits for others does not ask whether its call is over.
 constexpr auto kWaitStep = std::chrono::milliseconds(5);
+// Who lets go of no result for so long keeps them.
+constexpr auto kPatience = std::chrono::milliseconds(100);
+// After so many one more thread is let in again.
+constexpr int kCalmResults = 16;
+
+// The storage, and what lives as long.
+columns::Storage with(const columns::Storage& storage, std::shared_ptr<const void> lease) {
+  using Both = std::pair<columns::Storage, std::shared_ptr<const void>>;
+  auto const* const first = storage.get();
+  return {std::make_shared<Both>(storage, std::move(lease)), first};
+}
 
 }  // namespace
 
+struct RestJoins::Lease {
+  Lease(std::shared_ptr<Shared> of, uint64_t held) : shared(std::move(of)), bytes(held) {}
+  ~Lease() {
+    std::lock_guard const lock(shared->mutex);
+    shared->handed_out -= bytes;
+    ++shared->releases;
+    shared->changed.notify_all();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  std::shared_ptr<Shared> shared;
+  uint64_t bytes;
+};
+
+// Counted until its memory is let go of.
+void RestJoins::hand_out(columns::JoinResult* result) {
+  if (most_result_bytes_ == 0) return;
+  columns::Storage* held = nullptr;
+  for (columns::ResultColumn& column : result->columns) {
+    if (held == nullptr && column.data != nullptr) held = &column.data;
+  }
+  if (held == nullptr && result->left_rows != nullptr) held = &result->left_rows;
+  if (held == nullptr && result->right_rows != nullptr) held = &result->right_rows;
+  if (held == nullptr) return;
+  uint64_t const bytes = execute::bytes_of_result(*result);
+  {
+    std::lock_guard const lock(shared_->mutex);
+    shared_->handed_out += bytes;
+  }
+  *held = with(*held, std::make_shared<Lease>(shared_, bytes));
+}
+
 void RestJoins::add(Next next, uint64_t bytes) {
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(shared_->mutex);
   joins_.push_back(std::make_unique<Join>(Join{std::move(next), bytes}));
 }
 
 void RestJoins::fail(std::exception_ptr error) {
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(shared_->mutex);
   if (!failed_) failed_ = std::move(error);
-  changed_.notify_all();
+  shared_->changed.notify_all();
 }
 
 RestJoins::Place RestJoins::extract(size_t place) {
@@ -35,14 +79,11 @@ RestJoins::Place RestJoins::extract(size_t place) {
 
 // Null: all have to wait.
 RestJoins::Place RestJoins::pick() {
-  if (is_alone_ && inside_ != 0) return nullptr;
-  bool has_begun = false;
+  if (inside_ >= most_inside_) return nullptr;
   for (size_t i = joins_.size(); i-- != 0;) {
-    if (!joins_[i]->has_begun) continue;
-    has_begun = true;
-    if (!joins_[i]->had_no_room) return extract(i);
+    if (joins_[i]->has_begun && !joins_[i]->had_no_room) return extract(i);
   }
-  if (is_alone_ && has_begun) return nullptr;
+  if (begun_ >= most_inside_) return nullptr;
   for (size_t i = joins_.size(); i-- != 0;) {
     Join& join = *joins_[i];
     if (join.has_begun) continue;
@@ -57,13 +98,18 @@ RestJoins::Place RestJoins::pick() {
 }
 
 RestJoins::Place RestJoins::take(const base::CallEnd& end) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(shared_->mutex);
   for (;;) {
     if (failed_) std::rethrow_exception(failed_);
     end.check();
-    if (Place join = pick()) {
-      ++inside_;
-      return join;
+    if (std::exchange(seen_releases_, shared_->releases) != shared_->releases) progressed();
+    bool const is_over = most_result_bytes_ != 0 && shared_->handed_out > most_result_bytes_;
+    if (!is_over || !may_be_given_more()) {
+      if (inside_ == 0 && !may_be_given_more()) clear_marks();  // a last try
+      if (Place join = pick()) {
+        ++inside_;
+        return join;
+      }
     }
     if (inside_ == 0 && joins_.empty()) {
       if (phases_.empty()) return nullptr;
@@ -76,44 +122,53 @@ RestJoins::Place RestJoins::take(const base::CallEnd& end) {
       ++inside_;
       return phase;
     }
-    changed_.wait_for(lock, kWaitStep);
+    shared_->changed.wait_for(lock, kWaitStep);
   }
 }
 
 // expected: the lock is held, as of what follows.
-void RestJoins::progressed() {
+void RestJoins::clear_marks() {
   for (Place const& join : joins_) join->had_no_room = false;
+}
+
+void RestJoins::progressed() {
+  clear_marks();
+  last_progress_ = Clock::now();
+}
+
+// Callers have results, and have let go of some lately.
+bool RestJoins::may_be_given_more() const {
+  return shared_->handed_out != 0 && Clock::now() - last_progress_ < kPatience;
 }
 
 // expected: an exception is being handled.
 void RestJoins::leave_failed() {
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(shared_->mutex);
   --inside_;
   if (!failed_) failed_ = std::current_exception();
-  changed_.notify_all();
+  shared_->changed.notify_all();
 }
 
-bool RestJoins::put_aside(Place join, bool was_alone) {
-  std::lock_guard const lock(mutex_);
-  bool const others = std::any_of(joins_.begin(), joins_.end(), [](Place const& other) {
-    return other->has_begun && !other->had_no_room;
-  });
-  if (was_alone && !others) return false;
-  join->had_no_room = was_alone;
-  is_alone_ = true;
+bool RestJoins::put_aside(Place join) {
+  std::lock_guard const lock(shared_->mutex);
+  bool const others =
+      inside_ > 1 || std::any_of(joins_.begin(), joins_.end(), [](Place const& other) {
+        return other->has_begun && !other->had_no_room;
+      });
+  if (!others && !may_be_given_more()) return false;
+  if (others) {
+    most_inside_ = std::max(1, std::min(most_inside_, inside_) - 1);
+    results_ = 0;
+  }
+  join->had_no_room = true;
   --inside_;
   joins_.push_back(std::move(join));
-  changed_.notify_all();
+  shared_->changed.notify_all();
   return true;
 }
 
 // Null: it has no other, or is put aside.
 std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::CallEnd& end) {
-  bool was_alone = false;
-  {
-    std::lock_guard const lock(mutex_);
-    was_alone = is_alone_ || !join->has_begun;
-  }
   std::unique_ptr<columns::JoinResult> result;
   try {
     base::LeasedQueue const queue(context_, end);
@@ -121,7 +176,7 @@ std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::Call
     result = join->next(*queue);
   } catch (const base::Error& error) {
     bool const can_wait = execute::is_no_room(error) && join->has_begun;
-    if (can_wait && put_aside(std::move(join), was_alone)) return nullptr;
+    if (can_wait && put_aside(std::move(join))) return nullptr;
     leave_failed();
     throw;
   } catch (...) {
@@ -129,13 +184,18 @@ std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::Call
     throw;
   }
   bool const is_done = result == nullptr;
+  if (!is_done) hand_out(result.get());
   bool const has_begun = join->has_begun;
   uint64_t const bytes = join->bytes;
   // What it holds is let go of before another one begins.
   if (is_done) join = nullptr;
-  std::lock_guard const lock(mutex_);
+  std::lock_guard const lock(shared_->mutex);
   --inside_;
   progressed();
+  if (most_inside_ != INT_MAX && ++results_ == kCalmResults) {
+    ++most_inside_;
+    results_ = 0;
+  }
   if (!is_done) {
     joins_.push_back(std::move(join));
   } else if (has_begun) {
@@ -143,7 +203,7 @@ std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::Call
     --begun_;
     ++*done_;
   }
-  changed_.notify_all();
+  shared_->changed.notify_all();
   return result;
 }
 

@@ -6,11 +6,14 @@
 // out     results in the order in which they come
 // how     a thread takes a join, has a result of it, and puts it back; one that was begun goes on
 //         before another one begins
-// memory  joins run side by side while what they hold fits a share of it; where that was too much,
-//         one goes on at a time
+// memory  Joins run side by side while what they hold fits a share of it, and what callers have not
+//         let go of another one; where that was too much, fewer do. Who has no room waits for as
+//         long as others give some back.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <climits>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -34,10 +37,15 @@ class RestJoins {
   using Next = std::function<std::unique_ptr<columns::JoinResult>(base::Queue&)>;
   using Phase = std::function<void(base::Queue&)>;
 
-  // most_bytes: of the sides of all joins that were begun; 0: no limit. done: counts those that
-  // have ended.
-  RestJoins(base::Context& context, uint64_t most_bytes, std::atomic<int64_t>* done)
-      : context_(context), most_bytes_(most_bytes), done_(done) {}
+  // most_bytes: of the sides of all joins that were begun; most_result_bytes: of results that are
+  // there; 0: no limit. done: counts those that have ended.
+  RestJoins(base::Context& context, uint64_t most_bytes, uint64_t most_result_bytes,
+            std::atomic<int64_t>* done)
+      : context_(context),
+        most_bytes_(most_bytes),
+        most_result_bytes_(most_result_bytes),
+        done_(done),
+        shared_(std::make_shared<Shared>()) {}
 
   // Called when all joins that were added before are done, to add others: alone, once.
   void add_phase(Phase phase) { phases_.push_back(std::move(phase)); }
@@ -55,9 +63,19 @@ class RestJoins {
     Next next;
     uint64_t bytes = 0;
     bool has_begun = false;
-    bool had_no_room = false;  // alone, and nothing else has been done since
+    bool had_no_room = false;  // and nobody has given any back since
   };
   using Place = std::unique_ptr<Join>;
+  using Clock = std::chrono::steady_clock;
+
+  // Results may outlive the joins.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    uint64_t handed_out = 0;  // bytes
+    uint64_t releases = 0;
+  };
+  struct Lease;
 
   // Waits for one. Null: none is left.
   Place take(const base::CallEnd& end);
@@ -66,21 +84,27 @@ class RestJoins {
   std::unique_ptr<columns::JoinResult> run(Place join, const base::CallEnd& end);
   void leave_failed();
   void progressed();
+  void clear_marks();
+  bool may_be_given_more() const;
   // Whether it is worth another try.
-  bool put_aside(Place join, bool was_alone);
+  bool put_aside(Place join);
+  void hand_out(columns::JoinResult* result);
 
   base::Context& context_;
   uint64_t most_bytes_;
+  uint64_t most_result_bytes_;
   std::atomic<int64_t>* done_;
 
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
+  std::shared_ptr<Shared> shared_;  // its mutex is that of what follows
   std::deque<Phase> phases_;
   std::vector<Place> joins_;  // that no thread has; the last is the next, those that began behind
   int inside_ = 0;            // threads
   uint64_t begun_bytes_ = 0;
   int begun_ = 0;
-  bool is_alone_ = false;  // one at a time
+  int most_inside_ = INT_MAX;
+  int results_ = 0;  // since it was changed
+  uint64_t seen_releases_ = 0;
+  Clock::time_point last_progress_ = Clock::now();
   std::exception_ptr failed_;
 };
 
