@@ -40,7 +40,7 @@ struct Slot {
   explicit Slot(base::Context& context) : queue(context) {}
 
   base::LeasedQueue queue;
-  Buffer staged;  // page-locked: what is on its way to `in` from pageable memory
+  Buffer staged;  // page-locked: what is on its way to `in` from pageable memory; or none
   Buffer in;
   Buffer out;
   Buffer numbers;
@@ -82,9 +82,11 @@ class PartitionerOnCuda final : public RowPartitioner {
     for (Rows const& rows : relations) {
       for (int64_t first = 0; first < rows->rows; first += block_rows_) {
         end.check();
-        Slot* const slot = free_slot(flights, end);
         int64_t const count = std::min(block_rows_, rows->rows - first);
-        if (slot == nullptr || !start(*slot, *rows, first, count, first_number)) {
+        MovedRows const moving(shape_, *rows, first, count, first_number, places(count));
+        Buffer staged = stage(moving);
+        Slot* const slot = free_slot(flights, end);
+        if (slot == nullptr || !start(*slot, moving, std::move(staged), *rows, count)) {
           if (slot != nullptr) give_back(*slot);
           flights.land_all();
           return taken;
@@ -126,6 +128,7 @@ class PartitionerOnCuda final : public RowPartitioner {
       for (Slot* const slot : slots) {
         (void)slot->arrived.try_wait();
         slot->block = nullptr;
+        slot->staged = Buffer();
         of.give_back(*slot);
       }
     }
@@ -133,6 +136,7 @@ class PartitionerOnCuda final : public RowPartitioner {
       Slot& slot = *slots.front();
       base::check(slot.arrived.try_wait(), "partitioning rows");
       auto block = std::move(slot.block);
+      slot.staged = Buffer();
       slots.pop_front();
       of.give_back(slot);
       take(std::move(block));
@@ -205,32 +209,40 @@ class PartitionerOnCuda final : public RowPartitioner {
   }
 
   // What comes from pageable memory, a caller brings to page-locked memory by itself where several
-  // do; else threads of its own do that for it.
-  bool bring_in(Slot& slot, const MovedRows& rows) {
+  // do, before it takes a slot; else, and where there is none, threads of the copy's own do that.
+  Buffer stage(const MovedRows& moving) {
+    auto const& given = moving.given();
+    bool const is_pageable = std::any_of(
+        given.begin(), given.end(), [](auto const& one) { return one.memory == Memory::kHost; });
+    if (!is_pageable || callers_ < kLeastStagingCallers) return {};
+    Buffer staged = context_->pinned_pool->try_allocate(Memory::kPinned, moving.in_bytes());
+    if (!staged) return {};
+    for (auto const& one : given) {
+      if (one.memory != Memory::kHost) continue;
+      std::memcpy(staged.as<std::byte>() + one.at, one.data, one.bytes);
+    }
+    return staged;
+  }
+
+  static void bring_in(Slot& slot, const MovedRows& moving) {
     std::vector<base::Copy> copies;
-    bool const stages = callers_ >= kLeastStagingCallers;
-    for (auto const& one : rows.given()) {
+    for (auto const& one : moving.given()) {
       if (one.memory == Memory::kDevice) continue;
       base::Copy copy{slot.in.as<std::byte>() + one.at, Memory::kDevice, one.data, one.memory,
                       one.bytes};
-      if (stages && one.memory == Memory::kHost) {
-        if (!ensure(*slot.queue->device_pool, slot.staged, Memory::kPinned, slot.in.bytes())) {
-          return false;
-        }
-        copy.source = std::memcpy(slot.staged.as<std::byte>() + one.at, one.data, one.bytes);
+      if (slot.staged && one.memory == Memory::kHost) {
+        copy.source = slot.staged.as<std::byte>() + one.at;
         copy.source_memory = Memory::kPinned;
       }
       copies.push_back(copy);
     }
     base::copy(*slot.queue, copies);
-    return true;
   }
 
   // False: there is no memory for it.
-  bool start(Slot& slot, const Relation& rows, int64_t first, int64_t count,
-             std::optional<int64_t> first_number) {
+  bool start(Slot& slot, const MovedRows& moving, Buffer staged, const Relation& rows,
+             int64_t count) {
     base::Queue& queue = *slot.queue;
-    MovedRows const moving(shape_, rows, first, count, first_number, places(count));
     auto block = std::make_shared<RowBlock>();
     block->memory = context_->pinned_pool->try_allocate(Memory::kPinned, moving.out_bytes());
     if (!block->memory ||
@@ -238,12 +250,13 @@ class PartitionerOnCuda final : public RowPartitioner {
         !ensure(*queue.device_pool, slot.out, Memory::kDevice, moving.out_bytes())) {
       return false;
     }
+    slot.staged = std::move(staged);
     auto const hash = moving.hash(shape_, slot.in.as<std::byte>());
     auto const columns = moving.columns(slot.in.as<std::byte>(), slot.out.as<std::byte>());
     moving.name_runs(block.get());
     try {
       if (rows.ready_event != nullptr) base::await(queue, rows.ready_event);
-      if (!bring_in(slot, moving)) return false;
+      bring_in(slot, moving);
       auto const row_count = static_cast<uint32_t>(count);
       keys::number_partitions(queue, hash, row_count, slot.numbers.as<uint8_t>(),
                               slot.counts.as<uint32_t>());
@@ -256,6 +269,7 @@ class PartitionerOnCuda final : public RowPartitioner {
     } catch (...) {
       // What was queued reads memory that is let go of.
       (void)cudaStreamSynchronize(base::stream_of(queue));
+      slot.staged = Buffer();
       give_back(slot);
       throw;
     }

@@ -79,7 +79,7 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
   if (on_gpu) budget.moving_bytes = device / kMovingShare;
   // What a join of them takes is four times as much: with both stores all of it.
-  budget.rest_bytes = on_gpu ? 4 * budget.part_bytes : 3 * budget.part_bytes;
+  budget.rest_bytes = 3 * budget.part_bytes;
   budget.result_bytes = device / kResultShare;
   budget.waiting_bytes = host / kWaitingShare;
   uint64_t const least = std::min(host == 0 ? UINT64_MAX : host, device == 0 ? UINT64_MAX : device);

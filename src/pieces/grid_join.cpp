@@ -115,10 +115,10 @@ void GridJoin::begin_group(base::Queue& queue) {
   auto rows = join_.build_left ? join_.left_none : join_.right_none;
   if (group_ < groups_.size()) rows = read_group(queue, group_);
   pieces_ = {piece_of(queue, join_, join_.build_left, std::move(rows))};
-  // Blocks that meet no other part look up the same table. A GPU partitions both sides of two
-  // blocks before it has found which table suits the keys.
-  size_t const least = join_.options.device == GPUJOIN_DEVICE_CUDA ? 4 : 2;
-  if (groups_.size() == 1 && blocks_.size() >= least) {
+  // Blocks that meet no other part look up the same table. A GPU makes another for each while the
+  // link brings the next block: to keep one it would look for the table that suits the keys, and
+  // its memory is short.
+  if (groups_.size() == 1 && blocks_.size() > 1 && !on_gpu()) {
     pieces_.front().kept = std::make_shared<KeptPart>();
   }
   if (unknown_ != nullptr) {
@@ -194,9 +194,8 @@ void GridJoin::begin(base::Queue& queue) {
 
 // Of the probe side. An ASOF join has up to three candidates for each of its rows.
 uint64_t GridJoin::most_of_a_block() const {
-  bool const on_gpu = join_.options.device == GPUJOIN_DEVICE_CUDA;
   // What comes out of a block is on the link while the next one comes.
-  if (!meets_candidates()) return on_gpu ? budget_.part_bytes / 2 : budget_.part_bytes;
+  if (!meets_candidates()) return on_gpu() ? budget_.part_bytes / 2 : budget_.part_bytes;
   if (budget_.part_bytes == 0) return 0;
   auto const width = [](const Partition& side) {
     auto const rows = static_cast<uint64_t>(std::max<int64_t>(side.store->rows(side.part), 1));
@@ -261,11 +260,10 @@ std::unique_ptr<columns::JoinResult> GridJoin::next(base::Queue& queue) {
     if (join_.pieces_done != nullptr) ++*join_.pieces_done;
     if (parts_.empty()) return nullptr;
   }
-  bool const on_gpu = join_.options.device == GPUJOIN_DEVICE_CUDA;
   while (current_ || advance(queue)) {
     auto result = current_->next(queue);
     // The next call has another queue, and may let go of what this one reads.
-    if (on_gpu) base::finish(queue);
+    if (on_gpu()) base::finish(queue);
     if (result != nullptr) return result;
     current_.reset();
   }

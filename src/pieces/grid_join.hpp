@@ -63,6 +63,7 @@ class GridJoin {
   Piece block_piece(base::Queue& queue, size_t block);
   // The next join of pieces; false: there is none.
   bool advance(base::Queue& queue);
+  bool on_gpu() const { return join_.options.device == GPUJOIN_DEVICE_CUDA; }
   bool meets_candidates() const { return join_.spec.asof && groups_.size() > 1; }
   bool advance_nearest(base::Queue& queue);
   Piece group_piece(base::Queue& queue, size_t group);
