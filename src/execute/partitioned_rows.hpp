@@ -2,7 +2,8 @@
 // again partition by partition.
 //
 // in       columns of fixed width and of bits, of host or device memory, from any number of threads
-// out      blocks of page-locked memory, each with a run of rows for every partition
+// out      blocks, each with a run of rows for every partition: the first ones of device memory,
+//          others of page-locked memory
 // how      a block goes over the link, is partitioned, and comes back, while others are on both ways
 //          of the link
 // why      what a host partitions, its cores read and write twice, at a tenth of the link's rate
@@ -26,12 +27,16 @@ namespace gpujoin::execute {
 
 struct RowBlock {
   base::Buffer memory;
+  base::Buffer header_copy;  // page-locked, where the block stays on the device
   // Of each column [places]: its values, of bits a byte each.
   std::vector<const uint8_t*> values;
   // A byte each, 1 where there is a value; null: there is one in every row of the block.
   std::vector<const uint8_t*> valid;
 
-  const kernels::RunHeader& header() const { return *memory.as<kernels::RunHeader>(); }
+  bool is_on_device() const { return memory.memory() == base::Memory::kDevice; }
+  const kernels::RunHeader& header() const {
+    return *(is_on_device() ? header_copy : memory).as<kernels::RunHeader>();
+  }
 };
 
 // Rows of one partition in one block.
@@ -49,6 +54,7 @@ struct PartitionShape {
   std::vector<int32_t> keys;
   kernels::PartitionHash hash;  // without data
   uint64_t device_bytes = 0;    // that blocks on their way may take
+  uint64_t resident_bytes = 0;  // that blocks may that stay there
   uint64_t block_bytes = 0;     // of rows, at most
 };
 
@@ -71,6 +77,9 @@ class RowPartitioner {
   // The same, and what it takes on the device is given back until the next call.
   virtual void rest() = 0;
 
+  // The block in page-locked memory. Waits for the copy. Throws MEMORY_LIMIT, OUT_OF_MEMORY.
+  virtual std::shared_ptr<const RowBlock> in_host(base::Queue& queue,
+                                                  const RowBlock& block) const = 0;
   // The rows of runs, one behind the other, on the device. Queued on the queue's stream, which has
   // to be finished before the blocks are let go of. Throws MEMORY_LIMIT, OUT_OF_MEMORY.
   virtual Rows bring(base::Queue& queue, std::span<const RowRun> runs) const = 0;

@@ -33,6 +33,7 @@ constexpr size_t kSlots = 4;
 // One thread copies 8 GB/s, the link takes 55; eight of their own for each of several callers take
 // the cores from one another.
 constexpr int kLeastStagingCallers = 3;
+constexpr uint64_t kHeaderBytes = sizeof(kernels::RunHeader);
 constexpr auto kWaitStep = std::chrono::milliseconds(5);
 
 // One block on its way.
@@ -103,6 +104,26 @@ class PartitionerOnCuda final : public RowPartitioner {
     std::lock_guard const lock(mutex_);
     idle_.clear();
     slots_.clear();
+  }
+
+  std::shared_ptr<const RowBlock> in_host(base::Queue& queue,
+                                          const RowBlock& block) const override {
+    auto made = std::make_shared<RowBlock>();
+    made->memory =
+        context_->pinned_pool->allocate(Memory::kPinned, block.memory.bytes(), "a block of rows");
+    base::copy(queue, made->memory.data(), Memory::kPinned, block.memory.data(), Memory::kDevice,
+               block.memory.bytes());
+    base::finish(queue);
+    auto const* const from = block.memory.as<uint8_t>();
+    auto const* const to = made->memory.as<uint8_t>();
+    auto const moved = [&](const uint8_t* place) {
+      return place == nullptr ? nullptr : to + (place - from);
+    };
+    for (size_t i = 0; i < block.values.size(); ++i) {
+      made->values.push_back(moved(block.values[i]));
+      made->valid.push_back(moved(block.valid[i]));
+    }
+    return made;
   }
 
   Rows bring(base::Queue& queue, std::span<const RowRun> runs) const override {
@@ -239,20 +260,36 @@ class PartitionerOnCuda final : public RowPartitioner {
     base::copy(*slot.queue, copies);
   }
 
+  // Whether it stays there, as the first ones do: what does not go to the host does not come back.
+  bool keep_on_device(base::Queue& queue, uint64_t bytes, RowBlock* block) {
+    if (resident_bytes_.fetch_add(bytes) + bytes <= shape_.resident_bytes) {
+      block->header_copy = context_->pinned_pool->try_allocate(Memory::kPinned, kHeaderBytes);
+      block->memory = queue.device_pool->try_allocate(Memory::kDevice, bytes);
+      if (block->header_copy && block->memory) return true;
+    }
+    resident_bytes_ -= bytes;
+    *block = RowBlock();
+    return false;
+  }
+
   // False: there is no memory for it.
   bool start(Slot& slot, const MovedRows& moving, Buffer staged, const Relation& rows,
              int64_t count) {
     base::Queue& queue = *slot.queue;
     auto block = std::make_shared<RowBlock>();
-    block->memory = context_->pinned_pool->try_allocate(Memory::kPinned, moving.out_bytes());
+    bool const stays = keep_on_device(queue, moving.out_bytes(), block.get());
+    if (!stays) {
+      block->memory = context_->pinned_pool->try_allocate(Memory::kPinned, moving.out_bytes());
+    }
     if (!block->memory ||
         !ensure(*queue.device_pool, slot.in, Memory::kDevice, moving.in_bytes()) ||
         !ensure(*queue.device_pool, slot.out, Memory::kDevice, moving.out_bytes())) {
       return false;
     }
+    auto* const out = (stays ? block->memory : slot.out).as<std::byte>();
     slot.staged = std::move(staged);
     auto const hash = moving.hash(shape_, slot.in.as<std::byte>());
-    auto const columns = moving.columns(slot.in.as<std::byte>(), slot.out.as<std::byte>());
+    auto const columns = moving.columns(slot.in.as<std::byte>(), out);
     moving.name_runs(block.get());
     try {
       if (rows.ready_event != nullptr) base::await(queue, rows.ready_event);
@@ -262,9 +299,10 @@ class PartitionerOnCuda final : public RowPartitioner {
                               slot.counts.as<uint32_t>());
       transform::move_to_runs(queue, slot.numbers.as<uint8_t>(), slot.counts.as<uint32_t>(),
                               row_count, hash.partitions + 1, columns,
-                              slot.out.as<kernels::RunHeader>());
-      base::copy(queue, block->memory.data(), Memory::kPinned, slot.out.data(), Memory::kDevice,
-                 moving.out_bytes());
+                              reinterpret_cast<kernels::RunHeader*>(out));
+      auto* const target = (stays ? block->header_copy : block->memory).data();
+      base::copy(queue, target, Memory::kPinned, out, Memory::kDevice,
+                 stays ? kHeaderBytes : moving.out_bytes());
       slot.arrived.record(base::stream_of(queue));
     } catch (...) {
       // What was queued reads memory that is let go of.
@@ -282,6 +320,7 @@ class PartitionerOnCuda final : public RowPartitioner {
   int64_t block_rows_;
 
   std::atomic<int> callers_{0};
+  std::atomic<uint64_t> resident_bytes_{0};
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -31,78 +31,81 @@ class RunReader {
   // tables: what kernels read, until the queue is finished.
   RunReader(base::Queue& queue, std::span<const RowRun> runs, std::vector<Buffer>* tables)
       : queue_(queue), runs_(runs), tables_(*tables) {
-    for (RowRun const& run : runs) {
-      rows_ += run.rows();
-      pieces_ += (run.rows() + kernels::kPieceRows - 1) / kernels::kPieceRows;
-    }
+    for (RowRun const& run : runs) rows_ += run.rows();
   }
 
   uint64_t rows() const { return rows_; }
 
   void read(uint64_t width, const Places& places, void* target) {
     bool const are_long = rows_ * width >= kLeastCopied * runs_.size();
-    if (!are_long || !copy(width, places, static_cast<uint8_t*>(target))) {
-      gather(width, places, target);
-    }
-  }
-
- private:
-  // False: the driver has no batches of copies.
-  bool copy(uint64_t width, const Places& places, uint8_t* target) {
-    std::vector<void*> targets;
-    std::vector<const void*> sources;
-    std::vector<size_t> sizes;
-    for (RowRun const& run : runs_) {
-      uint64_t const bytes = run.rows() * width;
-      if (bytes == 0) continue;
-      if (const uint8_t* const begin = places(*run.block)) {
-        targets.push_back(target);
-        sources.push_back(begin + run.begin() * width);
-        sizes.push_back(bytes);
-      } else {
-        base::check(cudaMemsetAsync(target, 1, bytes, base::stream_of(queue_)), "filling a run");
-      }
-      target += bytes;
-    }
-    if (sizes.empty()) return true;
-    cudaMemcpyAttributes attributes = {};
-    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-    size_t first = 0;
-    cudaError_t const code =
-        cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(), sizes.size(),
-                             &attributes, &first, 1, base::stream_of(queue_));
-    if (code == cudaErrorCallRequiresNewerDriver || code == cudaErrorNotSupported) {
-      cudaGetLastError();
-      return false;
-    }
-    base::check(code, "copying runs of rows");
-    return true;
-  }
-
-  void gather(uint64_t width, const Places& places, void* target) {
-    tables_.push_back(queue_.device_pool->allocate_rows<kernels::RunPiece>(Memory::kPinned, pieces_,
-                                                                           "runs of a partition"));
-    auto* piece = tables_.back().as<kernels::RunPiece>();
+    Copies copies;
+    std::vector<kernels::RunPiece> pieces;
     uint64_t target_row = 0;
     for (RowRun const& run : runs_) {
-      const uint8_t* const begin = places(*run.block);
-      uint32_t const rows = run.rows();
-      for (uint32_t first = 0; first < rows; first += kernels::kPieceRows) {
-        piece->source = begin == nullptr ? nullptr : begin + (run.begin() + first) * width;
-        piece->rows = std::min(kernels::kPieceRows, rows - first);
-        piece->target_row = target_row + first;
-        ++piece;
+      uint64_t const rows = run.rows();
+      const uint8_t* begin = places(*run.block);
+      if (begin != nullptr) begin += run.begin() * width;
+      if (are_long && begin != nullptr && !run.block->is_on_device()) {
+        copies.add(static_cast<uint8_t*>(target) + target_row * width, begin, rows * width);
+      } else {
+        add_pieces(begin, rows, width, target_row, &pieces);
       }
       target_row += rows;
     }
-    transform::gather_runs(queue_, tables_.back().as<kernels::RunPiece>(), pieces_,
-                           static_cast<int32_t>(width), target);
+    copies.queue(base::stream_of(queue_));
+    if (pieces.empty()) return;
+    tables_.push_back(queue_.device_pool->allocate_rows<kernels::RunPiece>(
+        Memory::kPinned, pieces.size(), "runs of a partition"));
+    std::copy(pieces.begin(), pieces.end(), tables_.back().as<kernels::RunPiece>());
+    transform::gather_runs(queue_, tables_.back().as<kernels::RunPiece>(),
+                           static_cast<uint32_t>(pieces.size()), static_cast<int32_t>(width),
+                           target);
+  }
+
+ private:
+  struct Copies {
+    std::vector<void*> targets;
+    std::vector<const void*> sources;
+    std::vector<size_t> sizes;
+
+    void add(void* target, const void* source, uint64_t bytes) {
+      if (bytes == 0) return;
+      targets.push_back(target);
+      sources.push_back(source);
+      sizes.push_back(bytes);
+    }
+    void queue(cudaStream_t stream) {
+      if (sizes.empty()) return;
+      cudaMemcpyAttributes attributes = {};
+      attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+      size_t first = 0;
+      cudaError_t const code = cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(),
+                                                    sizes.size(), &attributes, &first, 1, stream);
+      if (code != cudaErrorCallRequiresNewerDriver && code != cudaErrorNotSupported) {
+        return base::check(code, "copying runs of rows");
+      }
+      cudaGetLastError();  // of a driver that has no batches of copies
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        base::check(cudaMemcpyAsync(targets[i], sources[i], sizes[i], cudaMemcpyDefault, stream),
+                    "copying a run of rows");
+      }
+    }
+  };
+
+  static void add_pieces(const uint8_t* begin, uint64_t rows, uint64_t width, uint64_t target_row,
+                         std::vector<kernels::RunPiece>* pieces) {
+    for (uint64_t first = 0; first < rows; first += kernels::kPieceRows) {
+      kernels::RunPiece piece;
+      piece.source = begin == nullptr ? nullptr : begin + first * width;
+      piece.rows = static_cast<uint32_t>(std::min<uint64_t>(kernels::kPieceRows, rows - first));
+      piece.target_row = target_row + first;
+      pieces->push_back(piece);
+    }
   }
 
   base::Queue& queue_;
   std::span<const RowRun> runs_;
   uint64_t rows_ = 0;
-  uint32_t pieces_ = 0;
   std::vector<Buffer>& tables_;
 };
 

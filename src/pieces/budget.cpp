@@ -38,6 +38,9 @@ constexpr uint64_t kResultShare = 6;
 // Of a device: blocks that it partitions, of both sides one after the other.
 constexpr uint64_t kMovingShare = 2;
 
+// Of each side: what stays there goes over the link once, in the place of three times.
+constexpr uint64_t kResidentShare = 5;
+
 // What threads gather, open blocks and the smallest pieces take, and a join of those.
 constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
 constexpr uint64_t kLeastHostRows = 4096;
@@ -77,7 +80,10 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
   budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
-  if (on_gpu) budget.moving_bytes = device / kMovingShare;
+  if (on_gpu) {
+    budget.moving_bytes = device / kMovingShare;
+    budget.resident_bytes = device / kResidentShare;
+  }
   // What a join of them takes is four times as much: with both stores all of it.
   budget.rest_bytes = 3 * budget.part_bytes;
   budget.result_bytes = device / kResultShare;
@@ -87,6 +93,17 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   uint64_t const open = least / kStoreShare / 2 / kLeastOpenBytes;
   budget.partitions = static_cast<uint32_t>(
       std::clamp<uint64_t>(open, kLeastPartitions, on_gpu ? kPartitionsOfDevice : kPartitions));
+  return budget;
+}
+
+Budget beside(Budget budget, uint64_t bytes) {
+  // part_bytes is that share of all.
+  uint64_t const all = budget.part_bytes * kPartShare;
+  auto const less = [&](uint64_t share) { return share - share * std::min(bytes, all) / all; };
+  if (all == 0) return budget;
+  budget.part_bytes = less(budget.part_bytes);
+  budget.rest_bytes = less(budget.rest_bytes);
+  budget.result_bytes = less(budget.result_bytes);
   return budget;
 }
 

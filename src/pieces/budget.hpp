@@ -17,7 +17,8 @@ struct Budget {
   uint64_t rest_bytes = 0;    // of rows of both sides, of all joins of partitions that run at once
   uint64_t result_bytes = 0;  // of these joins, that callers have not let go of
   uint64_t block_bytes = 0;   // of a block of rows: never 0
-  uint64_t moving_bytes = 0;  // of a device, of blocks on their way to their partitions; 0: none
+  uint64_t resident_bytes = 0;  // of a device, of blocks of a side that stay there
+  uint64_t moving_bytes = 0;    // of a device, of blocks on their way to their partitions; 0: none
   // Of a batch that a probe gathers, whose rows come in pieces: what is more goes to files.
   uint64_t waiting_bytes = 0;
   uint32_t partitions = 0;  // of a side that does not fit
@@ -25,6 +26,9 @@ struct Budget {
 
 // on_gpu: the joins run there; rows are gathered in host memory.
 Budget budget_of(const base::Context& context, bool on_gpu);
+
+// Of joins beside so many bytes of the executor's memory that are taken.
+Budget beside(Budget budget, uint64_t bytes);
 
 // Throws MEMORY_LIMIT for a limit within which rows of a side cannot be gathered and joined,
 // whatever is written to files.

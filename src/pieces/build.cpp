@@ -34,6 +34,7 @@ StoreShape shape_of(const std::shared_ptr<base::Context>& context,
   shape.memory_bytes = budget.store_bytes;
   shape.block_bytes = budget.block_bytes;
   shape.moving_bytes = budget.moving_bytes;
+  shape.resident_bytes = budget.resident_bytes;
   shape.folder = build.folder;
   return shape;
 }

@@ -1,6 +1,8 @@
 // device_partitions.cpp: blocks of a store that a device partitions.
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "src/base/copy.hpp"
@@ -44,6 +46,7 @@ std::shared_ptr<execute::RowPartitioner> RowStore::partitioner_of(const StoreSha
     ++made.hash.column_count;
   }
   made.device_bytes = shape.moving_bytes;
+  made.resident_bytes = shape.resident_bytes;
   made.block_bytes = kMostBlockBytes;
   return execute::make_row_partitioner(shape.context, std::move(made));
 }
@@ -85,6 +88,31 @@ void RowStore::add_runs(const std::shared_ptr<const execute::RowBlock>& block) {
     part.bytes += made.bytes;
     part.rows += made.rows;
     part.blocks.push_back(std::move(made));
+  }
+}
+
+uint64_t RowStore::resident_bytes() const {
+  std::lock_guard const lock(mutex_);
+  std::set<const execute::RowBlock*> blocks;
+  for (auto const& part : parts_) {
+    for (Block const& block : part->blocks) {
+      if (block.run && block.run->block->is_on_device()) blocks.insert(block.run->block.get());
+    }
+  }
+  return std::accumulate(blocks.begin(), blocks.end(), uint64_t{0},
+                         [](uint64_t bytes, auto* block) { return bytes + block->memory.bytes(); });
+}
+
+void RowStore::leave_device(base::Queue& queue) const {
+  std::lock_guard const lock(mutex_);
+  std::map<std::shared_ptr<const execute::RowBlock>, std::shared_ptr<const execute::RowBlock>> left;
+  for (auto const& part : parts_) {
+    for (Block& block : part->blocks) {
+      if (!block.run || !block.run->block->is_on_device()) continue;
+      auto& in_host = left[block.run->block];
+      if (in_host == nullptr) in_host = partitioner_->in_host(queue, *block.run->block);
+      block.run->block = in_host;
+    }
   }
 }
 

@@ -253,6 +253,7 @@ void Operation::begin_rest(base::Queue& queue) {
   kept_->finish(queue.end);
   progress.bytes_in = kept_->appended_bytes();
   auto const build = std::shared_ptr<const RowStore>(build_, &build_->store());
+  make_room_on_device(queue, *build);
   if (!build->is_partitioned()) return add_grid({build, 0}, {kept_, 0});
   size_t const nulls = build->null_part();
   bool const unknown = may_be_unknown(join_.spec, true) || may_be_unknown(join_.spec, false);
@@ -267,6 +268,22 @@ void Operation::begin_rest(base::Queue& queue) {
     rest_.add_phase([this](base::Queue&) { begin_unknown_rows(); });
   }
   for (size_t p = 0; p < nulls; ++p) add_grid({build, p}, {kept_, p});
+}
+
+// Blocks that stayed on a device stay there while partitions fit beside them.
+void Operation::make_room_on_device(base::Queue& queue, const RowStore& build) {
+  uint64_t const resident = build.resident_bytes() + kept_->resident_bytes();
+  if (resident == 0) return;
+  uint64_t largest = 0;
+  for (size_t p = 0; p < build.part_count(); ++p) largest = std::max(largest, build.bytes(p));
+  Budget const less = beside(budget_, resident);
+  if (less.part_bytes < largest) {
+    build.leave_device(queue);
+    kept_->leave_device(queue);
+  } else {
+    budget_ = less;
+    rest_.set_limits(less.rest_bytes, less.result_bytes);
+  }
 }
 
 std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,

@@ -60,6 +60,12 @@ void RestJoins::hand_out(columns::JoinResult* result) {
   *held = with(*held, std::make_shared<Lease>(shared_, bytes));
 }
 
+void RestJoins::set_limits(uint64_t most_bytes, uint64_t most_result_bytes) {
+  std::lock_guard const lock(shared_->mutex);
+  most_bytes_ = most_bytes;
+  most_result_bytes_ = most_result_bytes;
+}
+
 void RestJoins::add(Next next, uint64_t bytes) {
   std::lock_guard const lock(shared_->mutex);
   joins_.push_back(std::make_unique<Join>(Join{std::move(next), bytes}));

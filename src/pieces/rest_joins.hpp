@@ -47,6 +47,8 @@ class RestJoins {
         done_(done),
         shared_(std::make_shared<Shared>()) {}
 
+  // The same, from here on. expected: of a phase, while no join has begun.
+  void set_limits(uint64_t most_bytes, uint64_t most_result_bytes);
   // Called when all joins that were added before are done, to add others: alone, once.
   void add_phase(Phase phase) { phases_.push_back(std::move(phase)); }
   // bytes: that its sides take at once.

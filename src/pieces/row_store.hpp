@@ -50,6 +50,7 @@ struct StoreShape {
   bool is_pinned = false;
   // That blocks may take of a device, where it can partition rows of the schema; 0: the host does.
   uint64_t moving_bytes = 0;
+  uint64_t resident_bytes = 0;  // that blocks may take which stay there
 };
 
 class RowStore {
@@ -113,6 +114,11 @@ class RowStore {
   std::vector<Blocks> groups(size_t part, uint64_t most_bytes) const;
   std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks,
                                                     const base::CallEnd& end) const;
+  // Of the device, of blocks that stayed there.
+  uint64_t resident_bytes() const;
+  // They go to host memory. Any thread; who reads them has them still. Throws MEMORY_LIMIT,
+  // OUT_OF_MEMORY.
+  void leave_device(base::Queue& queue) const;
   // The same on the device, where a device partitioned all of them. Queued on the queue's stream,
   // which has to be finished before they are dropped.
   std::shared_ptr<const columns::Relation> bring_all(base::Queue& queue, size_t part,
@@ -197,6 +203,7 @@ class RowStore {
   void write_blocks(uint64_t most, const base::CallEnd& end);
   void write(const Leaving& leaving);
   std::shared_ptr<GatheredRows> read(const Block& block) const;
+  execute::RowRun run_in_host(const Block& block) const;
   std::shared_ptr<const columns::Relation> as_relation(std::shared_ptr<GatheredRows> rows) const;
 
   StoreShape shape_;
@@ -214,7 +221,7 @@ class RowStore {
   std::atomic<bool> device_had_no_room_{false};
   std::atomic<uint64_t> run_bytes_{0};  // of blocks that a device partitioned
   std::atomic<bool> is_partitioned_{false};
-  std::mutex mutex_;                          // of what follows, until finish()
+  mutable std::mutex mutex_;                  // of what follows, until finish(), and of runs
   std::vector<std::unique_ptr<Part>> parts_;  // as many as there ever are when it is partitioned
   std::deque<std::shared_ptr<GatheredRows>> whole_;  // from before, to be partitioned
   std::shared_ptr<base::SpillFile> file_;

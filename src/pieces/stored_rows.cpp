@@ -45,8 +45,19 @@ uint64_t RowStore::spilled_bytes() const { return bytes() - bytes_in_memory_ - r
 
 std::shared_ptr<const Relation> RowStore::block(size_t part, size_t block) const {
   Block const& known = parts_[part]->blocks[block];
-  if (known.run) return as_relation(gathered_rows_of(*known.run, shape_.schema, memory_));
+  if (known.run) return as_relation(gathered_rows_of(run_in_host(known), shape_.schema, memory_));
   return as_relation(known.rows_in_memory != nullptr ? known.rows_in_memory : read(known));
+}
+
+execute::RowRun RowStore::run_in_host(const Block& block) const {
+  auto const now = [&] {
+    std::lock_guard const lock(mutex_);
+    return *block.run;
+  };
+  if (!now().block->is_on_device()) return now();
+  base::LeasedQueue const queue(*shape_.context);
+  leave_device(*queue);
+  return now();
 }
 
 std::vector<RowStore::Blocks> RowStore::groups(size_t part, uint64_t most_bytes) const {
@@ -92,12 +103,15 @@ std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks,
 std::shared_ptr<const Relation> RowStore::bring_all(base::Queue& queue, size_t part,
                                                     Blocks blocks) const {
   std::vector<execute::RowRun> runs;
-  for (size_t i = blocks.first; i < blocks.end; ++i) {
-    Block const& block = parts_[part]->blocks[i];
-    if (!block.run) return read_all(part, blocks, queue.end);
-    runs.push_back(*block.run);
+  {
+    std::lock_guard const lock(mutex_);
+    for (size_t i = blocks.first; i < blocks.end; ++i) {
+      Block const& block = parts_[part]->blocks[i];
+      if (block.run) runs.push_back(*block.run);
+    }
   }
-  if (runs.empty()) return read_all(part, blocks, queue.end);
+  if (runs.size() != blocks.end - blocks.first || runs.empty())
+    return read_all(part, blocks, queue.end);
   return partitioner_->bring(queue, runs);
 }
 

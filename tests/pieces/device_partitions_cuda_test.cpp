@@ -32,7 +32,8 @@ class DevicePartitions : public ::testing::Test {
   }
 
   std::shared_ptr<pieces::RowStore> store_of(const Relation& like, std::vector<int32_t> flags,
-                                             uint32_t partitions, bool has_numbers = false) {
+                                             uint32_t partitions, bool has_numbers = false,
+                                             uint64_t resident_bytes = 0) {
     pieces::StoreShape shape;
     shape.context = queue_.context();
     shape.schema = pieces::make_row_schema(like, has_numbers);
@@ -42,6 +43,7 @@ class DevicePartitions : public ::testing::Test {
     shape.seed = 12345;
     shape.block_bytes = 1 << 20;
     shape.moving_bytes = 8 << 20;
+    shape.resident_bytes = resident_bytes;
     auto store = std::make_shared<pieces::RowStore>(std::move(shape));
     store->begin_partitions();
     return store;
@@ -192,6 +194,35 @@ TEST_F(DevicePartitions, KeepWholeRowsInTheirOrder) {
   store->append(there, 1000, {});
   store->finish({});
   expect_partitions(*queue_, *store, *rows, true);
+}
+
+// Blocks that stay on the device, and others, and those that stayed there once they left.
+TEST_F(DevicePartitions, StayOnTheDeviceWhileTheyMay) {
+  constexpr int64_t kRows = 1'000'003;
+  auto const host = random_column(static_cast<size_t>(kRows), 8, 5);
+  ColumnView view;
+  view.type = GPUJOIN_TYPE_INT64;
+  view.width = 8;
+  view.arrow_format = "l";
+  view.data = host.data.data();
+  auto const rows = relation({view}, kRows);
+  auto const store = store_of(*rows, {}, 6, false, uint64_t{3} << 20);
+  store->append(rows, 0, {});
+  store->finish({});
+  EXPECT_GT(store->resident_bytes(), uint64_t{1} << 20);
+  EXPECT_LE(store->resident_bytes(), uint64_t{3} << 20);
+  // The first way back of expect_partitions has them leave.
+  for (size_t part = 0; part < 6; ++part) {
+    auto const there = store->bring_all(*queue_, part, store->groups(part, 0)[0]);
+    auto const back = pieces::brought(*queue_, there, base::Memory::kHost);
+    base::finish(*queue_);
+    pieces::RowsByPartition const expected(*rows, {store->shape().keys, {}, 6, 12345});
+    expect_rows(*back, *rows, expected.of(part), false);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(store->resident_bytes(), 0U);
+  expect_partitions(*queue_, *store, *rows);
+  EXPECT_EQ(store->resident_bytes(), 0U);
 }
 
 TEST_F(DevicePartitions, AreMadeByTheHostWhereThereIsNoPageLockedMemory) {
