@@ -199,8 +199,9 @@ def fields_of(layouts):
     lines = (
         "// Written by bindings/rust/generate.py from include/gpujoin.h: change that, and run it.\n\n"
         "use super::*;\n\n"
-        "/// Size of each struct, and the place of each of its fields.\n"
-        "pub fn layouts() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {\n    vec![\n"
+        "/// Name and size of a struct, and the place of each of its fields.\n"
+        "type Layout = (&'static str, usize, Vec<(&'static str, usize)>);\n\n"
+        "pub fn layouts() -> Vec<Layout> {\n    vec![\n"
     )
     for name, fields in layouts:
         listed = ", ".join(

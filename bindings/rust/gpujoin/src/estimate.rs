@@ -6,6 +6,7 @@ use gpujoin_sys as sys;
 
 use crate::context::Context;
 use crate::error::{Result, check, count, text_of};
+use crate::join::output_of;
 use crate::number::{Device, Kind, Order, numbers};
 
 numbers! {
@@ -298,8 +299,7 @@ impl Context {
             left: &left.raw,
             right: &right.raw,
             key_count: count("keys", join.left.keys.len() as u64)?,
-            output: sys::GPUJOIN_OUTPUT_COLUMNS * i32::from(has_columns)
-                | sys::GPUJOIN_OUTPUT_PAIRS * i32::from(join.has_row_numbers),
+            output: output_of(has_columns, join.has_row_numbers),
             order: join.order.map_or(sys::GPUJOIN_ORDER_NONE, Order::number),
             has_pairs: i32::from(join.pairs.is_some()),
             pairs: count("pairs", join.pairs.unwrap_or(0))?,

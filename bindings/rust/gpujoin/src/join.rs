@@ -304,11 +304,10 @@ impl Lowered {
         let has_columns = !left_columns.is_empty() || !right_columns.is_empty();
         let has_more =
             !aggregates.is_empty() || matches!(join.kind, Kind::LeftMark | Kind::RightMark);
-        let columns = sys::GPUJOIN_OUTPUT_COLUMNS * i32::from(has_columns || has_more);
         let spec = sys::gpujoin_join_spec {
             kind: join.kind.number(),
             key_count: count("keys", join.keys.len() as u64)?,
-            output: columns | sys::GPUJOIN_OUTPUT_PAIRS * i32::from(join.has_pairs),
+            output: output_of(has_columns || has_more, join.has_pairs),
             left_column_count: count("left output columns", left_columns.len() as u64)?,
             right_column_count: count("right output columns", right_columns.len() as u64)?,
             aggregate_count: count("aggregates", aggregates.len() as u64)?,
@@ -355,6 +354,12 @@ impl Lowered {
     pub(crate) fn values(&self) -> Vec<Relation> {
         self.program.as_ref().map_or_else(Vec::new, |program| program.values.clone())
     }
+}
+
+/// `GPUJOIN_OUTPUT_*`; neither leaves it to the library.
+pub(crate) fn output_of(has_columns: bool, has_row_numbers: bool) -> i32 {
+    let columns = if has_columns { sys::GPUJOIN_OUTPUT_COLUMNS } else { 0 };
+    if has_row_numbers { columns | sys::GPUJOIN_OUTPUT_PAIRS } else { columns }
 }
 
 fn pointer<T>(values: &[T]) -> *const T {

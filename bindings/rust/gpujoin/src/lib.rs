@@ -75,5 +75,5 @@ pub use options::{Algorithm, Filter, Gather, Match, PlanOptions, Transfer, Trans
 pub use plan::{Plan, Size};
 pub use probe::{Appended, Probe};
 pub use relation::{Column, Relation};
-pub use result::{JoinResult, NO_ROW, Pages, Stage, Statistics};
+pub use result::{JoinResult, NO_ROW, NO_ROW_INT64, Pages, RowNumber, Stage, Statistics};
 pub use value::Value;

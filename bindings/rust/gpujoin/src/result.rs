@@ -15,6 +15,33 @@ use crate::relation::Relation;
 /// The row number of a side that has no row in an output row.
 pub const NO_ROW: u32 = sys::GPUJOIN_NO_ROW;
 
+/// The same among row numbers of 64 bits.
+pub const NO_ROW_INT64: i64 = sys::GPUJOIN_NO_ROW_INT64;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A row number: `u32` with [`NO_ROW`], or `i64` with [`NO_ROW_INT64`].
+pub trait RowNumber: sealed::Sealed + Copy {
+    #[doc(hidden)]
+    const TYPE: i32;
+    #[doc(hidden)]
+    const NONE: Self;
+}
+
+impl sealed::Sealed for u32 {}
+impl RowNumber for u32 {
+    const TYPE: i32 = sys::GPUJOIN_TYPE_UINT32;
+    const NONE: Self = NO_ROW;
+}
+
+impl sealed::Sealed for i64 {}
+impl RowNumber for i64 {
+    const TYPE: i32 = sys::GPUJOIN_TYPE_INT64;
+    const NONE: Self = NO_ROW_INT64;
+}
+
 /// Rows of a join. It owns its memory, and needs neither relation.
 pub struct JoinResult {
     handle: Handle<sys::gpujoin_result>,
@@ -78,7 +105,7 @@ impl JoinResult {
     }
 
     /// All rows as a record batch: the row numbers when they were asked for (`left_row`,
-    /// `right_row`: uint32, NULL where a side has no row), then the output columns. On the CPU
+    /// `right_row`: uint32, of batches with row numbers int64, NULL where a side has no row), then the output columns. On the CPU
     /// nothing is copied: the batch shares the result's memory, and outlives the result.
     pub fn to_batch<B: Batch>(&self) -> Result<B> {
         self.export(None)
@@ -118,39 +145,58 @@ impl JoinResult {
 
     /// Numbers of the left rows, [`NO_ROW`] where there is none, of a join with
     /// [`pairs`](crate::Join::pairs).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Type`] for one that 32 bits do not hold: batches of builds and probes number their
+    /// rows as they like.
     pub fn left_rows(&self) -> Result<Vec<u32>> {
         self.all_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX)
     }
 
-    /// Numbers of the right rows, [`NO_ROW`] where there is none, of a join with
-    /// [`pairs`](crate::Join::pairs).
+    /// Numbers of the right rows, as [`left_rows`](JoinResult::left_rows).
     pub fn right_rows(&self) -> Result<Vec<u32>> {
+        self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX)
+    }
+
+    /// Numbers of the left rows in 64 bits, [`NO_ROW_INT64`] where there is none.
+    pub fn left_row_numbers(&self) -> Result<Vec<i64>> {
+        self.all_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX)
+    }
+
+    /// Numbers of the right rows in 64 bits.
+    pub fn right_row_numbers(&self) -> Result<Vec<i64>> {
         self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX)
     }
 
     /// Writes the numbers of left rows, from output row `first` on, and says how many there were:
     /// as many as there is room for, fewer at the end.
-    pub fn read_left_rows(&self, first: u64, numbers: &mut [u32]) -> Result<usize> {
+    pub fn read_left_rows<N: RowNumber>(&self, first: u64, numbers: &mut [N]) -> Result<usize> {
         self.read_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX, first, numbers)
     }
 
     /// The same of right rows.
-    pub fn read_right_rows(&self, first: u64, numbers: &mut [u32]) -> Result<usize> {
+    pub fn read_right_rows<N: RowNumber>(&self, first: u64, numbers: &mut [N]) -> Result<usize> {
         self.read_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX, first, numbers)
     }
 
-    fn all_row_numbers(&self, what: i32) -> Result<Vec<u32>> {
+    fn all_row_numbers<N: RowNumber>(&self, what: i32) -> Result<Vec<N>> {
         let rows: usize = count("rows", self.rows)?;
         let mut numbers = Vec::new();
         numbers
             .try_reserve_exact(rows)
             .map_err(|_| Error::OutOfMemory(format!("no memory for {rows} row numbers")))?;
-        numbers.resize(rows, NO_ROW);
+        numbers.resize(rows, N::NONE);
         self.read_row_numbers(what, 0, &mut numbers)?;
         Ok(numbers)
     }
 
-    fn read_row_numbers(&self, what: i32, first: u64, numbers: &mut [u32]) -> Result<usize> {
+    fn read_row_numbers<N: RowNumber>(
+        &self,
+        what: i32,
+        first: u64,
+        numbers: &mut [N],
+    ) -> Result<usize> {
         if numbers.is_empty() {
             return Ok(0); // A page of no rows is one without a limit.
         }
@@ -161,7 +207,7 @@ impl JoinResult {
         };
         let mut fetch = sys::gpujoin_fetch {
             what,
-            r#type: sys::GPUJOIN_TYPE_UINT32,
+            r#type: N::TYPE,
             data: numbers.as_mut_ptr().cast(),
             data_bytes: size_of_val(numbers) as u64,
             memory: sys::GPUJOIN_MEMORY_HOST,

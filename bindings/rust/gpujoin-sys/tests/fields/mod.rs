@@ -2,8 +2,10 @@
 
 use super::*;
 
-/// Size of each struct, and the place of each of its fields.
-pub fn layouts() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {
+/// Name and size of a struct, and the place of each of its fields.
+type Layout = (&'static str, usize, Vec<(&'static str, usize)>);
+
+pub fn layouts() -> Vec<Layout> {
     vec![
         ("gpujoin_error", size_of::<gpujoin_error>(), vec![("message", offset_of!(gpujoin_error, message)), ("status", offset_of!(gpujoin_error, status)), ("cuda_code", offset_of!(gpujoin_error, cuda_code)), ("is_sticky", offset_of!(gpujoin_error, is_sticky)), ("reserved", offset_of!(gpujoin_error, reserved))]),
         ("gpujoin_allocator", size_of::<gpujoin_allocator>(), vec![("struct_size", offset_of!(gpujoin_allocator, struct_size)), ("reserved", offset_of!(gpujoin_allocator, reserved)), ("allocate", offset_of!(gpujoin_allocator, allocate)), ("deallocate", offset_of!(gpujoin_allocator, deallocate)), ("user", offset_of!(gpujoin_allocator, user))]),
