@@ -11,6 +11,7 @@ left out.
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -54,7 +55,7 @@ def text_of(comments):
     found = re.findall(r"/\*(.*?)\*/", comments, re.DOTALL)
     if not found:
         return []
-    lines = [re.sub(r"^ ?\*? ?", "", line).rstrip() for line in found[-1].split("\n")]
+    lines = [re.sub(r"^\s*\* ?", "", line).rstrip() for line in found[-1].split("\n")]
     lines[0] = found[-1].split("\n")[0].strip()
     if len(lines) > 1 and re.fullmatch(r"-{5,}", lines[1]):
         lines = lines[2:]  # the title of a section, which is no item's
@@ -69,6 +70,7 @@ def documented(comments, indent="", fallback=None):
         lines = ["```text", *lines, "```"]
     else:
         lines = [re.sub(r"([\[\]<>])", r"\\\1", line) for line in lines]
+        lines = textwrap.wrap(" ".join(lines), 96 - len(indent), break_on_hyphens=False)
     return "".join(f"{indent}/// {line}".rstrip() + "\n" for line in lines)
 
 
@@ -102,6 +104,19 @@ def callback_type(returns, stars, arguments):
     return f"Option<unsafe extern \"C\" fn({listed}){arrow}>"
 
 
+def wrapped(line, indent):
+    """A declaration of more than 100 columns with its arguments on lines of their own."""
+    if len(line) + len(indent) <= 100:
+        return indent + line
+    head, _, rest = line.partition("fn")
+    before, _, rest = rest.partition("(")
+    arguments, _, tail = rest.rpartition(")")
+    kept = arguments.replace(" ", "\0").replace(",\0", ", ")  # breaks are between arguments alone
+    lines = textwrap.wrap(kept, 96 - len(indent), break_on_hyphens=False)
+    inner = "\n".join(f"{indent}    {part}" for part in lines).replace("\0", " ")
+    return f"{indent}{head}fn{before}(\n{inner}\n{indent}){tail}"
+
+
 def value_of(text):
     text = text.strip().strip("()") if re.fullmatch(r"\(-?\d+\)", text.strip()) else text.strip()
     return text.replace("UINT32_MAX", "u32::MAX")
@@ -129,7 +144,7 @@ def struct_of(match, layouts):
     lines += f"#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {name} {{\n"
     for label, kind, comments in fields:
         described = documented(comments, "    ") or f"    /// `{label}` of the C struct.\n"
-        lines += f"{described}    pub {KEYWORDS.get(label, label)}: {kind},\n"
+        lines += described + wrapped(f"pub {KEYWORDS.get(label, label)}: {kind},", "    ") + "\n"
     lines += "}\n\n"
     sized = "struct_size" in [label for label, _, _ in fields]
     size = f"\n        value.struct_size = size_of::<{name}>() as u32;" if sized else ""
@@ -171,7 +186,8 @@ def generate(header):
             parts.append(f"{described}pub type {match['alias']} = {rust_type(match['alias_of'], '')};\n")
         elif match["callback"]:
             kind = callback_type(match["returns"], "", match["arguments"])
-            parts.append(f"{documented(match[1])}pub type {match['callback']} = {kind};\n")
+            declared = wrapped(f"pub type {match['callback']} = {kind};", "")
+            parts.append(f"{documented(match[1])}{declared}\n")
         elif match["struct"]:
             parts.append(struct_of(match, layouts))
         elif match["function"]:
@@ -191,7 +207,7 @@ def functions_of(functions):
     for name, parameters, answer, described in functions:
         listed = ", ".join(f"{label}: {kind}" for label, kind in parameters)
         arrow = "" if answer == "c_void" else f" -> {answer}"
-        lines += f"{described}    pub fn {name}({listed}){arrow};\n"
+        lines += described + wrapped(f"pub fn {name}({listed}){arrow};", "    ") + "\n"
     return lines + "}\n"
 
 
@@ -204,10 +220,9 @@ def fields_of(layouts):
         "pub fn layouts() -> Vec<Layout> {\n    vec![\n"
     )
     for name, fields in layouts:
-        listed = ", ".join(
-            f'("{field}", offset_of!({name}, {KEYWORDS.get(field, field)}))' for field in fields
-        )
-        lines += f'        ("{name}", size_of::<{name}>(), vec![{listed}]),\n'
+        places = [f'("{field}", offset_of!({name}, {KEYWORDS.get(field, field)})),' for field in fields]
+        listed = "".join(f"                {place}\n" for place in places)
+        lines += f'        ("{name}", size_of::<{name}>(), vec![\n{listed}        ]),\n'
     return lines + "    ]\n}\n"
 
 

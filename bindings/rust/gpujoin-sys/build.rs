@@ -20,8 +20,8 @@ fn main() {
     if let Err(error) = pkg_config::Config::new().atleast_version(wanted).probe("gpujoin") {
         eprintln!(
             "libgpujoin was not found. Set GPUJOIN_LIB_DIR to the folder of libgpujoin.so, or \
-             PKG_CONFIG_PATH to that of gpujoin.pc, or take the feature \"dlopen\", which needs the \
-             library when the program runs.\n\n{error}"
+             PKG_CONFIG_PATH to that of gpujoin.pc, or take the feature \"dlopen\", which needs it \
+             when the program runs.\n\n{error}"
         );
         std::process::exit(1);
     }

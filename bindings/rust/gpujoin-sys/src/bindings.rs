@@ -31,7 +31,8 @@ pub const GPUJOIN_ERROR_MEMORY_LIMIT: i32 = 7;
 pub const GPUJOIN_ERROR_TOO_MANY_ROWS: i32 = 8;
 /// A caller's buffer is too small; nothing was written.
 pub const GPUJOIN_ERROR_BUFFER_TOO_SMALL: i32 = 9;
-/// gpujoin_context_cancel, the cancel function of the object, or the progress callback asked for it.
+/// gpujoin_context_cancel, the cancel function of the object, or the progress callback asked for
+/// it.
 pub const GPUJOIN_ERROR_CANCELLED: i32 = 10;
 /// CUDA was asked for and cannot be used; the message says why.
 pub const GPUJOIN_ERROR_NO_DEVICE: i32 = 11;
@@ -123,13 +124,19 @@ pub struct gpujoin_allocator {
     /// `reserved` of the C struct.
     pub reserved: u32,
     /// At least `bytes`, aligned to `alignment` (a power of two, at most 256), in `memory` (HOST,
-    ///  * DEVICE or PINNED). NULL when there is none, which the join answers with
-    ///  * GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`, the stream of the call,
-    ///  * and later on those of other calls, which then wait for what this one was given before.
-    pub allocate: Option<unsafe extern "C" fn(bytes: u64, alignment: u64, memory: gpujoin_memory, cuda_stream: *mut c_void, user: *mut c_void) -> *mut c_void>,
-    /// Gets back what allocate gave; work that uses it may still be queued on `cuda_stream`, which may
-    ///  * be another one than at its allocation.
-    pub deallocate: Option<unsafe extern "C" fn(pointer: *mut c_void, bytes: u64, memory: gpujoin_memory, cuda_stream: *mut c_void, user: *mut c_void)>,
+    /// DEVICE or PINNED). NULL when there is none, which the join answers with
+    /// GPUJOIN_ERROR_OUT_OF_MEMORY. Device memory is used on `cuda_stream`, the stream of the call,
+    /// and later on those of other calls, which then wait for what this one was given before.
+    pub allocate: Option<unsafe extern "C" fn(
+        bytes: u64, alignment: u64, memory: gpujoin_memory, cuda_stream: *mut c_void,
+        user: *mut c_void
+    ) -> *mut c_void>,
+    /// Gets back what allocate gave; work that uses it may still be queued on `cuda_stream`, which
+    /// may be another one than at its allocation.
+    pub deallocate: Option<unsafe extern "C" fn(
+        pointer: *mut c_void, bytes: u64, memory: gpujoin_memory, cuda_stream: *mut c_void,
+        user: *mut c_void
+    )>,
     /// `user` of the C struct.
     pub user: *mut c_void,
 }
@@ -150,17 +157,21 @@ pub const GPUJOIN_LOG_DEBUG: i32 = 1;
 pub const GPUJOIN_LOG_INFO: i32 = 2;
 /// `GPUJOIN_LOG_WARNING` of the header.
 pub const GPUJOIN_LOG_WARNING: i32 = 3;
-/// Called on the thread that calls the library, with one line of text without a newline; at the same
-/// time on as many threads as call it. Must not call the library.
-pub type gpujoin_log_function = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut c_void)>;
+/// Called on the thread that calls the library, with one line of text without a newline; at the
+/// same time on as many threads as call it. Must not call the library.
+pub type gpujoin_log_function = Option<unsafe extern "C" fn(
+    level: i32, message: *const c_char, user: *mut c_void
+)>;
 /// Called between the steps of an execution on the thread that runs it: `stage` is the stage's
 /// name, `done` of `total` steps are over. A non-zero answer cancels that execution, not those of
 /// other threads, by which it is called at the same time. Must not call the library.
-pub type gpujoin_progress_function = Option<unsafe extern "C" fn(stage: *const c_char, done: i64, total: i64, user: *mut c_void) -> i32>;
+pub type gpujoin_progress_function = Option<unsafe extern "C" fn(
+    stage: *const c_char, done: i64, total: i64, user: *mut c_void
+) -> i32>;
 /// Whose threads the loops of the CPU executor run on. Since 0.2.
 pub type gpujoin_threads = i32;
-/// The library's own oneTBB arenas, of cpu_threads threads with the one that calls. With cpu_threads
-/// = 1 a call runs on the calling thread alone, and no thread is started.
+/// The library's own oneTBB arenas, of cpu_threads threads with the one that calls. With
+/// cpu_threads = 1 a call runs on the calling thread alone, and no thread is started.
 pub const GPUJOIN_THREADS_OWN: i32 = 0;
 /// The oneTBB arena in which the calling thread is, with as many threads as that allows; on the
 /// calling thread alone where it is in none. While it waits for others, it takes no other tasks of
@@ -177,13 +188,14 @@ pub struct gpujoin_context_options {
     /// CUDA ordinal; 0 is the first device.
     pub cuda_device_id: i32,
     /// Of the CPU executor; 0 = all that this process may run on, and never more. With
-    ///  * GPUJOIN_THREADS_OF_CALLER what the planner reckons with.
+    /// GPUJOIN_THREADS_OF_CALLER what the planner reckons with.
     pub cpu_threads: i32,
-    /// Of the memory that joins run in: device memory for CUDA, host memory for the CPU, inputs that
-    ///  * need no copy not counted. 0 = no limit. Section 10 has the least for builds and operations.
+    /// Of the memory that joins run in: device memory for CUDA, host memory for the CPU, inputs
+    /// that need no copy not counted. 0 = no limit. Section 10 has the least for builds and
+    /// operations.
     pub memory_limit_bytes: u64,
-    /// A cudaStream_t of yours, which must outlive the context and what was made from it. NULL = the
-    ///  * context makes its own, one for each call that runs at the same time.
+    /// A cudaStream_t of yours, which must outlive the context and what was made from it. NULL =
+    /// the context makes its own, one for each call that runs at the same time.
     pub cuda_stream: *mut c_void,
     /// NULL = the library's own pools.
     pub allocator: *const gpujoin_allocator,
@@ -196,17 +208,17 @@ pub struct gpujoin_context_options {
     /// `progress_user` of the C struct.
     pub progress_user: *mut c_void,
     /// A file that gpujoin_context_calibrate wrote on this machine, read once. NULL = the figures
-    ///  * built in for the architecture.
+    /// built in for the architecture.
     pub calibration_path: *const c_char,
-    /// Of host memory that the library allocates, 0 = no limit; on a context of the CPU the smaller of
-    ///  * this and memory_limit_bytes counts. The least is that of section 10, too. Since 0.2, as all
-    ///  * that follow.
+    /// Of host memory that the library allocates, 0 = no limit; on a context of the CPU the smaller
+    /// of this and memory_limit_bytes counts. The least is that of section 10, too. Since 0.2, as
+    /// all that follow.
     pub host_limit_bytes: u64,
     /// Of page-locked host memory, on a context of CUDA. 0 = no limit.
     pub pinned_limit_bytes: u64,
     /// An existing folder where rows go that no limit has room for: those of builds, operations and
-    ///  * joins in pieces. Files there have no names, and are gone when the process is, however it ends.
-    ///  * NULL = none.
+    /// joins in pieces. Files there have no names, and are gone when the process is, however it
+    /// ends. NULL = none.
     pub spill_path: *const c_char,
     /// Of all files there together. 0 = no limit.
     pub spill_limit_bytes: u64,
@@ -248,8 +260,8 @@ pub struct gpujoin_context_info {
     pub memory_used_bytes: u64,
     /// The most in use by joins and results at one time since the context was made.
     pub memory_peak_bytes: u64,
-    /// Of host memory, as the three before; on a context of the CPU they are those. Since 0.2, as all
-    ///  * that follow.
+    /// Of host memory, as the three before; on a context of the CPU they are those. Since 0.2, as
+    /// all that follow.
     pub host_limit_bytes: u64,
     /// `host_used_bytes` of the C struct.
     pub host_used_bytes: u64,
@@ -385,8 +397,8 @@ pub struct gpujoin_column {
     pub struct_size: u32,
     /// `type` of the C struct.
     pub r#type: gpujoin_type,
-    /// As many values as the relation has rows, aligned to their width (16-byte values: to 8); may be
-    ///  * NULL when there are no rows.
+    /// As many values as the relation has rows, aligned to their width (16-byte values: to 8); may
+    /// be NULL when there are no rows.
     pub data: *const c_void,
     /// One bit a row, least significant first, 1 = valid; NULL = no NULLs.
     pub validity: *const u8,
@@ -399,8 +411,8 @@ pub struct gpujoin_column {
     /// Copied; NULL = "". Used in explain and in exported schemas.
     pub name: *const c_char,
     /// Of UTF8, BINARY (int32) and LARGE_UTF8, LARGE_BINARY (int64): rows + 1 of them, which count
-    ///  * bytes of data and do not decrease; in the same memory as data. Since 0.2, as all that
-    ///  * follow.
+    /// bytes of data and do not decrease; in the same memory as data. Since 0.2, as all that
+    /// follow.
     pub offsets: *const c_void,
     /// Of BOOL: the first row's bit in data; 0 to 2^50.
     pub first_bit: i64,
@@ -770,11 +782,12 @@ impl gpujoin_condition {
 }
 
 /// ASOF joins. Of the right rows whose keys are equal to a left row's, or of all where the
-/// specification has no keys, it has one match at most: the one next to it in an ordered column. The
-/// kinds are INNER, LEFT, RIGHT, FULL, LEFT_SEMI, LEFT_ANTI, RIGHT_SEMI, RIGHT_ANTI by that match,
-/// and LEFT_SINGLE, which is LEFT; others, a residual and aggregates beside it are UNSUPPORTED. No
-/// technique can be named. Sides that lie in order, by their keys and the column, or by the column
-/// where there are no keys, are merged as they lie; others are sorted first. All since 0.2.
+/// specification has no keys, it has one match at most: the one next to it in an ordered column.
+/// The kinds are INNER, LEFT, RIGHT, FULL, LEFT_SEMI, LEFT_ANTI, RIGHT_SEMI, RIGHT_ANTI by that
+/// match, and LEFT_SINGLE, which is LEFT; others, a residual and aggregates beside it are
+/// UNSUPPORTED. No technique can be named. Sides that lie in order, by their keys and the column,
+/// or by the column where there are no keys, are merged as they lie; others are sorted first. All
+/// since 0.2.
 pub type gpujoin_direction = i32;
 /// The last right row at or before the left row; of several at the same place the last one.
 pub const GPUJOIN_DIRECTION_BACKWARD: i32 = 1;
@@ -795,8 +808,8 @@ pub struct gpujoin_asof {
     /// Required.
     pub direction: gpujoin_direction,
     /// Column positions of the ordered columns, which compare with each other: integers, floats,
-    ///  * decimals, dates, times, timestamps, durations. A row with a NULL or NaN there has no match.
-    ///  * Neither side has to be sorted.
+    /// decimals, dates, times, timestamps, durations. A row with a NULL or NaN there has no match.
+    /// Neither side has to be sorted.
     pub left_column: i32,
     /// `right_column` of the C struct.
     pub right_column: i32,
@@ -804,10 +817,10 @@ pub struct gpujoin_asof {
     pub flags: i32,
     /// `reserved` of the C struct.
     pub reserved: i32,
-    /// With ASOF_TOLERANCE, 0 or more: of floats in tolerance_float, else in units of the finer of the
-    ///  * two columns (days, nanoseconds, the last place of a decimal). The other one, and both without
-    ///  * the flag, are 0. Decimals of scales more than 77 apart have no distance: TYPE, as for columns
-    ///  * without an order.
+    /// With ASOF_TOLERANCE, 0 or more: of floats in tolerance_float, else in units of the finer of
+    /// the two columns (days, nanoseconds, the last place of a decimal). The other one, and both
+    /// without the flag, are 0. Decimals of scales more than 77 apart have no distance: TYPE, as
+    /// for columns without an order.
     pub tolerance: i64,
     /// `tolerance_float` of the C struct.
     pub tolerance_float: f64,
@@ -842,10 +855,10 @@ pub type gpujoin_function = i32;
 pub const GPUJOIN_FUNCTION_COUNT_ROWS: i32 = 1;
 /// Rows in which the column is not NULL, INT64.
 pub const GPUJOIN_FUNCTION_COUNT: i32 = 2;
-/// Of values that are not NULL; NULL where there is none. Of integers up to 64 bits INT64 (UINT64 of
-/// unsigned ones), of decimals one of 38 digits and the same scale, of floats FLOAT64, in any order.
-/// A total that its type does not hold ends the join with GPUJOIN_ERROR_EVALUATION; what is added
-/// up on the way may be larger.
+/// Of values that are not NULL; NULL where there is none. Of integers up to 64 bits INT64 (UINT64
+/// of unsigned ones), of decimals one of 38 digits and the same scale, of floats FLOAT64, in any
+/// order. A total that its type does not hold ends the join with GPUJOIN_ERROR_EVALUATION; what is
+/// added up on the way may be larger.
 pub const GPUJOIN_FUNCTION_SUM: i32 = 3;
 /// The column's type, any but intervals and nested ones; text and binary by their bytes, false
 /// before true; NaN is above all else. NULL where there is no value.
@@ -884,9 +897,9 @@ impl gpujoin_aggregate {
     };
 }
 
-/// In which order rows come out. Pairs are sorted by row number before any column is fetched, unless
-/// they come in that order; the rows of semi, anti, mark and NOT IN joins by the number of their
-/// side, whichever side is named. Since 0.2.
+/// In which order rows come out. Pairs are sorted by row number before any column is fetched,
+/// unless they come in that order; the rows of semi, anti, mark and NOT IN joins by the number of
+/// their side, whichever side is named. Since 0.2.
 pub type gpujoin_order = i32;
 /// Any.
 pub const GPUJOIN_ORDER_NONE: i32 = 0;
@@ -916,10 +929,11 @@ pub struct gpujoin_join_spec {
     /// Required.
     pub kind: gpujoin_join_kind,
     /// Of left_keys and right_keys: 1 to 16 columns, all of which must be equal; 0 of a cross join,
-    ///  * and where asof is set or residual alone says what matches.
+    /// and where asof is set or residual alone says what matches.
     pub key_count: i32,
-    /// GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named, else
-    ///  * PAIRS. Semi, anti, mark and NOT IN joins have columns and row numbers of their side alone.
+    /// GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named,
+    /// else PAIRS. Semi, anti, mark and NOT IN joins have columns and row numbers of their side
+    /// alone.
     pub output: i32,
     /// Column positions in the left relation.
     pub left_keys: *const i32,
@@ -936,8 +950,8 @@ pub struct gpujoin_join_spec {
     /// GPUJOIN_KEY_*, or-ed, of each pair of keys; NULL = 0 of all. Since 0.2, as all that follow.
     pub key_flags: *const i32,
     /// What rows with equal keys have to fulfil besides, to match; NULL = nothing. Without keys all
-    ///  * rows meet: comparisons (\<, \<=, \>, \>=, =, BETWEEN) of a left with a right column, parts of an
-    ///  * AND, find pairs in sorted orders; without any, each pair is evaluated.
+    /// rows meet: comparisons (\<, \<=, \>, \>=, =, BETWEEN) of a left with a right column, parts
+    /// of an AND, find pairs in sorted orders; without any, each pair is evaluated.
     pub residual: *const gpujoin_condition,
     /// NULL = not an ASOF join.
     pub asof: *const gpujoin_asof,
@@ -954,10 +968,10 @@ pub struct gpujoin_join_spec {
     /// `promised_rows` of the C struct.
     pub promised_rows: i64,
     /// More output rows end the join with GPUJOIN_ERROR_ROW_LIMIT, as soon as the match has found
-    ///  * them; 0 = no limit.
+    /// them; 0 = no limit.
     pub row_limit: i64,
     /// More bytes of output columns and row numbers, as gpujoin_plan_count counts them, end it with
-    ///  * GPUJOIN_ERROR_BYTE_LIMIT; 0 = none.
+    /// GPUJOIN_ERROR_BYTE_LIMIT; 0 = none.
     pub byte_limit: u64,
 }
 
@@ -1010,8 +1024,8 @@ impl gpujoin_page {
 pub const GPUJOIN_FETCH_COLUMN: i32 = 1;
 /// Row numbers in the left relation; needs GPUJOIN_OUTPUT_PAIRS.
 pub const GPUJOIN_FETCH_LEFT_INDEX: i32 = 2;
-/// Row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS. Of a sequence: in the dimension of
-/// step `column`, which a LEFT_SEMI step does not have.
+/// Row numbers in the right relation; needs GPUJOIN_OUTPUT_PAIRS. Of a sequence: in the dimension
+/// of step `column`, which a LEFT_SEMI step does not have.
 pub const GPUJOIN_FETCH_RIGHT_INDEX: i32 = 3;
 /// `struct gpujoin_fetch` of the header.
 #[repr(C)]
@@ -1025,14 +1039,14 @@ pub struct gpujoin_fetch {
     pub column: i32,
     /// Indices: UINT32 or INT64, 0 = INT64; columns: 0 or the column's own.
     pub r#type: gpujoin_type,
-    /// As many values as the page has rows are written; of BOOL (rows + 7) / 8 bytes, the page's first
-    ///  * row in bit 0 of byte 0, in device memory rounded up to 4. INT64 row numbers into device memory:
-    ///  * aligned to 8 bytes.
+    /// As many values as the page has rows are written; of BOOL (rows + 7) / 8 bytes, the page's
+    /// first row in bit 0 of byte 0, in device memory rounded up to 4. INT64 row numbers into
+    /// device memory: aligned to 8 bytes.
     pub data: *mut c_void,
     /// Room in data.
     pub data_bytes: u64,
-    /// Bits, the page's first row in bit 0 of byte 0; NULL is allowed when the page has no NULL, and
-    ///  * for row numbers, which say GPUJOIN_NO_ROW themselves.
+    /// Bits, the page's first row in bit 0 of byte 0; NULL is allowed when the page has no NULL,
+    /// and for row numbers, which say GPUJOIN_NO_ROW themselves.
     pub validity: *mut u8,
     /// Room in validity; (rows + 7) / 8 are written, in device memory rounded up to 4.
     pub validity_bytes: u64,
@@ -1043,7 +1057,7 @@ pub struct gpujoin_fetch {
     /// Out: NULLs in the page.
     pub null_count: i64,
     /// Of text (UTF8, BINARY: int32; LARGE_*: int64), whose bytes go to data: rows + 1 are written,
-    ///  * from 0 on. With data NULL they are written alone. Since 0.2, as all that follow.
+    /// from 0 on. With data NULL they are written alone. Since 0.2, as all that follow.
     pub offsets: *mut c_void,
     /// Room in offsets.
     pub offsets_bytes: u64,
@@ -1169,8 +1183,8 @@ pub const GPUJOIN_GATHER_UNTRANSFORMED: i32 = 1;
 pub const GPUJOIN_GATHER_TRANSFORMED: i32 = 2;
 /// Transformed with their keys, or where they are; the match writes the output columns.
 pub const GPUJOIN_GATHER_CARRIED: i32 = 3;
-/// Row numbers transformed with their keys; the match writes them, and payloads are fetched by them,
-/// but for a lone one of 4 bytes, which travels itself. Of RADIX_UNORDERED and CO_PARTITIONS.
+/// Row numbers transformed with their keys; the match writes them, and payloads are fetched by
+/// them, but for a lone one of 4 bytes, which travels itself. Of RADIX_UNORDERED and CO_PARTITIONS.
 pub const GPUJOIN_GATHER_CARRIED_ROWS: i32 = 4;
 /// `struct gpujoin_plan_options` of the header.
 #[repr(C)]
@@ -1206,9 +1220,9 @@ pub struct gpujoin_plan_options {
     pub filter: gpujoin_filter,
     /// Of PROBE_CHUNKS: rows of a chunk.
     pub probe_chunk_rows: i64,
-    /// How long a call that plans or executes may take before it answers DEADLINE: gpujoin_plan_create
-    ///  * and each gpujoin_plan_execute, gpujoin_join and gpujoin_join_sequence as a whole, each call on
-    ///  * an operation and its probes. 0 = as long as it takes. Since 0.2.
+    /// How long a call that plans or executes may take before it answers DEADLINE:
+    /// gpujoin_plan_create and each gpujoin_plan_execute, gpujoin_join and gpujoin_join_sequence as
+    /// a whole, each call on an operation and its probes. 0 = as long as it takes. Since 0.2.
     pub timeout_milliseconds: i64,
 }
 
@@ -1290,8 +1304,8 @@ impl gpujoin_stage_statistics {
     };
 }
 
-/// What is known of a join before there is data, or without reading it: for optimizers, which ask of
-/// many joins what they would cost. All since 0.2.
+/// What is known of a join before there is data, or without reading it: for optimizers, which ask
+/// of many joins what they would cost. All since 0.2.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct gpujoin_expected_column {
@@ -1339,8 +1353,8 @@ pub struct gpujoin_expected_side {
     pub output_column_count: i32,
     /// Different keys; 0 = as many as the side of fewer rows has rows.
     pub distinct_keys: i64,
-    /// Rows with a match, where has_matched_rows is 1; else those that the distinct keys say: the side
-    ///  * with fewer of them has all of its own on the other side.
+    /// Rows with a match, where has_matched_rows is 1; else those that the distinct keys say: the
+    /// side with fewer of them has all of its own on the other side.
     pub matched_rows: i64,
     /// `has_matched_rows` of the C struct.
     pub has_matched_rows: i32,
@@ -1472,8 +1486,8 @@ pub struct gpujoin_sequence_step {
     pub dimension_columns: *const i32,
     /// `dimension_column_count` of the C struct.
     pub dimension_column_count: i32,
-    /// INNER (or 0); LEFT: a row without a match stays, the dimension's columns NULL; LEFT_SEMI: rows
-    ///  * with a match stay, once each, without dimension columns. Since 0.2, as all that follow.
+    /// INNER (or 0); LEFT: a row without a match stays, the dimension's columns NULL; LEFT_SEMI:
+    /// rows with a match stay, once each, without dimension columns. Since 0.2, as all that follow.
     pub kind: gpujoin_join_kind,
     /// GPUJOIN_KEY_*, or-ed.
     pub key_flags: i32,
@@ -1505,8 +1519,8 @@ pub struct gpujoin_sequence_spec {
     pub fact_columns: *const i32,
     /// `fact_column_count` of the C struct.
     pub fact_column_count: i32,
-    /// GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named, else
-    ///  * PAIRS. PAIRS: a row number in the fact relation and one in each dimension.
+    /// GPUJOIN_OUTPUT_COLUMNS, GPUJOIN_OUTPUT_PAIRS or both; 0 = COLUMNS when columns are named,
+    /// else PAIRS. PAIRS: a row number in the fact relation and one in each dimension.
     pub output: i32,
     /// `materialize` of the C struct.
     pub materialize: gpujoin_materialize,
@@ -1591,7 +1605,7 @@ pub struct gpujoin_build_options {
     /// Which executor its joins run on; AUTOMATIC = the context's.
     pub device: gpujoin_device,
     /// 1: rows have numbers, which are given with each batch; results that have row numbers have
-    ///  * these. 0: joins with this build put out none of its row numbers.
+    /// these. 0: joins with this build put out none of its row numbers.
     pub has_row_numbers: i32,
     /// `reserved` of the C struct.
     pub reserved: i32,
@@ -1623,8 +1637,8 @@ pub struct gpujoin_build_info {
     pub bytes: u64,
     /// `spilled_bytes` of the C struct.
     pub spilled_bytes: u64,
-    /// Of a finished build: 1: it fits, and rows of probes are joined as they come; 0: operations join
-    ///  * it in partitions.
+    /// Of a finished build: 1: it fits, and rows of probes are joined as they come; 0: operations
+    /// join it in partitions.
     pub is_whole: i32,
     /// `partitions` of the C struct.
     pub partitions: i32,
@@ -1674,14 +1688,14 @@ pub struct gpujoin_key_filter_options {
     /// `struct_size` of the C struct.
     pub struct_size: u32,
     /// AUTOMATIC = MIN_MAX where the values from the lowest to the highest are all there; BITMAP
-    ///  * where it takes no more than 32 KiB, or twice what a Bloom filter takes; else BLOOM; NONE where
-    ///  * no row would be dropped, or half of those without a match would pass. A MIN_MAX or a BITMAP
-    ///  * reads the rows of the build twice, a BLOOM once.
+    /// where it takes no more than 32 KiB, or twice what a Bloom filter takes; else BLOOM; NONE
+    /// where no row would be dropped, or half of those without a match would pass. A MIN_MAX or a
+    /// BITMAP reads the rows of the build twice, a BLOOM once.
     pub kind: gpujoin_key_filter_kind,
     /// Of the bits. 0 = a thirty-second of the host's limit, 256 MiB without one.
     pub largest_bytes: u64,
     /// Of a BLOOM: of rows without a match, what share may pass, above 0 and below 1, as far as
-    ///  * largest_bytes allows. 0 = 0.01, for 10.5 bits a key.
+    /// largest_bytes allows. 0 = 0.01, for 10.5 bits a key.
     pub false_positive_rate: f64,
 }
 
@@ -1737,22 +1751,22 @@ pub struct gpujoin_key_filter_info {
     /// `key_types` of the C struct.
     pub key_types: *const gpujoin_type,
     /// Rows of the build, and different values of their keys: counted where distinct_is_exact is 1,
-    ///  * else estimated (by HyperLogLog, of a standard error of 1.6 %).
+    /// else estimated (by HyperLogLog, of a standard error of 1.6 %).
     pub rows: i64,
     /// `distinct` of the C struct.
     pub distinct: i64,
     /// `distinct_is_exact` of the C struct.
     pub distinct_is_exact: i32,
-    /// 1: rows with a NULL pass: the key's flags say that NULL equals NULL, and the build has one. Of
-    ///  * several keys 0.
+    /// 1: rows with a NULL pass: the key's flags say that NULL equals NULL, and the build has one.
+    /// Of several keys 0.
     pub passes_null: i32,
-    /// Of rows without a match, the share that is expected to pass. Of MIN_MAX, which nobody can tell
-    ///  * of, 1, but 0 where it is exact; of NONE 1; of a BITMAP 0.
+    /// Of rows without a match, the share that is expected to pass. Of MIN_MAX, which nobody can
+    /// tell of, 1, but 0 where it is exact; of NONE 1; of a BITMAP 0.
     pub false_positive_rate: f64,
-    /// The lowest and the highest value, value_bytes\[0\] and \[1\] bytes each, as a column of the key's
-    ///  * type has them: of BOOL a byte, of text and binary the bytes of the value, which are compared as
-    ///  * bytes; NULL of several keys, of other types (INTERVAL_*), and where there is no value. NaN does
-    ///  * not count, -0.0 is 0.0.
+    /// The lowest and the highest value, value_bytes\[0\] and \[1\] bytes each, as a column of the
+    /// key's type has them: of BOOL a byte, of text and binary the bytes of the value, which are
+    /// compared as bytes; NULL of several keys, of other types (INTERVAL_*), and where there is no
+    /// value. NaN does not count, -0.0 is 0.0.
     pub min_value: *const c_void,
     /// `max_value` of the C struct.
     pub max_value: *const c_void,
@@ -1824,8 +1838,8 @@ pub const GPUJOIN_OWN_FILTER_ON: i32 = 2;
 pub struct gpujoin_operation_options {
     /// `struct_size` of the C struct.
     pub struct_size: u32,
-    /// 1: rows of probes have numbers, which are given with each batch; results that have row numbers
-    ///  * have these. 0: none of the probe side's come out.
+    /// 1: rows of probes have numbers, which are given with each batch; results that have row
+    /// numbers have these. 0: none of the probe side's come out.
     pub has_row_numbers: i32,
     /// NULL = all automatic. build_side says which side of spec the build is; 0 = the right one.
     pub plan: *const gpujoin_plan_options,
@@ -1833,8 +1847,8 @@ pub struct gpujoin_operation_options {
     pub ready: gpujoin_ready_function,
     /// `ready_user` of the C struct.
     pub ready_user: *mut c_void,
-    /// filter_count of them, each with the same struct_size; NULL = none. Batches of which some rows
-    ///  * are dropped so are not read where they lie.
+    /// filter_count of them, each with the same struct_size; NULL = none. Batches of which some
+    /// rows are dropped so are not read where they lie.
     pub filters: *const gpujoin_applied_filter,
     /// `filter_count` of the C struct.
     pub filter_count: i32,
@@ -1878,8 +1892,8 @@ pub struct gpujoin_progress {
     pub bytes_out: u64,
     /// Of both sides, in files.
     pub spilled_bytes: u64,
-    /// Pieces that were joined, of those known so far: of probes, and when all rows have come of the
-    ///  * partitions. One that is partitioned again adds as many as it has parts.
+    /// Pieces that were joined, of those known so far: of probes, and when all rows have come of
+    /// the partitions. One that is partitioned again adds as many as it has parts.
     pub pieces_done: i64,
     /// `pieces` of the C struct.
     pub pieces: i64,
@@ -1914,8 +1928,7 @@ pub const GPUJOIN_TRANSFORM_HISTOGRAM_BLOCK: i32 = 6;
 pub const GPUJOIN_TRANSFORM_MERGE_SORT: i32 = 8;
 /// gpujoin_skew: partitions get blocks in proportion to their size (Paul et al. IV.B.1).
 pub const GPUJOIN_SKEW_REDISTRIBUTED_BLOCKS: i32 = 3;
-/// gpujoin_skew: the block that meets a heavy partition launches a kernel for it (Rui & Tu
-/// 3.2.3).
+/// gpujoin_skew: the block that meets a heavy partition launches a kernel for it (Rui & Tu 3.2.3).
 pub const GPUJOIN_SKEW_CHILD_KERNELS: i32 = 4;
 /// gpujoin_match: a pair of partitions at a time, every row with every row (Paul et al. IV.A.2).
 pub const GPUJOIN_MATCH_NESTED_LOOP: i32 = 4;
@@ -1933,13 +1946,14 @@ pub const GPUJOIN_OUTPUT_TWO_PASSES: i32 = 5;
 pub const GPUJOIN_OUTPUT_ESTIMATED_GROUPS: i32 = 6;
 
 functions! {
-    /// gpujoin_version_number: the version of the loaded library, as GPUJOIN_VERSION_NUMBER is of this
-    /// header. Any thread, any time. Since 0.1.
+    /// gpujoin_version_number: the version of the loaded library, as GPUJOIN_VERSION_NUMBER is of
+    /// this header. Any thread, any time. Since 0.1.
     pub fn gpujoin_version_number() -> i32;
-    /// gpujoin_version_string: for example "0.2.0". Static storage. Any thread, any time. Since 0.1.
+    /// gpujoin_version_string: for example "0.2.0". Static storage. Any thread, any time. Since
+    /// 0.1.
     pub fn gpujoin_version_string() -> *const c_char;
-    /// gpujoin_status_name: for example "GPUJOIN_ERROR_CANCELLED"; "GPUJOIN_ERROR_UNKNOWN" for a code
-    /// unknown to this library. Static storage. Any thread, any time. Since 0.1.
+    /// gpujoin_status_name: for example "GPUJOIN_ERROR_CANCELLED"; "GPUJOIN_ERROR_UNKNOWN" for a
+    /// code unknown to this library. Static storage. Any thread, any time. Since 0.1.
     pub fn gpujoin_status_name(status: gpujoin_status) -> *const c_char;
     /// ```text
     /// gpujoin_context_create: open a device.
@@ -1956,7 +1970,10 @@ functions! {
     ///           DEVICE_LOST.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_context_create(options: *const gpujoin_context_options, out: *mut *mut gpujoin_context, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_context_create(
+        options: *const gpujoin_context_options, out: *mut *mut gpujoin_context,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_context_get_info: what the context runs on, and its memory. Does not wait.
     ///
@@ -1964,7 +1981,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_context_get_info(context: *mut gpujoin_context, info: *mut gpujoin_context_info, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_context_get_info(
+        context: *mut gpujoin_context, info: *mut gpujoin_context_info, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_context_cancel: ask the plannings and executions that run now to stop, or else the next
     /// one to begin; they answer GPUJOIN_ERROR_CANCELLED, and the request is then spent. Does not wait.
@@ -1973,7 +1992,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_context_cancel(context: *mut gpujoin_context, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_context_cancel(
+        context: *mut gpujoin_context, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_context_calibrate: measure what the planner has to know of this machine, use it in this
     /// context from now on, and keep it in a file for options.calibration_path of later ones. Without it
@@ -1998,16 +2019,20 @@ functions! {
     ///           CUDA, DEVICE_LOST, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_context_calibrate(context: *mut gpujoin_context, path: *const c_char, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_context_calibrate(
+        context: *mut gpujoin_context, path: *const c_char, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_context_trim: give cached memory that nothing uses back to the system.
     ///
     /// Errors:   INVALID_ARGUMENT, CUDA, DEVICE_LOST, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_context_trim(context: *mut gpujoin_context, error: *mut gpujoin_error) -> gpujoin_status;
-    /// gpujoin_context_destroy: objects made from the context stay valid and keep what they need of it.
-    /// Accepts NULL. Any thread. Since 0.1.
+    pub fn gpujoin_context_trim(
+        context: *mut gpujoin_context, error: *mut gpujoin_error
+    ) -> gpujoin_status;
+    /// gpujoin_context_destroy: objects made from the context stay valid and keep what they need of
+    /// it. Accepts NULL. Any thread. Since 0.1.
     pub fn gpujoin_context_destroy(context: *mut gpujoin_context);
     /// ```text
     /// gpujoin_relation_create: describe a table by plain columns. Does not wait.
@@ -2020,7 +2045,10 @@ functions! {
     ///           CPU context), DEVICE_LOST, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_relation_create(context: *mut gpujoin_context, rows: i64, columns: *const gpujoin_column, column_count: i32, out: *mut *mut gpujoin_relation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_relation_create(
+        context: *mut gpujoin_context, rows: i64, columns: *const gpujoin_column, column_count: i32,
+        out: *mut *mut gpujoin_relation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_relation_import: a table from the Arrow C data interface (host memory), without a copy.
     /// Does not wait.
@@ -2035,7 +2063,10 @@ functions! {
     ///           DEVICE_LOST, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_relation_import(context: *mut gpujoin_context, schema: *mut ArrowSchema, array: *mut ArrowArray, out: *mut *mut gpujoin_relation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_relation_import(
+        context: *mut gpujoin_context, schema: *mut ArrowSchema, array: *mut ArrowArray,
+        out: *mut *mut gpujoin_relation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_relation_import_device: the same from the Arrow C device data interface: CPU, CUDA,
     /// CUDA_HOST or CUDA_MANAGED memory. Streams that read it wait for sync_event (a cudaEvent_t*);
@@ -2045,7 +2076,10 @@ functions! {
     ///           CUDA memory with a CPU context or of another device.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_relation_import_device(context: *mut gpujoin_context, schema: *mut ArrowSchema, array: *mut ArrowDeviceArray, out: *mut *mut gpujoin_relation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_relation_import_device(
+        context: *mut gpujoin_context, schema: *mut ArrowSchema, array: *mut ArrowDeviceArray,
+        out: *mut *mut gpujoin_relation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_relation_select: a relation of some rows of another one, which every join takes as any
     /// other. Neither the columns nor the selection are copied: both must stay valid and unchanged until
@@ -2071,16 +2105,22 @@ functions! {
     ///            CANCELLED, CUDA, DEVICE_LOST, FORKED.
     /// Since:     0.2
     /// ```
-    pub fn gpujoin_relation_select(relation: *const gpujoin_relation, selection: *const gpujoin_selection, out: *mut *mut gpujoin_relation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_relation_select(
+        relation: *const gpujoin_relation, selection: *const gpujoin_selection,
+        out: *mut *mut gpujoin_relation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_relation_get_size: rows and columns; either pointer may be NULL. Does not wait.
     ///
     /// Errors:   INVALID_ARGUMENT.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_relation_get_size(relation: *const gpujoin_relation, rows: *mut i64, columns: *mut i32, error: *mut gpujoin_error) -> gpujoin_status;
-    /// gpujoin_relation_destroy: plans made from the relation stay valid, and need its columns. Accepts
-    /// NULL. Any thread. Since 0.1.
+    pub fn gpujoin_relation_get_size(
+        relation: *const gpujoin_relation, rows: *mut i64, columns: *mut i32,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
+    /// gpujoin_relation_destroy: plans made from the relation stay valid, and need its columns.
+    /// Accepts NULL. Any thread. Since 0.1.
     pub fn gpujoin_relation_destroy(relation: *mut gpujoin_relation);
     /// ```text
     /// gpujoin_join: plan and execute a join of two relations of one context.
@@ -2095,14 +2135,21 @@ functions! {
     /// Errors:   those of gpujoin_plan_create and gpujoin_plan_execute.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_join(context: *mut gpujoin_context, left: *const gpujoin_relation, right: *const gpujoin_relation, spec: *const gpujoin_join_spec, options: *const gpujoin_plan_options, out: *mut *mut gpujoin_result, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_join(
+        context: *mut gpujoin_context, left: *const gpujoin_relation,
+        right: *const gpujoin_relation, spec: *const gpujoin_join_spec,
+        options: *const gpujoin_plan_options, out: *mut *mut gpujoin_result,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_result_get_rows: number of output rows. Does not wait.
     ///
     /// Errors:   INVALID_ARGUMENT.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_result_get_rows(result: *const gpujoin_result, rows: *mut i64, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_result_get_rows(
+        result: *const gpujoin_result, rows: *mut i64, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_result_fetch: copy a page of indices and columns into the caller's buffers, host or
     /// device.
@@ -2115,7 +2162,10 @@ functions! {
     ///           TYPE, UNSUPPORTED, CUDA, DEVICE_LOST, FORKED.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_result_fetch(result: *mut gpujoin_result, page: *mut gpujoin_page, fetches: *mut gpujoin_fetch, fetch_count: i32, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_result_fetch(
+        result: *mut gpujoin_result, page: *mut gpujoin_page, fetches: *mut gpujoin_fetch,
+        fetch_count: i32, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_result_export: a page as an Arrow struct array in host memory. Its children are the
     /// pairs, when asked for (left_row, right_row: uint32, NULL where a side has no row; of a semi,
@@ -2130,14 +2180,19 @@ functions! {
     ///           a dictionary of a nested type that lies in the other memory.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_result_export(result: *mut gpujoin_result, page: *mut gpujoin_page, schema: *mut ArrowSchema, array: *mut ArrowArray, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_result_export(
+        result: *mut gpujoin_result, page: *mut gpujoin_page, schema: *mut ArrowSchema,
+        array: *mut ArrowArray, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// gpujoin_result_export_device: the same where the result lies, without a copy: device memory
-    /// (ARROW_DEVICE_CUDA) for a CUDA result, host memory for a CPU result and for one of PROBE_CHUNKS.
-    /// The data is complete: sync_event is NULL. Dictionaries and buffers of views that lie in the other
-    /// memory are copied, by either call; otherwise it does not wait.
-    /// Errors:   as of gpujoin_result_export.
-    /// Since:    0.1
-    pub fn gpujoin_result_export_device(result: *mut gpujoin_result, page: *mut gpujoin_page, schema: *mut ArrowSchema, array: *mut ArrowDeviceArray, error: *mut gpujoin_error) -> gpujoin_status;
+    /// (ARROW_DEVICE_CUDA) for a CUDA result, host memory for a CPU result and for one of
+    /// PROBE_CHUNKS. The data is complete: sync_event is NULL. Dictionaries and buffers of views
+    /// that lie in the other memory are copied, by either call; otherwise it does not wait. Errors:
+    /// as of gpujoin_result_export. Since:    0.1
+    pub fn gpujoin_result_export_device(
+        result: *mut gpujoin_result, page: *mut gpujoin_page, schema: *mut ArrowSchema,
+        array: *mut ArrowDeviceArray, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_result_decide: the rows of a join whose residual the caller evaluated (OPERATOR_CALLER).
     ///
@@ -2151,7 +2206,10 @@ functions! {
     ///           BROKEN_PROMISE, OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_result_decide(candidates: *mut gpujoin_result, answers: *const gpujoin_relation, out: *mut *mut gpujoin_result, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_result_decide(
+        candidates: *mut gpujoin_result, answers: *const gpujoin_relation,
+        out: *mut *mut gpujoin_result, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// gpujoin_result_destroy: Arrow arrays exported from it stay valid. Accepts NULL. Any thread.
     /// Since 0.1.
     pub fn gpujoin_result_destroy(result: *mut gpujoin_result);
@@ -2170,7 +2228,11 @@ functions! {
     ///           DEVICE_LOST, FORKED, BROKEN_PROMISE.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_plan_create(context: *mut gpujoin_context, left: *const gpujoin_relation, right: *const gpujoin_relation, spec: *const gpujoin_join_spec, options: *const gpujoin_plan_options, out: *mut *mut gpujoin_plan, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_plan_create(
+        context: *mut gpujoin_context, left: *const gpujoin_relation,
+        right: *const gpujoin_relation, spec: *const gpujoin_join_spec,
+        options: *const gpujoin_plan_options, out: *mut *mut gpujoin_plan, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_plan_explain: the plan as text: the techniques, what was sampled, each candidate with its
     /// predicted bytes and milliseconds, and why the winner won. Does not wait.
@@ -2181,7 +2243,10 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, BUFFER_TOO_SMALL.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_plan_explain(plan: *const gpujoin_plan, buffer: *mut c_char, length: *mut usize, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_plan_explain(
+        plan: *const gpujoin_plan, buffer: *mut c_char, length: *mut usize,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_plan_execute: run the plan.
     ///
@@ -2194,7 +2259,9 @@ functions! {
     ///           OUT_OF_MEMORY, MEMORY_LIMIT, CANCELLED, CUDA, DEVICE_LOST, FORKED, INTERNAL.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_plan_execute(plan: *mut gpujoin_plan, out: *mut *mut gpujoin_result, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_plan_execute(
+        plan: *mut gpujoin_plan, out: *mut *mut gpujoin_result, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_plan_count: how many rows and bytes the plan would put out, without putting them out: by
     /// joins that write nothing, or row numbers where text is summed up by them. The size is that of the
@@ -2211,7 +2278,9 @@ functions! {
     /// Errors:   those of gpujoin_plan_execute.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_plan_count(plan: *mut gpujoin_plan, rows: *mut i64, bytes: *mut u64, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_plan_count(
+        plan: *mut gpujoin_plan, rows: *mut i64, bytes: *mut u64, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_plan_cancel: ask the executions of this plan that run now to stop; they answer CANCELLED.
     /// Later ones run. Does not wait.
@@ -2220,7 +2289,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_plan_cancel(plan: *mut gpujoin_plan, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_plan_cancel(
+        plan: *mut gpujoin_plan, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// gpujoin_plan_destroy: results of the plan stay valid. Accepts NULL. Any thread. Since 0.1.
     pub fn gpujoin_plan_destroy(plan: *mut gpujoin_plan);
     /// ```text
@@ -2230,7 +2301,10 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, ABI_MISMATCH.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_result_get_statistics(result: *const gpujoin_result, statistics: *mut gpujoin_statistics, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_result_get_statistics(
+        result: *const gpujoin_result, statistics: *mut gpujoin_statistics,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_result_get_stage: of stage number 0 to stage_count - 1, in the order they ran. Does not
     /// wait.
@@ -2239,7 +2313,10 @@ functions! {
     /// Errors:   INVALID_ARGUMENT (also: there is no such stage), ABI_MISMATCH.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_result_get_stage(result: *const gpujoin_result, stage: i32, statistics: *mut gpujoin_stage_statistics, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_result_get_stage(
+        result: *const gpujoin_result, stage: i32, statistics: *mut gpujoin_stage_statistics,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_estimate_join: what a join would cost on either executor, from numbers alone. Nothing is
     /// read, no relation is needed, and it takes some microseconds. By the rates that the context has,
@@ -2253,7 +2330,10 @@ functions! {
     ///           FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_estimate_join(context: *mut gpujoin_context, join: *const gpujoin_expected_join, estimate: *mut gpujoin_estimate, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_estimate_join(
+        context: *mut gpujoin_context, join: *const gpujoin_expected_join,
+        estimate: *mut gpujoin_estimate, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_join_sequence: plan and execute all joins of a sequence.
     ///
@@ -2280,7 +2360,11 @@ functions! {
     ///           2^32 - 1 rows or more; ILLEGAL_PLAN also for PROBE_CHUNKS.
     /// Since:    0.1
     /// ```
-    pub fn gpujoin_join_sequence(context: *mut gpujoin_context, fact: *const gpujoin_relation, spec: *const gpujoin_sequence_spec, options: *const gpujoin_plan_options, out: *mut *mut gpujoin_result, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_join_sequence(
+        context: *mut gpujoin_context, fact: *const gpujoin_relation,
+        spec: *const gpujoin_sequence_spec, options: *const gpujoin_plan_options,
+        out: *mut *mut gpujoin_result, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_build_create: a side of joins whose rows will come in batches.
     ///
@@ -2296,7 +2380,11 @@ functions! {
     ///           a limit below the least.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_build_create(context: *mut gpujoin_context, like: *const gpujoin_relation, keys: *const i32, key_count: i32, key_flags: *const i32, options: *const gpujoin_build_options, out: *mut *mut gpujoin_build, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_build_create(
+        context: *mut gpujoin_context, like: *const gpujoin_relation, keys: *const i32,
+        key_count: i32, key_flags: *const i32, options: *const gpujoin_build_options,
+        out: *mut *mut gpujoin_build, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_build_append: copy rows of a batch into the build.
     ///
@@ -2310,7 +2398,10 @@ functions! {
     ///           the build is as before; after any other it is lost, and answers so from then on.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_build_append(build: *mut gpujoin_build, batch: *const gpujoin_relation, first_row: i64, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_build_append(
+        build: *mut gpujoin_build, batch: *const gpujoin_relation, first_row: i64,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_build_finish: no further batch will come. Called once, when all appends have returned.
     ///
@@ -2319,7 +2410,9 @@ functions! {
     /// Errors:   those of gpujoin_build_append.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_build_finish(build: *mut gpujoin_build, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_build_finish(
+        build: *mut gpujoin_build, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_build_get_info: what it has so far. Does not wait.
     ///
@@ -2327,7 +2420,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_build_get_info(build: *mut gpujoin_build, info: *mut gpujoin_build_info, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_build_get_info(
+        build: *mut gpujoin_build, info: *mut gpujoin_build_info, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_build_cancel: calls on the build that run now and later ones answer CANCELLED; joins with
     /// a finished build go on. Does not wait. Any thread, not from a signal handler.
@@ -2335,7 +2430,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_build_cancel(build: *mut gpujoin_build, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_build_cancel(
+        build: *mut gpujoin_build, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// gpujoin_build_destroy: operations on it go on. Accepts NULL. Any thread. Since 0.2.
     pub fn gpujoin_build_destroy(build: *mut gpujoin_build);
     /// ```text
@@ -2356,7 +2453,10 @@ functions! {
     ///           before.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_build_get_filter(build: *mut gpujoin_build, key: i32, options: *const gpujoin_key_filter_options, out: *mut *mut gpujoin_key_filter, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_build_get_filter(
+        build: *mut gpujoin_build, key: i32, options: *const gpujoin_key_filter_options,
+        out: *mut *mut gpujoin_key_filter, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_key_filter_get_info: what it is. Does not wait.
     ///
@@ -2364,7 +2464,10 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_key_filter_get_info(filter: *const gpujoin_key_filter, info: *mut gpujoin_key_filter_info, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_key_filter_get_info(
+        filter: *const gpujoin_key_filter, info: *mut gpujoin_key_filter_info,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_key_filter_test: which rows of a batch pass. Any layout of columns, in any memory; types
     /// that compare with the build's keys are tested by value. A row with a NULL does not pass, unless
@@ -2383,7 +2486,11 @@ functions! {
     ///           context), MEMORY_LIMIT, OUT_OF_MEMORY, CANCELLED, CUDA, DEVICE_LOST, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_key_filter_test(filter: *const gpujoin_key_filter, relation: *const gpujoin_relation, columns: *const i32, column_count: i32, bits: *mut c_void, memory: gpujoin_memory, passing: *mut i64, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_key_filter_test(
+        filter: *const gpujoin_key_filter, relation: *const gpujoin_relation, columns: *const i32,
+        column_count: i32, bits: *mut c_void, memory: gpujoin_memory, passing: *mut i64,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// gpujoin_key_filter_destroy: operations that it was given to go on. Accepts NULL. Any thread.
     /// Since 0.2.
     pub fn gpujoin_key_filter_destroy(filter: *mut gpujoin_key_filter);
@@ -2402,7 +2509,11 @@ functions! {
     ///           one; MEMORY_LIMIT for a limit below the least.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_operation_create(build: *mut gpujoin_build, probe_like: *const gpujoin_relation, spec: *const gpujoin_join_spec, options: *const gpujoin_operation_options, out: *mut *mut gpujoin_operation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_operation_create(
+        build: *mut gpujoin_build, probe_like: *const gpujoin_relation,
+        spec: *const gpujoin_join_spec, options: *const gpujoin_operation_options,
+        out: *mut *mut gpujoin_operation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_operation_explain: how it joins and why, as text. Does not wait.
     ///
@@ -2410,14 +2521,19 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, BUFFER_TOO_SMALL.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_operation_explain(operation: *const gpujoin_operation, buffer: *mut c_char, length: *mut usize, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_operation_explain(
+        operation: *const gpujoin_operation, buffer: *mut c_char, length: *mut usize,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_operation_close: no further probe will come; those that there are may still be at work.
     ///
     /// Errors:   INVALID_ARGUMENT, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_operation_close(operation: *mut gpujoin_operation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_operation_close(
+        operation: *mut gpujoin_operation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_operation_next: the next rows of those that come out when all rows have come.
     ///
@@ -2429,7 +2545,10 @@ functions! {
     ///           as rows are missing then. What one call's join ended with all later calls answer.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_operation_next(operation: *mut gpujoin_operation, state: *mut gpujoin_state, out: *mut *mut gpujoin_result, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_operation_next(
+        operation: *mut gpujoin_operation, state: *mut gpujoin_state, out: *mut *mut gpujoin_result,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_operation_cancel: calls on the operation and its probes that run now and later ones
     /// answer CANCELLED, and what they hold is given back. The build and other operations go on. Does
@@ -2438,7 +2557,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_operation_cancel(operation: *mut gpujoin_operation, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_operation_cancel(
+        operation: *mut gpujoin_operation, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_operation_get_progress: how far it is. Does not wait.
     ///
@@ -2446,9 +2567,12 @@ functions! {
     /// Errors:   INVALID_ARGUMENT, ABI_MISMATCH, FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_operation_get_progress(operation: *mut gpujoin_operation, progress: *mut gpujoin_progress, error: *mut gpujoin_error) -> gpujoin_status;
-    /// gpujoin_operation_destroy: its probes and results stay valid. Accepts NULL. Any thread. Since
-    /// 0.2.
+    pub fn gpujoin_operation_get_progress(
+        operation: *mut gpujoin_operation, progress: *mut gpujoin_progress,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
+    /// gpujoin_operation_destroy: its probes and results stay valid. Accepts NULL. Any thread.
+    /// Since 0.2.
     pub fn gpujoin_operation_destroy(operation: *mut gpujoin_operation);
     /// ```text
     /// gpujoin_probe_create: rows of the probe side, of one thread or stream. Calls on one probe run one
@@ -2458,7 +2582,9 @@ functions! {
     /// Errors:   INVALID_ARGUMENT (also: the operation is closed), FORKED.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_probe_create(operation: *mut gpujoin_operation, out: *mut *mut gpujoin_probe, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_probe_create(
+        operation: *mut gpujoin_operation, out: *mut *mut gpujoin_probe, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_probe_append: copy rows of a batch.
     ///
@@ -2475,7 +2601,10 @@ functions! {
     ///           the probe is lost.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_probe_append(probe: *mut gpujoin_probe, batch: *const gpujoin_relation, first_row: i64, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_probe_append(
+        probe: *mut gpujoin_probe, batch: *const gpujoin_relation, first_row: i64,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_probe_flush: what was appended is joined by the next calls of gpujoin_probe_next, however
     /// little it is. Without it a piece is some MiB, where the build fits.
@@ -2483,7 +2612,9 @@ functions! {
     /// Errors:   those of gpujoin_probe_append.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_probe_flush(probe: *mut gpujoin_probe, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_probe_flush(
+        probe: *mut gpujoin_probe, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_probe_next: join what waits until there is a result.
     ///
@@ -2493,14 +2624,19 @@ functions! {
     /// Errors:   those of gpujoin_plan_execute, SPILL, DEADLINE. After one the probe is lost.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_probe_next(probe: *mut gpujoin_probe, state: *mut gpujoin_state, out: *mut *mut gpujoin_result, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_probe_next(
+        probe: *mut gpujoin_probe, state: *mut gpujoin_state, out: *mut *mut gpujoin_result,
+        error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// ```text
     /// gpujoin_probe_finish: no further batch will come. Results are taken until FINISHED.
     ///
     /// Errors:   those of gpujoin_probe_append.
     /// Since:    0.2
     /// ```
-    pub fn gpujoin_probe_finish(probe: *mut gpujoin_probe, error: *mut gpujoin_error) -> gpujoin_status;
+    pub fn gpujoin_probe_finish(
+        probe: *mut gpujoin_probe, error: *mut gpujoin_error
+    ) -> gpujoin_status;
     /// gpujoin_probe_destroy: its results stay valid. Accepts NULL. Any thread. Since 0.2.
     pub fn gpujoin_probe_destroy(probe: *mut gpujoin_probe);
 }

@@ -32,6 +32,7 @@ macro_rules! functions {
             /// # Safety
             ///
             /// Pointers are what the text says of them.
+            #[allow(clippy::too_many_arguments)] // as many as in C
             pub unsafe fn $name($($label: $kind),*) $(-> $answer)? {
                 match crate::load::functions().and_then(|functions| functions.$name) {
                     // SAFETY: the caller keeps to what the header says.

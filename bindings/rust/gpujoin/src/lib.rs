@@ -77,3 +77,8 @@ pub use probe::{Appended, Probe};
 pub use relation::{Column, Relation};
 pub use result::{JoinResult, NO_ROW, NO_ROW_INT64, Pages, RowNumber, Stage, Statistics};
 pub use value::Value;
+
+/// The crate's page, whose example is run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
