@@ -6,6 +6,7 @@
 //! - [`Join`]: which rows match and what comes out: [`run`](Join::run) it, or
 //!   [`plan`](Join::plan) it to see how and what for. [`left`], [`right`] and [`value`] are what
 //!   its conditions are made of.
+//! - [`Sequence`]: a fact table with several dimensions in one call.
 //! - [`JoinResult`]: record batches, pages of them, row numbers.
 //! - [`Build`], [`Operation`], [`Probe`]: the same for engines whose rows come in batches, from
 //!   many threads, and may be more than memory holds. [`KeyFilter`] tells of rows without a match.
@@ -56,6 +57,7 @@ mod plan;
 mod probe;
 mod relation;
 mod result;
+mod sequence;
 mod value;
 
 pub use aggregate::{Aggregate, Function};
@@ -76,6 +78,7 @@ pub use plan::{Plan, Size};
 pub use probe::{Appended, Probe};
 pub use relation::{Column, Relation};
 pub use result::{JoinResult, NO_ROW, NO_ROW_INT64, Pages, RowNumber, Stage, Statistics};
+pub use sequence::{Materialize, Sequence, Step};
 pub use value::Value;
 
 /// The crate's page, whose example is run.

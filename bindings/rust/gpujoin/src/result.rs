@@ -151,49 +151,56 @@ impl JoinResult {
     /// [`Error::Type`] for one that 32 bits do not hold: batches of builds and probes number their
     /// rows as they like.
     pub fn left_rows(&self) -> Result<Vec<u32>> {
-        self.all_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX)
+        self.all_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX, 0)
     }
 
     /// Numbers of the right rows, as [`left_rows`](JoinResult::left_rows).
     pub fn right_rows(&self) -> Result<Vec<u32>> {
-        self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX)
+        self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX, 0)
     }
 
     /// Numbers of the left rows in 64 bits, [`NO_ROW_INT64`] where there is none.
     pub fn left_row_numbers(&self) -> Result<Vec<i64>> {
-        self.all_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX)
+        self.all_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX, 0)
     }
 
     /// Numbers of the right rows in 64 bits.
     pub fn right_row_numbers(&self) -> Result<Vec<i64>> {
-        self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX)
+        self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX, 0)
+    }
+
+    /// Numbers of a dimension's rows of a [`Sequence`](crate::Sequence) with
+    /// [`pairs`](crate::Sequence::pairs), [`NO_ROW`] where there is none; a `LeftSemi` step has none.
+    pub fn dimension_rows(&self, step: usize) -> Result<Vec<u32>> {
+        self.all_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX, count("step", step as u64)?)
     }
 
     /// Writes the numbers of left rows, from output row `first` on, and says how many there were:
     /// as many as there is room for, fewer at the end.
     pub fn read_left_rows<N: RowNumber>(&self, first: u64, numbers: &mut [N]) -> Result<usize> {
-        self.read_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX, first, numbers)
+        self.read_row_numbers(sys::GPUJOIN_FETCH_LEFT_INDEX, 0, first, numbers)
     }
 
     /// The same of right rows.
     pub fn read_right_rows<N: RowNumber>(&self, first: u64, numbers: &mut [N]) -> Result<usize> {
-        self.read_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX, first, numbers)
+        self.read_row_numbers(sys::GPUJOIN_FETCH_RIGHT_INDEX, 0, first, numbers)
     }
 
-    fn all_row_numbers<N: RowNumber>(&self, what: i32) -> Result<Vec<N>> {
+    fn all_row_numbers<N: RowNumber>(&self, what: i32, step: i32) -> Result<Vec<N>> {
         let rows: usize = count("rows", self.rows)?;
         let mut numbers = Vec::new();
         numbers
             .try_reserve_exact(rows)
             .map_err(|_| Error::OutOfMemory(format!("no memory for {rows} row numbers")))?;
         numbers.resize(rows, N::NONE);
-        self.read_row_numbers(what, 0, &mut numbers)?;
+        self.read_row_numbers(what, step, 0, &mut numbers)?;
         Ok(numbers)
     }
 
     fn read_row_numbers<N: RowNumber>(
         &self,
         what: i32,
+        step: i32,
         first: u64,
         numbers: &mut [N],
     ) -> Result<usize> {
@@ -207,6 +214,7 @@ impl JoinResult {
         };
         let mut fetch = sys::gpujoin_fetch {
             what,
+            column: step,
             r#type: N::TYPE,
             data: numbers.as_mut_ptr().cast(),
             data_bytes: size_of_val(numbers) as u64,
