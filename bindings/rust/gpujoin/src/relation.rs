@@ -43,7 +43,8 @@ struct Inner {
     _memory: Option<Box<dyn Any + Send + Sync>>,
 }
 
-/// A column, by its position from 0 or by its name, which must be the name of one column alone.
+/// A column, by its name, which must be the name of one column alone, or by its position from 0:
+/// `"price"`, `2usize`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Position among the relation's columns.
