@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -148,30 +147,19 @@ func (b *Build) Close() { b.object.close() }
 // StatusOutOfMemory, StatusSpill, StatusCancelled, StatusDeadline, StatusCUDA, StatusDeviceLost.
 // After one of the batch's columns the build is as before; after any other it is lost.
 func (b *Build) Append(ctx context.Context, batch arrow.RecordBatch, firstRow int64) error {
-	if err := endedBefore(ctx); err != nil {
-		return err
-	}
-	relation, err := b.context.NewRelation(batch)
-	if err != nil {
-		return err
-	}
-	defer relation.Close()
-	return b.AppendRelation(ctx, relation, firstRow)
+	return b.context.ofBatch(ctx, batch, func(relation *Relation) error {
+		return b.AppendRelation(ctx, relation, firstRow)
+	})
 }
 
 // AppendRelation is Append of a relation; of a selected one, whose rows have the numbers of the
 // relation that it was made of.
 func (b *Build) AppendRelation(ctx context.Context, batch *Relation, firstRow int64) error {
-	if err := b.context.checkRelation("batch", batch); err != nil {
-		return err
-	}
-	if err := batch.object.hold(); err != nil {
-		return err
-	}
-	defer batch.object.letGo()
-	return b.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_build_append(stop, C.handle(b.object.handle), C.handle(batch.object.handle),
-			C.int64_t(firstRow), failed)
+	return b.context.holding("batch", batch, func() error {
+		return b.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
+			return C.shim_build_append(stop, C.handle(b.object.handle),
+				C.handle(batch.object.handle), C.int64_t(firstRow), failed)
+		})
 	})
 }
 
@@ -214,133 +202,4 @@ func (b *Build) Cancel() error {
 	return b.object.plainly(func(build C.handle, failed *C.gpujoin_error) C.gpujoin_status {
 		return C.shim_build_cancel(build, failed)
 	})
-}
-
-// OwnFilter says whether rows of probes are tested by a filter of the operation's own build before
-// they are kept.
-type OwnFilter int32
-
-// The choices.
-const (
-	// OwnFilterAutomatic: where the build does not fit, as long as a sample says that it pays.
-	OwnFilterAutomatic OwnFilter = C.GPUJOIN_OWN_FILTER_AUTOMATIC
-	OwnFilterOff       OwnFilter = C.GPUJOIN_OWN_FILTER_OFF
-	OwnFilterOn        OwnFilter = C.GPUJOIN_OWN_FILTER_ON
-)
-
-// An AppliedFilter is a filter of another build that rows of probes have to pass: those that do not
-// are as if they had not come.
-type AppliedFilter struct {
-	Filter *Filter
-	// Columns of the probe side, as many as the filter has keys.
-	Columns []string
-}
-
-// OperationOptions are how an operation joins. nil = all automatic.
-type OperationOptions struct {
-	// BuildSide of the JoinSpec that the build is; 0 = the right one.
-	BuildSide Side
-	// RowNumbers: rows of probes have numbers, which Append is given. JoinSpec.Pairs needs them of
-	// both sides that come out.
-	RowNumbers bool
-	// Plan; its BuildSide does not count.
-	Plan      *PlanOptions
-	Filters   []AppliedFilter
-	OwnFilter OwnFilter
-}
-
-// NewOperation is one join of the build, which is finished, with rows of a probe side of that
-// schema. The keys of the specification are those of the build, in its order; where they are left
-// out, they have the same names on both sides. Results have row numbers as int64.
-//
-// Errors: those of [Context.NewPlan]; StatusUnsupported for what no operation does, such as a
-// condition that the caller decides, promises about keys, or an order of the build side.
-func (b *Build) NewOperation(probe *arrow.Schema, spec *JoinSpec, options *OperationOptions) (
-	*Operation, error) {
-	if spec == nil {
-		return nil, invalid("spec is nil")
-	}
-	if options == nil {
-		options = &OperationOptions{}
-	}
-	like, err := b.context.relationLike(probe)
-	if err != nil {
-		return nil, err
-	}
-	defer like.Close()
-	held := []*object{b.object, like.object}
-	for i, each := range options.Filters {
-		if each.Filter == nil {
-			return nil, invalid("Filters[%d].Filter is nil", i)
-		}
-		held = append(held, each.Filter.object)
-	}
-	if err := holdAll(held...); err != nil {
-		return nil, err
-	}
-	defer letGoAll(held)
-	asked := *spec
-	left, right := probe, b.schema
-	if options.BuildSide == LeftSide {
-		left, right = b.schema, probe
-	}
-	b.completeKeys(&asked)
-	call, err := asked.describe(b.context, left, right)
-	if err != nil {
-		return nil, err
-	}
-	defer call.free()
-	raw, err := options.describe(&call.arena, probe)
-	if err != nil {
-		return nil, err
-	}
-	var handle C.handle
-	err = check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_create(C.handle(b.object.handle), C.handle(like.object.handle),
-			call.spec, raw, &handle, failed)
-	})
-	if err != nil {
-		return nil, err
-	}
-	made := newObject("operation", uintptr(handle), func(handle uintptr) {
-		C.shim_operation_destroy(C.handle(handle))
-	}, b.object)
-	return closeWhenUnreachable(&Operation{made, b.context}, made), nil
-}
-
-func (b *Build) completeKeys(spec *JoinSpec) {
-	if len(spec.Keys) != 0 || spec.Kind == Cross {
-		return
-	}
-	spec.Keys = On(b.keys...)
-	for i := range spec.Keys {
-		spec.Keys[i].NullEqual = b.options.isNullEqual(i)
-		spec.Keys[i].IEEEFloat = b.options.isIEEEFloat(i)
-	}
-}
-
-func (o *OperationOptions) describe(memory *arena, probe *arrow.Schema) (
-	*C.gpujoin_operation_options, error) {
-	raw := sized[C.gpujoin_operation_options](memory)
-	raw.has_row_numbers = C.int32_t(flag(o.RowNumbers))
-	raw.own_filter = C.gpujoin_own_filter(o.OwnFilter)
-	plan, err := o.Plan.describe(memory)
-	if err != nil {
-		return nil, err
-	}
-	plan.build_side = C.gpujoin_side(o.BuildSide)
-	raw.plan = plan
-	filters := many[C.gpujoin_applied_filter](memory, len(o.Filters))
-	for i, each := range o.Filters {
-		columns, err := positions(probe, "Filters.Columns", each.Columns)
-		if err != nil {
-			return nil, err
-		}
-		setSize(&filters[i])
-		filters[i].columns = int32s(memory, columns)
-		filters[i].column_count = C.int32_t(len(columns))
-		setHandle(unsafe.Pointer(&filters[i].filter), each.Filter.object.handle)
-	}
-	raw.filters, raw.filter_count = unsafe.SliceData(filters), C.int32_t(len(filters))
-	return raw, nil
 }

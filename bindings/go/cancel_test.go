@@ -31,6 +31,19 @@ func shortJoin(t testing.TB, c *gpujoin.Context) (left, right *gpujoin.Relation,
 		&gpujoin.JoinSpec{Kind: gpujoin.Inner, Keys: gpujoin.On("a"), Left: []string{"a"}}
 }
 
+func planOf(t *testing.T, c *gpujoin.Context,
+	join func(testing.TB, *gpujoin.Context) (*gpujoin.Relation, *gpujoin.Relation,
+		*gpujoin.JoinSpec)) *gpujoin.Plan {
+	t.Helper()
+	left, right, spec := join(t, c)
+	plan, err := c.NewPlan(t.Context(), left, right, spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plan.Close)
+	return plan
+}
+
 // expectEnd: the error says of the library and of the context why.
 func expectEnd(t *testing.T, err error, began time.Time, status gpujoin.Status, of error) {
 	t.Helper()
@@ -109,8 +122,9 @@ func TestACallDoesNotBeginAfterTheEnd(t *testing.T) {
 	defer cancel()
 	_, err = c.Join(late, left, right, spec, nil)
 	expectEnd(t, err, began, gpujoin.StatusDeadline, context.DeadlineExceeded)
-	//lint:ignore SA1012 a nil context is what is tested
-	if _, err := c.Join(nil, left, right, spec, nil); !errors.Is(err, gpujoin.StatusInvalidArgument) {
+	var none context.Context
+	_, err = c.Join(none, left, right, spec, nil)
+	if !errors.Is(err, gpujoin.StatusInvalidArgument) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -118,12 +132,7 @@ func TestACallDoesNotBeginAfterTheEnd(t *testing.T) {
 // The end of one call's context ends no other call on the same context, nor of the same plan.
 func TestCancelEndsOneCall(t *testing.T) {
 	c := newContext(t, nil)
-	left, right, spec := longJoin(t, c)
-	plan, err := c.NewPlan(t.Context(), left, right, spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plan.Close()
+	plan := planOf(t, c, longJoin)
 	first, cancelFirst := context.WithCancel(t.Context())
 	second, cancelSecond := context.WithCancel(t.Context())
 	ends := make(chan error, 2)
@@ -147,19 +156,14 @@ func TestCancelEndsOneCall(t *testing.T) {
 
 func TestCancelOfAPlanAndOfAContext(t *testing.T) {
 	c := newContext(t, nil)
-	left, right, spec := longJoin(t, c)
-	plan, err := c.NewPlan(t.Context(), left, right, spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plan.Close()
+	plan := planOf(t, c, longJoin)
 	for _, cancel := range []func() error{plan.Cancel, c.Cancel} {
 		time.AfterFunc(50*time.Millisecond, func() {
 			if err := cancel(); err != nil {
 				t.Error(err)
 			}
 		})
-		_, err = plan.Execute(t.Context())
+		_, err := plan.Execute(t.Context())
 		if !errors.Is(err, gpujoin.StatusCancelled) || errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v", err)
 		}
@@ -170,12 +174,7 @@ func TestCancelOfAPlanAndOfAContext(t *testing.T) {
 // it is not.
 func TestCancelAtAnyTime(t *testing.T) {
 	c := newContext(t, nil)
-	left, right, spec := shortJoin(t, c)
-	plan, err := c.NewPlan(t.Context(), left, right, spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plan.Close()
+	plan := planOf(t, c, shortJoin)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -293,7 +292,8 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	answer = false
-	if _, err := c.Join(t.Context(), left, right, spec, nil); !errors.Is(err, gpujoin.StatusCancelled) {
+	_, err := c.Join(t.Context(), left, right, spec, nil)
+	if !errors.Is(err, gpujoin.StatusCancelled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -13,10 +13,13 @@
 //
 // # Cancelling
 //
-// Calls that compute take a [context.Context]. Its end ends the call: at the next step of the
-// join, which on the CPU is a part of a millisecond, on a GPU a stage, and without a result. The
-// error then is both the status of the library and the error of the context: errors.Is says true
-// of [StatusCancelled] or [StatusDeadline] and of [context.Canceled] or
+// Calls that compute take a [context.Context]. Its end ends the call, and no other one, at the next
+// step of the join: on the CPU a part of a loop, on a GPU a stage. Within a step a deadline ends
+// [Context.Join], and any end an execution that is its plan's only one. Of a build, and of an
+// operation with its probes, it is the end of the object.
+//
+// The error then is both the status of the library and the error of the context: errors.Is says
+// true of [StatusCancelled] or [StatusDeadline] and of [context.Canceled] or
 // [context.DeadlineExceeded]. A call that was complete before is a success.
 //
 // # Errors

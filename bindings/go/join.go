@@ -90,6 +90,7 @@ type JoinSpec struct {
 type joinCall struct {
 	arena
 	spec      *C.gpujoin_join_spec
+	options   *C.gpujoin_plan_options
 	constants []*Relation
 }
 
@@ -240,21 +241,17 @@ func writeAggregates(spec *C.gpujoin_join_spec, memory *arena, aggregates []Aggr
 // StatusMemoryLimit, StatusCancelled, StatusDeadline, StatusCUDA, StatusDeviceLost.
 func (c *Context) Join(ctx context.Context, left, right *Relation, spec *JoinSpec,
 	options *PlanOptions) (*Result, error) {
-	call, release, err := c.beginJoin(ctx, left, right, spec)
+	call, release, err := c.beginJoin(ctx, left, right, spec, options)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	raw, err := options.describe(&call.arena)
-	if err != nil {
-		return nil, err
-	}
 	// Of this call alone, so its deadline may be the library's: that is looked at within stages.
-	raw.timeout_milliseconds = untilDeadline(ctx, raw.timeout_milliseconds)
+	call.options.timeout_milliseconds = untilDeadline(ctx, call.options.timeout_milliseconds)
 	var handle C.handle
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
 		return C.shim_join(stop, C.handle(c.object.handle), C.handle(left.object.handle),
-			C.handle(right.object.handle), call.spec, raw, &handle, failed)
+			C.handle(right.object.handle), call.spec, call.options, &handle, failed)
 	})
 	if err != nil {
 		return nil, err
@@ -263,8 +260,8 @@ func (c *Context) Join(ctx context.Context, left, right *Relation, spec *JoinSpe
 }
 
 // beginJoin holds the context and both relations until release is called.
-func (c *Context) beginJoin(ctx context.Context, left, right *Relation, spec *JoinSpec) (
-	call *joinCall, release func(), err error) {
+func (c *Context) beginJoin(ctx context.Context, left, right *Relation, spec *JoinSpec,
+	options *PlanOptions) (call *joinCall, release func(), err error) {
 	if err := endedBefore(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -286,10 +283,15 @@ func (c *Context) beginJoin(ctx context.Context, left, right *Relation, spec *Jo
 		letGoAll(held)
 		return nil, nil, err
 	}
-	return call, func() {
+	release = func() {
 		call.free()
 		letGoAll(held)
-	}, nil
+	}
+	if call.options, err = options.describe(&call.arena); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return call, release, nil
 }
 
 // untilDeadline is the shorter of a timeout (0: none) and the time until the deadline of ctx,

@@ -402,64 +402,66 @@ func TestFailuresOfJoins(t *testing.T) {
 	defer twice.Release()
 	relation, foreign := relationOf(t, c, batch), relationOf(t, other, batch)
 	good := gpujoin.JoinSpec{Kind: gpujoin.Inner, Keys: gpujoin.On("k"), Left: []string{"k"}}
-	changed := func(change func(*gpujoin.JoinSpec)) *gpujoin.JoinSpec {
-		spec := good
-		change(&spec)
-		return &spec
-	}
-	for name, each := range map[string]struct {
-		left, right *gpujoin.Relation
-		spec        *gpujoin.JoinSpec
-		options     *gpujoin.PlanOptions
-		status      gpujoin.Status
-		says        string
-	}{
-		"no left":    {nil, relation, &good, nil, gpujoin.StatusInvalidArgument, "left"},
-		"no right":   {relation, nil, &good, nil, gpujoin.StatusInvalidArgument, "right"},
-		"no spec":    {relation, relation, nil, nil, gpujoin.StatusInvalidArgument, "spec"},
-		"foreign":    {relation, foreign, &good, nil, gpujoin.StatusInvalidArgument, "right"},
-		"two names":  {relation, relationOf(t, c, twice), &good, nil, gpujoin.StatusInvalidArgument, "2 columns"},
-		"no kind":    {relation, relation, changed(func(s *gpujoin.JoinSpec) { s.Kind = 0 }), nil, gpujoin.StatusInvalidArgument, "kind"},
-		"no key":     {relation, relation, changed(func(s *gpujoin.JoinSpec) { s.Keys = nil }), nil, gpujoin.StatusInvalidArgument, "key"},
-		"wrong key":  {relation, relation, changed(func(s *gpujoin.JoinSpec) { s.Keys = gpujoin.On("x") }), nil, gpujoin.StatusInvalidArgument, "Keys[0]"},
-		"wrong left": {relation, relation, changed(func(s *gpujoin.JoinSpec) { s.Left = []string{"k", "x"} }), nil, gpujoin.StatusInvalidArgument, "Left[1]"},
-		"types": {relation, relation, changed(func(s *gpujoin.JoinSpec) {
-			s.Keys = []gpujoin.Key{{Left: "k", Right: "t"}}
-		}), nil, gpujoin.StatusType, ""},
-		"asof": {relation, relation, changed(func(s *gpujoin.JoinSpec) {
-			s.Asof = &gpujoin.Asof{Left: "k", Right: "x"}
-		}), nil, gpujoin.StatusInvalidArgument, "Asof.Right"},
-		"aggregate": {relation, relation, changed(func(s *gpujoin.JoinSpec) {
-			s.Aggregates = []gpujoin.Aggregate{{Function: gpujoin.Sum, Side: gpujoin.LeftSide, Column: "x"}}
-		}), nil, gpujoin.StatusInvalidArgument, "Aggregates[0]"},
-		"limit":   {relation, relation, changed(func(s *gpujoin.JoinSpec) { s.RowLimit = -1 }), nil, gpujoin.StatusInvalidArgument, "row_limit"},
-		"bits":    {relation, relation, &good, &gpujoin.PlanOptions{RadixBits: math.MaxInt}, gpujoin.StatusInvalidArgument, "RadixBits"},
-		"timeout": {relation, relation, &good, &gpujoin.PlanOptions{Timeout: -1}, gpujoin.StatusInvalidArgument, "Timeout"},
-		"cuda":    {relation, relation, &good, &gpujoin.PlanOptions{Device: 9}, gpujoin.StatusInvalidArgument, "device"},
-	} {
-		_, err := c.Join(t.Context(), each.left, each.right, each.spec, each.options)
+	expect := func(err error, status gpujoin.Status, says string) {
+		t.Helper()
 		var of *gpujoin.Error
-		if !errors.Is(err, each.status) || !errors.As(err, &of) || !strings.Contains(of.Message, each.says) {
-			t.Errorf("%s: the error is %v", name, err)
+		if !errors.Is(err, status) || !errors.As(err, &of) || !strings.Contains(of.Message, says) {
+			t.Errorf("the error is %v, expected is %v of %s", err, status, says)
 		}
 	}
+	for says, each := range map[string]struct {
+		left, right *gpujoin.Relation
+		spec        *gpujoin.JoinSpec
+	}{
+		"left is":   {nil, relation, &good},
+		"right is":  {relation, nil, &good},
+		"spec":      {relation, relation, nil},
+		"context":   {relation, foreign, &good},
+		"2 columns": {relation, relationOf(t, c, twice), &good},
+	} {
+		_, err := c.Join(t.Context(), each.left, each.right, each.spec, nil)
+		expect(err, gpujoin.StatusInvalidArgument, says)
+	}
+	sum := gpujoin.Aggregate{Function: gpujoin.Sum, Side: gpujoin.LeftSide, Column: "x"}
+	for says, change := range map[string]func(*gpujoin.JoinSpec){
+		"kind":          func(s *gpujoin.JoinSpec) { s.Kind = 0 },
+		"key_count":     func(s *gpujoin.JoinSpec) { s.Keys = nil },
+		"Keys[0]":       func(s *gpujoin.JoinSpec) { s.Keys = gpujoin.On("x") },
+		"Left[1]":       func(s *gpujoin.JoinSpec) { s.Left = []string{"k", "x"} },
+		"Asof.Right":    func(s *gpujoin.JoinSpec) { s.Asof = &gpujoin.Asof{Left: "k", Right: "x"} },
+		"Aggregates[0]": func(s *gpujoin.JoinSpec) { s.Aggregates = []gpujoin.Aggregate{sum} },
+		"row_limit":     func(s *gpujoin.JoinSpec) { s.RowLimit = -1 },
+	} {
+		spec := good
+		change(&spec)
+		_, err := c.Join(t.Context(), relation, relation, &spec, nil)
+		expect(err, gpujoin.StatusInvalidArgument, says)
+		_, err = c.NewPlan(t.Context(), relation, relation, &spec, nil)
+		expect(err, gpujoin.StatusInvalidArgument, says)
+	}
+	for says, options := range map[string]*gpujoin.PlanOptions{
+		"RadixBits": {RadixBits: math.MaxInt}, "Timeout": {Timeout: -1}, "device": {Device: 9}} {
+		_, err := c.Join(t.Context(), relation, relation, &good, options)
+		expect(err, gpujoin.StatusInvalidArgument, says)
+	}
+	types := good
+	types.Keys = []gpujoin.Key{{Left: "k", Right: "t"}}
+	_, err := c.Join(t.Context(), relation, relation, &types, nil)
+	expect(err, gpujoin.StatusType, "")
 	closed := relationOf(t, c, batch)
 	closed.Close()
 	closed.Close()
-	if _, err := c.Join(t.Context(), closed, relation, &good, nil); !errors.Is(err, gpujoin.StatusInvalidArgument) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err = c.Join(t.Context(), closed, relation, &good, nil)
+	expect(err, gpujoin.StatusInvalidArgument, "closed")
 	if closed.NumRows() != 0 {
 		t.Error("a relation that is closed has rows")
 	}
 	other.Close()
-	if _, err := other.NewRelation(batch); !errors.Is(err, gpujoin.StatusInvalidArgument) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err = other.NewRelation(batch)
+	expect(err, gpujoin.StatusInvalidArgument, "closed")
 	if foreign.NumRows() != 1 {
 		t.Error("a relation does not keep its context")
 	}
-	if _, err := gpujoin.KindOf("outer"); !errors.Is(err, gpujoin.StatusInvalidArgument) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err = gpujoin.KindOf("outer")
+	expect(err, gpujoin.StatusInvalidArgument, "outer")
 }

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -14,6 +15,135 @@ import (
 type Operation struct {
 	object  *object
 	context *Context
+}
+
+// OwnFilter says whether rows of probes are tested by a filter of the operation's own build before
+// they are kept.
+type OwnFilter int32
+
+// The choices.
+const (
+	// OwnFilterAutomatic: where the build does not fit, as long as a sample says that it pays.
+	OwnFilterAutomatic OwnFilter = C.GPUJOIN_OWN_FILTER_AUTOMATIC
+	OwnFilterOff       OwnFilter = C.GPUJOIN_OWN_FILTER_OFF
+	OwnFilterOn        OwnFilter = C.GPUJOIN_OWN_FILTER_ON
+)
+
+// An AppliedFilter is a filter of another build that rows of probes have to pass: those that do not
+// are as if they had not come.
+type AppliedFilter struct {
+	Filter *Filter
+	// Columns of the probe side, as many as the filter has keys.
+	Columns []string
+}
+
+// OperationOptions are how an operation joins. nil = all automatic.
+type OperationOptions struct {
+	// BuildSide of the JoinSpec that the build is; 0 = the right one.
+	BuildSide Side
+	// RowNumbers: rows of probes have numbers, which Append is given. JoinSpec.Pairs needs them of
+	// both sides that come out.
+	RowNumbers bool
+	// Plan; its BuildSide does not count.
+	Plan      *PlanOptions
+	Filters   []AppliedFilter
+	OwnFilter OwnFilter
+}
+
+// NewOperation is one join of the build, which is finished, with rows of a probe side of that
+// schema. The keys of the specification are those of the build, in its order; where they are left
+// out, they have the same names on both sides. Results have row numbers as int64.
+//
+// Errors: those of [Context.NewPlan]; StatusUnsupported for what no operation does, such as a
+// condition that the caller decides, promises about keys, or an order of the build side.
+func (b *Build) NewOperation(probe *arrow.Schema, spec *JoinSpec, options *OperationOptions) (
+	*Operation, error) {
+	if spec == nil {
+		return nil, invalid("spec is nil")
+	}
+	if options == nil {
+		options = &OperationOptions{}
+	}
+	like, err := b.context.relationLike(probe)
+	if err != nil {
+		return nil, err
+	}
+	defer like.Close()
+	held := []*object{b.object, like.object}
+	for i, each := range options.Filters {
+		if each.Filter == nil {
+			return nil, invalid("Filters[%d].Filter is nil", i)
+		}
+		held = append(held, each.Filter.object)
+	}
+	if err := holdAll(held...); err != nil {
+		return nil, err
+	}
+	defer letGoAll(held)
+	asked := *spec
+	left, right := probe, b.schema
+	if options.BuildSide == LeftSide {
+		left, right = b.schema, probe
+	}
+	b.completeKeys(&asked)
+	call, err := asked.describe(b.context, left, right)
+	if err != nil {
+		return nil, err
+	}
+	defer call.free()
+	raw, err := options.describe(&call.arena, probe)
+	if err != nil {
+		return nil, err
+	}
+	var handle C.handle
+	err = check(func(failed *C.gpujoin_error) C.gpujoin_status {
+		return C.shim_operation_create(C.handle(b.object.handle), C.handle(like.object.handle),
+			call.spec, raw, &handle, failed)
+	})
+	if err != nil {
+		return nil, err
+	}
+	made := newObject("operation", uintptr(handle), func(handle uintptr) {
+		C.shim_operation_destroy(C.handle(handle))
+	}, b.object)
+	return closeWhenUnreachable(&Operation{made, b.context}, made), nil
+}
+
+func (b *Build) completeKeys(spec *JoinSpec) {
+	if len(spec.Keys) != 0 || spec.Kind == Cross {
+		return
+	}
+	spec.Keys = On(b.keys...)
+	for i := range spec.Keys {
+		spec.Keys[i].NullEqual = b.options.isNullEqual(i)
+		spec.Keys[i].IEEEFloat = b.options.isIEEEFloat(i)
+	}
+}
+
+func (o *OperationOptions) describe(memory *arena, probe *arrow.Schema) (
+	*C.gpujoin_operation_options, error) {
+	raw := sized[C.gpujoin_operation_options](memory)
+	raw.has_row_numbers = C.int32_t(flag(o.RowNumbers))
+	raw.own_filter = C.gpujoin_own_filter(o.OwnFilter)
+	plan, err := o.Plan.describe(memory)
+	if err != nil {
+		return nil, err
+	}
+	plan.build_side = C.gpujoin_side(o.BuildSide)
+	raw.plan = plan
+	filters := many[C.gpujoin_applied_filter](memory, len(o.Filters))
+	for i, each := range o.Filters {
+		columns, err := positions(probe, "Filters.Columns", each.Columns)
+		if err != nil {
+			return nil, err
+		}
+		setSize(&filters[i])
+		filters[i].columns = int32s(memory, columns)
+		filters[i].column_count = C.int32_t(len(columns))
+		setHandle(unsafe.Pointer(&filters[i].filter), each.Filter.object.handle)
+	}
+	raw.filters, raw.filter_count = unsafe.SliceData(filters), C.int32_t(len(filters))
+	return raw, nil
 }
 
 // Progress is how far an operation is. Sizes are in bytes.
@@ -136,99 +266,4 @@ func (o *Operation) Progress() (Progress, error) {
 		Pieces:       int64(raw.pieces),
 		RowsDropped:  int64(raw.rows_dropped),
 	}, err
-}
-
-// A Probe is rows of the probe side of an operation, of one goroutine or stream.
-type Probe struct {
-	object    *object
-	operation *Operation
-}
-
-// NewProbe is a probe of the operation. Errors: StatusInvalidArgument (also: CloseInput was
-// called).
-func (o *Operation) NewProbe() (*Probe, error) {
-	if err := o.object.hold(); err != nil {
-		return nil, err
-	}
-	defer o.object.letGo()
-	var handle C.handle
-	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_create(C.handle(o.object.handle), &handle, failed)
-	})
-	if err != nil {
-		return nil, err
-	}
-	made := newObject("probe", uintptr(handle), func(handle uintptr) {
-		C.shim_probe_destroy(C.handle(handle))
-	}, o.object)
-	return closeWhenUnreachable(&Probe{made, o}, made), nil
-}
-
-// Close lets go of the probe; its results stay valid. The operation is not complete unless Next
-// said that the probe is Finished.
-func (p *Probe) Close() { p.object.close() }
-
-// Append copies the rows of a batch; numbered from firstRow on, where the operation has row
-// numbers. By joins on a GPU a batch of 2^20 rows or more may be read where it lies, which keeps it
-// retained until Next no longer answers Ready.
-//
-// Errors: StatusNotReady: rows wait to be joined, and none was taken; call Next, and this again.
-// Else those of [Build.Append]; after one but of the batch's columns the probe is lost.
-func (p *Probe) Append(ctx context.Context, batch arrow.RecordBatch, firstRow int64) error {
-	if err := endedBefore(ctx); err != nil {
-		return err
-	}
-	relation, err := p.operation.context.NewRelation(batch)
-	if err != nil {
-		return err
-	}
-	defer relation.Close()
-	return p.AppendRelation(ctx, relation, firstRow)
-}
-
-// AppendRelation is Append of a relation, which may be a selected one. It is not to be closed
-// before Next no longer answers Ready.
-func (p *Probe) AppendRelation(ctx context.Context, batch *Relation, firstRow int64) error {
-	if err := p.operation.context.checkRelation("batch", batch); err != nil {
-		return err
-	}
-	if err := batch.object.hold(); err != nil {
-		return err
-	}
-	defer batch.object.letGo()
-	return p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_append(stop, C.handle(p.object.handle), C.handle(batch.object.handle),
-			C.int64_t(firstRow), failed)
-	})
-}
-
-// Flush has what was appended joined by the next calls of Next, however little it is. Errors:
-// those of Append.
-func (p *Probe) Flush(ctx context.Context) error {
-	return p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_flush(stop, C.handle(p.object.handle), failed)
-	})
-}
-
-// Next joins what waits until there is a result, which is nil where the state is not Ready:
-// NotReady wants more rows, or Finish. Errors: those of [Operation.Next]; after one the probe is
-// lost.
-func (p *Probe) Next(ctx context.Context) (*Result, State, error) {
-	return p.operation.next(ctx, p.object, func(stop *C.uint32_t, state *C.gpujoin_state,
-		out *C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_next(stop, C.handle(p.object.handle), state, out, failed)
-	})
-}
-
-// Finish says that no further batch will come; results are taken until Finished. Errors: those of
-// Append.
-func (p *Probe) Finish(ctx context.Context) error {
-	return p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_finish(stop, C.handle(p.object.handle), failed)
-	})
-}
-
-func (p *Probe) run(ctx context.Context,
-	call func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status) error {
-	return p.operation.run(ctx, p.object, call)
 }

@@ -29,19 +29,15 @@ type Plan struct {
 // StatusNoDevice, StatusCUDA, StatusDeviceLost.
 func (c *Context) NewPlan(ctx context.Context, left, right *Relation, spec *JoinSpec,
 	options *PlanOptions) (*Plan, error) {
-	call, release, err := c.beginJoin(ctx, left, right, spec)
+	call, release, err := c.beginJoin(ctx, left, right, spec, options)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	raw, err := options.describe(&call.arena)
-	if err != nil {
-		return nil, err
-	}
 	var handle C.handle
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
 		return C.shim_plan_create(stop, C.handle(c.object.handle), C.handle(left.object.handle),
-			C.handle(right.object.handle), call.spec, raw, &handle, failed)
+			C.handle(right.object.handle), call.spec, call.options, &handle, failed)
 	})
 	if err != nil {
 		return nil, err

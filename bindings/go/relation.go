@@ -5,6 +5,7 @@ package gpujoin
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"unsafe"
 
@@ -42,9 +43,9 @@ func (c *Context) NewRelation(batch arrow.RecordBatch) (relation *Relation, err 
 	// Both are moved in on success, and marked so.
 	defer C.shim_release_schema((*C.struct_ArrowSchema)(unsafe.Pointer(schema)))
 	defer C.shim_release_array((*C.struct_ArrowArray)(unsafe.Pointer(exported)))
-	return c.relationOf(batch.Schema(), func(context C.handle, out *C.handle,
+	return c.relationOf(batch.Schema(), func(of C.handle, out *C.handle,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_relation_import(context, (*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
+		return C.shim_relation_import(of, (*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
 			(*C.struct_ArrowArray)(unsafe.Pointer(exported)), out, failed)
 	})
 }
@@ -66,7 +67,7 @@ func export(batch arrow.RecordBatch, schema *cdata.CArrowSchema, out *cdata.CArr
 }
 
 func (c *Context) relationOf(schema *arrow.Schema,
-	make func(context C.handle, out *C.handle, failed *C.gpujoin_error) C.gpujoin_status) (
+	describe func(of C.handle, out *C.handle, failed *C.gpujoin_error) C.gpujoin_status) (
 	*Relation, error) {
 	if err := c.object.hold(); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (c *Context) relationOf(schema *arrow.Schema,
 	defer c.object.letGo()
 	var handle C.handle
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return make(C.handle(c.object.handle), &handle, failed)
+		return describe(C.handle(c.object.handle), &handle, failed)
 	})
 	if err != nil {
 		return nil, err
@@ -138,9 +139,9 @@ func (c *Context) NewRelationOfDevice(schema *cdata.CArrowSchema,
 	if err != nil {
 		return nil, err
 	}
-	return c.relationOf(fields, func(context C.handle, out *C.handle,
+	return c.relationOf(fields, func(of C.handle, out *C.handle,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_relation_import_device(context,
+		return C.shim_relation_import_device(of,
 			(*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
 			(*C.struct_ArrowDeviceArray)(unsafe.Pointer(device)), out, failed)
 	})
@@ -220,7 +221,7 @@ func positions(schema *arrow.Schema, argument string, names []string) ([]C.int32
 	return found, nil
 }
 
-// of the same context, and given.
+// checkRelation: it is given, and of this context.
 func (c *Context) checkRelation(argument string, relation *Relation) error {
 	if relation == nil {
 		return invalid("%s is nil", argument)
@@ -229,4 +230,30 @@ func (c *Context) checkRelation(argument string, relation *Relation) error {
 		return invalid("%s is of another context", argument)
 	}
 	return nil
+}
+
+// ofBatch uses a relation of a batch, and closes it.
+func (c *Context) ofBatch(ctx context.Context, batch arrow.RecordBatch,
+	use func(*Relation) error) error {
+	if err := endedBefore(ctx); err != nil {
+		return err
+	}
+	relation, err := c.NewRelation(batch)
+	if err != nil {
+		return err
+	}
+	defer relation.Close()
+	return use(relation)
+}
+
+// holding makes a call that reads a relation, of the same context.
+func (c *Context) holding(argument string, relation *Relation, call func() error) error {
+	if err := c.checkRelation(argument, relation); err != nil {
+		return err
+	}
+	if err := relation.object.hold(); err != nil {
+		return err
+	}
+	defer relation.object.letGo()
+	return call()
 }

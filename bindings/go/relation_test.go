@@ -97,10 +97,12 @@ func TestSelections(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectRows(t, sortedRows(t, result), "9")
-	if _, err := relation.SelectRows(t.Context(), []int64{10}); !errors.Is(err, gpujoin.StatusInvalidArgument) {
+	_, err = relation.SelectRows(t.Context(), []int64{10})
+	if !errors.Is(err, gpujoin.StatusInvalidArgument) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := relation.SelectBits(t.Context(), []byte{1}); !errors.Is(err, gpujoin.StatusInvalidArgument) {
+	_, err = relation.SelectBits(t.Context(), []byte{1})
+	if !errors.Is(err, gpujoin.StatusInvalidArgument) {
 		t.Errorf("the error is %v", err)
 	}
 	if none, err := relation.SelectRows(t.Context(), nil); err != nil || none.NumRows() != 0 {
@@ -130,10 +132,11 @@ func TestBatchesAreReleased(t *testing.T) {
 		field("v", arrow.BinaryTypes.StringView), field("l", arrow.ListOf(arrow.PrimitiveTypes.Int8)),
 		field("d", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8,
 			ValueType: arrow.BinaryTypes.String})}, nil))
+	const text = "a text that is longer than a view"
 	for i := range 100 {
 		builder.Field(0).(*array.Int64Builder).Append(int64(i))
 		builder.Field(1).(*array.StringBuilder).Append("text")
-		builder.Field(2).(*array.StringViewBuilder).Append("a text that is longer than a view")
+		builder.Field(2).(*array.StringViewBuilder).Append(text)
 		builder.Field(3).(*array.ListBuilder).AppendNull()
 		if err := builder.Field(4).(*array.BinaryDictionaryBuilder).AppendString("word"); err != nil {
 			t.Fatal(err)
@@ -164,8 +167,8 @@ func TestBatchesAreReleased(t *testing.T) {
 	}
 	result.Close()
 	c.Close()
-	if text := record.Column(2).(*array.StringView).Value(7); text != "a text that is longer than a view" {
-		t.Errorf("a view is %q", text)
+	if found := record.Column(2).(*array.StringView).Value(7); found != text {
+		t.Errorf("a view is %q", found)
 	}
 	record.Release()
 	checked.AssertSize(t, 0)
@@ -202,7 +205,8 @@ func TestDeviceArrays(t *testing.T) {
 	if !relation.Schema().Equal(batch.Schema()) {
 		t.Errorf("the schema is %v", relation.Schema())
 	}
-	again, err := c.Join(t.Context(), relation, relationOf(t, c, batch), all(gpujoin.LeftSemi, "d"), nil)
+	again, err := c.Join(t.Context(), relation, relationOf(t, c, batch), all(gpujoin.LeftSemi, "d"),
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
