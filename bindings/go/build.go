@@ -83,7 +83,7 @@ func (c *Context) NewBuild(schema *arrow.Schema, keys []string, options *BuildOp
 	}
 	var handle C.handle
 	err = check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_build_create(C.handle(c.object.handle), C.handle(like.object.handle),
+		return C.gpujoin_go_build_create(C.handle(c.object.handle), C.handle(like.object.handle),
 			int32s(&memory, columns), C.int32_t(len(columns)), int32s(&memory, flags), raw,
 			&handle, failed)
 	})
@@ -91,7 +91,7 @@ func (c *Context) NewBuild(schema *arrow.Schema, keys []string, options *BuildOp
 		return nil, err
 	}
 	made := newObject("build", uintptr(handle), func(handle uintptr) {
-		C.shim_build_destroy(C.handle(handle))
+		C.gpujoin_go_build_destroy(C.handle(handle))
 	}, c.object)
 	kept := *options
 	kept.NullEqual, kept.IEEEFloat = slices.Clone(kept.NullEqual), slices.Clone(kept.IEEEFloat)
@@ -157,7 +157,7 @@ func (b *Build) Append(ctx context.Context, batch arrow.RecordBatch, firstRow in
 func (b *Build) AppendRelation(ctx context.Context, batch *Relation, firstRow int64) error {
 	return b.context.holding("batch", batch, func() error {
 		return b.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-			return C.shim_build_append(stop, C.handle(b.object.handle),
+			return C.gpujoin_go_build_append(stop, C.handle(b.object.handle),
 				C.handle(batch.object.handle), C.int64_t(firstRow), failed)
 		})
 	})
@@ -167,7 +167,7 @@ func (b *Build) AppendRelation(ctx context.Context, batch *Relation, firstRow in
 // of Append.
 func (b *Build) Finish(ctx context.Context) error {
 	return b.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_build_finish(stop, C.handle(b.object.handle), failed)
+		return C.gpujoin_go_build_finish(stop, C.handle(b.object.handle), failed)
 	})
 }
 
@@ -184,7 +184,7 @@ func (b *Build) run(ctx context.Context,
 func (b *Build) Info() (BuildInfo, error) {
 	raw := zeroed[C.gpujoin_build_info]()
 	err := b.object.plainly(func(build C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_build_get_info(build, raw, failed)
+		return C.gpujoin_go_build_get_info(build, raw, failed)
 	})
 	return BuildInfo{
 		Finished:     raw.is_finished != 0,
@@ -200,6 +200,6 @@ func (b *Build) Info() (BuildInfo, error) {
 // finished build go on.
 func (b *Build) Cancel() error {
 	return b.object.plainly(func(build C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_build_cancel(build, failed)
+		return C.gpujoin_go_build_cancel(build, failed)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	gpujoin "github.com/gpujoin/gpujoin/bindings/go"
 )
 
@@ -222,6 +223,35 @@ func TestCancelOfABuild(t *testing.T) {
 	}
 	err = build.Append(t.Context(), batch, 0)
 	if !errors.Is(err, gpujoin.StatusCancelled) || errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	finished := builtOf(t, c, batch, "a")
+	if err := finished.Cancel(); err != nil {
+		t.Error(err)
+	}
+	if _, err := finished.Filter(t.Context(), nil); !errors.Is(err, gpujoin.StatusCancelled) {
+		t.Errorf("the error is %v", err)
+	}
+	operation, err := finished.NewOperation(batch.Schema(),
+		&gpujoin.JoinSpec{Kind: gpujoin.Inner, Left: []string{"a"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer operation.Close()
+	rows := 0
+	err = probeAll(t.Context(), operation, []arrow.RecordBatch{batch}, 0,
+		func(result *gpujoin.Result) error { rows += int(result.NumRows()); return nil })
+	if err != nil || rows != 100 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestCancelOfACalibration(t *testing.T) {
+	c := newContext(t, &gpujoin.ContextOptions{Device: gpujoin.DeviceCPU})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err := c.Calibrate(ctx, t.TempDir()+"/figures")
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -113,18 +113,18 @@ func NewContext(options *ContextOptions) (*Context, error) {
 	raw.calibration_path = memory.textOrNil(options.CalibrationPath)
 	functions := &callbacks{progress: options.Progress, log: options.Log}
 	number := functions.register()
-	C.shim_set_callbacks(raw, C.uintptr_t(number), flag(options.Progress != nil),
+	C.gpujoin_go_set_callbacks(raw, C.uintptr_t(number), flag(options.Progress != nil),
 		flag(options.Log != nil))
 	var handle C.handle
 	err = check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_context_create(raw, &handle, failed)
+		return C.gpujoin_go_context_create(raw, &handle, failed)
 	})
 	if err != nil {
 		registered.Delete(number)
 		return nil, err
 	}
 	made := newObject("context", uintptr(handle), func(handle uintptr) {
-		C.shim_context_destroy(C.handle(handle))
+		C.gpujoin_go_context_destroy(C.handle(handle))
 		registered.Delete(number)
 	})
 	return closeWhenUnreachable(&Context{made}, made), nil
@@ -155,7 +155,7 @@ func (c *Context) Info() (ContextInfo, error) {
 	defer c.object.letGo()
 	raw := zeroed[C.gpujoin_context_info]()
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_context_get_info(C.handle(c.object.handle), raw, failed)
+		return C.gpujoin_go_context_get_info(C.handle(c.object.handle), raw, failed)
 	})
 	if err != nil {
 		return ContextInfo{}, err
@@ -182,14 +182,14 @@ func (c *Context) Info() (ContextInfo, error) {
 // else the next one to begin. To stop one call, end its context.Context.
 func (c *Context) Cancel() error {
 	return c.plainly(func(context C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_context_cancel(context, failed)
+		return C.gpujoin_go_context_cancel(context, failed)
 	})
 }
 
 // Trim gives cached memory that nothing uses back to the system.
 func (c *Context) Trim() error {
 	return c.plainly(func(context C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_context_trim(context, failed)
+		return C.gpujoin_go_context_trim(context, failed)
 	})
 }
 
@@ -212,7 +212,7 @@ func (c *Context) Calibrate(ctx context.Context, path string) error {
 	defer memory.free()
 	text := memory.text(path)
 	return compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_context_calibrate(stop, C.handle(c.object.handle), text, failed)
+		return C.gpujoin_go_context_calibrate(stop, C.handle(c.object.handle), text, failed)
 	})
 }
 

@@ -80,7 +80,7 @@ func (c *Context) Estimate(left, right *ExpectedSide, spec *JoinSpec, pairs int6
 	}
 	found := zeroed[C.gpujoin_estimate]()
 	err = c.object.plainly(func(context C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_estimate_join(context, raw, found, failed)
+		return C.gpujoin_go_estimate_join(context, raw, found, failed)
 	})
 	if err != nil {
 		return Estimate{}, err

@@ -93,13 +93,13 @@ func (b *Build) Filter(ctx context.Context, options *FilterOptions) (*Filter, er
 	raw.false_positive_rate = C.double(options.FalsePositiveRate)
 	var handle C.handle
 	err := b.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_build_get_filter(stop, C.handle(b.object.handle), key, raw, &handle, failed)
+		return C.gpujoin_go_build_get_filter(stop, C.handle(b.object.handle), key, raw, &handle, failed)
 	})
 	if err != nil {
 		return nil, err
 	}
 	made := newObject("filter", uintptr(handle), func(handle uintptr) {
-		C.shim_key_filter_destroy(C.handle(handle))
+		C.gpujoin_go_key_filter_destroy(C.handle(handle))
 	}, b.context.object)
 	return closeWhenUnreachable(&Filter{made, b.context}, made), nil
 }
@@ -115,7 +115,7 @@ func (f *Filter) Info() (FilterInfo, error) {
 	defer f.object.letGo()
 	raw := zeroed[C.gpujoin_key_filter_info]()
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_key_filter_get_info(C.handle(f.object.handle), raw, failed)
+		return C.gpujoin_go_key_filter_get_info(C.handle(f.object.handle), raw, failed)
 	})
 	if err != nil {
 		return FilterInfo{}, err
@@ -171,7 +171,7 @@ func (f *Filter) Test(ctx context.Context, relation *Relation, columns ...string
 	bits = make([]byte, (rows+7)/8)
 	var count C.int64_t
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_key_filter_test(stop, C.handle(f.object.handle),
+		return C.gpujoin_go_key_filter_test(stop, C.handle(f.object.handle),
 			C.handle(relation.object.handle), unsafe.SliceData(found), C.int32_t(len(found)),
 			unsafe.Pointer(unsafe.SliceData(bits)), &count, failed)
 	})

@@ -250,7 +250,7 @@ func (c *Context) Join(ctx context.Context, left, right *Relation, spec *JoinSpe
 	call.options.timeout_milliseconds = untilDeadline(ctx, call.options.timeout_milliseconds)
 	var handle C.handle
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_join(stop, C.handle(c.object.handle), C.handle(left.object.handle),
+		return C.gpujoin_go_join(stop, C.handle(c.object.handle), C.handle(left.object.handle),
 			C.handle(right.object.handle), call.spec, call.options, &handle, failed)
 	})
 	if err != nil {

@@ -97,14 +97,14 @@ func (b *Build) NewOperation(probe *arrow.Schema, spec *JoinSpec, options *Opera
 	}
 	var handle C.handle
 	err = check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_create(C.handle(b.object.handle), C.handle(like.object.handle),
+		return C.gpujoin_go_operation_create(C.handle(b.object.handle), C.handle(like.object.handle),
 			call.spec, raw, &handle, failed)
 	})
 	if err != nil {
 		return nil, err
 	}
 	made := newObject("operation", uintptr(handle), func(handle uintptr) {
-		C.shim_operation_destroy(C.handle(handle))
+		C.gpujoin_go_operation_destroy(C.handle(handle))
 	}, b.object)
 	return closeWhenUnreachable(&Operation{made, b.context}, made), nil
 }
@@ -191,14 +191,14 @@ func (o *Operation) Close() { o.object.close() }
 func (o *Operation) Explain() (string, error) {
 	return explained(o.object, func(buffer *C.char, length *C.size_t,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_explain(C.handle(o.object.handle), buffer, length, failed)
+		return C.gpujoin_go_operation_explain(C.handle(o.object.handle), buffer, length, failed)
 	})
 }
 
 // CloseInput says that no further probe will come; those that there are may still be at work.
 func (o *Operation) CloseInput() error {
 	return o.object.plainly(func(operation C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_close(operation, failed)
+		return C.gpujoin_go_operation_close(operation, failed)
 	})
 }
 
@@ -211,7 +211,7 @@ func (o *Operation) CloseInput() error {
 func (o *Operation) Next(ctx context.Context) (*Result, State, error) {
 	return o.next(ctx, o.object, func(stop *C.uint32_t, state *C.gpujoin_state, out *C.handle,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_next(stop, C.handle(o.object.handle), state, out, failed)
+		return C.gpujoin_go_operation_next(stop, C.handle(o.object.handle), state, out, failed)
 	})
 }
 
@@ -246,7 +246,7 @@ func (o *Operation) run(ctx context.Context, of *object,
 func (o *Operation) Cancel() error {
 	// A probe may still be at work when its operation is closed, and keeps the handle.
 	return check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_cancel(C.handle(o.object.handle), failed)
+		return C.gpujoin_go_operation_cancel(C.handle(o.object.handle), failed)
 	})
 }
 
@@ -254,7 +254,7 @@ func (o *Operation) Cancel() error {
 func (o *Operation) Progress() (Progress, error) {
 	raw := zeroed[C.gpujoin_progress]()
 	err := o.object.plainly(func(operation C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_operation_get_progress(operation, raw, failed)
+		return C.gpujoin_go_operation_get_progress(operation, raw, failed)
 	})
 	return Progress{
 		RowsIn:       int64(raw.rows_in),

@@ -36,14 +36,14 @@ func (c *Context) NewPlan(ctx context.Context, left, right *Relation, spec *Join
 	defer release()
 	var handle C.handle
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_plan_create(stop, C.handle(c.object.handle), C.handle(left.object.handle),
+		return C.gpujoin_go_plan_create(stop, C.handle(c.object.handle), C.handle(left.object.handle),
 			C.handle(right.object.handle), call.spec, call.options, &handle, failed)
 	})
 	if err != nil {
 		return nil, err
 	}
 	made := newObject("plan", uintptr(handle), func(handle uintptr) {
-		C.shim_plan_destroy(C.handle(handle))
+		C.gpujoin_go_plan_destroy(C.handle(handle))
 	}, c.object, left.object, right.object)
 	return closeWhenUnreachable(&Plan{object: made, context: c, spec: *spec}, made), nil
 }
@@ -56,7 +56,7 @@ func (p *Plan) Close() { p.object.close() }
 func (p *Plan) Explain() (string, error) {
 	return explained(p.object, func(buffer *C.char, length *C.size_t,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_plan_explain(C.handle(p.object.handle), buffer, length, failed)
+		return C.gpujoin_go_plan_explain(C.handle(p.object.handle), buffer, length, failed)
 	})
 }
 
@@ -64,7 +64,7 @@ func (p *Plan) Explain() (string, error) {
 func (p *Plan) Execute(ctx context.Context) (*Result, error) {
 	var handle C.handle
 	err := p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_plan_execute(stop, C.handle(p.object.handle), &handle, failed)
+		return C.gpujoin_go_plan_execute(stop, C.handle(p.object.handle), &handle, failed)
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (p *Plan) Count(ctx context.Context) (rows int64, bytes uint64, err error) 
 	var ofRows C.int64_t
 	var ofBytes C.uint64_t
 	err = p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_plan_count(stop, C.handle(p.object.handle), &ofRows, &ofBytes, failed)
+		return C.gpujoin_go_plan_count(stop, C.handle(p.object.handle), &ofRows, &ofBytes, failed)
 	})
 	return int64(ofRows), uint64(ofBytes), err
 }
@@ -89,7 +89,7 @@ func (p *Plan) Count(ctx context.Context) (rows int64, bytes uint64, err error) 
 // Cancel asks all executions of the plan that run now to stop; later ones run.
 func (p *Plan) Cancel() error {
 	return p.object.plainly(func(plan C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_plan_cancel(plan, failed)
+		return C.gpujoin_go_plan_cancel(plan, failed)
 	})
 }
 
@@ -118,6 +118,6 @@ func (p *Plan) cancelTheOneThatRuns() {
 	}
 	// The call that is to end holds the plan, so there is nothing that could fail.
 	_ = check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_plan_cancel(C.handle(p.object.handle), failed)
+		return C.gpujoin_go_plan_cancel(C.handle(p.object.handle), failed)
 	})
 }

@@ -24,13 +24,13 @@ func (o *Operation) NewProbe() (*Probe, error) {
 	defer o.object.letGo()
 	var handle C.handle
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_create(C.handle(o.object.handle), &handle, failed)
+		return C.gpujoin_go_probe_create(C.handle(o.object.handle), &handle, failed)
 	})
 	if err != nil {
 		return nil, err
 	}
 	made := newObject("probe", uintptr(handle), func(handle uintptr) {
-		C.shim_probe_destroy(C.handle(handle))
+		C.gpujoin_go_probe_destroy(C.handle(handle))
 	}, o.object)
 	return closeWhenUnreachable(&Probe{made, o}, made), nil
 }
@@ -56,7 +56,7 @@ func (p *Probe) Append(ctx context.Context, batch arrow.RecordBatch, firstRow in
 func (p *Probe) AppendRelation(ctx context.Context, batch *Relation, firstRow int64) error {
 	return p.operation.context.holding("batch", batch, func() error {
 		return p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-			return C.shim_probe_append(stop, C.handle(p.object.handle),
+			return C.gpujoin_go_probe_append(stop, C.handle(p.object.handle),
 				C.handle(batch.object.handle), C.int64_t(firstRow), failed)
 		})
 	})
@@ -66,7 +66,7 @@ func (p *Probe) AppendRelation(ctx context.Context, batch *Relation, firstRow in
 // those of Append.
 func (p *Probe) Flush(ctx context.Context) error {
 	return p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_flush(stop, C.handle(p.object.handle), failed)
+		return C.gpujoin_go_probe_flush(stop, C.handle(p.object.handle), failed)
 	})
 }
 
@@ -76,7 +76,7 @@ func (p *Probe) Flush(ctx context.Context) error {
 func (p *Probe) Next(ctx context.Context) (*Result, State, error) {
 	return p.operation.next(ctx, p.object, func(stop *C.uint32_t, state *C.gpujoin_state,
 		out *C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_next(stop, C.handle(p.object.handle), state, out, failed)
+		return C.gpujoin_go_probe_next(stop, C.handle(p.object.handle), state, out, failed)
 	})
 }
 
@@ -84,7 +84,7 @@ func (p *Probe) Next(ctx context.Context) (*Result, State, error) {
 // Append.
 func (p *Probe) Finish(ctx context.Context) error {
 	return p.run(ctx, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_probe_finish(stop, C.handle(p.object.handle), failed)
+		return C.gpujoin_go_probe_finish(stop, C.handle(p.object.handle), failed)
 	})
 }
 

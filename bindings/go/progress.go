@@ -50,9 +50,9 @@ func takePanic(stop *C.uint32_t) any {
 	return value
 }
 
-//export goProgress
-func goProgress(number C.uintptr_t, stop *C.uint32_t, stage *C.char, done, total C.int64_t) (
-	answer C.int32_t) {
+//export gpujoinGoProgress
+func gpujoinGoProgress(number C.uintptr_t, stop *C.uint32_t, stage *C.char,
+	done, total C.int64_t) (answer C.int32_t) {
 	found, is := registered.Load(uintptr(number))
 	if !is {
 		return 0
@@ -65,8 +65,8 @@ func goProgress(number C.uintptr_t, stop *C.uint32_t, stage *C.char, done, total
 	return answer
 }
 
-//export goLog
-func goLog(number C.uintptr_t, stop *C.uint32_t, level C.int32_t, message *C.char) {
+//export gpujoinGoLog
+func gpujoinGoLog(number C.uintptr_t, stop *C.uint32_t, level C.int32_t, message *C.char) {
 	if found, is := registered.Load(uintptr(number)); is {
 		defer keepPanic(stop)
 		found.(*callbacks).log(LogLevel(level), C.GoString(message))

@@ -41,11 +41,11 @@ func (c *Context) NewRelation(batch arrow.RecordBatch) (relation *Relation, err 
 		return nil, err
 	}
 	// Both are moved in on success, and marked so.
-	defer C.shim_release_schema((*C.struct_ArrowSchema)(unsafe.Pointer(schema)))
-	defer C.shim_release_array((*C.struct_ArrowArray)(unsafe.Pointer(exported)))
+	defer C.gpujoin_go_release_schema((*C.struct_ArrowSchema)(unsafe.Pointer(schema)))
+	defer C.gpujoin_go_release_array((*C.struct_ArrowArray)(unsafe.Pointer(exported)))
 	return c.relationOf(batch.Schema(), func(of C.handle, out *C.handle,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_relation_import(of, (*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
+		return C.gpujoin_go_relation_import(of, (*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
 			(*C.struct_ArrowArray)(unsafe.Pointer(exported)), out, failed)
 	})
 }
@@ -86,7 +86,7 @@ func (c *Context) relationOf(schema *arrow.Schema,
 func newRelation(c *Context, schema *arrow.Schema, handle C.handle, free func(),
 	parents ...*object) *Relation {
 	made := newObject("relation", uintptr(handle), func(handle uintptr) {
-		C.shim_relation_destroy(C.handle(handle))
+		C.gpujoin_go_relation_destroy(C.handle(handle))
 		free()
 	}, parents...)
 	return closeWhenUnreachable(&Relation{made, c, schema}, made)
@@ -141,7 +141,7 @@ func (c *Context) NewRelationOfDevice(schema *cdata.CArrowSchema,
 	}
 	return c.relationOf(fields, func(of C.handle, out *C.handle,
 		failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_relation_import_device(of,
+		return C.gpujoin_go_relation_import_device(of,
 			(*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
 			(*C.struct_ArrowDeviceArray)(unsafe.Pointer(device)), out, failed)
 	})
@@ -163,7 +163,7 @@ func schemaOf(schema *cdata.CArrowSchema) (*arrow.Schema, error) {
 func borrowed(memory *arena, of *C.struct_ArrowSchema) *C.struct_ArrowSchema {
 	copied := one[C.struct_ArrowSchema](memory)
 	*copied = *of
-	C.shim_release_nothing(copied)
+	C.gpujoin_go_release_nothing(copied)
 	if of.n_children > 0 && of.children != nil {
 		children := many[*C.struct_ArrowSchema](memory, int(of.n_children))
 		for i, child := range unsafe.Slice(of.children, of.n_children) {
@@ -189,7 +189,7 @@ func (r *Relation) NumRows() int64 {
 	var rows C.int64_t
 	// It has no error but that of a relation that is closed.
 	_ = r.object.plainly(func(relation C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_relation_get_size(relation, &rows, failed)
+		return C.gpujoin_go_relation_get_size(relation, &rows, failed)
 	})
 	return int64(rows)
 }

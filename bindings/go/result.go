@@ -26,7 +26,7 @@ func newResult(c *Context, handle C.handle, spec *JoinSpec, inputs ...*object) *
 		inputs = nil
 	}
 	made := newObject("result", uintptr(handle), func(handle uintptr) {
-		C.shim_result_destroy(C.handle(handle))
+		C.gpujoin_go_result_destroy(C.handle(handle))
 	}, append([]*object{c.object}, inputs...)...)
 	return closeWhenUnreachable(&Result{made, c}, made)
 }
@@ -39,7 +39,7 @@ func (r *Result) NumRows() int64 {
 	var rows C.int64_t
 	// It has no error but that of a result that is closed.
 	_ = r.object.plainly(func(result C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_result_get_rows(result, &rows, failed)
+		return C.gpujoin_go_result_get_rows(result, &rows, failed)
 	})
 	return int64(rows)
 }
@@ -95,14 +95,14 @@ func (r *Result) page(first, most int64) (arrow.RecordBatch, int64, error) {
 	page := zeroed[C.gpujoin_page]()
 	page.first_row, page.max_rows = C.int64_t(first), C.int64_t(most)
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_result_export(C.handle(r.object.handle), page, schema, exported, failed)
+		return C.gpujoin_go_result_export(C.handle(r.object.handle), page, schema, exported, failed)
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	// What is imported is moved out of both, and marked so.
-	defer C.shim_release_schema(schema)
-	defer C.shim_release_array(exported)
+	defer C.gpujoin_go_release_schema(schema)
+	defer C.gpujoin_go_release_array(exported)
 	batch, err := cdata.ImportCRecordBatch((*cdata.CArrowArray)(unsafe.Pointer(exported)),
 		(*cdata.CArrowSchema)(unsafe.Pointer(schema)))
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *Result) page(first, most int64) (arrow.RecordBatch, int64, error) {
 // the caller's to release. Errors: those of Record.
 func (r *Result) ExportDevice(schema *cdata.CArrowSchema, device *cdata.CArrowDeviceArray) error {
 	return r.object.plainly(func(result C.handle, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_result_export_device(result, nil,
+		return C.gpujoin_go_result_export_device(result, nil,
 			(*C.struct_ArrowSchema)(unsafe.Pointer(schema)),
 			(*C.struct_ArrowDeviceArray)(unsafe.Pointer(device)), failed)
 	})
@@ -129,24 +129,23 @@ const (
 )
 
 // Pairs are the row numbers of each output row, in the relations as they were made first; -1 of a
-// side that has no row in it. Of a join with rows of one side alone the other slice is nil.
+// side that has no row in it. Of a join with rows of one side alone the other slice is nil; of a
+// sequence there are those of the fact relation alone, and Record has all.
 //
 // Errors: StatusInvalidArgument where JoinSpec.Pairs did not ask for them, and those of Record.
 func (r *Result) Pairs() (left, right []int64, err error) {
-	batch, err := r.Record()
+	batch, _, err := r.page(0, 1) // whose schema says what there is
 	if err != nil {
 		return nil, nil, err
 	}
-	sides := len(batch.Schema().FieldIndices("left_row")) > 0
-	rows := batch.NumRows()
-	others := len(batch.Schema().FieldIndices("right_row")) > 0
-	batch.Release()
-	if sides {
+	rows := r.NumRows()
+	if batch.Schema().HasField("left_row") {
 		left = make([]int64, rows)
 	}
-	if others {
+	if batch.Schema().HasField("right_row") {
 		right = make([]int64, rows)
 	}
+	batch.Release()
 	if _, err := FetchPairs(r, 0, left, right); err != nil {
 		return nil, nil, err
 	}
@@ -200,7 +199,7 @@ func FetchPairs[T uint32 | int64](r *Result, first int64, left, right []T) (int,
 	page := zeroed[C.gpujoin_page]()
 	page.first_row, page.max_rows = C.int64_t(first), C.int64_t(room)
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_result_fetch(C.handle(r.object.handle), page, &fetches[0],
+		return C.gpujoin_go_result_fetch(C.handle(r.object.handle), page, &fetches[0],
 			C.int32_t(count), failed)
 	})
 	return int(page.rows), err
@@ -227,7 +226,7 @@ func (r *Result) Decide(ctx context.Context, answers *array.Boolean) (*Result, e
 	defer letGoAll([]*object{r.object, relation.object})
 	var handle C.handle
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_result_decide(stop, C.handle(r.object.handle),
+		return C.gpujoin_go_result_decide(stop, C.handle(r.object.handle),
 			C.handle(relation.object.handle), &handle, failed)
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func selected[T byte | int64](ctx context.Context, r *Relation, values []T,
 	setSize(&asked)
 	var handle C.handle
 	err := compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_relation_select(stop, C.handle(r.object.handle), &asked, &handle, failed)
+		return C.gpujoin_go_relation_select(stop, C.handle(r.object.handle), &asked, &handle, failed)
 	})
 	if err != nil {
 		kept.free()

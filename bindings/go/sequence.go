@@ -85,7 +85,7 @@ func (c *Context) JoinSequence(ctx context.Context, fact *Relation, spec *Sequen
 	raw.timeout_milliseconds = untilDeadline(ctx, raw.timeout_milliseconds)
 	var handle C.handle
 	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_join_sequence(stop, C.handle(c.object.handle), C.handle(fact.object.handle),
+		return C.gpujoin_go_join_sequence(stop, C.handle(c.object.handle), C.handle(fact.object.handle),
 			described, raw, &handle, failed)
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (r *Result) Statistics() (Statistics, error) {
 	result := C.handle(r.object.handle)
 	raw := zeroed[C.gpujoin_statistics]()
 	err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-		return C.shim_result_get_statistics(result, raw, failed)
+		return C.gpujoin_go_result_get_statistics(result, raw, failed)
 	})
 	if err != nil {
 		return Statistics{}, err
@@ -64,7 +64,7 @@ func (r *Result) Statistics() (Statistics, error) {
 	for i := C.int32_t(0); i < raw.stage_count; i++ {
 		stage := zeroed[C.gpujoin_stage_statistics]()
 		err := check(func(failed *C.gpujoin_error) C.gpujoin_status {
-			return C.shim_result_get_stage(result, i, stage, failed)
+			return C.gpujoin_go_result_get_stage(result, i, stage, failed)
 		})
 		if err != nil {
 			return Statistics{}, err
