@@ -328,26 +328,37 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestPanicOfProgress(t *testing.T) {
-	isBad := true
-	c := newContext(t, &gpujoin.ContextOptions{Progress: func(string, int64, int64) bool {
+// What a function of the caller's panics with comes out of the call that ran it.
+func TestPanicOfAFunction(t *testing.T) {
+	isBad := false
+	check := func() {
 		if isBad {
-			panic("bad progress")
+			panic("bad function")
 		}
-		return true
-	}})
-	left, right, spec := shortJoin(t, c)
-	func() {
-		defer func() {
-			if value := recover(); value != "bad progress" {
-				t.Errorf("the join panicked with %v", value)
-			}
-		}()
-		_, _ = c.Join(t.Context(), left, right, spec, nil)
-	}()
-	isBad = false
-	if _, err := c.Join(t.Context(), left, right, spec, nil); err != nil {
-		t.Error(err)
+	}
+	for name, options := range map[string]*gpujoin.ContextOptions{
+		"progress": {Progress: func(string, int64, int64) bool { check(); return true }},
+		"log":      {Log: func(gpujoin.LogLevel, string) { check() }},
+	} {
+		c := newContext(t, options)
+		left, right, spec := shortJoin(t, c)
+		join := func() (value any) {
+			defer func() {
+				if panicked := recover(); panicked != nil {
+					value = panicked
+				}
+			}()
+			_, err := c.Join(t.Context(), left, right, spec, nil)
+			return err
+		}
+		isBad = true
+		if value := join(); value != "bad function" {
+			t.Errorf("%s: the join ended with %v", name, value)
+		}
+		isBad = false
+		if value := join(); value != nil {
+			t.Errorf("%s: the join ended with %v", name, value)
+		}
 	}
 }
 

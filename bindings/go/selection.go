@@ -38,24 +38,28 @@ func (r *Relation) SelectRows(ctx context.Context, rows []int64) (*Relation, err
 }
 
 func selected[T byte | int64](ctx context.Context, r *Relation, values []T,
-	asked C.gpujoin_selection) (*Relation, error) {
+	asked C.gpujoin_selection) (made *Relation, err error) {
 	if err := r.object.hold(); err != nil {
 		return nil, err
 	}
 	defer r.object.letGo()
 	// It has to outlive the plans that are made from the relation, so it goes with the object.
 	var kept arena
+	defer func() {
+		if made == nil {
+			kept.free()
+		}
+	}()
 	copied := many[T](&kept, len(values))
 	copy(copied, values)
 	asked.memory = C.GPUJOIN_MEMORY_HOST
 	asked.data = unsafe.Pointer(unsafe.SliceData(copied))
 	setSize(&asked)
 	var handle C.handle
-	err := compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
+	err = compute(ctx, nil, func(stop *C.uint32_t, failed *C.gpujoin_error) C.gpujoin_status {
 		return C.gpujoin_go_relation_select(stop, C.handle(r.object.handle), &asked, &handle, failed)
 	})
 	if err != nil {
-		kept.free()
 		return nil, err
 	}
 	return newRelation(r.context, r.schema, handle, kept.free, r.object), nil

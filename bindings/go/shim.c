@@ -18,6 +18,11 @@ static int32_t ask_flag_and_caller(const char* stage, int64_t done, int64_t tota
   return gpujoinGoProgress((uintptr_t)user, stop_flag, (char*)stage, done, total);
 }
 
+// Nobody takes what such a call has made.
+static int has_panicked(const uint32_t* stop) {
+  return __atomic_load_n(stop, __ATOMIC_RELAXED) == STOP_PANICKED;
+}
+
 static void log_line(int32_t level, const char* message, void* user) {
   gpujoinGoLog((uintptr_t)user, stop_flag, level, (char*)message);
 }
@@ -91,6 +96,10 @@ gpujoin_status gpujoin_go_relation_select(uint32_t* stop, handle relation,
   gpujoin_status const status =
       gpujoin_relation_select((gpujoin_relation*)relation, selection, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_relation_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -111,6 +120,10 @@ gpujoin_status gpujoin_go_join(uint32_t* stop, handle context, handle left, hand
   gpujoin_status const status = gpujoin_join((gpujoin_context*)context, (gpujoin_relation*)left,
                                              (gpujoin_relation*)right, spec, options, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_result_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -124,6 +137,10 @@ gpujoin_status gpujoin_go_join_sequence(uint32_t* stop, handle context, handle f
   gpujoin_status const status = gpujoin_join_sequence(
       (gpujoin_context*)context, (gpujoin_relation*)fact, spec, options, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_result_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -162,6 +179,10 @@ gpujoin_status gpujoin_go_result_decide(uint32_t* stop, handle candidates, handl
   gpujoin_status const status =
       gpujoin_result_decide((gpujoin_result*)candidates, (gpujoin_relation*)answers, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_result_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -189,6 +210,10 @@ gpujoin_status gpujoin_go_plan_create(uint32_t* stop, handle context, handle lef
       gpujoin_plan_create((gpujoin_context*)context, (gpujoin_relation*)left,
                           (gpujoin_relation*)right, spec, options, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_plan_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -204,6 +229,10 @@ gpujoin_status gpujoin_go_plan_execute(uint32_t* stop, handle plan, handle* out,
   stop_flag = stop;
   gpujoin_status const status = gpujoin_plan_execute((gpujoin_plan*)plan, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_result_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -263,6 +292,10 @@ gpujoin_status gpujoin_go_build_get_filter(uint32_t* stop, handle build, int32_t
   gpujoin_status const status =
       gpujoin_build_get_filter((gpujoin_build*)build, key, options, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_key_filter_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -320,6 +353,10 @@ gpujoin_status gpujoin_go_operation_next(uint32_t* stop, handle operation, gpujo
   gpujoin_status const status =
       gpujoin_operation_next((gpujoin_operation*)operation, state, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_result_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
@@ -366,6 +403,10 @@ gpujoin_status gpujoin_go_probe_next(uint32_t* stop, handle probe, gpujoin_state
   stop_flag = stop;
   gpujoin_status const status = gpujoin_probe_next((gpujoin_probe*)probe, state, &made, error);
   stop_flag = NULL;
+  if (has_panicked(stop)) {
+    gpujoin_result_destroy(made);
+    made = NULL;
+  }
   *out = (handle)made;
   return status;
 }
