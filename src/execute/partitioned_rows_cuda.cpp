@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "src/base/copy.hpp"
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
+#include "src/base/streaming.hpp"
 #include "src/execute/moved_rows.hpp"
 #include "src/execute/runs_on_device.hpp"
 #include "src/keys/number_partitions.hpp"
@@ -240,8 +240,10 @@ class PartitionerOnCuda final : public RowPartitioner {
     if (!staged) return {};
     for (auto const& one : given) {
       if (one.memory != Memory::kHost) continue;
-      std::memcpy(staged.as<std::byte>() + one.at, one.data, one.bytes);
+      base::stream_bytes(staged.as<std::byte>() + one.at, static_cast<const std::byte*>(one.data),
+                         one.bytes);
     }
+    base::finish_streaming();
     return staged;
   }
 

@@ -51,6 +51,12 @@ std::string Operation::explain() const {
              "  pieces    %u partitions of both sides by a hash of the keys, when all rows "
              "have come",
              build.store().shape().partitions);
+    // Of each side: it is said of the build here, and rows of the probe side may have other types.
+    bool const by_device = build.store().is_partitioned_by_device();
+    add_line(&text, "  made by   the %s",
+             by_device ? "device, block by block, which keeps the first ones and reads the others "
+                         "from page-locked memory"
+                       : "host");
   } else {
     add_line(&text,
              "  pieces    parts of the build side, each with all of the probe side, when all "

@@ -7,6 +7,7 @@
 #include "src/base/status.hpp"
 #include "src/columns/join_kind.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/no_room.hpp"
 #include "src/execute/output_size.hpp"
 #include "src/pieces/slice.hpp"
 
@@ -277,12 +278,20 @@ void Operation::make_room_on_device(base::Queue& queue, const RowStore& build) {
   uint64_t largest = 0;
   for (size_t p = 0; p < build.part_count(); ++p) largest = std::max(largest, build.bytes(p));
   Budget const less = beside(budget_, resident);
-  if (less.part_bytes < largest) {
+  if (less.part_bytes < largest && leave_device(queue, build)) return;
+  budget_ = less;
+  rest_.set_limits(less.rest_bytes, less.result_bytes);
+}
+
+// False: page-locked memory has no room for them.
+bool Operation::leave_device(base::Queue& queue, const RowStore& build) {
+  try {
     build.leave_device(queue);
     kept_->leave_device(queue);
-  } else {
-    budget_ = less;
-    rest_.set_limits(less.rest_bytes, less.result_bytes);
+    return true;
+  } catch (const base::Error& error) {
+    if (!execute::is_no_room(error)) throw;
+    return false;
   }
 }
 

@@ -106,6 +106,7 @@ class Operation {
   void check_complete() const;
   void begin_rest(base::Queue& queue);
   void make_room_on_device(base::Queue& queue, const RowStore& build);
+  bool leave_device(base::Queue& queue, const RowStore& build);
   std::shared_ptr<const UnknownRows> unknown_rows(base::Queue& queue, const RowStore& build) const;
   void begin_unknown_rows();
   void add_grid(Partition build, Partition probe);

@@ -1,0 +1,104 @@
+// Builds of large batches: one part on the device while they fit, partitions once they do not.
+#include "src/pieces/build.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/pieces/brought_rows.hpp"
+#include "tests/gpu_fixture.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using columns::Relation;
+
+class DeviceBuild : public ::testing::Test {
+ protected:
+  void open(uint64_t limit) {
+    gpujoin_context_options options = cuda_options();
+    options.memory_limit_bytes = limit;
+    try {
+      queue_ = OwnQueue(options);
+    } catch (const base::Error& error) {
+      if (error.status() != GPUJOIN_ERROR_NO_DEVICE) throw;
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  // Rows first to first + rows, of a column.
+  std::shared_ptr<const Relation> batch(int64_t first, int64_t rows) {
+    auto made = std::make_shared<Relation>();
+    columns::ColumnView view;
+    view.type = GPUJOIN_TYPE_INT32;
+    view.width = 4;
+    view.arrow_format = "i";
+    view.data = values_.data() + first;
+    made->context = queue_.context();
+    made->rows = rows;
+    made->columns.push_back(view);
+    return made;
+  }
+
+  std::shared_ptr<pieces::Build> build() {
+    pieces::BuildShape shape;
+    shape.keys = {0};
+    shape.on_gpu = true;
+    return std::make_shared<pieces::Build>(queue_.context(), *batch(0, 0), std::move(shape));
+  }
+
+  void append_all(pieces::Build& build) {
+    for (int64_t const rows : {kLarge, int64_t{100}, kLarge, int64_t{1000}, kLarge}) {
+      build.append(batch(appended_, rows), 0);
+      appended_ += rows;
+    }
+    build.finish();
+  }
+
+  static constexpr int64_t kLarge = (int64_t{1} << 20) + 5;
+  OwnQueue queue_;
+  std::vector<int32_t> values_ = [] {
+    std::vector<int32_t> values(4 * static_cast<size_t>(kLarge));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i * 7);
+    return values;
+  }();
+  int64_t appended_ = 0;
+};
+
+TEST_F(DeviceBuild, OfSeveralLargeBatchesIsOnePart) {
+  open(0);
+  if (IsSkipped()) return;
+  auto const made = build();
+  append_all(*made);
+  ASSERT_TRUE(made->is_whole());
+  ASSERT_EQ(made->parts().size(), 1U);
+  Relation const& part = *made->parts().front();
+  ASSERT_EQ(part.rows, appended_);
+  EXPECT_EQ(part.columns[0].memory, base::Memory::kDevice);
+  auto found = download<int32_t>(*queue_, part.columns[0].data, static_cast<size_t>(appended_));
+  std::sort(found.begin(), found.end());
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), values_.begin()));
+}
+
+TEST_F(DeviceBuild, IsPartitionedFromTheBatchOnThatDoesNotFit) {
+  open(uint64_t{48} << 20);  // of which a build may have 9.6
+  if (IsSkipped()) return;
+  auto const made = build();
+  append_all(*made);
+  ASSERT_FALSE(made->is_whole());
+  pieces::RowStore const& store = made->store();
+  ASSERT_TRUE(store.is_partitioned_by_device());
+  std::vector<int32_t> found;
+  for (size_t p = 0; p < store.part_count(); ++p) {
+    for (auto const& group : store.groups(p, 0)) {
+      auto const rows = store.read_all(p, group, {});
+      auto const* const values = static_cast<const int32_t*>(rows->columns[0].data);
+      found.insert(found.end(), values, values + rows->rows);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  ASSERT_EQ(found.size(), static_cast<size_t>(appended_));
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), values_.begin()));
+}
+
+}  // namespace
+}  // namespace gpujoin::tests
