@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "src/base/copy.hpp"
 #include "src/base/device.hpp"
 #include "src/base/status.hpp"
-#include "src/base/streaming.hpp"
 #include "src/execute/moved_rows.hpp"
 #include "src/execute/runs_on_device.hpp"
 #include "src/keys/number_partitions.hpp"
@@ -236,14 +236,14 @@ class PartitionerOnCuda final : public RowPartitioner {
     bool const is_pageable = std::any_of(
         given.begin(), given.end(), [](auto const& one) { return one.memory == Memory::kHost; });
     if (!is_pageable || callers_ < kLeastStagingCallers) return {};
-    Buffer staged = context_->pinned_pool->try_allocate(Memory::kPinned, moving.in_bytes());
+    // Of the size of blocks that are kept, so that the pool has one kind of them.
+    Buffer staged = context_->pinned_pool->try_allocate(
+        Memory::kPinned, std::max(moving.in_bytes(), moving.out_bytes()));
     if (!staged) return {};
     for (auto const& one : given) {
       if (one.memory != Memory::kHost) continue;
-      base::stream_bytes(staged.as<std::byte>() + one.at, static_cast<const std::byte*>(one.data),
-                         one.bytes);
+      std::memcpy(staged.as<std::byte>() + one.at, one.data, one.bytes);
     }
-    base::finish_streaming();
     return staged;
   }
 

@@ -124,6 +124,7 @@ void RowStore::read_ahead(size_t part) const {
 std::vector<RowStore::TakenBlock> RowStore::take_blocks() {
   std::lock_guard const lock(mutex_);
   std::vector<TakenBlock> taken;
+  if (parts_.front()->blocks.empty()) return taken;
   for (Block& block : parts_.front()->blocks) {
     if (block.rows_in_memory != nullptr) {
       taken.push_back({as_relation(std::move(block.rows_in_memory)), nullptr});
