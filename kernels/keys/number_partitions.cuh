@@ -6,12 +6,13 @@
 // Out      numbers[row]; counts[partition * tiles + tile], the rows of each tile
 // Needs    fewer than kMostRuns partitions; the one behind the last is of rows with a NULL that
 //          equals nothing
-// Launch   a block of kHashThreads a tile of kHashTile rows
+// Launch   a block of kHashThreads a tile of kHashTile rows, dependent
 // Moves    the keys, read; a byte a row and 4 a partition and tile, written
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/dependent_launch.cuh"
 #include "kernels/keys/value_word.cuh"
 #include "kernels/transform/hash_partitions.hpp"
 
@@ -34,6 +35,8 @@ __device__ __forceinline__ uint32_t partition_of(const PartitionHash& how, uint6
 __global__ void __launch_bounds__(kHashThreads)
     number_partitions_kernel(const __grid_constant__ PartitionHash how, uint32_t rows,
                              uint8_t* __restrict__ numbers, uint32_t* __restrict__ counts) {
+  let_next_kernel_start();
+  await_last_kernel();
   __shared__ uint32_t tile_counts[kMostRuns];
   static_assert(kMostRuns <= kHashThreads);
   tile_counts[threadIdx.x] = 0;

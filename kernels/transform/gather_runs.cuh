@@ -4,8 +4,8 @@
 // In       pieces[i] of runs, which begin at multiples of kRunAlign values
 // Out      target[rows]
 // Needs    what lies behind a piece's end within 16 bytes to be readable
-// Launch   few blocks of kGatherThreads, which take piece after piece: a twentieth of the device has
-//          as many bytes on their way as the link takes, and the rest is left to joins
+// Launch   few blocks of kGatherThreads, which take piece after piece: a twentieth of the device
+//          has as many bytes on their way as the link takes, and the rest is left to joins
 // Moves    |value| a row over the link, as much to device memory
 #pragma once
 

@@ -18,10 +18,10 @@ namespace {
 
 class CudaSource final : public MemorySource {
  public:
-  CudaSource(int device_id, bool maps_pages)
+  CudaSource(int device_id, bool maps_pages, int32_t threads)
       : device_id_(device_id),
         maps_pages_(maps_pages),
-        registers_pages_(may_register_pages(device_id)) {
+        locking_(page_locking_of(device_id, threads)) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -45,7 +45,7 @@ class CudaSource final : public MemorySource {
     } else if (memory == Memory::kManaged) {
       code = cudaMallocManaged(&pointer, bytes);
     } else {
-      return allocate_page_locked(bytes, registers_pages_);
+      return allocate_page_locked(bytes, locking_);
     }
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
@@ -63,7 +63,7 @@ class CudaSource final : public MemorySource {
     } else if (memory == Memory::kManaged) {
       cudaFree(pointer);
     } else {
-      free_page_locked(pointer, bytes, registers_pages_);
+      free_page_locked(pointer, bytes, locking_);
     }
     cudaGetLastError();
   }
@@ -120,7 +120,7 @@ class CudaSource final : public MemorySource {
 
   int device_id_;
   bool maps_pages_;
-  bool registers_pages_;
+  PageLocking locking_;
   cudaMemPool_t pool_ = nullptr;
 };
 
@@ -305,7 +305,8 @@ bool open_device(Context& context, const gpujoin_context_options& options, std::
             "asking for the page size of device memory");
       device.page_bytes = granularity;
     }
-    std::unique_ptr<MemorySource> source = std::make_unique<CudaSource>(device.id, maps_pages);
+    std::unique_ptr<MemorySource> source =
+        std::make_unique<CudaSource>(device.id, maps_pages, context.cpu_threads);
     if (options.allocator != nullptr) {
       source = make_caller_source(*options.allocator, std::move(source));
     }

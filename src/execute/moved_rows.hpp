@@ -1,5 +1,5 @@
-// moved_rows.hpp: what a block of rows is on its way to its partitions: which bytes come, where they
-// lie then, and where their runs do.
+// moved_rows.hpp: what a block of rows is on its way to its partitions: which bytes come, where
+// they lie then, and where their runs do.
 #pragma once
 
 #include <cstddef>

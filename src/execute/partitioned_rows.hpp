@@ -4,8 +4,8 @@
 // in       columns of fixed width and of bits, of host or device memory, from any number of threads
 // out      blocks, each with a run of rows for every partition: the first ones of device memory,
 //          others of page-locked memory
-// how      a block goes over the link, is partitioned, and comes back, while others are on both ways
-//          of the link
+// how      a block goes over the link, is partitioned, and comes back, while others are on both
+//          ways of the link
 // why      what a host partitions, its cores read and write twice, at a tenth of the link's rate
 #pragma once
 

@@ -8,10 +8,9 @@ namespace gpujoin::keys {
 
 void number_partitions(base::Queue& queue, const kernels::PartitionHash& how, uint32_t rows,
                        uint8_t* numbers, uint32_t* counts) {
-  kernels::number_partitions_kernel<<<base::grid_of(rows, kernels::kHashTile),
-                                      kernels::kHashThreads, 0, base::stream_of(queue)>>>(
-      how, rows, numbers, counts);
-  base::check(cudaGetLastError(), "numbering partitions");
+  base::launch_dependent(queue, kernels::number_partitions_kernel,
+                         base::grid_of(rows, kernels::kHashTile), kernels::kHashThreads, 0,
+                         "numbering partitions", how, rows, numbers, counts);
 }
 
 }  // namespace gpujoin::keys

@@ -8,8 +8,8 @@
 
 namespace gpujoin::keys {
 
-// numbers[rows]; counts[(how.partitions + 1) * tiles], of tiles of kernels::kHashTile rows. Pointers
-// are to device memory. Queued on the stream. expected: rows, a key column.
+// numbers[rows]; counts[(how.partitions + 1) * tiles], of tiles of kernels::kHashTile rows.
+// Pointers are to device memory. Queued on the stream. expected: rows, a key column.
 void number_partitions(base::Queue& queue, const kernels::PartitionHash& how, uint32_t rows,
                        uint8_t* numbers, uint32_t* counts);
 

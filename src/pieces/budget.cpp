@@ -16,8 +16,8 @@ constexpr uint64_t kLeastBlockBytes = uint64_t{16} << 10;
 // Each has a block that is open, all of them together half of what a store may keep, and what is
 // written to a file at once is no less than a few pages.
 constexpr uint32_t kPartitions = 128;
-// A device reads a run of each block, which are the longer the fewer partitions there are: 32 KiB of
-// a column of 4 bytes come at half the rate of 64.
+// A device reads a run of each block, which are the longer the fewer partitions there are: those of
+// 16 KiB come at a third of the rate of 64.
 constexpr uint32_t kPartitionsOfDevice = 64;
 constexpr uint32_t kLeastPartitions = 4;
 constexpr uint64_t kLeastOpenBytes = uint64_t{16} << 10;

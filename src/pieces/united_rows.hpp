@@ -10,8 +10,8 @@
 namespace gpujoin::pieces {
 
 // Their rows, one behind the other; the one that there is, as it is. Waits for the copies. Null:
-// there are too many rows for one relation, the device has no room for copies, or a column has NULLs
-// or lies otherwise than as values. Throws what CUDA does.
+// there are too many rows for one relation, the device has no room for copies, or a column has
+// NULLs or lies otherwise than as values. Throws what CUDA does.
 std::shared_ptr<const columns::Relation> united(
     base::Queue& queue, std::span<const std::shared_ptr<const columns::Relation>> parts);
 
