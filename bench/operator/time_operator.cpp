@@ -186,7 +186,9 @@ double run_batches(gpujoin_context* context, gpujoin_build* build, gpujoin_relat
   return seconds;
 }
 
-void time_batches(gpujoin_device device, int threads, int64_t build_rows, int64_t probe_rows) {
+// only_rows: of batches, by all threads; 0: several ways.
+void time_batches(gpujoin_device device, int threads, int64_t build_rows, int64_t probe_rows,
+                  int64_t only_rows) {
   constexpr int kRuns = 5;
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = device;
@@ -201,8 +203,11 @@ void time_batches(gpujoin_device device, int threads, int64_t build_rows, int64_
     int64_t batch_rows;
     int threads;
   };
-  for (Way const way : {Way{probe_rows, 1}, Way{probe_rows, threads}, Way{2048, 1},
-                        Way{2048, threads}, Way{65536, threads}}) {
+  std::vector<Way> ways = {{only_rows, threads}};
+  if (only_rows == 0) {
+    ways = {{probe_rows, 1}, {probe_rows, threads}, {2048, 1}, {2048, threads}, {65536, threads}};
+  }
+  for (Way const& way : ways) {
     std::vector<double> seconds;
     for (int i = 0; i < kRuns; ++i) {
       seconds.push_back(run_batches(context, build, rows, of_probe,
@@ -552,17 +557,18 @@ int main(int count, char** words) {
   } else if (what == "batches" && count > 2) {
     bool const on_gpu = std::strcmp(words[2], "cuda") == 0;
     time_batches(on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU, static_cast<int>(number(3, 8)),
-                 number(4, 1'000'000), number(5, 50'000'000));
+                 number(4, 1'000'000), number(5, 50'000'000), number(6, 0));
   } else if ((what == "link" || what == "budgets") && count > 2) {
     HostJoin const join(std::strcmp(words[2], "pinned") == 0, number(5, int64_t{1} << 25),
                         number(6, int64_t{1} << 28));
     auto const time = what == "link" ? time_link : time_budgets;
     time(join, static_cast<int>(number(3, 4)), number(4, int64_t{1} << 23));
   } else {
-    std::fprintf(stderr,
-                 "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] | small | "
-                 "link|budgets pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
-                 words[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] [batch rows] | small | "
+        "link|budgets pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
+        words[0]);
     return 2;
   }
 }
