@@ -10,8 +10,12 @@
 //   gpujoin_time_operator budgets pinned|pageable [threads] [rows of a batch] [build, probe rows]
 //       the same within device memory of which both sides are 2, 4, 8 and 16 times as much; all
 //       threads append to the build, and take what comes when all rows have come
+//   gpujoin_time_operator trace pinned|pageable [threads] [rows of a batch] [build, probe rows] [N]
+//       the third of such joins, within device memory of which both sides are N times as much, 4:
+//       what the device does when, by CUPTI, for scripts/draw_trace.py. GPUJOIN_COMMIT: the commit
 //
-// Prints a line of JSON for each measurement: medians, of as many runs as it says.
+// Prints a line of JSON for each measurement: medians, of as many runs as it says; of a trace one
+// document.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,12 +23,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <numeric>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/kernel_trace.hpp"
 #include "gpujoin.h"
 
 #if GPUJOIN_WITH_CUDA
@@ -33,6 +39,7 @@
 
 namespace {
 
+namespace bench = gpujoin::bench;
 using Clock = std::chrono::steady_clock;
 
 double microseconds_since(Clock::time_point start) {
@@ -515,6 +522,49 @@ void time_budgets(const HostJoin& join, int threads, int64_t batch_rows) {
     time_host_join("budgets", join, threads, batch_rows, batch_rows, budget, f, bound);
   }
 }
+
+std::string today() {
+  std::time_t const now = std::time(nullptr);
+  char text[sizeof "2026-01-01"] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+// trace: made before the device is used, so before the join.
+void trace_join(bench::KernelTrace& trace, const HostJoin& join, int threads, int64_t batch_rows,
+                int64_t times, const std::string& command) {
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CUDA;
+  options.memory_limit_bytes = static_cast<uint64_t>(
+      join.gigabytes_in() * 1e9 / static_cast<double>(std::max<int64_t>(times, 1)));
+  gpujoin_context* context = nullptr;
+  check(gpujoin_context_create(&options, &context, &error));
+  gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
+  check(gpujoin_context_get_info(context, &info, &error));
+  double milliseconds = 0;
+  auto const run = [&] {
+    auto const start = Clock::now();
+    run_host_join(context, join, threads, batch_rows, batch_rows);
+    milliseconds = microseconds_since(start) * 1e-3;
+  };
+  for (int i = 0; i < 2; ++i) run();  // warms up
+  auto const intervals = trace.intervals(run);
+  const char* const commit = std::getenv("GPUJOIN_COMMIT");
+  std::printf(
+      R"({"context": {"date": "%s", "commit": "%s", "device": "%s", "command": "%s"},
+"join": {"memory": "%s", "threads": %d, "batch_rows": %lld, "build_rows": %lld,
+  "probe_rows": %lld, "budget_bytes": %llu, "wrong": %llu, "milliseconds": %.2f},
+"columns": ["name", "stream", "start_us", "us", "bytes"],
+"intervals": %s}
+)",
+      today().c_str(), commit != nullptr ? commit : "", info.device_name, command.c_str(),
+      join.pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
+      static_cast<long long>(join.build_rows), static_cast<long long>(join.probe_rows),
+      static_cast<unsigned long long>(options.memory_limit_bytes),
+      static_cast<unsigned long long>(join.wrong_rows()), milliseconds,
+      bench::json_of(intervals).c_str());
+  gpujoin_context_destroy(context);
+}
 #else
 void time_small() { std::fprintf(stderr, "built without CUDA\n"); }
 struct HostJoin {
@@ -522,6 +572,9 @@ struct HostJoin {
 };
 void time_link(const HostJoin&, int, int64_t) { time_small(); }
 void time_budgets(const HostJoin&, int, int64_t) { time_small(); }
+void trace_join(bench::KernelTrace&, const HostJoin&, int, int64_t, int64_t, const std::string&) {
+  time_small();
+}
 #endif
 
 }  // namespace
@@ -537,15 +590,30 @@ int main(int count, char** words) {
     bool const on_gpu = std::strcmp(words[2], "cuda") == 0;
     time_batches(on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU, static_cast<int>(number(3, 8)),
                  number(4, 1'000'000), number(5, 50'000'000));
-  } else if ((what == "link" || what == "budgets") && count > 2) {
+  } else if ((what == "link" || what == "budgets" || what == "trace") && count > 2) {
+    std::string why_not;
+    auto const trace = what == "trace" ? bench::make_kernel_trace(why_not) : nullptr;
+    if (!why_not.empty()) {
+      std::fprintf(stderr, "trace: %s\n", why_not.c_str());
+      return 1;
+    }
     HostJoin const join(std::strcmp(words[2], "pinned") == 0, number(5, int64_t{1} << 25),
                         number(6, int64_t{1} << 28));
+    auto const threads = static_cast<int>(number(3, 4));
+    int64_t const batch_rows = number(4, int64_t{1} << 23);
+    if (trace != nullptr) {
+      std::string command = "gpujoin_time_operator";
+      for (int i = 1; i < count; ++i) command += std::string(" ") + words[i];
+      trace_join(*trace, join, threads, batch_rows, number(7, 4), command);
+      return 0;
+    }
     auto const time = what == "link" ? time_link : time_budgets;
-    time(join, static_cast<int>(number(3, 4)), number(4, int64_t{1} << 23));
+    time(join, threads, batch_rows);
   } else {
     std::fprintf(stderr,
                  "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] | small | "
-                 "link|budgets pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
+                 "link|budgets|trace pinned|pageable [threads] [batch rows] [build rows] "
+                 "[probe rows] [times: of a trace]\n",
                  words[0]);
     return 2;
   }
