@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "bench/kernel_trace.hpp"
+#include "bench/operator/calls.hpp"
 #include "gpujoin.h"
 
 #if GPUJOIN_WITH_CUDA
@@ -39,25 +40,10 @@
 
 namespace {
 
-namespace bench = gpujoin::bench;
-using Clock = std::chrono::steady_clock;
+using namespace gpujoin::bench;
 
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-gpujoin_error error;
-
-void check(gpujoin_status status, const gpujoin_error& told = error) {
-  if (status == GPUJOIN_OK) return;
-  std::fprintf(stderr, "%s: %s\n", gpujoin_status_name(status), told.message);
-  std::exit(1);
 }
 
 // Unique keys in no order, and a payload.
@@ -86,30 +72,7 @@ Table probe_table(int64_t rows, int64_t build_rows) {
 
 gpujoin_relation* relation_of(gpujoin_context* context, const int32_t* keys, const int32_t* values,
                               int64_t rows, gpujoin_memory memory) {
-  gpujoin_column columns[2] = {GPUJOIN_COLUMN_INIT, GPUJOIN_COLUMN_INIT};
-  columns[0].name = "key";
-  columns[1].name = "value";
-  columns[0].data = keys;
-  columns[1].data = values;
-  for (gpujoin_column& column : columns) {
-    column.type = GPUJOIN_TYPE_INT32;
-    column.memory = memory;
-  }
-  gpujoin_relation* relation = nullptr;
-  gpujoin_error told;
-  check(gpujoin_relation_create(context, rows, columns, 2, &relation, &told), told);
-  return relation;
-}
-
-constexpr int32_t kKey[] = {0};
-constexpr int32_t kColumns[] = {0, 1};
-
-gpujoin_build* build_of(gpujoin_context* context, gpujoin_relation* rows) {
-  gpujoin_build* build = nullptr;
-  check(gpujoin_build_create(context, rows, kKey, 1, nullptr, nullptr, &build, &error));
-  check(gpujoin_build_append(build, rows, 0, &error));
-  check(gpujoin_build_finish(build, &error));
-  return build;
+  return integers<int32_t>(context, {keys, values}, rows, memory);
 }
 
 // The probe side is the left one.
@@ -127,21 +90,6 @@ gpujoin_operation* operation_on(gpujoin_build* build, gpujoin_relation* like) {
   return operation;
 }
 
-// Rows of all results that are there.
-int64_t drain(gpujoin_probe* probe, gpujoin_error* told) {
-  int64_t found = 0;
-  for (;;) {
-    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
-    gpujoin_result* result = nullptr;
-    check(gpujoin_probe_next(probe, &state, &result, told), *told);
-    if (state != GPUJOIN_STATE_READY) return found;
-    int64_t rows = 0;
-    check(gpujoin_result_get_rows(result, &rows, told), *told);
-    found += rows;
-    gpujoin_result_destroy(result);
-  }
-}
-
 int64_t probe_rows_of(gpujoin_context* context, gpujoin_operation* operation, const Table& table,
                       int64_t first, int64_t end, int64_t batch_rows) {
   gpujoin_error told;
@@ -154,13 +102,13 @@ int64_t probe_rows_of(gpujoin_context* context, gpujoin_operation* operation, co
         context, table.keys.data() + first, table.values.data() + first, rows, GPUJOIN_MEMORY_HOST);
     gpujoin_status status;
     while ((status = gpujoin_probe_append(probe, batch, 0, &told)) == GPUJOIN_ERROR_NOT_READY) {
-      found += drain(probe, &told);
+      found += drain(probe, gpujoin_probe_next, &told);
     }
     check(status, told);
     gpujoin_relation_destroy(batch);
   }
   check(gpujoin_probe_finish(probe, &told), told);
-  found += drain(probe, &told);
+  found += drain(probe, gpujoin_probe_next, &told);
   gpujoin_probe_destroy(probe);
   return found;
 }
@@ -284,7 +232,7 @@ void time_small() {
         for (int k = 0; k < count; ++k) {
           start = Clock::now();
           check(gpujoin_probe_append(probe, batch, 0, &error));
-          int64_t const found = drain(probe, &error);
+          int64_t const found = drain(probe, gpujoin_probe_next, &error);
           (k == 0 ? firsts : probes).push_back(microseconds_since(start));
           if (found != batch_rows) std::exit(1);
         }
@@ -531,7 +479,7 @@ std::string today() {
 }
 
 // trace: made before the device is used, so before the join.
-void trace_join(bench::KernelTrace& trace, const HostJoin& join, int threads, int64_t batch_rows,
+void trace_join(KernelTrace& trace, const HostJoin& join, int threads, int64_t batch_rows,
                 int64_t times, const std::string& command) {
   gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
   options.device = GPUJOIN_DEVICE_CUDA;
@@ -561,8 +509,7 @@ void trace_join(bench::KernelTrace& trace, const HostJoin& join, int threads, in
       join.pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
       static_cast<long long>(join.build_rows), static_cast<long long>(join.probe_rows),
       static_cast<unsigned long long>(options.memory_limit_bytes),
-      static_cast<unsigned long long>(join.wrong_rows()), milliseconds,
-      bench::json_of(intervals).c_str());
+      static_cast<unsigned long long>(join.wrong_rows()), milliseconds, json_of(intervals).c_str());
   gpujoin_context_destroy(context);
 }
 #else
@@ -572,7 +519,7 @@ struct HostJoin {
 };
 void time_link(const HostJoin&, int, int64_t) { time_small(); }
 void time_budgets(const HostJoin&, int, int64_t) { time_small(); }
-void trace_join(bench::KernelTrace&, const HostJoin&, int, int64_t, int64_t, const std::string&) {
+void trace_join(KernelTrace&, const HostJoin&, int, int64_t, int64_t, const std::string&) {
   time_small();
 }
 #endif
@@ -592,7 +539,7 @@ int main(int count, char** words) {
                  number(4, 1'000'000), number(5, 50'000'000));
   } else if ((what == "link" || what == "budgets" || what == "trace") && count > 2) {
     std::string why_not;
-    auto const trace = what == "trace" ? bench::make_kernel_trace(why_not) : nullptr;
+    auto const trace = what == "trace" ? make_kernel_trace(why_not) : nullptr;
     if (!why_not.empty()) {
       std::fprintf(stderr, "trace: %s\n", why_not.c_str());
       return 1;
