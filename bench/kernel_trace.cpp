@@ -1,6 +1,7 @@
 #include "bench/kernel_trace.hpp"
 
 #include <fstream>
+#include <iomanip>
 #include <sstream>
 #include <stdexcept>
 
@@ -78,6 +79,23 @@ void append_kernels(const std::string& json_file, const TracedKernels& kernels) 
   std::ofstream written(json_file, std::ios::binary | std::ios::trunc);
   written << json;
   if (!written.flush()) throw std::runtime_error("cannot write " + json_file);
+}
+
+std::string json_of(const std::vector<DeviceInterval>& intervals) {
+  const auto microseconds = [](uint64_t nanoseconds) {
+    return 1e-3 * static_cast<double>(nanoseconds);
+  };
+  std::ostringstream json;
+  json << std::fixed << std::setprecision(3) << "[";
+  const char* between = "\n";
+  for (const DeviceInterval& interval : intervals) {
+    json << between << "[" << quoted(interval.name) << ", " << interval.stream << ", "
+         << microseconds(interval.start - intervals.front().start) << ", "
+         << microseconds(interval.end - interval.start) << ", " << interval.bytes << "]";
+    between = ",\n";
+  }
+  json << "\n]";
+  return json.str();
 }
 
 #if !GPUJOIN_BENCH_WITH_CUPTI

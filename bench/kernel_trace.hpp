@@ -1,4 +1,5 @@
-// kernel_trace.hpp: the kernels that a call launches, with what each takes of a multiprocessor
+// kernel_trace.hpp: the kernels that a call launches, with what each takes of a multiprocessor, and
+// what the device does when: kernels and copies of all streams
 //
 // By CUPTI's activity records: they name every kernel that the driver starts, those of CUB too, as
 // it was started. A process that traces is slower to launch, so runs with a trace are not for their
@@ -29,11 +30,22 @@ struct KernelFigures {
   double occupancy = 0;     // resident warps over those that a multiprocessor holds
 };
 
+// One thing that the device did, in nanoseconds of CUPTI's clock.
+struct DeviceInterval {
+  std::string name;  // of a kernel as above; "copy to device", "copy to host", "copy", "fill"
+  uint32_t stream = 0;
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t bytes = 0;  // copied, or filled; of kernels 0
+};
+
 class KernelTrace {
  public:
   virtual ~KernelTrace() = default;
   // Of what work() launches, the longest first. work() waits for its own kernels.
   virtual std::vector<KernelFigures> trace(const std::function<void()>& work) = 0;
+  // Of what work() has the device do, by their start. work() waits for it.
+  virtual std::vector<DeviceInterval> intervals(const std::function<void()>& work) = 0;
 };
 
 // Before the first CUDA call of the process. Null, with the reason, where there is no CUPTI.
@@ -45,6 +57,9 @@ using TracedKernels = std::vector<std::pair<std::string, std::vector<KernelFigur
 // Adds them as "kernels" to the JSON that Google Benchmark has written, whose format has no place
 // for them.
 void append_kernels(const std::string& json_file, const TracedKernels& kernels);
+
+// An array of [name, stream, start, duration, bytes], one a line, in microseconds since the first.
+std::string json_of(const std::vector<DeviceInterval>& intervals);
 
 // The kernel of a demangled name without namespace, return type, template and call arguments.
 std::string short_kernel_name(const std::string& demangled);

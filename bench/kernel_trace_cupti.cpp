@@ -1,5 +1,5 @@
-// kernel_trace_cupti.cpp: CUPTI's activity records of kernels. The library is loaded when a trace
-// is asked for, so that a benchmark without one starts without it.
+// kernel_trace_cupti.cpp: CUPTI's activity records of kernels and copies. The library is loaded
+// when a trace is asked for, so that a benchmark without one starts without it.
 #include <cuda_occupancy.h>
 #include <cuda_runtime_api.h>
 #include <cupti.h>
@@ -41,7 +41,8 @@ struct Cupti {
 // CUPTI's callbacks have no argument of the caller's.
 Cupti cupti;
 std::mutex mutex;
-std::vector<KernelFigures> records;
+std::vector<KernelFigures> kernel_records;
+std::vector<DeviceInterval> interval_records;
 
 std::string demangled(const char* name) {
   int status = 0;
@@ -56,24 +57,48 @@ void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* most_records) 
   *most_records = 0;
 }
 
+template <class Activity>
+DeviceInterval interval_of(std::string name, const Activity& activity, uint64_t bytes) {
+  return {std::move(name), activity.streamId, activity.start, activity.end, bytes};
+}
+
+const char* copy_name(uint8_t kind) {
+  if (kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD) return "copy to device";
+  return kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? "copy to host" : "copy";
+}
+
+KernelFigures figures_of(const CUpti_ActivityKernel10& kernel) {
+  KernelFigures figures;
+  figures.name = demangled(kernel.name);
+  figures.launches = 1;
+  figures.milliseconds = 1e-6 * static_cast<double>(kernel.end - kernel.start);
+  figures.blocks = int64_t{kernel.gridX} * kernel.gridY * kernel.gridZ;
+  figures.threads = kernel.blockX * kernel.blockY * kernel.blockZ;
+  figures.registers = kernel.registersPerThread;
+  figures.static_shared_bytes = kernel.staticSharedMemory;
+  figures.dynamic_shared_bytes = kernel.dynamicSharedMemory;
+  figures.local_bytes = kernel.localMemoryPerThread;
+  return figures;
+}
+
+void take(const CUpti_Activity* record) {
+  const std::lock_guard lock(mutex);
+  if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+    const auto& kernel = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+    kernel_records.push_back(figures_of(kernel));
+    interval_records.push_back(interval_of(kernel_records.back().name, kernel, 0));
+  } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
+    const auto& copy = *reinterpret_cast<const CUpti_ActivityMemcpy6*>(record);
+    interval_records.push_back(interval_of(copy_name(copy.copyKind), copy, copy.bytes));
+  } else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
+    const auto& fill = *reinterpret_cast<const CUpti_ActivityMemset4*>(record);
+    interval_records.push_back(interval_of("fill", fill, fill.bytes));
+  }
+}
+
 void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t used) {
   CUpti_Activity* record = nullptr;
-  while (used > 0 && cupti.next_record(buffer, used, &record) == CUPTI_SUCCESS) {
-    if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
-    const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(record);
-    KernelFigures figures;
-    figures.name = demangled(kernel->name);
-    figures.launches = 1;
-    figures.milliseconds = 1e-6 * static_cast<double>(kernel->end - kernel->start);
-    figures.blocks = int64_t{kernel->gridX} * kernel->gridY * kernel->gridZ;
-    figures.threads = kernel->blockX * kernel->blockY * kernel->blockZ;
-    figures.registers = kernel->registersPerThread;
-    figures.static_shared_bytes = kernel->staticSharedMemory;
-    figures.dynamic_shared_bytes = kernel->dynamicSharedMemory;
-    figures.local_bytes = kernel->localMemoryPerThread;
-    const std::lock_guard lock(mutex);
-    records.push_back(std::move(figures));
-  }
+  while (used > 0 && cupti.next_record(buffer, used, &record) == CUPTI_SUCCESS) take(record);
   std::free(buffer);
 }
 
@@ -132,9 +157,7 @@ std::vector<KernelFigures> summed(const std::vector<KernelFigures>& launches) {
 class CuptiTrace final : public KernelTrace {
  public:
   std::vector<KernelFigures> trace(const std::function<void()>& work) override {
-    take_records();  // what ran before
-    work();
-    std::vector<KernelFigures> kernels = summed(take_records());
+    std::vector<KernelFigures> kernels = summed(records_of(work, kernel_records));
     cudaDeviceProp device{};
     if (cudaGetDeviceProperties(&device, 0) != cudaSuccess) {
       throw std::runtime_error("cannot read the device's properties");
@@ -143,11 +166,31 @@ class CuptiTrace final : public KernelTrace {
     return kernels;
   }
 
+  std::vector<DeviceInterval> intervals(const std::function<void()>& work) override {
+    std::vector<DeviceInterval> all = records_of(work, interval_records);
+    std::sort(all.begin(), all.end(),
+              [](const DeviceInterval& a, const DeviceInterval& b) { return a.start < b.start; });
+    return all;
+  }
+
  private:
-  static std::vector<KernelFigures> take_records() {
-    cupti.check(cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "collect the kernels");
+  template <class Record>
+  static std::vector<Record> records_of(const std::function<void()>& work,
+                                        std::vector<Record>& records) {
+    flush();
+    clear();  // what ran before
+    work();
+    flush();
     const std::lock_guard lock(mutex);
     return std::exchange(records, {});
+  }
+  static void flush() {
+    cupti.check(cupti.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "collect what was traced");
+  }
+  static void clear() {
+    const std::lock_guard lock(mutex);
+    kernel_records.clear();
+    interval_records.clear();
   }
 };
 
@@ -170,6 +213,8 @@ std::unique_ptr<KernelTrace> make_kernel_trace(std::string& why_not) {
   try {
     cupti.check(cupti.register_callbacks(give_buffer, take_buffer), "register with CUPTI");
     cupti.check(cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "trace kernels");
+    cupti.check(cupti.enable(CUPTI_ACTIVITY_KIND_MEMCPY), "trace copies");
+    cupti.check(cupti.enable(CUPTI_ACTIVITY_KIND_MEMSET), "trace fills");
   } catch (const std::exception& error) {
     why_not = error.what();
     return nullptr;

@@ -385,6 +385,19 @@ void check_kernel_names(Faults& faults) {
   expect("void cub::V1::detail::(anonymous namespace)::Sort<x::y<int> >(int)", "Sort");
 }
 
+void check_intervals(Faults& faults) {
+  // Far from zero, and a late kernel: digits are not lost to a rounded number.
+  constexpr uint64_t kStart = 1'790'000'000'000'000'000;
+  const std::string found = json_of({
+      {"copy to device", 7, kStart, kStart + 12'345, 1 << 20},
+      {"probe", 13, kStart + 98'765'432'109, kStart + 98'765'432'110, 0},
+  });
+  const std::string expected =
+      "[\n[\"copy to device\", 7, 0.000, 12.345, 1048576],\n"
+      "[\"probe\", 13, 98765432.109, 0.001, 0]\n]";
+  if (found != expected) faults.push_back("intervals are written as " + found);
+}
+
 }  // namespace
 
 std::vector<std::string> self_check(Machine& machine) {
@@ -395,6 +408,7 @@ std::vector<std::string> self_check(Machine& machine) {
   check_ratios(machine, faults);
   check_sequence(machine, faults);
   check_kernel_names(faults);
+  check_intervals(faults);
   return faults;
 }
 

@@ -21,25 +21,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/operator/calls.hpp"
 #include "gpujoin.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-gpujoin_error error;
-
-void check(gpujoin_status status) {
-  if (status == GPUJOIN_OK) return;
-  std::fprintf(stderr, "%s: %s\n", gpujoin_status_name(status), error.message);
-  std::exit(1);
-}
-
-double median(std::vector<double> values) {
-  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+using namespace gpujoin::bench;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -59,37 +46,6 @@ int64_t sparse(int64_t number) {
   return static_cast<int64_t>(static_cast<uint64_t>(number) * 0x9e3779b97f4a7c15 >> 8);
 }
 
-template <typename Value>
-constexpr gpujoin_type type_of() {
-  return sizeof(Value) == 4 ? GPUJOIN_TYPE_INT32 : GPUJOIN_TYPE_INT64;
-}
-
-// The same values in each column.
-template <typename Value>
-gpujoin_relation* relation_of(gpujoin_context* context, const Value* values, int64_t rows,
-                              int32_t columns = 1) {
-  std::vector<gpujoin_column> described(static_cast<size_t>(columns), GPUJOIN_COLUMN_INIT);
-  for (gpujoin_column& column : described) {
-    column.name = "column";
-    column.type = type_of<Value>();
-    column.data = values;
-  }
-  gpujoin_relation* relation = nullptr;
-  check(gpujoin_relation_create(context, rows, described.data(), columns, &relation, &error));
-  return relation;
-}
-
-constexpr int32_t kKey[] = {0};
-constexpr int32_t kColumns[] = {0, 1, 2, 3};
-
-gpujoin_build* build_of(gpujoin_context* context, gpujoin_relation* rows) {
-  gpujoin_build* build = nullptr;
-  check(gpujoin_build_create(context, rows, kKey, 1, nullptr, nullptr, &build, &error));
-  check(gpujoin_build_append(build, rows, 0, &error));
-  check(gpujoin_build_finish(build, &error));
-  return build;
-}
-
 // dense: three of four values are there; else they are far apart.
 template <typename Value>
 void time_rates(gpujoin_context* context, int64_t rows, bool dense, gpujoin_key_filter_kind kind,
@@ -105,8 +61,8 @@ void time_rates(gpujoin_context* context, int64_t rows, bool dense, gpujoin_key_
   for (Value& value : probed)
     value = static_cast<Value>(key(static_cast<int64_t>(random() % static_cast<uint64_t>(rows))) +
                                static_cast<Value>(random() % 2));
-  gpujoin_relation* const of_build = relation_of(context, keys.data(), rows);
-  gpujoin_relation* const batch = relation_of(context, probed.data(), kBatchRows);
+  gpujoin_relation* const of_build = integers<Value>(context, {keys.data()}, rows);
+  gpujoin_relation* const batch = integers<Value>(context, {probed.data()}, kBatchRows);
   gpujoin_build* const build = build_of(context, of_build);
   std::vector<double> made, tested;
   gpujoin_key_filter_info info = GPUJOIN_KEY_FILTER_INFO_INIT;
@@ -174,18 +130,8 @@ struct Joined {
   gpujoin_progress progress = GPUJOIN_PROGRESS_INIT;
 };
 
-int64_t taken(gpujoin_operation* operation) {
-  int64_t found = 0;
-  for (;;) {
-    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
-    gpujoin_result* result = nullptr;
-    check(gpujoin_operation_next(operation, &state, &result, &error));
-    if (state != GPUJOIN_STATE_READY) return found;
-    int64_t rows = 0;
-    check(gpujoin_result_get_rows(result, &rows, &error));
-    found += rows;
-    gpujoin_result_destroy(result);
-  }
+gpujoin_relation* four_alike(gpujoin_context* context, const int64_t* values, int64_t rows) {
+  return integers<int64_t>(context, {values, values, values, values}, rows);
 }
 
 // A build of its own: a filter is kept for the next.
@@ -212,14 +158,14 @@ Joined joined(gpujoin_context* context, gpujoin_relation* build_rows,
   auto const all = static_cast<int64_t>(probed.size());
   for (int64_t first = 0; first < all; first += kBatchRows) {
     gpujoin_relation* const batch =
-        relation_of(context, probed.data() + first, std::min(kBatchRows, all - first), 4);
+        four_alike(context, probed.data() + first, std::min(kBatchRows, all - first));
     check(gpujoin_probe_append(probe, batch, 0, &error));
     gpujoin_relation_destroy(batch);
   }
   check(gpujoin_probe_finish(probe, &error));
   check(gpujoin_operation_close(operation, &error));
   Joined made;
-  made.rows = taken(operation);
+  made.rows = drain(operation, gpujoin_operation_next, &error);
   made.seconds = seconds_since(start);
   made.processor = processor_seconds() - processor;
   check(gpujoin_operation_get_progress(operation, &made.progress, &error));
@@ -239,7 +185,7 @@ void time_join(const char* folder, int64_t build_rows, int64_t probe_rows, uint6
   check(gpujoin_context_create(&options, &context, &error));
   std::vector<int64_t> keys(static_cast<size_t>(build_rows));
   for (int64_t i = 0; i < build_rows; ++i) keys[static_cast<size_t>(i)] = sparse(i);
-  gpujoin_relation* const of_build = relation_of(context, keys.data(), build_rows, 4);
+  gpujoin_relation* const of_build = four_alike(context, keys.data(), build_rows);
   for (int share : {0, 5, 25, 50, 75, 90, 100}) {
     std::vector<int64_t> probed(static_cast<size_t>(probe_rows));
     std::mt19937_64 random(3);

@@ -10,8 +10,12 @@
 //   gpujoin_time_operator budgets pinned|pageable [threads] [rows of a batch] [build, probe rows]
 //       the same within device memory of which both sides are 2, 4, 8 and 16 times as much; all
 //       threads append to the build, and take what comes when all rows have come
+//   gpujoin_time_operator trace pinned|pageable [threads] [rows of a batch] [build, probe rows] [N]
+//       the third of such joins, within device memory of which both sides are N times as much, 4:
+//       what the device does when, by CUPTI, for scripts/draw_trace.py. GPUJOIN_COMMIT: the commit
 //
-// Prints a line of JSON for each measurement: medians, of as many runs as it says.
+// Prints a line of JSON for each measurement: medians, of as many runs as it says; of a trace one
+// document.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,12 +23,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <numeric>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/kernel_trace.hpp"
+#include "bench/operator/calls.hpp"
 #include "gpujoin.h"
 
 #if GPUJOIN_WITH_CUDA
@@ -33,24 +40,10 @@
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using namespace gpujoin::bench;
 
 double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-gpujoin_error error;
-
-void check(gpujoin_status status, const gpujoin_error& told = error) {
-  if (status == GPUJOIN_OK) return;
-  std::fprintf(stderr, "%s: %s\n", gpujoin_status_name(status), told.message);
-  std::exit(1);
 }
 
 // Unique keys in no order, and a payload.
@@ -79,30 +72,7 @@ Table probe_table(int64_t rows, int64_t build_rows) {
 
 gpujoin_relation* relation_of(gpujoin_context* context, const int32_t* keys, const int32_t* values,
                               int64_t rows, gpujoin_memory memory) {
-  gpujoin_column columns[2] = {GPUJOIN_COLUMN_INIT, GPUJOIN_COLUMN_INIT};
-  columns[0].name = "key";
-  columns[1].name = "value";
-  columns[0].data = keys;
-  columns[1].data = values;
-  for (gpujoin_column& column : columns) {
-    column.type = GPUJOIN_TYPE_INT32;
-    column.memory = memory;
-  }
-  gpujoin_relation* relation = nullptr;
-  gpujoin_error told;
-  check(gpujoin_relation_create(context, rows, columns, 2, &relation, &told), told);
-  return relation;
-}
-
-constexpr int32_t kKey[] = {0};
-constexpr int32_t kColumns[] = {0, 1};
-
-gpujoin_build* build_of(gpujoin_context* context, gpujoin_relation* rows) {
-  gpujoin_build* build = nullptr;
-  check(gpujoin_build_create(context, rows, kKey, 1, nullptr, nullptr, &build, &error));
-  check(gpujoin_build_append(build, rows, 0, &error));
-  check(gpujoin_build_finish(build, &error));
-  return build;
+  return integers<int32_t>(context, {keys, values}, rows, memory);
 }
 
 // The probe side is the left one.
@@ -120,21 +90,6 @@ gpujoin_operation* operation_on(gpujoin_build* build, gpujoin_relation* like) {
   return operation;
 }
 
-// Rows of all results that are there.
-int64_t drain(gpujoin_probe* probe, gpujoin_error* told) {
-  int64_t found = 0;
-  for (;;) {
-    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
-    gpujoin_result* result = nullptr;
-    check(gpujoin_probe_next(probe, &state, &result, told), *told);
-    if (state != GPUJOIN_STATE_READY) return found;
-    int64_t rows = 0;
-    check(gpujoin_result_get_rows(result, &rows, told), *told);
-    found += rows;
-    gpujoin_result_destroy(result);
-  }
-}
-
 int64_t probe_rows_of(gpujoin_context* context, gpujoin_operation* operation, const Table& table,
                       int64_t first, int64_t end, int64_t batch_rows) {
   gpujoin_error told;
@@ -147,13 +102,13 @@ int64_t probe_rows_of(gpujoin_context* context, gpujoin_operation* operation, co
         context, table.keys.data() + first, table.values.data() + first, rows, GPUJOIN_MEMORY_HOST);
     gpujoin_status status;
     while ((status = gpujoin_probe_append(probe, batch, 0, &told)) == GPUJOIN_ERROR_NOT_READY) {
-      found += drain(probe, &told);
+      found += drain(probe, gpujoin_probe_next, &told);
     }
     check(status, told);
     gpujoin_relation_destroy(batch);
   }
   check(gpujoin_probe_finish(probe, &told), told);
-  found += drain(probe, &told);
+  found += drain(probe, gpujoin_probe_next, &told);
   gpujoin_probe_destroy(probe);
   return found;
 }
@@ -282,7 +237,7 @@ void time_small() {
         for (int k = 0; k < count; ++k) {
           start = Clock::now();
           check(gpujoin_probe_append(probe, batch, 0, &error));
-          int64_t const found = drain(probe, &error);
+          int64_t const found = drain(probe, gpujoin_probe_next, &error);
           (k == 0 ? firsts : probes).push_back(microseconds_since(start));
           if (found != batch_rows) std::exit(1);
         }
@@ -536,6 +491,48 @@ void time_budgets(const HostJoin& join, int threads, int64_t batch_rows) {
     time_host_join("budgets", join, threads, batch_rows, batch_rows, budget, f, bound);
   }
 }
+
+std::string today() {
+  std::time_t const now = std::time(nullptr);
+  char text[sizeof "2026-01-01"] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+// trace: made before the device is used, so before the join.
+void trace_join(KernelTrace& trace, const HostJoin& join, int threads, int64_t batch_rows,
+                int64_t times, const std::string& command) {
+  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
+  options.device = GPUJOIN_DEVICE_CUDA;
+  options.memory_limit_bytes = static_cast<uint64_t>(
+      join.gigabytes_in() * 1e9 / static_cast<double>(std::max<int64_t>(times, 1)));
+  gpujoin_context* context = nullptr;
+  check(gpujoin_context_create(&options, &context, &error));
+  gpujoin_context_info info = GPUJOIN_CONTEXT_INFO_INIT;
+  check(gpujoin_context_get_info(context, &info, &error));
+  double milliseconds = 0;
+  auto const run = [&] {
+    auto const start = Clock::now();
+    run_host_join(context, join, threads, batch_rows, batch_rows);
+    milliseconds = microseconds_since(start) * 1e-3;
+  };
+  for (int i = 0; i < 2; ++i) run();  // warms up
+  auto const intervals = trace.intervals(run);
+  const char* const commit = std::getenv("GPUJOIN_COMMIT");
+  std::printf(
+      R"({"context": {"date": "%s", "commit": "%s", "device": "%s", "command": "%s"},
+"join": {"memory": "%s", "threads": %d, "batch_rows": %lld, "build_rows": %lld,
+  "probe_rows": %lld, "budget_bytes": %llu, "wrong": %llu, "milliseconds": %.2f},
+"columns": ["name", "stream", "start_us", "us", "bytes"],
+"intervals": %s}
+)",
+      today().c_str(), commit != nullptr ? commit : "", info.device_name, command.c_str(),
+      join.pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
+      static_cast<long long>(join.build_rows), static_cast<long long>(join.probe_rows),
+      static_cast<unsigned long long>(options.memory_limit_bytes),
+      static_cast<unsigned long long>(join.wrong_rows()), milliseconds, json_of(intervals).c_str());
+  gpujoin_context_destroy(context);
+}
 #else
 void time_small() { std::fprintf(stderr, "built without CUDA\n"); }
 struct HostJoin {
@@ -543,6 +540,9 @@ struct HostJoin {
 };
 void time_link(const HostJoin&, int, int64_t) { time_small(); }
 void time_budgets(const HostJoin&, int, int64_t) { time_small(); }
+void trace_join(KernelTrace&, const HostJoin&, int, int64_t, int64_t, const std::string&) {
+  time_small();
+}
 #endif
 
 }  // namespace
@@ -558,16 +558,31 @@ int main(int count, char** words) {
     bool const on_gpu = std::strcmp(words[2], "cuda") == 0;
     time_batches(on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU, static_cast<int>(number(3, 8)),
                  number(4, 1'000'000), number(5, 50'000'000), number(6, 0));
-  } else if ((what == "link" || what == "budgets") && count > 2) {
+  } else if ((what == "link" || what == "budgets" || what == "trace") && count > 2) {
+    std::string why_not;
+    auto const trace = what == "trace" ? make_kernel_trace(why_not) : nullptr;
+    if (!why_not.empty()) {
+      std::fprintf(stderr, "trace: %s\n", why_not.c_str());
+      return 1;
+    }
     HostJoin const join(std::strcmp(words[2], "pinned") == 0, number(5, int64_t{1} << 25),
                         number(6, int64_t{1} << 28));
+    auto const threads = static_cast<int>(number(3, 4));
+    int64_t const batch_rows = number(4, int64_t{1} << 23);
+    if (trace != nullptr) {
+      std::string command = "gpujoin_time_operator";
+      for (int i = 1; i < count; ++i) command += std::string(" ") + words[i];
+      trace_join(*trace, join, threads, batch_rows, number(7, 4), command);
+      return 0;
+    }
     auto const time = what == "link" ? time_link : time_budgets;
-    time(join, static_cast<int>(number(3, 4)), number(4, int64_t{1} << 23));
+    time(join, threads, batch_rows);
   } else {
     std::fprintf(
         stderr,
         "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] [batch rows] | small | "
-        "link|budgets pinned|pageable [threads] [batch rows] [build rows] [probe rows]\n",
+        "link|budgets|trace pinned|pageable [threads] [batch rows] [build rows] "
+        "[probe rows] [times: of a trace]\n",
         words[0]);
     return 2;
   }

@@ -6,6 +6,7 @@
 
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/filter.hpp"
+#include "bindings/c/finished_build.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/join_spec.hpp"
@@ -102,13 +103,9 @@ gpujoin_status gpujoin_build_get_filter(gpujoin_build* build, int32_t key,
   if (out != nullptr) *out = nullptr;
   auto const held = object_of(build);
   return guard(context_of(held), error, [&] {
-    check_found(held.get(), build, "build");
+    check_finished(held.get(), build);
     check_given(out, "out");
-    held->context->check_usable();
     auto const wish = checked_wish(options);
-    if (!held->is_finished()) {
-      gpujoin::base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is not finished");
-    }
     int32_t const checked = checked_key(*held, key);
     NewHandle<gpujoin_key_filter> handle;
     *out = handle.give(held->filter(checked, wish, held->end()));

@@ -7,6 +7,7 @@
 
 #include "bindings/c/arguments.hpp"
 #include "bindings/c/filter.hpp"
+#include "bindings/c/finished_build.hpp"
 #include "bindings/c/guard.hpp"
 #include "bindings/c/handles.hpp"
 #include "bindings/c/join_spec.hpp"
@@ -117,12 +118,8 @@ gpujoin_status gpujoin_operation_create(gpujoin_build* build, const gpujoin_rela
   if (out != nullptr) *out = nullptr;
   auto const held = object_of(build);
   return guard(context_of(held), error, [&] {
-    check_found(held.get(), build, "build");
+    check_finished(held.get(), build);
     check_given(out, "out");
-    held->context->check_usable();
-    if (!held->is_finished()) {
-      gpujoin::base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is not finished");
-    }
     NewHandle<gpujoin_operation> handle;
     *out = handle.give(make_operation(held, probe_like, spec, options));
   });

@@ -350,7 +350,10 @@ bool PieceJoin::can_be_cut(const Step& step) const {
 void PieceJoin::cut(base::Queue& queue, const Step& step) {
   bool const of_probe = step.what != What::kMeet || !can_cut_part(join_.spec) ||
                         step.probe.rows->rows >= step.part.rows->rows;
-  if (of_probe && step.probe.rows->rows <= kLeastRows) {
+  bool const is_least = of_probe && step.probe.rows->rows <= kLeastRows;
+  // Rows of the part will be joined without the table of all of them, which takes as much as they.
+  if ((is_least || !of_probe) && step.part.kept != nullptr) step.part.kept->let_go();
+  if (is_least) {
     return meet_parts(queue, step.probe, std::span(&step.part, 1));
   }
   Piece const& longer = of_probe ? step.probe : step.part;

@@ -12,4 +12,10 @@ std::shared_ptr<const execute::KeptBuild> KeptPart::get(
   return *made_for_ == output && kept_ != nullptr && kept_->is_good() ? kept_ : nullptr;
 }
 
+void KeptPart::let_go() {
+  std::lock_guard const lock(mutex_);
+  made_for_.reset();
+  kept_ = nullptr;
+}
+
 }  // namespace gpujoin::pieces

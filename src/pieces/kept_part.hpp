@@ -24,6 +24,9 @@ class KeptPart {
   // Made by the first call, of whichever thread, and for what that one asks for.
   std::shared_ptr<const execute::KeptBuild> get(
       const Output& output, const std::function<std::shared_ptr<const execute::KeptBuild>()>& make);
+  // Its memory is needed otherwise. It is made again for the next join that asks; those that have
+  // it go on.
+  void let_go();
 
  private:
   std::mutex mutex_;

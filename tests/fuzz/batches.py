@@ -38,6 +38,11 @@ class Batches:
         return "right" if self.build == "left" else "left"
 
 
+def can_spill(case: Case) -> bool:
+    """Whether rows may go to files: not of an ASOF join without keys."""
+    return case.asof is None or bool(case.keys["left"])
+
+
 def draw_batches(rng: random.Random, case: Case) -> Batches | None:
     """None: no operation does such a join."""
     build = rng.choice(("left", "right"))
@@ -49,8 +54,7 @@ def draw_batches(rng: random.Random, case: Case) -> Batches | None:
         build = "right" if case.grouped.by == "left" else "left"
         if case.asof is not None and build == "left":
             return None
-    has_files = not (case.asof is not None and not case.keys["left"])
-    limits = (0, 1 << 20, 1 << 21, 1 << 22) if has_files else (0,)
+    limits = (0, 1 << 20, 1 << 21, 1 << 22) if can_spill(case) else (0,)
     return Batches(
         build=build,
         build_rows=rng.choice((1, 7, 64, 1000, 1 << 20)),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from . import promises
 from .asof import is_asof_kind
-from .batches import draw_batches
+from .batches import can_spill, draw_batches
 from .bounds import Bounds, draw_limits, draw_order
 from .case import Case
 from .kinds import Kind
@@ -18,6 +18,7 @@ from .way import Way, draw_picks, draw_promises
 # Fields of gpujoin_plan_options that name none.
 _NO_TECHNIQUES = ("build_side", "device", "page_pairs", "probe_chunk_rows")
 _NOT_OF_ASOF = ("aggregates", "condition", "without_keys")
+_OF_BATCHES = ("batches", "host_limit")
 _NOT_OF_BATCHES = ("count", "limit", "order", "promise", "selection")
 
 
@@ -40,8 +41,8 @@ def _is_of(kind: Kind, name: str) -> bool:
 
 
 def _exclude(one: str, other: str) -> bool:
-    return ("asof" in (one, other) and (one in _NOT_OF_ASOF or other in _NOT_OF_ASOF)) or (
-        "batches" in (one, other) and (one in _NOT_OF_BATCHES or other in _NOT_OF_BATCHES)
+    return ("asof" in (one, other) and (one in _NOT_OF_ASOF or other in _NOT_OF_ASOF)) or any(
+        mine in _OF_BATCHES and its in _NOT_OF_BATCHES for mine, its in ((one, other), (other, one))
     )
 
 
@@ -108,9 +109,20 @@ def with_batches(rng: random.Random, case: Case, way: Way) -> Way:
     )
 
 
+def _with_host_limit(rng: random.Random, case: Case, way: Way) -> Way:
+    """By a build and probes, within so little memory that rows go to files."""
+    if way.batches is None:
+        way = with_batches(rng, case, way)
+    if way.batches is None or not can_spill(case):
+        return way
+    limit = rng.choice((1 << 20, 1 << 20, 1 << 20, 1 << 21))
+    return replace(way, batches=replace(way.batches, host_bytes=limit))
+
+
 _ADDED = {  # limits of bytes are of rows that are counted
     "batches": with_batches,
     "count": _with_count,
+    "host_limit": _with_host_limit,
     "limit": _with_limit,
     "order": _with_order,
     "promise": _with_promise,

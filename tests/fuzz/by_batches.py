@@ -49,18 +49,29 @@ class ByBatches:
         build = self._build(context, like[self._batches.build], self._batches.build)
         operation = self._operation(context, build, like[self._batches.probe])
         build.close()  # operations go on
-        results = list(self._probed(context, operation))
-        call("operation_close", operation.pointer)
-        results += self._taken("operation_next", operation, _STATE_FINISHED)
+        laid = laid_of(self._laid)
+        outputs = list(self._read(self._results(context, operation), laid))
         progress = abi.Progress()
         call("operation_get_progress", operation.pointer, ctypes.byref(progress))
         self.has_spilled = progress.spilled_bytes != 0
-        laid = laid_of(self._laid)
-        outputs = [read(result, self._seen, self._way.reading, laid) for result in results]
         for encoded in self._problems:
             if encoded.problem:
                 raise BadResult(encoded.problem)
         return concatenated(outputs) if outputs else None
+
+    def _results(self, context: c_void_p, operation: Handle) -> Iterator[Handle]:
+        yield from self._probed(context, operation)
+        call("operation_close", operation.pointer)
+        yield from self._taken("operation_next", operation, _STATE_FINISHED)
+
+    def _read(self, results: Iterator[Handle], laid: dict[str, dict]) -> Iterator[Output]:
+        """Each as it comes where there is a limit, which they are under as long as they are there;
+        else all at the end."""
+        has_limit = self._batches.host_bytes != 0
+        for result in results if has_limit else list(results):
+            yield read(result, self._seen, self._way.reading, laid)
+            if has_limit:
+                result.close()
 
     def _operation(self, context: c_void_p, build: Handle, like: Encoded) -> Handle:
         operation = self._stack.enter_context(Handle("operation"))

@@ -87,7 +87,8 @@ def draw_case(seed: int, kinds: Sequence[str], beside: Sequence[str] = ()) -> Ca
     has_keys = kind.rule != "cross" and not (has_residual and rng.random() < shares.without_keys)
     is_simple = rng.random() < _SIMPLE_SHARES.get(kind.rule, _SIMPLE_SHARE)
     is_simple = is_simple and has_keys
-    numbers = draw_row_numbers(rng, data, kind, is_simple, has_keys)
+    spills = "host_limit" in together(kind, beside)
+    numbers = draw_row_numbers(rng, data, kind, is_simple, has_keys, spills)
     is_large = max(len(n) for n in numbers.values()) > _LARGE_ROWS
     plain = {side: rng.random() < 0.4 for side in SIDES}
     key_count = _draw_key_count(rng, is_large) if has_keys else 0

@@ -31,6 +31,12 @@ _SIMPLE_SIZES = (
     (30, 5201, 20_000),
     (0.6, 60_000, 200_000),
 )
+# Of joins that shall not fit in 1 MiB.
+_SPILLING_SIZES = (
+    (45, 901, 5200),
+    (45, 5201, 20_000),
+    (10, 20_001, 70_000),
+)
 _MANY_SHARE = 0.02
 _MANY_SIMPLE_SHARE = 0.5  # of simple joins whose pairs come out
 _MANY_SIZES = ((1, 300, 5200),)  # of simple joins in which many rows match
@@ -51,12 +57,22 @@ def _size(rng: random.Random, sizes: tuple) -> int:
 
 
 def draw_row_numbers(
-    rng: random.Random, data: np.random.Generator, kind: Kind, is_simple: bool, has_keys: bool
+    rng: random.Random,
+    data: np.random.Generator,
+    kind: Kind,
+    is_simple: bool,
+    has_keys: bool,
+    spills: bool,
 ) -> dict[str, np.ndarray]:
-    """For each side the number of each row's key, in one domain of keys."""
+    """For each side the number of each row's key, in one domain of keys.
+
+    spills  there are so many rows that a little memory does not hold them
+    """
     puts_out_pairs = kind.rule in ("inner", "outer")
     many = rng.random() < (_MANY_SIMPLE_SHARE if is_simple and puts_out_pairs else _MANY_SHARE)
     of_sides = (_MANY_SIZES if many else _SIMPLE_SIZES) if is_simple else _SIZES
+    if spills:
+        of_sides = _SPILLING_SIZES
     sizes = {side: _size(rng, of_sides) for side in SIDES}
     if rng.random() < 0.3:  # as large as each other, but for a row
         sizes["right"] = max(0, sizes["left"] + rng.randint(-1, 1))

@@ -13,8 +13,8 @@ from .way import Way
 EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several_matches"
 # What a join may have beside its keys, or in their place.
 STANDS = (
-    *("aggregates", "asof", "batches", "condition", "count", "limit", "order", "promise"),
-    *("selection", "without_keys"),
+    *("aggregates", "asof", "batches", "condition", "count", "host_limit", "limit", "order"),
+    *("promise", "selection", "without_keys"),
 )
 SPILLED = "spilled"  # of those with batches, some
 NO_TYPE, NO_VALUE = "wrong_types", "no_value"
@@ -59,6 +59,7 @@ def stands_around(case: Case, way: Way) -> list[str]:
         *(case.grouped is not None, case.asof is not None, way.batches is not None),
         case.residual is not None,
         is_counted,
+        way.batches is not None and way.batches.host_bytes != 0,
         bounds.row_limit is not None or (is_counted and bounds.byte_limit is not None),
         *(bounds.order != 0, way.promises != 0),
         any(encoding.picks is not None for encoding in way.encodings.values()),

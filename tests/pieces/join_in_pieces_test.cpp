@@ -158,6 +158,50 @@ TEST(JoinInPieces, SeveralMatchesNameTheRowOfTheWholeSide) {
   }
 }
 
+// How many rows come out of a probe side of 96 rows; -1: there was no room.
+int64_t count_within(uint64_t limit, JoinKind kind, bool is_kept) {
+  auto const context = make_context(limit);
+  context->cpu_threads = 1;
+  auto const left = relation_of(context, draw({6000, 4, 0.0, 0.0, 1}));
+  auto const right = relation_of(context, draw({96, 4, 0.0, 0.0, 2}));
+  pieces::JoinOfPieces join;
+  join.context = context;
+  join.spec = spec_of(kind, false, false, true);
+  join.options = GPUJOIN_PLAN_OPTIONS_INIT;
+  join.options.build_side = GPUJOIN_SIDE_LEFT;
+  join.build_left = true;
+  join.left_none = pieces::without_rows(*left);
+  join.right_none = pieces::without_rows(*right);
+  int64_t count = 0;
+  try {
+    OwnQueue const queue(context);
+    pieces::Piece part = pieces::piece_of(queue, join, true, left);
+    if (is_kept) part.kept = std::make_shared<pieces::KeptPart>();
+    pieces::PieceJoin steps(queue, join, pieces::piece_of(queue, join, false, right), {&part, 1});
+    while (auto const result = steps.next(queue)) count += result->rows;
+  } catch (const base::Error& error) {
+    EXPECT_TRUE(execute::is_no_room(error)) << error.what();
+    return -1;
+  }
+  return count;
+}
+
+TEST(JoinInPieces, AKeptTableGivesWayToWhatComesOut) {
+  for (JoinKind const kind : {JoinKind::kInner, JoinKind::kRight, JoinKind::kFull}) {
+    int64_t const all = count_within(0, kind, false);
+    int in_pieces = 0;
+    for (uint64_t limit = uint64_t{64} << 10; limit < uint64_t{2} << 20; limit += limit / 8) {
+      int64_t const found = count_within(limit, kind, false);
+      if (found == -1) continue;
+      ++in_pieces;
+      EXPECT_EQ(found, all) << limit;
+      EXPECT_EQ(count_within(limit, kind, true), all)
+          << columns::to_text(kind) << " within " << limit;
+    }
+    EXPECT_GT(in_pieces, 5);
+  }
+}
+
 TEST(JoinInPieces, OnTheGpuToo) {
   if (gpu_context(0) == nullptr) GTEST_SKIP() << "no CUDA device";
   for (JoinKind const kind : {JoinKind::kInner, JoinKind::kFull, JoinKind::kLeftAnti,

@@ -22,6 +22,7 @@ Log = Callable[[int, str], Any]
 Progress = Callable[[str, int, int], Any]
 
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_THREADS_OF = {"own": 0, "caller": 1}
 _LEVELS = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING}
 
 
@@ -83,6 +84,11 @@ class Context:
     memory_limit  bytes, or text such as "8GiB", of the memory that joins run in; None = no limit
     threads       of the CPU executor; None = all that this process may run on. More than those are
                   not made: info().threads says how many run
+    threads_of    whose threads the CPU executor runs on. "own": the library's. "caller": the thread
+                  that calls, alone, or with those of the oneTBB arena that it is in: no thread is
+                  started, and Ctrl-C waits for the join or its next call of progress. For programs
+                  with threads of their own, each of which joins or probes; `threads` is then what
+                  the planner reckons with
     log           called with a level of the logging module and a line of text:
                   log=logging.getLogger("gpujoin").log
     progress      called between the steps of a join with (stage, steps done, steps in all); a true
@@ -98,9 +104,9 @@ class Context:
 
     Any thread may call, and calls on one context run side by side, within its memory limit;
     calibrate() wants to be alone. A join started in the main thread runs in a thread of its own, so
-    that Ctrl-C cancels it, but for joins of so few rows that they take a millisecond; log and
-    progress are called in the thread of the join, of several joins at the same time. They must not
-    call this package.
+    that Ctrl-C cancels it, but for joins of so few rows that they take a millisecond, and with
+    threads_of="caller"; log and progress are called in the thread of the join, of several joins at
+    the same time. They must not call this package.
 
     Errors: NoDevice (device "cuda" only), InvalidArgument, OutOfMemory, CudaError, LibraryNotFound.
     """
@@ -117,6 +123,7 @@ class Context:
         pinned_limit: int | str | None = None,
         spill_path: str | os.PathLike[str] | None = None,
         spill_limit: int | str | None = None,
+        threads_of: str = "own",
     ) -> None:
         kind, cuda_device = _device_of(device)
         for name, function in (("log", log), ("progress", progress)):
@@ -128,6 +135,8 @@ class Context:
         self._requests = 0  # to cancel, by cancel()
         self._interrupts = 0  # and by Ctrl-C, which means one call alone
         self._late_cancel = False
+        of = choose("threads_of", _THREADS_OF, threads_of)
+        self._is_on_callers_thread = of == _THREADS_OF["caller"]
         options = _abi.ContextOptions(
             device=kind,
             cuda_device_id=cuda_device,
@@ -136,6 +145,7 @@ class Context:
             memory_limit_bytes=(
                 0 if memory_limit is None else parse_bytes("memory_limit", memory_limit)
             ),
+            threads=of,
         )
         for name, size in (
             ("host_limit", host_limit),
@@ -224,7 +234,8 @@ class Context:
         call = _LongCall()
         # A progress function may take its time.
         is_short = is_short and self._progress is None
-        if is_short or threading.current_thread() is not threading.main_thread():
+        stays = is_short or self._is_on_callers_thread
+        if stays or threading.current_thread() is not threading.main_thread():
             self._make(call, name, arguments, out)
             return
 

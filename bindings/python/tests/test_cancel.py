@@ -3,6 +3,8 @@
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -189,3 +191,63 @@ def test_log(device):
     for level, text in lines:
         assert level in (logging.DEBUG, logging.INFO, logging.WARNING)
         assert "\n" not in text
+
+
+def test_threads_of_the_caller(device):
+    """A call stays on the thread that makes it, the main one too."""
+    seen = {"own": set(), "caller": set()}
+    for whose, idents in seen.items():
+
+        def progress(stage, done, total, idents=idents):
+            idents.add(threading.get_ident())
+
+        with gpujoin.Context(device, progress=progress, threads_of=whose) as context:
+            assert join(context).num_rows == 20000
+            with gpujoin.Build(LEFT.schema, "k", context=context) as build:
+                build.append(LEFT)
+                build.finish()
+                assert sum(len(rows) for rows in build.probe(RIGHT.to_batches())) == 20000
+    main = threading.get_ident()
+    assert seen["caller"] == {main}
+    assert seen["own"] - {main}  # so that the join above does look at something
+
+
+STARTED = """
+import os
+import sys
+
+import gpujoin
+from tables import keys
+
+context = gpujoin.Context("cpu", threads=2, threads_of=sys.argv[1])
+left, right = keys(1000000), keys(1000000)
+before = len(os.listdir("/proc/self/task"))
+assert gpujoin.join(left, right, "k", context=context).num_rows == 1000000
+print(len(os.listdir("/proc/self/task")) - before, context.info().threads)
+"""
+
+
+@pytest.mark.parametrize("whose", ["own", "caller"])
+def test_threads_that_are_started(whose):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("of one core, the library starts no thread")
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.pathsep.join([here, *sys.path])
+    said = subprocess.run(
+        [sys.executable, "-c", STARTED, whose],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path},
+    ).stdout
+    started, threads = map(int, said.split())
+    assert (started > 0) == (whose == "own")
+    assert threads == 2  # what the planner reckons with
+
+
+def test_ctrl_c_waits_for_progress_of_the_callers_thread():
+    """Signals come in the main thread, which is the one that joins."""
+
+    def progress(stage, done, total):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with gpujoin.Context("cpu", progress=progress, threads_of="caller") as context:
+        with pytest.raises(KeyboardInterrupt):
+            join(context)
