@@ -1539,8 +1539,7 @@ impl gpujoin_sequence_spec {
 }
 
 /// ```text
-/// For engines: rows of either side come in batches, from any thread, and may be more than the
-/// device, host memory or both hold. All since 0.2.
+/// For engines: rows of both sides in batches, from any thread, more than memory holds. Since 0.2.
 ///
 ///   gpujoin_build_create       a side whose rows are kept: its columns and keys
 ///   gpujoin_build_append       its batches, from any thread
@@ -1566,14 +1565,15 @@ impl gpujoin_sequence_spec {
 /// fifth of a device's, or a sixteenth of the host's; for a part of it a sixteenth of either). What
 /// does not fit is partitioned by its keys, the partitions that memory has no room for go to
 /// options.spill_path of the context, and the operation's joins of partitions run when all rows have
-/// come. Without that folder the answer is MEMORY_LIMIT. gpujoin_operation_explain says which way it
-/// is, and why.
+/// come. Without that folder: MEMORY_LIMIT. gpujoin_operation_explain says which way, and why.
 ///
 /// The least limits of a context with builds and operations: of host memory 1 MiB, or 4096 rows of
 /// the wider side (text and binary by their offsets) where that is more; of device memory 24 MiB; of
 /// page-locked memory any. Below them gpujoin_build_create and gpujoin_operation_create answer
 /// MEMORY_LIMIT, and say how much it takes. That is for one operation at a time whose results are
-/// destroyed as they come, and for values of text that are no longer than a few KiB.
+/// destroyed as they come, and for values of text that are no longer than a few KiB. Some rows have
+/// to fit beside: of MARK and NOT IN joins those with a NULL in a key, which meet all others; with
+/// spec.aggregates all rows of the build side with one key.
 ///
 /// An error of an operation or a probe leaves the build and other operations as they are. Where a
 /// probe failed, or was destroyed before its last result was taken, the rows of its operation are
