@@ -278,16 +278,16 @@ class PartitionerOnCuda final : public RowPartitioner {
   bool start(Slot& slot, const MovedRows& moving, Buffer staged, const Relation& rows,
              int64_t count) {
     base::Queue& queue = *slot.queue;
+    if (!ensure(*queue.device_pool, slot.in, Memory::kDevice, moving.in_bytes()) ||
+        !ensure(*queue.device_pool, slot.out, Memory::kDevice, moving.out_bytes())) {
+      return false;
+    }
     auto block = std::make_shared<RowBlock>();
     bool const stays = keep_on_device(queue, moving.out_bytes(), block.get());
     if (!stays) {
       block->memory = context_->pinned_pool->try_allocate(Memory::kPinned, moving.out_bytes());
     }
-    if (!block->memory ||
-        !ensure(*queue.device_pool, slot.in, Memory::kDevice, moving.in_bytes()) ||
-        !ensure(*queue.device_pool, slot.out, Memory::kDevice, moving.out_bytes())) {
-      return false;
-    }
+    if (!block->memory) return false;
     auto* const out = (stays ? block->memory : slot.out).as<std::byte>();
     slot.staged = std::move(staged);
     auto const hash = moving.hash(shape_, slot.in.as<std::byte>());

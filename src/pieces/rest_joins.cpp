@@ -28,9 +28,16 @@ columns::Storage with(const columns::Storage& storage, std::shared_ptr<const voi
 }  // namespace
 
 struct RestJoins::Lease {
-  Lease(std::shared_ptr<Shared> of, uint64_t held) : shared(std::move(of)), bytes(held) {}
+  Lease(std::shared_ptr<Shared> of, uint64_t held) : shared(std::move(of)), bytes(held) {
+    std::lock_guard const lock(shared->mutex);
+    shared->by_thread[thread] += bytes;
+    shared->handed_out += bytes;
+  }
   ~Lease() {
     std::lock_guard const lock(shared->mutex);
+    auto const taken = shared->by_thread.find(thread);
+    taken->second -= bytes;
+    if (taken->second == 0) shared->by_thread.erase(taken);
     shared->handed_out -= bytes;
     ++shared->releases;
     shared->changed.notify_all();
@@ -40,7 +47,13 @@ struct RestJoins::Lease {
 
   std::shared_ptr<Shared> shared;
   uint64_t bytes;
+  std::thread::id thread = std::this_thread::get_id();
 };
+
+uint64_t RestJoins::Shared::of_others() const {
+  auto const own = by_thread.find(std::this_thread::get_id());
+  return handed_out - (own == by_thread.end() ? 0 : own->second);
+}
 
 // Counted until its memory is let go of.
 void RestJoins::hand_out(columns::JoinResult* result) {
@@ -51,12 +64,8 @@ void RestJoins::hand_out(columns::JoinResult* result) {
   }
   if (held == nullptr && result->left_rows != nullptr) held = &result->left_rows;
   if (held == nullptr && result->right_rows != nullptr) held = &result->right_rows;
-  if (held == nullptr) return;
   uint64_t const bytes = execute::bytes_of_result(*result);
-  {
-    std::lock_guard const lock(shared_->mutex);
-    shared_->handed_out += bytes;
-  }
+  if (held == nullptr || bytes == 0) return;
   *held = with(*held, std::make_shared<Lease>(shared_, bytes));
 }
 
@@ -109,7 +118,7 @@ RestJoins::Place RestJoins::take(const base::CallEnd& end) {
     if (failed_) std::rethrow_exception(failed_);
     end.check();
     if (std::exchange(seen_releases_, shared_->releases) != shared_->releases) progressed();
-    bool const is_over = most_result_bytes_ != 0 && shared_->handed_out > most_result_bytes_;
+    bool const is_over = most_result_bytes_ != 0 && shared_->of_others() > most_result_bytes_;
     if (!is_over || !may_be_given_more()) {
       if (inside_ == 0 && !may_be_given_more()) clear_marks();  // a last try
       if (Place join = pick()) {

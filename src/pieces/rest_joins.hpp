@@ -19,8 +19,10 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -70,12 +72,17 @@ class RestJoins {
   using Place = std::unique_ptr<Join>;
   using Clock = std::chrono::steady_clock;
 
-  // Results may outlive the joins.
+  // What is handed out; results may outlive the joins.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
     uint64_t handed_out = 0;  // bytes
+    std::map<std::thread::id, uint64_t> by_thread;
     uint64_t releases = 0;
+
+    // Bytes of results that other threads took: who takes one after the other has the last one
+    // still, and need not wait for itself.
+    uint64_t of_others() const;
   };
   struct Lease;
 
