@@ -24,9 +24,11 @@ namespace {
 constexpr uintptr_t kMark = uintptr_t{1} << 63;
 constexpr unsigned kKindBits = 4;
 
-// A thread finds and makes handles in a part of its own, which others seldom lock.
-constexpr size_t kParts = 64;
-constexpr unsigned kPartBits = 6;
+// A thread finds and makes handles in a part of its own, which others seldom lock. A fork holds the
+// locks of all parts, and in a host under the thread sanitizer a thread that holds 64 is the end of
+// the process.
+constexpr size_t kParts = 32;
+constexpr unsigned kPartBits = 5;
 
 // What many threads use at once. Were it looked for in one part, all of them would wait for the
 // part's lock, and count their shares in one place: eight threads that take 2048 rows at a time

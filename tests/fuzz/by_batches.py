@@ -29,13 +29,17 @@ _MOST_BATCHES = 40
 class ByBatches:
     """An operation of a case, whose handles live as long as the stack.
 
+    ends         with an error that is expected: no result before it is to be read
     spec         of the join; its key flags are those of the build, too
     has_spilled  whether rows went to files
     """
 
-    def __init__(self, case: Case, seen: Case, way, spec, options, stack: ExitStack) -> None:
+    def __init__(
+        self, case: Case, seen: Case, ends: bool, way, spec, options, stack: ExitStack
+    ) -> None:
         self._case, self._seen, self._way = case, _gathered(seen), way
         self._batches: Batches = way.batches
+        self._is_read_at_once = self._batches.host_bytes != 0 and not ends
         self._spec, self._options, self._stack = spec, options, stack
         self._rng = random.Random(self._batches.seed)
         self.has_spilled = False
@@ -67,10 +71,9 @@ class ByBatches:
     def _read(self, results: Iterator[Handle], laid: dict[str, dict]) -> Iterator[Output]:
         """Each as it comes where there is a limit, which they are under as long as they are there;
         else all at the end."""
-        has_limit = self._batches.host_bytes != 0
-        for result in results if has_limit else list(results):
+        for result in results if self._is_read_at_once else list(results):
             yield read(result, self._seen, self._way.reading, laid)
-            if has_limit:
+            if self._is_read_at_once:
                 result.close()
 
     def _operation(self, context: c_void_p, build: Handle, like: Encoded) -> Handle:

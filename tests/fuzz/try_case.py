@@ -192,7 +192,7 @@ def _outputs_of_batches(
         spec, kept = _spec(case, way)
         _complete(spec, case, context, stack)
         options = abi.PlanOptions(build_side={"left": 1, "right": 2}[way.batches.build])
-        join = ByBatches(case, seen, way, spec, options, stack)
+        join = ByBatches(case, seen, wanted.is_error, way, spec, options, stack)
 
         def laid_of_result(laid: dict[str, dict]) -> dict[str, dict]:
             return laid if case.grouped is None else laid_of(case, seen, laid)

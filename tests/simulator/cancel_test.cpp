@@ -211,7 +211,7 @@ class CancelledRun {
 
 // Milliseconds. A checked build fills each buffer before it is used and sanitizers look at each
 // access, which takes ten times as long.
-#if GPUJOIN_CHECKED
+#if GPUJOIN_CHECKED || defined(__SANITIZE_THREAD__)
 constexpr int kMostWait = 1000;
 #else
 constexpr int kMostWait = 50;
