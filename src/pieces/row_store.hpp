@@ -5,7 +5,9 @@
 // out      blocks; after the last batch they are read any number of times
 // memory   Rows stay in memory while they take no more than `memory_bytes`. What does not fit is
 //          partitioned by a hash of the keys, and goes to the spill folder, the largest partition
-//          first; without keys whole blocks do, the oldest first.
+//          first; without keys whole blocks do, the oldest first. Where joins run on a device that
+//          can, it partitions blocks, into page-locked memory, and large batches from where they
+//          lie (device_partitions.cpp).
 // order    Rows of one thread stay in the order in which it appended them.
 // threads  A thread gathers rows of its own, partitions them by itself, and appends them to blocks
 //          that all threads fill, one for each partition; what it writes to a file it writes while
