@@ -16,6 +16,7 @@ from ._build import Build, BuildInfo, Operation, Probe, Progress
 from ._context import Context, ContextInfo
 from ._estimate import Estimate, estimate
 from ._filter import Filter
+from ._merge import merge
 from ._plan import Count, Plan, join, plan
 from ._result import Result, Stage, Statistics
 from ._sequence import join_sequence
@@ -99,6 +100,7 @@ __all__ = [
     "join",
     "join_sequence",
     "library_version",
+    "merge",
     "plan",
 ]
 

@@ -252,7 +252,7 @@ def _not_found(tried: list[str]) -> LibraryNotFound:
 
 
 def _find() -> tuple[ctypes.CDLL | None, list[str], bool]:
-    """The library, what is wrong with the candidates before it, and whether one of those is there."""
+    """The library, what is wrong with the candidates before it, and whether any is there."""
     tried = []
     is_there = False
     for path in _candidates():
