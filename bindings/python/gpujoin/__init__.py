@@ -8,6 +8,7 @@ Tables come and go as Arrow. `python -m gpujoin` joins files from the command li
 """
 
 from . import _program  # noqa: F401, I001, before all that loads pyarrow
+from ._abi import check_library as _check_library
 from ._abi import library as _library
 from ._aggregate import aggregate
 from ._asof import Asof
@@ -15,9 +16,11 @@ from ._build import Build, BuildInfo, Operation, Probe, Progress
 from ._context import Context, ContextInfo
 from ._estimate import Estimate, estimate
 from ._filter import Filter
+from ._merge import merge
 from ._plan import Count, Plan, join, plan
 from ._result import Result, Stage, Statistics
 from ._sequence import join_sequence
+from ._version import __version__ as __version__
 from .errors import (
     AbiMismatch,
     BrokenPromise,
@@ -47,7 +50,8 @@ from .errors import (
     Unsupported,
 )
 
-__version__ = "0.2.0"
+if not _program.IS_PROGRAM:  # which prints an error in one line, of its first call
+    _check_library()
 
 __all__ = [
     "AbiMismatch",
@@ -96,6 +100,7 @@ __all__ = [
     "join",
     "join_sequence",
     "library_version",
+    "merge",
     "plan",
 ]
 

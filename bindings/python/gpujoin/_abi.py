@@ -10,11 +10,13 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_vo
 from pathlib import Path
 from typing import Any
 
+from ._abi_check import mismatch_of
 from ._structs import (
     ArrowArray,
     ArrowSchema,
     BuildInfo,
     BuildOptions,
+    Column,
     ContextInfo,
     ContextOptions,
     Estimate,
@@ -45,9 +47,10 @@ from ._structs import Node as Node
 from ._structs import ProgressFunction as ProgressFunction
 from ._structs import SequenceStep as SequenceStep
 from ._structs import Struct as Struct
+from ._version import __version__
 from .errors import InvalidArgument, LibraryNotFound, error_of
 
-VERSION = (0, 2)  # of the header that this file follows
+VERSION = tuple(map(int, __version__.split(".")[:2]))  # of the header that this file follows
 ENVIRONMENT = "GPUJOIN_LIBRARY"
 NAMES = ("libgpujoin.so.0.2", "libgpujoin.so.0", "libgpujoin.so")
 
@@ -143,6 +146,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "context_cancel": [HANDLE],
     "context_calibrate": [HANDLE, c_char_p],
     "context_trim": [HANDLE],
+    "relation_create": [HANDLE, c_int64, POINTER(Column), c_int32, OUT],
     "relation_import": [HANDLE, c_void_p, c_void_p, OUT],
     "relation_import_device": [HANDLE, c_void_p, c_void_p, OUT],
     "relation_get_size": [HANDLE, POINTER(c_int64), POINTER(c_int32)],
@@ -221,25 +225,63 @@ def library() -> ctypes.CDLL:
     return _library
 
 
+def check_library() -> None:
+    """Loads the library where there is one, so that a wrong one is found when this is imported.
+
+    Errors: LibraryNotFound, an ImportError, of a library that is there and is of another version,
+    lacks functions, or does not read the structs. One that is not there is left to the first call.
+    """
+    global _library
+    if _library is None:
+        _library, tried, is_there = _find()
+        if _library is None and is_there:
+            raise _not_found(tried)
+
+
 def _load() -> ctypes.CDLL:
+    found, tried, _ = _find()
+    if found is None:
+        raise _not_found(tried)
+    return found
+
+
+def _not_found(tried: list[str]) -> LibraryNotFound:
+    return LibraryNotFound(
+        f"libgpujoin was not found; set {ENVIRONMENT} to its path. Tried: " + "; ".join(tried)
+    )
+
+
+def _find() -> tuple[ctypes.CDLL | None, list[str], bool]:
+    """The library, what is wrong with the candidates before it, and whether any is there."""
     tried = []
+    is_there = False
     for path in _candidates():
         try:
             loaded = ctypes.CDLL(path)
-            number = loaded.gpujoin_version_number()
-        except (OSError, AttributeError) as error:
+        except OSError as error:
             tried.append(f"{path} ({error})")
             continue
+        is_there = True
+        complaint = _complaint_of(loaded)
+        if complaint is None:
+            return loaded, tried, is_there
+        tried.append(f"{path} ({complaint})")
+    return None, tried, is_there
+
+
+def _complaint_of(loaded: ctypes.CDLL) -> str | None:
+    """Why a library is not the one that this package is for."""
+    try:
+        number = loaded.gpujoin_version_number()
         version = (number // 10000, number // 100 % 100)
         if version != VERSION:
             wanted = ".".join(map(str, VERSION))
-            tried.append(f"{path} (its version is {version[0]}.{version[1]}, not {wanted})")
-            continue
+            return f"its version is {version[0]}.{version[1]}, not {wanted}"
         _declare(loaded)
-        return loaded
-    raise LibraryNotFound(
-        f"libgpujoin was not found; set {ENVIRONMENT} to its path. Tried: " + "; ".join(tried)
-    )
+    except AttributeError as error:
+        return str(error)
+    mismatch = mismatch_of(loaded)
+    return None if mismatch is None else f"it is older than this package: {mismatch}"
 
 
 def _declare(loaded: ctypes.CDLL) -> None:

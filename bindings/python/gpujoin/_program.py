@@ -15,5 +15,6 @@ def _is_program() -> bool:
     return is_module or (bool(sys.argv) and Path(sys.argv[0]).name == "gpujoin")
 
 
-if _is_program():
+IS_PROGRAM = _is_program()
+if IS_PROGRAM:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")

@@ -1,5 +1,6 @@
 """What the README shows can be run as it stands."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ README = Path(__file__).parents[1] / "README.md"
 def test_the_examples_run(capsys):
     named = {}
     for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL):
+        if "import pandas" in block and importlib.util.find_spec("pandas") is None:
+            continue  # the wheel's tests run it
         exec(block, named)
     assert "customer: string" in capsys.readouterr().out
     joined = named["result"].to_table()
