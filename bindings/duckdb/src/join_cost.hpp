@@ -1,0 +1,22 @@
+// join_cost.hpp: whether a join is worth taking.
+#pragma once
+
+#include <string>
+
+#include "bindings/duckdb/src/join_layout.hpp"
+#include "bindings/duckdb/src/physical_join.hpp"
+
+namespace gpujoin_duckdb {
+
+struct Cost {
+  Expectation expectation;
+  // What DuckDB's own hash join is taken to need.
+  double duckdb_milliseconds = 0;
+
+  bool is_worth_it() const { return expectation.milliseconds < duckdb_milliseconds; }
+};
+
+Cost cost_of(gpujoin_context* context, const JoinLayout& layout, int64_t left_rows,
+             int64_t right_rows, int64_t output_rows, size_t threads);
+
+}  // namespace gpujoin_duckdb
