@@ -129,15 +129,52 @@ class ProbeState final : public duckdb::CachingOperatorState {
   const gpujoin_relation* batch_ = nullptr;
 };
 
+// Who takes results of the operation waits until those of all probes are taken.
+class Draining final : public duckdb::StateWithBlockableTasks {
+ public:
+  enum class Turn { takes_probe, takes_operation, waits, is_done };
+
+  Turn next(SinkState& sink, Probe& probe, const duckdb::InterruptState& interrupt) {
+    duckdb::annotated_lock_guard<duckdb::annotated_mutex> const guard(lock);
+    if (is_abandoned_) return Turn::is_done;
+    if (is_closed_) return Turn::takes_operation;
+    if (probe) {
+      probe.reset();
+      --at_work_;
+    }
+    probe = sink.take_finished();
+    if (probe) {
+      ++at_work_;
+      return Turn::takes_probe;
+    }
+    if (at_work_ != 0) return BlockTask(interrupt) ? Turn::waits : Turn::is_done;
+    sink.operation.close();
+    is_closed_ = true;
+    UnblockTasks();
+    return Turn::takes_operation;
+  }
+
+  // Some rows will not be asked for, as there is a LIMIT: nobody is to wait for them.
+  void abandon() {
+    duckdb::annotated_lock_guard<duckdb::annotated_mutex> const guard(lock);
+    is_abandoned_ = true;
+    UnblockTasks();
+  }
+
+ private:
+  // Threads that take results of a probe.
+  size_t at_work_ = 0;
+  bool is_closed_ = false;
+  bool is_abandoned_ = false;
+};
+
 class SourceState final : public duckdb::GlobalSourceState {
  public:
   explicit SourceState(size_t threads) : threads_(threads) {}
 
   duckdb::idx_t MaxThreads() override { return threads_; }
 
-  // How many threads take results of probes; guarded by `lock`.
-  size_t draining = 0;
-  bool is_closed = false;
+  std::shared_ptr<Draining> const draining = std::make_shared<Draining>();
 
  private:
   size_t threads_;
@@ -145,35 +182,17 @@ class SourceState final : public duckdb::GlobalSourceState {
 
 class LocalSource final : public duckdb::LocalSourceState {
  public:
-  LocalSource(duckdb::ClientContext& client, const PhysicalGpuJoin& join)
-      : shown(client, join.layout()) {}
+  LocalSource(duckdb::ClientContext& client, const PhysicalGpuJoin& join,
+              std::shared_ptr<Draining> all)
+      : shown(client, join.layout()), draining(std::move(all)) {}
+  ~LocalSource() override {
+    if (probe) draining->abandon();
+  }
 
   ShownRows shown;
   Probe probe;
+  std::shared_ptr<Draining> const draining;
 };
-
-enum class Turn { took_probe, all_probes_are_done, others_take_probes };
-
-// Who takes results of the operation waits until those of all probes are taken.
-Turn next_turn(SinkState& sink, SourceState& global, LocalSource& local,
-               const duckdb::InterruptState& interrupt) {
-  duckdb::annotated_lock_guard<duckdb::annotated_mutex> const guard(global.lock);
-  if (global.is_closed) return Turn::all_probes_are_done;
-  if (local.probe) {
-    local.probe.reset();
-    --global.draining;
-  }
-  local.probe = sink.take_finished();
-  if (local.probe) {
-    ++global.draining;
-    return Turn::took_probe;
-  }
-  if (global.draining != 0 && global.BlockTask(interrupt)) return Turn::others_take_probes;
-  sink.operation.close();
-  global.is_closed = true;
-  global.UnblockTasks();
-  return Turn::all_probes_are_done;
-}
 
 // NULL = it has no more.
 Result next_of(const Probe& probe) {
@@ -285,8 +304,9 @@ duckdb::unique_ptr<duckdb::GlobalSourceState> PhysicalGpuJoin::GetGlobalSourceSt
 }
 
 duckdb::unique_ptr<duckdb::LocalSourceState> PhysicalGpuJoin::GetLocalSourceState(
-    ExecutionContext& execution, duckdb::GlobalSourceState&) const {
-  return duckdb::make_uniq<LocalSource>(execution.client, *this);
+    ExecutionContext& execution, duckdb::GlobalSourceState& state) const {
+  return duckdb::make_uniq<LocalSource>(execution.client, *this,
+                                        state.Cast<SourceState>().draining);
 }
 
 // DuckDB asked for what EXPLAIN ANALYZE shows before there was anything to show.
@@ -299,7 +319,6 @@ duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
     ExecutionContext& execution, DataChunk& chunk, duckdb::OperatorSourceInput& input) const {
   Interruptible const interruptible(execution.client);
   auto& sink = sink_state->Cast<SinkState>();
-  auto& global = input.global_state.Cast<SourceState>();
   auto& local = input.local_state.Cast<LocalSource>();
   for (;;) {
     while (!local.shown.is_at_end()) {
@@ -309,9 +328,10 @@ duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
     execution.client.InterruptCheck();
     Result result = local.probe ? next_of(local.probe) : nullptr;
     if (!result) {
-      Turn const turn = next_turn(sink, global, local, input.interrupt_state);
-      if (turn == Turn::took_probe) continue;
-      if (turn == Turn::others_take_probes) return duckdb::SourceResultType::BLOCKED;
+      Draining::Turn const turn = local.draining->next(sink, local.probe, input.interrupt_state);
+      if (turn == Draining::Turn::takes_probe) continue;
+      if (turn == Draining::Turn::waits) return duckdb::SourceResultType::BLOCKED;
+      if (turn == Draining::Turn::is_done) return duckdb::SourceResultType::FINISHED;
       result = sink.operation.next();
       if (!result) {
         sink.operation.add_to(measure_);

@@ -1,5 +1,5 @@
-// shim.cpp: the file that LOAD opens. It needs no symbol of DuckDB, makes those of the host visible,
-// and opens the extension beside it, which does.
+// shim.cpp: the file that LOAD opens. It needs no symbol of DuckDB, makes those of the host
+// visible, and opens the extension beside it, which does.
 //
 // A host that was itself opened with RTLD_LOCAL, as Python's module is, hides its symbols from what
 // it opens; opened once more with RTLD_GLOBAL they are there.

@@ -1,5 +1,5 @@
-// shown_rows.hpp: what the library puts out as what DuckDB's operator puts out: rows that the filter
-// drops are gone, and columns that only the filter reads.
+// shown_rows.hpp: what the library puts out as what DuckDB's operator puts out: rows that the
+// filter drops are gone, and columns that only the filter reads.
 #pragma once
 
 #include <duckdb/execution/expression_executor.hpp>
