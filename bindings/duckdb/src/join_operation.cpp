@@ -44,7 +44,11 @@ int64_t JoinOperation::finish_build() {
   Relation const like = empty_relation(context_.get(), layout_.left);
   gpujoin_operation* made = nullptr;
   check(gpujoin_operation_create(build_.get(), like.get(), &spec, nullptr, &made, &error), error);
-  operation_.reset(made);
+  {
+    std::lock_guard<std::mutex> const lock(mutex_);
+    operation_.reset(made);
+    if (is_cancelled_) gpujoin_operation_cancel(made, nullptr);
+  }
 
   gpujoin_build_info info = GPUJOIN_BUILD_INFO_INIT;
   check(gpujoin_build_get_info(build_.get(), &info, &error), error);
@@ -80,6 +84,13 @@ Result JoinOperation::next() {
   gpujoin_error error;
   check(gpujoin_operation_next(operation_.get(), &state, &made, &error), error);
   return Result(made);
+}
+
+void JoinOperation::cancel() {
+  std::lock_guard<std::mutex> const lock(mutex_);
+  is_cancelled_ = true;
+  gpujoin_build_cancel(build_.get(), nullptr);
+  if (operation_) gpujoin_operation_cancel(operation_.get(), nullptr);
 }
 
 void JoinOperation::add_to(JoinMeasure& measure) const {

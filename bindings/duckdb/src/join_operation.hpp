@@ -1,7 +1,6 @@
 // join_operation.hpp: one execution of a join: the library's build and operation.
 #pragma once
 
-#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -38,11 +37,16 @@ class JoinOperation {
   // The next result of those that come out when all rows have come; NULL = none will come.
   Result next();
 
+  // What runs and what comes later ends with duckdb::InterruptException. Any thread.
+  void cancel();
+
   void add_to(JoinMeasure& measure) const;
 
  private:
   Context context_;
   const JoinLayout& layout_;
+  std::mutex mutex_;  // of what is cancelled and what is made at the same time
+  bool is_cancelled_ = false;
   Build build_;
   Operation operation_;
 };

@@ -1,16 +1,10 @@
-// library.cpp: errors of libgpujoin as DuckDB's, and interrupts.
+// library.cpp: errors of libgpujoin as DuckDB's.
 #include "bindings/duckdb/src/library.hpp"
 
 #include <duckdb/common/exception.hpp>
 #include <string>
 
 namespace gpujoin_duckdb {
-
-namespace {
-
-thread_local const duckdb::ClientContext* interruptible_client = nullptr;
-
-}  // namespace
 
 void check(gpujoin_status status, const gpujoin_error& error) {
   if (status == GPUJOIN_OK) return;
@@ -36,16 +30,6 @@ void check(gpujoin_status status, const gpujoin_error& error) {
     default:
       throw duckdb::InvalidInputException(message);
   }
-}
-
-Interruptible::Interruptible(const duckdb::ClientContext& client) : outer_(interruptible_client) {
-  interruptible_client = &client;
-}
-
-Interruptible::~Interruptible() { interruptible_client = outer_; }
-
-int32_t is_interrupted(const char*, int64_t, int64_t, void*) {
-  return interruptible_client != nullptr && interruptible_client->IsInterrupted() ? 1 : 0;
 }
 
 }  // namespace gpujoin_duckdb

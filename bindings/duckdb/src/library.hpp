@@ -1,7 +1,6 @@
 // library.hpp: handles of libgpujoin that destroy themselves, and its errors as DuckDB's.
 #pragma once
 
-#include <duckdb/main/client_context.hpp>
 #include <memory>
 
 #include "gpujoin.h"
@@ -26,20 +25,5 @@ using Result = std::unique_ptr<gpujoin_result, Destroy<gpujoin_result_destroy>>;
 // Throws what DuckDB throws in such a case. Never its InternalException, which would close the
 // database.
 void check(gpujoin_status status, const gpujoin_error& error);
-
-// While it lives, joins of the calling thread end where the query of `client` is interrupted.
-class Interruptible {
- public:
-  explicit Interruptible(const duckdb::ClientContext& client);
-  ~Interruptible();
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-
- private:
-  const duckdb::ClientContext* outer_;
-};
-
-// A gpujoin_progress_function: whether the query of the calling thread is interrupted.
-int32_t is_interrupted(const char* stage, int64_t done, int64_t total, void* user);
 
 }  // namespace gpujoin_duckdb

@@ -121,7 +121,8 @@ class LogicalGpuJoin final : public duckdb::LogicalExtensionOperator {
     auto& left = planner.CreatePlan(*join.children[0]);
     auto& right = planner.CreatePlan(*join.children[1]);
     return planner.Make<PhysicalGpuJoin>(join, left, right, std::move(plan->context),
-                                         std::move(plan->layout), std::move(plan->expectation));
+                                         shared_->interrupts, std::move(plan->layout),
+                                         std::move(plan->expectation));
   }
 
  protected:

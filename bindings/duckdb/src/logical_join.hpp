@@ -3,6 +3,7 @@
 
 #include <duckdb/optimizer/optimizer_extension.hpp>
 
+#include "bindings/duckdb/src/interrupts.hpp"
 #include "bindings/duckdb/src/settings.hpp"
 
 namespace gpujoin_duckdb {
@@ -11,6 +12,8 @@ namespace gpujoin_duckdb {
 struct SharedState final : duckdb::OptimizerExtensionInfo,
                            duckdb::enable_shared_from_this<SharedState> {
   Contexts contexts;
+  // Plans that still run when the database goes keep it.
+  std::shared_ptr<Interrupts> const interrupts = std::make_shared<Interrupts>();
 };
 
 // Puts a node over each join of the plan that might be taken. When the physical plan is made it

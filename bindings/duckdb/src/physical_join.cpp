@@ -18,12 +18,15 @@ using duckdb::ExecutionContext;
 class SinkState final : public duckdb::GlobalSinkState {
  public:
   SinkState(duckdb::ClientContext& client, const PhysicalGpuJoin& join)
-      : operation(join.context(), join.layout()) {
+      : operation(join.context(), join.layout()), interrupts_(join.interrupts()) {
     auto const& pushdown = join.filter_pushdown;
     if (pushdown && !pushdown->probe_info.empty()) {
       filters = pushdown->GetGlobalState(client, join);
     }
+    interrupts_->add(client, operation);
   }
+
+  ~SinkState() override { interrupts_->remove(operation); }
 
   // Probes whose rows have all come, and which have results left.
   void add_finished(Probe probe) {
@@ -43,6 +46,7 @@ class SinkState final : public duckdb::GlobalSinkState {
   duckdb::unique_ptr<duckdb::JoinFilterGlobalState> filters;
 
  private:
+  std::shared_ptr<Interrupts> interrupts_;
   std::mutex mutex_;
   std::vector<Probe> finished_;
 };
@@ -71,15 +75,13 @@ class LocalSink final : public duckdb::LocalSinkState {
 class ProbeState final : public duckdb::CachingOperatorState {
  public:
   ProbeState(duckdb::ClientContext& client, const PhysicalGpuJoin& join, SinkState& sink)
-      : client_(client),
-        join_(join),
+      : join_(join),
         sink_(sink),
         rows_(client, join.context(), join.layout().left),
         shown_(client, join.layout()) {}
 
   // Takes the input, or puts out rows that have to be taken before it can be.
   duckdb::OperatorResultType execute(DataChunk& input, DataChunk& chunk) {
-    Interruptible const interruptible(client_);
     gpujoin_error error;
     if (!probe_) probe_ = sink_.operation.new_probe();
     if (batch_ == nullptr) batch_ = rows_.relation_of(input);
@@ -95,7 +97,6 @@ class ProbeState final : public duckdb::CachingOperatorState {
         return duckdb::OperatorResultType::NEED_MORE_INPUT;
       }
       if (status != GPUJOIN_ERROR_NOT_READY) check(status, error);
-      client_.InterruptCheck();
       take_result();
     }
   }
@@ -119,7 +120,6 @@ class ProbeState final : public duckdb::CachingOperatorState {
     shown_.begin(std::move(result));
   }
 
-  duckdb::ClientContext& client_;
   const PhysicalGpuJoin& join_;
   SinkState& sink_;
   InputRows rows_;
@@ -207,11 +207,13 @@ Result next_of(const Probe& probe) {
 
 PhysicalGpuJoin::PhysicalGpuJoin(duckdb::PhysicalPlan& plan, duckdb::LogicalComparisonJoin& join,
                                  duckdb::PhysicalOperator& left, duckdb::PhysicalOperator& right,
-                                 Context context, JoinLayout layout, Expectation expectation)
+                                 Context context, std::shared_ptr<Interrupts> interrupts,
+                                 JoinLayout layout, Expectation expectation)
     : PhysicalComparisonJoin(plan, join, duckdb::PhysicalOperatorType::EXTENSION,
                              std::move(join.conditions), join.join_type,
                              join.estimated_cardinality),
       context_(std::move(context)),
+      interrupts_(std::move(interrupts)),
       layout_(std::move(layout)),
       expectation_(std::move(expectation)) {
   filter_pushdown = std::move(join.filter_pushdown);
@@ -251,9 +253,8 @@ duckdb::unique_ptr<duckdb::LocalSinkState> PhysicalGpuJoin::GetLocalSinkState(
   return duckdb::make_uniq<LocalSink>(execution.client, *this, sink_state->Cast<SinkState>());
 }
 
-duckdb::SinkResultType PhysicalGpuJoin::Sink(ExecutionContext& execution, DataChunk& chunk,
+duckdb::SinkResultType PhysicalGpuJoin::Sink(ExecutionContext&, DataChunk& chunk,
                                              duckdb::OperatorSinkInput& input) const {
-  Interruptible const interruptible(execution.client);
   auto& sink = input.global_state.Cast<SinkState>();
   auto& local = input.local_state.Cast<LocalSink>();
   if (sink.filters) {
@@ -276,7 +277,6 @@ duckdb::SinkCombineResultType PhysicalGpuJoin::Combine(
 duckdb::SinkFinalizeType PhysicalGpuJoin::Finalize(duckdb::Pipeline&, duckdb::Event&,
                                                    duckdb::ClientContext& client,
                                                    duckdb::OperatorSinkFinalizeInput& input) const {
-  Interruptible const interruptible(client);
   auto& sink = input.global_state.Cast<SinkState>();
   int64_t const rows = sink.operation.finish_build();
   sink.operation.add_to(measure_);
@@ -317,7 +317,6 @@ void PhysicalGpuJoin::show_measure(ExecutionContext& execution) const {
 
 duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
     ExecutionContext& execution, DataChunk& chunk, duckdb::OperatorSourceInput& input) const {
-  Interruptible const interruptible(execution.client);
   auto& sink = sink_state->Cast<SinkState>();
   auto& local = input.local_state.Cast<LocalSource>();
   for (;;) {

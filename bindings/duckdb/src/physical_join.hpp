@@ -4,6 +4,7 @@
 
 #include <duckdb/execution/operator/join/physical_comparison_join.hpp>
 
+#include "bindings/duckdb/src/interrupts.hpp"
 #include "bindings/duckdb/src/join_layout.hpp"
 #include "bindings/duckdb/src/join_operation.hpp"
 #include "bindings/duckdb/src/library.hpp"
@@ -21,7 +22,8 @@ class PhysicalGpuJoin final : public duckdb::PhysicalComparisonJoin {
  public:
   PhysicalGpuJoin(duckdb::PhysicalPlan& plan, duckdb::LogicalComparisonJoin& join,
                   duckdb::PhysicalOperator& left, duckdb::PhysicalOperator& right, Context context,
-                  JoinLayout layout, Expectation expectation);
+                  std::shared_ptr<Interrupts> interrupts, JoinLayout layout,
+                  Expectation expectation);
 
   duckdb::string GetName() const override;
   duckdb::InsertionOrderPreservingMap<duckdb::string> ParamsToString() const override;
@@ -56,6 +58,7 @@ class PhysicalGpuJoin final : public duckdb::PhysicalComparisonJoin {
 
   const JoinLayout& layout() const { return layout_; }
   const Context& context() const { return context_; }
+  const std::shared_ptr<Interrupts>& interrupts() const { return interrupts_; }
   JoinMeasure& measure() const { return measure_; }
 
  protected:
@@ -71,6 +74,7 @@ class PhysicalGpuJoin final : public duckdb::PhysicalComparisonJoin {
   void show_measure(duckdb::ExecutionContext& execution) const;
 
   Context context_;
+  std::shared_ptr<Interrupts> interrupts_;
   JoinLayout layout_;
   Expectation expectation_;
   mutable JoinMeasure measure_;

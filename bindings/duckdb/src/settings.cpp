@@ -122,7 +122,6 @@ Context Contexts::context_for(const Settings& settings) {
   options.cpu_threads = settings.threads;
   options.memory_limit_bytes = settings.device_limit_bytes;
   options.host_limit_bytes = settings.host_limit_bytes;
-  options.progress = is_interrupted;
   if (!settings.spill_folder.empty()) options.spill_path = settings.spill_folder.c_str();
   gpujoin_context* made = nullptr;
   gpujoin_error error;
