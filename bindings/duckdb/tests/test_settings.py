@@ -61,6 +61,15 @@ def test_gate_leaves_small_joins(connection):
     assert not taken and reason.startswith("not worth it")
 
 
+def test_gate_takes_large_joins(connection):
+    """Of a build side that is in no cache: DuckDB's estimates are enough."""
+    connection.execute("CREATE TABLE large AS SELECT i AS k, i AS v FROM range(4000000) AS r(i)")
+    connection.execute("EXPLAIN SELECT sum(l.v + r.v) FROM large l JOIN large r ON l.k = r.k")
+    connection.execute("DROP TABLE large")
+    (taken, _, reason), = decisions(connection)
+    assert taken and "expected" in reason
+
+
 def test_explain(connection):
     with settings(connection, gpujoin_force=True):
         plan = connection.execute("EXPLAIN " + JOIN).fetchall()[0][1]
