@@ -11,8 +11,8 @@
 
 namespace gpujoin_duckdb {
 
-// DuckDB calls nobody when a query is interrupted, and a call of the library may take as long as its
-// result does: so one thread of a database looks, some times a second, as long as joins run.
+// DuckDB calls nobody when a query is interrupted, and a call of the library may take as long as
+// its result does: so one thread of a database looks, some times a second, as long as joins run.
 class Interrupts {
  public:
   Interrupts() = default;

@@ -35,8 +35,8 @@ struct ExpectedSide {
 };
 
 // What DuckDB's own hash join takes for a row that it builds with and for one that probes, on one
-// thread: while its table is in the cache, on the edge of it, and behind it. Fitted to what bench.py
-// measures, by the machine that the library's built-in rates of the CPU are those of.
+// thread: while its table is in the cache, on the edge of it, and behind it. Fitted to what
+// bench.py measures, by the machine that the library's built-in rates of the CPU are those of.
 struct TableRates {
   double most_bytes;
   double build_nanoseconds;

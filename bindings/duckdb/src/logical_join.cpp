@@ -63,9 +63,6 @@ Plan plan_of(ClientContext& client, SharedState& shared, const LogicalComparison
   plan.layout = layout_of(join);
   auto const settings = read_settings(client);
   plan.context = shared.contexts.context_for(settings);
-  // What the library says of a join without rows it says of the join.
-  JoinOperation trial(plan.context, plan.layout);
-  trial.finish_build();
   Cost const cost = cost_of(plan.context.get(), plan.layout, rows.left_rows, rows.right_rows,
                             join.estimated_cardinality, settings.threads);
   plan.expectation = cost.expectation;
@@ -79,6 +76,9 @@ Plan plan_of(ClientContext& client, SharedState& shared, const LogicalComparison
   } else {
     throw Declined{"not worth it: " + figures};
   }
+  // What the library says of a join without rows it says of the join.
+  JoinOperation trial(plan.context, plan.layout);
+  trial.finish_build();
   return plan;
 }
 

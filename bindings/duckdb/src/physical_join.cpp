@@ -110,6 +110,7 @@ class ProbeState final : public duckdb::CachingOperatorState {
 
  private:
   void take_result() {
+    shown_.release();
     gpujoin_state state = GPUJOIN_STATE_NOT_READY;
     gpujoin_result* made = nullptr;
     gpujoin_error error;
@@ -325,6 +326,7 @@ duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
       if (chunk.size() != 0) return duckdb::SourceResultType::HAVE_MORE_OUTPUT;
     }
     execution.client.InterruptCheck();
+    local.shown.release();
     Result result = local.probe ? next_of(local.probe) : nullptr;
     if (!result) {
       Draining::Turn const turn = local.draining->next(sink, local.probe, input.interrupt_state);

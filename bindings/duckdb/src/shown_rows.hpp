@@ -17,6 +17,8 @@ class ShownRows {
 
   void begin(Result result) { rows_.begin(std::move(result)); }
   bool is_at_end() const { return rows_.is_at_end(); }
+  // Lets go of the rows that were put out last, whose text lies in their result.
+  void release() { joined_.Reset(); }
   // May put out no row and not be at its end.
   void put_out(duckdb::DataChunk& chunk);
 

@@ -1,5 +1,5 @@
-"""What the tests of the DuckDB extension share: connections that have it, and comparisons of answers
-with and without it."""
+"""What the tests of the DuckDB extension share: connections that have it, and comparisons of
+answers with and without it."""
 
 from __future__ import annotations
 

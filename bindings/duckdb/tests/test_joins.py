@@ -6,8 +6,8 @@ import pytest
 
 from conftest import MODES, answer_of_duckdb, check_taken, decisions, rows_of, settings
 
-# Keys that both tables have, of every type that the library takes: name -> SQL of a number n that is
-# NULL now and then.
+# Keys that both tables have, of every type that the library takes: name -> SQL of a number n that
+# is NULL now and then.
 KEYS = {
     "boolean": "n % 2 = 0",
     "tinyint": "(n % 100)::TINYINT",
@@ -19,7 +19,8 @@ KEYS = {
     "uhugeint": "(n * 1000000000000000000000::HUGEINT)::UHUGEINT",
     "float": "CASE WHEN n % 50 = 0 THEN 'nan' WHEN n % 50 = 1 THEN '-0.0' WHEN n % 50 = 2 THEN '0' "
              "ELSE n::VARCHAR END::FLOAT",
-    "double": "CASE WHEN n % 50 = 0 THEN 'nan' WHEN n % 50 = 1 THEN 'inf' ELSE n::VARCHAR END::DOUBLE",
+    "double": "CASE WHEN n % 50 = 0 THEN 'nan' WHEN n % 50 = 1 THEN 'inf' "
+              "ELSE n::VARCHAR END::DOUBLE",
     "decimal4": "(n % 99 / 100)::DECIMAL(4, 2)",
     "decimal9": "(n / 100)::DECIMAL(9, 2)",
     "decimal18": "(n / 1000)::DECIMAL(18, 3)",
@@ -179,6 +180,22 @@ def test_single_with_several_matches(connection):
             assert not any(taken for taken, _, _ in decisions(connection))
 
 
+@pytest.mark.parametrize("sql", [
+    "SELECT n, w FROM a INTERSECT SELECT n, w FROM b",
+    "SELECT n, w FROM a EXCEPT SELECT n, w FROM b",
+    "SELECT id FROM a WHERE EXISTS (FROM b WHERE b.n IS NOT DISTINCT FROM a.n AND b.v <> a.v)",
+    "SELECT id FROM a WHERE NOT EXISTS (FROM b WHERE b.n = a.n AND b.w = a.w)",
+    "SELECT id, EXISTS (FROM b WHERE b.n = a.n AND b.id < 300) FROM a",
+    "SELECT id FROM a WHERE v > ALL (SELECT v FROM b WHERE b.n = a.n)",
+    "SELECT id, (SELECT max(v) FROM b WHERE b.n = a.n) FROM a",
+])
+def test_subqueries_and_sets(connection, sql):
+    expected = answer_of_duckdb(connection, sql)
+    for mode, values in MODES.items():
+        with settings(connection, **values):
+            assert rows_of(connection, sql) == expected, (mode, decisions(connection))
+
+
 def test_conditions_that_duckdb_evaluates(connection):
     sql = "SELECT a.id, b.id, b.t FROM a JOIN b ON a.n = b.n AND (a.v + b.v) % 3 = 0 AND a.t > b.t"
     assert modes_of(connection, sql, "INNER")
@@ -191,7 +208,8 @@ def test_rows_without_columns(connection):
 
 
 def test_wide_rows(connection):
-    assert modes_of(connection, "SELECT COLUMNS(*)::VARCHAR FROM a JOIN b ON a.n = b.n WHERE a.id % 5 = 0")
+    assert modes_of(connection, """SELECT COLUMNS(*)::VARCHAR FROM a JOIN b ON a.n = b.n
+                                   WHERE a.id % 5 = 0""")
 
 
 def test_joins_of_joins(connection):

@@ -1,4 +1,4 @@
-"""Settings, what EXPLAIN and gpujoin_decisions() show, what is left to DuckDB, interrupts, errors."""
+"""Settings, what EXPLAIN and gpujoin_decisions() show, what is left to DuckDB, interrupts."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 
 -- 1
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice),
-       sum(l_extendedprice * (1 - l_discount)), sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)),
+       sum(l_extendedprice * (1 - l_discount)),
+       sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)),
        avg(l_quantity), avg(l_extendedprice), avg(l_discount), count(*)
 FROM lineitem WHERE l_shipdate <= DATE '1998-09-02'
 GROUP BY ALL ORDER BY ALL;
