@@ -90,6 +90,7 @@ class ProbeState final : public duckdb::CachingOperatorState {
         shown_.put_out(chunk);
         if (chunk.size() != 0) return duckdb::OperatorResultType::HAVE_MORE_OUTPUT;
       }
+      shown_.release();
       auto const status = gpujoin_probe_append(probe_.get(), batch_, 0, &error);
       if (status == GPUJOIN_OK) {
         batch_ = nullptr;
@@ -110,7 +111,6 @@ class ProbeState final : public duckdb::CachingOperatorState {
 
  private:
   void take_result() {
-    shown_.release();
     gpujoin_state state = GPUJOIN_STATE_NOT_READY;
     gpujoin_result* made = nullptr;
     gpujoin_error error;
