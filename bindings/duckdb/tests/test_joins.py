@@ -233,3 +233,15 @@ def test_prepared_statements_run_again(connection):
         for v, count in zip((10, 90, 10), counts):
             assert count == connection.execute(
                 f"SELECT count(*) FROM a JOIN b ON a.n = b.n WHERE a.v < {v}").fetchone()
+
+
+def test_statements_that_write(connection):
+    with settings(connection, gpujoin_force=True):
+        for statement, count in [
+                ("CREATE TABLE written AS SELECT a.id, b.t FROM a JOIN b ON a.id = b.id", 3000),
+                ("INSERT INTO written SELECT a.id, a.t FROM a SEMI JOIN few USING (id)", 40),
+                ("UPDATE written SET t = few.s FROM few WHERE written.id = few.id", 80),
+                ("DELETE FROM written USING b WHERE written.id = b.id AND b.id < 100", 140)]:
+            assert connection.execute(statement).fetchone() == (count,)
+            assert decisions(connection)[0][0], statement
+    connection.execute("DROP TABLE written")
