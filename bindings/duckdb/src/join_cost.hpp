@@ -1,0 +1,23 @@
+// join_cost.hpp: whether a join is worth taking.
+#pragma once
+
+#include <string>
+
+#include "bindings/duckdb/src/join_layout.hpp"
+#include "bindings/duckdb/src/physical_join.hpp"
+
+namespace gpujoin_duckdb {
+
+struct Cost {
+  Expectation expectation;
+  // What DuckDB's own hash join is taken to need.
+  double duckdb_milliseconds = 0;
+
+  // Both figures are guesses: what is not a quarter faster is left where it is.
+  bool is_worth_it() const { return 1.25 * expectation.milliseconds < duckdb_milliseconds; }
+};
+
+Cost cost_of(gpujoin_context* context, const JoinLayout& layout, int64_t left_rows,
+             int64_t right_rows, int64_t output_rows, size_t threads);
+
+}  // namespace gpujoin_duckdb
