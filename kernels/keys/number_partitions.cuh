@@ -27,8 +27,7 @@ __device__ __forceinline__ uint32_t partition_of(const PartitionHash& how, uint6
     has_null |= !valid && !column.is_null_equal;
     hash = column.hash.add(valid ? value_word(column, row) : ValueHash::kNull, hash);
   }
-  // Of the upper bits: a product costs a tenth of a remainder.
-  return has_null ? how.partitions : static_cast<uint32_t>((hash >> 32) * how.partitions >> 32);
+  return has_null ? how.partitions : partition_of_hash(hash, how.partitions);
 }
 
 // numbers[row], and counts[partition * tiles + tile].

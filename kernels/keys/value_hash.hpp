@@ -32,6 +32,11 @@ GPUJOIN_HASH uint64_t mixed_word(uint64_t word) {
   return word;
 }
 
+// Of so many partitions that of a hash. Of the upper bits: a product costs a tenth of a remainder.
+GPUJOIN_HASH uint32_t partition_of_hash(uint64_t hash, uint32_t partitions) {
+  return static_cast<uint32_t>((hash >> 32) * partitions >> 32);
+}
+
 // Of one key column.
 struct ValueHash {
   uint64_t factor = 1;  // odd

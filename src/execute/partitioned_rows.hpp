@@ -68,11 +68,11 @@ class RowPartitioner {
 
   // Whether columns lie as the shape says.
   virtual bool takes(const columns::Relation& rows) const = 0;
-  // Calls `take` for each block, in the order of the rows. first_number: of a row of the first
-  // relation, where the shape has row numbers and the relation has none. Answers how many rows it
+  // Calls `take` for each block, in the order of the rows. first_number: of the first row, where
+  // the shape has row numbers and the relation has none. Answers how many rows it
   // took: fewer than there are where page-locked or device memory has no room. Any thread. Throws
-  // CANCELLED, DEADLINE, CUDA, what `take` throws. expected: takes(each).
-  virtual int64_t partition(std::span<const Rows> relations, std::optional<int64_t> first_number,
+  // CANCELLED, DEADLINE, CUDA, what `take` throws. expected: takes(rows).
+  virtual int64_t partition(const columns::Relation& rows, std::optional<int64_t> first_number,
                             const base::CallEnd& end, const TakeBlock& take) = 0;
   // The same, and what it takes on the device is given back until the next call.
   virtual void rest() = 0;

@@ -75,26 +75,24 @@ class PartitionerOnCuda final : public RowPartitioner {
     return true;
   }
 
-  int64_t partition(std::span<const Rows> relations, std::optional<int64_t> first_number,
+  int64_t partition(const Relation& rows, std::optional<int64_t> first_number,
                     const base::CallEnd& end, const TakeBlock& take) override {
     Flights flights{*this, take, {}};
     Caller const caller(callers_);
     int64_t taken = 0;
-    for (Rows const& rows : relations) {
-      for (int64_t first = 0; first < rows->rows; first += block_rows_) {
-        end.check();
-        int64_t const count = std::min(block_rows_, rows->rows - first);
-        MovedRows const moving(shape_, *rows, first, count, first_number, places(count));
-        Buffer staged = stage(moving);
-        Slot* const slot = free_slot(flights, end);
-        if (slot == nullptr || !start(*slot, moving, std::move(staged), *rows, count)) {
-          if (slot != nullptr) give_back(*slot);
-          flights.land_all();
-          return taken;
-        }
-        flights.slots.push_back(slot);
-        taken += count;
+    while (taken < rows.rows) {
+      end.check();
+      int64_t const count = std::min(block_rows_, rows.rows - taken);
+      MovedRows const moving(shape_, rows, taken, count, first_number, places(count));
+      Buffer staged = stage(moving);
+      Slot* const slot = free_slot(flights, end);
+      if (slot == nullptr) break;
+      if (!start(*slot, moving, std::move(staged), rows, count)) {
+        give_back(*slot);
+        break;
       }
+      flights.slots.push_back(slot);
+      taken += count;
     }
     flights.land_all();
     return taken;

@@ -41,10 +41,7 @@ StoreShape shape_of(const std::shared_ptr<base::Context>& context,
 
 // Values without NULLs.
 bool is_copied_there(const Relation& batch) {
-  if (!is_read_where_it_lies(batch)) return false;
-  return std::all_of(batch.columns.begin(), batch.columns.end(), [](auto const& column) {
-    return column.layout == columns::Layout::kValues && column.validity == nullptr;
-  });
+  return is_read_where_it_lies(batch) && has_values_alone(batch);
 }
 
 // Null: there is no room. Waits for the copies.
@@ -73,13 +70,6 @@ std::shared_ptr<const Relation> copied_on_device(base::Queue& queue,
   base::finish(queue);
   made->owner = std::move(held);
   return made;
-}
-
-bool lies_on_device(const Relation& batch) {
-  for (columns::ColumnView const& column : batch.columns) {
-    if (column.memory == base::Memory::kDevice) return true;
-  }
-  return false;
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // device_partitions.cpp: blocks of a store that a device partitions.
-#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -21,11 +20,6 @@ using columns::Relation;
 constexpr int64_t kLeastRows = int64_t{1} << 16;
 // Of blocks on the link at once: with more a device of a small limit has fewer on their way.
 constexpr uint64_t kMostBlockBytes = uint64_t{8} << 20;
-
-bool lies_in_host(const Relation& rows) {
-  return std::none_of(rows.columns.begin(), rows.columns.end(),
-                      [](auto const& column) { return column.memory == base::Memory::kDevice; });
-}
 
 }  // namespace
 
@@ -57,19 +51,15 @@ bool RowStore::takes_where_it_lies(const Relation& batch) const {
 }
 
 // Answers how many rows there was room for.
-int64_t RowStore::partition_on_device(std::span<const std::shared_ptr<const Relation>> relations,
-                                      std::optional<int64_t> first_number,
+int64_t RowStore::partition_on_device(const Relation& rows, std::optional<int64_t> first_number,
                                       const base::CallEnd& end) {
   // Of a host that has a limit a half: what is more goes to files, which runs do not.
   bool const is_half = shape_.memory_bytes != 0 && run_bytes_ >= shape_.memory_bytes / 2;
   if (is_half || device_had_no_room_) return 0;
   int64_t const taken = partitioner_->partition(
-      relations, first_number, end,
+      rows, first_number, end,
       [&](const std::shared_ptr<const execute::RowBlock>& block) { add_runs(block); });
-  auto const given =
-      std::accumulate(relations.begin(), relations.end(), int64_t{0},
-                      [](int64_t rows, auto const& relation) { return rows + relation->rows; });
-  if (taken != given) device_had_no_room_ = true;
+  if (taken != rows.rows) device_had_no_room_ = true;
   return taken;
 }
 
@@ -121,7 +111,7 @@ std::shared_ptr<const Relation> RowStore::rest_in_host(const std::shared_ptr<con
                                                        int64_t first,
                                                        const base::CallEnd& end) const {
   auto const rest = slice(rows, first, rows->rows - first);
-  if (rest->rows == 0 || lies_in_host(*rest)) return rest;
+  if (rest->rows == 0 || !lies_on_device(*rest)) return rest;
   base::LeasedQueue const queue(*shape_.context, end);
   auto in_host = brought(*queue, rest, base::Memory::kHost);
   base::finish(*queue);

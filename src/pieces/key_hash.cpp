@@ -5,23 +5,24 @@
 #include "src/keys/bytes_hash.hpp"
 #include "src/keys/value_kinds.hpp"
 #include "src/pieces/key_words.hpp"
-#include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::pieces {
 
 namespace {
 
+using kernels::mixed_word;
 using kernels::Wide;
-using plan::mix64;
 
 // Rows are hashed so many at a time: their words stay in the first cache.
 constexpr int64_t kBlockRows = 512;
 static_assert(kBlockRows % 64 == 0);
 
+uint64_t seed_of_key(uint64_t seed, size_t i) { return mixed_word(mixed_word(seed) + i); }
+
 // The secret numbers of key number i of one seed. SplitMix, as for the hash of columns.
 kernels::ValueHash hash_of_key(uint64_t seed, size_t i) {
-  seed = mix64(mix64(seed) + i);
-  auto const next = [&] { return mix64(seed += 0x9e3779b97f4a7c15ULL); };
+  seed = seed_of_key(seed, i);
+  auto const next = [&] { return mixed_word(seed += 0x9e3779b97f4a7c15ULL); };
   kernels::ValueHash hash;
   hash.factor = next() | 1;
   hash.start = next();
@@ -34,7 +35,7 @@ kernels::ValueHash hash_of_key(uint64_t seed, size_t i) {
 class HashWords {
  public:
   HashWords(uint64_t seed, size_t i)
-      : hash_(hash_of_key(seed, i)), bytes_hash_(keys::bytes_hash(mix64(mix64(seed) + i), 0)) {}
+      : hash_(hash_of_key(seed, i)), bytes_hash_(keys::bytes_hash(seed_of_key(seed, i), 0)) {}
 
   const kernels::ValueHash& hash() const { return hash_; }
 
@@ -69,7 +70,7 @@ void hash_keys(const columns::Relation& rows, std::span<const int32_t> keys,
                std::span<const int32_t> key_flags, int64_t first, int64_t count, uint64_t seed,
                uint64_t* hashes, uint8_t* has_null) {
   std::fill_n(has_null, count, uint8_t{0});
-  if (keys.empty()) std::fill_n(hashes, count, mix64(seed));
+  if (keys.empty()) std::fill_n(hashes, count, mixed_word(seed));
   // A column at a time: what is known of it is found once, and its values are read in order.
   for (size_t i = 0; i < keys.size(); ++i) {
     columns::ColumnView const& column = rows.columns[static_cast<size_t>(keys[i])];

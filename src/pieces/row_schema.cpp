@@ -146,6 +146,18 @@ bool is_read_where_it_lies(const columns::Relation& batch) {
   });
 }
 
+bool has_values_alone(const columns::Relation& batch) {
+  return std::all_of(batch.columns.begin(), batch.columns.end(), [](ColumnView const& column) {
+    return column.layout == Layout::kValues && column.validity == nullptr;
+  });
+}
+
+bool lies_on_device(const columns::Relation& batch) {
+  return std::any_of(batch.columns.begin(), batch.columns.end(), [](ColumnView const& column) {
+    return column.memory == base::Memory::kDevice;
+  });
+}
+
 uint64_t bytes_of_row(const RowSchema& schema) {
   uint64_t bytes = 0;
   for (ColumnView const& column : schema.columns) {

@@ -6,6 +6,7 @@
 // their batch, so they become LARGE_UTF8 and LARGE_BINARY.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,15 @@ void check_batch(const RowSchema& schema, const columns::Relation& batch, const 
 // enough to be copied there from where it lies: nothing picks rows of it, and no column names the
 // values of another.
 bool is_read_where_it_lies(const columns::Relation& batch);
+
+// Whether its columns are values without NULLs.
+bool has_values_alone(const columns::Relation& batch);
+
+// Whether a column of it lies there.
+bool lies_on_device(const columns::Relation& batch);
+
+// Most rows that a relation may have, less some for whoever counts one more.
+inline constexpr int64_t kMostRowsOfRelation = int64_t{1} << 31;
 
 // Of a row without NULLs and text, at least 1.
 uint64_t bytes_of_row(const RowSchema& schema);

@@ -107,7 +107,7 @@ void RowStore::append(const std::shared_ptr<const Relation>& batch, int64_t firs
                       const base::CallEnd& end) {
   auto rest = batch;
   if (takes_where_it_lies(*batch)) {
-    int64_t const taken = partition_on_device(std::span(&batch, 1), first_row, end);
+    int64_t const taken = partition_on_device(*batch, first_row, end);
     appended_bytes_ += static_cast<uint64_t>(taken) * bytes_of_row(*shape_.schema);
     rest = rest_in_host(batch, taken, end);
     first_row += taken;
@@ -181,7 +181,7 @@ void RowStore::append_block(const std::shared_ptr<const Relation>& block,
                             const base::CallEnd& end) {
   auto rest = block;
   if (partitioner_ != nullptr) {
-    rest = rest_in_host(block, partition_on_device(std::span(&block, 1), std::nullopt, end), end);
+    rest = rest_in_host(block, partition_on_device(*block, std::nullopt, end), end);
   }
   if (rest->rows == 0) return;
   RowsByPartition const rows(*rest, partitioning_of(shape_));

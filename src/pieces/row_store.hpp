@@ -193,8 +193,8 @@ class RowStore {
   void close_open_rows();
   std::shared_ptr<GatheredRows> take_whole();
   bool scatter_whole(const base::CallEnd& end);
-  int64_t partition_on_device(std::span<const std::shared_ptr<const columns::Relation>> relations,
-                              std::optional<int64_t> first_number, const base::CallEnd& end);
+  int64_t partition_on_device(const columns::Relation& rows, std::optional<int64_t> first_number,
+                              const base::CallEnd& end);
   void add_runs(const std::shared_ptr<const execute::RowBlock>& block);
   std::shared_ptr<const columns::Relation> rest_in_host(
       const std::shared_ptr<const columns::Relation>& rows, int64_t first,

@@ -6,15 +6,6 @@
 
 namespace gpujoin::pieces {
 
-namespace {
-
-// Of the upper bits: a product costs a tenth of a remainder.
-uint32_t share_of(uint64_t hash, uint32_t partitions) {
-  return static_cast<uint32_t>((hash >> 32) * partitions >> 32);
-}
-
-}  // namespace
-
 RowsByPartition::RowsByPartition(const columns::Relation& block, const Partitioning& how) {
   auto const count = static_cast<size_t>(block.rows);
   std::vector<uint64_t> hashes(count);
@@ -23,8 +14,9 @@ RowsByPartition::RowsByPartition(const columns::Relation& block, const Partition
             has_null.data());
   begin_.assign(size_t{how.partitions} + 2, 0);
   for (size_t row = 0; row < count; ++row) {
-    uint32_t const partition =
-        has_null[row] != 0 ? how.partitions : share_of(hashes[row], how.partitions);
+    uint32_t const partition = has_null[row] != 0
+                                   ? how.partitions
+                                   : kernels::partition_of_hash(hashes[row], how.partitions);
     hashes[row] = partition;
     ++begin_[partition + 1];
   }

@@ -12,8 +12,6 @@ namespace {
 
 using columns::Relation;
 
-// Most rows that a relation may have, less some for whoever counts one more.
-constexpr int64_t kMostRows = int64_t{1} << 31;
 // A column of text whose offsets have 4 bytes.
 constexpr uint64_t kMostText = (uint64_t{1} << 31) - 1;
 
@@ -68,7 +66,7 @@ std::vector<RowStore::Blocks> RowStore::groups(size_t part, uint64_t most_bytes)
   std::vector<Block> const& blocks = parts_[part]->blocks;
   for (size_t i = 0; i < blocks.size(); ++i) {
     Block const& block = blocks[i];
-    bool const fits = !made.empty() && rows + block.rows <= kMostRows &&
+    bool const fits = !made.empty() && rows + block.rows <= kMostRowsOfRelation &&
                       text + block.text_bytes <= kMostText &&
                       (most_bytes == 0 || bytes + block.bytes <= most_bytes);
     if (!fits) {

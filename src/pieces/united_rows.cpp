@@ -1,29 +1,16 @@
 #include "src/pieces/united_rows.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "src/base/copy.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/column_work.hpp"
+#include "src/pieces/row_schema.hpp"
 
 namespace gpujoin::pieces {
 
-namespace {
-
 using base::Memory;
 using columns::Relation;
-
-// That a relation may have, less some for whoever counts one more.
-constexpr int64_t kMostRows = int64_t{1} << 31;
-
-bool has_values_alone(const Relation& part) {
-  return std::all_of(part.columns.begin(), part.columns.end(), [](auto const& column) {
-    return column.layout == columns::Layout::kValues && column.validity == nullptr;
-  });
-}
-
-}  // namespace
 
 std::shared_ptr<const Relation> united(base::Queue& queue,
                                        std::span<const std::shared_ptr<const Relation>> parts) {
@@ -34,7 +21,7 @@ std::shared_ptr<const Relation> united(base::Queue& queue,
     if (!has_values_alone(*part)) return nullptr;
     made->rows += part->rows;
   }
-  if (made->rows > kMostRows) return nullptr;
+  if (made->rows > kMostRowsOfRelation) return nullptr;
   made->context = parts.front()->context;
   for (size_t i = 0; i < parts.front()->columns.size(); ++i) {
     columns::ColumnView column = parts.front()->columns[i];
