@@ -218,21 +218,25 @@ void Build::partition_device_batches() {
   }
 }
 
-// They become the one part, or rows of the store. expected: the store is finished.
+// All rows on the device. Null: they are to be rows of the store. expected: the store is finished.
+std::shared_ptr<const Relation> Build::united_on_device() {
+  uint64_t const bytes = device_bytes_ + store_.bytes();
+  if (whole_bytes_ != 0 && bytes > whole_bytes_) return nullptr;
+  base::LeasedQueue const queue(*context, end());
+  auto parts = device_batches_;
+  for (auto const& group : store_.groups(0, 0)) {
+    parts.push_back(on_device(*queue, store_.read_all(0, group, queue->end)));
+  }
+  return united(*queue, parts);
+}
+
 void Build::unite_device_batches() {
   if (device_batches_.empty()) return;
-  base::LeasedQueue const queue(*context, end());
-  uint64_t const bytes = device_bytes_ + store_.bytes();
-  if (whole_bytes_ == 0 || bytes <= whole_bytes_) {
-    auto parts = device_batches_;
-    for (auto const& group : store_.groups(0, 0)) {
-      parts.push_back(on_device(*queue, store_.read_all(0, group, queue->end)));
-    }
-    if (auto all = united(*queue, parts)) {
-      device_batches_ = {std::move(all)};
-      return;
-    }
+  if (auto all = united_on_device()) {
+    device_batches_ = {std::move(all)};
+    return;
   }
+  // No queue is held here: with a stream of the caller's there is one, which these ask for.
   partition_device_batches();
   store_.finish(end());
 }

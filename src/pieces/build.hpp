@@ -79,6 +79,7 @@ class Build {
   // Whether the batch was copied where it lies.
   bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
   void partition_device_batches();
+  std::shared_ptr<const columns::Relation> united_on_device();
   void unite_device_batches();
 
   BuildShape shape_;
