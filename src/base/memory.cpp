@@ -260,10 +260,12 @@ Buffer Pool::try_allocate(Memory memory, uint64_t bytes) {
 }
 
 Buffer Pool::allocate(Memory memory, uint64_t bytes, const char* what) {
+  // Held until the refusal has its reason: what another thread gives back in between would turn a
+  // passed limit into memory that the source does not have.
+  std::lock_guard const lock(account_->mutex_);
   Buffer buffer = try_allocate(memory, bytes);
   if (buffer || bytes == 0) return buffer;
   uint64_t const block = block_bytes(bytes);
-  std::lock_guard const lock(account_->mutex_);
   auto const* const counts = account_->counts_of(memory);
   auto const in_use =
       static_cast<unsigned long long>((counts != nullptr ? *counts : account_->counts_).in_use);

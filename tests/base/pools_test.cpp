@@ -2,6 +2,7 @@
 // the pool of an idle queue to that of another one.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <thread>
@@ -122,6 +123,30 @@ TEST(Pools, ManyThreadsTakeAndGiveBack) {
   EXPECT_EQ(pools.account->in_use_bytes(), 0U);
   EXPECT_EQ(pools.account->held_bytes(), ledger.live_bytes);
   EXPECT_EQ(pools.account->guard_violations(), 0U);
+}
+
+// Other threads give memory back between a refusal and its message.
+TEST(Pools, WhatTheLimitRefusesIsSaidToBeTheLimits) {
+  Ledger ledger;
+  Pools pools(&ledger, 3 * kMiB / 2);
+  std::atomic<int> refused{0};
+  std::atomic<int> said_otherwise{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20000; ++round) {
+        try {
+          Buffer const one = pools[t].allocate(Memory::kHost, kMiB, "a buffer");
+        } catch (const Error& error) {
+          ++refused;
+          if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) ++said_otherwise;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(said_otherwise, 0);
 }
 
 }  // namespace
