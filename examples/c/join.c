@@ -27,24 +27,23 @@ static gpujoin_column column(const char* name, gpujoin_type type, const void* da
 }
 
 /* Columns stay the caller's: a relation says where they lie, and copies nothing. */
-static gpujoin_relation* customers(gpujoin_context* context) {
-  gpujoin_column columns[2];
+static gpujoin_relation* relation_of(gpujoin_context* context, int64_t rows, gpujoin_column key,
+                                     gpujoin_column payload) {
+  const gpujoin_column columns[] = {key, payload};
   gpujoin_relation* relation;
   gpujoin_error error;
-  columns[0] = column("id", GPUJOIN_TYPE_INT32, customer_ids);
-  columns[1] = column("discount", GPUJOIN_TYPE_FLOAT64, discounts);
-  check(gpujoin_relation_create(context, kCustomers, columns, 2, &relation, &error), &error);
+  check(gpujoin_relation_create(context, rows, columns, 2, &relation, &error), &error);
   return relation;
 }
 
+static gpujoin_relation* customers(gpujoin_context* context) {
+  return relation_of(context, kCustomers, column("id", GPUJOIN_TYPE_INT32, customer_ids),
+                     column("discount", GPUJOIN_TYPE_FLOAT64, discounts));
+}
+
 static gpujoin_relation* orders(gpujoin_context* context, int64_t first, int64_t rows) {
-  gpujoin_column columns[2];
-  gpujoin_relation* relation;
-  gpujoin_error error;
-  columns[0] = column("customer", GPUJOIN_TYPE_INT32, customers_of + first);
-  columns[1] = column("amount", GPUJOIN_TYPE_INT64, amounts + first);
-  check(gpujoin_relation_create(context, rows, columns, 2, &relation, &error), &error);
-  return relation;
+  return relation_of(context, rows, column("customer", GPUJOIN_TYPE_INT32, customers_of + first),
+                     column("amount", GPUJOIN_TYPE_INT64, amounts + first));
 }
 
 /* The left side of a join is orders(customer, amount), the right one customers(id, discount). */
@@ -137,7 +136,7 @@ typedef struct {
 } Worker;
 
 static void take_results(gpujoin_probe* probe, Worker* worker) {
-  gpujoin_state state = GPUJOIN_STATE_READY;
+  gpujoin_state state;
   gpujoin_result* result;
   gpujoin_error error;
   for (;;) {

@@ -73,25 +73,25 @@ def other_kinds(orders, customers):
 
 def batches(customers):
     """More rows than memory holds: one side is kept, batches of the other come and go."""
+    schema = pa.schema([("customer", pa.int64()), ("price", pa.float64())])
+
+    def arriving():
+        for first in range(0, 1_000_000, 50_000):
+            numbers = range(first, first + 50_000)
+            yield pa.record_batch([
+                pa.array([number % 5 for number in numbers], pa.int64()),
+                pa.array([float(number % 7) for number in numbers]),
+            ], schema=schema)
+
+    rows, paid = 0, 0.0
     with gpujoin.Context(host_limit=2 << 20) as context:
-        schema = pa.schema([("customer", pa.int64()), ("price", pa.float64())])
-
-        def arriving():
-            for first in range(0, 1_000_000, 50_000):
-                numbers = range(first, first + 50_000)
-                yield pa.record_batch([
-                    pa.array([number % 5 for number in numbers], pa.int64()),
-                    pa.array([float(number % 7) for number in numbers]),
-                ], schema=schema)
-
-        build = gpujoin.Build(customers.schema, "id", context=context)
-        build.append(customers)
-        build.finish()
-        rows, paid = 0, 0.0
-        for batch in build.probe(arriving(), "customer", select=["name", "price"]):
-            rows += batch.num_rows
-            paid += pc.sum(batch["price"]).as_py()
-        print(f"{rows} rows of a stream, {paid:.0f} paid")
+        with gpujoin.Build(customers.schema, "id", context=context) as build:
+            build.append(customers)
+            build.finish()
+            for batch in build.probe(arriving(), "customer", select=["name", "price"]):
+                rows += batch.num_rows
+                paid += pc.sum(batch["price"]).as_py()
+    print(f"{rows} rows of a stream, {paid:.0f} paid")
 
 
 if __name__ == "__main__":
