@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use gpujoin_sys as sys;
 
+use crate::allocator::{self, Allocator};
 use crate::error::{Error, Result, c_text, check, count, text_of};
 use crate::handle::Handle;
 use crate::number::{Device, numbers};
@@ -47,6 +48,7 @@ struct Inner {
     handle: Handle<sys::gpujoin_context>,
     device: Device,
     // After the handle: the library calls them as long as it is there.
+    _allocator: Option<Arc<allocator::Shared>>,
     _log: Option<Box<Log>>,
     _progress: Option<Box<Progress>>,
 }
@@ -64,6 +66,8 @@ pub struct ContextBuilder {
     pinned_limit: u64,
     spill: Option<(PathBuf, u64)>,
     calibration: Option<PathBuf>,
+    cuda_stream: usize, // the address, which any thread may have
+    allocator: Option<Box<dyn Allocator>>,
     log: Option<Log>,
     progress: Option<Progress>,
 }
@@ -160,6 +164,24 @@ impl ContextBuilder {
         self
     }
 
+    /// Where the context's memory comes from; without it the library's own pools ask the system and
+    /// CUDA.
+    pub fn allocator(mut self, allocator: impl Allocator + 'static) -> Self {
+        self.allocator = Some(Box::new(allocator));
+        self
+    }
+
+    /// A `cudaStream_t` on which all work of a context of CUDA is queued; its calls then come one
+    /// after the other. Without it each call has a stream of the context's own.
+    ///
+    /// # Safety
+    ///
+    /// The stream is one of the context's device, and is there as long as the context is.
+    pub unsafe fn cuda_stream(mut self, stream: *mut c_void) -> Self {
+        self.cuda_stream = stream as usize;
+        self
+    }
+
     /// Called with each line of the log, on the thread that calls the library, on several at once.
     /// It must not call the library; a panic of it ends there.
     pub fn log(mut self, log: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
@@ -192,6 +214,8 @@ impl ContextBuilder {
         // In boxes of their own: the library has the address, and what is called is two words.
         let log = self.log.map(Box::new);
         let progress = self.progress.map(Box::new);
+        let allocator = self.allocator.map(allocator::shared);
+        let callbacks = allocator.as_ref().map(allocator::callbacks);
         let threads = if self.threads_of_caller {
             sys::GPUJOIN_THREADS_OF_CALLER
         } else {
@@ -207,6 +231,8 @@ impl ContextBuilder {
             spill_path: pointer(&spill),
             spill_limit_bytes: self.spill.map_or(0, |(_, most)| most),
             calibration_path: pointer(&calibration),
+            cuda_stream: self.cuda_stream as *mut c_void,
+            allocator: callbacks.as_ref().map_or(ptr::null(), ptr::from_ref),
             log: log.as_ref().map(|_| call_log as unsafe extern "C" fn(_, _, _)),
             log_user: address(&log),
             progress: progress
@@ -222,7 +248,13 @@ impl ContextBuilder {
             unsafe { sys::gpujoin_context_create(&options, out, error) }
         })?;
         let device = info_of(&handle)?.device;
-        Ok(Context(Arc::new(Inner { handle, device, _log: log, _progress: progress })))
+        Ok(Context(Arc::new(Inner {
+            handle,
+            device,
+            _allocator: allocator,
+            _log: log,
+            _progress: progress,
+        })))
     }
 }
 

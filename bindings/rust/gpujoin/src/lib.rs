@@ -1,7 +1,7 @@
 //! Relational joins on an NVIDIA GPU, or on the CPU of a machine without one, of Arrow record
 //! batches.
 //!
-//! - [`Context`]: a device, limits of memory, callbacks.
+//! - [`Context`]: a device, limits of memory, callbacks, an [`Allocator`] of the caller's.
 //! - [`Relation`]: a table, which is a record batch, or some of its rows.
 //! - [`Join`]: which rows match and what comes out: [`run`](Join::run) it, or
 //!   [`plan`](Join::plan) it to see how and what for. [`left`], [`right`] and [`value`] are what
@@ -40,6 +40,7 @@
 #![warn(missing_debug_implementations)]
 
 mod aggregate;
+mod allocator;
 mod arrow;
 mod asof;
 mod build;
@@ -61,6 +62,7 @@ mod sequence;
 mod value;
 
 pub use aggregate::{Aggregate, Function};
+pub use allocator::{Allocator, Memory};
 pub use arrow::Batch;
 pub use asof::{Asof, Direction};
 pub use build::{Build, BuildBuilder, BuildInfo};
