@@ -83,7 +83,8 @@ class RingCopy {
       check(cudaSetDevice(queue_.context.device->id), "making the context's device current");
       std::array<Slot, kSlots> slots;
       for (Slot& slot : slots) {
-        slot.memory = queue_.device_pool->try_allocate(Memory::kPinned, kPieceBytes);
+        // Of all queues: no piece is on a stream any more when it is given back.
+        slot.memory = queue_.context.pinned_pool->try_allocate(Memory::kPinned, kPieceBytes);
       }
       if (slots.front().memory) {
         copy_through(slots);

@@ -15,7 +15,7 @@ namespace gpujoin::base {
 namespace {
 
 constexpr uint64_t kLargePage = uint64_t{2} << 20;
-constexpr uint64_t kLeastMapped = 2 * kLargePage;
+constexpr uint64_t kLeastMapped = kLargePage;
 constexpr uint64_t kPage = 4096;
 
 uint64_t in_pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }

@@ -266,6 +266,7 @@ std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& 
   std::vector<columns::StageStatistics> stages;
   StageClock clock(queue, plan::Device::kCuda, stages);
   clock.predict(join.choice.attempts.front().stages);
+  clock.use_kernel_clock();  // nobody is told these times
   JoinStep const step{queue, join.choice.plan(), join.spec, clock, true};
   auto const side = make_side(queue, join, step.build_left());
   auto transport = transport_for(queue, step.build_left() ? *join.left : *join.right);

@@ -1,10 +1,13 @@
 #include "src/execute/sent_rows.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "src/base/copy.hpp"
+#include "src/base/device.hpp"
 #include "src/base/memory.hpp"
 #include "src/transfer/transfer.hpp"
 #include "src/transfer/uploads.hpp"
@@ -60,8 +63,9 @@ class SenderOnCuda final : public RowSender {
     }
     if (!has_room) return nullptr;
     sent->rows = rows;
-    made->owner = std::move(sent);
+    made->owner = sent;
     numbers_[made.get()] = uploads_.copy(segments);
+    note(sent);
     return made;
   }
 
@@ -73,6 +77,19 @@ class SenderOnCuda final : public RowSender {
   }
 
  private:
+  // Page-locked memory is let go of when its rows are on the device, not when they are joined.
+  void note(const std::shared_ptr<Sent>& sent) {
+    constexpr size_t kMostOnTheLink = 2;
+    OnTheLink& last = on_the_link_.emplace_back();
+    last.sent = sent;
+    last.arrived.record(base::copy_stream(*queue_, base::Direction::kToDevice));
+    if (on_the_link_.size() <= kMostOnTheLink) return;
+    OnTheLink const& first = on_the_link_.front();
+    base::check(first.arrived.try_wait(), "copying rows to the device");
+    if (auto const there = first.sent.lock()) there->rows = nullptr;
+    on_the_link_.pop_front();
+  }
+
   bool has_room_to_spare(uint64_t bytes) const {
     base::Account const& account = queue_->device_pool->account();
     uint64_t const limit = account.limit_bytes();
@@ -82,6 +99,11 @@ class SenderOnCuda final : public RowSender {
 
   base::LeasedQueue queue_;
   transfer::Uploads uploads_;
+  struct OnTheLink {
+    base::Event arrived;
+    std::weak_ptr<Sent> sent;
+  };
+  std::deque<OnTheLink> on_the_link_;
   std::map<const Relation*, uint64_t> numbers_;  // of those that nobody awaited yet
 };
 

@@ -4,6 +4,7 @@
 
 #include "src/base/memory.hpp"
 #include "src/base/status.hpp"
+#include "src/base/traffic.hpp"
 
 namespace gpujoin::pieces {
 
@@ -29,9 +30,16 @@ constexpr uint64_t kWaitingShare = 64;
 // A part, a table of it, a piece of the other side and what comes out of them; buffers that grow
 // are there twice for a moment.
 constexpr uint64_t kPartShare = 16;
-// Of a device: its table is made once, and takes three times its rows at most; pieces of the probe
-// side are cut until they fit beside. What comes twice over the link else, comes once.
+// Of a device: its table takes three times its rows at most; pieces of the probe side are cut until
+// they fit beside.
 constexpr uint64_t kWholeShareOfDevice = 5;
+// Where it is made once, and how large it is is known, both may take so many tenths of what the
+// scratch of queues leaves: what comes twice over the link else, comes once.
+constexpr uint64_t kTableTenthsOfDevice = 7;
+constexpr uint64_t kScratchBytes = uint64_t{16} << 20;
+// Of batches that go there as they come, before it is known whether all do: with what is on its way
+// to partitions, and what stays of them, they have to fit when one comes that does not.
+constexpr uint64_t kArrivingShare = 4;
 
 // Who wants another one waits then.
 constexpr uint64_t kResultShare = 6;
@@ -81,6 +89,8 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.part_bytes = device / kPartShare;
   budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
   if (on_gpu) {
+    budget.table_bytes = (device - std::min(device, kScratchBytes)) / 10 * kTableTenthsOfDevice;
+    budget.arriving_bytes = device / kArrivingShare;
     budget.moving_bytes = device / kMovingShare;
     budget.resident_bytes = device / kResidentShare;
   }
@@ -94,6 +104,12 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   budget.partitions = static_cast<uint32_t>(
       std::clamp<uint64_t>(open, kLeastPartitions, on_gpu ? kPartitionsOfDevice : kPartitions));
   return budget;
+}
+
+bool Budget::joins_whole(uint64_t bytes, uint64_t rows, bool keeps_table) const {
+  if (whole_bytes == 0 || bytes <= whole_bytes) return true;
+  if (!keeps_table || bytes > table_bytes) return false;
+  return base::traffic::global_table_bytes(rows) <= table_bytes - bytes;
 }
 
 Budget beside(Budget budget, uint64_t bytes) {

@@ -11,8 +11,10 @@ namespace gpujoin::pieces {
 
 // 0 is no limit.
 struct Budget {
-  uint64_t store_bytes = 0;   // of rows that one store keeps in memory
-  uint64_t whole_bytes = 0;   // of a build side that rows of probes are joined with as they come
+  uint64_t store_bytes = 0;     // of rows that one store keeps in memory
+  uint64_t whole_bytes = 0;     // of a build side that rows of probes are joined with as they come
+  uint64_t table_bytes = 0;     // of one and the table that is kept of it, where it is more
+  uint64_t arriving_bytes = 0;  // of a device, of batches that come before it is known to be whole
   uint64_t part_bytes = 0;    // of rows of the build side that are joined at once, where it is more
   uint64_t rest_bytes = 0;    // of rows of both sides, of all joins of partitions that run at once
   uint64_t result_bytes = 0;  // of these joins, that callers have not let go of
@@ -22,6 +24,9 @@ struct Budget {
   // Of a batch that a probe gathers, whose rows come in pieces: what is more goes to files.
   uint64_t waiting_bytes = 0;
   uint32_t partitions = 0;  // of a side that does not fit
+
+  // Whether rows of probes are joined with such a build side as they come.
+  bool joins_whole(uint64_t bytes, uint64_t rows, bool keeps_table) const;
 };
 
 // on_gpu: the joins run there; rows are gathered in host memory.

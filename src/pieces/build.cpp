@@ -12,7 +12,6 @@
 #include "src/execute/column_work.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/pieces/brought_rows.hpp"
-#include "src/pieces/budget.hpp"
 #include "src/pieces/united_rows.hpp"
 
 namespace gpujoin::pieces {
@@ -21,9 +20,8 @@ namespace {
 
 using columns::Relation;
 
-StoreShape shape_of(const std::shared_ptr<base::Context>& context,
+StoreShape shape_of(const std::shared_ptr<base::Context>& context, const Budget& budget,
                     std::shared_ptr<const RowSchema> schema, const BuildShape& build) {
-  Budget const budget = budget_of(*context, build.on_gpu);
   StoreShape shape;
   shape.context = context;
   shape.schema = std::move(schema);
@@ -99,8 +97,8 @@ Build::Build(std::shared_ptr<base::Context> of, const Relation& like, BuildShape
     : context(std::move(of)),
       interrupt(std::make_shared<base::Interrupt>()),
       shape_(std::move(shape)),
-      whole_bytes_(budget_of(*context, shape_.on_gpu).whole_bytes),
-      store_(shape_of(context, make_row_schema(like, shape_.has_row_numbers), shape_)),
+      budget_(budget_of(*context, shape_.on_gpu)),
+      store_(shape_of(context, budget_, make_row_schema(like, shape_.has_row_numbers), shape_)),
       none_(relation_of(*store_.shape().schema, context)) {
   check_least_limits(*context, shape_.on_gpu, *store_.shape().schema);
 }
@@ -110,6 +108,8 @@ void Build::append(const std::shared_ptr<const Relation>& batch, int64_t first_r
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "build is finished");
   check_usable();
   or_lost([&] {
+    // Before any of them is there: threads that bring batches at the same time see each other's.
+    coming_rows_ += batch->rows;
     begin_partitions_before(*batch);
     if (!keep_on_device(batch)) append_batch(*context, batch, first_row, &store_, end());
     rows_ += batch->rows;
@@ -163,8 +163,8 @@ void Build::finish() {
     if (store_.is_partitioned()) partition_device_batches();
     store_.finish(end());
     unite_device_batches();
-    bool const is_small = whole_bytes_ == 0 || store_.bytes() <= whole_bytes_;
-    is_whole_ = is_small && !store_.is_partitioned() && store_.spilled_bytes() == 0;
+    is_whole_ =
+        is_joined_whole(store_.bytes()) && !store_.is_partitioned() && store_.spilled_bytes() == 0;
     if (is_whole_) {
       make_parts();
     } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
@@ -176,11 +176,20 @@ void Build::finish() {
 }
 
 void Build::begin_partitions_before(const Relation& batch) {
-  if (whole_bytes_ == 0 || !store_.is_partitioned_by_device() || store_.is_partitioned()) return;
+  if (!store_.is_partitioned_by_device() || store_.is_partitioned()) return;
   uint64_t const bytes = device_bytes_ + store_.appended_bytes();
-  if (bytes + bytes_of_values(batch) <= whole_bytes_) return;
+  if (is_joined_whole(bytes + bytes_of_values(batch))) return;
   store_.begin_partitions();
   partition_device_batches();
+}
+
+// Of one key that a device hashes, a table is made once; of others by each piece.
+bool Build::keeps_table() const {
+  return shape_.on_gpu && shape_.keys.size() == 1 && store_.is_partitioned_by_device();
+}
+
+bool Build::is_joined_whole(uint64_t bytes) const {
+  return budget_.joins_whole(bytes, static_cast<uint64_t>(coming_rows_), keeps_table());
 }
 
 // Large batches go to the device as they come, while it has room for all of them.
@@ -192,7 +201,9 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
   uint64_t const bytes = bytes_of_values(*batch);
   {
     std::lock_guard const lock(device_mutex_);
-    if (whole_bytes_ != 0 && device_bytes_ + bytes > whole_bytes_) return false;
+    bool const is_over =
+        budget_.arriving_bytes != 0 && device_bytes_ + bytes > budget_.arriving_bytes;
+    if (is_over || !is_joined_whole(device_bytes_ + bytes)) return false;
     device_bytes_ += bytes;
   }
   base::LeasedQueue const queue(*context, end());
@@ -221,7 +232,7 @@ void Build::partition_device_batches() {
 // All rows on the device. Null: they are to be rows of the store. expected: the store is finished.
 std::shared_ptr<const Relation> Build::united_on_device() {
   uint64_t const bytes = device_bytes_ + store_.bytes();
-  if (whole_bytes_ != 0 && bytes > whole_bytes_) return nullptr;
+  if (!is_joined_whole(bytes)) return nullptr;
   base::LeasedQueue const queue(*context, end());
   auto parts = device_batches_;
   for (auto const& group : store_.groups(0, 0)) {

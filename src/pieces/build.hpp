@@ -12,6 +12,7 @@
 #include "src/base/interrupt.hpp"
 #include "src/columns/column.hpp"
 #include "src/filters/filter.hpp"
+#include "src/pieces/budget.hpp"
 #include "src/pieces/row_store.hpp"
 
 namespace gpujoin::pieces {
@@ -62,6 +63,8 @@ class Build {
   base::CallEnd end() const;
 
   const BuildShape& shape() const { return shape_; }
+  // Whether a table of it stays for all probes.
+  bool keeps_table() const;
   // Its columns, without rows; the numbers of rows are the last where it has them.
   const std::shared_ptr<const columns::Relation>& none() const { return none_; }
   std::shared_ptr<const columns::Relation> without_numbers() const;
@@ -78,18 +81,21 @@ class Build {
   void begin_partitions_before(const columns::Relation& batch);
   // Whether the batch was copied where it lies.
   bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
+  // Of so many bytes.
+  bool is_joined_whole(uint64_t bytes) const;
   void partition_device_batches();
   std::shared_ptr<const columns::Relation> united_on_device();
   void unite_device_batches();
 
   BuildShape shape_;
-  uint64_t whole_bytes_;  // 0: no limit
+  Budget budget_;
   RowStore store_;
   std::shared_ptr<const columns::Relation> none_;
   std::atomic<int32_t> failed_with_{0};
   std::atomic<bool> is_finished_{false};  // or about to be
   std::atomic<bool> is_ready_{false};
   std::atomic<int64_t> rows_{0};
+  std::atomic<int64_t> coming_rows_{0};  // those, and of batches that are on their way
   bool is_whole_ = false;
   std::vector<std::shared_ptr<const columns::Relation>> parts_;
   std::atomic<uint64_t> device_bytes_{0};

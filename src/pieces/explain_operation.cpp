@@ -41,8 +41,9 @@ std::string Operation::explain() const {
     if (budget_.whole_bytes == 0) {
       add_line(&text, "  because   there is no memory limit");
     } else {
-      add_line(&text, "  because   the build fits %" PRIu64 " bytes, a share of the memory limit",
-               budget_.whole_bytes);
+      add_line(&text, "  because   the build fits %" PRIu64 " bytes%s, a share of the memory limit",
+               build.keeps_table() ? budget_.table_bytes : budget_.whole_bytes,
+               build.keeps_table() ? " with its table" : "");
     }
     return text;
   }
@@ -63,9 +64,10 @@ std::string Operation::explain() const {
              "rows have come");
   }
   add_line(&text,
-           "  because   the build is to fit %" PRIu64 " bytes to be joined at once, and %" PRIu64
+           "  because   the build is to fit %" PRIu64 " bytes%s to be joined at once, and %" PRIu64
            " to stay in memory",
-           budget_.whole_bytes, budget_.store_bytes);
+           build.keeps_table() ? budget_.table_bytes : budget_.whole_bytes,
+           build.keeps_table() ? " with its table" : "", budget_.store_bytes);
   if (build.shape().folder == nullptr) {
     add_line(&text, "  files     none: options.spill_path of the context is not given");
   }

@@ -86,8 +86,23 @@ void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_
     shape.folder = operation_->build().shape().folder;
     gathered_ = std::make_unique<RowStore>(std::move(shape));
   }
-  append_batch(*context, batch, first_row, gathered_.get(), end);
-  take_pieces();
+  auto const is_cut = [](auto const& column) { return column.layout == columns::Layout::kValues; };
+  if (batch->selection != nullptr ||
+      !std::all_of(batch->columns.begin(), batch->columns.end(), is_cut)) {
+    append_batch(*context, batch, first_row, gathered_.get(), end);
+    return take_pieces();
+  }
+  // A block of a large batch is on its way while the next one is gathered, and then is the next but
+  // one.
+  uint64_t const width = bytes_of_row(operation_->probe_schema());
+  int64_t const most =
+      std::max<int64_t>(static_cast<int64_t>(operation_->budget().block_bytes / width), 1);
+  for (int64_t first = 0; first < batch->rows; first += most) {
+    int64_t const rows = std::min(most, batch->rows - first);
+    auto const some = rows == batch->rows ? batch : slice(batch, first, rows);
+    append_batch(*context, some, first_row + first, gathered_.get(), end);
+    take_pieces();
+  }
 }
 
 void Probe::take_piece(RowStore::TakenBlock rows) {
@@ -99,10 +114,13 @@ void Probe::take_piece(RowStore::TakenBlock rows) {
 void Probe::take_slices(const std::shared_ptr<const columns::Relation>& batch) {
   constexpr int64_t kMostRows = int64_t{1} << 23;
   constexpr int64_t kLeastRows = int64_t{1} << 16;
+  // Each thread has one, its copy, and what comes of it.
+  constexpr uint64_t kPiecesOfPart = 4;
   uint64_t const bytes = bytes_of_values(*batch);
   int64_t most = kMostRows;
-  if (uint64_t const part = operation_->budget().part_bytes; part != 0 && bytes > part) {
-    auto const pieces = static_cast<int64_t>(bytes / part + 1);
+  if (uint64_t const piece = operation_->budget().part_bytes / kPiecesOfPart;
+      piece != 0 && bytes > piece) {
+    auto const pieces = static_cast<int64_t>(bytes / piece + 1);
     most = std::clamp(batch->rows / pieces, kLeastRows, kMostRows);
   }
   for (int64_t first = 0; first < batch->rows; first += most) {

@@ -80,7 +80,7 @@ TEST_F(DeviceBuild, OfSeveralLargeBatchesIsOnePart) {
 }
 
 TEST_F(DeviceBuild, IsPartitionedFromTheBatchOnThatDoesNotFit) {
-  open(uint64_t{48} << 20);  // of which a build may have 9.6
+  open(uint64_t{48} << 20);  // of which batches may have 12 as they come
   if (IsSkipped()) return;
   auto const made = build();
   append_all(*made);
