@@ -56,6 +56,11 @@ Cell with_hot_key(Cell cell, int64_t build_rows, int64_t probe_rows) {
   return cell;
 }
 
+Cell in_order(Cell cell, int64_t order) {
+  cell.order = order;
+  return cell;
+}
+
 Cell as_pairs(Cell cell) {
   cell.is_pairs = true;
   cell.build_payloads = cell.probe_payloads = 0;
@@ -98,6 +103,10 @@ void validate(const Cell& cell) {
           "rzipf needs zipf and distinct");
   require(cell.stride >= 1 && (cell.stride == 1 || !cell.is_sparse),
           "stride must be at least 1, and excludes sparse");
+  require(cell.order >= 0 && cell.order < pow2(31), "order must be below 2^31");
+  require(cell.order == 0 ||
+              (cell.zipf == 0 && cell.distinct == 0 && cell.hot_build_rows == 0 && !cell.is_sparse),
+          "order excludes zipf, distinct, hot and sparse");
   // Keys without a match are numbered from distinct_keys() on.
   const int64_t indices = cell.match < 1 ? 2 * cell.distinct_keys() : cell.distinct_keys();
   const int64_t key_limit = cell.key_bytes == 4 ? pow2(31) : pow2(62);
@@ -147,6 +156,11 @@ std::vector<Cell> all_cells() {
       with_distinct(narrow("many-72Mx72M", 72 * kMillion, 72 * kMillion), 5'734'513),
       // 10^6 * 100 + 10^7 = 110M output rows
       with_hot_key(narrow("hot-10Mx10M", 10 * kMillion, 10 * kMillion), kMillion, 100),
+      // As tables lie in databases: a primary key in its order, and its foreign key.
+      in_order(wide("clustered-100Mx100M", 100 * kMillion, 100 * kMillion, 2), 1),
+      in_order(wide("clustered-25Mx100M", 25 * kMillion, 100 * kMillion, 2), 1),
+      in_order(as_pairs(narrow("clustered-pairs-100Mx100M", 100 * kMillion, 100 * kMillion)), 1),
+      in_order(wide("shuffled-64K-100Mx100M", 100 * kMillion, 100 * kMillion, 2), 65536),
       as_pairs(narrow("small-1000", 1000, 1000)),
       narrow("small-1000-columns", 1000, 1000),
       as_pairs(narrow("small-1M", kMillion, kMillion)),
@@ -184,6 +198,7 @@ Cell parse_cell(std::string_view text) {
       {"hot", [&](Text v) { cell.hot_build_rows = rows_number(v); }},
       {"hotprobe", [&](Text v) { cell.hot_probe_rows = rows_number(v); }},
       {"stride", [&](Text v) { cell.stride = number<int64_t>(v); }},
+      {"order", [&](Text v) { cell.order = number<int64_t>(v); }},
       {"sparse", [&](Text v) { cell.is_sparse = number<int>(v) != 0; }},
       {"output",
        [&](Text v) {

@@ -36,7 +36,10 @@ struct Cell {
   int64_t distinct = 0;        // not 0: both sides draw their keys from so many
   int64_t hot_build_rows = 0;  // rows of R that share one key, which hot_probe_rows of S have too
   int64_t hot_probe_rows = 100;
-  int64_t stride = 1;      // between neighbouring keys
+  int64_t stride = 1;  // between neighbouring keys
+  // 1: rows of both sides lie in the order of their keys, those of S evenly; more: shuffled within
+  // blocks of so many rows; 0: in no order.
+  int64_t order = 0;
   bool is_sparse = false;  // keys scattered over 31 bits (4 B) or 62 bits (8 B)
   bool is_pairs = false;   // the output is index pairs; else the key and all payload columns
   Residence residence = Residence::kMachine;

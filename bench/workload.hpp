@@ -28,6 +28,9 @@ struct Workload {
   uint64_t hot_build_rows;
   uint64_t hot_probe_rows;
   uint64_t stride;
+  uint64_t order;  // 0: none
+  uint64_t build_rows, probe_rows;
+  Permutation block_order;  // within a block of rows that lie in order
   Permutation build_order;  // of R's rows
   Permutation probe_order;  // of S's rows
   Permutation rank_order;   // of keys: R's own order when its keys are unique
@@ -45,6 +48,10 @@ struct Workload {
         hot_build_rows(static_cast<uint64_t>(cell.hot_build_rows)),
         hot_probe_rows(static_cast<uint64_t>(cell.hot_probe_rows)),
         stride(static_cast<uint64_t>(cell.stride)),
+        order(static_cast<uint64_t>(cell.order)),
+        build_rows(static_cast<uint64_t>(cell.build_rows)),
+        probe_rows(static_cast<uint64_t>(cell.probe_rows)),
+        block_order(order == 0 ? 1 : order, kBlockSeed),
         build_order(static_cast<uint64_t>(cell.build_rows), kBuildSeed),
         probe_order(static_cast<uint64_t>(cell.probe_rows), kProbeSeed),
         rank_order(distinct, kBuildSeed),
@@ -61,7 +68,8 @@ struct Workload {
       index = is_build_zipf ? rank_order.at(zipf.rank(kBuildSeed, row) - 1)
                             : scale_to(mix(row ^ kBuildSeed), distinct);
     } else {
-      const uint64_t position = build_order.at(row);
+      const uint64_t position =
+          order == 0 ? build_order.at(row) : position_in_order(row, build_rows);
       if (build == Build::kHot) {
         index = position < hot_build_rows ? 0 : position - hot_build_rows + 1;
       } else {
@@ -72,7 +80,15 @@ struct Workload {
     return is_replaced ? index + distinct : index;
   }
 
+  // Of rows in blocks; those of the last one that is not whole stay.
+  GPUJOIN_BENCH_BOTH uint64_t position_in_order(uint64_t row, uint64_t rows) const {
+    const uint64_t first = row - row % order;
+    return rows - first < order ? row : first + block_order.at(row - first);
+  }
+
   GPUJOIN_BENCH_BOTH uint64_t probe_index(uint64_t row) const {
+    // Both are below 2^32.
+    if (order != 0) return position_in_order(row, probe_rows) * distinct / probe_rows;
     if (is_zipf) return rank_order.at(zipf.rank(kProbeSeed, row) - 1);
     if (build != Build::kHot) return scale_to(mix(row ^ kProbeSeed), distinct);
     if (probe_order.at(row) < hot_probe_rows || distinct == 1) return 0;
@@ -92,6 +108,7 @@ struct Workload {
   static constexpr uint64_t kBuildSeed = 0x517cc1b727220a95;
   static constexpr uint64_t kProbeSeed = 0x2f0b4447a1c3985d;
   static constexpr uint64_t kReplacedSeed = 0x6a09e667f3bcc908;
+  static constexpr uint64_t kBlockSeed = 0xa54ff53a5f1d36f1;
   static constexpr uint64_t kSpreadSeed = 0x3c6ef372fe94f82b;
 };
 

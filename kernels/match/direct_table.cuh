@@ -27,6 +27,7 @@ struct DirectTable : KeySteps<KeyType> {
   // A table larger than L2 is made and asked slice by slice: rows of other slices are passed over,
   // and come again.
   uint32_t slice_places;
+  bool is_near;  // rows of a warp have places near each other, often bits of one word
 
   __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
     uint64_t const first = uint64_t{slice} * slice_places;
@@ -37,6 +38,7 @@ struct DirectTable : KeySteps<KeyType> {
   template <int kItems>
   __device__ bool take(const KeyType (&keys)[kItems], uint32_t slice, uint32_t (&taken)[kItems],
                        bool (&are_placed)[kItems]) const {
+    if (is_near) return take_near(keys, taken, are_placed);
     bool repeats = false;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
@@ -46,6 +48,28 @@ struct DirectTable : KeySteps<KeyType> {
       if (!are_placed[item]) continue;
       uint32_t const bit = 1U << taken[item] % 32;
       repeats |= (atomicOr(&present[taken[item] / 32], bit) & bit) != 0;
+    }
+    return repeats;
+  }
+
+ private:
+  // The same, all lanes of a warp, of a table of one slice. A word takes one atomic at a time: those
+  // of a warp are one.
+  template <int kItems>
+  __device__ bool take_near(const KeyType (&keys)[kItems], uint32_t (&taken)[kItems],
+                            const bool (&are_placed)[kItems]) const {
+    constexpr uint32_t kNoWord = 0xffffffffU;
+    bool repeats = false;
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      bool const is_placed = are_placed[item];
+      taken[item] = is_placed ? static_cast<uint32_t>(this->place_of(keys[item])) : 0;
+      uint32_t const word = is_placed ? taken[item] / 32 : kNoWord;
+      uint32_t const same = __match_any_sync(0xffffffffU, word);
+      uint32_t const bits = __reduce_or_sync(same, 1U << taken[item] % 32);
+      bool const is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32);
+      if (!is_placed || !is_first) continue;
+      repeats |= __popc(bits) != __popc(same) || (atomicOr(&present[word], bits) & bits) != 0;
     }
     return repeats;
   }

@@ -11,7 +11,7 @@
 //          findings' types
 // Launch   draw: 3 blocks of kSampleDrawThreads, sizeof(SampleTable) dynamic shared; sum: 1 block
 //          of kSampleSumThreads, dependent
-// Moves    draw: a sector a position
+// Moves    draw: two sectors a position
 // Shared   draw: the table or the filter
 #pragma once
 
@@ -185,6 +185,18 @@ __device__ void make_sample_filter(const Key (&keys)[kItems], const bool (&valid
   for (int i = threadIdx.x; i < Rule::kFilterWords; i += kSampleDrawThreads) made[i] = filter[i];
 }
 
+// All lanes of a warp: those of sorted keys have one counter, and add to it once.
+template <typename Rule, typename Key>
+__device__ __forceinline__ void add_distance(Key key, Key neighbour, bool is_there,
+                                             uint32_t* distances) {
+  using Signed = std::make_signed_t<Key>;
+  int32_t const bits =
+      is_there ? Rule::distance_bits(static_cast<Signed>(key), static_cast<Signed>(neighbour)) : -1;
+  uint32_t const same = __match_any_sync(0xffffffffU, bits);
+  bool const is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32);
+  if (is_there && is_first) atomicAdd(&distances[bits], static_cast<uint32_t>(__popc(same)));
+}
+
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleDrawThreads)
     draw_sample_kernel(SampledColumn<Key> build, SampledColumn<Key> probe,
@@ -194,6 +206,8 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   using Reduce = cub::BlockReduce<DrawnSums<Key>, kSampleDrawThreads>;
   __shared__ typename Reduce::TempStorage storage;
   __shared__ uint32_t hot_count;
+  __shared__ uint32_t to_next[Rule::kDistances];
+  __shared__ uint32_t to_neighbour[Rule::kDistances];
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& table = *reinterpret_cast<SampleTable<Rule, Key>*>(dynamic_shared);
 
@@ -203,13 +217,23 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   int32_t const positions = Rule::sample_positions(column.rows);
   DrawnSums<Key> sums;
   Key keys[kItems];
+  Key next[kItems];
+  Key neighbour[kItems];
   bool valid[kItems];
+  bool has_next[kItems];
+  bool has_neighbour[kItems];
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     auto const i = static_cast<int32_t>(item * kSampleDrawThreads + threadIdx.x);
     int64_t const row = i < positions ? Rule::sample_row(i, column.rows) : 0;
+    int64_t const beside = Rule::neighbour_row(row, column.rows, Rule::kNextRow);
+    int64_t const apart = Rule::neighbour_row(row, column.rows, Rule::kNeighbourRows);
     keys[item] = i < positions ? column.keys[row] : 0;
     valid[item] = i < positions && column.is_valid(row);
+    next[item] = valid[item] && beside >= 0 ? column.keys[beside] : 0;
+    neighbour[item] = valid[item] && apart >= 0 ? column.keys[apart] : 0;
+    has_next[item] = valid[item] && beside >= 0 && column.is_valid(beside);
+    has_neighbour[item] = valid[item] && apart >= 0 && column.is_valid(apart);
   }
   if (blockIdx.x == 2) {
     static_assert(sizeof(table) >= sizeof(sample->filter));
@@ -218,6 +242,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     return;
   }
   if (threadIdx.x == 0) hot_count = 0;
+  if (threadIdx.x < Rule::kDistances) to_next[threadIdx.x] = to_neighbour[threadIdx.x] = 0;
   for (int i = threadIdx.x; i < Rule::kSlots; i += kSampleDrawThreads) table.slots[i] = -1;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -229,6 +254,11 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     sums.bounds.add(keys[item]);
   }
   __syncthreads();
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    add_distance<Rule>(keys[item], next[item], has_next[item], to_next);
+    add_distance<Rule>(keys[item], neighbour[item], has_neighbour[item], to_neighbour);
+  }
 
   volatile int32_t* const slots = table.slots;
 #pragma unroll
@@ -280,6 +310,8 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   drawn.distinct = sums.distinct;
   drawn.most = sums.most;
   drawn.heavy = sums.heavy;
+  drawn.next_bits = Rule::usual_bits(to_next);
+  drawn.neighbour_bits = Rule::usual_bits(to_neighbour);
   if (sums.bounds.has_key()) {
     drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};
   }

@@ -1,4 +1,5 @@
-// key_range.cuh: the lowest and the highest key, and which bits differ between
+// key_range.cuh: the lowest and the highest key, which bits differ between, and whether keys go up in
+// equal steps
 //
 // Source   ours; GQE's perfect join finds dense keys by the bits that vary (varying_bits.cuh),
 //          which misses ranges across a power of two
@@ -100,6 +101,9 @@ __global__ void __launch_bounds__(kStreamThreads)
                      KeyRangeAnswer* answer) {
   await_last_kernel();
   TurnedRange<Key> found;
+  Key const first = keys[0];
+  Key const step = rows > 1 ? static_cast<Key>(keys[1] - first) : Key{0};
+  bool breaks = false;
   uint64_t const stride = uint64_t{gridDim.x} * kStreamTile;
   for (uint64_t tile = uint64_t{blockIdx.x} * kStreamTile; tile < rows; tile += stride) {
     Key read[kStreamItems];
@@ -111,16 +115,21 @@ __global__ void __launch_bounds__(kStreamThreads)
 #pragma unroll
     for (int item = 0; item < kStreamItems; ++item) {
       uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-      if (row < rows) found.add_key(read[item]);
+      if (row >= rows) continue;
+      found.add_key(read[item]);
+      breaks |= read[item] != static_cast<Key>(first + static_cast<Key>(row) * step);
     }
   }
+  bool const any_breaks = __syncthreads_or(breaks) != 0;
   add_block<kStreamThreads>(found);
   if (threadIdx.x != 0) return;
+  if (any_breaks) atomicOr(&state->has_breaks, 1U);
   note_range(found, &state->noted);
   if (!comes_last(&state->finished)) return;
   TurnedRange<Key> const all = noted_range<Key>(state->noted);
+  bool const is_even = static_cast<volatile KeyRangeState*>(state)->has_breaks == 0;
   *state = {};
-  answer->content = {all.any, all.all, all.low, all.high};
+  answer->content = {all.any, all.all, all.low, all.high, is_even ? uint64_t{step} : 0};
   give_answer(answer);
 }
 

@@ -13,6 +13,8 @@ struct KeyRange {
   unsigned long long all = ~0ULL;  // and
   unsigned long long low = ~0ULL;
   unsigned long long high = 0;
+  // From each key to that of the next row, where it is the same everywhere; else 0.
+  unsigned long long step = 0;
 };
 
 // The same while blocks add theirs, 0 where none did.
@@ -25,7 +27,8 @@ struct NotedRange {
 
 struct KeyRangeState {
   NotedRange noted;
-  uint32_t finished;  // blocks
+  uint32_t finished;    // blocks
+  uint32_t has_breaks;  // 1: steps differ
 };
 
 using KeyRangeAnswer = HostAnswer<KeyRange>;

@@ -227,9 +227,38 @@ struct Places {
   }
 };
 
+// Of so many bytes. near: rows near each other have places near each other.
+uint64_t slices_of(uint64_t bytes, bool near) {
+  constexpr uint64_t kSlice = kernels::kDirectSliceBytes;
+  return near ? 1 : std::max<uint64_t>(1, (bytes + kSlice - 1) / kSlice);
+}
+
+template <typename Key>
+kernels::FindPlaces<Key> find_places(const transform::KeyPlaces& range, bool is_full,
+                                     uint32_t* present, uint64_t slices, bool near) {
+  uint64_t const slice_places = (range.places + slices - 1) / slices;
+  return {{static_cast<Key>(range.low), range.shift, static_cast<uint32_t>(range.places), present,
+           is_full, static_cast<uint32_t>(slice_places), near},
+          static_cast<uint32_t>((range.places + slice_places - 1) / slice_places)};
+}
+
+// Rows that lie in the order of their places stay where they are.
+template <typename Key>
+TablePointer unplaced_table(base::Queue& queue, const transform::KeyPlaces& range,
+                            const Columns& columns, bool near) {
+  auto made = std::make_unique<TableOf<kernels::FindPlaces<Key>, kernels::NoRow>>();
+  uint64_t width = 0;
+  for (TableColumn const& column : columns) width += static_cast<uint64_t>(column.width);
+  made->sources = sources_of(columns);
+  made->has_duplicates = duplicates_flag(queue);
+  made->finder =
+      find_places<Key>(range, true, nullptr, slices_of(range.places * width, near), near);
+  return made;
+}
+
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, Places places) {
+                         const TableSide& build, Places places, bool near) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
   base::Buffer present = queue.device_pool->allocate_rows<uint32_t>(
@@ -237,13 +266,8 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   made->has_duplicates = duplicates_flag(queue);
   check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(queue)),
         "clearing the bits of keys");
-  uint64_t const slices = std::max<uint64_t>(
-      1, (places.bytes() + kernels::kDirectSliceBytes - 1) / kernels::kDirectSliceBytes);
-  uint64_t const slice_places = (range.places + slices - 1) / slices;
-  made->finder = {
-      {static_cast<Key>(range.low), range.shift, static_cast<uint32_t>(range.places),
-       present.as<uint32_t>(), range.places == build.rows, static_cast<uint32_t>(slice_places)},
-      static_cast<uint32_t>((range.places + slice_places - 1) / slice_places)};
+  made->finder = find_places<Key>(range, range.places == build.rows, present.as<uint32_t>(),
+                                  slices_of(places.bytes(), near), near);
   for (uint32_t slice = 0; slice < made->finder.slices; ++slice) {
     place_columns(queue, made->finder.table, slice, build, places.placed, made->has_duplicates);
   }
@@ -257,15 +281,19 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
 
 template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, const Columns& columns) {
+                         const TableSide& build, const Columns& columns, bool near) {
+  // Side by side the columns of a row are one access at random.
+  if (range.in_order && (near || columns.size() <= 1)) {
+    return unplaced_table<Key>(queue, range, columns, near);
+  }
   Places places(*queue.device_pool, range.places, columns);
   switch (places.placed.row_width) {
     case 0:
-      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places));
+      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), near);
     case 8:
-      return place_table<Key, uint2>(queue, range, build, std::move(places));
+      return place_table<Key, uint2>(queue, range, build, std::move(places), near);
     default:
-      return place_table<Key, uint4>(queue, range, build, std::move(places));
+      return place_table<Key, uint4>(queue, range, build, std::move(places), near);
   }
 }
 
@@ -281,12 +309,12 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
   if (build.rows == 0) return std::make_unique<NoTable>();
   if (plan.match == plan::Match::kDirectTable) {
     transform::KeyPlaces const range = transform::places_of(
-        transform::key_range(queue, build.keys, key_width, build.rows), key_width);
+        transform::key_range(queue, build.keys, key_width, build.rows), key_width, build.rows);
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
     if (!direct) return nullptr;
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(queue, range, build, columns);
+      return place_table<decltype(zero)>(queue, range, build, columns, plan.asks_as_a_whole);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;

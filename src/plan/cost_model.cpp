@@ -224,8 +224,10 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
 
 }  // namespace
 
-Candidate cost_of(const JoinPlan& plan, const PlanRequest& request, const SampleStatistics& sample,
+Candidate cost_of(const JoinPlan& named, const PlanRequest& request, const SampleStatistics& sample,
                   const base::DeviceFacts& facts) {
+  JoinPlan plan = named;
+  plan.asks_as_a_whole = asks_as_a_whole(named, request, sample);
   if (plan.filter == Filter::kNone) return cost_with_filter(plan, request, sample, facts, nullptr);
   const FilteredJoin left = filter_join(plan, request, sample, facts);
   Candidate candidate = cost_with_filter(left.plan, left.request, left.sample, facts, &left.cost);

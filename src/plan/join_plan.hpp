@@ -106,7 +106,10 @@ struct JoinPlan {
   int32_t passes = 0;      // of the papers' partitionings: 1 or 2; 0 = as few as the bits allow
   int32_t page_pairs = 0;  // of kThreadPages and kBlockChunks; 0 = the library decides
   int64_t probe_chunk_rows = 0;  // of kProbeChunks; 0 = the library decides
-  int64_t expected_rows = 0;     // the first output capacity; wrong is slower, never incorrect
+  // Of kDirectTable: rows near each other have keys near each other, on both sides, and no slices
+  // are needed for the table to be in a cache where it is asked; wrong is slower, never incorrect.
+  bool asks_as_a_whole = false;
+  int64_t expected_rows = 0;  // the first output capacity; wrong is slower, never incorrect
   int64_t expected_hot_rows =
       0;  // of them, those of build keys with many rows (hot_draws of sample_rule.hpp)
   auto operator<=>(const JoinPlan&) const = default;

@@ -39,6 +39,8 @@ DrawnKeys SampleTable::drawn() const {
   drawn.positions = positions_;
   drawn.distinct = distinct_keys();
   drawn.bounds = bounds_;
+  drawn.next_bits = usual_bits(to_next_);
+  drawn.neighbour_bits = usual_bits(to_neighbour_);
   for (const int64_t draws : draws_) {
     drawn.valid += draws;
     drawn.most = std::max(drawn.most, draws);

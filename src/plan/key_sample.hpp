@@ -3,7 +3,7 @@
 // The rule. The build side is build_side_of(request), the probe side the other one.
 //   1. Draw: read the keys of both sides at the rows sample_row(0..P-1, rows), P =
 //   sample_positions(rows)
-//      (sample_rule.hpp).
+//      (sample_rule.hpp), and at two neighbours of each.
 //   2. Scan: read the build keys of sample_tiles(build_rows) tiles, all rows of a side of up to
 //   2^23 (of the CPU's up to 2^17), and count for each drawn probe key the rows and the tiles that
 //   have it.
@@ -65,6 +65,9 @@ class SampleTable {
   // Of the next position: bit patterns, zero-extended to 64 bits. At most kSamplePositions of both.
   void draw(uint64_t key);
   void draw_null() { ++positions_; }
+  // Of a drawn key those of the row that is kNextRow apart, or kNeighbourRows.
+  void draw_next(uint64_t key, uint64_t next) { ++to_next_[bits_between(key, next)]; }
+  void draw_neighbour(uint64_t key, uint64_t other) { ++to_neighbour_[bits_between(key, other)]; }
 
   int32_t key_width() const { return key_width_; }
   int32_t distinct_keys() const { return static_cast<int32_t>(keys_.size()); }
@@ -85,6 +88,10 @@ class SampleTable {
   void finish(const TileCounts& scan, int64_t scanned, SampleFindings* found) const;
 
  private:
+  int32_t bits_between(uint64_t one, uint64_t other) const {
+    return distance_bits(KeyBounds::value_of(one, key_width_),
+                         KeyBounds::value_of(other, key_width_));
+  }
   // Where the key is, or else the empty slot where it belongs.
   uint32_t slot_of(uint64_t key) const {
     uint32_t slot = sample_slot(key);
@@ -97,6 +104,8 @@ class SampleTable {
   int32_t key_width_;
   int64_t positions_ = 0;
   KeyBounds bounds_;
+  uint32_t to_next_[kDistances] = {};
+  uint32_t to_neighbour_[kDistances] = {};
   std::vector<uint32_t> filter_;
   std::vector<int32_t> slots_;  // numbers of distinct keys, or -1
   std::vector<uint64_t> keys_;  // distinct
@@ -138,12 +147,18 @@ template <typename KeyAt>
 SampleTable draw_keys(int64_t rows, const KeyAt& key_at, int32_t key_width) {
   SampleTable table(key_width);
   uint64_t key = 0;
+  uint64_t other = 0;
   for (int32_t i = 0; i < sample_positions(rows); ++i) {
-    if (key_at(sample_row(i, rows), &key)) {
-      table.draw(key);
-    } else {
+    const int64_t row = sample_row(i, rows);
+    const int64_t next = neighbour_row(row, rows, kNextRow);
+    const int64_t neighbour = neighbour_row(row, rows, kNeighbourRows);
+    if (!key_at(row, &key)) {
       table.draw_null();
+      continue;
     }
+    table.draw(key);
+    if (next >= 0 && key_at(next, &other)) table.draw_next(key, other);
+    if (neighbour >= 0 && key_at(neighbour, &other)) table.draw_neighbour(key, other);
   }
   return table;
 }

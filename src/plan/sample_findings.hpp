@@ -47,6 +47,9 @@ struct DrawnKeys {
   int64_t distinct = 0;   // keys
   int64_t most = 0;       // draws of the key drawn most often
   int64_t heavy = 0;      // draws of keys that were drawn at least kHeavyDraws times
+  // usual_bits of the distances to the keys of rows that are kNextRow and kNeighbourRows apart.
+  int64_t next_bits = 64;
+  int64_t neighbour_bits = 64;
   KeyBounds bounds;
   bool operator==(const DrawnKeys&) const = default;
 };

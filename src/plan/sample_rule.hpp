@@ -109,6 +109,41 @@ GPUJOIN_PLAN_RULE int64_t sample_row(int32_t i, int64_t rows) {
       .one_of(static_cast<uint64_t>(i), 0);
 }
 
+// Whether rows that lie near each other have keys that do: the key of a drawn row is compared with
+// those of the next row and of the row so many further on, or back where the side ends. -1: the
+// side has no such row.
+inline constexpr int64_t kNextRow = 1;
+inline constexpr int64_t kNeighbourRows = int64_t{1} << 16;
+GPUJOIN_PLAN_RULE int64_t neighbour_row(int64_t row, int64_t rows, int64_t apart) {
+  if (row + apart < rows) return row + apart;
+  return row >= apart ? row - apart : -1;
+}
+// Of the distance between two keys, in the order of signed integers.
+inline constexpr int32_t kDistances = 65;
+GPUJOIN_PLAN_RULE int32_t distance_bits(int64_t one, int64_t other) {
+  const uint64_t up = static_cast<uint64_t>(other) - static_cast<uint64_t>(one);
+  uint64_t distance = one < other ? up : uint64_t{0} - up;
+  int32_t bits = 0;
+  for (int32_t step = 32; step > 0; step /= 2) {
+    if (distance >> step == 0) continue;
+    distance >>= step;
+    bits += step;
+  }
+  return bits + (distance != 0 ? 1 : 0);
+}
+// Bits that no more than a 16th of the distances need more than. counts: of the distances of so
+// many bits. As many as there are where there is no distance.
+GPUJOIN_PLAN_RULE int32_t usual_bits(const uint32_t (&counts)[kDistances]) {
+  uint32_t all = 0;
+  for (int32_t bits = 0; bits < kDistances; ++bits) all += counts[bits];
+  uint32_t within = 0;
+  for (int32_t bits = 0; bits < kDistances - 1; ++bits) {
+    within += counts[bits];
+    if (within > all - (all + 15) / 16) return bits;
+  }
+  return kDistances - 1;
+}
+
 // How many tiles of a build side of so many rows are scanned. fewest: where it has as many.
 GPUJOIN_PLAN_RULE int64_t sample_tiles(int64_t rows, int64_t fewest = kFewestSampleTiles) {
   const int64_t tiles = (rows + kSampleTileRows - 1) / kSampleTileRows;

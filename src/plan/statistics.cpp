@@ -133,6 +133,11 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   statistics.heavy_build_share = share_of(found.build.heavy, found.build.positions);
   statistics.heavy_probe_share = share_of(found.probe.heavy, found.probe.positions);
 
+  statistics.next_bits =
+      static_cast<int32_t>(std::max(found.build.next_bits, found.probe.next_bits));
+  statistics.neighbour_bits =
+      static_cast<int32_t>(std::max(found.build.neighbour_bits, found.probe.neighbour_bits));
+
   KeyBounds build = found.build.bounds;
   if (found.counted) build.add(found.scanned);
   const bool all_scanned = found.counted && found.scanned_rows == build_rows;

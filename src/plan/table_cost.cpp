@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/limits.hpp"
+#include "src/plan/sample_rule.hpp"
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
@@ -64,6 +65,47 @@ uint64_t direct_places(const JoinShape& shape) {
   return steps < traffic::most_direct_places(shape.build_rows) ? steps + 1 : 0;
 }
 
+// What a place has: a column each, or all of a row side by side.
+struct PlaceRow {
+  uint64_t columns;
+  uint64_t width;
+};
+PlaceRow place_row(const JoinPlan& plan, const JoinShape& shape) {
+  const GatheredColumns gathered = gathered_columns(shape, plan, true);
+  const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
+  return {packed != 0 ? 1 : gathered.count, std::max(gathered.width, packed)};
+}
+
+// Rows that blocks work on at a time.
+constexpr double kRowsAtOnce = 1 << 20;
+
+// Bytes of the places between two keys so far apart. Infinite: they may be anywhere.
+double bytes_apart(const JoinPlan& plan, const JoinShape& shape, uint64_t places, int32_t bits) {
+  constexpr int32_t kMostBits = 60;
+  const SampleStatistics& sample = shape.sample;
+  if (!sample.sampled || places == 0 || bits > kMostBits) return HUGE_VAL;
+  const double keys = static_cast<double>(sample.build_range.high) -
+                      static_cast<double>(sample.build_range.low) + 1;
+  const double distance =
+      static_cast<double>(uint64_t{1} << bits) * static_cast<double>(places) / keys;
+  return distance * static_cast<double>(std::max<uint64_t>(place_row(plan, shape).width, 1));
+}
+
+// Whether the places of rows that blocks work on at a time are no more than a slice. Bits of a
+// distance are rounded up, to one and a half times as much on average; and what a place further on
+// has is asked for later.
+bool lies_near(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
+  const double window = bytes_apart(plan, shape, places, shape.sample.neighbour_bits) *
+                        kRowsAtOnce / static_cast<double>(kNeighbourRows);
+  return window / 2 <= static_cast<double>(kernels::kDirectSliceBytes);
+}
+
+// Whether the places of a warp's rows share sectors: what is near and in no order takes an access
+// a row, as any row in L2 does.
+bool lies_in_order(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
+  return bytes_apart(plan, shape, places, shape.sample.next_bits) <= 2 * traffic::kSectorBytes;
+}
+
 // Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read
 // after a slot. H200, 2^27 probe rows of 4 + 4 bytes with tables of 4, 16 and 32 MiB: 1.36, 1.38
 // and 1.93 ms, two payloads a side 1.6, keys and payloads of 8 bytes 1.9; hashed keys 2.5.
@@ -120,17 +162,18 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   constexpr uint64_t kSliceBytes = kernels::kDirectSliceBytes;
   const bool is_small = is_one_launch(shape);
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
-  const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
-  const bool is_packed = packed != 0;
-  // A column each, or all of a row side by side; of few rows the row's number, and the columns
-  // where they are.
-  const uint64_t columns = is_packed || is_small ? 1 : gathered.count;
-  const uint64_t width = is_small ? traffic::kRowIdBytes : std::max(gathered.width, packed);
+  const PlaceRow row = place_row(plan, shape);
+  // Of few rows the row's number, and the columns where they are.
+  const uint64_t columns = is_small ? 1 : row.columns;
+  const uint64_t width = is_small ? traffic::kRowIdBytes : row.width;
   const double build = static_cast<double>(shape.build_rows);
   const Traffic moved =
       traffic::direct_table_build(shape.build_rows, shape.key_width, columns, width, places);
   const uint64_t slice = std::min(places * width, kSliceBytes);
-  const uint64_t slices = std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
+  const uint64_t slices =
+      plan.asks_as_a_whole
+          ? 1
+          : std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
   const double words = static_cast<double>(1 + std::max(columns, (width + 3) / 4));
   const double stores =
       build * (is_small
@@ -146,6 +189,22 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   cost += probe_columns(plan, shape, 0.3 * asked, values, slice, kDirectReads, facts);
   cost.seconds += static_cast<double>(slices - 1) * probe * kSliceSecondsPerRow;
   return cost;
+}
+
+// Where neighbours have neighbouring places, all of it is read and written once, as it lies.
+Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                  const base::DeviceFacts& facts) {
+  const PlaceRow row = place_row(plan, shape);
+  const Traffic placed =
+      traffic::near_table_build(shape.build_rows, shape.key_width, row.width, places);
+  const uint64_t output =
+      gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
+  const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
+  Traffic asked = traffic::table_columns(shape.probe_rows, read, 0, 0, output, shape.pairs);
+  asked.streamed += std::min(places, shape.pairs) * row.width;
+  Cost cost = {placed, stream_seconds(placed, facts), kDirectBuildLaunches};
+  constexpr int32_t kProbeLaunches = 4;
+  return cost += {asked, stream_seconds(asked, facts), kProbeLaunches};
 }
 
 // Of few rows: a lookup sees four slots, and reads the key of the row that it finds there.
@@ -267,13 +326,22 @@ Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts) {
   return cost += probe_table(shape, facts);
 }
 
+bool asks_as_a_whole(const JoinPlan& plan, const PlanRequest& request,
+                     const SampleStatistics& sample) {
+  if (plan.match != Match::kDirectTable || !sample.sampled) return false;
+  const JoinShape shape = shape_of(plan, request, sample);
+  return !is_one_launch(shape) && lies_near(plan, shape, direct_places(shape));
+}
+
 // A table whose probe rows write the output columns. With repeated keys it is in vain: another join
 // follows, which is taken for one by pairs.
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts) {
   const uint64_t places = plan.match == Match::kDirectTable ? direct_places(shape) : 0;
-  Cost cost = places != 0 ? direct_columns(plan, shape, places, facts)
-                          : scattered_keys(plan, shape, facts).cost;
+  Cost cost = places == 0 ? scattered_keys(plan, shape, facts).cost
+              : plan.asks_as_a_whole && lies_in_order(plan, shape, places)
+                  ? near_columns(plan, shape, places, facts)
+                  : direct_columns(plan, shape, places, facts);
   if (places != 0 && !shape.sample.sampled) {
     // Keys are dense more often than not, and who tries in vain loses less than the others gain:
     // H200, 10^6 x 3*10^7 rows of dense keys 0.34 ms, hashed 0.41, of scattered ones 0.42 and 0.41;

@@ -41,6 +41,18 @@ struct Rule {
   __device__ static int64_t sample_row(int32_t i, int64_t rows) {
     return plan::sample_row(i, rows);
   }
+  static constexpr int32_t kDistances = plan::kDistances;
+  static constexpr int64_t kNextRow = plan::kNextRow;
+  static constexpr int64_t kNeighbourRows = plan::kNeighbourRows;
+  __device__ static int64_t neighbour_row(int64_t row, int64_t rows, int64_t apart) {
+    return plan::neighbour_row(row, rows, apart);
+  }
+  __device__ static int32_t distance_bits(int64_t one, int64_t other) {
+    return plan::distance_bits(one, other);
+  }
+  __device__ static int32_t usual_bits(const uint32_t (&counts)[kDistances]) {
+    return plan::usual_bits(counts);
+  }
   __device__ static uint32_t sample_slot(uint64_t key) { return plan::sample_slot(key); }
   __device__ static int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
     return plan::hot_pairs(build_rows, probe_rows);

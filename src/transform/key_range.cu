@@ -9,7 +9,7 @@
 
 namespace gpujoin::transform {
 
-KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
+KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width, uint64_t rows) {
   if (range.low > range.high) return {};
   uint64_t const varying = range.any & ~range.all;
   KeyPlaces places;
@@ -18,6 +18,8 @@ KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width) {
   places.shift = varying == 0 ? 0 : std::countr_zero(varying);
   uint64_t const steps = (range.high - range.low) >> places.shift;
   if (steps < UINT32_MAX) places.places = steps + 1;
+  // As many places as rows: steps of one place go from the lowest to the highest.
+  places.in_order = places.places == rows && range.step == uint64_t{1} << places.shift;
   return places;
 }
 

@@ -14,9 +14,11 @@ struct KeyPlaces {
   uint64_t low = 0;  // bit pattern
   int32_t shift = 0;
   uint64_t places = 0;
+  bool in_order = false;  // each row has the key of the place with its number
 };
 
-KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width);
+// rows: that have the keys; 0: whether they are in order is not asked.
+KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width, uint64_t rows = 0);
 
 // Of all keys. Waits for the stream.
 kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows);

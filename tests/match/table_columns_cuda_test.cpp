@@ -94,6 +94,40 @@ struct KeyPair {
     }
   }
 
+  // Rows in the order of the keys as signed integers, of each block of so many the other way round;
+  // probe rows then go through the build rows.
+  void lie_in_order(size_t block) {
+    std::vector<uint32_t> rows(build.size());
+    std::iota(rows.begin(), rows.end(), 0U);
+    auto const value = [&](uint64_t key) {
+      return width == 4 ? static_cast<int32_t>(key) : static_cast<int64_t>(key);
+    };
+    std::sort(rows.begin(), rows.end(),
+              [&](uint32_t a, uint32_t b) { return value(build[a]) < value(build[b]); });
+    for (size_t first = 0; first < rows.size(); first += block) {
+      std::reverse(rows.begin() + static_cast<ptrdiff_t>(first),
+                   rows.begin() + static_cast<ptrdiff_t>(std::min(first + block, rows.size())));
+    }
+    std::vector<uint64_t> const keys = build;
+    std::vector<uint32_t> row_of(rows.size());
+    for (uint32_t row = 0; row < rows.size(); ++row) {
+      build[row] = keys[rows[row]];
+      row_of[rows[row]] = row;
+    }
+    for (uint32_t& found : build_row) {
+      if (found != kNone) found = row_of[found];
+    }
+    std::vector<size_t> order(probe.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return value(probe[a]) < value(probe[b]); });
+    auto const [old_probe, old_rows] = std::pair(probe, build_row);
+    for (size_t i = 0; i < order.size(); ++i) {
+      probe[i] = old_probe[order[i]];
+      build_row[i] = old_rows[order[i]];
+    }
+  }
+
   void add_probe(uint64_t key, uint32_t found) {
     probe.push_back(key);
     build_row.push_back(found);
@@ -107,6 +141,7 @@ struct Columns {
   bool build_numbers = true;
   bool gives_numbers = false;              // as a column, as of rows of which some were left out
   bool leaves_scattered = false;           // else they are hashed
+  bool is_near = false;                    // the plan says so, which need not be true
   Finding why_not = Finding::kKeysRepeat;  // when nothing is written
 };
 
@@ -242,9 +277,10 @@ std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPai
   outputs.push_back({nullptr, keys.width, CarriedFrom::kKey, &key});
   probe.add_outputs(true, &outputs);
   Written rows;
-  Finding const found =
-      join(queue, plan_of(match, expected_rows.value_or(keys.matches)), keys.width, build.side(),
-           probe.side(), outputs, &rows, columns.leaves_scattered);
+  plan::JoinPlan plan = plan_of(match, expected_rows.value_or(keys.matches));
+  plan.asks_as_a_whole = columns.is_near;
+  Finding const found = join(queue, plan, keys.width, build.side(), probe.side(), outputs, &rows,
+                             columns.leaves_scattered);
   std::optional<Written> const written =
       found == Finding::kJoined ? std::optional(rows) : std::nullopt;
   if (!written) {
@@ -601,6 +637,47 @@ TEST_F(TableColumns, HaveEveryWidth) {
         }
       }
     }
+  }
+}
+
+// Whether rows lie as their places do, nearly so, or, other than the plan says, in no order.
+TEST_F(TableColumns, OfNeighboursAreAskedAsAWhole) {
+  std::vector<Columns> const selections = {{{4}, {4}}, {{4, 4}, {4}},  {{8, 4}, {8}},
+                                           {{}, {}},   {{1, 16}, {2}}, {{4, 4, 4, 4, 4}, {}}};
+  size_t turn = 0;
+  for (Sizes const& sizes : {Sizes{kSmall, 1000}, Sizes{5'000'011, 1'000'017}}) {
+    uint64_t const rows = sizes.build;
+    for (KeySeries const& series :
+         {KeySeries{"full", 0, 1, rows}, KeySeries{"below zero", 0 - rows, 1, rows},
+          KeySeries{"across zero in steps of 4", 0 - 2 * rows, 4, rows},
+          KeySeries{"with gaps", 7, 1, 2 * rows}}) {
+      for (size_t const block : {size_t{0}, size_t{1}, size_t{1000}}) {
+        int32_t const key_width = turn % 2 == 0 ? 4 : 8;
+        KeyPair keys(series, sizes, key_width, 0.9, 3);
+        if (block != 0) keys.lie_in_order(block);
+        Columns columns = selections[turn++ % selections.size()];
+        SCOPED_TRACE(trace_of(series, sizes, key_width) + ", blocks of " + std::to_string(block) +
+                     ", " + std::to_string(columns.build.size()) + " payloads");
+        for (bool const near : {false, true}) {
+          columns.is_near = near;
+          expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
+                       Match::kDirectTable);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(TableColumns, OfNeighboursThatRepeatAreNone) {
+  for (uint32_t const twice : {0U, 31U, 32U, 70'000U}) {
+    KeyPair keys({"full", 9, 1, kSmall}, {kSmall, 5000}, 4, 1, 1);
+    keys.lie_in_order(1);
+    // In its own word, and in the one before.
+    keys.build[twice + 1] = keys.build[twice];
+    Columns columns{{4}, {4}};
+    columns.is_near = true;
+    EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value()) << twice;
   }
 }
 

@@ -641,6 +641,32 @@ TEST(ChoosePlan, DenseKeysOfManySlicesArePartitioned) {
             "PHJ-CARRIED");
 }
 
+TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
+  const int64_t rows = 100'000'000;
+  const PlanRequest request = request_of(rows, rows, 2);
+  const auto sample = [&](int32_t next_bits, int32_t neighbour_bits) {
+    SampleStatistics made = dense_sample(rows, rows);
+    made.next_bits = next_bits;
+    made.neighbour_bits = neighbour_bits;
+    return made;
+  };
+  // In the order of the keys.
+  for (const auto& [next, neighbour] : {std::pair(0, 14), {1, 17}, {3, 18}}) {
+    const JoinPlan plan = plan_of(request, sample(next, neighbour));
+    EXPECT_EQ(algorithm_name(plan), "DIRECT-CARRIED") << next;
+    EXPECT_TRUE(plan.asks_as_a_whole) << next;
+  }
+  // Shuffled in blocks of 65536, of a million, in no order, and what nobody looked at.
+  for (const auto& [next, neighbour] : {std::pair(16, 17), {20, 20}, {27, 27}, {64, 64}}) {
+    EXPECT_EQ(algorithm_name(plan_of(request, sample(next, neighbour))), "PHJ-CARRIED");
+  }
+  // In order, and too far apart for a table.
+  SampleStatistics far = sample(7, 23);
+  far.build_range.high = far.probe_range.high = 64 * rows;
+  far.varying_key_bits = 33;
+  EXPECT_FALSE(plan_of(request, far).asks_as_a_whole);
+}
+
 TEST(ChoosePlan, ScatteredKeysAreLeftOnlyToPartitionsThatTakeLessAndFit) {
   const PlanRequest request = request_of(5'000'000, 5'000'000, 1);
   JoinPlan plan = choose_plan(request, {}, h200(), 0).plan();

@@ -74,6 +74,40 @@ std::pair<double, double> truth(const Keys& build, const Keys& probe) {
           static_cast<double>(pairs) / static_cast<double>(std::max<int64_t>(matching, 1))};
 }
 
+TEST(Neighbours, AreAsFarApartAsMostOfThem) {
+  const int64_t rows = 300'000;
+  Keys build = dense(rows);
+  EXPECT_EQ(estimate(build, build).next_bits, 1);
+  EXPECT_EQ(estimate(build, build).neighbour_bits, 17);
+  // The farther ones of both sides.
+  EXPECT_EQ(estimate(build, drawn(rows, 0, 1 << 20)).next_bits, 20);
+  EXPECT_EQ(estimate(drawn(rows, 0, 1 << 20), build).neighbour_bits, 20);
+  // A sixteenth of the distances may be any: one in 50 of the keys at both of their ends.
+  std::mt19937_64 random(3);
+  for (int64_t i = 0; i < rows / 50; ++i) build.values[random() % rows] = random();
+  EXPECT_EQ(estimate(build, dense(rows)).neighbour_bits, 17);
+  EXPECT_EQ(estimate(build, dense(rows)).next_bits, 1);
+  for (int64_t i = 0; i < rows / 5; ++i) build.values[random() % rows] = random();
+  EXPECT_GT(estimate(build, dense(rows)).neighbour_bits, 60);
+  // None that is so far on.
+  EXPECT_EQ(estimate(dense(1 << 16), dense(1 << 16)).neighbour_bits, 64);
+  EXPECT_EQ(estimate(dense(1 << 16), dense(1 << 16)).next_bits, 1);
+  EXPECT_EQ(estimate(dense(1), dense(1)).next_bits, 64);
+}
+
+TEST(Neighbours, AreCountedInBits) {
+  EXPECT_EQ(distance_bits(5, 5), 0);
+  EXPECT_EQ(distance_bits(5, 6), 1);
+  EXPECT_EQ(distance_bits(6, 5), 1);
+  EXPECT_EQ(distance_bits(-65536, 65535), 17);
+  EXPECT_EQ(distance_bits(INT64_MIN, INT64_MAX), 64);
+  EXPECT_EQ(distance_bits(INT64_MAX, INT64_MIN), 64);
+  EXPECT_EQ(neighbour_row(0, 65536, kNeighbourRows), -1);
+  EXPECT_EQ(neighbour_row(0, 65537, kNeighbourRows), 65536);
+  EXPECT_EQ(neighbour_row(1, 65537, kNeighbourRows), -1);
+  EXPECT_EQ(neighbour_row(65536, 65537, kNeighbourRows), 0);
+}
+
 TEST(SampleRule, RowsAreDistinctInOrderAndInRange) {
   for (const int64_t rows :
        {int64_t{1}, int64_t{7}, int64_t{kSamplePositions - 1}, int64_t{kSamplePositions},
