@@ -31,7 +31,7 @@ const uint64_t* BatchAdder<Key>::valid_bits(const kernels::GroupState& state,
 
 template <typename Key>
 void BatchAdder<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& build,
-                            const PartitionRows& probe, bool is_cut) {
+                            const PartitionRows& probe, SharedRows shared) {
   if (batch.rows == 0) return;
   SideMatches<Key> const of_build{&build, batch.build, batch.rows};
   SideMatches<Key> const of_probe{&probe, batch.probe, batch.rows};
@@ -40,10 +40,12 @@ void BatchAdder<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& b
   };
   AddedRows added;
   added.rows = batch.rows;
+  bool is_shared = shared != SharedRows::kNone;
   if (from_.groups >= 0) {
     OutputSource const& source = from_.sources[static_cast<size_t>(from_.groups)];
     std::copy_n(values_.row_numbers(matches_of(source)), batch.rows, groups_.data());
     added.groups = groups_.data();
+    if (!source.from_build) is_shared = shared == SharedRows::kOfBoth;
   }
   for (size_t i = 0; i < states_.size(); ++i) {
     added.values = nullptr;
@@ -60,7 +62,7 @@ void BatchAdder<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& b
         added.valid = valid_bits(states_[i], source, matches, numbers);
       }
     }
-    add_rows(states_[i], added, is_cut && !are_of_worker_);
+    add_rows(states_[i], added, is_shared && !are_of_worker_);
   }
 }
 

@@ -26,7 +26,7 @@ class BatchAdder final : public MatchSink<Key> {
   BatchAdder(const AddedSources& sources, const GroupStates& states, int32_t worker);
 
   void write(const MatchBatch<Key>& batch, const PartitionRows& build, const PartitionRows& probe,
-             bool is_cut) override;
+             SharedRows shared) override;
 
  private:
   const uint64_t* valid_bits(const kernels::GroupState& state, const OutputSource& source,

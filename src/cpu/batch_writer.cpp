@@ -4,7 +4,7 @@ namespace gpujoin::cpu {
 
 template <typename Key>
 void BatchWriter<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& build,
-                             const PartitionRows& probe, bool /*is_cut*/) {
+                             const PartitionRows& probe, SharedRows /*shared*/) {
   for (uint32_t done = 0; done < batch.rows;) {
     OutputRows::Place const place = output_.claim(batch.rows - done);
     SideMatches<Key> const of_build{&build, batch.build + done, place.rows};

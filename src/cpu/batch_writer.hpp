@@ -19,7 +19,7 @@ class BatchWriter final : public MatchSink<Key> {
       : sources_(sources), output_(output) {}
 
   void write(const MatchBatch<Key>& batch, const PartitionRows& build, const PartitionRows& probe,
-             bool is_cut) override;
+             SharedRows shared) override;
 
  private:
   const std::vector<OutputSource>& sources_;

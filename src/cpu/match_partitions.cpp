@@ -35,6 +35,10 @@ struct Cut {
     chunks = rows <= 2 * chunk_rows ? 1 : (rows + chunk_rows - 1) / chunk_rows;
     if (chunks == 1) chunk_rows = rows;
   }
+  SharedRows shared() const {
+    if (segments > 1) return SharedRows::kOfBoth;
+    return chunks > 1 ? SharedRows::kOfBuild : SharedRows::kNone;
+  }
   int64_t items() const { return static_cast<int64_t>(chunks * segments); }
   ProbeRows probe(const PartitionedRows& side, uint32_t partition, int64_t item) const {
     uint64_t const first = static_cast<uint64_t>(item) % chunks * chunk_rows;
@@ -49,7 +53,7 @@ struct Cut {
   }
 };
 
-// body(partition, table, probe rows, segment, whether there are others of it, worker) for all of
+// body(partition, table, probe rows, segment, what other workers have of it, worker) for all of
 // them.
 template <typename Key, typename Body>
 void for_each_co_partition(base::Queue& queue, Workers& workers, const PartitionedRows& build,
@@ -63,8 +67,8 @@ void for_each_co_partition(base::Queue& queue, Workers& workers, const Partition
                 build.rows_in(partition), build.radix_bits);
     Cut const cut(probe.rows_in(partition), table.longest_run());
     auto const run = [&](int64_t piece, int32_t by) {
-      body(partition, table, cut.probe(probe, partition, piece), cut.segment(piece),
-           cut.items() > 1, by);
+      body(partition, table, cut.probe(probe, partition, piece), cut.segment(piece), cut.shared(),
+           by);
     };
     if (cut.items() == 1) {
       run(0, worker);
@@ -81,12 +85,12 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
   for_each_co_partition<Key>(
       queue, workers, build, probe,
       [&](uint32_t partition, const PartitionTable<Key>& table, const ProbeRows& rows,
-          Segment segment, bool is_cut, int32_t worker) {
+          Segment segment, SharedRows shared, int32_t worker) {
         auto& state = states[static_cast<size_t>(worker)];
         if (!state) state = std::make_unique<MatchState<Key>>(filter, sinks.make<Key>(worker));
         PartitionRows const of_build{&build.layout, build.rows_of(partition)};
         PartitionRows const of_probe{&probe.layout, probe.rows_of(partition)};
-        state->run(workers, table, rows, segment, of_build, of_probe, is_cut);
+        state->run(workers, table, rows, segment, of_build, of_probe, shared);
         base::finish_streaming();
       });
 }
@@ -97,7 +101,7 @@ uint64_t count(base::Queue& queue, Workers& workers, const PartitionedRows& buil
   std::atomic<uint64_t> matches{0};
   for_each_co_partition<Key>(queue, workers, build, probe,
                              [&](uint32_t, const PartitionTable<Key>& table, const ProbeRows& rows,
-                                 Segment segment, bool, int32_t) {
+                                 Segment segment, SharedRows, int32_t) {
                                // The count needs no segments: it does not visit the matches.
                                if (segment.first == 0) {
                                  matches.fetch_add(count_matches(table, rows),

@@ -10,14 +10,16 @@
 
 namespace gpujoin::cpu {
 
+// Rows whose matches other workers have, too.
+enum class SharedRows { kNone, kOfBuild, kOfBoth };
+
 // Not thread-safe: one for each worker.
 template <typename Key>
 class MatchSink {
  public:
   virtual ~MatchSink() = default;
-  // is_cut: other workers have matches of the same partition.
   virtual void write(const MatchBatch<Key>& batch, const PartitionRows& build,
-                     const PartitionRows& probe, bool is_cut) = 0;
+                     const PartitionRows& probe, SharedRows shared) = 0;
 };
 
 class MatchSinks {

@@ -14,6 +14,7 @@
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
 #include "src/cpu/probe_tables.hpp"
+#include "src/cpu/sorted_prober.hpp"
 #include "src/cpu/workers.hpp"
 
 namespace gpujoin::cpu {
@@ -30,8 +31,8 @@ class MatchState {
   // Writes the matches of the rows.
   void run(Workers& workers, const PartitionTable<Key>& table, const ProbeRows& rows,
            Segment segment, const PartitionRows& build, const PartitionRows& probe,
-           bool is_cut = false) {
-    run_with(workers, build, probe, is_cut, [&](const auto& flush) {
+           SharedRows shared) {
+    run_with(workers, build, probe, shared, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
       if (rows.are_entries<Key>()) {
         Prober<Key, true, Flush>(table, rows, segment, batch_, flush).run();
@@ -40,10 +41,10 @@ class MatchState {
       }
     });
   }
-  // The same, of build rows that are entries.
+  // The same, of build rows that are entries; other workers have matches of them.
   void run(Workers& workers, const PartitionTables<Key>& tables, const ProbeRows& rows,
            const PartitionRows& build, const PartitionRows& probe) {
-    run_with(workers, build, probe, false, [&](const auto& flush) {
+    run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
       if (rows.are_entries<Key>()) {
         TablesProber<Key, true, Flush>(tables, rows, batch_, flush).run();
@@ -56,12 +57,23 @@ class MatchState {
   // The same, of build rows that are not moved, and come out by their numbers if at all.
   void run(Workers& workers, const KeyBits& keys, const ProbeRows& rows, const PartitionRows& build,
            const PartitionRows& probe) {
-    run_with(workers, build, probe, false, [&](const auto& flush) {
+    run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {
       if (rows.are_entries<Key>()) {
         look_up_bits<true>(keys, rows, flush);
       } else {
         look_up_bits<false>(keys, rows, flush);
       }
+    });
+  }
+
+  // body(prober) of sides whose rows are not moved.
+  template <typename Body>
+  void run(Workers& workers, const SortedSides<Key>& sides, const PartitionRows& build,
+           const PartitionRows& probe, SharedRows shared, const Body& body) {
+    run_with(workers, build, probe, shared, [&](const auto& flush) {
+      using Flush = std::remove_cvref_t<decltype(flush)>;
+      SortedProber<Key, Flush> prober(sides, batch_, flush);
+      body(prober);
     });
   }
 
@@ -93,11 +105,11 @@ class MatchState {
 
   template <typename Probe>
   void run_with(Workers& workers, const PartitionRows& build, const PartitionRows& probe,
-                bool is_cut, const Probe& probe_rows) {
+                SharedRows shared, const Probe& probe_rows) {
     auto const flush = [&] {
       workers.poll();
       if (filter_) filter_->apply(batch_, build, probe);
-      sink_->write(batch_, build, probe, is_cut);
+      sink_->write(batch_, build, probe, shared);
     };
     batch_.rows = 0;
     probe_rows(flush);

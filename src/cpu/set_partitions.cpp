@@ -111,7 +111,7 @@ class Sets {
     MatchBatch<Key>& batch = state.batch;
     auto const flush = [&] {
       workers_.poll();
-      state.writer.write(batch, of_other, of_side, false);
+      state.writer.write(batch, of_other, of_side, SharedRows::kNone);
       batch.rows = 0;
     };
     batch.rows = 0;

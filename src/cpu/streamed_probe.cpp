@@ -92,7 +92,7 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
       queue, workers, probe, filter, sinks,
       [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
         if (tables.is_one()) {
-          state.run(workers, tables.table(0), rows, {}, of_build, of_probe);
+          state.run(workers, tables.table(0), rows, {}, of_build, of_probe, SharedRows::kOfBuild);
         } else {
           state.run(workers, tables, rows, of_build, of_probe);
         }

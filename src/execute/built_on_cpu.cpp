@@ -174,6 +174,15 @@ bool asks_for_keys(const JoinStep& step, const CpuSide& build, const CpuSide& pr
   return are_few || !puts_out(step, step.build_left());
 }
 
+// Whether rows that lie in the order of their keys are merged where they lie. Of a small build side
+// many probe rows look up a row faster: 2^14 x 2^22 rows 14 ms in the place of 28.
+bool may_merge(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  constexpr uint64_t kProbeRowsOfSmall = 16;
+  if (!may_stream(step) || build.is_hashed()) return false;
+  return !streams(step, build, probe) ||
+         probe.input_rows() <= kProbeRowsOfSmall * build.input_rows();
+}
+
 // Pairs by which text is fetched: in the order of the probe side that is next to each other.
 bool keeps_order(const JoinStep& step, const CpuSide& build, const CpuSide* probe) {
   return probe != nullptr && step.fetches_of_probe && may_stream(step) &&
@@ -218,7 +227,8 @@ class BuiltOnCpu final : public Built {
         return probe_alone(step, probe, left, result);
       }
     }
-    plan::Gather const gather = side_->key_bits() ? plan::Gather::kUntransformed : step.plan.gather;
+    bool const is_moved = !side_->key_bits() && !side_->key_order();
+    plan::Gather const gather = is_moved ? step.plan.gather : plan::Gather::kUntransformed;
     return probe_pairs(step, probe, gather, result);
   }
 
@@ -276,6 +286,16 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
     partition(step, alone, radix_bits_of(step, side->rows(), 0));
     side->make_tables();
     return std::make_unique<BuiltOnCpu>(std::move(side), false);
+  }
+  if (only_probe != nullptr && may_merge(step, *side, *only_probe) &&
+      side->find_key_order(*only_probe)) {
+    side->lay_out(plan::Gather::kUntransformed, numbers_of(step, *side, step.build_left()));
+    only_probe->lay_out(plan::Gather::kUntransformed,
+                        numbers_of(step, *only_probe, !step.build_left()));
+    only_probe->stream();
+    auto const width = static_cast<uint64_t>(side->key(0).width);
+    step.clock.note("keys in order", (side->input_rows() + only_probe->input_rows()) * width);
+    return std::make_unique<BuiltOnCpu>(std::move(side), true);
   }
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
   if (only_probe != nullptr && !is_small && asks_for_keys(step, *side, *only_probe) &&

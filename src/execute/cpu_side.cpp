@@ -47,6 +47,12 @@ bool CpuSide::keep_key_bits(bool with_rows) {
   return key_bits_.has_value();
 }
 
+bool CpuSide::find_key_order(const CpuSide& probe) {
+  key_order_ =
+      cpu::find_key_order(workers_, key(0), input_rows(), probe.key(0), probe.input_rows());
+  return key_order_.has_value();
+}
+
 void CpuSide::make_tables() { tables_ = cpu::keep_tables(queue_, workers_, rows_); }
 
 void CpuSide::stream() {
@@ -65,6 +71,7 @@ void CpuSide::let_go_of_rows() {
   rows_.is_streamed = false;
   hashed_ = {};
   key_bits_.reset();
+  key_order_.reset();
 }
 
 cpu::OutputSource CpuSide::row_numbers_source(bool is_build) const {

@@ -13,6 +13,7 @@
 #include "src/cpu/batch_values.hpp"
 #include "src/cpu/key_bits.hpp"
 #include "src/cpu/key_columns.hpp"
+#include "src/cpu/match_sorted.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/streamed_probe.hpp"
 #include "src/cpu/workers.hpp"
@@ -38,6 +39,9 @@ class CpuSide final : public Side {
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
   bool keep_key_bits(bool with_rows);
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
+  // Of a build side: whether both sides' rows lie in the order of their keys.
+  bool find_key_order(const CpuSide& probe);
+  const std::optional<cpu::KeyOrder>& key_order() const { return key_order_; }
   // Of partitioned rows: looked up by any number of probe sides. expected: the side is laid out by
   // plan::Gather::kUntransformed, with row numbers.
   void make_tables();
@@ -76,6 +80,7 @@ class CpuSide final : public Side {
   cpu::HashedKeys hashed_;  // of several keys, until the rows are moved
   cpu::PartitionedRows rows_;
   std::optional<cpu::KeyBits> key_bits_;
+  std::optional<cpu::KeyOrder> key_order_;
   std::unique_ptr<const cpu::KeptTables> tables_;
 };
 

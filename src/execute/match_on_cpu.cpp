@@ -7,6 +7,7 @@
 #include "src/cpu/batch_adder.hpp"
 #include "src/cpu/batch_writer.hpp"
 #include "src/cpu/match_partitions.hpp"
+#include "src/cpu/match_sorted.hpp"
 #include "src/cpu/row_marks.hpp"
 #include "src/cpu/streamed_probe.hpp"
 #include "src/execute/aggregate.hpp"
@@ -30,6 +31,10 @@ cpu::MatchFilter filter_of(const JoinStep& step, const CpuSide& build, const Cpu
 
 void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const CpuSide& build,
                   CpuSide& probe, cpu::MatchSinks& sinks) {
+  if (build.key_order()) {
+    return cpu::match_sorted(probe.workers(), *build.key_order(), build.rows(), probe.rows(),
+                             filter, sinks);
+  }
   if (build.key_bits()) {
     return cpu::match_key_bits(step.queue, probe.workers(), *build.key_bits(), build.rows(),
                                probe.rows(), sinks);
@@ -48,9 +53,11 @@ void write_matches(const JoinStep& step, const cpu::MatchFilter& filter, const C
   send_matches(step, filter, build, probe, writers);
 }
 
-std::string details_of(const cpu::MatchFilter& filter, const CpuSide& probe) {
-  return std::string(probe.rows().is_streamed ? ", probe rows in place" : "") +
-         (filter.residual != nullptr ? ", residual" : "") +
+std::string details_of(const cpu::MatchFilter& filter, const CpuSide& build, const CpuSide& probe) {
+  std::string const in_place = build.key_order()          ? ", both sides in order"
+                               : probe.rows().is_streamed ? ", probe rows in place"
+                                                          : "";
+  return in_place + (filter.residual != nullptr ? ", residual" : "") +
          (filter.marks != nullptr ? ", marked" : "");
 }
 
@@ -61,6 +68,10 @@ uint64_t count_matches(const JoinStep& step, const cpu::MatchFilter& filter, con
     cpu::OutputRows none(step.queue, {}, 0);
     write_matches(step, filter, build, probe, {}, none);
     return none.finish(probe.workers()).rows;
+  }
+  if (build.key_order()) {
+    return cpu::count_sorted_matches(probe.workers(), *build.key_order(), build.rows(),
+                                     probe.rows());
   }
   auto const count =
       probe.rows().is_streamed ? cpu::count_streamed_matches : cpu::count_partitions_matches;
@@ -162,7 +173,7 @@ Matched match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
     step.clock.note("co_partitions");
   }
   if (marks_left) found.marks = marks_of(step, *marks_left, build, probe, marks);
-  note_match(step, !filter.verified.empty(), details_of(filter, probe), build, probe);
+  note_match(step, !filter.verified.empty(), details_of(filter, build, probe), build, probe);
   return found;
 }
 
@@ -174,7 +185,7 @@ void add_matches(const JoinStep& step, const CpuSide& build, CpuSide& probe,
   cpu::BatchAdders adders(from, *step.groups->states_of_cpu());
   step.clock.note("co_partitions, added up");
   send_matches(step, filter, build, probe, adders);
-  note_match(step, !filter.verified.empty(), details_of(filter, probe), build, probe);
+  note_match(step, !filter.verified.empty(), details_of(filter, build, probe), build, probe);
 }
 
 }  // namespace gpujoin::execute

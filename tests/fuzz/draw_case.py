@@ -46,6 +46,7 @@ _MOST_OUTPUTS = 40
 # for them; for pairs with columns of both sides more than for rows of one.
 _SIMPLE_SHARES = {"cross": 0, "inner": 0.6, "outer": 0.65, "semi": 0.5, "anti": 0.5}
 _SIMPLE_SHARE = 0.3  # of other rules
+_IN_ORDER_SHARE = 0.25  # of joins with one key
 _MOST_TESTED_PAIRS = 40_000
 _MOST_UNKNOWN_PAIRS = 300_000
 
@@ -113,6 +114,8 @@ def draw_case(seed: int, kinds: Sequence[str], beside: Sequence[str] = ()) -> Ca
         for i, column in enumerate(tables[side].columns):
             column.name = f"{side[0]}{i}"
         positions[side] = [order.index(i) for i in range(key_count)]
+    if key_count == 1 and rng.random() < _IN_ORDER_SHARE:
+        _lie_in_order(rng, tables, positions)
     case = Case(kind, tables, positions, {"left": [], "right": []}, columns=False, pairs=False)
     if key_count and rng.random() < 0.04:
         _join_with_itself(rng, case)
@@ -190,6 +193,21 @@ def _with_repeats(rng: random.Random, table: Table) -> Table:
     share = rng.choice((0.02, 0.3, 0.7))
     rows = [rng.randrange(table.rows) if rng.random() < share else i for i in range(table.rows)]
     return table.take(np.array(rows))
+
+
+def _lie_in_order(
+    rng: random.Random, tables: dict[str, Table], positions: dict[str, list[int]]
+) -> None:
+    """The rows of tables in the order of their keys, as tables often lie; at times but for one."""
+    for side, table in tables.items():
+        keys = table.columns[positions[side][0]].values
+        if keys.dtype.kind not in "iuf":
+            continue
+        order = np.argsort(keys, kind="stable")
+        if len(order) > 1 and rng.random() < 0.1:
+            row = rng.randrange(1, len(order))
+            order[[row - 1, row]] = order[[row, row - 1]]
+        tables[side] = table.take(order)
 
 
 def _join_with_itself(rng: random.Random, case: Case) -> None:
