@@ -16,10 +16,11 @@ import time
 
 import duckdb
 
-EXTENSION = pathlib.Path(__file__).resolve().parents[2] / "build/duckdb/gpujoin.duckdb_extension"
+EXTENSION = (pathlib.Path(__file__).resolve().parents[2] / "build/duckdb" / duckdb.__version__ /
+             "gpujoin.duckdb_extension")
 # log2 of the rows of either side, and how many payload columns of 8 bytes each has.
-SIZES = [(16, 20, 1), (18, 20, 1), (20, 20, 1), (20, 22, 0), (20, 22, 1), (20, 22, 3), (22, 22, 1),
-         (22, 24, 1)]
+SIZES = [(16, 20, 1), (18, 20, 1), (20, 20, 1), (20, 22, 0), (20, 22, 1), (20, 22, 3), (20, 24, 1),
+         (22, 22, 1), (22, 24, 1)]
 
 
 def make_tables(connection, build_bits, probe_bits, payloads):

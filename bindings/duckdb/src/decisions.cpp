@@ -5,6 +5,8 @@
 #include <duckdb/main/client_context_state.hpp>
 #include <mutex>
 
+#include "bindings/duckdb/src/duckdb_versions.hpp"
+
 namespace gpujoin_duckdb {
 
 namespace {
@@ -26,7 +28,7 @@ struct Scan final : duckdb::GlobalTableFunctionState {
 duckdb::unique_ptr<duckdb::FunctionData> bind(duckdb::ClientContext&,
                                               duckdb::TableFunctionBindInput&,
                                               duckdb::vector<duckdb::LogicalType>& types,
-                                              duckdb::vector<duckdb::Identifier>& names) {
+                                              duckdb::vector<ColumnName>& names) {
   using duckdb::LogicalType;
   names = {"join_type", "conditions", "taken", "reason", "left_rows", "right_rows"};
   types = {LogicalType::VARCHAR, LogicalType::VARCHAR, LogicalType::BOOLEAN,
@@ -48,12 +50,12 @@ void put_out(duckdb::ClientContext&, duckdb::TableFunctionInput& input, duckdb::
   size_t row = 0;
   for (; scan.next < scan.all.size() && row < STANDARD_VECTOR_SIZE; ++scan.next, ++row) {
     auto const& decision = scan.all[scan.next];
-    chunk.data[0].Append(duckdb::Value(decision.join_type));
-    chunk.data[1].Append(duckdb::Value(decision.conditions));
-    chunk.data[2].Append(duckdb::Value::BOOLEAN(decision.is_taken));
-    chunk.data[3].Append(duckdb::Value(decision.reason));
-    chunk.data[4].Append(duckdb::Value::BIGINT(decision.left_rows));
-    chunk.data[5].Append(duckdb::Value::BIGINT(decision.right_rows));
+    append(chunk.data[0], row, duckdb::Value(decision.join_type));
+    append(chunk.data[1], row, duckdb::Value(decision.conditions));
+    append(chunk.data[2], row, duckdb::Value::BOOLEAN(decision.is_taken));
+    append(chunk.data[3], row, duckdb::Value(decision.reason));
+    append(chunk.data[4], row, duckdb::Value::BIGINT(decision.left_rows));
+    append(chunk.data[5], row, duckdb::Value::BIGINT(decision.right_rows));
   }
   chunk.SetChildCardinality(row);
 }

@@ -1,7 +1,7 @@
 // input_rows.cpp: chunks of one side of a join as relations of the library.
 #include "bindings/duckdb/src/input_rows.hpp"
 
-#include <duckdb/common/vector/flat_vector.hpp>
+#include "bindings/duckdb/src/duckdb_versions.hpp"
 
 namespace gpujoin_duckdb {
 
@@ -54,7 +54,7 @@ const gpujoin_relation* InputRows::relation_of(duckdb::DataChunk& chunk) {
     auto& vector = values_.data[i];
     gpujoin_column column = column_of_type(side_.types[i]);
     auto const& validity = duckdb::FlatVector::Validity(vector);
-    if (validity.CanHaveNull()) {
+    if (can_have_null(validity)) {
       column.validity = reinterpret_cast<const uint8_t*>(validity.GetData());
     }
     if (side_.types[i].is_text()) {

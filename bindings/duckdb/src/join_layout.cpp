@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <duckdb/common/enum_util.hpp>
-#include <duckdb/planner/expression/bound_conjunction_expression.hpp>
-#include <duckdb/planner/expression/bound_reference_expression.hpp>
 #include <duckdb/planner/expression_iterator.hpp>
 
+#include "bindings/duckdb/src/duckdb_versions.hpp"
 #include "bindings/duckdb/src/residual.hpp"
 
 namespace gpujoin_duckdb {
@@ -48,23 +47,22 @@ gpujoin_join_kind kind_of(JoinType type) {
 }
 
 bool is_equality(const duckdb::JoinCondition& condition) {
-  return condition.IsComparison() &&
-         (condition.GetComparisonType() == ExpressionType::COMPARE_EQUAL ||
-          condition.GetComparisonType() == ExpressionType::COMPARE_NOT_DISTINCT_FROM);
+  return is_comparison(condition) &&
+         (comparison_of(condition) == ExpressionType::COMPARE_EQUAL ||
+          comparison_of(condition) == ExpressionType::COMPARE_NOT_DISTINCT_FROM);
 }
 
 void add_key(JoinLayout& layout, const duckdb::JoinCondition& condition) {
-  auto const& type = condition.GetLHS().GetReturnType();
+  auto const& type = type_of(left_of(condition));
   if (!has_equality(type)) throw Declined{"a key of type " + type.ToString()};
-  layout.left.keys.push_back(column_of(layout.left, condition.GetLHS()));
-  layout.right.keys.push_back(column_of(layout.right, condition.GetRHS()));
-  bool const is_null_safe =
-      condition.GetComparisonType() == ExpressionType::COMPARE_NOT_DISTINCT_FROM;
+  layout.left.keys.push_back(column_of(layout.left, left_of(condition)));
+  layout.right.keys.push_back(column_of(layout.right, right_of(condition)));
+  bool const is_null_safe = comparison_of(condition) == ExpressionType::COMPARE_NOT_DISTINCT_FROM;
   layout.key_flags.push_back(is_null_safe ? GPUJOIN_KEY_NULL_EQUAL : 0);
 }
 
 void add_outputs(SideLayout& side, const duckdb::vector<duckdb::LogicalType>& types,
-                 const duckdb::vector<duckdb::ProjectionIndex>& projection) {
+                 const ProjectionMap& projection) {
   auto const add = [&](size_t column) {
     duckdb::BoundReferenceExpression const reference(types[column], column);
     side.outputs.push_back(column_of(side, reference));
@@ -81,10 +79,10 @@ void add_outputs(SideLayout& side, const duckdb::vector<duckdb::LogicalType>& ty
 void add_filter(JoinLayout& layout, duckdb::unique_ptr<Expression> filter, size_t left_columns) {
   using duckdb::BoundReferenceExpression;
   auto const output_of = [&](const BoundReferenceExpression& reference) {
-    bool const is_left = reference.Index() < left_columns;
+    bool const is_left = index_of(reference) < left_columns;
     SideLayout& side = is_left ? layout.left : layout.right;
-    BoundReferenceExpression const own(reference.GetReturnType(),
-                                       reference.Index() - (is_left ? 0 : left_columns));
+    BoundReferenceExpression const own(type_of(reference),
+                                       index_of(reference) - (is_left ? 0 : left_columns));
     int32_t const column = column_of(side, own);
     auto const found = std::find(side.outputs.begin(), side.outputs.end(), column);
     size_t const position = found - side.outputs.begin();
@@ -96,8 +94,8 @@ void add_filter(JoinLayout& layout, duckdb::unique_ptr<Expression> filter, size_
       *filter, [&](const BoundReferenceExpression& reference) { output_of(reference); });
   duckdb::ExpressionIterator::VisitExpressionMutable<BoundReferenceExpression>(
       filter, [&](BoundReferenceExpression& reference, duckdb::unique_ptr<Expression>&) {
-        size_t const first = reference.Index() < left_columns ? 0 : layout.left.outputs.size();
-        reference.IndexMutable() = first + output_of(reference);
+        size_t const first = index_of(reference) < left_columns ? 0 : layout.left.outputs.size();
+        set_index(reference, first + output_of(reference));
       });
   layout.filter = std::move(filter);
 }
@@ -106,16 +104,15 @@ void add_filter(JoinLayout& layout, duckdb::unique_ptr<Expression> filter, size_
 duckdb::unique_ptr<Expression> conjunction(
     const std::vector<const duckdb::JoinCondition*>& conditions) {
   duckdb::vector<duckdb::unique_ptr<Expression>> parts;
-  for (auto const* condition : conditions) parts.push_back(condition->GetJoinExpression().Copy());
-  return duckdb::BoundConjunctionExpression::Create(ExpressionType::CONJUNCTION_AND,
-                                                    std::move(parts));
+  for (auto const* condition : conditions) parts.push_back(other_of(*condition).Copy());
+  return conjunction_of(std::move(parts));
 }
 
 }  // namespace
 
 duckdb::vector<duckdb::LogicalType> SideLayout::logical_types() const {
   duckdb::vector<duckdb::LogicalType> all;
-  for (auto const& expression : expressions) all.push_back(expression->GetReturnType());
+  for (auto const& expression : expressions) all.push_back(type_of(*expression));
   return all;
 }
 
@@ -140,14 +137,14 @@ JoinLayout layout_of(const duckdb::LogicalComparisonJoin& join) {
   std::vector<const duckdb::JoinCondition*> left_to_duckdb;
   for (auto const& condition : join.conditions) {
     if (is_equality(condition)) continue;
-    if (condition.IsComparison()) {
-      add_comparison(layout, condition.GetLHS(), condition.GetRHS(), condition.GetComparisonType());
+    if (is_comparison(condition)) {
+      add_comparison(layout, left_of(condition), right_of(condition), comparison_of(condition));
       continue;
     }
     size_t const left_columns = layout.left.types.size();
     size_t const right_columns = layout.right.types.size();
     try {
-      add_predicate(layout, condition.GetJoinExpression(), left_types.size());
+      add_predicate(layout, other_of(condition), left_types.size());
     } catch (const Declined&) {
       if (join.join_type != JoinType::INNER) throw;
       left_to_duckdb.push_back(&condition);

@@ -23,7 +23,7 @@ void JoinOperation::append(const gpujoin_relation* batch) {
   check(gpujoin_build_append(build_.get(), batch, 0, &error), error);
 }
 
-int64_t JoinOperation::finish_build() {
+gpujoin_build_info JoinOperation::finish_build() {
   gpujoin_error error;
   check(gpujoin_build_finish(build_.get(), &error), error);
   gpujoin_join_spec spec = GPUJOIN_JOIN_SPEC_INIT;
@@ -52,7 +52,7 @@ int64_t JoinOperation::finish_build() {
 
   gpujoin_build_info info = GPUJOIN_BUILD_INFO_INIT;
   check(gpujoin_build_get_info(build_.get(), &info, &error), error);
-  return info.rows;
+  return info;
 }
 
 std::string JoinOperation::explain() const {

@@ -26,8 +26,8 @@ class JoinOperation {
   JoinOperation(Context context, const JoinLayout& layout);
 
   void append(const gpujoin_relation* batch);
-  // No row of the build side will come. Answers how many there are.
-  int64_t finish_build();
+  // No row of the build side will come. Answers what there is of them.
+  gpujoin_build_info finish_build();
   // Of a finished build; how it joins and why, as text.
   std::string explain() const;
 

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "bindings/duckdb/src/decisions.hpp"
+#include "bindings/duckdb/src/delim_join.hpp"
+#include "bindings/duckdb/src/duckdb_versions.hpp"
 #include "bindings/duckdb/src/join_cost.hpp"
 #include "bindings/duckdb/src/join_layout.hpp"
 #include "bindings/duckdb/src/physical_join.hpp"
@@ -37,12 +39,12 @@ std::string conditions_of(const LogicalComparisonJoin& join) {
   std::string text;
   for (auto const& condition : join.conditions) {
     if (!text.empty()) text += " AND ";
-    if (condition.IsComparison()) {
-      text += condition.GetLHS().GetName().GetIdentifierName() + " " +
-              duckdb::ExpressionTypeToOperator(condition.GetComparisonType()) + " " +
-              condition.GetRHS().GetName().GetIdentifierName();
+    if (is_comparison(condition)) {
+      text += name_of(left_of(condition)) + " " +
+              duckdb::ExpressionTypeToOperator(comparison_of(condition)) + " " +
+              name_of(right_of(condition));
     } else {
-      text += condition.GetJoinExpression().ToString();
+      text += other_of(condition).ToString();
     }
   }
   return text;
@@ -62,7 +64,7 @@ Plan plan_of(ClientContext& client, SharedState& shared, const LogicalComparison
   Plan plan;
   plan.layout = layout_of(join);
   auto const settings = read_settings(client);
-  plan.context = shared.contexts.context_for(settings);
+  plan.context = context_for(client, shared.contexts, settings);
   Cost const cost = cost_of(plan.context.get(), plan.layout, rows.left_rows, rows.right_rows,
                             join.estimated_cardinality, settings.threads);
   plan.expectation = cost.expectation;
@@ -120,9 +122,11 @@ class LogicalGpuJoin final : public duckdb::LogicalExtensionOperator {
     if (!plan) return planner.CreatePlan(*children[0]);
     auto& left = planner.CreatePlan(*join.children[0]);
     auto& right = planner.CreatePlan(*join.children[1]);
-    return planner.Make<PhysicalGpuJoin>(join, left, right, std::move(plan->context),
-                                         shared_->interrupts, std::move(plan->layout),
-                                         std::move(plan->expectation));
+    auto& made = planner.Make<PhysicalGpuJoin>(join, left, right, std::move(plan->context),
+                                               shared_->interrupts, std::move(plan->layout),
+                                               std::move(plan->expectation));
+    if (join.type != LogicalOperatorType::LOGICAL_DELIM_JOIN) return made;
+    return with_distinct_values(client, planner, join, made);
   }
 
  protected:
@@ -146,11 +150,9 @@ class Marking {
     for (auto& child : node->children) mark(child);
     switch (node->type) {
       case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+      case LogicalOperatorType::LOGICAL_DELIM_JOIN:
         begin();
         node = duckdb::make_uniq<LogicalGpuJoin>(std::move(node), shared_);
-        break;
-      case LogicalOperatorType::LOGICAL_DELIM_JOIN:
-        leave(*node, "it eliminates duplicates of a correlated subquery's columns");
         break;
       case LogicalOperatorType::LOGICAL_ASOF_JOIN:
         leave(*node, "an ASOF join");
@@ -178,7 +180,10 @@ class Marking {
   }
 
   void leave_all(const LogicalOperator& node, const char* reason) {
-    if (node.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN) leave(node, reason);
+    if (node.type == LogicalOperatorType::LOGICAL_COMPARISON_JOIN ||
+        node.type == LogicalOperatorType::LOGICAL_DELIM_JOIN) {
+      leave(node, reason);
+    }
     for (auto const& child : node.children) leave_all(*child, reason);
   }
 

@@ -3,15 +3,16 @@
 
 #include <duckdb/optimizer/optimizer_extension.hpp>
 
+#include "bindings/duckdb/src/contexts.hpp"
 #include "bindings/duckdb/src/interrupts.hpp"
-#include "bindings/duckdb/src/settings.hpp"
 
 namespace gpujoin_duckdb {
 
 // What all queries of a database share.
 struct SharedState final : duckdb::OptimizerExtensionInfo,
                            duckdb::enable_shared_from_this<SharedState> {
-  Contexts contexts;
+  // Of a device.
+  ContextCache contexts;
   // Plans that still run when the database goes keep it.
   std::shared_ptr<Interrupts> const interrupts = std::make_shared<Interrupts>();
 };

@@ -3,20 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <duckdb/common/vector/flat_vector.hpp>
-#include <duckdb/common/vector/string_vector.hpp>
+
+#include "bindings/duckdb/src/duckdb_versions.hpp"
 
 namespace gpujoin_duckdb {
 
 namespace {
-
-using duckdb::FlatVector;
-
-struct KeptResult final : duckdb::AuxiliaryDataHolder {
-  explicit KeptResult(std::shared_ptr<ExportedResult> kept) : result(std::move(kept)) {}
-
-  std::shared_ptr<ExportedResult> result;
-};
 
 bool bit_at(const uint8_t* bits, size_t position) {
   return (bits[position / 8] >> (position % 8) & 1) != 0;
@@ -25,7 +17,7 @@ bool bit_at(const uint8_t* bits, size_t position) {
 void put_out_validity(const ArrowArray& column, size_t first, size_t rows, duckdb::Vector& vector) {
   if (column.null_count == 0 || column.buffers[0] == nullptr) return;
   auto const* bits = static_cast<const uint8_t*>(column.buffers[0]);
-  auto& validity = FlatVector::ValidityMutable(vector);
+  auto& validity = validity_to_write(vector);
   validity.Initialize(STANDARD_VECTOR_SIZE);
   if (first % 8 == 0) {
     std::memcpy(validity.GetData(), bits + first / 8, (rows + 7) / 8);
@@ -36,7 +28,7 @@ void put_out_validity(const ArrowArray& column, size_t first, size_t rows, duckd
 
 void put_out_bits(const ArrowArray& column, size_t first, size_t rows, duckdb::Vector& vector) {
   auto const* bits = static_cast<const uint8_t*>(column.buffers[1]);
-  auto* values = FlatVector::GetDataMutable<bool>(vector);
+  auto* values = values_to_write<bool>(vector);
   for (size_t row = 0; row < rows; ++row) values[row] = bit_at(bits, first + row);
 }
 
@@ -44,7 +36,7 @@ template <class Offset>
 void put_out_text(const ArrowArray& column, size_t first, size_t rows, duckdb::Vector& vector) {
   auto const* offsets = static_cast<const Offset*>(column.buffers[1]) + first;
   auto const* bytes = static_cast<const char*>(column.buffers[2]);
-  auto* strings = FlatVector::GetDataMutable<duckdb::string_t>(vector);
+  auto* strings = values_to_write<duckdb::string_t>(vector);
   for (size_t row = 0; row < rows; ++row) {
     auto const length = static_cast<uint32_t>(offsets[row + 1] - offsets[row]);
     strings[row] =
@@ -79,7 +71,7 @@ void OutputRows::put_out(duckdb::DataChunk& chunk) {
     auto& vector = chunk.data[i];
     auto const& column = exported_->column(i);
     size_t const first = static_cast<size_t>(column.offset) + row_;
-    FlatVector::SetSize(vector, rows);
+    set_size(vector, rows);
     put_out_validity(column, first, rows, vector);
     switch (exported_->format(i)[0]) {
       case 'b':
@@ -88,17 +80,17 @@ void OutputRows::put_out(duckdb::DataChunk& chunk) {
       case 'U':
       case 'Z':
         put_out_text<int64_t>(column, first, rows, vector);
-        vector.BufferMutable().AddAuxiliaryData(duckdb::make_uniq<KeptResult>(exported_));
+        keep_with(vector, exported_);
         break;
       case 'u':
       case 'z':
         put_out_text<int32_t>(column, first, rows, vector);
-        vector.BufferMutable().AddAuxiliaryData(duckdb::make_uniq<KeptResult>(exported_));
+        keep_with(vector, exported_);
         break;
       default: {
         size_t const width = duckdb::GetTypeIdSize(vector.GetType().InternalType());
         auto const* values = static_cast<const char*>(column.buffers[1]);
-        std::memcpy(FlatVector::GetDataMutable(vector), values + first * width, rows * width);
+        std::memcpy(bytes_to_write(vector), values + first * width, rows * width);
       }
     }
   }

@@ -2,10 +2,11 @@
 #include "bindings/duckdb/src/physical_join.hpp"
 
 #include <duckdb/common/string_util.hpp>
-#include <duckdb/main/query_profiler.hpp>
 #include <duckdb/parallel/task_scheduler.hpp>
-#include <duckdb/parallel/thread_context.hpp>
+#include <duckdb/storage/temporary_memory_manager.hpp>
 
+#include "bindings/duckdb/src/contexts.hpp"
+#include "bindings/duckdb/src/duckdb_versions.hpp"
 #include "bindings/duckdb/src/shown_rows.hpp"
 
 namespace gpujoin_duckdb {
@@ -18,15 +19,23 @@ using duckdb::ExecutionContext;
 class SinkState final : public duckdb::GlobalSinkState {
  public:
   SinkState(duckdb::ClientContext& client, const PhysicalGpuJoin& join)
-      : operation(join.context(), join.layout()), interrupts_(join.interrupts()) {
+      : operation(std::make_unique<JoinOperation>(join.context(), join.layout())),
+        memory(duckdb::TemporaryMemoryManager::Get(client).Register(client)),
+        context_(join.context()),
+        interrupts_(join.interrupts()) {
     auto const& pushdown = join.filter_pushdown;
     if (pushdown && !pushdown->probe_info.empty()) {
       filters = pushdown->GetGlobalState(client, join);
     }
-    interrupts_->add(client, operation);
+    interrupts_->add(client, *operation);
   }
 
-  ~SinkState() override { interrupts_->remove(operation); }
+  ~SinkState() override {
+    interrupts_->remove(*operation);
+    finished_.clear();
+    operation.reset();
+    give_back_memory(context_);
+  }
 
   // Probes whose rows have all come, and which have results left.
   void add_finished(Probe probe) {
@@ -41,11 +50,14 @@ class SinkState final : public duckdb::GlobalSinkState {
     return probe;
   }
 
-  JoinOperation operation;
+  std::unique_ptr<JoinOperation> operation;
+  // From which DuckDB's operators see how much is left for them.
+  duckdb::unique_ptr<duckdb::TemporaryMemoryState> memory;
   // Of DuckDB's filters on scans of the probe side; NULL = none.
   duckdb::unique_ptr<duckdb::JoinFilterGlobalState> filters;
 
  private:
+  Context context_;
   std::shared_ptr<Interrupts> interrupts_;
   std::mutex mutex_;
   std::vector<Probe> finished_;
@@ -60,8 +72,8 @@ class LocalSink final : public duckdb::LocalSinkState {
     duckdb::vector<duckdb::LogicalType> types;
     key_executor = duckdb::make_uniq<duckdb::ExpressionExecutor>(client);
     for (auto const& condition : join.conditions) {
-      key_executor->AddExpression(condition.GetRHS());
-      types.push_back(condition.GetRHS().GetReturnType());
+      key_executor->AddExpression(right_of(condition));
+      types.push_back(type_of(right_of(condition)));
     }
     keys.Initialize(client, types);
   }
@@ -83,7 +95,7 @@ class ProbeState final : public duckdb::CachingOperatorState {
   // Takes the input, or puts out rows that have to be taken before it can be.
   duckdb::OperatorResultType execute(DataChunk& input, DataChunk& chunk) {
     gpujoin_error error;
-    if (!probe_) probe_ = sink_.operation.new_probe();
+    if (!probe_) probe_ = sink_.operation->new_probe();
     if (batch_ == nullptr) batch_ = rows_.relation_of(input);
     for (;;) {
       while (!shown_.is_at_end()) {
@@ -131,12 +143,12 @@ class ProbeState final : public duckdb::CachingOperatorState {
 };
 
 // Who takes results of the operation waits until those of all probes are taken.
-class Draining final : public duckdb::StateWithBlockableTasks {
+class Draining final {
  public:
   enum class Turn { takes_probe, takes_operation, waits, is_done };
 
   Turn next(SinkState& sink, Probe& probe, const duckdb::InterruptState& interrupt) {
-    duckdb::annotated_lock_guard<duckdb::annotated_mutex> const guard(lock);
+    std::lock_guard<std::mutex> const guard(mutex_);
     if (is_abandoned_) return Turn::is_done;
     if (is_closed_) return Turn::takes_operation;
     if (probe) {
@@ -148,21 +160,31 @@ class Draining final : public duckdb::StateWithBlockableTasks {
       ++at_work_;
       return Turn::takes_probe;
     }
-    if (at_work_ != 0) return BlockTask(interrupt) ? Turn::waits : Turn::is_done;
-    sink.operation.close();
+    if (at_work_ != 0) {
+      waiting_.push_back(interrupt);
+      return Turn::waits;
+    }
+    sink.operation->close();
     is_closed_ = true;
-    UnblockTasks();
+    wake_up();
     return Turn::takes_operation;
   }
 
   // Some rows will not be asked for, as there is a LIMIT: nobody is to wait for them.
   void abandon() {
-    duckdb::annotated_lock_guard<duckdb::annotated_mutex> const guard(lock);
+    std::lock_guard<std::mutex> const guard(mutex_);
     is_abandoned_ = true;
-    UnblockTasks();
+    wake_up();
   }
 
  private:
+  void wake_up() {
+    for (auto& task : waiting_) task.Callback();
+    waiting_.clear();
+  }
+
+  std::mutex mutex_;
+  std::vector<duckdb::InterruptState> waiting_;
   // Threads that take results of a probe.
   size_t at_work_ = 0;
   bool is_closed_ = false;
@@ -263,7 +285,7 @@ duckdb::SinkResultType PhysicalGpuJoin::Sink(ExecutionContext&, DataChunk& chunk
     local.key_executor->Execute(chunk, local.keys);
     filter_pushdown->Sink(local.keys, *local.filters);
   }
-  sink.operation.append(local.rows.relation_of(chunk));
+  sink.operation->append(local.rows.relation_of(chunk));
   return duckdb::SinkResultType::NEED_MORE_INPUT;
 }
 
@@ -279,10 +301,14 @@ duckdb::SinkFinalizeType PhysicalGpuJoin::Finalize(duckdb::Pipeline&, duckdb::Ev
                                                    duckdb::ClientContext& client,
                                                    duckdb::OperatorSinkFinalizeInput& input) const {
   auto& sink = input.global_state.Cast<SinkState>();
-  int64_t const rows = sink.operation.finish_build();
-  sink.operation.add_to(measure_);
-  if (rows == 0 && EmptyResultIfRHSIsEmpty()) return duckdb::SinkFinalizeType::NO_OUTPUT_POSSIBLE;
-  if (sink.filters && rows != 0) filter_pushdown->Finalize(client, *sink.filters, *this);
+  gpujoin_build_info const build = sink.operation->finish_build();
+  sink.operation->add_to(measure_);
+  uint64_t const held = build.bytes - build.spilled_bytes;
+  sink.memory->SetRemainingSizeAndUpdateReservation(client, std::max<uint64_t>(held, 1));
+  if (build.rows == 0 && EmptyResultIfRHSIsEmpty()) {
+    return duckdb::SinkFinalizeType::NO_OUTPUT_POSSIBLE;
+  }
+  if (sink.filters && build.rows != 0) finish_filters(client, *this, *sink.filters);
   return duckdb::SinkFinalizeType::READY;
 }
 
@@ -313,7 +339,7 @@ duckdb::unique_ptr<duckdb::LocalSourceState> PhysicalGpuJoin::GetLocalSourceStat
 // DuckDB asked for what EXPLAIN ANALYZE shows before there was anything to show.
 void PhysicalGpuJoin::show_measure(ExecutionContext& execution) const {
   if (!duckdb::QueryProfiler::Get(execution.client).IsEnabled()) return;
-  execution.thread.profiler.GetOperatorMetrics(*this).SetExtraInfo(ParamsToString());
+  show_in_profile(execution, *this, ParamsToString());
 }
 
 duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
@@ -325,7 +351,7 @@ duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
       local.shown.put_out(chunk);
       if (chunk.size() != 0) return duckdb::SourceResultType::HAVE_MORE_OUTPUT;
     }
-    execution.client.InterruptCheck();
+    check_interrupt(execution.client);
     local.shown.release();
     Result result = local.probe ? next_of(local.probe) : nullptr;
     if (!result) {
@@ -333,9 +359,9 @@ duckdb::SourceResultType PhysicalGpuJoin::GetDataInternal(
       if (turn == Draining::Turn::takes_probe) continue;
       if (turn == Draining::Turn::waits) return duckdb::SourceResultType::BLOCKED;
       if (turn == Draining::Turn::is_done) return duckdb::SourceResultType::FINISHED;
-      result = sink.operation.next();
+      result = sink.operation->next();
       if (!result) {
-        sink.operation.add_to(measure_);
+        sink.operation->add_to(measure_);
         show_measure(execution);
         chunk.SetChildCardinality(0);
         return duckdb::SourceResultType::FINISHED;

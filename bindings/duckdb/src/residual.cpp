@@ -2,13 +2,10 @@
 #include "bindings/duckdb/src/residual.hpp"
 
 #include <duckdb/common/enum_util.hpp>
-#include <duckdb/planner/expression/bound_between_expression.hpp>
-#include <duckdb/planner/expression/bound_comparison_expression.hpp>
-#include <duckdb/planner/expression/bound_conjunction_expression.hpp>
 #include <duckdb/planner/expression/bound_constant_expression.hpp>
-#include <duckdb/planner/expression/bound_operator_expression.hpp>
-#include <duckdb/planner/expression/bound_reference_expression.hpp>
 #include <duckdb/planner/expression_iterator.hpp>
+
+#include "bindings/duckdb/src/duckdb_versions.hpp"
 
 namespace gpujoin_duckdb {
 
@@ -80,7 +77,7 @@ Reads reads_of(const Expression& expression, size_t left_columns) {
   Reads reads;
   duckdb::ExpressionIterator::VisitExpression<duckdb::BoundReferenceExpression>(
       expression, [&](const duckdb::BoundReferenceExpression& reference) {
-        (reference.Index() < left_columns ? reads.left : reads.right) = true;
+        (index_of(reference) < left_columns ? reads.left : reads.right) = true;
       });
   return reads;
 }
@@ -101,11 +98,9 @@ class Translation {
     } else if (expression.GetExpressionClass() == ExpressionClass::BOUND_OPERATOR) {
       add_operator(expression.Cast<duckdb::BoundOperatorExpression>());
     } else if (expression.GetExpressionType() == ExpressionType::COMPARE_BETWEEN) {
-      add_between(expression.Cast<duckdb::BoundFunctionExpression>());
-    } else if (duckdb::BoundComparisonExpression::IsComparison(expression)) {
-      auto const& comparison = expression.Cast<duckdb::BoundFunctionExpression>();
-      add_comparison(duckdb::BoundComparisonExpression::Left(comparison),
-                     duckdb::BoundComparisonExpression::Right(comparison),
+      add_between(between_of(expression));
+    } else if (is_comparison(expression)) {
+      add_comparison(left_of(expression), right_of(expression),
                      comparison_operator(expression.GetExpressionType()));
     } else {
       decline(expression);
@@ -124,13 +119,13 @@ class Translation {
     if (reads.right) {
       duckdb::ExpressionIterator::VisitExpressionMutable<duckdb::BoundReferenceExpression>(
           own, [&](duckdb::BoundReferenceExpression& reference, duckdb::unique_ptr<Expression>&) {
-            reference.IndexMutable() -= left_columns_;
+            set_index(reference, index_of(reference) - left_columns_);
           });
     }
     gpujoin_side const side = reads.right ? GPUJOIN_SIDE_RIGHT : GPUJOIN_SIDE_LEFT;
     SideLayout& columns = reads.right ? layout_.right : layout_.left;
     nodes_.push_back(column_node(side, column_of(columns, *own)));
-    if (own->GetReturnType().id() != duckdb::LogicalTypeId::BOOLEAN) return;
+    if (type_of(*own).id() != duckdb::LogicalTypeId::BOOLEAN) return;
     // Truth values are bytes in DuckDB.
     duckdb::BoundConstantExpression const zero(duckdb::Value::UTINYINT(0));
     nodes_.push_back(column_node(GPUJOIN_SIDE_LEFT, column_of(layout_.left, zero)));
@@ -138,17 +133,17 @@ class Translation {
   }
 
   void add_comparison(const Expression& left, const Expression& right, gpujoin_operator operation) {
-    check_comparable(left.GetReturnType(), operation);
+    check_comparable(type_of(left), operation);
     add(left);
     add(right);
     nodes_.push_back(node_of(operation, 2));
   }
 
   void add_conjunction(const duckdb::BoundConjunctionExpression& conjunction) {
-    for (auto const& child : conjunction.GetChildren()) add(*child);
+    for (auto const& child : children_of(conjunction)) add(*child);
     bool const is_and = conjunction.GetExpressionType() == ExpressionType::CONJUNCTION_AND;
     nodes_.push_back(node_of(is_and ? GPUJOIN_OPERATOR_AND : GPUJOIN_OPERATOR_OR,
-                             static_cast<int32_t>(conjunction.GetChildren().size())));
+                             static_cast<int32_t>(children_of(conjunction).size())));
   }
 
   void add_operator(const duckdb::BoundOperatorExpression& expression) {
@@ -166,18 +161,15 @@ class Translation {
       default:
         decline(expression);
     }
-    add(*expression.GetChildren()[0]);
+    add(*children_of(expression)[0]);
     nodes_.push_back(node_of(operation, 1));
   }
 
-  void add_between(const duckdb::BoundFunctionExpression& expression) {
-    using Between = duckdb::BoundBetweenExpression;
-    add_comparison(Between::Input(expression), Between::LowerBound(expression),
-                   Between::LowerInclusive(expression) ? GPUJOIN_OPERATOR_GREATER_EQUAL
-                                                       : GPUJOIN_OPERATOR_GREATER);
-    add_comparison(
-        Between::Input(expression), Between::UpperBound(expression),
-        Between::UpperInclusive(expression) ? GPUJOIN_OPERATOR_LESS_EQUAL : GPUJOIN_OPERATOR_LESS);
+  void add_between(const Between& between) {
+    add_comparison(between.input, between.lower,
+                   between.has_lower ? GPUJOIN_OPERATOR_GREATER_EQUAL : GPUJOIN_OPERATOR_GREATER);
+    add_comparison(between.input, between.upper,
+                   between.has_upper ? GPUJOIN_OPERATOR_LESS_EQUAL : GPUJOIN_OPERATOR_LESS);
     nodes_.push_back(node_of(GPUJOIN_OPERATOR_AND, 2));
   }
 
@@ -192,8 +184,8 @@ int32_t column_of(SideLayout& side, const Expression& expression) {
   for (size_t i = 0; i < side.expressions.size(); ++i) {
     if (Expression::Equals(*side.expressions[i], expression)) return static_cast<int32_t>(i);
   }
-  auto const type = column_type(expression.GetReturnType());
-  if (!type) throw Declined{"a column of type " + expression.GetReturnType().ToString()};
+  auto const type = column_type(type_of(expression));
+  if (!type) throw Declined{"a column of type " + type_of(expression).ToString()};
   side.expressions.push_back(expression.Copy());
   side.types.push_back(*type);
   return static_cast<int32_t>(side.expressions.size() - 1);
@@ -202,7 +194,7 @@ int32_t column_of(SideLayout& side, const Expression& expression) {
 void add_comparison(JoinLayout& layout, const Expression& left, const Expression& right,
                     ExpressionType comparison) {
   gpujoin_operator const operation = comparison_operator(comparison);
-  check_comparable(left.GetReturnType(), operation);
+  check_comparable(type_of(left), operation);
   and_with(layout.residual, {column_node(GPUJOIN_SIDE_LEFT, column_of(layout.left, left)),
                              column_node(GPUJOIN_SIDE_RIGHT, column_of(layout.right, right)),
                              node_of(operation, 2)});

@@ -1,19 +1,20 @@
-// settings.cpp: what SET gpujoin_... says, and the contexts of libgpujoin for it.
+// settings.cpp: what SET gpujoin_... says.
 #include "bindings/duckdb/src/settings.hpp"
 
-#include <algorithm>
 #include <duckdb/common/exception.hpp>
 #include <duckdb/common/string_util.hpp>
 #include <duckdb/parallel/task_scheduler.hpp>
 #include <duckdb/storage/buffer_manager.hpp>
 #include <filesystem>
 
+#include "bindings/duckdb/src/duckdb_versions.hpp"
+
 namespace gpujoin_duckdb {
 
 namespace {
 
-// A session that changes its limits over and over must not keep a context for each.
-constexpr size_t most_contexts = 8;
+// Of DuckDB's memory_limit, as what its own operators and scans hold counts in it, too.
+constexpr uint64_t share_of_limit = 2;
 
 gpujoin_device device_of(const std::string& name) {
   std::string const lower = duckdb::StringUtil::Lower(name);
@@ -27,8 +28,7 @@ gpujoin_device device_of(const std::string& name) {
 // 0 = none.
 uint64_t limit_of(const std::string& text) {
   if (text.empty()) return 0;
-  auto const bytes = duckdb::DBConfig::ParseMemoryLimit(text);
-  return bytes.IsValid() ? bytes.GetIndex() : 0;
+  return bytes_of_limit(text);
 }
 
 void check_device(duckdb::ClientContext&, duckdb::SetScope, duckdb::Value& value) {
@@ -83,7 +83,7 @@ void add_settings(duckdb::DBConfig& config) {
                             LogicalType::BOOLEAN, Value::BOOLEAN(false));
   config.AddExtensionOption("gpujoin_memory_limit",
                             "Of the memory that gpujoin's joins run in, for example 4GiB; "
-                            "empty = DuckDB's memory_limit, and all of a device's",
+                            "empty = half of DuckDB's memory_limit, and all of a device's",
                             LogicalType::VARCHAR, Value(""), check_limit);
   config.AddExtensionOption("gpujoin_device", "automatic, cuda or cpu", LogicalType::VARCHAR,
                             Value("automatic"), check_device);
@@ -100,7 +100,8 @@ Settings read_settings(duckdb::ClientContext& client) {
   settings.device_limit_bytes = limit_of(value_of(client, "gpujoin_memory_limit").ToString());
   settings.host_limit_bytes = settings.device_limit_bytes;
   if (settings.host_limit_bytes == 0) {
-    settings.host_limit_bytes = duckdb::BufferManager::GetBufferManager(client).GetMaxMemory();
+    settings.host_limit_bytes =
+        duckdb::BufferManager::GetBufferManager(client).GetMaxMemory() / share_of_limit;
   }
   settings.threads = static_cast<int32_t>(value_of(client, "gpujoin_threads").GetValue<int64_t>());
   if (settings.threads == 0) {
@@ -108,28 +109,6 @@ Settings read_settings(duckdb::ClientContext& client) {
   }
   settings.spill_folder = spill_folder(client);
   return settings;
-}
-
-Context Contexts::context_for(const Settings& settings) {
-  std::lock_guard<std::mutex> const lock(mutex_);
-  auto const found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.settings.has_same_context(settings);
-  });
-  if (found != entries_.end()) return found->context;
-
-  gpujoin_context_options options = GPUJOIN_CONTEXT_OPTIONS_INIT;
-  options.device = settings.device;
-  options.cpu_threads = settings.threads;
-  options.memory_limit_bytes = settings.device_limit_bytes;
-  options.host_limit_bytes = settings.host_limit_bytes;
-  if (!settings.spill_folder.empty()) options.spill_path = settings.spill_folder.c_str();
-  gpujoin_context* made = nullptr;
-  gpujoin_error error;
-  check(gpujoin_context_create(&options, &made, &error), error);
-  Context context(made, gpujoin_context_destroy);
-  if (entries_.size() == most_contexts) entries_.erase(entries_.begin());
-  entries_.push_back({settings, context});
-  return context;
 }
 
 }  // namespace gpujoin_duckdb

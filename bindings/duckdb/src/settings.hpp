@@ -1,13 +1,11 @@
-// settings.hpp: what SET gpujoin_... says, and the contexts of libgpujoin for it.
+// settings.hpp: what SET gpujoin_... says.
 #pragma once
 
 #include <duckdb/main/client_context.hpp>
 #include <duckdb/main/config.hpp>
-#include <mutex>
 #include <string>
-#include <vector>
 
-#include "bindings/duckdb/src/library.hpp"
+#include "gpujoin.h"
 
 namespace gpujoin_duckdb {
 
@@ -21,27 +19,12 @@ struct Settings {
   // Where rows go that the limits have no room for; empty = nowhere.
   std::string spill_folder;
 
+  // Whether joins by either run in contexts that are alike.
   bool has_same_context(const Settings& other) const;
 };
 
 void add_settings(duckdb::DBConfig& config);
 
 Settings read_settings(duckdb::ClientContext& client);
-
-// The contexts of one database: one for each set of settings, of which the last few are kept.
-class Contexts {
- public:
-  // Throws where none can be made.
-  Context context_for(const Settings& settings);
-
- private:
-  struct Entry {
-    Settings settings;
-    Context context;
-  };
-
-  std::mutex mutex_;
-  std::vector<Entry> entries_;
-};
 
 }  // namespace gpujoin_duckdb

@@ -7,13 +7,17 @@ import collections
 import contextlib
 import os
 import pathlib
+import subprocess
 
 import duckdb
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EXTENSION = os.environ.get("GPUJOIN_DUCKDB_EXTENSION",
-                           str(ROOT / "build" / "duckdb" / "gpujoin.duckdb_extension"))
+                           str(ROOT / "build/duckdb" / duckdb.__version__ /
+                               "gpujoin.duckdb_extension"))
+
+VERSION = tuple(map(int, duckdb.__version__.split(".")[:2]))
 
 # What a query is run with, beside DuckDB's own answer.
 MODES = {
@@ -49,6 +53,25 @@ def rows_of(connection, sql: str) -> collections.Counter:
 def answer_of_duckdb(connection, sql: str) -> collections.Counter:
     with settings(connection, gpujoin_enable=False):
         return rows_of(connection, sql)
+
+
+def check_modes(connection, sql: str, modes=MODES) -> collections.Counter:
+    """The answer is DuckDB's own in each of the modes, whoever gave it."""
+    expected = answer_of_duckdb(connection, sql)
+    for mode in modes:
+        with settings(connection, **MODES[mode]):
+            assert rows_of(connection, sql) == expected, (mode, decisions(connection))
+    return expected
+
+
+def load_tables(connection, benchmark: str, scale: str, folder: pathlib.Path) -> None:
+    """Tables of tpch or tpcds, which tpcgen-cli writes to the folder where they are not there."""
+    if not any(folder.glob("*.parquet")):
+        generator = ROOT / ".venv/bin/tpcgen-cli"
+        subprocess.run([str(generator), benchmark, "parquet", "-s", scale,
+                        f"--output-dir={folder}"], check=True, capture_output=True)
+    for file in sorted(folder.glob("*.parquet")):
+        connection.execute(f"CREATE TABLE {file.stem} AS FROM '{file}'")
 
 
 def decisions(connection) -> list[tuple]:

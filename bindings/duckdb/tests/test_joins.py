@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import MODES, answer_of_duckdb, check_taken, decisions, rows_of, settings
+from conftest import (MODES, VERSION, answer_of_duckdb, check_modes, check_taken, decisions, rows_of,
+                      settings)
 
 # Keys that both tables have, of every type that the library takes: name -> SQL of a number n that
 # is NULL now and then.
@@ -113,11 +114,17 @@ CONDITIONS = {
 }
 
 
+OTHER_CONDITIONS = ("either side", "a null test", "not", "of one side")
+
+
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(connection, kind, condition):
-    join_type, sql = KINDS[kind]
-    modes_of(connection, sql.format(CONDITIONS[condition]))
+    sql = KINDS[kind][1].format(CONDITIONS[condition])
+    if VERSION < (2, 0) and kind != "inner" and condition in OTHER_CONDITIONS:
+        check_modes(connection, sql)  # DuckDB makes a join without keys of it
+    else:
+        modes_of(connection, sql)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -150,10 +157,7 @@ MARKS = {
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_marks(connection, mark):
-    expected = answer_of_duckdb(connection, MARKS[mark])
-    for mode, values in MODES.items():
-        with settings(connection, **values):
-            assert rows_of(connection, MARKS[mark]) == expected, (mode, decisions(connection))
+    check_modes(connection, MARKS[mark])
 
 
 def test_mark_joins_are_taken(connection):
@@ -190,10 +194,7 @@ def test_single_with_several_matches(connection):
     "SELECT id, (SELECT max(v) FROM b WHERE b.n = a.n) FROM a",
 ])
 def test_subqueries_and_sets(connection, sql):
-    expected = answer_of_duckdb(connection, sql)
-    for mode, values in MODES.items():
-        with settings(connection, **values):
-            assert rows_of(connection, sql) == expected, (mode, decisions(connection))
+    check_modes(connection, sql)
 
 
 def test_conditions_that_duckdb_evaluates(connection):

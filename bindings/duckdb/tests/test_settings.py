@@ -9,7 +9,7 @@ import time
 import duckdb
 import pytest
 
-from conftest import answer_of_duckdb, connect, decisions, rows_of, settings
+from conftest import VERSION, answer_of_duckdb, connect, decisions, rows_of, settings
 
 JOIN = "SELECT a.id, b.id FROM a JOIN b ON a.k = b.k"
 
@@ -37,7 +37,7 @@ def reason_of(connection, sql):
     ("SELECT a.list FROM a JOIN b ON a.k = b.k AND a.id < 10", "a column of type BIGINT[]"),
     ("SELECT a.id FROM a JOIN b ON a.id < b.id AND a.id < 10", "no key"),
     ("SELECT a.id FROM a LEFT JOIN b ON a.k = b.k AND (a.id + b.id) % 2 = 0",
-     "a condition of both sides"),
+     "a condition of both sides" if VERSION >= (2, 0) else "no key"),
     ("SELECT a.id FROM a ASOF JOIN b ON a.k = b.k AND a.id >= b.id", "an ASOF join"),
     ("""WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT b.id FROM r JOIN b ON r.n = b.k
                              WHERE b.id < 50) FROM r""", "inside a recursive query"),
@@ -73,7 +73,7 @@ def test_gate_takes_large_joins(connection):
 def test_explain(connection):
     with settings(connection, gpujoin_force=True):
         plan = connection.execute("EXPLAIN " + JOIN).fetchall()[0][1]
-        assert "Gpujoin" in plan and "Executor: C" in plan and "Expected:" in plan
+        assert "GPUJOIN" in plan.upper() and "Executor: C" in plan and "Expected:" in plan
         analyzed = connection.execute("EXPLAIN ANALYZE " + JOIN).fetchall()[0][1]
         assert "GPUJOIN" in analyzed and "Joined In:" in analyzed and "Build Rows: 3000" in analyzed
         with settings(connection, gpujoin_memory_limit="1MiB"):
