@@ -46,8 +46,11 @@ def settings(connection, **values):
 
 
 def rows_of(connection, sql: str) -> collections.Counter:
-    """The answer as a multiset; text tells NaN from NULL, and 0.0 from -0.0."""
-    return collections.Counter(map(repr, connection.execute(sql).fetchall()))
+    """The answer as a multiset; text tells NaN from NULL, and 0.0 from -0.0. Sums of floats depend
+    on the order of rows in their last digits."""
+    return collections.Counter(
+        repr(tuple(f"{value:.12g}" if isinstance(value, float) else value for value in row))
+        for row in connection.execute(sql).fetchall())
 
 
 def answer_of_duckdb(connection, sql: str) -> collections.Counter:
