@@ -53,6 +53,8 @@ class SinkState final : public duckdb::GlobalSinkState {
   std::unique_ptr<JoinOperation> operation;
   // From which DuckDB's operators see how much is left for them.
   duckdb::unique_ptr<duckdb::TemporaryMemoryState> memory;
+  // Rows of the probe side may come all the same; none of their keys is to be computed.
+  bool has_no_output = false;
   // Of DuckDB's filters on scans of the probe side; NULL = none.
   duckdb::unique_ptr<duckdb::JoinFilterGlobalState> filters;
 
@@ -94,6 +96,7 @@ class ProbeState final : public duckdb::CachingOperatorState {
 
   // Takes the input, or puts out rows that have to be taken before it can be.
   duckdb::OperatorResultType execute(DataChunk& input, DataChunk& chunk) {
+    if (sink_.has_no_output) return duckdb::OperatorResultType::FINISHED;
     gpujoin_error error;
     if (!probe_) probe_ = sink_.operation->new_probe();
     if (batch_ == nullptr) batch_ = rows_.relation_of(input);
@@ -306,6 +309,7 @@ duckdb::SinkFinalizeType PhysicalGpuJoin::Finalize(duckdb::Pipeline&, duckdb::Ev
   uint64_t const held = build.bytes - build.spilled_bytes;
   sink.memory->SetRemainingSizeAndUpdateReservation(client, std::max<uint64_t>(held, 1));
   if (build.rows == 0 && EmptyResultIfRHSIsEmpty()) {
+    sink.has_no_output = true;
     return duckdb::SinkFinalizeType::NO_OUTPUT_POSSIBLE;
   }
   if (sink.filters && build.rows != 0) finish_filters(client, *this, *sink.filters);

@@ -115,7 +115,7 @@ class Runner:
             if words[0] in LOOPS:
                 end = self.end_of_loop(blocks, at)
                 for value in self.values_of(words):
-                    self.variables["${" + words[1] + "}"] = value
+                    self.variables["${" + words[1] + "}"] = self.variables["{" + words[1] + "}"] = value
                     self.run_blocks(blocks[at + 1:end])
                 at = end + 1
             else:

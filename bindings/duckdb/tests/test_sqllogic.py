@@ -1,7 +1,8 @@
 """DuckDB's own join tests with the extension loaded and forced.
 
 GPUJOIN_DUCKDB_TESTS is a folder with files of DuckDB's repository of about the same version, say its
-test/sql; of these are run those below any folder named join or subquery. A file that DuckDB
+test/sql; of these are run those below any folder named join or subquery, but for the slow ones
+(*.test_slow). A file that DuckDB
 does not pass here without the extension is skipped, and says so."""
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from conftest import MODES, connect
 from sqllogictest import Failure, Runner, Skip
 
 FOLDER = pathlib.Path(os.environ.get("GPUJOIN_DUCKDB_TESTS", "/nowhere"))
-FILES = sorted(file for file in FOLDER.rglob("*.test*")
+FILES = sorted(file for file in FOLDER.rglob("*.test")
                if {"join", "subquery"} & set(file.relative_to(FOLDER.parent).parts))
 pytestmark = pytest.mark.skipif(not FILES, reason="GPUJOIN_DUCKDB_TESTS names no tests of DuckDB's")
 
