@@ -7,7 +7,7 @@ SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice),
        sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)),
        avg(l_quantity), avg(l_extendedprice), avg(l_discount), count(*)
 FROM lineitem WHERE l_shipdate <= DATE '1998-09-02'
-GROUP BY ALL ORDER BY ALL;
+GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus;
 
 -- 2
 SELECT s_acctbal, s_name, n_name, p_partkey, p_mfgr, s_address, s_phone, s_comment
@@ -50,7 +50,8 @@ WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01'
 
 -- 7
 SELECT supp_nation, cust_nation, l_year, sum(volume)
-FROM (SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation, year(l_shipdate) AS l_year,
+FROM (SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation,
+             extract(year FROM l_shipdate) AS l_year,
              l_extendedprice * (1 - l_discount) AS volume
       FROM supplier, lineitem, orders, customer, nation n1, nation n2
       WHERE s_suppkey = l_suppkey AND o_orderkey = l_orderkey AND c_custkey = o_custkey
@@ -58,11 +59,11 @@ FROM (SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation, year(l_shipdate
         AND ((n1.n_name = 'FRANCE' AND n2.n_name = 'GERMANY')
              OR (n1.n_name = 'GERMANY' AND n2.n_name = 'FRANCE'))
         AND l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31')
-GROUP BY ALL ORDER BY ALL;
+GROUP BY supp_nation, cust_nation, l_year ORDER BY supp_nation, cust_nation, l_year;
 
 -- 8
 SELECT o_year, sum(CASE WHEN nation = 'BRAZIL' THEN volume ELSE 0 END) / sum(volume)
-FROM (SELECT year(o_orderdate) AS o_year, l_extendedprice * (1 - l_discount) AS volume,
+FROM (SELECT extract(year FROM o_orderdate) AS o_year, l_extendedprice * (1 - l_discount) AS volume,
              n2.n_name AS nation
       FROM part, supplier, lineitem, orders, customer, nation n1, nation n2, region
       WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey AND l_orderkey = o_orderkey
@@ -75,7 +76,7 @@ GROUP BY o_year ORDER BY o_year;
 
 -- 9
 SELECT nation, o_year, sum(amount)
-FROM (SELECT n_name AS nation, year(o_orderdate) AS o_year,
+FROM (SELECT n_name AS nation, extract(year FROM o_orderdate) AS o_year,
              l_extendedprice * (1 - l_discount) - ps_supplycost * l_quantity AS amount
       FROM part, supplier, lineitem, partsupp, orders, nation
       WHERE s_suppkey = l_suppkey AND ps_suppkey = l_suppkey AND ps_partkey = l_partkey

@@ -1,0 +1,133 @@
+//! The rule that puts joins on the library into plans.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, displayable};
+
+use crate::build_side::try_out;
+use crate::cost::{Expectation, expect};
+use crate::declined::Declined;
+use crate::exec::GpuJoinExec;
+use crate::join_layout::JoinLayout;
+use crate::library::Library;
+use crate::settings::GpuJoinOptions;
+
+/// Replaces hash joins by joins on the library, where that is expected to be faster. The last rule
+/// of a session.
+#[derive(Debug, Default)]
+pub struct GpuJoinRule {
+    library: Arc<Library>,
+    decisions: Mutex<Vec<Decision>>,
+}
+
+/// What became of a join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decision {
+    /// As EXPLAIN shows it.
+    pub join: String,
+    /// The library does it.
+    pub taken: bool,
+    /// What is expected of it, or why it is DataFusion's.
+    pub reason: String,
+}
+
+/// Adds the settings and the rule to a session.
+pub fn with_gpujoin(
+    mut builder: SessionStateBuilder,
+    rule: &Arc<GpuJoinRule>,
+) -> SessionStateBuilder {
+    let config = builder.config().take().unwrap_or_default();
+    let config = config.with_option_extension(GpuJoinOptions::default());
+    let rule: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::clone(rule) as _;
+    builder.with_config(config).with_physical_optimizer_rule(rule)
+}
+
+impl GpuJoinRule {
+    /// A rule, whose joins share the library's contexts.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What became of the joins of the last plan that it saw.
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn take(
+        &self,
+        join: &HashJoinExec,
+        config: &ConfigOptions,
+    ) -> Result<(JoinLayout, Expectation), Declined> {
+        let options = GpuJoinOptions::of(config);
+        if join.properties().boundedness.is_unbounded() {
+            return Err("a side has no end".into());
+        }
+        if *join.partition_mode() == PartitionMode::Auto {
+            return Err("how its sides are partitioned is not known yet".into());
+        }
+        if join.properties().output_ordering().is_some() {
+            return Err("the order of its rows is relied on".into());
+        }
+        let layout = JoinLayout::of(join)?;
+        let context = self.library.context(&options).map_err(|error| error.to_string())?;
+        try_out(&layout, &context).map_err(|error| error.to_string())?;
+        let partitions = join.right().output_partitioning().partition_count();
+        let expectation =
+            expect(&context, join, &layout, partitions).map_err(|error| error.to_string())?;
+        if !options.force {
+            expectation.check()?;
+        }
+        Ok((layout, expectation))
+    }
+}
+
+impl PhysicalOptimizerRule for GpuJoinRule {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut decisions = Vec::new();
+        let is_enabled = GpuJoinOptions::of(config).enable;
+        let optimized = plan
+            .transform_up(|node| {
+                let Some(join) = node.downcast_ref::<HashJoinExec>() else {
+                    return Ok(Transformed::no(node));
+                };
+                let shown = displayable(node.as_ref()).one_line().to_string().trim_end().to_owned();
+                let taken = if is_enabled {
+                    self.take(join, config)
+                } else {
+                    Err("gpujoin.enable is false".into())
+                };
+                let reason = match &taken {
+                    Ok((_, expectation)) => expectation.to_string(),
+                    Err(reason) => reason.to_string(),
+                };
+                decisions.push(Decision { join: shown, taken: taken.is_ok(), reason });
+                let Ok((layout, expectation)) = taken else { return Ok(Transformed::no(node)) };
+                let join = join.builder().build()?;
+                let library = Arc::clone(&self.library);
+                let join = GpuJoinExec::new(join, layout, expectation, library);
+                Ok(Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>))
+            })
+            .data()?;
+        *self.decisions.lock().unwrap_or_else(PoisonError::into_inner) = decisions;
+        Ok(optimized)
+    }
+
+    fn name(&self) -> &str {
+        "gpujoin"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}

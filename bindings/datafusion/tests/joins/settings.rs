@@ -1,0 +1,166 @@
+//! Settings, what is shown, and what goes wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::execution::memory_pool::GreedyMemoryPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
+use gpujoin_datafusion::GpuJoinRule;
+
+use crate::sessions::{answer, config, rows_of, runtime, session, set};
+
+/// Two tables of numbers, `a` and `b`, of so many rows.
+async fn with_tables(context: &SessionContext, rows: usize) {
+    for (table, step) in [("a", 2), ("b", 3)] {
+        let sql = format!(
+            "CREATE TABLE {table} AS SELECT value * {step} AS k, value AS v, \
+             repeat('x', 40) AS t FROM generate_series(1, {rows})"
+        );
+        answer(context, &sql).await.unwrap();
+    }
+}
+
+const JOIN: &str = "SELECT count(*), sum(a.v), sum(b.v), min(a.t) FROM a JOIN b ON a.k = b.k";
+
+async fn explained(context: &SessionContext, sql: &str) -> String {
+    rows_of(&answer(context, &format!("EXPLAIN ANALYZE {sql}")).await.unwrap()).join("\n")
+}
+
+fn last(rule: &GpuJoinRule) -> (bool, String) {
+    let decisions = rule.decisions();
+    assert_eq!(decisions.len(), 1, "{decisions:?}");
+    (decisions[0].taken, decisions[0].reason.clone())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_say_what_is_taken() {
+    let (context, rule) = session(config(), runtime());
+    with_tables(&context, 1000).await;
+    let expected = rows_of(&answer(&context, JOIN).await.unwrap());
+    let (is_taken, reason) = last(&rule);
+    assert!(!is_taken && reason.contains("of HashJoinExec"), "{reason}");
+
+    set(&context, "force", "true").await;
+    assert_eq!(rows_of(&answer(&context, JOIN).await.unwrap()), expected);
+    assert!(last(&rule).0);
+
+    set(&context, "enable", "false").await;
+    assert_eq!(rows_of(&answer(&context, JOIN).await.unwrap()), expected);
+    assert_eq!(last(&rule), (false, String::from("gpujoin.enable is false")));
+}
+
+#[tokio::test]
+async fn a_setting_that_means_nothing_is_an_error() {
+    let (context, _) = session(config(), runtime());
+    for setting in ["device = 'fpga'", "memory_limit = 'much'", "threads = '-1'", "color = 'red'"] {
+        let error = answer(&context, &format!("SET gpujoin.{setting}")).await.unwrap_err();
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn explain_shows_how_it_joins() {
+    let (context, _) = session(config(), runtime());
+    with_tables(&context, 1000).await;
+    set(&context, "force", "true").await;
+    let plan = rows_of(&answer(&context, &format!("EXPLAIN {JOIN}")).await.unwrap()).join("\n");
+    assert!(plan.contains("GpuJoinExec") && plan.contains("executor="), "{plan}");
+    let plan = explained(&context, JOIN).await;
+    for shown in ["executor=CPU", "plan=", "build_time=", "join_time=", "build_input_rows=1.00 K"] {
+        assert!(plan.contains(shown), "{shown}: {plan}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_device_joins_are_those_of_datafusion() {
+    let (context, rule) = session(config(), runtime());
+    with_tables(&context, 1000).await;
+    let expected = rows_of(&answer(&context, JOIN).await.unwrap());
+    set(&context, "force", "true").await;
+    set(&context, "device", "cuda").await;
+    assert_eq!(rows_of(&answer(&context, JOIN).await.unwrap()), expected);
+    let (is_taken, reason) = last(&rule);
+    assert!(is_taken || !reason.is_empty());
+}
+
+#[tokio::test]
+async fn declined_joins_say_why() {
+    let (context, rule) = session(config(), runtime());
+    with_tables(&context, 100).await;
+    set(&context, "force", "true").await;
+    let declined = [
+        ("SELECT a.l FROM (SELECT k, [v] AS l FROM a) a JOIN b ON a.k = b.k", "of type List"),
+        ("SELECT a.v FROM a LEFT JOIN b ON a.k = b.k AND a.v + b.v > 50", "looks at both sides"),
+        ("SELECT a.v FROM a LEFT JOIN b ON a.k = b.k AND 10 / a.v > b.v", "may fail for rows"),
+    ];
+    for (sql, why) in declined {
+        answer(&context, sql).await.unwrap();
+        let (is_taken, reason) = last(&rule);
+        assert!(!is_taken && reason.contains(why), "{sql}: {reason}");
+    }
+}
+
+/// A session with so much memory for DataFusion.
+fn session_of(bytes: usize) -> (SessionContext, Arc<GpuJoinRule>) {
+    let pool = Arc::new(GreedyMemoryPool::new(bytes));
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().unwrap();
+    session(config(), runtime)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn within_the_memory_of_the_pool_rows_go_to_files() {
+    const ROWS: usize = 200_000;
+    let (roomy, _) = session(config(), runtime());
+    with_tables(&roomy, ROWS).await;
+    let expected = rows_of(&answer(&roomy, JOIN).await.unwrap());
+
+    // DataFusion's own join does not fit.
+    let (context, _) = session_of(4 << 20);
+    with_tables(&context, ROWS).await;
+    set(&context, "enable", "false").await;
+    let error = answer(&context, JOIN).await.unwrap_err();
+    assert!(error.to_string().contains("Resources exhausted"), "{error}");
+
+    set(&context, "enable", "true").await;
+    set(&context, "force", "true").await;
+    assert_eq!(rows_of(&answer(&context, JOIN).await.unwrap()), expected);
+    let plan = explained(&context, JOIN).await;
+    let join = plan.lines().find(|line| line.contains("GpuJoinExec")).unwrap();
+    assert!(!join.contains("spilled_bytes=0.0 B"), "{join}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_room_for_anything_joins_are_those_of_datafusion() {
+    let (context, rule) = session(config(), runtime());
+    with_tables(&context, 1000).await;
+    let expected = rows_of(&answer(&context, JOIN).await.unwrap());
+    set(&context, "force", "true").await;
+    set(&context, "memory_limit", "16K").await;
+    assert_eq!(rows_of(&answer(&context, JOIN).await.unwrap()), expected);
+    assert!(last(&rule).0);
+    let plan = explained(&context, JOIN).await;
+    assert!(plan.contains("left to HashJoinExec: "), "{plan}");
+}
+
+/// A stream that goes away takes its join with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dropped_joins_stop() {
+    let config = SessionConfig::new().with_target_partitions(2);
+    let (context, rule) = session(config, runtime());
+    with_tables(&context, 4000).await;
+    set(&context, "force", "true").await;
+    // 16 million pairs.
+    let sql = "SELECT a.v + b.v FROM (SELECT k - k AS z, v FROM a) a \
+               JOIN (SELECT k - k AS z, v FROM b) b ON a.z = b.z";
+    let mut rows = context.sql(sql).await.unwrap().execute_stream().await.unwrap();
+    assert!(last(&rule).0);
+    assert!(rows.next().await.unwrap().unwrap().num_rows() > 0);
+    drop(rows);
+    let waiting = context.sql(sql).await.unwrap().collect();
+    assert!(tokio::time::timeout(Duration::from_millis(20), waiting).await.is_err());
+    // The library is free for the next one.
+    let next = tokio::time::timeout(Duration::from_secs(60), answer(&context, JOIN));
+    assert!(next.await.is_ok());
+}
