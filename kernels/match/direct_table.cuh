@@ -53,8 +53,8 @@ struct DirectTable : KeySteps<KeyType> {
   }
 
  private:
-  // The same, all lanes of a warp, of a table of one slice. A word takes one atomic at a time: those
-  // of a warp are one.
+  // The same, all lanes of a warp, of a table of one slice. A word takes one atomic at a time:
+  // those of a warp are one.
   template <int kItems>
   __device__ bool take_near(const KeyType (&keys)[kItems], uint32_t (&taken)[kItems],
                             const bool (&are_placed)[kItems]) const {

@@ -17,64 +17,15 @@
 
 #include <cstdint>
 #include <cub/block/block_reduce.cuh>
-#include <type_traits>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/host_answer.hpp"
+#include "kernels/sample/key_distances.cuh"
+#include "kernels/sample/sampled_column.cuh"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
-
-template <typename Key>
-struct SampledColumn {
-  const Key* keys;
-  const uint8_t* validity;  // or null
-  int64_t validity_bit_offset;
-  int64_t rows;
-
-  __device__ bool is_valid(int64_t row) const {
-    if (validity == nullptr) return true;
-    int64_t const bit = validity_bit_offset + row;
-    return (validity[bit / 8] >> (bit % 8) & 1) != 0;
-  }
-};
-
-// Which bits and which values some keys have.
-template <typename Key>
-struct SampledBounds {
-  using Signed = std::make_signed_t<Key>;
-  static constexpr Signed kHighest = static_cast<Signed>(static_cast<Key>(~Key{0}) >> 1);
-
-  Key any = 0;
-  Key all = static_cast<Key>(~Key{0});
-  Signed low = kHighest;
-  Signed high = -kHighest - 1;
-
-  __device__ void add(Key key) {
-    auto const value = static_cast<Signed>(key);
-    add({key, key, value, value});
-  }
-  __device__ void add(const SampledBounds& other) {
-    any |= other.any;
-    all &= other.all;
-    low = other.low < low ? other.low : low;
-    high = other.high > high ? other.high : high;
-  }
-  __device__ bool has_key() const { return low <= high; }
-  __device__ bool holds(Key key) const {
-    auto const value = static_cast<Signed>(key);
-    return low <= value && value <= high;
-  }
-};
-
-// Of keys of any width; without a key as it starts.
-struct WideBounds {
-  unsigned long long any = 0;
-  unsigned long long all = ~0ULL;
-  long long low = INT64_MAX;
-  long long high = INT64_MIN;
-};
 
 // The keys drawn from a side, by position. A key that was drawn more than once is at one of its
 // positions.
@@ -185,18 +136,6 @@ __device__ void make_sample_filter(const Key (&keys)[kItems], const bool (&valid
   for (int i = threadIdx.x; i < Rule::kFilterWords; i += kSampleDrawThreads) made[i] = filter[i];
 }
 
-// All lanes of a warp: those of sorted keys have one counter, and add to it once.
-template <typename Rule, typename Key>
-__device__ __forceinline__ void add_distance(Key key, Key neighbour, bool is_there,
-                                             uint32_t* distances) {
-  using Signed = std::make_signed_t<Key>;
-  int32_t const bits =
-      is_there ? Rule::distance_bits(static_cast<Signed>(key), static_cast<Signed>(neighbour)) : -1;
-  uint32_t const same = __match_any_sync(0xffffffffU, bits);
-  bool const is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32);
-  if (is_there && is_first) atomicAdd(&distances[bits], static_cast<uint32_t>(__popc(same)));
-}
-
 template <typename Rule, typename Key>
 __global__ void __launch_bounds__(kSampleDrawThreads)
     draw_sample_kernel(SampledColumn<Key> build, SampledColumn<Key> probe,
@@ -206,8 +145,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   using Reduce = cub::BlockReduce<DrawnSums<Key>, kSampleDrawThreads>;
   __shared__ typename Reduce::TempStorage storage;
   __shared__ uint32_t hot_count;
-  __shared__ uint32_t to_next[Rule::kDistances];
-  __shared__ uint32_t to_neighbour[Rule::kDistances];
+  __shared__ KeyDistances<Rule> to_next, to_neighbour;
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& table = *reinterpret_cast<SampleTable<Rule, Key>*>(dynamic_shared);
 
@@ -242,7 +180,8 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     return;
   }
   if (threadIdx.x == 0) hot_count = 0;
-  if (threadIdx.x < Rule::kDistances) to_next[threadIdx.x] = to_neighbour[threadIdx.x] = 0;
+  to_next.start();
+  to_neighbour.start();
   for (int i = threadIdx.x; i < Rule::kSlots; i += kSampleDrawThreads) table.slots[i] = -1;
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -256,8 +195,8 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   __syncthreads();
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    add_distance<Rule>(keys[item], next[item], has_next[item], to_next);
-    add_distance<Rule>(keys[item], neighbour[item], has_neighbour[item], to_neighbour);
+    to_next.add(keys[item], next[item], has_next[item]);
+    to_neighbour.add(keys[item], neighbour[item], has_neighbour[item]);
   }
 
   volatile int32_t* const slots = table.slots;
@@ -310,8 +249,8 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   drawn.distinct = sums.distinct;
   drawn.most = sums.most;
   drawn.heavy = sums.heavy;
-  drawn.next_bits = Rule::usual_bits(to_next);
-  drawn.neighbour_bits = Rule::usual_bits(to_neighbour);
+  drawn.next_bits = to_next.usual_bits();
+  drawn.neighbour_bits = to_neighbour.usual_bits();
   if (sums.bounds.has_key()) {
     drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};
   }

@@ -1,5 +1,5 @@
-// key_range.cuh: the lowest and the highest key, which bits differ between, and whether keys go up in
-// equal steps
+// key_range.cuh: the lowest and the highest key, which bits differ between, and whether keys go up
+// in equal steps
 //
 // Source   ours; GQE's perfect join finds dense keys by the bits that vary (varying_bits.cuh),
 //          which misses ranges across a power of two

@@ -224,12 +224,6 @@ constexpr Traffic direct_table_build(uint64_t rows, uint64_t key_width, uint64_t
                                      uint64_t columns_width, uint64_t places) {
   return {rows * (2 * key_width + columns_width) + places / 8, rows * (2 + columns) * kSectorBytes};
 }
-// The same where places of neighbours are neighbours. Those of rows in their order stay, which costs
-// less.
-constexpr Traffic near_table_build(uint64_t rows, uint64_t key_width, uint64_t row_width,
-                                   uint64_t places) {
-  return {rows * (2 * key_width + row_width) + places * row_width + places / 8, 0};
-}
 
 // Probe rows that write columns: keys and the probe side's columns are read in order; lookups, and
 // so many values of the build side, at random; output rows are written.

@@ -69,8 +69,8 @@ struct SampleStatistics {
   KeyRange build_range;
   KeyRange probe_range;          // of the rows drawn
   int32_t varying_key_bits = 0;  // from the lowest to the highest bit that differs; 0 = unknown
-  // Of most distances between keys of neighbouring rows, the farther ones of both sides, and of rows
-  // that are kNeighbourRows apart; 64 = any, or unknown.
+  // Of most distances between keys of neighbouring rows, the farther ones of both sides, and of
+  // rows that are kNeighbourRows apart; 64 = any, or unknown.
   int32_t next_bits = 64;
   int32_t neighbour_bits = 64;
 };

@@ -195,8 +195,10 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
 Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                   const base::DeviceFacts& facts) {
   const PlaceRow row = place_row(plan, shape);
-  const Traffic placed =
-      traffic::near_table_build(shape.build_rows, shape.key_width, row.width, places);
+  Traffic placed =
+      traffic::direct_table_build(shape.build_rows, shape.key_width, 0, row.width, places);
+  placed.streamed += places * row.width;
+  placed.random = 0;
   const uint64_t output =
       gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
   const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
