@@ -160,8 +160,11 @@ class Runner:
         command = words[0]
         if command == "mode":
             self.is_skipping = {"skip": True, "unskip": False}.get(words[1], self.is_skipping)
-        elif self.is_skipping or command in ("tags", "hash-threshold", "set"):
+        elif self.is_skipping or command in ("tags", "hash-threshold"):
             return
+        elif command == "set":
+            if words[1] == "seed":
+                self.connection("default").execute(f"SELECT setseed({words[2]})").fetchall()
         elif command == "require":
             if words[1] not in GIVEN and words[1] != "ram":
                 raise Skip("require " + words[1])
