@@ -6,6 +6,7 @@ mod cases;
 mod random_joins;
 mod sessions;
 mod settings;
+mod sqllogictests;
 #[path = "../../../rust/gpujoin/tests/cases/text.rs"]
 mod text;
 mod tpch;

@@ -111,13 +111,13 @@ fn session_of(bytes: usize) -> (SessionContext, Arc<GpuJoinRule>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn within_the_memory_of_the_pool_rows_go_to_files() {
-    const ROWS: usize = 200_000;
+    const ROWS: usize = 500_000;
     let (roomy, _) = session(config(), runtime());
     with_tables(&roomy, ROWS).await;
     let expected = rows_of(&answer(&roomy, JOIN).await.unwrap());
 
     // DataFusion's own join does not fit.
-    let (context, _) = session_of(4 << 20);
+    let (context, _) = session_of(12 << 20);
     with_tables(&context, ROWS).await;
     set(&context, "enable", "false").await;
     let error = answer(&context, JOIN).await.unwrap_err();
