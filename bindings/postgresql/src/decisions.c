@@ -22,6 +22,7 @@ typedef struct Reason {
   const char* text;
 } Reason;
 static List* reasons = NIL;
+static MemoryContext planning_context = NULL;
 
 typedef struct Decision {
   bool is_taken;
@@ -40,11 +41,22 @@ static create_upper_paths_hook_type previous_upper_paths = NULL;
 
 void add_reason(PlannerInfo* root, Relids joined, const char* text) {
   if (planning_depth == 0) return;
-  Reason* const reason = palloc(sizeof *reason);
-  reason->root = root;
-  reason->joined = bms_copy(joined);
-  reason->text = text;
-  reasons = lappend(reasons, reason);
+  // With very many relations (GEQO) joins are tried in memory that is given back in between.
+  MemoryContext const before = MemoryContextSwitchTo(planning_context);
+  Reason* reason = NULL;
+  ListCell* cell;
+  foreach (cell, reasons) {
+    Reason* const known = lfirst(cell);
+    if (known->root == root && bms_equal(known->joined, joined)) reason = known;
+  }
+  if (reason == NULL) {
+    reason = palloc(sizeof *reason);
+    reason->root = root;
+    reason->joined = bms_copy(joined);
+    reasons = lappend(reasons, reason);
+  }
+  reason->text = pstrdup(text);
+  MemoryContextSwitchTo(before);
 }
 
 static const char* reason_of(PlannerInfo* root, Relids joined) {
@@ -153,6 +165,8 @@ static void see_final_paths(PlannerInfo* root, UpperRelationKind stage, RelOptIn
 static PlannedStmt* plan_query(Query* query, const char* text, int options,
                                ParamListInfo parameters) {
   List* const reasons_before = reasons;
+  MemoryContext const context_before = planning_context;
+  planning_context = CurrentMemoryContext;
   reasons = NIL;
   if (planning_depth == 0) are_old = true;
   ++planning_depth;
@@ -166,6 +180,7 @@ static PlannedStmt* plan_query(Query* query, const char* text, int options,
   {
     --planning_depth;
     reasons = reasons_before;
+    planning_context = context_before;
   }
   PG_END_TRY();
   return plan;

@@ -9,7 +9,7 @@
 
 void install_decisions(void);
 
-// Why a join was not taken when it was offered. `reason` is kept as it is.
+// Why a join was not taken when it was offered.
 void add_reason(PlannerInfo* root, Relids joined, const char* reason);
 
 #endif
