@@ -9,9 +9,9 @@
 #include "bindings/postgresql/src/library.h"
 #include "bindings/postgresql/src/settings.h"
 
-// What bench.py measured, by the machine that the library's built-in rates of the CPU are those of:
-// a row that is handed over or taken back, and each of its columns; a row with values of any length
-// is put together and taken apart; a join however small.
+// Taken for what the way in and out costs, and not fitted to a measurement yet (bench.py has them
+// beside each other): a row that is handed over or taken back, and each of its columns; a row with
+// values of any length is put together and taken apart; a join however small.
 #define ROW_NANOSECONDS 40
 #define COLUMN_NANOSECONDS 8
 #define TUPLE_NANOSECONDS 90
