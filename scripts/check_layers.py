@@ -22,6 +22,7 @@ MAY_INCLUDE = {
                    "src/pieces/", "src/filters/"],
     # A host links the library: what it knows of it is the header.
     "bindings/duckdb/": [API, "bindings/duckdb/"],
+    "bindings/spark/": [API, "bindings/spark/"],
     "bindings/postgresql/": [API, "bindings/postgresql/"],
     "src/base/": [API, LIMITS, "src/base/"],
     # Columns of bytes are described alike for host and device.
