@@ -15,7 +15,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use gpujoin::{Allocator, Context, Device, Error, Join, Memory};
 
-use tables::table;
+use tables::{cpu, table};
 
 #[derive(Default)]
 struct Counts {
@@ -62,6 +62,7 @@ fn all_memory_is_the_allocators_and_comes_back() {
     let counts = Arc::new(Counts::default());
     let context = context_with(Counting(counts.clone()));
     let batch = join(&context).unwrap();
+    assert_eq!(batch.num_rows(), join(&cpu()).unwrap().num_rows());
     assert!(counts.given.load(Ordering::Relaxed) > 0);
     drop(context);
     // The batch has its rows, and with them the allocator.
