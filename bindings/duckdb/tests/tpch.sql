@@ -51,14 +51,13 @@ WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01'
 -- 7
 SELECT supp_nation, cust_nation, l_year, sum(volume)
 FROM (SELECT n1.n_name AS supp_nation, n2.n_name AS cust_nation,
-             extract(year FROM l_shipdate) AS l_year,
-             l_extendedprice * (1 - l_discount) AS volume
+             extract(year FROM l_shipdate) AS l_year, l_extendedprice * (1 - l_discount) AS volume
       FROM supplier, lineitem, orders, customer, nation n1, nation n2
       WHERE s_suppkey = l_suppkey AND o_orderkey = l_orderkey AND c_custkey = o_custkey
         AND s_nationkey = n1.n_nationkey AND c_nationkey = n2.n_nationkey
         AND ((n1.n_name = 'FRANCE' AND n2.n_name = 'GERMANY')
              OR (n1.n_name = 'GERMANY' AND n2.n_name = 'FRANCE'))
-        AND l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31')
+        AND l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31') AS derived
 GROUP BY supp_nation, cust_nation, l_year ORDER BY supp_nation, cust_nation, l_year;
 
 -- 8
@@ -71,7 +70,7 @@ FROM (SELECT extract(year FROM o_orderdate) AS o_year, l_extendedprice * (1 - l_
         AND n1.n_regionkey = r_regionkey AND r_name = 'AMERICA'
         AND s_nationkey = n2.n_nationkey
         AND o_orderdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31'
-        AND p_type = 'ECONOMY ANODIZED STEEL')
+        AND p_type = 'ECONOMY ANODIZED STEEL') AS derived
 GROUP BY o_year ORDER BY o_year;
 
 -- 9
@@ -81,7 +80,7 @@ FROM (SELECT n_name AS nation, extract(year FROM o_orderdate) AS o_year,
       FROM part, supplier, lineitem, partsupp, orders, nation
       WHERE s_suppkey = l_suppkey AND ps_suppkey = l_suppkey AND ps_partkey = l_partkey
         AND p_partkey = l_partkey AND o_orderkey = l_orderkey AND s_nationkey = n_nationkey
-        AND p_name LIKE '%green%')
+        AND p_name LIKE '%green%') AS derived
 GROUP BY nation, o_year ORDER BY nation, o_year DESC;
 
 -- 10
@@ -118,7 +117,7 @@ SELECT c_count, count(*) AS custdist
 FROM (SELECT c_custkey, count(o_orderkey) AS c_count
       FROM customer LEFT OUTER JOIN orders
         ON c_custkey = o_custkey AND o_comment NOT LIKE '%special%requests%'
-      GROUP BY c_custkey)
+      GROUP BY c_custkey) AS derived
 GROUP BY c_count ORDER BY custdist DESC, c_count DESC;
 
 -- 14
@@ -205,5 +204,5 @@ FROM (SELECT substring(c_phone FROM 1 FOR 2) AS cntrycode, c_acctbal FROM custom
                          WHERE c_acctbal > 0.00
                            AND substring(c_phone FROM 1 FOR 2) IN
                                ('13', '31', '23', '29', '30', '18', '17'))
-        AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey))
+        AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey)) AS derived
 GROUP BY cntrycode ORDER BY cntrycode;

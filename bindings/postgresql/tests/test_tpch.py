@@ -17,7 +17,7 @@ from conftest import MODES, answer_of_postgres, decisions, rows_of, settings
 
 HERE = pathlib.Path(__file__).parent
 TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"]
-SQL = (HERE / "tpch.sql").read_text()
+SQL = (HERE / "../../duckdb/tests/tpch.sql").read_text()
 QUERIES = {int(number): text.strip().rstrip(";")
            for number, text in re.findall(r"^-- (\d+)\n(.*?)(?=^-- \d+\n|\Z)", SQL, re.M | re.S)}
 # Without an index they have nested loops of hours at scale factor 1: PostgreSQL doesn't turn a
