@@ -780,8 +780,8 @@ typedef int32_t gpujoin_operator;
 #define GPUJOIN_OPERATOR_ABSOLUTE 30
 /* The whole condition, without arguments: the caller evaluates it. The result of the join is then
  * its candidates, the pairs of rows with equal keys as an INNER join with OUTPUT_PAIRS has them,
- * for gpujoin_result_decide to be told which of them match. Not of MARK and NOT IN joins, and not
- * without keys. */
+ * for gpujoin_result_decide to be told which of them match; an operation asks its options.decide.
+ * Not of MARK and NOT IN joins, and not without keys. */
 #define GPUJOIN_OPERATOR_CALLER 31
 
 typedef struct gpujoin_node {
@@ -1923,6 +1923,22 @@ typedef int32_t gpujoin_own_filter;
 /* All rows, by a filter that is made with the operation, also where the build fits. */
 #define GPUJOIN_OWN_FILTER_ON 2
 
+/* Says which pairs of rows with equal keys match, of a residual that is GPUJOIN_OPERATOR_CALLER.
+ *
+ * rows      of candidates: 1 to 65536.
+ * schema, candidates  a struct array in host memory: left_row, right_row (int64) of the sides whose
+ *           rows have numbers, then options.decide_left_columns and decide_right_columns. May be
+ *           moved out, as importing does; what is left is released when it has returned.
+ * matches   [rows] bytes, all 0: written, 1 = the pair matches.
+ * Answers   GPUJOIN_OK, or the status that the call for the result is to end with.
+ *
+ * Called in gpujoin_probe_next and gpujoin_operation_next on the thread that calls these, at the
+ * same time on as many threads as do. Must not call the probe or the operation, but for cancel.
+ * Pairs of rows for whose result there was no room are shown again. */
+typedef gpujoin_status (*gpujoin_decide_function)(int64_t rows, struct ArrowSchema* schema,
+                                                  struct ArrowArray* candidates, uint8_t* matches,
+                                                  void* user);
+
 typedef struct gpujoin_operation_options {
   uint32_t struct_size;
   /* 1: rows of probes have numbers, which are given with each batch; results that have row numbers
@@ -1939,9 +1955,20 @@ typedef struct gpujoin_operation_options {
   int32_t filter_count;
   /* ON where the kind of join allows none: UNSUPPORTED. */
   gpujoin_own_filter own_filter;
+  /* Required by a residual that is GPUJOIN_OPERATOR_CALLER, NULL with any other. */
+  gpujoin_decide_function decide;
+  void* decide_user;
+  /* Columns of each side that it is shown. */
+  const int32_t* decide_left_columns;
+  const int32_t* decide_right_columns;
+  int32_t decide_left_column_count;
+  int32_t decide_right_column_count;
 } gpujoin_operation_options;
-#define GPUJOIN_OPERATION_OPTIONS_INIT \
-  { (uint32_t)sizeof(gpujoin_operation_options), 0, NULL, NULL, NULL, NULL, 0, 0 }
+#define GPUJOIN_OPERATION_OPTIONS_INIT                                                        \
+  {                                                                                           \
+    (uint32_t)sizeof(gpujoin_operation_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, \
+        NULL, NULL, 0, 0                                                                      \
+  }
 
 /* gpujoin_operation_create: one join with a finished build.
  *
@@ -1951,10 +1978,10 @@ typedef struct gpujoin_operation_options {
  *           GPUJOIN_OUTPUT_PAIRS needs row numbers of the sides that come out.
  * options   NULL = all automatic; copied.
  * out       on success a new operation; destroy with gpujoin_operation_destroy.
- * Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: a residual that
- *           the caller decides, promises about keys, groups and orders that are not the probe
- *           side's, an order where the build does not fit, ASOF joins whose build side is the left
- *           one; MEMORY_LIMIT for a limit below the least.
+ * Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: promises about
+ *           keys, groups and orders that are not the probe side's, an order where the build does
+ *           not fit, ASOF joins whose build side is the left one; MEMORY_LIMIT for a limit below
+ *           the least.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_operation_create(gpujoin_build* build,
                                                     const gpujoin_relation* probe_like,

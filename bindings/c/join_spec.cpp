@@ -119,8 +119,8 @@ void check_key_types(const Relation& left, const std::vector<int32_t>& left_keys
 std::vector<int32_t> checked_columns(const Relation& relation, const int32_t* indices,
                                      int32_t count, const std::string& side) {
   if (count == 0) return {};
-  std::string const argument = "spec." + side + "_columns";
-  check_range(count, 0, INT32_MAX, ("spec." + side + "_column_count").c_str());
+  std::string const argument = side + "_columns";
+  check_range(count, 0, INT32_MAX, (side + "_column_count").c_str());
   check_list(indices, argument.c_str());
   std::vector<int32_t> checked;
   checked.reserve(static_cast<size_t>(count));
@@ -226,9 +226,10 @@ columns::JoinSpec checked_spec(const gpujoin_join_spec* given, const Relation& l
   if (known.key_flags != nullptr && has_keys) {
     spec.key_flags = checked_key_flags(known.key_flags, known.key_count, "spec.key_flags");
   }
-  spec.left_columns = checked_columns(left, known.left_columns, known.left_column_count, "left");
+  spec.left_columns =
+      checked_columns(left, known.left_columns, known.left_column_count, "spec.left");
   spec.right_columns =
-      checked_columns(right, known.right_columns, known.right_column_count, "right");
+      checked_columns(right, known.right_columns, known.right_column_count, "spec.right");
 
   check_range(known.order, GPUJOIN_ORDER_NONE, GPUJOIN_ORDER_RIGHT, "spec.order");
   spec.order = static_cast<columns::RowOrder>(known.order);

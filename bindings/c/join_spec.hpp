@@ -22,8 +22,8 @@ std::string describe(const columns::ColumnView& column, int32_t index, const std
 const columns::ColumnView& checked_column(const columns::Relation& relation, int32_t index,
                                           const char* argument);
 
-// The parts of it, for specifications of other calls; `argument` names the caller's array, `side`
-// stands in "spec.<side>_columns" and "spec.<side>_column_count".
+// The parts of it, for specifications of other calls; `argument` names the caller's array, `side`,
+// say "spec.left", stands before "_columns" and "_column_count".
 std::vector<int32_t> checked_keys(const columns::Relation& relation, const int32_t* keys,
                                   int32_t count, const char* argument);
 // Empty for NULL.

@@ -36,6 +36,29 @@ std::vector<pieces::AppliedFilter> checked_filters(const gpujoin_operation_optio
   return checked;
 }
 
+// Null: the residual is not the caller's.
+std::shared_ptr<const pieces::PairDecider> checked_decider(const gpujoin_operation_options& options,
+                                                           const columns::Relation& left,
+                                                           const columns::Relation& right) {
+  auto decider = std::make_shared<pieces::PairDecider>();
+  decider->left_columns = checked_columns(left, options.decide_left_columns,
+                                          options.decide_left_column_count, "options.decide_left");
+  decider->right_columns =
+      checked_columns(right, options.decide_right_columns, options.decide_right_column_count,
+                      "options.decide_right");
+  if (options.decide == nullptr) return nullptr;
+  decider->decide = [function = options.decide, user = options.decide_user](
+                        int64_t rows, ArrowSchema& schema, ArrowArray& candidates,
+                        uint8_t* matches) {
+    gpujoin_status const status = function(rows, &schema, &candidates, matches, user);
+    if (status == GPUJOIN_OK) return;
+    bool const is_known = std::strcmp(gpujoin_status_name(status), "GPUJOIN_ERROR_UNKNOWN") != 0;
+    base::fail(is_known ? status : GPUJOIN_ERROR_INVALID_ARGUMENT, "options.decide answered %d",
+               status);
+  };
+  return decider;
+}
+
 pieces::OperationOptions checked_operation_options(const gpujoin_operation_options* given,
                                                    const columns::Relation& probe_like,
                                                    const pieces::Build& build) {
@@ -66,11 +89,15 @@ std::shared_ptr<pieces::Operation> make_operation(const std::shared_ptr<pieces::
                                                   const gpujoin_join_spec* spec,
                                                   const gpujoin_operation_options* given) {
   auto const like = checked_relation(*build->context, probe_like, "probe_like");
-  pieces::OperationOptions const options = checked_operation_options(given, *like, *build);
+  pieces::OperationOptions options = checked_operation_options(given, *like, *build);
   auto const of_build = build->without_numbers();
   auto const of_probe = pieces::relation_of(*pieces::make_row_schema(*like, false), build->context);
-  columns::JoinSpec checked = checked_spec(spec, options.build_left ? *of_build : *of_probe,
-                                           options.build_left ? *of_probe : *of_build);
+  auto const& left = options.build_left ? of_build : of_probe;
+  auto const& right = options.build_left ? of_probe : of_build;
+  columns::JoinSpec checked = checked_spec(spec, *left, *right);
+  if (given != nullptr) {
+    options.decider = checked_decider(read_struct(given, "options"), *left, *right);
+  }
   return std::make_shared<pieces::Operation>(build, *like, std::move(checked), options);
 }
 

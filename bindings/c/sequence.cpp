@@ -62,7 +62,7 @@ execute::SequenceStep checked_step(const gpujoin_sequence_step& given, const std
   step.fact_key = keys.front();
   step.dimension_key = others.front();
   step.columns = checked_columns(*step.dimension, given.dimension_columns,
-                                 given.dimension_column_count, name + ".dimension");
+                                 given.dimension_column_count, in_spec + ".dimension");
   return step;
 }
 
@@ -78,7 +78,8 @@ execute::SequenceSpec checked_sequence(const gpujoin_sequence_spec* given,
 
   execute::SequenceSpec spec;
   spec.materialize = static_cast<execute::Materialize>(known.materialize);
-  spec.fact_columns = checked_columns(fact, known.fact_columns, known.fact_column_count, "fact");
+  spec.fact_columns =
+      checked_columns(fact, known.fact_columns, known.fact_column_count, "spec.fact");
   std::vector<gpujoin_sequence_step> const steps =
       read_array(known.steps, known.step_count, "spec.steps", "spec.step_count");
   bool named = !spec.fact_columns.empty();

@@ -25,8 +25,8 @@ using columns::JoinResult;
 using columns::Relation;
 using columns::Storage;
 
-// Bits of the candidates whose answer is true, in the memory of the pairs.
-base::Buffer true_bits(base::Queue& queue, const Relation& answers, Memory memory) {
+// Bits of the candidates whose answer is true.
+std::vector<uint8_t> true_bits(base::Queue& queue, const Relation& answers) {
   ColumnView const& column = answers.columns.front();
   HostBits const given = bits_on_host(queue, static_cast<const uint8_t*>(column.data),
                                       column.parts->first_bit, column.memory, answers.rows);
@@ -37,6 +37,11 @@ base::Buffer true_bits(base::Queue& queue, const Relation& answers, Memory memor
         columns::rebased(validity.bits, validity.first_bit, answers.rows);
     for (size_t i = 0; i < bits.size(); ++i) bits[i] &= valid[i];
   }
+  return bits;
+}
+
+// The same in the memory of the pairs.
+base::Buffer sent(base::Queue& queue, const std::vector<uint8_t>& bits, Memory memory) {
   base::Pool& pool = memory == Memory::kDevice ? *queue.device_pool : *queue.host_pool;
   base::Buffer words = pool.allocate(memory, bits.size(), "answers of the caller");
   base::copy(queue, words.data(), memory, bits.data(), Memory::kHost, bits.size());
@@ -45,6 +50,10 @@ base::Buffer true_bits(base::Queue& queue, const Relation& answers, Memory memor
 }
 
 void check_answers(const JoinResult& candidates, const Relation& answers) {
+  if (candidates.undecided == nullptr) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               "candidates: the result is of a join whose residual is not the caller's");
+  }
   if (answers.columns.size() != 1 || answers.columns.front().type != GPUJOIN_TYPE_BOOL) {
     base::fail(GPUJOIN_ERROR_TYPE, "answers: a relation of one BOOL column is needed, not of %zu%s",
                answers.columns.size(), answers.columns.size() == 1 ? " of another type" : "");
@@ -59,10 +68,13 @@ void check_answers(const JoinResult& candidates, const Relation& answers) {
                "answers has %lld rows: 2^32 - 2 can be decided at once",
                static_cast<long long>(answers.rows));
   }
+  if (answers.ready_event != nullptr) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "answers: of a device array with a sync_event");
+  }
 }
 
 // Pairs of the candidates whose answer is true.
-void keep_true(base::Queue& queue, const JoinResult& candidates, const Relation& answers,
+void keep_true(base::Queue& queue, const JoinResult& candidates, const std::vector<uint8_t>& bits,
                JoinResult& result) {
   Memory const memory = candidates.memory;
   auto pairs = std::make_shared<Relation>();
@@ -73,7 +85,7 @@ void keep_true(base::Queue& queue, const JoinResult& candidates, const Relation&
   Storage const& right = picked ? picked->right_candidates : candidates.right_rows;
   pairs->columns = {view_of(row_numbers_of(left), memory), view_of(row_numbers_of(right), memory)};
   columns::RowMarks::Rows kept =
-      row_marks_of(queue, memory, true_bits(queue, answers, memory), answers.rows)->marked();
+      row_marks_of(queue, memory, sent(queue, bits, memory), candidates.rows)->marked();
   result.rows = kept.count;
   FetchedRelation fetched(queue, std::move(pairs), plan::device_of(memory));
   std::vector<columns::ResultColumn> rows =
@@ -89,6 +101,7 @@ columns::JoinSpec candidates_of(const columns::JoinSpec& asked) {
   columns::JoinSpec spec = asked;
   spec.kind = columns::JoinKind::kInner;
   spec.pairs = true;
+  spec.pair_sides = columns::PairSides::kBoth;
   spec.materialize = false;
   spec.left_columns.clear();
   spec.right_columns.clear();
@@ -97,21 +110,19 @@ columns::JoinSpec candidates_of(const columns::JoinSpec& asked) {
 
 std::unique_ptr<JoinResult> decide(base::Queue& queue, const JoinResult& candidates,
                                    const Relation& answers) {
-  if (candidates.undecided == nullptr) {
-    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
-               "candidates: the result is of a join whose residual is not the caller's");
-  }
   check_answers(candidates, answers);
-  if (answers.ready_event != nullptr) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "answers: of a device array with a sync_event");
-  }
+  return decide(queue, candidates, true_bits(queue, answers));
+}
+
+std::unique_ptr<JoinResult> decide(base::Queue& queue, const JoinResult& candidates,
+                                   const std::vector<uint8_t>& bits) {
   PlannedJoin const& join = *candidates.undecided;
   auto result = std::make_unique<JoinResult>();
   result->context = candidates.context;
   result->memory = candidates.memory;
   result->statistics = candidates.statistics;
   result->has_pairs = true;
-  if (answers.rows != 0) keep_true(queue, candidates, answers, *result);
+  if (candidates.rows != 0) keep_true(queue, candidates, bits, *result);
   if (!columns::comes_alone(join.asked().kind)) fetch_columns_of_pairs(queue, join, *result);
   if (is_policy(join.asked().kind)) {
     put_out_kind(queue, join, *result);

@@ -2,7 +2,9 @@
 // candidates, the caller says which of them match, and the rest of the kind follows.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
@@ -20,5 +22,10 @@ columns::JoinSpec candidates_of(const columns::JoinSpec& asked);
 std::unique_ptr<columns::JoinResult> decide(base::Queue& queue,
                                             const columns::JoinResult& candidates,
                                             const columns::Relation& answers);
+// The same. bits: whole 4-byte words with a bit for each candidate, 1: it matches; those behind the
+// last one are 0.
+std::unique_ptr<columns::JoinResult> decide(base::Queue& queue,
+                                            const columns::JoinResult& candidates,
+                                            const std::vector<uint8_t>& bits);
 
 }  // namespace gpujoin::execute

@@ -39,8 +39,8 @@ bool may_mistake_nulls(const columns::JoinSpec& spec) {
 
 bool can_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
   return !may_mistake_nulls(spec) && !names_technique(options) && !spec.left_keys.empty() &&
-         !spec.asof && !spec.caller_decides && spec.aggregates.empty() &&
-         spec.kind != columns::JoinKind::kCross && spec.bounds.promises == 0;
+         !spec.asof && spec.aggregates.empty() && spec.kind != columns::JoinKind::kCross &&
+         spec.bounds.promises == 0;
 }
 
 // By what a plan of both sides became.

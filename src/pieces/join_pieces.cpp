@@ -14,6 +14,7 @@
 #include "src/execute/late_columns.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/row_picker.hpp"
+#include "src/pieces/pair_decider.hpp"
 
 namespace gpujoin::pieces {
 
@@ -108,7 +109,9 @@ class StepRun {
       queue_.check_cancelled();
       auto const kept =
           step.part.kept->get({kind, pairs, columns}, [&] { return keep(left, right, spec); });
-      if (kept != nullptr) return execute::execute(queue_, kept->joined_with(step.probe.rows));
+      if (kept != nullptr) {
+        return execute_decided(queue_, join_, kept->joined_with(step.probe.rows), *left, *right);
+      }
     }
     return execute(left, right, std::move(spec));
   }
@@ -116,8 +119,9 @@ class StepRun {
   std::unique_ptr<JoinResult> execute(const std::shared_ptr<const Relation>& left,
                                       const std::shared_ptr<const Relation>& right, JoinSpec spec) {
     queue_.check_cancelled();
-    return execute::execute(
-        queue_, execute::make_plan(queue_, left, right, std::move(spec), join_.options, false));
+    auto const planned =
+        execute::make_plan(queue_, left, right, std::move(spec), join_.options, false);
+    return execute_decided(queue_, join_, planned, *left, *right);
   }
 
   std::shared_ptr<const execute::KeptBuild> keep(const std::shared_ptr<const Relation>& left,

@@ -33,7 +33,8 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
     : context(build->context),
       interrupt(std::make_shared<base::Interrupt>()),
       build_(std::move(build)),
-      probe_schema_(make_row_schema(probe_like, options.has_row_numbers && spec.pairs)),
+      probe_schema_(make_row_schema(
+          probe_like, options.has_row_numbers && (spec.pairs || spec.caller_decides))),
       budget_(budget_of(*context, build_->shape().on_gpu)),
       ready_(options.ready),
       ready_user_(options.ready_user),
@@ -45,6 +46,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.options.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
   join_.options.device = build_->shape().on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
   join_.build_left = build_left;
+  join_.decider = options.decider;
   join_.pieces = &progress.pieces;
   join_.pieces_done = &progress.pieces_done;
   join_.has_left_numbers =
@@ -120,7 +122,11 @@ void Operation::check_spec() const {
     base::fail(GPUJOIN_ERROR_UNSUPPORTED, "spec.%s", what);
   };
   bool const build_left = join_.build_left;
-  if (spec.caller_decides) refuse("residual: the caller cannot decide pairs of an operation");
+  if (spec.caller_decides != (join_.decider != nullptr)) {
+    base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT,
+               spec.caller_decides ? "options.decide: required by a residual of the caller's"
+                                   : "options.decide: spec.residual is not the caller's");
+  }
   if (spec.asof && build_left) refuse("asof: the build side of an operation is the right one");
   if ((spec.bounds.promises & kOfProbe) != 0) {
     refuse("promises: of keys, and rows of an operation come in pieces");

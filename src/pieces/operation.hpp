@@ -20,6 +20,7 @@
 #include "src/pieces/build.hpp"
 #include "src/pieces/grid_join.hpp"
 #include "src/pieces/join_pieces.hpp"
+#include "src/pieces/pair_decider.hpp"
 #include "src/pieces/rest_joins.hpp"
 #include "src/pieces/row_filters.hpp"
 #include "src/pieces/row_store.hpp"
@@ -38,6 +39,7 @@ struct OperationOptions {
   void* ready_user = nullptr;
   std::vector<AppliedFilter> filters;  // their columns are checked
   OwnFilter own_filter = OwnFilter::kAutomatic;
+  std::shared_ptr<const PairDecider> decider;  // its columns are checked
 };
 
 // How far an operation is: in cache lines of its own, which all probes write.

@@ -26,6 +26,8 @@ struct Piece {
   int64_t first_mark() const { return first_row - marks_first_row; }
 };
 
+struct PairDecider;
+
 // A join as it was asked for.
 struct JoinOfPieces {
   std::shared_ptr<base::Context> context;
@@ -38,6 +40,7 @@ struct JoinOfPieces {
   // Relations of the sides' columns, without rows.
   std::shared_ptr<const columns::Relation> left_none;
   std::shared_ptr<const columns::Relation> right_none;
+  std::shared_ptr<const PairDecider> decider;  // null: none is asked
   // Parts of partitions that are partitioned again are counted there; null: nowhere.
   std::atomic<int64_t>* pieces = nullptr;
   std::atomic<int64_t>* pieces_done = nullptr;

@@ -321,7 +321,7 @@ int main(void) {
   OFFSET(gpujoin_applied_filter, column_count, 4);
   OFFSET(gpujoin_applied_filter, filter, 8);
   OFFSET(gpujoin_applied_filter, columns, 16);
-  SIZE(gpujoin_operation_options, 48);
+  SIZE(gpujoin_operation_options, 88);
   OFFSET(gpujoin_operation_options, struct_size, 0);
   OFFSET(gpujoin_operation_options, has_row_numbers, 4);
   OFFSET(gpujoin_operation_options, plan, 8);
@@ -330,6 +330,12 @@ int main(void) {
   OFFSET(gpujoin_operation_options, filters, 32);
   OFFSET(gpujoin_operation_options, filter_count, 40);
   OFFSET(gpujoin_operation_options, own_filter, 44);
+  OFFSET(gpujoin_operation_options, decide, 48);
+  OFFSET(gpujoin_operation_options, decide_user, 56);
+  OFFSET(gpujoin_operation_options, decide_left_columns, 64);
+  OFFSET(gpujoin_operation_options, decide_right_columns, 72);
+  OFFSET(gpujoin_operation_options, decide_left_column_count, 80);
+  OFFSET(gpujoin_operation_options, decide_right_column_count, 84);
   SIZE(gpujoin_progress, 72);
   OFFSET(gpujoin_progress, struct_size, 0);
   OFFSET(gpujoin_progress, reserved, 4);

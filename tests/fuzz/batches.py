@@ -19,6 +19,7 @@ class Batches:
     own_filter  GPUJOIN_OWN_FILTER_*: ON where the kind of join allows one
     all_pass    the kind of a filter that the batches of the other side have to pass, which all rows
                 do: of a build of these rows themselves; none: there is none
+    decided     whether the residual is the caller's, who evaluates it as the reference does
     """
 
     build: str
@@ -29,6 +30,7 @@ class Batches:
     seed: int
     own_filter: int = 0
     all_pass: int | None = None
+    decided: bool = False
 
     def __str__(self) -> str:
         return "batches " + " ".join(f"{name}={value}" for name, value in vars(self).items())
@@ -41,6 +43,13 @@ class Batches:
 def can_spill(case: Case) -> bool:
     """Whether rows may go to files: not of an ASOF join without keys."""
     return case.asof is None or bool(case.keys["left"])
+
+
+def can_be_decided(case: Case) -> bool:
+    """Whether the residual can be the caller's; what has wrong types the library refuses itself."""
+    if case.residual is None or case.is_type_error or case.grouped is not None:
+        return False
+    return bool(case.keys["left"]) and case.kind.rule not in ("mark", "not_in")
 
 
 def draw_batches(rng: random.Random, case: Case) -> Batches | None:
@@ -64,4 +73,5 @@ def draw_batches(rng: random.Random, case: Case) -> Batches | None:
         seed=rng.randint(1, 1 << 30),
         own_filter=rng.choice((0, 1, 2, 2)),
         all_pass=rng.choice((None, None, 0, 4)),
+        decided=can_be_decided(case) and rng.random() < 0.5,
     )

@@ -10,16 +10,19 @@ from ctypes import c_int32, c_void_p
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from .batches import Batches
 from .case import Case, Table
 from .column_types import type_of
 from .encode import Encoded
+from .evaluate import NO_VALUE, Evaluator
 from .library import Answered, Handle, abi, call
 from .output import BadResult, Output
 from .read_result import concatenated, read
 
-NOT_READY, UNSUPPORTED = 22, 3  # statuses
+NOT_READY, UNSUPPORTED, _EVALUATION = 22, 3, 17  # statuses
+_OF_CALLER = 31  # GPUJOIN_OPERATOR_CALLER
 _OWN_FILTER_ON = 2
 _STATE_READY, _STATE_FINISHED = 1, 2
 _SIDES = {"left": 1, "right": 2}
@@ -83,6 +86,7 @@ class ByBatches:
             plan=ctypes.pointer(self._options),
             own_filter=self._batches.own_filter,
         )
+        spec = self._decided(raw) if self._batches.decided else self._spec
         keys = self._case.keys[self._batches.probe]
         if self._batches.all_pass is not None and keys:
             columns = (c_int32 * len(keys))(*keys)
@@ -94,7 +98,7 @@ class ByBatches:
             raw.filters, raw.filter_count = ctypes.pointer(applied), 1
         arguments = (
             *("operation_create", build.pointer, like.relation.pointer),
-            *(ctypes.byref(self._spec), ctypes.byref(raw), operation.out),
+            *(ctypes.byref(spec), ctypes.byref(raw), operation.out),
         )
         try:
             call(*arguments)
@@ -104,6 +108,27 @@ class ByBatches:
             raw.own_filter = 0
             call(*arguments)
         return operation
+
+    def _decided(self, raw: abi.OperationOptions) -> abi.JoinSpec:
+        """The specification of a join whose residual this side of the library evaluates."""
+        answer = Evaluator(self._case.residual, self._case.tables).answer
+
+        @abi.DecideFunction
+        def decide(rows: int, schema: int, array: int, matches: int, _: int) -> int:
+            pairs = pa.RecordBatch._import_from_c(array, schema)
+            for i, (left, right) in enumerate(zip(*(column.to_pylist() for column in pairs))):
+                value = answer(left, right)
+                if value is NO_VALUE:
+                    return _EVALUATION
+                ctypes.c_uint8.from_address(matches + i).value = value is True
+            return 0
+
+        raw.decide = self._decide = decide  # as long as the operation
+        node = abi.Node(operation=_OF_CALLER)
+        condition = abi.Condition(node_count=1, nodes=ctypes.pointer(node))
+        spec = abi.JoinSpec.from_buffer_copy(self._spec)
+        spec.residual = ctypes.pointer(condition)
+        return spec
 
     def _all_pass(self, context: c_void_p, like: Encoded) -> Handle:
         """A filter of the probe side's own keys, of which NULL equals NULL."""

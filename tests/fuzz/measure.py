@@ -14,7 +14,7 @@ EMPTY, EVERYTHING, BETWEEN, SEVERAL = "empty", "everything", "between", "several
 # What a join may have beside its keys, or in their place.
 STANDS = (
     *("aggregates", "asof", "batches", "condition", "count", "host_limit", "limit", "order"),
-    *("promise", "selection", "without_keys"),
+    *("promise", "selection", "without_keys", "decided"),
 )
 SPILLED = "spilled"  # of those with batches, some
 NO_TYPE, NO_VALUE = "wrong_types", "no_value"
@@ -64,5 +64,6 @@ def stands_around(case: Case, way: Way) -> list[str]:
         *(bounds.order != 0, way.promises != 0),
         any(encoding.picks is not None for encoding in way.encodings.values()),
         not case.keys["left"] and case.residual is not None,
+        way.batches is not None and way.batches.decided,
     )
     return [name for name, is_there in zip(STANDS, has) if is_there]

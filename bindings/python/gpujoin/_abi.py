@@ -40,6 +40,7 @@ from ._structs import AppliedFilter as AppliedFilter
 from ._structs import ArrowDeviceArray as ArrowDeviceArray
 from ._structs import Asof as Asof
 from ._structs import Condition as Condition
+from ._structs import DecideFunction as DecideFunction
 from ._structs import ExpectedColumn as ExpectedColumn
 from ._structs import ExpectedSide as ExpectedSide
 from ._structs import LogFunction as LogFunction

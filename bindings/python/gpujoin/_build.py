@@ -18,6 +18,7 @@ from ._bounds import Bounds, bounds_of
 from ._columns import MARK, SUFFIX, OutputColumn, all_columns, select_columns
 from ._condition import Condition, Where, condition_of, naming_nodes
 from ._context import Context, choose, context_or_default
+from ._decider import Decider
 from ._filter import Batch, Filter, applied, own_filter_of
 from ._inputs import is_carried
 from ._keys import OfKeys, key_flags, key_positions, naming_key_types
@@ -25,7 +26,7 @@ from ._kinds import Kind, kind_of
 from ._plan import describe_join, int32_array
 from ._plan_options import plan_options
 from ._result import Result
-from .errors import BufferTooSmall, InvalidArgument, NotReady, Unsupported
+from .errors import BufferTooSmall, EvaluationError, InvalidArgument, NotReady, Unsupported
 
 _EXPLAIN_BYTES = 1 << 12
 _WAITING = 4  # batches of a probing thread that nobody has taken yet
@@ -221,6 +222,7 @@ class Build:
         byte_limit: int | None = None,
         filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
         own_filter: bool | None = None,
+        shown: Sequence[str] | None = None,
         timeout: float | None = None,
     ) -> Operation:
         """One join with this build, which is finished.
@@ -235,6 +237,10 @@ class Build:
                the same names): rows that do not pass are as if they had not come
         own_filter  whether a filter of this build drops rows without a match before they are kept:
                None = where the build does not fit, as long as a sample says that it pays
+        shown  of a where that is a function: columns that it is called with, behind the row numbers
+               of the sides that have them, as they are called in a full join, those of left first;
+               None = all of both sides. It is called while results are asked for, from as many threads as do, with
+               65536 pairs at most; what it raises they raise
         timeout  seconds that each call on the operation and its probes may take
         Errors: InvalidArgument, TypeMismatch, Unsupported, EvaluationError.
         """
@@ -247,8 +253,6 @@ class Build:
         inputs = inputs or {"left": probe, "right": self._like}
         schemas = [source.schema for source in inputs.values()]
         condition = condition_of(where, *schemas)
-        if condition is not None and condition.decide is not None:
-            raise Unsupported("where: a function cannot decide the pairs of an operation")
         ordered = asof_of(asof, *schemas)
         own = [self._like.schema.names[key] for key in self._keys] or None
         named = own if on is None and kind.has_keys else on
@@ -260,6 +264,19 @@ class Build:
         flags = key_flags(own if keys["left"] else [], self._null_equal, self._ieee_float)
         columns = all_columns(inputs["left"].schema, inputs["right"].schema, kind, keys, suffix)
         selected = select_columns(columns, kind, keys, select)
+        decider = None
+        if condition is not None and condition.decide is not None:
+            both = kind_of("full")
+            there = all_columns(inputs["left"].schema, inputs["right"].schema, both, keys, suffix)
+            numbered = {"left": pairs, "right": pairs}
+            numbered[side] = self._has_row_numbers
+            decider = Decider(
+                condition.decide,
+                [f"{name}_row" for name, is_there in numbered.items() if is_there],
+                select_columns(there, both, keys, shown),
+            )
+        elif shown is not None:
+            raise InvalidArgument("shown is given, and where is no function")
         if not pairs and not any(column.side != MARK for column in selected) and not kind.has_mark:
             raise InvalidArgument("select names no column, and pairs are not asked for")
         return self.operation_of(
@@ -270,6 +287,7 @@ class Build:
             filters=filters,
             own_filter=own_filter,
             timeout=timeout,
+            decider=decider,
         )
 
     def operation_of(
@@ -288,6 +306,7 @@ class Build:
         filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
         own_filter: bool | None = None,
         timeout: float | None = None,
+        decider: Decider | None = None,
     ) -> Operation:
         """As operation(), of what was found by name already: keys and columns are positions."""
         probe = _like(like, "like")
@@ -306,6 +325,8 @@ class Build:
             filter_count=len(given),
             own_filter=own_filter_of(own_filter),
         )
+        if decider is not None:
+            decider.fill(raw)
         handle = _abi.Handle("operation")
         relation = described.relations[1 if side == "left" else 0]
         fields = [[inputs[side].schema.field(key) for key in keys[side]] for side in inputs]
@@ -320,7 +341,7 @@ class Build:
         def result_of(result: _abi.Handle) -> pa.RecordBatch:
             return Result(self._context, result, described.columns, pair_fields).to_batch()
 
-        return Operation(self._context, handle, result_of, condition)
+        return Operation(self._context, handle, result_of, condition, decider)
 
     def probe(
         self,
@@ -340,6 +361,7 @@ class Build:
         byte_limit: int | None = None,
         filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
         own_filter: bool | None = None,
+        shown: Sequence[str] | None = None,
         timeout: float | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a join with these batches, in batches, while they come.
@@ -376,6 +398,7 @@ class Build:
             byte_limit=byte_limit,
             filters=filters,
             own_filter=own_filter,
+            shown=shown,
             timeout=timeout,
         )
         return _rows_of(operation, _numbered(first, source), threads)
@@ -390,11 +413,13 @@ class Operation:
         handle: _abi.Handle,
         result_of: Callable[[_abi.Handle], pa.RecordBatch],
         condition: Any,
+        decider: Decider | None,
     ) -> None:
         self._context = context
         self._handle = handle
         self._result_of = result_of
         self._condition = condition
+        self._decider = decider
 
     def probe(self) -> Probe:
         """Rows of the probe side, of one thread."""
@@ -454,8 +479,13 @@ class Operation:
     def _next(self, name: str, handle: _abi.Handle) -> tuple[pa.RecordBatch | None, int]:
         result = _abi.Handle("result")
         state = ctypes.c_int32()
-        with naming_nodes(self._condition):
-            self._context._call(name, handle, ctypes.byref(state), result.out)
+        try:
+            with naming_nodes(self._condition):
+                self._context._call(name, handle, ctypes.byref(state), result.out)
+        except EvaluationError:
+            if self._decider is None or self._decider.error is None:
+                raise
+            raise self._decider.error from None
         if state.value != _abi.STATE_READY:
             return None, state.value
         try:

@@ -236,17 +236,21 @@ def condition_of(where: Any, left: pa.Schema, right: pa.Schema) -> Condition | N
     )
 
 
-def answers_of(decide: Decide, pairs: pa.RecordBatch) -> Input:
-    """What the caller says of candidate pairs, as a table of one column. Errors: InvalidArgument,
-    and those of the caller's function."""
-    given = decide(pairs)
+def checked_answers(given: Any, rows: int) -> pa.Array | pa.ChunkedArray:
+    """What the caller's function answered of so many candidates. Errors: InvalidArgument."""
     try:
         answers = given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise InvalidArgument(f"where: its answer is no array of booleans: {error}") from None
-    if not pa.types.is_boolean(answers.type) or len(answers) != pairs.num_rows:
+    if not pa.types.is_boolean(answers.type) or len(answers) != rows:
         raise InvalidArgument(
-            f"where: {pairs.num_rows} booleans are wanted, and {len(answers)} of type "
-            f"{answers.type} came"
+            f"where: {rows} booleans are wanted, and {len(answers)} of type {answers.type} came"
         )
+    return answers
+
+
+def answers_of(decide: Decide, pairs: pa.RecordBatch) -> Input:
+    """What the caller says of candidate pairs, as a table of one column. Errors: InvalidArgument,
+    and those of the caller's function."""
+    answers = checked_answers(decide(pairs), pairs.num_rows)
     return Input(pa.table({"answers": answers}), "where")

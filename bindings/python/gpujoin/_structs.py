@@ -20,6 +20,7 @@ from typing import Any
 
 LogFunction = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 ReadyFunction = CFUNCTYPE(None, c_void_p)
+DecideFunction = CFUNCTYPE(c_int32, c_int64, c_void_p, c_void_p, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(c_int32, c_char_p, c_int64, c_int64, c_void_p)
 
 
@@ -278,6 +279,12 @@ class OperationOptions(Struct):
         ("filters", POINTER(AppliedFilter)),
         ("filter_count", c_int32),
         ("own_filter", c_int32),
+        ("decide", DecideFunction),
+        ("decide_user", c_void_p),
+        ("decide_left_columns", POINTER(c_int32)),
+        ("decide_right_columns", POINTER(c_int32)),
+        ("decide_left_column_count", c_int32),
+        ("decide_right_column_count", c_int32),
     ]
 
 

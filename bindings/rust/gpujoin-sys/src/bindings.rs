@@ -726,8 +726,8 @@ pub const GPUJOIN_OPERATOR_NEGATE: i32 = 29;
 pub const GPUJOIN_OPERATOR_ABSOLUTE: i32 = 30;
 /// The whole condition, without arguments: the caller evaluates it. The result of the join is then
 /// its candidates, the pairs of rows with equal keys as an INNER join with OUTPUT_PAIRS has them,
-/// for gpujoin_result_decide to be told which of them match. Not of MARK and NOT IN joins, and not
-/// without keys.
+/// for gpujoin_result_decide to be told which of them match; an operation asks its options.decide.
+/// Not of MARK and NOT IN joins, and not without keys.
 pub const GPUJOIN_OPERATOR_CALLER: i32 = 31;
 /// `struct gpujoin_node` of the header.
 #[repr(C)]
@@ -1832,6 +1832,24 @@ pub const GPUJOIN_OWN_FILTER_AUTOMATIC: i32 = 0;
 pub const GPUJOIN_OWN_FILTER_OFF: i32 = 1;
 /// All rows, by a filter that is made with the operation, also where the build fits.
 pub const GPUJOIN_OWN_FILTER_ON: i32 = 2;
+/// ```text
+/// Says which pairs of rows with equal keys match, of a residual that is GPUJOIN_OPERATOR_CALLER.
+///
+/// rows      of candidates: 1 to 65536.
+/// schema, candidates  a struct array in host memory: left_row, right_row (int64) of the sides whose
+///           rows have numbers, then options.decide_left_columns and decide_right_columns. May be
+///           moved out, as importing does; what is left is released when it has returned.
+/// matches   [rows] bytes, all 0: written, 1 = the pair matches.
+/// Answers   GPUJOIN_OK, or the status that the call for the result is to end with.
+///
+/// Called in gpujoin_probe_next and gpujoin_operation_next on the thread that calls these, at the
+/// same time on as many threads as do. Must not call the probe or the operation, but for cancel.
+/// Pairs of rows for whose result there was no room are shown again.
+/// ```
+pub type gpujoin_decide_function = Option<unsafe extern "C" fn(
+    rows: i64, schema: *mut ArrowSchema, candidates: *mut ArrowArray, matches: *mut u8,
+    user: *mut c_void
+) -> gpujoin_status>;
 /// `struct gpujoin_operation_options` of the header.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -1854,6 +1872,18 @@ pub struct gpujoin_operation_options {
     pub filter_count: i32,
     /// ON where the kind of join allows none: UNSUPPORTED.
     pub own_filter: gpujoin_own_filter,
+    /// Required by a residual that is GPUJOIN_OPERATOR_CALLER, NULL with any other.
+    pub decide: gpujoin_decide_function,
+    /// `decide_user` of the C struct.
+    pub decide_user: *mut c_void,
+    /// Columns of each side that it is shown.
+    pub decide_left_columns: *const i32,
+    /// `decide_right_columns` of the C struct.
+    pub decide_right_columns: *const i32,
+    /// `decide_left_column_count` of the C struct.
+    pub decide_left_column_count: i32,
+    /// `decide_right_column_count` of the C struct.
+    pub decide_right_column_count: i32,
 }
 
 impl gpujoin_operation_options {
@@ -2503,10 +2533,10 @@ functions! {
     ///           GPUJOIN_OUTPUT_PAIRS needs row numbers of the sides that come out.
     /// options   NULL = all automatic; copied.
     /// out       on success a new operation; destroy with gpujoin_operation_destroy.
-    /// Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: a residual that
-    ///           the caller decides, promises about keys, groups and orders that are not the probe
-    ///           side's, an order where the build does not fit, ASOF joins whose build side is the left
-    ///           one; MEMORY_LIMIT for a limit below the least.
+    /// Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: promises about
+    ///           keys, groups and orders that are not the probe side's, an order where the build does
+    ///           not fit, ASOF joins whose build side is the left one; MEMORY_LIMIT for a limit below
+    ///           the least.
     /// Since:    0.2
     /// ```
     pub fn gpujoin_operation_create(

@@ -358,6 +358,12 @@ pub fn layouts() -> Vec<Layout> {
                 ("filters", offset_of!(gpujoin_operation_options, filters)),
                 ("filter_count", offset_of!(gpujoin_operation_options, filter_count)),
                 ("own_filter", offset_of!(gpujoin_operation_options, own_filter)),
+                ("decide", offset_of!(gpujoin_operation_options, decide)),
+                ("decide_user", offset_of!(gpujoin_operation_options, decide_user)),
+                ("decide_left_columns", offset_of!(gpujoin_operation_options, decide_left_columns)),
+                ("decide_right_columns", offset_of!(gpujoin_operation_options, decide_right_columns)),
+                ("decide_left_column_count", offset_of!(gpujoin_operation_options, decide_left_column_count)),
+                ("decide_right_column_count", offset_of!(gpujoin_operation_options, decide_right_column_count)),
         ]),
         ("gpujoin_progress", size_of::<gpujoin_progress>(), vec![
                 ("struct_size", offset_of!(gpujoin_progress, struct_size)),
