@@ -56,6 +56,25 @@ def test_no_extension_for_the_version(monkeypatch, tmp_path):
             gpujoin_duckdb.load(connection)
 
 
+@pytest.mark.skipif("GPUJOIN_PACKAGES" not in os.environ, reason="there is no wheel to install")
+def test_the_wheel_has_the_extension(tmp_path):
+    code = """
+import gpujoin.duckdb
+connection = gpujoin.duckdb.load(gpujoin.duckdb.connect())
+connection.execute("SET gpujoin_force = true")
+print(connection.execute(
+    "SELECT count(*) FROM range(1000) a(i) JOIN range(500) b(i) USING (i)").fetchone())
+print(connection.execute("SELECT taken FROM gpujoin_decisions()").fetchall())
+"""
+    unset = ("GPUJOIN_LIBRARY", "GPUJOIN_LIB_DIR", "GPUJOIN_DUCKDB_EXTENSIONS", "LD_LIBRARY_PATH")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment["PYTHONPATH"] = os.environ["GPUJOIN_PACKAGES"]
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=environment, cwd=tmp_path, check=False)
+    assert said.stderr == ""
+    assert said.stdout == "(500,)\n[(True,)]\n"
+
+
 def test_files_that_are_none(tmp_path):
     (tmp_path / "it's.duckdb_extension").write_bytes(b"nothing")
     with gpujoin_duckdb.connect() as connection:
