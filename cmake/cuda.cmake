@@ -48,6 +48,9 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake before 3.26 knows none for nvcc
 endif()
 
+# The form of the flag that ccache knows: a path behind "=" it takes for another one in each clone.
+set(CMAKE_INCLUDE_SYSTEM_FLAG_CUDA "-isystem ")
+
 # The toolkit that the compiler came with, and no other one that may be installed.
 get_filename_component(nvcc_folder "${CMAKE_CUDA_COMPILER}" DIRECTORY)
 get_filename_component(CUDAToolkit_ROOT "${nvcc_folder}" DIRECTORY)
