@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/base/status.hpp"
 #include "src/columns/arrow_export.hpp"
 #include "src/columns/validity_bits.hpp"
 #include "src/execute/decide.hpp"
@@ -17,21 +18,27 @@ using columns::PairSides;
 using columns::Relation;
 using columns::Storage;
 
-// What the caller calls the rows, where it gave them numbers, and the columns that it reads.
+Storage from(const Storage& rows, int64_t first) {
+  return {rows, static_cast<const uint32_t*>(rows.get()) + first};
+}
+
+// Of some candidates what the caller calls the rows, where it gave them numbers, and the columns
+// that it reads: those of all candidates may be more than memory has.
 JoinResult shown(base::Queue& queue, const JoinOfPieces& join, const Relation& left,
-                 const Relation& right, const JoinResult& candidates) {
+                 const Relation& right, const JoinResult& candidates, int64_t first,
+                 int64_t count) {
   JoinResult result;
   result.context = candidates.context;
   result.memory = candidates.memory;
-  result.rows = candidates.rows;
+  result.rows = count;
   result.has_pairs = join.has_left_numbers || join.has_right_numbers;
   if (!join.has_right_numbers) result.pair_sides = PairSides::kLeft;
   if (!join.has_left_numbers) result.pair_sides = PairSides::kRight;
   for (bool const of_left : {true, false}) {
     Relation const& relation = of_left ? left : right;
-    Storage const& rows = of_left ? candidates.left_rows : candidates.right_rows;
+    Storage const rows = from(of_left ? candidates.left_rows : candidates.right_rows, first);
     auto const fetch = [&](int32_t column) {
-      return execute::fetch_late(queue, candidates.memory, relation, column, rows, candidates.rows,
+      return execute::fetch_late(queue, candidates.memory, relation, column, rows, count,
                                  result.statistics.stages);
     };
     if (of_left ? join.has_left_numbers : join.has_right_numbers) {
@@ -47,23 +54,21 @@ JoinResult shown(base::Queue& queue, const JoinOfPieces& join, const Relation& l
   return result;
 }
 
-// A page in host memory.
-struct Page {
+// In host memory.
+struct Exported {
   ArrowSchema schema{};
   ArrowArray array{};
 
-  Page(base::Queue& queue, const JoinResult& result, int64_t first, int64_t rows) {
-    gpujoin_page window = GPUJOIN_PAGE_INIT;
-    window.first_row = first;
-    window.max_rows = rows;
-    columns::export_page(queue, result, window, schema, array);
+  Exported(base::Queue& queue, const JoinResult& result) {
+    gpujoin_page whole = GPUJOIN_PAGE_INIT;
+    columns::export_page(queue, result, whole, schema, array);
   }
-  ~Page() {
+  ~Exported() {
     if (array.release != nullptr) array.release(&array);
     if (schema.release != nullptr) schema.release(&schema);
   }
-  Page(const Page&) = delete;
-  Page& operator=(const Page&) = delete;
+  Exported(const Exported&) = delete;
+  Exported& operator=(const Exported&) = delete;
 };
 
 // Bits of the candidates that match, in whole 4-byte words.
@@ -71,15 +76,13 @@ std::vector<uint8_t> matches_among(base::Queue& queue, const JoinOfPieces& join,
                                    const Relation& left, const Relation& right,
                                    const JoinResult& candidates) {
   std::vector<uint8_t> bits(columns::bitmap_words_bytes(candidates.rows), 0);
-  if (candidates.rows == 0) return bits;
-  JoinResult const pairs = shown(queue, join, left, right, candidates);
   std::vector<uint8_t> matches;
-  for (int64_t first = 0; first < pairs.rows; first += kDecidedAtOnce) {
+  for (int64_t first = 0; first < candidates.rows; first += kDecidedAtOnce) {
     queue.check_cancelled();
-    int64_t const rows = std::min(kDecidedAtOnce, pairs.rows - first);
+    int64_t const rows = std::min(kDecidedAtOnce, candidates.rows - first);
     matches.assign(static_cast<size_t>(rows), 0);
-    Page page(queue, pairs, first, rows);
-    join.decider->decide(rows, page.schema, page.array, matches.data());
+    Exported pairs(queue, shown(queue, join, left, right, candidates, first, rows));
+    join.decider->decide(rows, pairs.schema, pairs.array, matches.data());
     for (int64_t i = 0; i < rows; ++i) {
       auto const bit = static_cast<size_t>(first + i);
       if (matches[static_cast<size_t>(i)] == 0) continue;
@@ -96,6 +99,11 @@ std::unique_ptr<JoinResult> execute_decided(base::Queue& queue, const JoinOfPiec
                                             const Relation& left, const Relation& right) {
   auto result = execute::execute(queue, planned);
   if (result->undecided == nullptr) return result;
+  // The piece is cut, as where memory has no room.
+  if (result->rows >= int64_t{UINT32_MAX}) {
+    base::fail(GPUJOIN_ERROR_OUT_OF_MEMORY, "%lld pairs of a piece to be decided: 2^32 - 2 at once",
+               static_cast<long long>(result->rows));
+  }
   return execute::decide(queue, *result, matches_among(queue, join, left, right, *result));
 }
 
