@@ -371,7 +371,7 @@ func TestFailuresOfBuilds(t *testing.T) {
 	expect(err, gpujoin.StatusInvalidArgument)
 	_, err = build.NewOperation(batch.Schema(),
 		&gpujoin.JoinSpec{Kind: gpujoin.Inner, Where: gpujoin.CallerDecides()}, nil)
-	expect(err, gpujoin.StatusUnsupported)
+	expect(err, gpujoin.StatusInvalidArgument) // without Decide
 	operation, err := build.NewOperation(batch.Schema(), spec, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -173,8 +173,8 @@ func Or(conditions ...Expr) Expr { return Op(OpOr, conditions...) }
 func Not(condition Expr) Expr { return Op(OpNot, condition) }
 
 // CallerDecides is a condition that the caller evaluates: the result of the join is its
-// candidates, the pairs of rows with equal keys, for [Result.Decide]. Not of mark and NOT IN joins,
-// nor of operations, and not without keys.
+// candidates, the pairs of rows with equal keys, for [Result.Decide]; an operation asks
+// [OperationOptions].Decide. Not of mark and NOT IN joins, and not without keys.
 func CallerDecides() Expr { return Expr{nodes: []node{{operator: opCaller}}} }
 
 func applied(operator node, arguments ...Expr) Expr {

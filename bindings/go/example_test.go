@@ -116,6 +116,68 @@ func ExampleOp() {
 	// Output: [10 40]
 }
 
+// A condition in Go: customers whose names have as many letters as the line has tens.
+func ExampleOperationOptions() {
+	device, err := gpujoin.NewContext(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer device.Close()
+	ctx := context.Background()
+	lines, orders := recordOf(lineRows, lineFields), recordOf(orderRows, orderFields)
+	build, err := device.NewBuild(orders.Schema(), []string{"order"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer build.Close()
+	if err := errors.Join(build.Append(ctx, orders, 0), build.Finish(ctx)); err != nil {
+		log.Fatal(err)
+	}
+	operation, err := build.NewOperation(lines.Schema(), &gpujoin.JoinSpec{
+		Kind: gpujoin.Inner, Where: gpujoin.CallerDecides(), Left: []string{"quantity"},
+		Right: []string{"customer"},
+	}, &gpujoin.OperationOptions{
+		DecideLeft: []string{"quantity"}, DecideRight: []string{"customer"},
+		Decide: func(candidates arrow.RecordBatch) (*array.Boolean, error) {
+			quantities := candidates.Column(0).(*array.Int32)
+			customers := candidates.Column(1).(*array.String)
+			answers := array.NewBooleanBuilder(memory.DefaultAllocator)
+			defer answers.Release()
+			for i := range quantities.Len() {
+				answers.Append(len(customers.Value(i)) == int(quantities.Value(i)/10))
+			}
+			return answers.NewBooleanArray(), nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer operation.Close()
+	probe, err := operation.NewProbe()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer probe.Close()
+	if err := errors.Join(probe.Append(ctx, lines, 0), probe.Finish(ctx)); err != nil {
+		log.Fatal(err)
+	}
+	for {
+		result, state, err := probe.Next(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if state != gpujoin.Ready {
+			break
+		}
+		record, err := result.Record()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(record.Column(0), record.Column(1))
+	}
+	// Output: [20] ["Cy"]
+}
+
 func ExampleResult_Pairs() {
 	device, err := gpujoin.NewContext(nil)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
 // An Operation is one join with a build. Its results and those of its probes together are the rows
@@ -15,6 +16,7 @@ import (
 type Operation struct {
 	object  *object
 	context *Context
+	decider *decider // nil: the library evaluates the condition
 }
 
 // OwnFilter says whether rows of probes are tested by a filter of the operation's own build before
@@ -48,14 +50,26 @@ type OperationOptions struct {
 	Plan      *PlanOptions
 	Filters   []AppliedFilter
 	OwnFilter OwnFilter
+	// Decide says which candidates match, pairs of rows with equal keys, where JoinSpec.Where is
+	// [CallerDecides]. There are 1 to 65536 of them in host memory, with left_row and right_row
+	// (int64) of the sides whose rows have numbers, then the columns DecideLeft and DecideRight, of
+	// the types that results have. The answer has a row for each; NULL is no. It is released, as the
+	// candidates are.
+	//
+	// Next calls it, on as many goroutines at once as Next is called on. It must not call methods of
+	// the operation and of its probes, but for Cancel. An error is to be found in that of Next by
+	// errors.Is, and a panic is an error there; where several calls of Next failed so, all of them
+	// answer the first.
+	Decide                  func(candidates arrow.RecordBatch) (*array.Boolean, error)
+	DecideLeft, DecideRight []string
 }
 
 // NewOperation is one join of the build, which is finished, with rows of a probe side of that
 // schema. The keys of the specification are those of the build, in its order; where they are left
 // out, they have the same names on both sides. Results have row numbers as int64.
 //
-// Errors: those of [Context.NewPlan]; StatusUnsupported for what no operation does, such as a
-// condition that the caller decides, promises about keys, or an order of the build side.
+// Errors: those of [Context.NewPlan]; StatusUnsupported for what no operation does, such as
+// promises about keys, or an order of the build side.
 func (b *Build) NewOperation(probe *arrow.Schema, spec *JoinSpec, options *OperationOptions) (
 	*Operation, error) {
 	if spec == nil {
@@ -95,18 +109,24 @@ func (b *Build) NewOperation(probe *arrow.Schema, spec *JoinSpec, options *Opera
 	if err != nil {
 		return nil, err
 	}
+	decider, err := options.describeDecide(&call.arena, raw, left, right)
+	if err != nil {
+		return nil, err
+	}
 	var handle C.handle
 	err = check(func(failed *C.gpujoin_error) C.gpujoin_status {
 		return C.gpujoin_go_operation_create(C.handle(b.object.handle), C.handle(like.object.handle),
 			call.spec, raw, &handle, failed)
 	})
 	if err != nil {
+		decider.forget()
 		return nil, err
 	}
 	made := newObject("operation", uintptr(handle), func(handle uintptr) {
 		C.gpujoin_go_operation_destroy(C.handle(handle))
+		decider.forget()
 	}, b.object)
-	return closeWhenUnreachable(&Operation{made, b.context}, made), nil
+	return closeWhenUnreachable(&Operation{made, b.context, decider}, made), nil
 }
 
 func (b *Build) completeKeys(spec *JoinSpec) {
@@ -144,6 +164,28 @@ func (o *OperationOptions) describe(memory *arena, probe *arrow.Schema) (
 	}
 	raw.filters, raw.filter_count = unsafe.SliceData(filters), C.int32_t(len(filters))
 	return raw, nil
+}
+
+// describeDecide answers nil without a function; the decider is to be forgotten with the operation.
+func (o *OperationOptions) describeDecide(memory *arena, raw *C.gpujoin_operation_options,
+	left, right *arrow.Schema) (*decider, error) {
+	ofLeft, err := positions(left, "DecideLeft", o.DecideLeft)
+	if err != nil {
+		return nil, err
+	}
+	ofRight, err := positions(right, "DecideRight", o.DecideRight)
+	if err != nil {
+		return nil, err
+	}
+	raw.decide_left_columns = int32s(memory, ofLeft)
+	raw.decide_left_column_count = C.int32_t(len(ofLeft))
+	raw.decide_right_columns = int32s(memory, ofRight)
+	raw.decide_right_column_count = C.int32_t(len(ofRight))
+	made := newDecider(o.Decide)
+	if made != nil {
+		C.gpujoin_go_set_decide(raw, C.uintptr_t(made.number))
+	}
+	return made, nil
 }
 
 // Progress is how far an operation is. Sizes are in bytes.
@@ -225,7 +267,7 @@ func (o *Operation) next(ctx context.Context, of *object, call func(stop *C.uint
 		return call(stop, &state, &handle, failed)
 	})
 	if err != nil || State(state) != Ready {
-		return nil, State(state), err
+		return nil, State(state), o.decider.reason(err)
 	}
 	return newResult(o.context, handle, nil), Ready, nil
 }

@@ -26,7 +26,7 @@ type callbacks struct {
 }
 
 var (
-	registered   sync.Map // uintptr to *callbacks
+	registered   sync.Map // uintptr to *callbacks or *decider
 	lastCallback atomic.Uintptr
 	panics       sync.Map // *C.uint32_t, of the call, to what its callback panicked with
 )

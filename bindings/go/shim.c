@@ -4,6 +4,9 @@
 extern int32_t gpujoinGoProgress(uintptr_t callbacks, uint32_t* stop, char* stage, int64_t done,
                                  int64_t total);
 extern void gpujoinGoLog(uintptr_t callbacks, uint32_t* stop, int32_t level, char* message);
+// In decider.go.
+extern gpujoin_status gpujoinGoDecide(uintptr_t decider, int64_t rows, struct ArrowSchema* schema,
+                                      struct ArrowArray* candidates, uint8_t* matches);
 
 // Of the call that this thread is inside; null: none that may be ended.
 static _Thread_local uint32_t* stop_flag;
@@ -33,6 +36,20 @@ void gpujoin_go_set_callbacks(gpujoin_context_options* options, uintptr_t callba
   options->progress_user = (void*)callbacks;
   options->log = has_log ? log_line : NULL;
   options->log_user = (void*)callbacks;
+}
+
+static gpujoin_status decide(int64_t rows, struct ArrowSchema* schema,
+                             struct ArrowArray* candidates, uint8_t* matches, void* user) {
+  uint32_t* const stop = stop_flag;  // calls within the function have their own
+  gpujoin_status const status =
+      gpujoinGoDecide((uintptr_t)user, rows, schema, candidates, matches);
+  stop_flag = stop;
+  return status;
+}
+
+void gpujoin_go_set_decide(gpujoin_operation_options* options, uintptr_t decider) {
+  options->decide = decide;
+  options->decide_user = (void*)decider;
 }
 
 gpujoin_status gpujoin_go_context_create(const gpujoin_context_options* options, handle* out,

@@ -18,6 +18,9 @@ typedef uintptr_t handle;
 void gpujoin_go_set_callbacks(gpujoin_context_options* options, uintptr_t callbacks,
                               int has_progress, int has_log);
 
+// decider: the number by which decider.go knows the function.
+void gpujoin_go_set_decide(gpujoin_operation_options* options, uintptr_t decider);
+
 gpujoin_status gpujoin_go_context_create(const gpujoin_context_options* options, handle* out,
                                          gpujoin_error* error);
 gpujoin_status gpujoin_go_context_get_info(handle context, gpujoin_context_info* info,

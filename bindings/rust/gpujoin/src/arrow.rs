@@ -10,6 +10,9 @@ mod sealed {
 
 /// A record batch of one of the arrow versions that are on: feature `arrow-59`, `arrow-60`.
 pub trait Batch: sealed::Sealed + Sized {
+    /// Truth values of the same version: its `BooleanArray`.
+    type Answers;
+
     /// Writes the batch as a struct array, which shares its buffers.
     #[doc(hidden)]
     fn export(&self, schema: &mut sys::ArrowSchema, array: &mut sys::ArrowArray) -> Result<()>;
@@ -22,6 +25,10 @@ pub trait Batch: sealed::Sealed + Sized {
     /// with the batch.
     #[doc(hidden)]
     unsafe fn import(schema: sys::ArrowSchema, array: sys::ArrowArray) -> Result<Self>;
+
+    /// Writes 1 where an answer is true.
+    #[doc(hidden)]
+    fn write_answers(answers: &Self::Answers, matches: &mut [u8]) -> Result<()>;
 }
 
 /// The two versions differ in the name of the crate alone.
@@ -32,13 +39,15 @@ macro_rules! batch_of {
             use std::mem::transmute;
 
             use $arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-            use $arrow::{Array, RecordBatch, StructArray};
+            use $arrow::{Array, BooleanArray, RecordBatch, StructArray};
 
             use crate::error::Error;
 
             impl sealed::Sealed for RecordBatch {}
 
             impl Batch for RecordBatch {
+                type Answers = BooleanArray;
+
                 fn export(
                     &self,
                     schema: &mut sys::ArrowSchema,
@@ -63,6 +72,20 @@ macro_rules! batch_of {
                     };
                     let data = data.map_err(|error| Error::Arrow(error.to_string()))?;
                     Ok(RecordBatch::from(StructArray::from(data)))
+                }
+
+                fn write_answers(answers: &BooleanArray, matches: &mut [u8]) -> Result<()> {
+                    if answers.len() != matches.len() {
+                        return Err(Error::InvalidArgument(format!(
+                            "decide: {} answers for {} candidates",
+                            answers.len(),
+                            matches.len()
+                        )));
+                    }
+                    for (to, answer) in matches.iter_mut().zip(answers) {
+                        *to = u8::from(answer == Some(true));
+                    }
+                    Ok(())
                 }
             }
         };

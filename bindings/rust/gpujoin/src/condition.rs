@@ -150,7 +150,8 @@ impl Expr {
     }
 
     /// The whole condition, evaluated by the caller: the join's result is then its candidates, for
-    /// [`JoinResult::decide`](crate::JoinResult::decide).
+    /// [`JoinResult::decide`](crate::JoinResult::decide). An operation asks
+    /// [`OperationOptions::decide`](crate::OperationOptions::decide).
     pub fn of_caller() -> Expr {
         apply(sys::GPUJOIN_OPERATOR_CALLER, [])
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
+use std::sync::Arc;
 
 use gpujoin_sys as sys;
 
@@ -42,6 +43,9 @@ macro_rules! errors {
             Load(String),
             /// The arrow crate refused a batch or an array.
             Arrow(String),
+            /// The function of [`OperationOptions::decide`](crate::OperationOptions::decide)
+            /// failed or panicked.
+            Decide(DecideError),
         }
 
         impl Error {
@@ -61,7 +65,7 @@ macro_rules! errors {
                     Self::Cuda { .. } => sys::GPUJOIN_ERROR_CUDA,
                     Self::DeviceLost { .. } => sys::GPUJOIN_ERROR_DEVICE_LOST,
                     Self::Other { status, .. } => *status,
-                    Self::Load(_) | Self::Arrow(_) => 0,
+                    Self::Load(_) | Self::Arrow(_) | Self::Decide(_) => 0,
                 }
             }
 
@@ -74,6 +78,7 @@ macro_rules! errors {
                     | Self::Other { message, .. }
                     | Self::Load(message)
                     | Self::Arrow(message) => message,
+                    Self::Decide(error) => &error.message,
                 }
             }
         }
@@ -129,7 +134,39 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Decide(error) => Some(error.source.as_deref()?),
+            _ => None,
+        }
+    }
+}
+
+/// What a function of the caller ended with. The error that it answered is the
+/// [`source`](std::error::Error::source) of [`Error::Decide`]; a panic has none.
+#[derive(Clone, Debug)]
+pub struct DecideError {
+    message: String,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl DecideError {
+    pub(crate) fn new(
+        message: String,
+        source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { message: format!("the function that decides: {message}"), source }
+    }
+}
+
+impl PartialEq for DecideError {
+    fn eq(&self, other: &Self) -> bool {
+        self.message == other.message
+    }
+}
+
+impl Eq for DecideError {}
 
 /// Calls a function of the library with room for its error.
 pub(crate) fn check(call: impl FnOnce(*mut sys::gpujoin_error) -> i32) -> Result<()> {

@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpujoin_sys as sys;
 
 use crate::build::Build;
+use crate::decider::{Decider, call_decide};
 use crate::error::{Result, check, count};
-use crate::filter::KeyFilter;
 use crate::handle::Handle;
 use crate::join::{Join, Lowered};
 use crate::number::Side;
-use crate::options::PlanOptions;
+use crate::operation_options::OperationOptions;
 use crate::plan::explained;
 use crate::probe::Probe;
-use crate::relation::{Column, Relation, positions};
+use crate::relation::{Relation, positions};
 use crate::result::JoinResult;
 
 type Ready = Mutex<Option<Box<dyn FnOnce() + Send>>>;
@@ -34,20 +34,10 @@ pub(crate) struct OperationInner {
     pub(crate) handle: Handle<sys::gpujoin_operation>,
     pub(crate) build: Build,
     // After the handle: relations that conditions and the columns' dictionaries are in, and what is
-    // called when results are there.
+    // called when results are there and to decide.
     _relations: Vec<Relation>,
     _ready: Option<Box<Ready>>,
-}
-
-/// What an operation is to be; all automatic as long as nothing else is said.
-#[derive(Default)]
-#[must_use]
-pub struct OperationOptions {
-    has_row_numbers: bool,
-    plan: PlanOptions,
-    ready: Option<Box<dyn FnOnce() + Send>>,
-    filters: Vec<(KeyFilter, Vec<Column>)>,
-    own_filter: Option<bool>,
+    decider: Option<Box<Decider>>,
 }
 
 /// What a call for the next result found.
@@ -83,54 +73,6 @@ pub struct OperationProgress {
     pub rows_dropped: u64,
 }
 
-impl OperationOptions {
-    /// Rows of probes have numbers, which are given with each batch, [`Probe::append_from`].
-    pub fn row_numbers(mut self) -> Self {
-        self.has_row_numbers = true;
-        self
-    }
-
-    /// How to join. [`PlanOptions::build_side`] says which side of the join the build is, the right
-    /// one without it; [`PlanOptions::timeout`] is of each call on the operation and its probes.
-    pub fn plan(mut self, options: PlanOptions) -> Self {
-        self.plan = options;
-        self
-    }
-
-    /// Called once, when [`Operation::next_result`] would no longer answer [`Next::NotReady`], on
-    /// the thread that closed the operation or ended its last probe. It must not call the library;
-    /// a panic of it ends there.
-    pub fn on_ready(mut self, ready: impl FnOnce() + Send + 'static) -> Self {
-        self.ready = Some(Box::new(ready));
-        self
-    }
-
-    /// A filter of another build that rows of probes have to pass, and the columns of the probe
-    /// side that it looks at, as many as it has keys.
-    pub fn filter<C: Into<Column>>(
-        mut self,
-        filter: &KeyFilter,
-        columns: impl IntoIterator<Item = C>,
-    ) -> Self {
-        self.filters.push((filter.clone(), columns.into_iter().map(Into::into).collect()));
-        self
-    }
-
-    /// Whether rows are tested by a filter of the operation's own build before they are kept;
-    /// without it where the build does not fit, as long as a sample says that it pays.
-    pub fn own_filter(mut self, is_on: bool) -> Self {
-        self.own_filter = Some(is_on);
-        self
-    }
-}
-
-impl fmt::Debug for OperationOptions {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = formatter.debug_struct("OperationOptions");
-        debug.field("plan", &self.plan).field("filters", &self.filters).finish_non_exhaustive()
-    }
-}
-
 unsafe extern "C" fn call_ready(user: *mut c_void) {
     // SAFETY: `user` is the box that the operation keeps.
     let ready = unsafe { &*(user as *const Ready) };
@@ -150,9 +92,9 @@ impl Build {
     /// # Errors
     ///
     /// Those of [`Join::plan`]; [`Unsupported`](crate::Error::Unsupported) for what no operation
-    /// does: a condition that the caller decides, promises about keys, groups and orders that are
-    /// not the probe side's, an order where the build does not fit, ASOF joins whose build side is
-    /// the left one; [`MemoryLimit`](crate::Error::MemoryLimit) for a limit below the least.
+    /// does: promises about keys, groups and orders that are not the probe side's, an order where
+    /// the build does not fit, ASOF joins whose build side is the left one;
+    /// [`MemoryLimit`](crate::Error::MemoryLimit) for a limit below the least.
     pub fn operation(
         &self,
         probe_like: &Relation,
@@ -185,6 +127,11 @@ impl Build {
             })
             .collect();
         let filters = filters?;
+        let decider = options.decider.map(Box::new);
+        let [shown_left, shown_right] = match &decider {
+            Some(decider) => decider.shown(left, right)?,
+            None => Default::default(),
+        };
         let ready = options.ready.map(|ready| Box::new(Mutex::new(Some(ready))));
         let plan = options.plan.raw()?;
         let raw = sys::gpujoin_operation_options {
@@ -201,6 +148,16 @@ impl Build {
                 Some(false) => sys::GPUJOIN_OWN_FILTER_OFF,
                 Some(true) => sys::GPUJOIN_OWN_FILTER_ON,
             },
+            decide: decider
+                .as_ref()
+                .map(|_| call_decide as unsafe extern "C" fn(_, _, _, _, _) -> i32),
+            decide_user: decider
+                .as_ref()
+                .map_or(ptr::null_mut(), |decider| ptr::from_ref(&**decider) as *mut c_void),
+            decide_left_columns: shown_left.as_ptr(),
+            decide_right_columns: shown_right.as_ptr(),
+            decide_left_column_count: count("columns shown", shown_left.len() as u64)?,
+            decide_right_column_count: count("columns shown", shown_right.len() as u64)?,
             ..sys::gpujoin_operation_options::INIT
         };
         let handle = Handle::made(|out, error| {
@@ -217,6 +174,7 @@ impl Build {
             build: self.clone(),
             _relations: relations,
             _ready: ready,
+            decider,
         })))
     }
 }
@@ -255,11 +213,34 @@ impl Operation {
     /// [`InvalidArgument`](crate::Error::InvalidArgument) where a probe failed, as rows are missing
     /// then.
     pub fn next_result(&self) -> Result<Next> {
-        let context = self.0.build.0.like.context();
-        next(context, |state, out, error| {
+        self.next(|state, out, error| {
             // SAFETY: the handle is there.
             unsafe { sys::gpujoin_operation_next(self.handle(), state, out, error) }
         })
+    }
+
+    /// What a call for the next result found, of the operation or of a probe of it.
+    pub(crate) fn next(
+        &self,
+        call: impl FnOnce(
+            *mut sys::gpujoin_state,
+            *mut *mut sys::gpujoin_result,
+            *mut sys::gpujoin_error,
+        ) -> i32,
+    ) -> Result<Next> {
+        let (mut state, mut out) = (sys::GPUJOIN_STATE_NOT_READY, ptr::null_mut());
+        check(|error| call(&mut state, &mut out, error)).map_err(|error| {
+            match &self.0.decider {
+                Some(decider) => decider.reason(error),
+                None => error,
+            }
+        })?;
+        let context = self.0.build.0.like.context();
+        match (Handle::of(out), state) {
+            (Some(result), _) => Ok(Next::Ready(JoinResult::new(result, context)?)),
+            (None, sys::GPUJOIN_STATE_FINISHED) => Ok(Next::Finished),
+            (None, _) => Ok(Next::NotReady),
+        }
     }
 
     /// Calls on the operation and its probes that run now and later ones answer
@@ -293,23 +274,5 @@ impl Operation {
 impl fmt::Debug for Operation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Operation").field("build", &self.0.build).finish_non_exhaustive()
-    }
-}
-
-/// What a call for the next result found.
-pub(crate) fn next(
-    context: &crate::Context,
-    call: impl FnOnce(
-        *mut sys::gpujoin_state,
-        *mut *mut sys::gpujoin_result,
-        *mut sys::gpujoin_error,
-    ) -> i32,
-) -> Result<Next> {
-    let (mut state, mut out) = (sys::GPUJOIN_STATE_NOT_READY, ptr::null_mut());
-    check(|error| call(&mut state, &mut out, error))?;
-    match (Handle::of(out), state) {
-        (Some(result), _) => Ok(Next::Ready(JoinResult::new(result, context)?)),
-        (None, sys::GPUJOIN_STATE_FINISHED) => Ok(Next::Finished),
-        (None, _) => Ok(Next::NotReady),
     }
 }

@@ -7,7 +7,7 @@ use gpujoin_sys as sys;
 
 use crate::error::{Result, check, status_of};
 use crate::handle::Handle;
-use crate::operation::{Next, Operation, next};
+use crate::operation::{Next, Operation};
 use crate::relation::Relation;
 use crate::result::JoinResult;
 
@@ -91,8 +91,7 @@ impl Probe {
     /// the probe is lost.
     pub fn next_result(&self) -> Result<Next> {
         let mut held = self.held();
-        let context = self.operation.0.build.0.like.context();
-        let found = next(context, |state, out, error| {
+        let found = self.operation.next(|state, out, error| {
             // SAFETY: the handle is there.
             unsafe { sys::gpujoin_probe_next(self.handle.get(), state, out, error) }
         })?;
