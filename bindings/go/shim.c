@@ -41,8 +41,7 @@ void gpujoin_go_set_callbacks(gpujoin_context_options* options, uintptr_t callba
 static gpujoin_status decide(int64_t rows, struct ArrowSchema* schema,
                              struct ArrowArray* candidates, uint8_t* matches, void* user) {
   uint32_t* const stop = stop_flag;  // calls within the function have their own
-  gpujoin_status const status =
-      gpujoinGoDecide((uintptr_t)user, rows, schema, candidates, matches);
+  gpujoin_status const status = gpujoinGoDecide((uintptr_t)user, rows, schema, candidates, matches);
   stop_flag = stop;
   return status;
 }

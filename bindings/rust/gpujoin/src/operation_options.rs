@@ -78,8 +78,8 @@ impl OperationOptions {
     /// It is called in [`Probe::next_result`] and [`Operation::next_result`] on their thread, on
     /// several at once, as long as the operation and its probes are there. It must not call these,
     /// but for [`Operation::cancel`]. An error or a panic ends the call with [`Error::Decide`], an
-    /// answer of another length with [`Error::InvalidArgument`]; where several calls of an operation
-    /// failed so, all of them answer the first one's error.
+    /// answer of another length with [`Error::InvalidArgument`]; where several calls of an
+    /// operation failed so, all of them answer the first one's error.
     ///
     /// [`Expr::of_caller`]: crate::Expr::of_caller
     /// [`Probe::next_result`]: crate::Probe::next_result
@@ -97,7 +97,8 @@ impl OperationOptions {
     /// let column = |of: [i64; 3]| -> ArrayRef { Arc::new(Int64Array::from(of.to_vec())) };
     /// let offers = [("item", column([1, 2, 2])), ("price", column([10, 20, 30]))];
     /// let bids = [("item", column([2, 1, 2])), ("bid", column([30, 10, 50]))];
-    /// let (offers, bids) = (RecordBatch::try_from_iter(offers)?, RecordBatch::try_from_iter(bids)?);
+    /// let offers = RecordBatch::try_from_iter(offers)?;
+    /// let bids = RecordBatch::try_from_iter(bids)?;
     ///
     /// let context = Context::new()?;
     /// let offers = Relation::from_batch(&context, &offers)?;
@@ -110,8 +111,10 @@ impl OperationOptions {
     /// let options = OperationOptions::default().decide(["bid"], ["price"], |pairs: RecordBatch| {
     ///     let bids = pairs.column(0).as_primitive::<Int64Type>();
     ///     let prices = pairs.column(1).as_primitive::<Int64Type>();
-    ///     let is_match = |(bid, price)| Some((bid? * 2i64).checked_rem(price?)? == 0);
-    ///     Ok::<BooleanArray, gpujoin::Error>(bids.iter().zip(prices).map(is_match).collect())
+    ///     let is_multiple = |bid: i64, price: i64| (2 * bid).checked_rem(price) == Some(0);
+    ///     let pairs = bids.iter().zip(prices);
+    ///     let matches = pairs.map(|(bid, price)| Some(is_multiple(bid?, price?)));
+    ///     Ok::<BooleanArray, gpujoin::Error>(matches.collect())
     /// });
     /// let join = Join::inner()
     ///     .on("item", "item")
@@ -121,8 +124,9 @@ impl OperationOptions {
     /// let probe = build.operation(&bids, &join, options)?.probe()?;
     /// assert_eq!(probe.append(&bids)?, Appended::Taken);
     /// probe.finish()?;
-    /// let rows = probe.results().map(|result| Ok(result?.rows()));
-    /// assert_eq!(rows.sum::<gpujoin::Result<u64>>()?, 4);
+    /// let rows: gpujoin::Result<Vec<_>> =
+    ///     probe.results().map(|result| result.map(|rows| rows.rows())).collect();
+    /// assert_eq!(rows?.iter().sum::<u64>(), 4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decide<L, R, B, E>(
