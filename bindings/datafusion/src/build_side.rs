@@ -133,7 +133,11 @@ fn operation_of(
     context: &gpujoin::Context,
 ) -> Result<Operation> {
     let like = layout.right.like(context)?;
-    let options = OperationOptions::default().plan(PlanOptions::default().build_side(Side::Left));
+    let mut options =
+        OperationOptions::default().plan(PlanOptions::default().build_side(Side::Left));
+    if let Some(decided) = &layout.decided {
+        options = decided.ask(options);
+    }
     build.operation(&like, &layout.join(context)?, options).map_err(failed)
 }
 

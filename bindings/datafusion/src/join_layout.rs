@@ -10,9 +10,10 @@ use datafusion::physical_expr::{PhysicalExprRef, split_conjunction};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter, build_join_schema};
-use gpujoin::{BuildBuilder, Context, Join, Key, Kind};
+use gpujoin::{BuildBuilder, Context, Expr, Join, Key, Kind};
 
 use crate::condition::{Condition, Translation};
+use crate::decided_filter::DecidedFilter;
 use crate::declined::Declined;
 use crate::side_layout::SideLayout;
 
@@ -24,6 +25,8 @@ pub struct JoinLayout {
     pub right: SideLayout,
     is_null_equal: bool,
     condition: Option<Condition>,
+    /// In the condition's place, what DataFusion says of each pair.
+    pub decided: Option<DecidedFilter>,
     /// What DataFusion asks of the rows that come out.
     pub kept_filter: Option<KeptFilter>,
     /// Where each column that comes out is.
@@ -62,9 +65,9 @@ impl JoinLayout {
             right.add_key(right_key)?;
         }
         let kind = kind_of(join)?;
-        let (condition, kept) = match join.filter() {
+        let Split { condition, decided, kept } = match join.filter() {
             Some(filter) => split_filter(filter, kind, &mut left, &mut right)?,
-            None => (None, Vec::new()),
+            None => Split::default(),
         };
         let (join_schema, indices) =
             build_join_schema(&join.left().schema(), &join.right().schema(), join.join_type());
@@ -87,6 +90,7 @@ impl JoinLayout {
             right,
             is_null_equal: join.null_equality() == NullEquality::NullEqualsNull,
             condition,
+            decided,
             kept_filter,
             output,
             schema: join.schema(),
@@ -147,6 +151,9 @@ impl JoinLayout {
         if let Some(condition) = &self.condition {
             join = join.condition(condition.expression(context)?);
         }
+        if self.decided.is_some() {
+            join = join.condition(Expr::of_caller());
+        }
         Ok(join)
     }
 }
@@ -170,31 +177,45 @@ fn kind_of(join: &HashJoinExec) -> Result<Kind, Declined> {
     })
 }
 
-/// What of a join's filter the library evaluates, and what is left of it, which only an inner join
-/// may have.
+/// Who evaluates what of a join's filter.
+#[derive(Default)]
+struct Split {
+    /// The library.
+    condition: Option<Condition>,
+    /// DataFusion, all of it, of pairs of rows.
+    decided: Option<DecidedFilter>,
+    /// DataFusion, of rows that come out, which only an inner join may have.
+    kept: Vec<PhysicalExprRef>,
+}
+
 fn split_filter(
     filter: &JoinFilter,
     kind: Kind,
     left: &mut SideLayout,
     right: &mut SideLayout,
-) -> Result<(Option<Condition>, Vec<PhysicalExprRef>), Declined> {
-    let (mut condition, mut kept) = (None, Vec::new());
+) -> Result<Split, Declined> {
+    let (left_before, right_before) = (left.clone(), right.clone());
+    let mut split = Split::default();
     for part in split_conjunction(filter.expression()) {
         let (mut left_with, mut right_with) = (left.clone(), right.clone());
         let (left_side, right_side) = (&mut left_with, &mut right_with);
         match (Translation { filter, left: left_side, right: right_side }).translate(part) {
             Ok(translated) => {
                 (*left, *right) = (left_with, right_with);
-                condition = Some(match condition {
+                split.condition = Some(match split.condition {
                     Some(before) => Condition::and(before, translated),
                     None => translated,
                 });
             }
-            Err(_) if kind == Kind::Inner => kept.push(Arc::clone(part)),
-            Err(Declined(reason)) => return Err(format!("condition: {reason}").into()),
+            Err(_) if kind == Kind::Inner => split.kept.push(Arc::clone(part)),
+            Err(reason) => {
+                (*left, *right) = (left_before, right_before);
+                let decided = DecidedFilter::of(filter, kind, &reason, left, right)?;
+                return Ok(Split { decided: Some(decided), ..Split::default() });
+            }
         }
     }
-    Ok((condition, kept))
+    Ok(split)
 }
 
 /// The columns of both sides that come out.

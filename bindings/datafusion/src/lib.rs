@@ -4,6 +4,7 @@ mod build_side;
 mod column_types;
 mod condition;
 mod cost;
+mod decided_filter;
 mod declined;
 mod errors;
 mod exec;

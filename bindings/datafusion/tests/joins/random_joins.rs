@@ -107,7 +107,13 @@ fn hashed(plan: Arc<dyn ExecutionPlan>, keys: Vec<PhysicalExprRef>) -> Arc<dyn E
 }
 
 /// A condition of the columns that both sides have behind their keys: `n` of int64, `t` of text.
-fn random_filter(random: &mut Random, left: &SchemaRef, right: &SchemaRef) -> JoinFilter {
+/// Of marks it is one that the library has.
+fn random_filter(
+    random: &mut Random,
+    kind: JoinType,
+    left: &SchemaRef,
+    right: &SchemaRef,
+) -> JoinFilter {
     let sides = [(JoinSide::Left, left), (JoinSide::Right, right)];
     let mut fields = Vec::new();
     let mut indices = Vec::new();
@@ -125,7 +131,14 @@ fn random_filter(random: &mut Random, left: &SchemaRef, right: &SchemaRef) -> Jo
             .map(|(i, f)| f.clone().with_name(format!("f{i}")))
             .collect::<Vec<_>>(),
     ));
-    let expression = random_condition(random, &schema, 2);
+    let mut expression = random_condition(random, &schema, 2);
+    if !matches!(kind, JoinType::LeftMark | JoinType::RightMark) && random.chance(3) {
+        let column = |name: &str| col(name, &schema).unwrap();
+        let sum = binary(column("f0"), Operator::Plus, column("f2"), &schema).unwrap();
+        let of_both = binary(sum, Operator::Gt, lit(ScalarValue::Int64(Some(60))), &schema);
+        let operator = *random.pick(&[Operator::And, Operator::Or]);
+        expression = binary(expression, operator, of_both.unwrap(), &schema).unwrap();
+    }
     JoinFilter::new(expression, indices, schema)
 }
 
@@ -182,7 +195,7 @@ fn random_join(random: &mut Random) -> HashJoinExec {
     let kind = *random.pick(&KINDS);
     let null_aware = kind == JoinType::LeftAnti && keys == 1 && !is_partitioned && random.chance(2);
     let filter = (!null_aware && random.chance(2))
-        .then(|| random_filter(random, &left_schema, &right_schema));
+        .then(|| random_filter(random, kind, &left_schema, &right_schema));
     let null_equality = if !null_aware && random.chance(3) {
         NullEquality::NullEqualsNull
     } else {
