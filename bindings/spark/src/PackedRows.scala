@@ -37,7 +37,8 @@ final class PackedRows(capacity: Int = 1 << 20) {
     }
     while (waiting == null && rows.hasNext) {
       val row = rows.next()
-      if (used + 8L + row.getSizeInBytes <= memory.length) append(row) else waiting = row
+      if (used + 8L + row.getSizeInBytes <= memory.length) append(row)
+      else waiting = row.copy() // whose memory Spark writes the next row to
     }
     if (used == 0 && waiting != null) fill(rows) else used > 0
   }

@@ -87,7 +87,7 @@ object SharedBuilds {
       context: Long,
       measure: Measure,
       task: TaskContext): Long = {
-    val handle = description.create(context)
+    val handle = description.create(context, task)
     val number = Native.buildHandle(handle)
     var isBuilt = false
     task.addTaskInterruptListener((_, _) => if (!isBuilt) Native.buildCancel(number))

@@ -17,8 +17,9 @@ final case class BuildDescription(
     columns: Array[Int],
     keys: Array[Int],
     keyFlags: Array[Int]) {
-  def create(context: Long): Long =
-    Native.buildCreate(context, columns, input.types.length, keys, keyFlags)
+  def create(context: Long, task: TaskContext): Long =
+    try Native.buildCreate(context, columns, input.types.length, keys, keyFlags)
+    catch { case failure: GpuJoinFailure => throw Failures.ofSpark(failure, task) }
 }
 
 /** A join, as Native.joinCreate takes it, and where its output lies in the library's results. */
@@ -88,7 +89,7 @@ final class Input(items: Iterator[Any], shape: InputShape) {
 
 /** A side's rows in the library, which go with the task. */
 final class TaskBuild(description: BuildDescription, context: Long, task: TaskContext) {
-  val handle: Long = description.create(context)
+  val handle: Long = description.create(context, task)
   private val memory = new TaskMemory(task.taskMemoryManager())
 
   private var isOpen = true

@@ -9,6 +9,7 @@ import os
 import pathlib
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -30,7 +31,7 @@ MODES = {
 
 
 def session(master: str = "local[2]", **more) -> SparkSession:
-    """With one JVM at a time: the last session is to be stopped before."""
+    """In a JVM of its own; to be ended before there is another one."""
     builder = SparkSession.builder.master(master)
     for name, value in {
             "spark.jars": JAR,
@@ -48,6 +49,18 @@ def session(master: str = "local[2]", **more) -> SparkSession:
     made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def end(spark: SparkSession) -> None:
+    """The JVM ends, too: it keeps the library that it has loaded, and its environment."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    spark.stop()
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
 
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false",
@@ -101,8 +114,8 @@ def check_taken(spark, sql: str, modes=MODES, join_type: str | None = None) -> c
     return expected
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark():
     made = session()
     yield made
-    made.stop()
+    end(made)

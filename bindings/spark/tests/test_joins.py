@@ -257,3 +257,12 @@ def test_writes(spark, tmp_path):
         spark.sql("SELECT a.id, b.t FROM a JOIN b ON a.id = b.id").write.parquet(f"{tmp_path}/made")
         assert all(taken for taken, _, _ in decisions(spark))
     assert spark.read.parquet(f"{tmp_path}/made").count() == ROWS["b"]
+
+
+@pytest.mark.parametrize("mode", ["shuffled", "broadcast"])
+def test_more_rows_than_are_handed_over_at_once(spark, mode):
+    # Rows are packed by the mebibyte, and Spark writes a next row to the memory of the last one.
+    sql = """SELECT count(*), count(DISTINCT a.id), sum(hash(a.id, a.k, b.v)) FROM
+               (SELECT id, id * 5 % 4096 AS k FROM range(0, 200000, 1, 2)) AS a JOIN
+               (SELECT id AS k, id % 7 AS v FROM range(4096)) AS b ON a.k = b.k"""
+    assert check_taken(spark, sql, [mode])
