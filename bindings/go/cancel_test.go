@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,15 +156,30 @@ func TestCancelEndsOneCall(t *testing.T) {
 	}
 }
 
+// contextThatSays calls what is in running, once, when a join of it runs.
+func contextThatSays(t *testing.T, running *atomic.Pointer[func()]) *gpujoin.Context {
+	t.Helper()
+	return newContext(t, &gpujoin.ContextOptions{Progress: func(string, int64, int64) bool {
+		if call := running.Swap(nil); call != nil {
+			(*call)()
+		}
+		return true
+	}})
+}
+
 func TestCancelOfAPlanAndOfAContext(t *testing.T) {
-	c := newContext(t, nil)
+	var running atomic.Pointer[func()]
+	c := contextThatSays(t, &running)
 	plan := planOf(t, c, longJoin)
 	for _, cancel := range []func() error{plan.Cancel, c.Cancel} {
-		time.AfterFunc(50*time.Millisecond, func() {
-			if err := cancel(); err != nil {
-				t.Error(err)
-			}
-		})
+		later := func() {
+			time.AfterFunc(50*time.Millisecond, func() {
+				if err := cancel(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		running.Store(&later)
 		_, err := plan.Execute(t.Context())
 		if !errors.Is(err, gpujoin.StatusCancelled) || errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v", err)
@@ -257,7 +273,8 @@ func TestCancelOfACalibration(t *testing.T) {
 }
 
 func TestCancelOfAProbe(t *testing.T) {
-	c := newContext(t, nil)
+	var running atomic.Pointer[func()]
+	c := contextThatSays(t, &running)
 	batch := numbers(t, []string{"a"}, upTo(1<<18, 1))
 	defer batch.Release()
 	build := builtOf(t, c, batch)
@@ -280,7 +297,8 @@ func TestCancelOfAProbe(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	began := time.Now()
-	time.AfterFunc(50*time.Millisecond, cancel)
+	later := func() { time.AfterFunc(50*time.Millisecond, cancel) }
+	running.Store(&later)
 	_, _, err = probe.Next(ctx)
 	expectEnd(t, err, began, gpujoin.StatusCancelled, context.Canceled)
 	if _, err := operation.NewProbe(); err == nil {
