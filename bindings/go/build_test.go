@@ -31,6 +31,23 @@ func builtOf(t testing.TB, c *gpujoin.Context, batch arrow.RecordBatch,
 	return build
 }
 
+// probeOf has all rows of the batch, and will have no others.
+func probeOf(t testing.TB, operation *gpujoin.Operation, batch arrow.RecordBatch) *gpujoin.Probe {
+	t.Helper()
+	probe, err := operation.NewProbe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(probe.Close)
+	if err := probe.Append(context.Background(), batch, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := probe.Finish(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return probe
+}
+
 // take hands each result that is there to use, until there is none.
 func take(ctx context.Context, next func(context.Context) (*gpujoin.Result, gpujoin.State, error),
 	use func(*gpujoin.Result) error) error {

@@ -284,17 +284,7 @@ func TestCancelOfAProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer operation.Close()
-	probe, err := operation.NewProbe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer probe.Close()
-	if err := probe.Append(t.Context(), batch, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := probe.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	probe := probeOf(t, operation, batch)
 	ctx, cancel := context.WithCancel(t.Context())
 	began := time.Now()
 	later := func() { time.AfterFunc(50*time.Millisecond, cancel) }

@@ -218,17 +218,7 @@ func TestFailuresOfDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer operation.Close()
-		probe, err := operation.NewProbe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer probe.Close()
-		if err := probe.Append(t.Context(), left, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := probe.Finish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		probe := probeOf(t, operation, left)
 		_, _, first := probe.Next(t.Context())
 		if _, _, later := probe.Next(t.Context()); later != first {
 			t.Errorf("the errors are %v, later %v", first, later)
