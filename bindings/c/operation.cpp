@@ -59,11 +59,9 @@ std::shared_ptr<const pieces::PairDecider> checked_decider(const gpujoin_operati
   return decider;
 }
 
-pieces::OperationOptions checked_operation_options(const gpujoin_operation_options* given,
+pieces::OperationOptions checked_operation_options(const gpujoin_operation_options& known,
                                                    const columns::Relation& probe_like,
                                                    const pieces::Build& build) {
-  gpujoin_operation_options known = GPUJOIN_OPERATION_OPTIONS_INIT;
-  if (given != nullptr) known = read_struct(given, "options");
   check_range(known.has_row_numbers, 0, 1, "options.has_row_numbers");
   pieces::OperationOptions options;
   options.plan = checked_options(known.plan, *build.context);
@@ -89,15 +87,15 @@ std::shared_ptr<pieces::Operation> make_operation(const std::shared_ptr<pieces::
                                                   const gpujoin_join_spec* spec,
                                                   const gpujoin_operation_options* given) {
   auto const like = checked_relation(*build->context, probe_like, "probe_like");
-  pieces::OperationOptions options = checked_operation_options(given, *like, *build);
+  gpujoin_operation_options known = GPUJOIN_OPERATION_OPTIONS_INIT;
+  if (given != nullptr) known = read_struct(given, "options");
+  pieces::OperationOptions options = checked_operation_options(known, *like, *build);
   auto const of_build = build->without_numbers();
   auto const of_probe = pieces::relation_of(*pieces::make_row_schema(*like, false), build->context);
   auto const& left = options.build_left ? of_build : of_probe;
   auto const& right = options.build_left ? of_probe : of_build;
   columns::JoinSpec checked = checked_spec(spec, *left, *right);
-  if (given != nullptr) {
-    options.decider = checked_decider(read_struct(given, "options"), *left, *right);
-  }
+  options.decider = checked_decider(known, *left, *right);
   return std::make_shared<pieces::Operation>(build, *like, std::move(checked), options);
 }
 
