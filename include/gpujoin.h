@@ -909,9 +909,9 @@ typedef int32_t gpujoin_order;
 #define GPUJOIN_ORDER_RIGHT 3
 
 /* What the caller knows of the data; or-ed. It is checked, never trusted: what is not so ends the
- * join with GPUJOIN_ERROR_BROKEN_PROMISE, which names the first row that shows it. Keys are checked
- * when a plan is made, or by the join itself where its table finds keys that come twice. Since
- * 0.2. */
+ * join with GPUJOIN_ERROR_BROKEN_PROMISE, which names a row that shows it: when a plan is made, or
+ * by the join itself. Of an operation's probe side sorted keys are those of each batch by itself,
+ * and unique ones are looked at when all rows have come. Since 0.2. */
 /* No two rows of the side have equal keys; NULL keys that are equal to nothing not counted. */
 #define GPUJOIN_PROMISE_LEFT_UNIQUE 1
 #define GPUJOIN_PROMISE_RIGHT_UNIQUE 2
@@ -1953,7 +1953,7 @@ typedef struct gpujoin_operation_options {
    * are dropped so are not read where they lie. */
   const gpujoin_applied_filter* filters;
   int32_t filter_count;
-  /* ON where the kind of join allows none: UNSUPPORTED. */
+  /* ON where the kind of join or a promise allows none: UNSUPPORTED. */
   gpujoin_own_filter own_filter;
   /* Required by a residual that is GPUJOIN_OPERATOR_CALLER, NULL with any other. */
   gpujoin_decide_function decide;
@@ -1978,10 +1978,10 @@ typedef struct gpujoin_operation_options {
  *           GPUJOIN_OUTPUT_PAIRS needs row numbers of the sides that come out.
  * options   NULL = all automatic; copied.
  * out       on success a new operation; destroy with gpujoin_operation_destroy.
- * Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: promises about
- *           keys, groups and orders that are not the probe side's, an order where the build does
- *           not fit, ASOF joins whose build side is the left one; MEMORY_LIMIT for a limit below
- *           the least.
+ * Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: promises that
+ *           the build side is sorted, groups and orders that are not the probe side's, an order
+ *           where the build does not fit, ASOF joins whose build side is the left one;
+ *           BROKEN_PROMISE of a build that is whole; MEMORY_LIMIT for a limit below the least.
  * Since:    0.2 */
 GPUJOIN_API gpujoin_status gpujoin_operation_create(gpujoin_build* build,
                                                     const gpujoin_relation* probe_like,

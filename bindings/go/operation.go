@@ -68,8 +68,8 @@ type OperationOptions struct {
 // schema. The keys of the specification are those of the build, in its order; where they are left
 // out, they have the same names on both sides. Results have row numbers as int64.
 //
-// Errors: those of [Context.NewPlan]; StatusUnsupported for what no operation does, such as
-// promises about keys, or an order of the build side.
+// Errors: those of [Context.NewPlan]; StatusUnsupported for what no operation does, such as an order
+// of the build side, or a promise of one.
 func (b *Build) NewOperation(probe *arrow.Schema, spec *JoinSpec, options *OperationOptions) (
 	*Operation, error) {
 	if spec == nil {

@@ -28,13 +28,6 @@ using columns::Storage;
 
 const char* name_of(bool left) { return left ? "left" : "right"; }
 
-bool is_promised(const columns::JoinSpec& spec, bool left, int32_t of_left, int32_t of_right) {
-  return (spec.bounds.promises & (left ? of_left : of_right)) != 0;
-}
-bool is_unique_promised(const columns::JoinSpec& spec, bool left) {
-  return is_promised(spec, left, GPUJOIN_PROMISE_LEFT_UNIQUE, GPUJOIN_PROMISE_RIGHT_UNIQUE);
-}
-
 bool has_bytes(const ColumnView& column) {
   return keys::is_text(column.type) || keys::is_binary(column);
 }
@@ -86,32 +79,6 @@ class SortedKey {
   columns::Gathered gathered_;
 };
 
-void check_sorted_side(base::Queue& queue, plan::Device device, const Relation& relation,
-                       const std::vector<int32_t>& key_columns, bool left) {
-  auto const work = make_column_work(queue, plan::memory_of(device));
-  if (relation.ready_event != nullptr) work->await(relation.ready_event);
-  std::vector<std::unique_ptr<SortedKey>> held;
-  kernels::SortedColumns keys;
-  for (size_t i = 0; i < key_columns.size(); ++i) {
-    ColumnView const& column = relation.columns[static_cast<size_t>(key_columns[i])];
-    if (column.layout == Layout::kNulls) continue;  // all rows are equal in it
-    if (!have_order(column, column) && !has_bytes(keys::values_of(column))) {
-      base::fail(GPUJOIN_ERROR_TYPE, "spec.promises: spec.%s_keys[%zu] has no order", name_of(left),
-                 i);
-    }
-    if (relation.rows < 2) continue;
-    held.push_back(std::make_unique<SortedKey>(queue, device, *work, relation, column));
-    keys.columns[keys.count++] = held.back()->key;
-  }
-  if (relation.rows < 2 || keys.count == 0) return;
-  auto const row =
-      keys::first_unsorted(work->find_steps(keys, static_cast<uint64_t>(relation.rows)));
-  if (!row) return;
-  base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
-             "spec.promises: the keys of %s are not sorted: row %u does not follow the row before",
-             name_of(left), as_registered(queue, relation, static_cast<uint32_t>(*row)));
-}
-
 // One side's keys, by which rows are equal exactly where the keys are, without rows that have a
 // NULL, which are equal to nothing.
 class RowsByKey {
@@ -145,10 +112,10 @@ class RowsByKey {
     return marks->count() == rows_;
   }
 
-  // The lowest row whose key a row before it has, among those that count; -1: there is none. Reads
-  // all codes to the host: of a promise that is broken.
+  // The lowest row whose key a row before it has, among those that count. Reads all codes to the
+  // host: of a promise that is broken.
   template <typename Counts>
-  int64_t first_repeat(const Counts& counts) {
+  std::optional<uint32_t> first_repeat(const Counts& counts) {
     std::vector<uint32_t> const codes = on_host(codes_);
     std::vector<uint32_t> const numbers =
         numbers_ == nullptr ? std::vector<uint32_t>() : on_host(numbers_);
@@ -159,7 +126,7 @@ class RowsByKey {
       if (seen[codes[i]]) return row;
       seen[codes[i]] = true;
     }
-    return -1;
+    return std::nullopt;
   }
 
  private:
@@ -286,15 +253,9 @@ class NanRows {
 void check_unique(base::Queue& queue, const PlannedJoin& join, bool left) {
   columns::JoinSpec const& spec = *join.promised;
   auto const& relation = left ? join.left : join.right;
-  auto const& keys = left ? spec.left_keys : spec.right_keys;
-  RowsByKey rows(queue, join.choice.plan().device, relation, keys, spec.key_flags);
-  if (rows.are_unique()) return;
-  NanRows const nans(queue, *relation, keys, spec.key_flags);
-  int64_t const row = rows.first_repeat([&](uint32_t of) { return !nans.has(of); });
-  if (row < 0) return;
-  base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
-             "spec.promises: the keys of %s are not unique: a row before row %u has the same",
-             name_of(left), as_registered(queue, *relation, static_cast<uint32_t>(row)));
+  auto const row = first_repeat(queue, join.choice.plan().device, relation,
+                                left ? spec.left_keys : spec.right_keys, spec.key_flags);
+  if (row) fail_for_repeat(left, as_registered(queue, *relation, *row));
 }
 
 // Whether the plan first tries a table of all rows of the side, which no key may enter twice. Of
@@ -315,19 +276,82 @@ bool finds_repeats(const PlannedJoin& join, bool left) {
 
 }  // namespace
 
+bool is_unique_promised(const columns::Bounds& bounds, bool left) {
+  int32_t const promise = left ? GPUJOIN_PROMISE_LEFT_UNIQUE : GPUJOIN_PROMISE_RIGHT_UNIQUE;
+  return (bounds.promises & promise) != 0;
+}
+
+bool is_sorted_promised(const columns::Bounds& bounds, bool left) {
+  int32_t const promise = left ? GPUJOIN_PROMISE_LEFT_SORTED : GPUJOIN_PROMISE_RIGHT_SORTED;
+  return (bounds.promises & promise) != 0;
+}
+
+keys::SortedFindings find_steps(base::Queue& queue, plan::Device device, const Relation& relation,
+                                const std::vector<int32_t>& key_columns, bool left) {
+  keys::SortedFindings none;
+  none.fill(UINT64_MAX);
+  auto const work = make_column_work(queue, plan::memory_of(device));
+  if (relation.ready_event != nullptr) work->await(relation.ready_event);
+  std::vector<std::unique_ptr<SortedKey>> held;
+  kernels::SortedColumns keys;
+  for (size_t i = 0; i < key_columns.size(); ++i) {
+    ColumnView const& column = relation.columns[static_cast<size_t>(key_columns[i])];
+    if (column.layout == Layout::kNulls) continue;  // all rows are equal in it
+    if (!have_order(column, column) && !has_bytes(keys::values_of(column))) {
+      base::fail(GPUJOIN_ERROR_TYPE, "spec.promises: spec.%s_keys[%zu] has no order", name_of(left),
+                 i);
+    }
+    if (relation.rows < 2) continue;
+    held.push_back(std::make_unique<SortedKey>(queue, device, *work, relation, column));
+    keys.columns[keys.count++] = held.back()->key;
+  }
+  if (relation.rows < 2 || keys.count == 0) return none;
+  return work->find_steps(keys, static_cast<uint64_t>(relation.rows));
+}
+
+std::optional<uint32_t> first_repeat(base::Queue& queue, plan::Device device,
+                                     const std::shared_ptr<const Relation>& relation,
+                                     const std::vector<int32_t>& key_columns,
+                                     const std::vector<int32_t>& flags) {
+  RowsByKey rows(queue, device, relation, key_columns, flags);
+  if (rows.are_unique()) return std::nullopt;
+  NanRows const nans(queue, *relation, key_columns, flags);
+  return rows.first_repeat([&](uint32_t of) { return !nans.has(of); });
+}
+
+void fail_for_unsorted(bool left, int64_t row) {
+  base::fail(
+      GPUJOIN_ERROR_BROKEN_PROMISE,
+      "spec.promises: the keys of %s are not sorted: row %lld does not follow the row before",
+      name_of(left), static_cast<long long>(row));
+}
+
+void fail_for_repeat(bool left, int64_t row) {
+  if (row < 0) {
+    base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
+               "spec.promises: the keys of %s are not unique: two rows have the same",
+               name_of(left));
+  }
+  base::fail(GPUJOIN_ERROR_BROKEN_PROMISE,
+             "spec.promises: the keys of %s are not unique: a row before row %lld has the same",
+             name_of(left), static_cast<long long>(row));
+}
+
 void check_sorted(base::Queue& queue, plan::Device device, const PlannedJoin& join,
                   const columns::JoinSpec& spec) {
   for (bool const left : {true, false}) {
-    if (is_promised(spec, left, GPUJOIN_PROMISE_LEFT_SORTED, GPUJOIN_PROMISE_RIGHT_SORTED)) {
-      check_sorted_side(queue, device, left ? *join.left : *join.right,
-                        left ? spec.left_keys : spec.right_keys, left);
-    }
+    if (!is_sorted_promised(spec.bounds, left)) continue;
+    Relation const& relation = left ? *join.left : *join.right;
+    auto const row = keys::first_unsorted(
+        find_steps(queue, device, relation, left ? spec.left_keys : spec.right_keys, left));
+    if (!row) continue;
+    fail_for_unsorted(left, as_registered(queue, relation, static_cast<uint32_t>(*row)));
   }
 }
 
 void check_unique_when_planned(base::Queue& queue, const PlannedJoin& join) {
   for (bool const left : {true, false}) {
-    if (is_unique_promised(*join.promised, left) && !finds_repeats(join, left)) {
+    if (is_unique_promised(join.promised->bounds, left) && !finds_repeats(join, left)) {
       check_unique(queue, join, left);
     }
   }
@@ -338,7 +362,7 @@ void check_promises(base::Queue& queue, const PlannedJoin& join,
   if (!join.promised) return;
   bool const is_first = result.statistics.plan == plan::to_text(join.choice.plan());
   for (bool const left : {true, false}) {
-    if (is_unique_promised(*join.promised, left) && finds_repeats(join, left) && !is_first) {
+    if (is_unique_promised(join.promised->bounds, left) && finds_repeats(join, left) && !is_first) {
       check_unique(queue, join, left);
     }
   }

@@ -6,14 +6,35 @@
 //   rows     of the result
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/execute/execute.hpp"
+#include "src/keys/sorted_rows.hpp"
 
 namespace gpujoin::execute {
+
+bool is_unique_promised(const columns::Bounds& bounds, bool left);
+bool is_sorted_promised(const columns::Bounds& bounds, bool left);
+
+// How the rows of a side follow each other (keys::first_unsorted). Throws TYPE for keys without an
+// order.
+keys::SortedFindings find_steps(base::Queue& queue, plan::Device device,
+                                const columns::Relation& relation,
+                                const std::vector<int32_t>& key_columns, bool left);
+// The lowest row whose keys a row before it has; keys that are equal to nothing not counted.
+std::optional<uint32_t> first_repeat(base::Queue& queue, plan::Device device,
+                                     const std::shared_ptr<const columns::Relation>& relation,
+                                     const std::vector<int32_t>& key_columns,
+                                     const std::vector<int32_t>& flags);
+// Throw BROKEN_PROMISE. row: as the caller calls it; -1: nobody can tell.
+[[noreturn]] void fail_for_unsorted(bool left, int64_t row);
+[[noreturn]] void fail_for_repeat(bool left, int64_t row);
 
 // The sides as the caller has them, with the caller's keys; of selected ones the rows picked. All
 // of these throw BROKEN_PROMISE, which names the side and the row; TYPE for keys without an order.

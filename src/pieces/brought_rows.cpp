@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "src/base/copy.hpp"
 #include "src/execute/column_work.hpp"
+#include "src/pieces/row_schema.hpp"
 
 namespace gpujoin::pieces {
 
@@ -22,6 +24,14 @@ std::shared_ptr<const Relation> brought(base::Queue& queue,
     made->columns.push_back(execute::bring_column(queue, *work, column, rows->rows, held.get()));
   }
   made->owner = std::move(held);
+  return made;
+}
+
+std::shared_ptr<const Relation> in_host(base::Queue& queue,
+                                        const std::shared_ptr<const Relation>& rows) {
+  if (!lies_on_device(*rows)) return rows;
+  auto made = brought(queue, rows, base::Memory::kHost);
+  base::finish(queue);
   return made;
 }
 

@@ -15,6 +15,10 @@ namespace gpujoin::pieces {
 std::shared_ptr<const columns::Relation> brought(
     base::Queue& queue, const std::shared_ptr<const columns::Relation>& rows, base::Memory memory);
 
+// Waits for them.
+std::shared_ptr<const columns::Relation> in_host(
+    base::Queue& queue, const std::shared_ptr<const columns::Relation>& rows);
+
 // Of its columns those that are named; keeps the relation. expected: as registered.
 std::shared_ptr<const columns::Relation> only_columns(
     const std::shared_ptr<const columns::Relation>& rows, const std::vector<int32_t>& columns);

@@ -70,6 +70,16 @@ std::shared_ptr<const Relation> copied_on_device(base::Queue& queue,
   return made;
 }
 
+// Rows of what is registered, or of some columns of it.
+void append_picked(base::Queue& queue, const Relation& picked,
+                   const std::shared_ptr<const Relation>& registered, int64_t first_row,
+                   RowStore* store) {
+  auto const rows = in_host(queue, registered);
+  execute::RowPicker picker(queue, base::Memory::kHost, picked);
+  auto const* const numbers = static_cast<const uint32_t*>(picker.numbers().get());
+  store->append(*rows, std::span(numbers, static_cast<size_t>(picked.rows)), first_row, queue.end);
+}
+
 }  // namespace
 
 std::shared_ptr<const Relation> on_device(base::Queue& queue,
@@ -86,11 +96,19 @@ void append_batch(base::Context& context, const std::shared_ptr<const Relation>&
   bool const is_elsewhere = lies_on_device(*registered);
   if (batch->selection == nullptr && !is_elsewhere) return store->append(batch, first_row, end);
   base::LeasedQueue const queue(context, end);
-  auto const rows = is_elsewhere ? brought(*queue, registered, base::Memory::kHost) : registered;
-  if (batch->selection == nullptr) return store->append(rows, first_row, end);
-  execute::RowPicker picker(*queue, base::Memory::kHost, *batch);
-  auto const* const numbers = static_cast<const uint32_t*>(picker.numbers().get());
-  store->append(*rows, std::span(numbers, static_cast<size_t>(batch->rows)), first_row, end);
+  if (batch->selection != nullptr) {
+    return append_picked(*queue, *batch, registered, first_row, store);
+  }
+  store->append(in_host(*queue, registered), first_row, end);
+}
+
+void append_columns(base::Context& context, const std::shared_ptr<const Relation>& batch,
+                    const std::vector<int32_t>& columns, int64_t first_row, RowStore* store,
+                    const base::CallEnd& end) {
+  auto const rows = only_columns(columns::as_registered(batch), columns);
+  if (batch->selection == nullptr) return append_batch(context, rows, first_row, store, end);
+  base::LeasedQueue const queue(context, end);
+  append_picked(*queue, *batch, rows, first_row, store);
 }
 
 Build::Build(std::shared_ptr<base::Context> of, const Relation& like, BuildShape shape)
@@ -181,6 +199,15 @@ void Build::begin_partitions_before(const Relation& batch) {
   if (is_joined_whole(bytes + bytes_of_values(batch))) return;
   store_.begin_partitions();
   partition_device_batches();
+}
+
+void Build::check_unique(base::Queue& queue, const PromisedSide& side) const {
+  if (is_unique_) return;
+  RowBlocks rows;
+  rows.count = parts_.size();
+  rows.read = [this](size_t i) { return parts_[i]; };
+  pieces::check_unique(queue, side, rows, 0);
+  is_unique_ = true;
 }
 
 // Of one key that a device hashes, a table is made once; of others by each piece.

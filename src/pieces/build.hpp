@@ -13,6 +13,7 @@
 #include "src/columns/column.hpp"
 #include "src/filters/filter.hpp"
 #include "src/pieces/budget.hpp"
+#include "src/pieces/promised_keys.hpp"
 #include "src/pieces/row_store.hpp"
 
 namespace gpujoin::pieces {
@@ -65,6 +66,9 @@ class Build {
   const BuildShape& shape() const { return shape_; }
   // Whether a table of it stays for all probes.
   bool keeps_table() const;
+  // No two of its rows have equal keys: looked at by the first call. Throws BROKEN_PROMISE. side:
+  // how its parts have the keys. expected: is_whole().
+  void check_unique(base::Queue& queue, const PromisedSide& side) const;
   // Its columns, without rows; the numbers of rows are the last where it has them.
   const std::shared_ptr<const columns::Relation>& none() const { return none_; }
   std::shared_ptr<const columns::Relation> without_numbers() const;
@@ -104,6 +108,7 @@ class Build {
     filters::Wish wish;
     std::shared_ptr<const filters::Filter> filter;
   };
+  mutable std::atomic<bool> is_unique_{false};  // known to be
   mutable std::mutex filters_mutex_;
   mutable std::vector<MadeFilter> filters_;
   std::mutex device_mutex_;
@@ -113,6 +118,10 @@ class Build {
 // Rows of a batch that has been checked, wherever they lie and whichever are selected.
 void append_batch(base::Context& context, const std::shared_ptr<const columns::Relation>& batch,
                   int64_t first_row, RowStore* store, const base::CallEnd& end);
+// The same of the columns that are named.
+void append_columns(base::Context& context, const std::shared_ptr<const columns::Relation>& batch,
+                    const std::vector<int32_t>& columns, int64_t first_row, RowStore* store,
+                    const base::CallEnd& end);
 
 // A relation whose columns lie on the device. Waits for the copies.
 std::shared_ptr<const columns::Relation> on_device(

@@ -9,8 +9,10 @@
 #include "src/base/status.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/output_size.hpp"
+#include "src/execute/promises.hpp"
 #include "src/pieces/collected_result.hpp"
 #include "src/pieces/join_pieces.hpp"
+#include "src/pieces/promised_keys.hpp"
 #include "src/pieces/slice.hpp"
 
 namespace gpujoin::pieces {
@@ -22,16 +24,8 @@ using columns::Relation;
 using columns::RowOrder;
 using execute::GivenJoin;
 
-constexpr int32_t kOfKeys = GPUJOIN_PROMISE_LEFT_UNIQUE | GPUJOIN_PROMISE_RIGHT_UNIQUE |
-                            GPUJOIN_PROMISE_LEFT_SORTED | GPUJOIN_PROMISE_RIGHT_SORTED;
-
-bool can_be_cut(const Relation& relation) {
-  return relation.selection == nullptr &&
-         std::none_of(relation.columns.begin(), relation.columns.end(), [](auto const& column) {
-           return column.layout == columns::Layout::kRuns ||
-                  column.layout == columns::Layout::kOther;
-         });
-}
+// Of rows whose keys are looked at one after the other.
+constexpr int64_t kBlockRows = int64_t{1} << 20;
 
 // The probe side's rows are whole where a piece was joined, and come in its order.
 bool builds_left(const GivenJoin& given) {
@@ -61,11 +55,34 @@ JoinOfPieces join_of(const GivenJoin& given) {
   return join;
 }
 
+RowBlocks in_blocks(const std::shared_ptr<const Relation>& rows) {
+  RowBlocks blocks;
+  blocks.count = static_cast<size_t>((rows->rows + kBlockRows - 1) / kBlockRows);
+  blocks.read = [rows](size_t i) {
+    auto const first = static_cast<int64_t>(i) * kBlockRows;
+    return slice(rows, first, std::min(kBlockRows, rows->rows - first));
+  };
+  return blocks;
+}
+
+// What a plan of all rows checks.
+void check_promised_keys(base::Queue& queue, const GivenJoin& given, const JoinOfPieces& join) {
+  for (bool const left : {true, false}) {
+    PromisedSide const side = promised_side(join, left);
+    auto const& rows = left ? given.left : given.right;
+    if (execute::is_sorted_promised(given.spec.bounds, left)) check_sorted(queue, side, rows, 0);
+    if (execute::is_unique_promised(given.spec.bounds, left)) {
+      check_unique(queue, side, in_blocks(rows), 0);
+    }
+  }
+}
+
 // The steps of a join that put rows out: the pieces as they meet, then what is left of the build
 // side.
 std::unique_ptr<JoinResult> in_pieces(base::Queue& queue, const GivenJoin& given) {
   auto const start = std::chrono::steady_clock::now();
   JoinOfPieces const join = join_of(given);
+  check_promised_keys(queue, given, join);
   Piece build = piece_of(queue, join, join.build_left, join.build_left ? given.left : given.right);
   build.kept = std::make_shared<KeptPart>();
   Piece const probe =
@@ -113,11 +130,10 @@ std::unique_ptr<JoinResult> join(base::Queue& queue, const GivenJoin& given, con
 
 const char* why_whole(const GivenJoin& given) {
   columns::JoinSpec const& spec = given.spec;
-  if (!can_be_cut(*given.left) || !can_be_cut(*given.right)) {
+  if (!can_be_sliced(*given.left) || !can_be_sliced(*given.right)) {
     return "a side is a selection, or has a column of runs";
   }
   if (spec.caller_decides) return "the caller decides its pairs";
-  if ((spec.bounds.promises & kOfKeys) != 0) return "its keys are promised something";
   if (!spec.aggregates.empty() && spec.groups == columns::Groups::kAll) {
     return "its groups are of all rows";
   }

@@ -9,6 +9,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/output_size.hpp"
+#include "src/execute/promises.hpp"
 #include "src/pieces/slice.hpp"
 
 namespace gpujoin::pieces {
@@ -17,9 +18,6 @@ namespace {
 
 using columns::JoinSpec;
 using columns::RowOrder;
-
-constexpr int32_t kOfProbe = GPUJOIN_PROMISE_LEFT_UNIQUE | GPUJOIN_PROMISE_RIGHT_UNIQUE |
-                             GPUJOIN_PROMISE_LEFT_SORTED | GPUJOIN_PROMISE_RIGHT_SORTED;
 
 // Groups of rows of the probe side are whole when their piece was joined.
 bool is_of_probe(columns::Groups groups, bool build_left) {
@@ -42,6 +40,9 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   bool const build_left = options.build_left;
   join_.context = context;
   join_.spec = std::move(spec);
+  promised_ = join_.spec.bounds;
+  // Of pieces they would be other promises.
+  join_.spec.bounds.promises &= GPUJOIN_PROMISE_ROWS;
   join_.options = options.plan;
   join_.options.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;
   join_.options.device = build_->shape().on_gpu ? GPUJOIN_DEVICE_CUDA : GPUJOIN_DEVICE_CPU;
@@ -65,8 +66,14 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   }
   rest_.add_phase([this](base::Queue& queue) { begin_rest(queue); });
   make_filters(options);
+  if (promised_.promises != 0) {
+    promises_ = std::make_unique<ProbePromises>(join_, promised_, build_->store().shape());
+  }
   if (is_streamed()) {
     base::LeasedQueue const queue(*context, end());
+    if (execute::is_unique_promised(promised_, build_left)) {
+      build_->check_unique(*queue, promised_side(join_, build_left));
+    }
     for (auto const& rows : build_->parts()) {
       parts_.push_back(piece_of(*queue, join_, build_left, rows));
       parts_.back().kept = std::make_shared<KeptPart>();
@@ -128,8 +135,8 @@ void Operation::check_spec() const {
                                    : "options.decide: spec.residual is not the caller's");
   }
   if (spec.asof && build_left) refuse("asof: the build side of an operation is the right one");
-  if ((spec.bounds.promises & kOfProbe) != 0) {
-    refuse("promises: of keys, and rows of an operation come in pieces");
+  if (execute::is_sorted_promised(promised_, build_left)) {
+    refuse("promises: of the build side's keys to be sorted, and its rows have no order");
   }
   if (!spec.aggregates.empty() && !is_of_probe(spec.groups, build_left)) {
     refuse("group_side: groups of an operation are rows of its probe side");
@@ -166,9 +173,14 @@ void Operation::make_filters(const OperationOptions& options) {
   const char* why_not = nullptr;
   if (!can_drop_probe_rows(join_.spec, join_.build_left)) {
     why_not = "rows of the probe side without a match count in this join";
-    if (options.own_filter == OwnFilter::kOn) {
-      base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options.own_filter is ON: %s", why_not);
-    }
+  } else if (execute::is_unique_promised(promised_, !join_.build_left)) {
+    why_not = "keys of all rows of the probe side are promised to be unique";
+  }
+  if (why_not != nullptr && options.own_filter == OwnFilter::kOn) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options.own_filter is ON: %s", why_not);
+  }
+  if (why_not != nullptr) {
+    // Whatever it says.
   } else if (options.own_filter == OwnFilter::kOff) {
     why_not = "options.own_filter says so";
   } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed()) {
@@ -188,13 +200,31 @@ void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int6
   progress.bytes_in = kept_->appended_bytes();
 }
 
+// Partitions of a side, each by itself.
+void Operation::add_unique_checks(bool left, const std::shared_ptr<const RowStore>& store) {
+  PromisedSide side = promised_side(join_, left);
+  side.keys = store->shape().keys;
+  side.in_order = false;
+  for (size_t p = 0; p < store->null_part(); ++p) {
+    RowBlocks const rows = blocks_of(store, p);
+    if (rows.count == 0) continue;
+    ++progress.pieces;
+    auto check = [this, side, rows](base::Queue& queue) -> std::unique_ptr<columns::JoinResult> {
+      check_unique(queue, side, rows, budget_.part_bytes);
+      return nullptr;
+    };
+    rest_.add(std::move(check), std::min(rows.bytes, budget_.part_bytes));
+  }
+}
+
 bool Operation::takes_as_it_lies(const columns::Relation& batch) const {
   return is_streamed() && build_->shape().on_gpu && !probe_schema_->has_row_numbers &&
          is_read_where_it_lies(batch);
 }
 
 uint64_t Operation::spilled_bytes() const {
-  return build_->size().spilled_bytes + (kept_ == nullptr ? 0 : kept_->written_bytes());
+  uint64_t const of_keys = promises_ == nullptr ? 0 : promises_->written_bytes();
+  return build_->size().spilled_bytes + (kept_ == nullptr ? 0 : kept_->written_bytes()) + of_keys;
 }
 
 void Operation::count(const columns::JoinResult& result) {
@@ -251,6 +281,10 @@ void Operation::add_put_out(bool left, const Piece& piece) {
 
 // What is left when all rows of the probe side have come.
 void Operation::begin_rest(base::Queue& queue) {
+  if (promises_ != nullptr && promises_->keys() != nullptr) {
+    promises_->keys()->finish(queue.end);
+    add_unique_checks(!join_.build_left, promises_->keys());
+  }
   if (is_streamed()) {
     for (Piece const& part : parts_) {
       if (part.marks != nullptr) add_put_out(join_.build_left, part);
@@ -262,6 +296,9 @@ void Operation::begin_rest(base::Queue& queue) {
   auto const build = std::shared_ptr<const RowStore>(build_, &build_->store());
   make_room_on_device(queue, *build);
   if (!build->is_partitioned()) return add_grid({build, 0}, {kept_, 0});
+  if (execute::is_unique_promised(promised_, join_.build_left)) {
+    add_unique_checks(join_.build_left, build);
+  }
   size_t const nulls = build->null_part();
   bool const unknown = may_be_unknown(join_.spec, true) || may_be_unknown(join_.spec, false);
   if (!unknown) {

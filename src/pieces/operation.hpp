@@ -21,6 +21,7 @@
 #include "src/pieces/grid_join.hpp"
 #include "src/pieces/join_pieces.hpp"
 #include "src/pieces/pair_decider.hpp"
+#include "src/pieces/probe_promises.hpp"
 #include "src/pieces/rest_joins.hpp"
 #include "src/pieces/row_filters.hpp"
 #include "src/pieces/row_store.hpp"
@@ -76,6 +77,9 @@ class Operation {
   void keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
             const base::CallEnd& end);
 
+  // Of the probe side; null: nothing is promised.
+  ProbePromises* promises() { return promises_.get(); }
+
   // Rows of a result count towards the limits. Throws ROW_LIMIT, BYTE_LIMIT, BROKEN_PROMISE.
   void count(const columns::JoinResult& result);
 
@@ -104,6 +108,7 @@ class Operation {
   void check_spec() const;
   void check_types() const;
   void make_filters(const OperationOptions& options);
+  void add_unique_checks(bool left, const std::shared_ptr<const RowStore>& store);
   void tell_if_ready(std::unique_lock<std::mutex> lock) noexcept;
   void check_complete() const;
   void begin_rest(base::Queue& queue);
@@ -117,9 +122,11 @@ class Operation {
   std::shared_ptr<const Build> build_;
   std::shared_ptr<const RowSchema> probe_schema_;
   JoinOfPieces join_;
+  columns::Bounds promised_;  // what the caller said of keys: pieces are joined without it
   Budget budget_;
   std::vector<Piece> parts_;
   std::unique_ptr<RowFilters> filters_;
+  std::unique_ptr<ProbePromises> promises_;
   std::shared_ptr<RowStore> kept_;  // null: pieces are joined as they come
   gpujoin_ready_function ready_;
   void* ready_user_;

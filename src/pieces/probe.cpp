@@ -62,6 +62,9 @@ bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_
     if (waiting_.size() >= kMostWaiting) return false;
     bool const lies_well = operation_->takes_as_it_lies(*batch);
     auto const rows = operation_->filters().passing(batch, !lies_well, end);
+    if (rows != nullptr && operation_->promises() != nullptr) {
+      operation_->promises()->check(rows, first_row, end);
+    }
     if (lies_well && rows == batch) {
       take_slices(batch);
     } else if (rows != nullptr && operation_->is_streamed()) {

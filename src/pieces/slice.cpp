@@ -1,5 +1,6 @@
 #include "src/pieces/slice.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpujoin::pieces {
@@ -42,6 +43,13 @@ std::shared_ptr<const columns::Relation> slice(
   part->owner = std::const_pointer_cast<columns::Relation>(whole);
   for (ColumnView const& column : whole->columns) part->columns.push_back(slice(column, first));
   return part;
+}
+
+bool can_be_sliced(const columns::Relation& relation) {
+  return relation.selection == nullptr &&
+         std::none_of(relation.columns.begin(), relation.columns.end(), [](auto const& column) {
+           return column.layout == Layout::kRuns || column.layout == Layout::kOther;
+         });
 }
 
 std::shared_ptr<const columns::Relation> without_rows(const columns::Relation& like) {

@@ -14,6 +14,9 @@ namespace gpujoin::pieces {
 std::shared_ptr<const columns::Relation> slice(
     const std::shared_ptr<const columns::Relation>& whole, int64_t first, int64_t rows);
 
+// Whether it is such a relation.
+bool can_be_sliced(const columns::Relation& relation);
+
 // A relation with the same columns and no rows.
 std::shared_ptr<const columns::Relation> without_rows(const columns::Relation& like);
 

@@ -180,7 +180,7 @@ TEST_F(OperationArguments, OfAnOperation) {
   spec_.output = GPUJOIN_OUTPUT_PAIRS | GPUJOIN_OUTPUT_COLUMNS;
   EXPECT_NAMES(operate(build.get(), &operation), kInvalid, "spec.output");
   spec_.output = 0;
-  spec_.promises = GPUJOIN_PROMISE_LEFT_UNIQUE;
+  spec_.promises = GPUJOIN_PROMISE_RIGHT_SORTED;
   EXPECT_NAMES(operate(build.get(), &operation), GPUJOIN_ERROR_UNSUPPORTED, "promises");
   spec_.promises = 0;
   spec_.order = GPUJOIN_ORDER_RIGHT;

@@ -19,7 +19,7 @@ from .way import Way, draw_picks, draw_promises
 _NO_TECHNIQUES = ("build_side", "device", "page_pairs", "probe_chunk_rows")
 _NOT_OF_ASOF = ("aggregates", "condition", "without_keys")
 _OF_BATCHES = ("batches", "host_limit")
-_NOT_OF_BATCHES = ("count", "limit", "order", "promise", "selection")
+_NOT_OF_BATCHES = ("count", "limit", "order", "selection")
 
 
 def together(kind: Kind, names: Sequence[str]) -> list[str]:
@@ -78,7 +78,10 @@ def _with_order(rng: random.Random, case: Case, way: Way) -> Way:
 def _with_promise(rng: random.Random, case: Case, way: Way) -> Way:
     if case.is_type_error:
         return way
-    return replace(way, promises=draw_promises(rng, case) or promises.ROWS)
+    drawn = draw_promises(rng, case)
+    if way.batches is not None:
+        drawn &= promises.OF_BATCHES
+    return replace(way, promises=drawn or promises.ROWS)
 
 
 def _with_selection(rng: random.Random, case: Case, way: Way) -> Way:
@@ -104,7 +107,7 @@ def with_batches(rng: random.Random, case: Case, way: Way) -> Way:
         limit_bytes=0,
         planned=False,
         bounds=Bounds(),
-        promises=0,
+        promises=way.promises & promises.OF_BATCHES,
         batches=batches,
     )
 

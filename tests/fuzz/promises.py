@@ -11,6 +11,8 @@ from .comparable import keys_of, values_of
 UNIQUE = {"left": 1, "right": 2}  # GPUJOIN_PROMISE_*
 SORTED = {"left": 4, "right": 8}
 ROWS = 16
+# Whose meaning does not depend on where batches end.
+OF_BATCHES = UNIQUE["left"] | UNIQUE["right"] | ROWS
 _MOST_SORTED_KEYS = 3
 _ORDERED = ("number", "float", "text", "binary", "bool", "date", "zoned", "time", "duration")
 

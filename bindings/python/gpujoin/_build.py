@@ -25,6 +25,7 @@ from ._keys import OfKeys, key_flags, key_positions, naming_key_types
 from ._kinds import Kind, kind_of
 from ._plan import describe_join, int32_array
 from ._plan_options import plan_options
+from ._promises import Promises, promises_of
 from ._result import Result
 from .errors import BufferTooSmall, EvaluationError, InvalidArgument, NotReady, Unsupported
 
@@ -220,6 +221,8 @@ class Build:
         order: str | None = None,
         row_limit: int | None = None,
         byte_limit: int | None = None,
+        promise: str | Sequence[str] | None = None,
+        promised_rows: int | None = None,
         filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
         own_filter: bool | None = None,
         shown: Sequence[str] | None = None,
@@ -233,6 +236,8 @@ class Build:
         pairs  row numbers, int64, as both sides' append() gave them
         how, where, asof, select, suffix, order, row_limit, byte_limit  as in join(); of the order
                only that of the probe side, in each result
+        promise, promised_rows  as in join(); sorted only of the probe side, in each batch by itself.
+               That its keys are not unique is seen when all have come, at the latest by next()
         filters  of other builds, each with the columns of this probe side that it tests (None = of
                the same names): rows that do not pass are as if they had not come
         own_filter  whether a filter of this build drops rows without a match before they are kept:
@@ -242,12 +247,13 @@ class Build:
                None = all of both sides. It is called while results are asked for, from as many threads as do, with
                65536 pairs at most; what it raises they raise
         timeout  seconds that each call on the operation and its probes may take
-        Errors: InvalidArgument, TypeMismatch, Unsupported, EvaluationError.
+        Errors: InvalidArgument, TypeMismatch, Unsupported, EvaluationError, BrokenPromise.
         """
         build_side = choose("side", {"left": 1, "right": 2}, side)
         kind = kind_of(how)
         check_suffix(suffix)
         bounds = bounds_of(order, row_limit, byte_limit)
+        promises = promises_of(promise, promised_rows)
         probe = _like(like, "like")
         inputs = {"left": self._like, "right": probe} if build_side == 1 else {}
         inputs = inputs or {"left": probe, "right": self._like}
@@ -284,6 +290,7 @@ class Build:
             pairs=pairs,
             bounds=bounds,
             asof=ordered,
+            promises=promises,
             filters=filters,
             own_filter=own_filter,
             timeout=timeout,
@@ -303,6 +310,7 @@ class Build:
         pairs: bool = False,
         bounds: Bounds = Bounds(),
         asof: AsofColumns | None = None,
+        promises: Promises = Promises(),
         filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
         own_filter: bool | None = None,
         timeout: float | None = None,
@@ -315,6 +323,7 @@ class Build:
             inputs = {"left": probe, "right": self._like}
         described = describe_join(
             *(self._context, inputs, kind, keys, flags, condition, columns, pairs, bounds, asof),
+            promises=promises,
         )
         options = plan_options({"build_side": side, "timeout": timeout})
         given, kept = applied(filters, probe)
@@ -359,6 +368,8 @@ class Build:
         order: str | None = None,
         row_limit: int | None = None,
         byte_limit: int | None = None,
+        promise: str | Sequence[str] | None = None,
+        promised_rows: int | None = None,
         filters: Sequence[tuple[Filter, str | Sequence[str] | None]] | None = None,
         own_filter: bool | None = None,
         shown: Sequence[str] | None = None,
@@ -396,6 +407,8 @@ class Build:
             order=order,
             row_limit=row_limit,
             byte_limit=byte_limit,
+            promise=promise,
+            promised_rows=promised_rows,
             filters=filters,
             own_filter=own_filter,
             shown=shown,

@@ -225,3 +225,45 @@ def test_cross_join_has_no_keys(context):
         gpujoin.join(table, table, how="cross", promise="left_unique", context=context)
     with pytest.raises(errors.BrokenPromise):
         gpujoin.join(table, table, how="cross", promised_rows=0, context=context)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("values, row", UNIQUE, ids=str)
+def test_unique_in_batches(context, side, values, row):
+    """Of either side: promised of the build, or of what is joined with it."""
+    table = pa.table({"k": pa.array(values) if values else pa.array([], pa.int32())})
+    sides = {side: table, "left" if side == "right" else "right": table.slice(0, 1)}
+    for promise in (None, side + "_unique"):
+        with gpujoin.Build(sides["right"].schema, "k", context=context, row_numbers=True) as build:
+            for first, batch in enumerate(sides["right"].to_batches(max_chunksize=1)):
+                build.append(batch, first)
+            build.finish()
+            arguments = {"how": "left", "pairs": True, "promise": promise}
+            batches = sides["left"].to_reader(max_chunksize=1)
+            if row is None or promise is None:
+                list(build.probe(batches, **arguments))
+                continue
+            # Which of several is found first is open.
+            again = [str(i) for i, value in enumerate(values) if value in values[:i]]
+            again.append(str(row))  # NaN is not in a list by its value
+            said = f"keys of {side} are not unique: .*row ({'|'.join(again)}) "
+            with pytest.raises(errors.BrokenPromise, match=said):
+                list(build.probe(batches, **arguments))
+
+
+def test_sorted_and_rows_in_batches(context):
+    table = pa.table({"k": [4, 5, 1, 2, 9, 3]})
+    with gpujoin.Build(table.schema, "k", context=context) as build:
+        build.append(table)
+        build.finish()
+        for rows in (1, 2):
+            batches = table.to_batches(max_chunksize=rows)
+            if rows == 1:
+                list(build.probe(batches, promise="left_sorted", promised_rows=6))
+                continue
+            with pytest.raises(errors.BrokenPromise, match="left are not sorted: row 5 "):
+                list(build.probe(batches, promise="left_sorted"))
+        with pytest.raises(errors.BrokenPromise, match="promised_rows"):
+            list(build.probe(table.to_batches(), promised_rows=5))
+        with pytest.raises(errors.Unsupported, match="promises"):
+            list(build.probe(table.to_batches(), promise="right_sorted"))

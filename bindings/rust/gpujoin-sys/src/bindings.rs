@@ -1870,7 +1870,7 @@ pub struct gpujoin_operation_options {
     pub filters: *const gpujoin_applied_filter,
     /// `filter_count` of the C struct.
     pub filter_count: i32,
-    /// ON where the kind of join allows none: UNSUPPORTED.
+    /// ON where the kind of join or a promise allows none: UNSUPPORTED.
     pub own_filter: gpujoin_own_filter,
     /// Required by a residual that is GPUJOIN_OPERATOR_CALLER, NULL with any other.
     pub decide: gpujoin_decide_function,
@@ -2533,10 +2533,10 @@ functions! {
     ///           GPUJOIN_OUTPUT_PAIRS needs row numbers of the sides that come out.
     /// options   NULL = all automatic; copied.
     /// out       on success a new operation; destroy with gpujoin_operation_destroy.
-    /// Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: promises about
-    ///           keys, groups and orders that are not the probe side's, an order where the build does
-    ///           not fit, ASOF joins whose build side is the left one; MEMORY_LIMIT for a limit below
-    ///           the least.
+    /// Errors:   those of gpujoin_plan_create; UNSUPPORTED for what no operation does: promises that
+    ///           the build side is sorted, groups and orders that are not the probe side's, an order
+    ///           where the build does not fit, ASOF joins whose build side is the left one;
+    ///           BROKEN_PROMISE of a build that is whole; MEMORY_LIMIT for a limit below the least.
     /// Since:    0.2
     /// ```
     pub fn gpujoin_operation_create(
