@@ -28,6 +28,9 @@ using columns::Storage;
 
 const char* name_of(bool left) { return left ? "left" : "right"; }
 
+bool is_cuda(plan::Device device) { return device == plan::Device::kCuda; }
+plan::Device device_of(bool on_gpu) { return on_gpu ? plan::Device::kCuda : plan::Device::kCpu; }
+
 bool has_bytes(const ColumnView& column) {
   return keys::is_text(column.type) || keys::is_binary(column);
 }
@@ -253,7 +256,7 @@ class NanRows {
 void check_unique(base::Queue& queue, const PlannedJoin& join, bool left) {
   columns::JoinSpec const& spec = *join.promised;
   auto const& relation = left ? join.left : join.right;
-  auto const row = first_repeat(queue, join.choice.plan().device, relation,
+  auto const row = first_repeat(queue, is_cuda(join.choice.plan().device), relation,
                                 left ? spec.left_keys : spec.right_keys, spec.key_flags);
   if (row) fail_for_repeat(left, as_registered(queue, *relation, *row));
 }
@@ -286,8 +289,15 @@ bool is_sorted_promised(const columns::Bounds& bounds, bool left) {
   return (bounds.promises & promise) != 0;
 }
 
-keys::SortedFindings find_steps(base::Queue& queue, plan::Device device, const Relation& relation,
+bool is_on_gpu(const base::Context& context, const gpujoin_plan_options& options) {
+  plan::PlanRequest request;
+  request.options = options;
+  return plan::device_of(request, context.facts) == plan::Device::kCuda;
+}
+
+keys::SortedFindings find_steps(base::Queue& queue, bool on_gpu, const Relation& relation,
                                 const std::vector<int32_t>& key_columns, bool left) {
+  plan::Device const device = device_of(on_gpu);
   keys::SortedFindings none;
   none.fill(UINT64_MAX);
   auto const work = make_column_work(queue, plan::memory_of(device));
@@ -309,11 +319,11 @@ keys::SortedFindings find_steps(base::Queue& queue, plan::Device device, const R
   return work->find_steps(keys, static_cast<uint64_t>(relation.rows));
 }
 
-std::optional<uint32_t> first_repeat(base::Queue& queue, plan::Device device,
+std::optional<uint32_t> first_repeat(base::Queue& queue, bool on_gpu,
                                      const std::shared_ptr<const Relation>& relation,
                                      const std::vector<int32_t>& key_columns,
                                      const std::vector<int32_t>& flags) {
-  RowsByKey rows(queue, device, relation, key_columns, flags);
+  RowsByKey rows(queue, device_of(on_gpu), relation, key_columns, flags);
   if (rows.are_unique()) return std::nullopt;
   NanRows const nans(queue, *relation, key_columns, flags);
   return rows.first_repeat([&](uint32_t of) { return !nans.has(of); });
@@ -342,8 +352,8 @@ void check_sorted(base::Queue& queue, plan::Device device, const PlannedJoin& jo
   for (bool const left : {true, false}) {
     if (!is_sorted_promised(spec.bounds, left)) continue;
     Relation const& relation = left ? *join.left : *join.right;
-    auto const row = keys::first_unsorted(
-        find_steps(queue, device, relation, left ? spec.left_keys : spec.right_keys, left));
+    auto const row = keys::first_unsorted(find_steps(
+        queue, is_cuda(device), relation, left ? spec.left_keys : spec.right_keys, left));
     if (!row) continue;
     fail_for_unsorted(left, as_registered(queue, relation, static_cast<uint32_t>(*row)));
   }

@@ -21,14 +21,15 @@ namespace gpujoin::execute {
 
 bool is_unique_promised(const columns::Bounds& bounds, bool left);
 bool is_sorted_promised(const columns::Bounds& bounds, bool left);
+// Where a join with these options runs, and its keys are compared.
+bool is_on_gpu(const base::Context& context, const gpujoin_plan_options& options);
 
 // How the rows of a side follow each other (keys::first_unsorted). Throws TYPE for keys without an
 // order.
-keys::SortedFindings find_steps(base::Queue& queue, plan::Device device,
-                                const columns::Relation& relation,
+keys::SortedFindings find_steps(base::Queue& queue, bool on_gpu, const columns::Relation& relation,
                                 const std::vector<int32_t>& key_columns, bool left);
 // The lowest row whose keys a row before it has; keys that are equal to nothing not counted.
-std::optional<uint32_t> first_repeat(base::Queue& queue, plan::Device device,
+std::optional<uint32_t> first_repeat(base::Queue& queue, bool on_gpu,
                                      const std::shared_ptr<const columns::Relation>& relation,
                                      const std::vector<int32_t>& key_columns,
                                      const std::vector<int32_t>& flags);

@@ -65,7 +65,7 @@ void ProbePromises::check_sorted(const std::shared_ptr<const Relation>& batch, i
   auto keys = only_columns(columns::as_registered(batch), side_.keys);
   PromisedSide side = side_;
   side.keys = first_columns(side.keys.size());
-  side.device = lies_on_device(*keys) ? plan::Device::kCuda : plan::Device::kCpu;
+  side.on_gpu = lies_on_device(*keys);
   side.has_numbers = false;
   if (batch->selection != nullptr) {
     // In the order in which they are picked, with their numbers.
@@ -76,7 +76,7 @@ void ProbePromises::check_sorted(const std::shared_ptr<const Relation>& batch, i
     rows.append_rows(*in_host(*queue, keys), {numbers, static_cast<size_t>(batch->rows)},
                      first_row);
     keys = rows.take(context_);
-    side.device = plan::Device::kCpu;
+    side.on_gpu = false;
     side.has_numbers = true;
   }
   pieces::check_sorted(*queue, side, keys, first_row);

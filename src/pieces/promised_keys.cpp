@@ -13,7 +13,6 @@
 #include "src/pieces/gathered_rows.hpp"
 #include "src/pieces/rows_by_partition.hpp"
 #include "src/pieces/slice.hpp"
-#include "src/plan/choose_plan.hpp"
 
 namespace gpujoin::pieces {
 
@@ -63,7 +62,7 @@ class KeysOfRound {
  private:
   std::optional<int64_t> repeat_of(const GatheredRows& rows) {
     auto const view = std::make_shared<Relation>(rows.view(queue_.context.shared_from_this()));
-    auto const row = execute::first_repeat(queue_, side_.device, view, keys_, side_.key_flags);
+    auto const row = execute::first_repeat(queue_, side_.on_gpu, view, keys_, side_.key_flags);
     if (!row) return std::nullopt;
     return static_cast<const int64_t*>(view->columns.back().data)[*row];
   }
@@ -106,7 +105,7 @@ int64_t number_of(base::Queue& queue, const Relation& rows, int64_t row) {
 // Where they lie.
 std::optional<int64_t> first_repeat_of(base::Queue& queue, const PromisedSide& side,
                                        const std::shared_ptr<const Relation>& rows) {
-  auto const row = execute::first_repeat(queue, side.device, rows, side.keys, side.key_flags);
+  auto const row = execute::first_repeat(queue, side.on_gpu, rows, side.keys, side.key_flags);
   if (!row || !side.has_numbers) return row;
   return number_of(queue, *rows, *row);
 }
@@ -125,9 +124,7 @@ bool wants_more_rounds(const base::Error& error) {
 PromisedSide promised_side(const JoinOfPieces& join, bool left) {
   PromisedSide side;
   side.left = left;
-  plan::PlanRequest request;
-  request.options = join.options;
-  side.device = plan::device_of(request, join.context->facts);
+  side.on_gpu = execute::is_on_gpu(*join.context, join.options);
   side.keys = left ? join.spec.left_keys : join.spec.right_keys;
   side.key_flags = join.spec.key_flags;
   side.has_numbers = left ? join.has_left_numbers : join.has_right_numbers;
@@ -173,7 +170,7 @@ void check_sorted(base::Queue& queue, const PromisedSide& side,
     queue.check_cancelled();
     int64_t const count = std::min(most + 1, rows->rows - first);
     auto const some = count == rows->rows ? rows : slice(rows, first, count);
-    auto const found = execute::find_steps(queue, side.device, *some, side.keys, side.left);
+    auto const found = execute::find_steps(queue, side.on_gpu, *some, side.keys, side.left);
     for (size_t i = 0; i < found.size(); ++i) {
       if (found[i] == UINT64_MAX) continue;
       lowest[i] = std::min(lowest[i], found[i] + static_cast<uint64_t>(first));

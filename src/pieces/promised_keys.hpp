@@ -16,15 +16,14 @@
 #include "src/columns/column.hpp"
 #include "src/pieces/piece.hpp"
 #include "src/pieces/row_store.hpp"
-#include "src/plan/join_plan.hpp"
 
 namespace gpujoin::pieces {
 
 // A side, and how its relations have its keys.
 struct PromisedSide {
   bool left = false;
-  plan::Device device = plan::Device::kCpu;  // where keys are compared
-  std::vector<int32_t> keys;                 // columns
+  bool on_gpu = false;        // where keys are compared
+  std::vector<int32_t> keys;  // columns
   std::vector<int32_t> key_flags;
   bool has_numbers = false;  // as the last column: what the caller calls the rows
   bool in_order = true;      // else places in the blocks name no row

@@ -70,8 +70,8 @@ class OperationPromises : public DeviceTest {
     gpujoin_operation_options operation_options = GPUJOIN_OPERATION_OPTIONS_INIT;
     operation_options.has_row_numbers = 1;
     gpujoin_operation* made = nullptr;
-    Answer answer = call(gpujoin_operation_create, build.get(), none.get(), &spec,
-                         &operation_options, &made);
+    Answer answer =
+        call(gpujoin_operation_create, build.get(), none.get(), &spec, &operation_options, &made);
     Operation const operation(made);
     return answer.status == GPUJOIN_OK ? probe(operation, left, batch) : answer;
   }
