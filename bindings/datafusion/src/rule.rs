@@ -60,6 +60,41 @@ impl GpuJoinRule {
         self.decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A plan with the joins that are taken, and what became of each of its joins; where several
+    /// plans are made at a time, `decisions` does not say of which one it tells.
+    pub fn apply(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Decision>)> {
+        let mut decisions = Vec::new();
+        let is_enabled = GpuJoinOptions::of(config).enable;
+        let optimized = plan
+            .transform_up(|node| {
+                let Some(join) = node.downcast_ref::<HashJoinExec>() else {
+                    return Ok(Transformed::no(node));
+                };
+                let shown = displayable(node.as_ref()).one_line().to_string().trim_end().to_owned();
+                let taken = if is_enabled {
+                    self.take(join, config)
+                } else {
+                    Err("gpujoin.enable is false".into())
+                };
+                let reason = match &taken {
+                    Ok((_, expectation)) => expectation.to_string(),
+                    Err(reason) => reason.to_string(),
+                };
+                decisions.push(Decision { join: shown, taken: taken.is_ok(), reason });
+                let Ok((layout, expectation)) = taken else { return Ok(Transformed::no(node)) };
+                let join = join.builder().build()?;
+                let library = Arc::clone(&self.library);
+                let join = GpuJoinExec::new(join, layout, expectation, library);
+                Ok(Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>))
+            })
+            .data()?;
+        Ok((optimized, decisions))
+    }
+
     fn take(
         &self,
         join: &HashJoinExec,
@@ -94,31 +129,7 @@ impl PhysicalOptimizerRule for GpuJoinRule {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut decisions = Vec::new();
-        let is_enabled = GpuJoinOptions::of(config).enable;
-        let optimized = plan
-            .transform_up(|node| {
-                let Some(join) = node.downcast_ref::<HashJoinExec>() else {
-                    return Ok(Transformed::no(node));
-                };
-                let shown = displayable(node.as_ref()).one_line().to_string().trim_end().to_owned();
-                let taken = if is_enabled {
-                    self.take(join, config)
-                } else {
-                    Err("gpujoin.enable is false".into())
-                };
-                let reason = match &taken {
-                    Ok((_, expectation)) => expectation.to_string(),
-                    Err(reason) => reason.to_string(),
-                };
-                decisions.push(Decision { join: shown, taken: taken.is_ok(), reason });
-                let Ok((layout, expectation)) = taken else { return Ok(Transformed::no(node)) };
-                let join = join.builder().build()?;
-                let library = Arc::clone(&self.library);
-                let join = GpuJoinExec::new(join, layout, expectation, library);
-                Ok(Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>))
-            })
-            .data()?;
+        let (optimized, decisions) = self.apply(plan, config)?;
         *self.decisions.lock().unwrap_or_else(PoisonError::into_inner) = decisions;
         Ok(optimized)
     }
