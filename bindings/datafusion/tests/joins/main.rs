@@ -10,3 +10,4 @@ mod sqllogictests;
 #[path = "../../../rust/gpujoin/tests/cases/text.rs"]
 mod text;
 mod tpch;
+mod tpch_data;

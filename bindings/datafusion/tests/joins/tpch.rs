@@ -1,16 +1,7 @@
 //! The 22 queries of TPC-H with unchanged SQL.
-//!
-//! GPUJOIN_TPCH_SCALE is the scale factor, by default 0.01; GPUJOIN_TPCH_FOLDER keeps the tables.
-
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use datafusion::prelude::{ParquetReadOptions, SessionContext};
 
 use crate::sessions::{answer, config, rows_of, runtime, session, set};
-
-const TABLES: [&str; 8] =
-    ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"];
+use crate::tpch_data::{queries, register};
 
 /// Settings by name: what is tried is the same answer with each.
 const MODES: [(&str, &[(&str, &str)]); 4] = [
@@ -19,50 +10,6 @@ const MODES: [(&str, &[(&str, &str)]); 4] = [
     ("forced", &[("force", "true")]),
     ("forced, little memory", &[("force", "true"), ("memory_limit", "64M")]),
 ];
-
-/// Queries by number.
-pub fn queries() -> Vec<(usize, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../duckdb/tests/tpch.sql");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut queries: Vec<(usize, String)> = Vec::new();
-    for line in text.lines() {
-        match line.strip_prefix("-- ").and_then(|rest| rest.parse().ok()) {
-            Some(number) => queries.push((number, String::new())),
-            None if line.starts_with("--") => {}
-            None => {
-                if let Some((_, query)) = queries.last_mut() {
-                    query.push_str(line);
-                    query.push('\n');
-                }
-            }
-        }
-    }
-    queries
-}
-
-pub fn tables() -> PathBuf {
-    let scale = std::env::var("GPUJOIN_TPCH_SCALE").unwrap_or_else(|_| "0.01".into());
-    let folder = match std::env::var("GPUJOIN_TPCH_FOLDER") {
-        Ok(folder) => PathBuf::from(folder),
-        Err(_) => Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tpch-{scale}")),
-    };
-    if !folder.join("lineitem.parquet").exists() {
-        let generator = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/tpcgen-cli");
-        let output = format!("--output-dir={}", folder.display());
-        let run = Command::new(generator).args(["tpch", "parquet", "-s", &scale, &output]).output();
-        assert!(run.unwrap().status.success());
-    }
-    folder
-}
-
-pub async fn register(context: &SessionContext) {
-    let folder = tables();
-    for table in TABLES {
-        let path = folder.join(format!("{table}.parquet"));
-        let options = ParquetReadOptions::default();
-        context.register_parquet(table, path.to_str().unwrap(), options).await.unwrap();
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_query_has_the_same_answer_in_each_mode() {
