@@ -18,7 +18,8 @@ pub async fn with_tables(folder: &Path, rows: usize, sql: &str) -> Vec<String> {
         let path = folder.join(table);
         let sql = format!(
             "COPY (SELECT v * {step} AS k, v, concat('{table} has a text for ', v) AS t \
-             FROM (SELECT value * 7919 % {rows} AS v FROM generate_series(1, {rows}))) TO '{}' STORED AS PARQUET",
+             FROM (SELECT value * 7919 % {rows} AS v FROM generate_series(1, {rows}))) \
+             TO '{}' STORED AS PARQUET",
             path.display()
         );
         answer(&alone, &sql).await.unwrap();

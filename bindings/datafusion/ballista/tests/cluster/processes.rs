@@ -23,6 +23,10 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// A free port may be another's before its process has it.
 const ATTEMPTS: usize = 3;
 
+/// Who says when a task goes to an executor.
+const PUSHED: &str = "push-staged";
+const PULLED: &str = "pull-staged";
+
 /// A process and what it says; it is killed when this goes.
 pub struct Process {
     child: Child,
@@ -115,6 +119,11 @@ fn is_ready(port: u16) -> bool {
     ask().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }
 
+/// As many partitions as the executors have cores.
+fn config() -> SessionConfig {
+    SessionConfig::new_with_ballista().with_target_partitions(4)
+}
+
 /// Has a session's joins shuffle both sides, and stay hash joins whatever their size.
 pub async fn shuffle_both_sides(context: &SessionContext) {
     for setting in [
@@ -147,17 +156,22 @@ impl Drop for Cluster {
 impl Cluster {
     /// With arguments that each executor gets.
     pub async fn start(arguments: &[&str]) -> Self {
-        Self::start_with(&[], arguments).await
+        Self::start_with(PUSHED, &[], arguments).await
     }
 
-    /// Executors that do not find it.
+    /// Executors that ask for tasks, in place of a scheduler that sends them.
+    pub async fn pulling(arguments: &[&str]) -> Self {
+        Self::start_with(PULLED, &[], arguments).await
+    }
+
+    /// Executors that do not find the library.
     pub async fn without_library(arguments: &[&str]) -> Self {
-        Self::start_with(&[("GPUJOIN_LIBRARY", "there/is/none.so")], arguments).await
+        Self::start_with(PUSHED, &[("GPUJOIN_LIBRARY", "there/is/none.so")], arguments).await
     }
 
-    async fn start_with(variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+    async fn start_with(tasks: &str, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
         for _ in 0..ATTEMPTS {
-            let mut cluster = Self::launch(variables, arguments);
+            let mut cluster = Self::launch(tasks, variables, arguments);
             let mut has_ended = false;
             wait_for("a cluster", || {
                 let Self { executors, scheduler, .. } = &mut cluster;
@@ -173,14 +187,14 @@ impl Cluster {
         panic!("no cluster began");
     }
 
-    fn launch(variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+    fn launch(tasks: &str, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
         let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let [port, ports @ ..] = free_ports::<7>();
         let scheduler = words(format!(
             "--bind-host 127.0.0.1 --bind-port {port} --min-ready-executors 2 \
-             --task-distribution round-robin --executor-timeout-seconds 60 \
-             --expire-dead-executor-interval-seconds 1"
+             --scheduler-policy {tasks} --task-distribution round-robin \
+             --executor-timeout-seconds 60 --expire-dead-executor-interval-seconds 1"
         ));
         let log = folder.path().join("scheduler.log");
         let scheduler = Process::start(SCHEDULER, &[], &scheduler, log);
@@ -191,6 +205,7 @@ impl Cluster {
                 "--scheduler-host 127.0.0.1 --scheduler-port {port} --bind-host 127.0.0.1 \
                  --external-host 127.0.0.1 --bind-port {} --bind-grpc-port {} \
                  --bind-health-port {} --scheduler-connect-timeout-seconds 60 --vcores 2 \
+                 --task-scheduling-policy {tasks} \
                  --executor-heartbeat-interval-seconds 1 --work-dir {} \
                  --log-level-setting \
                  INFO,gpujoin_ballista=debug,ballista_executor::execution_engine=debug",
@@ -210,13 +225,18 @@ impl Cluster {
         self.folder.path()
     }
 
-    /// A client's session.
+    /// A client's session, with settings of joins.
     pub async fn session(&self) -> SessionContext {
-        let config = SessionConfig::new_with_ballista().with_target_partitions(4);
-        let state = SessionStateBuilder::new()
-            .with_default_features()
-            .with_config(with_gpujoin_settings(config))
-            .build();
+        self.session_of(with_gpujoin_settings(config())).await
+    }
+
+    /// One that knows nothing of them.
+    pub async fn plain_session(&self) -> SessionContext {
+        self.session_of(config()).await
+    }
+
+    async fn session_of(&self, config: SessionConfig) -> SessionContext {
+        let state = SessionStateBuilder::new().with_default_features().with_config(config).build();
         let url = format!("df://127.0.0.1:{}", self.port);
         SessionContext::remote_with_state(&url, state).await.unwrap()
     }

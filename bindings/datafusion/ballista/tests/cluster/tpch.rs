@@ -15,7 +15,7 @@ async fn every_query_has_the_answer_of_datafusion() {
     register(&alone).await;
     let cluster = Cluster::start(&["--gpujoin", "force=true"]).await;
     for (mode, broadcasts) in MODES {
-        let context = cluster.session().await;
+        let context = cluster.plain_session().await;
         register(&context).await;
         if !broadcasts {
             shuffle_both_sides(&context).await;
