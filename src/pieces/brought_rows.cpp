@@ -35,6 +35,15 @@ std::shared_ptr<const Relation> in_host(base::Queue& queue,
   return made;
 }
 
+int64_t number_of_row(base::Queue& queue, const Relation& rows, int64_t row) {
+  columns::ColumnView const& numbers = rows.columns.back();
+  int64_t number = 0;
+  base::copy(queue, &number, base::Memory::kHost, static_cast<const int64_t*>(numbers.data) + row,
+             numbers.memory, sizeof(number));
+  base::finish(queue);
+  return number;
+}
+
 std::shared_ptr<const Relation> only_columns(const std::shared_ptr<const Relation>& rows,
                                              const std::vector<int32_t>& columns) {
   auto made = std::make_shared<Relation>();

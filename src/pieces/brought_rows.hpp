@@ -19,6 +19,9 @@ std::shared_ptr<const columns::Relation> brought(
 std::shared_ptr<const columns::Relation> in_host(
     base::Queue& queue, const std::shared_ptr<const columns::Relation>& rows);
 
+// What the caller calls a row, where the last column says it. Waits for the stream.
+int64_t number_of_row(base::Queue& queue, const columns::Relation& rows, int64_t row);
+
 // Of its columns those that are named; keeps the relation. expected: as registered.
 std::shared_ptr<const columns::Relation> only_columns(
     const std::shared_ptr<const columns::Relation>& rows, const std::vector<int32_t>& columns);

@@ -14,6 +14,7 @@
 #include "src/execute/late_columns.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/row_picker.hpp"
+#include "src/pieces/brought_rows.hpp"
 #include "src/pieces/pair_decider.hpp"
 
 namespace gpujoin::pieces {
@@ -172,12 +173,7 @@ class StepRun {
   // What the caller calls a row.
   int64_t number_of(bool left, const Piece& piece, int64_t row) {
     if (!has_numbers(left)) return piece.first_row + row;
-    columns::ColumnView const& numbers = piece.rows->columns.back();
-    int64_t number = 0;
-    base::copy(queue_, &number, base::Memory::kHost,
-               static_cast<const int64_t*>(numbers.data) + row, numbers.memory, sizeof(number));
-    base::finish(queue_);
-    return number;
+    return number_of_row(queue_, *piece.rows, row);
   }
 
   // with_pairs: the result has them, whoever asked.

@@ -175,12 +175,6 @@ void Operation::make_filters(const OperationOptions& options) {
     why_not = "rows of the probe side without a match count in this join";
   } else if (execute::is_unique_promised(promised_, !join_.build_left)) {
     why_not = "keys of all rows of the probe side are promised to be unique";
-  }
-  if (why_not != nullptr && options.own_filter == OwnFilter::kOn) {
-    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options.own_filter is ON: %s", why_not);
-  }
-  if (why_not != nullptr) {
-    // Whatever it says.
   } else if (options.own_filter == OwnFilter::kOff) {
     why_not = "options.own_filter says so";
   } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed()) {
@@ -188,6 +182,9 @@ void Operation::make_filters(const OperationOptions& options) {
   } else if (options.own_filter == OwnFilter::kAutomatic && budget_.store_bytes == 0) {
     // Making it takes longer than memory takes to keep the rows that it would drop.
     why_not = "host memory has no limit, and no row goes to a file";
+  }
+  if (why_not != nullptr && options.own_filter == OwnFilter::kOn) {
+    base::fail(GPUJOIN_ERROR_UNSUPPORTED, "options.own_filter is ON: %s", why_not);
   }
   filters_ = std::make_unique<RowFilters>(
       build_, join_.build_left ? join_.spec.right_keys : join_.spec.left_keys, options.filters,

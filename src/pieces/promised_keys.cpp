@@ -92,22 +92,12 @@ class KeysOfRound {
   std::vector<int32_t> keys_;  // of the gathered rows
 };
 
-// Of rows that have them.
-int64_t number_of(base::Queue& queue, const Relation& rows, int64_t row) {
-  columns::ColumnView const& numbers = rows.columns.back();
-  int64_t number = 0;
-  base::copy(queue, &number, Memory::kHost, static_cast<const int64_t*>(numbers.data) + row,
-             numbers.memory, sizeof(number));
-  base::finish(queue);
-  return number;
-}
-
 // Where they lie.
 std::optional<int64_t> first_repeat_of(base::Queue& queue, const PromisedSide& side,
                                        const std::shared_ptr<const Relation>& rows) {
   auto const row = execute::first_repeat(queue, side.on_gpu, rows, side.keys, side.key_flags);
   if (!row || !side.has_numbers) return row;
-  return number_of(queue, *rows, *row);
+  return number_of_row(queue, *rows, *row);
 }
 
 void check_round(const PromisedSide& side, std::optional<int64_t> row) {
@@ -180,7 +170,7 @@ void check_sorted(base::Queue& queue, const PromisedSide& side,
   if (!found) return;
   auto const row = static_cast<int64_t>(*found);
   execute::fail_for_unsorted(side.left,
-                             side.has_numbers ? number_of(queue, *rows, row) : first_row + row);
+                             side.has_numbers ? number_of_row(queue, *rows, row) : first_row + row);
 }
 
 }  // namespace gpujoin::pieces

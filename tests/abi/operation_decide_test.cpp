@@ -9,6 +9,7 @@
 
 #include "tests/abi/decided_rows.hpp"
 #include "tests/abi/fixture.hpp"
+#include "tests/abi/operation_results.hpp"
 
 using namespace gpujoin_test;
 
@@ -159,15 +160,10 @@ class OperationDecide : public DeviceTest {
   // The rows that are there; the answer that ended it, if one did.
   template <typename From, typename Next>
   Answer take(From* from, Next next, std::vector<Pair>* rows) const {
-    for (;;) {
-      gpujoin_state state = GPUJOIN_STATE_NOT_READY;
-      gpujoin_result* made = nullptr;
-      Answer const answer = call(next, from, &state, &made);
-      Result const result(made);
-      if (answer.status != GPUJOIN_OK || state != GPUJOIN_STATE_READY) return answer;
+    return take_results(from, next, [&](const Result& result) {
       auto const some = rows_of_kind(result, spec_.kind);
       rows->insert(rows->end(), some.begin(), some.end());
-    }
+    });
   }
 
   // All rows of the probe side by `count` probes on as many threads.

@@ -1,11 +1,11 @@
 // operation_promises_test.cpp: what is promised of the keys of operations, whose rows come in
 // batches and may go to files.
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "tests/abi/fixture.hpp"
+#include "tests/abi/operation_results.hpp"
 
 using namespace gpujoin_test;
 
@@ -107,13 +107,7 @@ class OperationPromises : public DeviceTest {
 
   template <typename From, typename Next>
   Answer take(From* from, Next next) {
-    for (;;) {
-      gpujoin_state state = GPUJOIN_STATE_NOT_READY;
-      gpujoin_result* made = nullptr;
-      Answer const answer = call(next, from, &state, &made);
-      Result const result(made);
-      if (answer.status != GPUJOIN_OK || state != GPUJOIN_STATE_READY) return answer;
-    }
+    return take_results(from, next, [](const Result&) {});
   }
 
   Context context_;
