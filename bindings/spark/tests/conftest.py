@@ -30,6 +30,10 @@ MODES = {
 }
 
 
+# Queries are many and small: what takes longest is to compile.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
 def session(master: str = "local[2]", **more) -> SparkSession:
     """In a JVM of its own; to be ended before there is another one."""
     builder = SparkSession.builder.master(master)
@@ -38,8 +42,7 @@ def session(master: str = "local[2]", **more) -> SparkSession:
             "spark.sql.extensions": "org.apache.spark.sql.gpujoin.GpuJoinExtension",
             "spark.gpujoin.library": LIBRARY,
             "spark.driver.memory": "2g",
-            # Queries are many and small: what takes longest is to compile.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.driver.extraJavaOptions": JVM,
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.shuffle.partitions": "2",

@@ -11,10 +11,9 @@ import time
 
 import pytest
 
-from conftest import (BROADCAST, FORCED, SHUFFLED, answer_of_spark, decisions, end, rows_of,
+from conftest import (BROADCAST, FORCED, JVM, SHUFFLED, answer_of_spark, decisions, end, rows_of,
                       session, settings)
 
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ROWS = 60_000
 KINDS = ["INNER", "LEFT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI"]
 SECONDS = 120
@@ -49,31 +48,32 @@ def sums_of(kind: str) -> str:
     return f"SELECT count(*), bit_xor(xxhash64(*)) FROM ({join(kind)})"
 
 
-def executors() -> dict[int, str]:
-    """Processes of this driver's executors, and what they are called."""
-    found = {}
+def executors() -> set[int]:
+    """Processes of executors on this machine."""
+    found = set()
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().decode().split("\0")
         except OSError:
             continue
         if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
-            found[int(folder.name)] = words[words.index("--executor-id") + 1]
+            found.add(int(folder.name))
     return found
 
 
-def executors_of_tasks(spark, group: str) -> collections.Counter:
-    """How many tasks of the group's jobs each executor ran."""
+def executors_of_tasks(spark, group: str) -> set[str]:
+    """Those that ran tasks of the group's jobs."""
     store = spark.sparkContext._jsc.sc().statusStore()
-    counted = collections.Counter()
-    for job in spark.sparkContext.statusTracker().getJobIdsForGroup(group):
-        for stage in spark.sparkContext.statusTracker().getJobInfo(job).stageIds:
-            info = spark.sparkContext.statusTracker().getStageInfo(stage)
+    tracker = spark.sparkContext.statusTracker()
+    found = set()
+    for job in tracker.getJobIdsForGroup(group):
+        for stage in tracker.getJobInfo(job).stageIds:
+            info = tracker.getStageInfo(stage)
             if info is None:
                 continue
             tasks = store.taskList(stage, info.currentAttemptId, 1000)
-            counted.update(tasks.apply(i).executorId() for i in range(tasks.size()))
-    return counted
+            found.update(tasks.apply(i).executorId() for i in range(tasks.size()))
+    return found
 
 
 @pytest.mark.parametrize("mode", [SHUFFLED, BROADCAST], ids=["shuffled", "broadcast"])
