@@ -5,8 +5,8 @@
 // In       numbers[row], its partition; counts[partition * tiles + tile]; columns of 1, 2, 4, 8, 16
 //          bytes, bits, row numbers
 // Out      begin[p], the first place of partition p, a multiple of kRunAlign; count[p], its rows;
-//          columns, of which bits become bytes, in the order of partitions. Rows of a partition
-//          keep their order. Places between two partitions keep what they held
+//          runs of partitions, each its columns one behind the other (RunPlace), of which bits become
+//          bytes. Rows of a partition keep their order. Places behind its rows keep what they held
 // Needs    what kernels/keys/number_partitions.cuh writes
 // Launch   place_runs: one block of kHashSumThreads; move: a block of kHashThreads a tile of
 //          kHashTile rows
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kHashSumThreads)
   for (uint32_t run = 0; run < runs; ++run) {
     header->begin[run] = begin;
     header->count[run] = totals[run];
-    begin += (totals[run] + kRunAlign - 1) / kRunAlign * kRunAlign;
+    begin += places_of_run(totals[run]);
   }
 }
 
@@ -61,7 +61,9 @@ __global__ void __launch_bounds__(kHashThreads)
   constexpr int kWarps = kHashThreads / 32;
   constexpr uint32_t kAll = 0xffffffffU;
   constexpr uint32_t kNone = kMostRuns;  // of a row that is not there
-  __shared__ uint32_t places[kWarps][kMostRuns + 1];
+  __shared__ uint32_t places[kWarps][kMostRuns + 1];  // in the run
+  __shared__ uint32_t run_begins[kMostRuns];
+  __shared__ uint32_t run_places[kMostRuns];
   uint32_t const warp = threadIdx.x / 32;
   uint32_t const lane = threadIdx.x % 32;
   uint32_t* const own = places[warp];
@@ -88,7 +90,9 @@ __global__ void __launch_bounds__(kHashThreads)
   }
   __syncthreads();
   if (threadIdx.x < runs) {
-    uint32_t place = header->begin[threadIdx.x] + before[threadIdx.x * gridDim.x + blockIdx.x];
+    run_begins[threadIdx.x] = header->begin[threadIdx.x];
+    run_places[threadIdx.x] = places_of_run(header->count[threadIdx.x]);
+    uint32_t place = before[threadIdx.x * gridDim.x + blockIdx.x];
 #pragma unroll
     for (auto& of_warp : places) {
       uint32_t const count = of_warp[threadIdx.x];
@@ -101,25 +105,27 @@ __global__ void __launch_bounds__(kHashThreads)
   for (int i = 0; i < kHashItems; ++i) ranks[i] += own[row_runs[i]];
   for (int32_t c = 0; c < columns.count; ++c) {
     RunColumn const& column = columns.columns[c];
-    auto const each = [&](auto write) {
+    RunPlace const in_run = {columns.row_bytes, column.before};
+    auto const each = [&](auto zero, auto value_of) {
+      using Value = decltype(zero);
 #pragma unroll
       for (int i = 0; i < kHashItems; ++i) {
-        if (row_runs[i] != kNone) write(first + 32 * i, ranks[i]);
+        if (row_runs[i] == kNone) continue;
+        auto* const values = reinterpret_cast<Value*>(
+            static_cast<uint8_t*>(columns.out) +
+            in_run.of(run_begins[row_runs[i]], run_places[row_runs[i]]));
+        values[ranks[i]] = value_of(first + 32 * i);
       }
     };
     if (column.are_bits) {
       ValidityBits const bits = {static_cast<const uint8_t*>(column.in), column.first_bit};
-      auto* const out = static_cast<uint8_t*>(column.out);
-      each([&](uint32_t row, uint32_t place) { out[place] = is_valid(bits, row) ? 1 : 0; });
+      each(uint8_t{0}, [&](uint32_t row) { return is_valid(bits, row) ? uint8_t{1} : uint8_t{0}; });
     } else if (column.in == nullptr) {
-      auto* const out = static_cast<int64_t*>(column.out);
-      each([&](uint32_t row, uint32_t place) { out[place] = column.first_number + row; });
+      each(int64_t{0}, [&](uint32_t row) { return column.first_number + row; });
     } else {
       with_value_type(column.width, [&](auto zero) {
-        using Value = decltype(zero);
-        auto const* const in = static_cast<const Value*>(column.in);
-        auto* const out = static_cast<Value*>(column.out);
-        each([&](uint32_t row, uint32_t place) { out[place] = in[row]; });
+        auto const* const in = static_cast<const decltype(zero)*>(column.in);
+        each(zero, [&](uint32_t row) { return in[row]; });
       });
     }
   }

@@ -11,7 +11,7 @@ uint64_t width_in_runs(const ColumnView& column) {
 
 MovedRows::MovedRows(const PartitionShape& shape, const columns::Relation& rows, int64_t first,
                      int64_t count, std::optional<int64_t> first_number, uint64_t places)
-    : places_(places), out_bytes_(aligned_column(sizeof(kernels::RunHeader))) {
+    : places_(places) {
   for (size_t i = 0; i < shape.columns.size(); ++i) {
     values_.push_back(moved_.size());
     valid_.push_back(kNone);
@@ -44,8 +44,9 @@ size_t MovedRows::add(const void* data, base::Memory memory, uint64_t bytes) {
 }
 
 void MovedRows::move(const kernels::RunColumn& column, size_t source) {
-  moved_.push_back({column, source, out_bytes_});
-  out_bytes_ += aligned_column(places_ * static_cast<uint64_t>(column.width));
+  moved_.push_back({column, source});
+  moved_.back().column.before = row_bytes_;
+  row_bytes_ += static_cast<uint64_t>(column.width);
 }
 
 void MovedRows::move_bits(const uint8_t* bits, int64_t first_bit, int64_t rows,
@@ -65,12 +66,11 @@ const void* MovedRows::source(const Moved& moved, std::byte* in) const {
   return given.memory == base::Memory::kDevice ? given.data : in + given.at;
 }
 
-std::vector<kernels::RunColumn> MovedRows::columns(std::byte* in, std::byte* out) const {
+std::vector<kernels::RunColumn> MovedRows::columns(std::byte* in) const {
   std::vector<kernels::RunColumn> made;
   for (Moved const& moved : moved_) {
     made.push_back(moved.column);
     made.back().in = source(moved, in);
-    made.back().out = out + moved.at;
   }
   return made;
 }
@@ -89,10 +89,11 @@ kernels::PartitionHash MovedRows::hash(const PartitionShape& shape, std::byte* i
 }
 
 void MovedRows::name_runs(RowBlock* block) const {
-  auto const* const begin = block->memory.as<uint8_t>();
+  block->runs = block->memory.as<uint8_t>() + kRunsAt;
+  block->row_bytes = row_bytes_;
   for (size_t i = 0; i < values_.size(); ++i) {
-    block->values.push_back(begin + moved_[values_[i]].at);
-    block->valid.push_back(valid_[i] == kNone ? nullptr : begin + moved_[valid_[i]].at);
+    block->values.push_back(moved_[values_[i]].column.before);
+    block->valid.push_back(valid_[i] == kNone ? RowBlock::kNone : moved_[valid_[i]].column.before);
   }
 }
 

@@ -17,6 +17,9 @@ constexpr uint64_t aligned_column(uint64_t bytes) {
   return (bytes + kColumnAlign - 1) / kColumnAlign * kColumnAlign;
 }
 
+// Where a block's runs begin, behind its header.
+constexpr uint64_t kRunsAt = aligned_column(sizeof(kernels::RunHeader));
+
 // Bytes of a row's value in a run: of bits one.
 uint64_t width_in_runs(const columns::ColumnView& column);
 
@@ -35,10 +38,11 @@ class MovedRows {
   };
   const std::vector<Given>& given() const { return given_; }
   uint64_t in_bytes() const { return in_bytes_; }
-  uint64_t out_bytes() const { return out_bytes_; }  // the header first
+  uint64_t row_bytes() const { return row_bytes_; }  // of a row in a run
+  uint64_t out_bytes() const { return kRunsAt + places_ * row_bytes_; }  // the header first
 
-  // in, out: where they lie on the device.
-  std::vector<kernels::RunColumn> columns(std::byte* in, std::byte* out) const;
+  // in: where they lie on the device.
+  std::vector<kernels::RunColumn> columns(std::byte* in) const;
   kernels::PartitionHash hash(const PartitionShape& shape, std::byte* in) const;
   // expected: the block's memory.
   void name_runs(RowBlock* block) const;
@@ -48,7 +52,6 @@ class MovedRows {
   struct Moved {
     kernels::RunColumn column;
     size_t source;  // among those given; kNone: row numbers
-    uint64_t at;    // behind the block's beginning
   };
 
   size_t add(const void* data, base::Memory memory, uint64_t bytes);
@@ -58,7 +61,7 @@ class MovedRows {
 
   uint64_t places_;
   uint64_t in_bytes_ = 0;
-  uint64_t out_bytes_;
+  uint64_t row_bytes_ = 0;
   std::vector<Given> given_;
   std::vector<Moved> moved_;
   std::vector<size_t> values_;  // of each column, among those that are moved

@@ -26,12 +26,17 @@
 namespace gpujoin::execute {
 
 struct RowBlock {
+  static constexpr uint64_t kNone = UINT64_MAX;
+
   base::Buffer memory;
   base::Buffer header_copy;  // page-locked, where the block stays on the device
-  // Of each column [places]: its values, of bits a byte each.
-  std::vector<const uint8_t*> values;
-  // A byte each, 1 where there is a value; null: there is one in every row of the block.
-  std::vector<const uint8_t*> valid;
+  const uint8_t* runs = nullptr;
+  uint64_t row_bytes = 0;
+  // Of each column, the bytes of a row before its values in a run; of bits a value is a byte.
+  std::vector<uint64_t> values;
+  // The same of a byte each, 1 where there is a value; kNone: there is one in every row of the
+  // block.
+  std::vector<uint64_t> valid;
 
   bool is_on_device() const { return memory.memory() == base::Memory::kDevice; }
   const kernels::RunHeader& header() const {
@@ -45,7 +50,13 @@ struct RowRun {
   size_t part = 0;
 
   uint32_t rows() const { return block->header().count[part]; }
-  uint32_t begin() const { return block->header().begin[part]; }
+  const uint8_t* begin() const {
+    return block->runs + block->header().begin[part] * block->row_bytes;
+  }
+  // Of all columns.
+  uint64_t bytes() const { return kernels::places_of_run(rows()) * block->row_bytes; }
+  // Behind its beginning; before: of block->values or valid.
+  uint64_t place(uint64_t before) const { return kernels::places_of_run(rows()) * before; }
 };
 
 struct PartitionShape {

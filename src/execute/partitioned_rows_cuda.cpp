@@ -112,15 +112,10 @@ class PartitionerOnCuda final : public RowPartitioner {
     base::copy(queue, made->memory.data(), Memory::kPinned, block.memory.data(), Memory::kDevice,
                block.memory.bytes());
     base::finish(queue);
-    auto const* const from = block.memory.as<uint8_t>();
-    auto const* const to = made->memory.as<uint8_t>();
-    auto const moved = [&](const uint8_t* place) {
-      return place == nullptr ? nullptr : to + (place - from);
-    };
-    for (size_t i = 0; i < block.values.size(); ++i) {
-      made->values.push_back(moved(block.values[i]));
-      made->valid.push_back(moved(block.valid[i]));
-    }
+    made->runs = made->memory.as<uint8_t>() + kRunsAt;
+    made->row_bytes = block.row_bytes;
+    made->values = block.values;
+    made->valid = block.valid;
     return made;
   }
 
@@ -220,7 +215,7 @@ class PartitionerOnCuda final : public RowPartitioner {
   }
   // Of columns without NULLs, as they come or as runs.
   uint64_t bytes_of(int64_t rows, bool as_runs) const {
-    uint64_t bytes = as_runs ? aligned_column(sizeof(kernels::RunHeader)) : 0;
+    uint64_t bytes = as_runs ? kRunsAt : 0;
     uint64_t const count = as_runs ? places(rows) : static_cast<uint64_t>(rows);
     for (ColumnView const& column : shape_.columns)
       bytes += aligned_column(count * width_in_runs(column));
@@ -289,7 +284,7 @@ class PartitionerOnCuda final : public RowPartitioner {
     auto* const out = (stays ? block->memory : slot.out).as<std::byte>();
     slot.staged = std::move(staged);
     auto const hash = moving.hash(shape_, slot.in.as<std::byte>());
-    auto const columns = moving.columns(slot.in.as<std::byte>(), out);
+    auto const columns = moving.columns(slot.in.as<std::byte>());
     moving.name_runs(block.get());
     try {
       if (rows.ready_event != nullptr) base::await(queue, rows.ready_event);
@@ -298,8 +293,8 @@ class PartitionerOnCuda final : public RowPartitioner {
       keys::number_partitions(queue, hash, row_count, slot.numbers.as<uint8_t>(),
                               slot.counts.as<uint32_t>());
       transform::move_to_runs(queue, slot.numbers.as<uint8_t>(), slot.counts.as<uint32_t>(),
-                              row_count, hash.partitions + 1, columns,
-                              reinterpret_cast<kernels::RunHeader*>(out));
+                              row_count, hash.partitions + 1, columns, moving.row_bytes(),
+                              reinterpret_cast<kernels::RunHeader*>(out), out + kRunsAt);
       auto* const target = (stays ? block->header_copy : block->memory).data();
       base::copy(queue, target, Memory::kPinned, out, Memory::kDevice,
                  stays ? kHeaderBytes : moving.out_bytes());

@@ -20,39 +20,39 @@ using columns::Relation;
 
 // From here on the link's engine takes runs faster than kernels read them: of a column of 1 GiB,
 // while as much goes the other way, in runs of 8, 16, 32 and 64 KiB, 9, 16, 43 and 47 GB/s; kernels
-// take 34, and leave 34 to the other way.
+// take 34, and leave 34 to the other way. A copy costs its driver 1.5 us, of one thread at a time.
 constexpr uint64_t kLeastCopied = 24 << 10;
 
-// Places of a column's runs in a block; null: there are none, and all are 1.
-using Places = std::function<const uint8_t*(const RowBlock& block)>;
+// Of a block, the bytes before a column in its runs; RowBlock::kNone: there are none, and all
+// values are 1.
+using Before = std::function<uint64_t(const RowBlock& block)>;
 
 class RunReader {
  public:
   // tables: what kernels read, until the queue is finished.
   RunReader(base::Queue& queue, std::span<const RowRun> runs, std::vector<Buffer>* tables)
       : queue_(queue), runs_(runs), tables_(*tables) {
-    for (RowRun const& run : runs) rows_ += run.rows();
+    uint64_t bytes = 0;
+    for (RowRun const& run : runs) {
+      rows_ += run.rows();
+      bytes += run.bytes();
+    }
+    if (bytes >= kLeastCopied * runs.size()) copy();
   }
 
   uint64_t rows() const { return rows_; }
 
-  void read(uint64_t width, const Places& places, void* target) {
-    bool const are_long = rows_ * width >= kLeastCopied * runs_.size();
-    Copies copies;
+  void read(uint64_t width, const Before& before, void* target) {
     std::vector<kernels::RunPiece> pieces;
     uint64_t target_row = 0;
-    for (RowRun const& run : runs_) {
-      uint64_t const rows = run.rows();
-      const uint8_t* begin = places(*run.block);
-      if (begin != nullptr) begin += run.begin() * width;
-      if (are_long && begin != nullptr && !run.block->is_on_device()) {
-        copies.add(static_cast<uint8_t*>(target) + target_row * width, begin, rows * width);
-      } else {
-        add_pieces(begin, rows, width, target_row, &pieces);
-      }
-      target_row += rows;
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      RowRun const& run = runs_[i];
+      uint64_t const place = before(*run.block);
+      const uint8_t* const begin = i < copies_.size() ? copies_[i] : run.begin();
+      add_pieces(place == RowBlock::kNone ? nullptr : begin + run.place(place), run.rows(), width,
+                 target_row, &pieces);
+      target_row += run.rows();
     }
-    copies.queue(base::stream_of(queue_));
     if (pieces.empty()) return;
     tables_.push_back(queue_.device_pool->allocate_rows<kernels::RunPiece>(
         Memory::kPinned, pieces.size(), "runs of a partition"));
@@ -63,34 +63,42 @@ class RunReader {
   }
 
  private:
-  struct Copies {
+  // Those of page-locked memory, whole, one behind the other.
+  void copy() {
+    uint64_t bytes = 0;
+    for (RowRun const& run : runs_) bytes += run.block->is_on_device() ? 0 : run.bytes();
+    if (bytes == 0) return;
+    copied_ = queue_.device_pool->allocate(Memory::kDevice, bytes, "runs of a partition");
+    auto* target = copied_.as<uint8_t>();
     std::vector<void*> targets;
     std::vector<const void*> sources;
     std::vector<size_t> sizes;
-
-    void add(void* target, const void* source, uint64_t bytes) {
-      if (bytes == 0) return;
+    for (RowRun const& run : runs_) {
+      if (run.block->is_on_device() || run.rows() == 0) {
+        copies_.push_back(run.begin());
+        continue;
+      }
+      copies_.push_back(target);
       targets.push_back(target);
-      sources.push_back(source);
-      sizes.push_back(bytes);
+      sources.push_back(run.begin());
+      sizes.push_back(run.bytes());
+      target += run.bytes();
     }
-    void queue(cudaStream_t stream) {
-      if (sizes.empty()) return;
-      cudaMemcpyAttributes attributes = {};
-      attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-      size_t first = 0;
-      cudaError_t const code = cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(),
-                                                    sizes.size(), &attributes, &first, 1, stream);
-      if (code != cudaErrorCallRequiresNewerDriver && code != cudaErrorNotSupported) {
-        return base::check(code, "copying runs of rows");
-      }
-      cudaGetLastError();  // of a driver that has no batches of copies
-      for (size_t i = 0; i < sizes.size(); ++i) {
-        base::check(cudaMemcpyAsync(targets[i], sources[i], sizes[i], cudaMemcpyDefault, stream),
-                    "copying a run of rows");
-      }
+    cudaStream_t const stream = base::stream_of(queue_);
+    cudaMemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    size_t first = 0;
+    cudaError_t const code = cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(),
+                                                  sizes.size(), &attributes, &first, 1, stream);
+    if (code != cudaErrorCallRequiresNewerDriver && code != cudaErrorNotSupported) {
+      return base::check(code, "copying runs of rows");
     }
-  };
+    cudaGetLastError();  // of a driver that has no batches of copies
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      base::check(cudaMemcpyAsync(targets[i], sources[i], sizes[i], cudaMemcpyDefault, stream),
+                  "copying a run of rows");
+    }
+  }
 
   static void add_pieces(const uint8_t* begin, uint64_t rows, uint64_t width, uint64_t target_row,
                          std::vector<kernels::RunPiece>* pieces) {
@@ -106,6 +114,9 @@ class RunReader {
   base::Queue& queue_;
   std::span<const RowRun> runs_;
   uint64_t rows_ = 0;
+  // Let go of when all is queued: who gets its memory is queued behind.
+  Buffer copied_;
+  std::vector<const uint8_t*> copies_;  // of each run; none: kernels read all where they lie
   std::vector<Buffer>& tables_;
 };
 
@@ -133,10 +144,10 @@ std::shared_ptr<const Relation> bring_runs(base::Queue& queue,
         queue.device_pool->allocate(Memory::kDevice, bytes, "rows of a partition"));
     return brought->buffers.back().data();
   };
-  auto const read_bits = [&](const Places& places) -> const uint8_t* {
+  auto const read_bits = [&](const Before& before) -> const uint8_t* {
     Buffer const bytes =
         queue.device_pool->allocate(Memory::kDevice, rows, "truth values of a partition");
-    reader.read(1, places, bytes.data());
+    reader.read(1, before, bytes.data());
     void* const words = allocate((rows + 31) / 32 * sizeof(uint32_t));
     transform::pack_bits(queue, bytes.as<uint8_t>(), rows, static_cast<uint32_t*>(words));
     return static_cast<const uint8_t*>(words);
@@ -156,8 +167,9 @@ std::shared_ptr<const Relation> bring_runs(base::Queue& queue,
       reader.read(width, values, target);
       column.data = target;
     }
-    bool const has_nulls = std::any_of(
-        runs.begin(), runs.end(), [&](RowRun const& run) { return valid(*run.block) != nullptr; });
+    bool const has_nulls = std::any_of(runs.begin(), runs.end(), [&](RowRun const& run) {
+      return valid(*run.block) != RowBlock::kNone;
+    });
     if (has_nulls && rows != 0) column.validity = read_bits(valid);
     made->columns.push_back(std::move(column));
   }

@@ -29,8 +29,10 @@ std::shared_ptr<RowStore> partitioned(const Partition& from, uint64_t seed, uint
   store->begin_partitions();
   if (store->is_partitioned_by_device()) {
     for (auto const& group : from.store->groups(from.part, most_bytes)) {
-      store->append_block(from.store->bring_all(queue, from.part, group), queue.end);
+      auto const rows = from.store->bring_all(queue, from.part, group);
+      // They are read by streams of the store's own, which wait for none of this queue's copies.
       base::finish(queue);
+      store->append_block(rows, queue.end);
     }
     store->finish(queue.end);
     return store;

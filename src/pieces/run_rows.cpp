@@ -22,11 +22,11 @@ std::shared_ptr<GatheredRows> gathered_rows_of(const execute::RowRun& run,
   execute::RowBlock const& block = *run.block;
   GatheredRows::Extent extent;
   extent.rows = run.rows();
-  for (uint8_t const* valid : block.valid) {
+  for (uint64_t const before : block.valid) {
     ColumnExtent column;
     column.rows = extent.rows;
-    if (valid != nullptr) {
-      valid += run.begin();
+    if (before != execute::RowBlock::kNone) {
+      uint8_t const* const valid = run.begin() + run.place(before);
       column.nulls = std::count(valid, valid + extent.rows, uint8_t{0});
     }
     extent.columns.push_back(column);
@@ -37,13 +37,15 @@ std::shared_ptr<GatheredRows> gathered_rows_of(const execute::RowRun& run,
     columns::ColumnView const& column = schema->columns[i];
     auto const data = parts[GatheredColumn::kParts * i];
     auto const validity = parts[GatheredColumn::kParts * i + 2];
+    uint8_t const* const values = run.begin() + run.place(block.values[i]);
     if (column.layout == columns::Layout::kBits) {
-      pack_bits(block.values[i] + run.begin(), extent.rows, data);
+      pack_bits(values, extent.rows, data);
     } else if (!data.empty()) {
-      auto const width = static_cast<uint64_t>(column.width);
-      std::memcpy(data.data(), block.values[i] + run.begin() * width, data.size());
+      std::memcpy(data.data(), values, data.size());
     }
-    if (!validity.empty()) pack_bits(block.valid[i] + run.begin(), extent.rows, validity);
+    if (!validity.empty()) {
+      pack_bits(run.begin() + run.place(block.valid[i]), extent.rows, validity);
+    }
   }
   return rows;
 }

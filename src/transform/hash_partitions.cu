@@ -13,14 +13,16 @@ namespace gpujoin::transform {
 using base::check;
 
 void move_to_runs(base::Queue& queue, const uint8_t* numbers, uint32_t* counts, uint32_t rows,
-                  uint32_t runs, std::span<const kernels::RunColumn> columns,
-                  kernels::RunHeader* header) {
+                  uint32_t runs, std::span<const kernels::RunColumn> columns, uint64_t row_bytes,
+                  kernels::RunHeader* header, void* out) {
   unsigned const tiles = base::grid_of(rows, kernels::kHashTile);
   cudaStream_t const stream = base::stream_of(queue);
   kernels::place_runs_kernel<<<1, kernels::kHashSumThreads, 0, stream>>>(runs, tiles, counts,
                                                                          header);
   check(cudaGetLastError(), "placing partitions");
   kernels::RunColumns some;
+  some.out = out;
+  some.row_bytes = row_bytes;
   for (size_t first = 0; first < columns.size(); first += kernels::kRunColumns) {
     auto const now = columns.subspan(
         first, std::min<size_t>(columns.size() - first, size_t{kernels::kRunColumns}));

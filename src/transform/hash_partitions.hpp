@@ -11,11 +11,11 @@
 namespace gpujoin::transform {
 
 // Pointers are to device memory. numbers[rows], counts[runs * tiles]: as keys::number_partitions
-// wrote them; the counts are used up. header: says what the runs are. Queued on the stream.
-// expected: rows, runs <= kernels::kMostRuns.
+// wrote them; the counts are used up. header: says what the runs are. out: they, of rows of
+// row_bytes bytes. Queued on the stream. expected: rows, runs <= kernels::kMostRuns.
 void move_to_runs(base::Queue& queue, const uint8_t* numbers, uint32_t* counts, uint32_t rows,
-                  uint32_t runs, std::span<const kernels::RunColumn> columns,
-                  kernels::RunHeader* header);
+                  uint32_t runs, std::span<const kernels::RunColumn> columns, uint64_t row_bytes,
+                  kernels::RunHeader* header, void* out);
 
 // Values of 1, 2, 4, 8 or 16 bytes. pieces[count]: page-locked. Queued on the stream, which reads
 // both the pieces and what they name.
