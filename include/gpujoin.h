@@ -2082,9 +2082,9 @@ GPUJOIN_API gpujoin_status gpujoin_probe_create(gpujoin_operation* operation, gp
  *
  * batch     as that of gpujoin_build_append; columns as those of `probe_like`. By joins on the GPU
  *           one that lies on the device, or has 2^20 rows or more, is read where it lies, unless
- *           the operation has row numbers, the build does not fit, or a column is a dictionary, a
- *           view or runs: its columns stay as they are until gpujoin_probe_next no longer answers
- *           READY.
+ *           the operation has row numbers, or a column is a dictionary, a view or runs: whether or
+ *           not the build fits, its columns stay as they are until gpujoin_probe_next no longer
+ *           answers READY.
  * first_row as that of gpujoin_build_append, where the operation has row numbers.
  * Answers:  NOT_READY when pieces wait to be joined: nothing was taken; call gpujoin_probe_next,
  *           and this again. It leaves the probe as it is.

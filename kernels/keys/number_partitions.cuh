@@ -1,13 +1,13 @@
-// number_partitions.cuh: which partition each row of a block belongs to, by a hash of its keys'
-// values
+// number_partitions.cuh: which run of a block each row belongs to: that of its partition, by a hash
+// of its keys' values
 //
 // Source   partitions of Shapiro 1986 (GRACE), by the hash of kernels/keys/value_hash.hpp
-// In       key columns of HashedColumn
-// Out      numbers[row]; counts[partition * tiles + tile], the rows of each tile
+// In       key columns of HashedColumn; the runs of partitions
+// Out      numbers[row], its run; counts[run * tiles + tile], the rows of each tile
 // Needs    fewer than kMostRuns partitions; the one behind the last is of rows with a NULL that
 //          equals nothing
 // Launch   a block of kHashThreads a tile of kHashTile rows, dependent
-// Moves    the keys, read; a byte a row and 4 a partition and tile, written
+// Moves    the keys, read; a byte a row and 4 a run and tile, written
 #pragma once
 
 #include <cstdint>
@@ -30,27 +30,31 @@ __device__ __forceinline__ uint32_t partition_of(const PartitionHash& how, uint6
   return has_null ? how.partitions : partition_of_hash(hash, how.partitions);
 }
 
-// numbers[row], and counts[partition * tiles + tile].
+// numbers[row], and counts[run * tiles + tile].
 __global__ void __launch_bounds__(kHashThreads)
-    number_partitions_kernel(const __grid_constant__ PartitionHash how, uint32_t rows,
+    number_partitions_kernel(const __grid_constant__ PartitionHash how,
+                             const __grid_constant__ RunMap map, uint32_t rows,
                              uint8_t* __restrict__ numbers, uint32_t* __restrict__ counts) {
   let_next_kernel_start();
   await_last_kernel();
   __shared__ uint32_t tile_counts[kMostRuns];
-  static_assert(kMostRuns <= kHashThreads);
+  // Threads of a warp ask for different ones, which the constants' cache answers one by one.
+  __shared__ uint8_t run_of[kMostRuns];
+  static_assert(kMostRuns == kHashThreads);
   tile_counts[threadIdx.x] = 0;
+  run_of[threadIdx.x] = map.of[threadIdx.x];
   __syncthreads();
   uint32_t const first = blockIdx.x * kHashTile;
 #pragma unroll 4
   for (int i = 0; i < kHashItems; ++i) {
     uint32_t const row = first + i * kHashThreads + threadIdx.x;
     if (row >= rows) break;
-    uint32_t const number = partition_of(how, row);
+    uint32_t const number = run_of[partition_of(how, row)];
     numbers[row] = static_cast<uint8_t>(number);
     atomicAdd(&tile_counts[number], 1U);
   }
   __syncthreads();
-  if (threadIdx.x <= how.partitions) {
+  if (threadIdx.x < map.runs) {
     counts[threadIdx.x * gridDim.x + blockIdx.x] = tile_counts[threadIdx.x];
   }
 }

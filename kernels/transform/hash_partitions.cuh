@@ -5,8 +5,9 @@
 // In       numbers[row], its partition; counts[partition * tiles + tile]; columns of 1, 2, 4, 8, 16
 //          bytes, bits, row numbers
 // Out      begin[p], the first place of partition p, a multiple of kRunAlign; count[p], its rows;
-//          runs of partitions, each its columns one behind the other (RunPlace), of which bits become
-//          bytes. Rows of a partition keep their order. Places behind its rows keep what they held
+//          runs of partitions, each its columns one behind the other (RunPlace), of which bits
+//          become bytes. Rows of a partition keep their order. Places behind them keep what they
+//          held
 // Needs    what kernels/keys/number_partitions.cuh writes
 // Launch   place_runs: one block of kHashSumThreads; move: a block of kHashThreads a tile of
 //          kHashTile rows
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(kHashThreads)
                         const __grid_constant__ RunColumns columns) {
   constexpr int kWarps = kHashThreads / 32;
   constexpr uint32_t kAll = 0xffffffffU;
-  constexpr uint32_t kNone = kMostRuns;  // of a row that is not there
+  constexpr uint32_t kNone = kMostRuns;               // of a row that is not there
   __shared__ uint32_t places[kWarps][kMostRuns + 1];  // in the run
   __shared__ uint32_t run_begins[kMostRuns];
   __shared__ uint32_t run_places[kMostRuns];
@@ -111,9 +112,9 @@ __global__ void __launch_bounds__(kHashThreads)
 #pragma unroll
       for (int i = 0; i < kHashItems; ++i) {
         if (row_runs[i] == kNone) continue;
-        auto* const values = reinterpret_cast<Value*>(
-            static_cast<uint8_t*>(columns.out) +
-            in_run.of(run_begins[row_runs[i]], run_places[row_runs[i]]));
+        auto* const values =
+            reinterpret_cast<Value*>(static_cast<uint8_t*>(columns.out) +
+                                     in_run.of(run_begins[row_runs[i]], run_places[row_runs[i]]));
         values[ranks[i]] = value_of(first + 32 * i);
       }
     };

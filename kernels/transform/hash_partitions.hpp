@@ -36,6 +36,12 @@ GPUJOIN_RUNS uint32_t places_of_run(uint32_t rows) {
   return (rows + kRunAlign - 1) / kRunAlign * kRunAlign;
 }
 
+// Which run the rows of each partition are in: of several they may be in one.
+struct RunMap {
+  uint32_t runs = 0;
+  uint8_t of[kMostRuns];
+};
+
 // Where a column's values lie in a run: bytes behind the first run's beginning.
 struct RunPlace {
   uint64_t row_bytes = 0;  // of all columns

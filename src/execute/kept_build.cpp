@@ -37,12 +37,6 @@ bool may_mistake_nulls(const columns::JoinSpec& spec) {
                      [](int32_t flags) { return (flags & columns::kNullEqual) != 0; });
 }
 
-bool can_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
-  return !may_mistake_nulls(spec) && !names_technique(options) && !spec.left_keys.empty() &&
-         !spec.asof && spec.aggregates.empty() && spec.kind != columns::JoinKind::kCross &&
-         spec.bounds.promises == 0;
-}
-
 // By what a plan of both sides became.
 bool can_keep(const PlannedJoin& join, const columns::Relation* left,
               const columns::Relation* right) {
@@ -59,13 +53,19 @@ constexpr gpujoin_algorithm kTables[] = {GPUJOIN_ALGORITHM_DIRECT_CARRIED,
 
 }  // namespace
 
+bool KeptBuild::may_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options) {
+  return !may_mistake_nulls(spec) && !names_technique(options) && !spec.left_keys.empty() &&
+         !spec.asof && spec.aggregates.empty() && spec.kind != columns::JoinKind::kCross &&
+         spec.bounds.promises == 0;
+}
+
 std::shared_ptr<const KeptBuild> KeptBuild::make(base::Queue& queue,
                                                  std::shared_ptr<const columns::Relation> left,
                                                  std::shared_ptr<const columns::Relation> right,
                                                  columns::JoinSpec spec,
                                                  const gpujoin_plan_options& options,
                                                  bool build_left) {
-  if (!can_keep(spec, options)) return nullptr;
+  if (!may_keep(spec, options)) return nullptr;
   spec.of_kept = true;
   gpujoin_plan_options named = options;
   named.build_side = build_left ? GPUJOIN_SIDE_LEFT : GPUJOIN_SIDE_RIGHT;

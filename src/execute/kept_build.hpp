@@ -29,6 +29,9 @@ class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
                                                const gpujoin_plan_options& options,
                                                bool build_left);
 
+  // Whether joins of such a kind can be, whatever the keys.
+  static bool may_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options);
+
   // To be executed as any other.
   PlannedJoin joined_with(std::shared_ptr<const columns::Relation> probe) const;
 

@@ -38,7 +38,7 @@ class MovedRows {
   };
   const std::vector<Given>& given() const { return given_; }
   uint64_t in_bytes() const { return in_bytes_; }
-  uint64_t row_bytes() const { return row_bytes_; }  // of a row in a run
+  uint64_t row_bytes() const { return row_bytes_; }                      // of a row in a run
   uint64_t out_bytes() const { return kRunsAt + places_ * row_bytes_; }  // the header first
 
   // in: where they lie on the device.

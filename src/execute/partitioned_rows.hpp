@@ -69,6 +69,12 @@ struct PartitionShape {
   uint64_t block_bytes = 0;     // of rows, at most
 };
 
+// Rows of a block, some of which stay on the device. Null: there are none.
+struct SplitRows {
+  std::shared_ptr<const columns::Relation> staying;
+  std::shared_ptr<const RowBlock> others;
+};
+
 class RowPartitioner {
  public:
   // Waits for nothing: every call has waited for what it began.
@@ -76,6 +82,9 @@ class RowPartitioner {
 
   using TakeBlock = std::function<void(std::shared_ptr<const RowBlock>)>;
   using Rows = std::shared_ptr<const columns::Relation>;
+
+  // Rows of a block, at most.
+  virtual int64_t block_rows() const = 0;
 
   // Whether columns lie as the shape says.
   virtual bool takes(const columns::Relation& rows) const = 0;
@@ -85,7 +94,17 @@ class RowPartitioner {
   // CANCELLED, DEADLINE, CUDA, what `take` throws. expected: takes(rows).
   virtual int64_t partition(const columns::Relation& rows, std::optional<int64_t> first_number,
                             const base::CallEnd& end, const TakeBlock& take) = 0;
-  // The same, and what it takes on the device is given back until the next call.
+  // Of a block, how many rows each partition has, and last those with a NULL that equals nothing.
+  // Empty: the device has no room. Any thread. Throws CANCELLED, DEADLINE, CUDA. expected:
+  // takes(rows), which are no more than block_rows().
+  virtual std::vector<int64_t> count(const columns::Relation& rows, const base::CallEnd& end) = 0;
+  // A block whose rows of some partitions stay on the device, in columns; the others become a block
+  // of page-locked memory. stays: of each partition. Waits until both are there. None: there is no
+  // room, and no row was taken. As count().
+  virtual std::optional<SplitRows> split(const columns::Relation& rows,
+                                         const std::vector<bool>& stays,
+                                         const base::CallEnd& end) = 0;
+  // What it takes on the device is given back until the next call. expected: there is none now.
   virtual void rest() = 0;
 
   // The block in page-locked memory. Waits for the copy. Throws MEMORY_LIMIT, OUT_OF_MEMORY.

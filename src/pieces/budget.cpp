@@ -37,10 +37,6 @@ constexpr uint64_t kWholeShareOfDevice = 5;
 // scratch of queues leaves: what comes twice over the link else, comes once.
 constexpr uint64_t kTableTenthsOfDevice = 7;
 constexpr uint64_t kScratchBytes = uint64_t{16} << 20;
-// Of batches that go there as they come, before it is known whether all do: with what is on its way
-// to partitions, and what stays of them, they have to fit when one comes that does not.
-constexpr uint64_t kArrivingShare = 4;
-
 // Who wants another one waits then.
 constexpr uint64_t kResultShare = 6;
 // Of a device: blocks that it partitions, of both sides one after the other.
@@ -48,6 +44,11 @@ constexpr uint64_t kMovingShare = 2;
 
 // Of each side: what stays there goes over the link once, in the place of three times.
 constexpr uint64_t kResidentShare = 5;
+
+// While partitions of a build side stay: pieces of threads that meet them, and what comes of these.
+constexpr uint64_t kMeetingEighths = 3;
+// What blocks on their way take where the limit does not make them smaller: four in, four out.
+constexpr uint64_t kMostMovingBytes = uint64_t{72} << 20;
 
 // What threads gather, open blocks and the smallest pieces take, and a join of those.
 constexpr uint64_t kLeastHostBytes = uint64_t{1} << 20;
@@ -87,12 +88,20 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
   }
   budget.store_bytes = host / kStoreShare;
   budget.part_bytes = device / kPartShare;
+  budget.gathered_part_bytes = budget.part_bytes;
+  if (on_gpu && host != 0) {
+    budget.gathered_part_bytes = std::min(budget.part_bytes, host / kPartShare);
+  }
   budget.whole_bytes = on_gpu ? device / kWholeShareOfDevice : budget.part_bytes;
   if (on_gpu) {
     budget.table_bytes = (device - std::min(device, kScratchBytes)) / 10 * kTableTenthsOfDevice;
-    budget.arriving_bytes = device / kArrivingShare;
     budget.moving_bytes = device / kMovingShare;
     budget.resident_bytes = device / kResidentShare;
+    // Batches that go there as they come have to fit beside what is on its way to partitions when
+    // one comes that does not.
+    uint64_t const moving = std::min(budget.moving_bytes, kMostMovingBytes) + kScratchBytes;
+    budget.arriving_bytes = device - std::min(device, moving + device / 8);
+    budget.staying_bytes = device - std::min(device, moving + device / 8 * kMeetingEighths);
   }
   // What a join of them takes is four times as much: with both stores all of it.
   budget.rest_bytes = 3 * budget.part_bytes;
@@ -108,8 +117,11 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
 
 bool Budget::joins_whole(uint64_t bytes, uint64_t rows, bool keeps_table) const {
   if (whole_bytes == 0 || bytes <= whole_bytes) return true;
-  if (!keeps_table || bytes > table_bytes) return false;
-  return base::traffic::global_table_bytes(rows) <= table_bytes - bytes;
+  return keeps_table && joins_whole_with(bytes, base::traffic::global_table_bytes(rows));
+}
+
+bool Budget::joins_whole_with(uint64_t bytes, uint64_t table) const {
+  return bytes <= table_bytes && table <= table_bytes - bytes;
 }
 
 Budget beside(Budget budget, uint64_t bytes) {
@@ -118,6 +130,7 @@ Budget beside(Budget budget, uint64_t bytes) {
   auto const less = [&](uint64_t share) { return share - share * std::min(bytes, all) / all; };
   if (all == 0) return budget;
   budget.part_bytes = less(budget.part_bytes);
+  budget.gathered_part_bytes = std::min(budget.gathered_part_bytes, budget.part_bytes);
   budget.rest_bytes = less(budget.rest_bytes);
   budget.result_bytes = less(budget.result_bytes);
   return budget;

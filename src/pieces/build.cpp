@@ -8,8 +8,10 @@
 #include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
 #include "src/base/status.hpp"
+#include "src/base/traffic.hpp"
 #include "src/columns/selection.hpp"
 #include "src/execute/column_work.hpp"
+#include "src/execute/key_places.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/pieces/brought_rows.hpp"
 #include "src/pieces/united_rows.hpp"
@@ -32,9 +34,17 @@ StoreShape shape_of(const std::shared_ptr<base::Context>& context, const Budget&
   shape.memory_bytes = budget.store_bytes;
   shape.block_bytes = budget.block_bytes;
   shape.moving_bytes = budget.moving_bytes;
-  shape.resident_bytes = budget.resident_bytes;
+  // Of one key, partitions stay while rows of probes come (staying_partitions.hpp), which is worth
+  // more.
+  if (build.keys.size() != 1) shape.resident_bytes = budget.resident_bytes;
   shape.folder = build.folder;
   return shape;
+}
+
+// Which a table of addresses may have: compared as they are.
+bool has_plain_key(const Relation& rows, int32_t key) {
+  auto const& column = rows.columns[static_cast<size_t>(key)];
+  return is_whole_number(column.type) && column.width >= 4;
 }
 
 // Values without NULLs.
@@ -181,8 +191,8 @@ void Build::finish() {
     if (store_.is_partitioned()) partition_device_batches();
     store_.finish(end());
     unite_device_batches();
-    is_whole_ =
-        is_joined_whole(store_.bytes()) && !store_.is_partitioned() && store_.spilled_bytes() == 0;
+    bool const fits = !device_batches_.empty() || is_joined_whole(store_.bytes());
+    is_whole_ = fits && !store_.is_partitioned() && store_.spilled_bytes() == 0;
     if (is_whole_) {
       make_parts();
     } else if (!store_.is_partitioned() && !shape_.keys.empty()) {
@@ -196,7 +206,8 @@ void Build::finish() {
 void Build::begin_partitions_before(const Relation& batch) {
   if (!store_.is_partitioned_by_device() || store_.is_partitioned()) return;
   uint64_t const bytes = device_bytes_ + store_.appended_bytes();
-  if (is_joined_whole(bytes + bytes_of_values(batch))) return;
+  bool const goes_there = batch.rows != 0 && is_copied_there(batch) && !shape_.has_row_numbers;
+  if (may_be_whole(bytes + bytes_of_values(batch), goes_there)) return;
   store_.begin_partitions();
   partition_device_batches();
 }
@@ -205,7 +216,7 @@ void Build::check_unique(base::Queue& queue, const PromisedSide& side) const {
   if (is_unique_) return;
   RowBlocks rows;
   rows.count = parts_.size();
-  rows.read = [this](size_t i) { return parts_[i]; };
+  rows.read = [this](base::Queue&, size_t i) { return parts_[i]; };
   pieces::check_unique(queue, side, rows, 0);
   is_unique_ = true;
 }
@@ -219,6 +230,33 @@ bool Build::is_joined_whole(uint64_t bytes) const {
   return budget_.joins_whole(bytes, static_cast<uint64_t>(coming_rows_), keeps_table());
 }
 
+bool Build::are_addresses(uint64_t places, uint64_t bytes) const {
+  auto const& key = none_->columns[static_cast<size_t>(shape_.keys.front())];
+  uint64_t row = 0;
+  for (auto const& column : none_->columns) row += static_cast<uint64_t>(column.width);
+  uint64_t const table = places * (row - static_cast<uint64_t>(key.width)) + places / 8;
+  return places != 0 && budget_.joins_whole_with(bytes, table);
+}
+
+bool Build::may_be_whole(uint64_t bytes, bool goes_there) {
+  if (is_joined_whole(bytes)) return true;
+  bool const can_be = keeps_table() && has_plain_key(*none_, shape_.keys.front());
+  return can_be && are_addresses(static_cast<uint64_t>(coming_rows_), bytes) &&
+         may_be_addresses(bytes, goes_there);
+}
+
+// More rows have no smaller range than the first ones.
+bool Build::may_be_addresses(uint64_t bytes, bool goes_there) {
+  std::lock_guard const lock(device_mutex_);
+  if (first_are_addresses_) return *first_are_addresses_;
+  if (device_batches_.empty()) return goes_there;
+  base::LeasedQueue const queue(*context, end());
+  uint64_t const places =
+      execute::places_of_keys(*queue, *device_batches_.front(), shape_.keys.front());
+  first_are_addresses_ = are_addresses(places, bytes);
+  return *first_are_addresses_;
+}
+
 // Large batches go to the device as they come, while it has room for all of them.
 bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
   if (!shape_.on_gpu || shape_.has_row_numbers || batch->rows == 0 || !is_copied_there(*batch) ||
@@ -230,7 +268,7 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
     std::lock_guard const lock(device_mutex_);
     bool const is_over =
         budget_.arriving_bytes != 0 && device_bytes_ + bytes > budget_.arriving_bytes;
-    if (is_over || !is_joined_whole(device_bytes_ + bytes)) return false;
+    if (is_over) return false;
     device_bytes_ += bytes;
   }
   base::LeasedQueue const queue(*context, end());
@@ -259,13 +297,17 @@ void Build::partition_device_batches() {
 // All rows on the device. Null: they are to be rows of the store. expected: the store is finished.
 std::shared_ptr<const Relation> Build::united_on_device() {
   uint64_t const bytes = device_bytes_ + store_.bytes();
-  if (!is_joined_whole(bytes)) return nullptr;
+  if (!may_be_whole(bytes, false)) return nullptr;
   base::LeasedQueue const queue(*context, end());
   auto parts = device_batches_;
   for (auto const& group : store_.groups(0, 0)) {
     parts.push_back(on_device(*queue, store_.read_all(0, group, queue->end)));
   }
-  return united(*queue, parts);
+  auto all = united(*queue, parts);
+  if (all == nullptr || is_joined_whole(bytes)) return all;
+  uint64_t const places = execute::places_of_keys(*queue, *all, shape_.keys.front());
+  bool const are_close = places <= base::traffic::most_direct_places(static_cast<uint64_t>(rows_));
+  return are_close && are_addresses(places, bytes) ? all : nullptr;
 }
 
 void Build::unite_device_batches() {

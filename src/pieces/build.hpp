@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "src/base/context.hpp"
@@ -87,6 +88,11 @@ class Build {
   bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
   // Of so many bytes.
   bool is_joined_whole(uint64_t bytes) const;
+  // Or may be, should its keys turn out to be addresses. goes_there: a batch that is to be the
+  // first one on the device.
+  bool may_be_whole(uint64_t bytes, bool goes_there);
+  bool are_addresses(uint64_t places, uint64_t bytes) const;
+  bool may_be_addresses(uint64_t bytes, bool goes_there);
   void partition_device_batches();
   std::shared_ptr<const columns::Relation> united_on_device();
   void unite_device_batches();
@@ -111,7 +117,8 @@ class Build {
   mutable std::atomic<bool> is_unique_{false};  // known to be
   mutable std::mutex filters_mutex_;
   mutable std::vector<MadeFilter> filters_;
-  std::mutex device_mutex_;
+  std::mutex device_mutex_;  // of what follows
+  std::optional<bool> first_are_addresses_;
   std::vector<std::shared_ptr<const columns::Relation>> device_batches_;  // until finish()
 };
 

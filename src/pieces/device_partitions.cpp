@@ -1,4 +1,5 @@
 // device_partitions.cpp: blocks of a store that a device partitions.
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -50,17 +51,58 @@ bool RowStore::takes_where_it_lies(const Relation& batch) const {
          partitioner_->takes(batch);
 }
 
+// Of a host that has a limit a half: what is more goes to files, which runs do not.
+bool RowStore::can_partition_on_device() const {
+  bool const is_half = shape_.memory_bytes != 0 && run_bytes_ >= shape_.memory_bytes / 2;
+  return !is_half && !device_had_no_room_;
+}
+
 // Answers how many rows there was room for.
 int64_t RowStore::partition_on_device(const Relation& rows, std::optional<int64_t> first_number,
                                       const base::CallEnd& end) {
-  // Of a host that has a limit a half: what is more goes to files, which runs do not.
-  bool const is_half = shape_.memory_bytes != 0 && run_bytes_ >= shape_.memory_bytes / 2;
-  if (is_half || device_had_no_room_) return 0;
+  if (!can_partition_on_device()) return 0;
   int64_t const taken = partitioner_->partition(
       rows, first_number, end,
       [&](const std::shared_ptr<const execute::RowBlock>& block) { add_runs(block); });
   if (taken != rows.rows) device_had_no_room_ = true;
   return taken;
+}
+
+std::vector<int64_t> RowStore::count(const Relation& block, const base::CallEnd& end) const {
+  return partitioner_->count(block, end);
+}
+
+std::shared_ptr<const Relation> RowStore::append_others(
+    const std::shared_ptr<const Relation>& block, const std::vector<bool>& stays,
+    const base::CallEnd& end) {
+  auto split = can_partition_on_device() ? partitioner_->split(*block, stays, end) : std::nullopt;
+  if (!split) {
+    append_block(block, end);
+    return nullptr;
+  }
+  if (split->others != nullptr) add_runs(split->others);
+  return std::move(split->staying);
+}
+
+bool RowStore::is_runs(size_t part) const {
+  std::lock_guard const lock(mutex_);
+  auto const& blocks = parts_[part]->blocks;
+  return std::all_of(blocks.begin(), blocks.end(), [](auto const& block) { return block.run; });
+}
+
+std::shared_ptr<const Relation> RowStore::bring_parts(base::Queue& queue,
+                                                      const std::vector<size_t>& parts) const {
+  std::vector<execute::RowRun> runs;
+  {
+    std::lock_guard const lock(mutex_);
+    for (size_t const part : parts) {
+      for (Block const& block : parts_[part]->blocks) {
+        if (!block.run) return nullptr;
+        runs.push_back(*block.run);
+      }
+    }
+  }
+  return partitioner_->bring(queue, runs);
 }
 
 void RowStore::add_runs(const std::shared_ptr<const execute::RowBlock>& block) {

@@ -58,6 +58,12 @@ std::string Operation::explain() const {
              by_device ? "device, block by block, which keeps the first ones and reads the others "
                          "from page-locked memory"
                        : "host");
+    if (staying_ != nullptr) {
+      add_line(&text,
+               "  staying   %zu of them, now: a device keeps those that the first rows of probes "
+               "meet most, with their table, and joins rows as they come",
+               staying_->count());
+    }
   } else {
     add_line(&text,
              "  pieces    parts of the build side, each with all of the probe side, when all "

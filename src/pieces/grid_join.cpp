@@ -62,7 +62,11 @@ GridJoin::GridJoin(const JoinOfPieces& join, const Budget& budget, Partition bui
       build_(std::move(build)),
       probe_(std::move(probe)),
       unknown_(std::move(unknown)),
-      level_(level) {}
+      level_(level) {
+  bool const come_at_once =
+      build_.store->is_runs(build_.part) && probe_.store->is_runs(probe_.part);
+  if (!come_at_once) budget_.part_bytes = budget_.gathered_part_bytes;
+}
 
 bool GridJoin::wants_partitions() const {
   return level_ < kMostLevels && budget_.part_bytes != 0 && !build_.store->shape().keys.empty() &&

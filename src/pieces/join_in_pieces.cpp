@@ -58,7 +58,7 @@ JoinOfPieces join_of(const GivenJoin& given) {
 RowBlocks in_blocks(const std::shared_ptr<const Relation>& rows) {
   RowBlocks blocks;
   blocks.count = static_cast<size_t>((rows->rows + kBlockRows - 1) / kBlockRows);
-  blocks.read = [rows](size_t i) {
+  blocks.read = [rows](base::Queue&, size_t i) {
     auto const first = static_cast<int64_t>(i) * kBlockRows;
     return slice(rows, first, std::min(kBlockRows, rows->rows - first));
   };

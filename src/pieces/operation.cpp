@@ -87,6 +87,9 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   if (!has_keys) shape.keys.clear();
   kept_ = std::make_shared<RowStore>(std::move(shape));
   if (has_keys) kept_->begin_partitions();
+  if (StayingPartitions::suit(join_, *build_, *kept_)) {
+    staying_ = std::make_unique<StayingPartitions>(join_, budget_, *build_, kept_.get());
+  }
 }
 
 base::CallEnd Operation::end() const { return {interrupt, 0, deadline()}; }
@@ -194,29 +197,26 @@ void Operation::make_filters(const OperationOptions& options) {
 void Operation::keep(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row,
                      const base::CallEnd& end) {
   append_batch(*context, batch, first_row, kept_.get(), end);
-  progress.bytes_in = kept_->appended_bytes();
-}
-
-// Partitions of a side, each by itself.
-void Operation::add_unique_checks(bool left, const std::shared_ptr<const RowStore>& store) {
-  PromisedSide side = promised_side(join_, left);
-  side.keys = store->shape().keys;
-  side.in_order = false;
-  for (size_t p = 0; p < store->null_part(); ++p) {
-    RowBlocks const rows = blocks_of(store, p);
-    if (rows.count == 0) continue;
-    ++progress.pieces;
-    auto check = [this, side, rows](base::Queue& queue) -> std::unique_ptr<columns::JoinResult> {
-      check_unique(queue, side, rows, budget_.part_bytes);
-      return nullptr;
-    };
-    rest_.add(std::move(check), std::min(rows.bytes, budget_.part_bytes));
+  if (staying_ == nullptr) {
+    progress.bytes_in = kept_->appended_bytes();
+  } else {
+    progress.bytes_in += static_cast<uint64_t>(batch->rows) * bytes_of_row(*probe_schema_);
   }
 }
 
 bool Operation::takes_as_it_lies(const columns::Relation& batch) const {
-  return is_streamed() && build_->shape().on_gpu && !probe_schema_->has_row_numbers &&
-         is_read_where_it_lies(batch);
+  return joins_as_they_come() && build_->shape().on_gpu && !probe_schema_->has_row_numbers &&
+         is_read_where_it_lies(batch) && (is_streamed() || kept_->takes_where_it_lies(batch));
+}
+
+std::shared_ptr<const columns::Relation> Operation::meeting_rows(
+    const std::shared_ptr<const columns::Relation>& piece, const base::CallEnd& end) {
+  return is_streamed() ? piece : staying_->meeting(piece, end);
+}
+
+int64_t Operation::rows_of_piece() const {
+  constexpr int64_t kMostRows = int64_t{1} << 23;
+  return is_streamed() ? kMostRows : std::min(kMostRows, kept_->rows_of_block());
 }
 
 uint64_t Operation::spilled_bytes() const {
@@ -254,109 +254,6 @@ void Operation::end_probe(bool is_complete) {
   --probes_;
   if (!is_complete) is_incomplete_ = true;
   tell_if_ready(std::move(lock));
-}
-
-// Rows of the probe side are let go of when they are joined.
-void Operation::add_grid(Partition build, Partition probe) {
-  auto grid = std::make_shared<GridJoin>(join_, budget_, std::move(build), probe, unknown_);
-  uint64_t const bytes = grid->bytes_at_once();
-  ++progress.pieces;
-  auto next = [this, grid = std::move(grid), probe](base::Queue& queue) {
-    auto result = grid->next(queue);
-    if (result == nullptr && probe.store == kept_) kept_->drop(probe.part);
-    return result;
-  };
-  rest_.add(std::move(next), bytes);
-}
-
-// Rows of a side by their marks.
-void Operation::add_put_out(bool left, const Piece& piece) {
-  auto steps = std::make_shared<PieceJoin>(join_, left, piece);
-  ++progress.pieces;
-  rest_.add([steps = std::move(steps)](base::Queue& queue) { return steps->next(queue); }, 0);
-}
-
-// What is left when all rows of the probe side have come.
-void Operation::begin_rest(base::Queue& queue) {
-  if (promises_ != nullptr && promises_->keys() != nullptr) {
-    promises_->keys()->finish(queue.end);
-    add_unique_checks(!join_.build_left, promises_->keys());
-  }
-  if (is_streamed()) {
-    for (Piece const& part : parts_) {
-      if (part.marks != nullptr) add_put_out(join_.build_left, part);
-    }
-    return;
-  }
-  kept_->finish(queue.end);
-  progress.bytes_in = kept_->appended_bytes();
-  auto const build = std::shared_ptr<const RowStore>(build_, &build_->store());
-  make_room_on_device(queue, *build);
-  if (!build->is_partitioned()) return add_grid({build, 0}, {kept_, 0});
-  if (execute::is_unique_promised(promised_, join_.build_left)) {
-    add_unique_checks(join_.build_left, build);
-  }
-  size_t const nulls = build->null_part();
-  bool const unknown = may_be_unknown(join_.spec, true) || may_be_unknown(join_.spec, false);
-  if (!unknown) {
-    // Rows with a NULL in a key match nothing.
-    auto const none = std::make_shared<RowStore>(build->shape());
-    auto const none_kept = std::make_shared<RowStore>(kept_->shape());
-    add_grid({build, nulls}, {none_kept, 0});
-    add_grid({none, 0}, {kept_, nulls});
-  } else {
-    unknown_ = unknown_rows(queue, *build);
-    rest_.add_phase([this](base::Queue&) { begin_unknown_rows(); });
-  }
-  for (size_t p = 0; p < nulls; ++p) add_grid({build, p}, {kept_, p});
-}
-
-// Blocks that stayed on a device stay there while partitions fit beside them.
-void Operation::make_room_on_device(base::Queue& queue, const RowStore& build) {
-  uint64_t const resident = build.resident_bytes() + kept_->resident_bytes();
-  if (resident == 0) return;
-  uint64_t largest = 0;
-  for (size_t p = 0; p < build.part_count(); ++p) largest = std::max(largest, build.bytes(p));
-  Budget const less = beside(budget_, resident);
-  if (less.part_bytes < largest && leave_device(queue, build)) return;
-  budget_ = less;
-  rest_.set_limits(less.rest_bytes, less.result_bytes);
-}
-
-// False: page-locked memory has no room for them.
-bool Operation::leave_device(base::Queue& queue, const RowStore& build) {
-  try {
-    build.leave_device(queue);
-    kept_->leave_device(queue);
-    return true;
-  } catch (const base::Error& error) {
-    if (!execute::is_no_room(error)) throw;
-    return false;
-  }
-}
-
-std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
-                                                           const RowStore& build) const {
-  auto rows = std::make_shared<UnknownRows>();
-  auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
-    for (auto const& group : store.groups(store.null_part(), 0)) {
-      pieces->push_back(
-          piece_of(queue, join_, left, store.read_all(store.null_part(), group, queue.end)));
-    }
-  };
-  read(build, join_.build_left, &rows->build);
-  read(*kept_, !join_.build_left, &rows->probe);
-  return rows;
-}
-
-// When all partitions have met: rows whose comparison with any of them may be unknown.
-void Operation::begin_unknown_rows() {
-  for (Piece const& piece : unknown_->probe) {
-    if (piece.marks != nullptr) add_put_out(!join_.build_left, piece);
-  }
-  for (Piece const& piece : unknown_->build) {
-    if (piece.marks != nullptr) add_put_out(join_.build_left, piece);
-  }
 }
 
 void Operation::check_complete() const {

@@ -2,8 +2,9 @@
 //
 // While the build is whole, pieces of the probe side are joined as they come. Else rows of the
 // probe side are kept, too, and partitions of both sides are joined one after the other when all
-// have come: hybrid of Shapiro's GRACE join (TODS 1986) with partitions again where one is too
-// large, and parts of the build side one after the other where its rows are of one key.
+// have come: Shapiro's hybrid hash join (TODS 1986), of which some partitions of the build side
+// stay on the device and are met as rows come, with partitions again where one is too large, and
+// parts of the build side one after the other where its rows are of one key.
 #pragma once
 
 #include <atomic>
@@ -25,6 +26,7 @@
 #include "src/pieces/rest_joins.hpp"
 #include "src/pieces/row_filters.hpp"
 #include "src/pieces/row_store.hpp"
+#include "src/pieces/staying_partitions.hpp"
 
 namespace gpujoin::pieces {
 
@@ -68,7 +70,19 @@ class Operation {
   const Budget& budget() const { return budget_; }
   // Pieces of the probe side are joined as they come, with these.
   bool is_streamed() const { return build_->is_whole(); }
-  std::span<const Piece> parts() const { return parts_; }
+  // Or some of their rows are.
+  bool joins_as_they_come() const {
+    return is_streamed() || (staying_ != nullptr && !staying_->are_none());
+  }
+  // Rows of a piece that meet parts(); all others are kept. Null: there are none. Any thread.
+  // expected: joins_as_they_come() was so when it was taken.
+  std::shared_ptr<const columns::Relation> meeting_rows(
+      const std::shared_ptr<const columns::Relation>& piece, const base::CallEnd& end);
+  // Of a piece of the probe side, at most.
+  int64_t rows_of_piece() const;
+  std::span<const Piece> parts() const {
+    return is_streamed() ? std::span(parts_) : std::span(&staying_->piece(), 1);
+  }
   // Of such a batch: it is a piece, where it lies.
   bool takes_as_it_lies(const columns::Relation& batch) const;
   RowFilters& filters() { return *filters_; }
@@ -112,11 +126,15 @@ class Operation {
   void tell_if_ready(std::unique_lock<std::mutex> lock) noexcept;
   void check_complete() const;
   void begin_rest(base::Queue& queue);
+  void begin_staying_rest();
+  void end_staying();
+  void begin_partitions(base::Queue& queue);
   void make_room_on_device(base::Queue& queue, const RowStore& build);
   bool leave_device(base::Queue& queue, const RowStore& build);
   std::shared_ptr<const UnknownRows> unknown_rows(base::Queue& queue, const RowStore& build) const;
   void begin_unknown_rows();
-  void add_grid(Partition build, Partition probe);
+  // others: of which each row meets the probe's, too; null: none.
+  void add_grid(Partition build, Partition probe, std::shared_ptr<const UnknownRows> others);
   void add_put_out(bool left, const Piece& piece);
 
   std::shared_ptr<const Build> build_;
@@ -128,6 +146,7 @@ class Operation {
   std::unique_ptr<RowFilters> filters_;
   std::unique_ptr<ProbePromises> promises_;
   std::shared_ptr<RowStore> kept_;  // null: pieces are joined as they come
+  std::unique_ptr<StayingPartitions> staying_;
   gpujoin_ready_function ready_;
   void* ready_user_;
 

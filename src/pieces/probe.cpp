@@ -67,7 +67,7 @@ bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_
     }
     if (lies_well && rows == batch) {
       take_slices(batch);
-    } else if (rows != nullptr && operation_->is_streamed()) {
+    } else if (rows != nullptr && operation_->joins_as_they_come()) {
       gather(rows, first_row, end);
     } else if (rows != nullptr) {
       operation_->keep(rows, first_row, end);
@@ -115,16 +115,16 @@ void Probe::take_piece(RowStore::TakenBlock rows) {
 
 // Results come before all of a large batch is joined.
 void Probe::take_slices(const std::shared_ptr<const columns::Relation>& batch) {
-  constexpr int64_t kMostRows = int64_t{1} << 23;
+  int64_t const most_rows = operation_->rows_of_piece();
   constexpr int64_t kLeastRows = int64_t{1} << 16;
   // Each thread has one, its copy, and what comes of it.
   constexpr uint64_t kPiecesOfPart = 4;
   uint64_t const bytes = bytes_of_values(*batch);
-  int64_t most = kMostRows;
+  int64_t most = most_rows;
   if (uint64_t const piece = operation_->budget().part_bytes / kPiecesOfPart;
-      piece != 0 && bytes > piece) {
+      operation_->is_streamed() && piece != 0 && bytes > piece) {
     auto const pieces = static_cast<int64_t>(bytes / piece + 1);
-    most = std::clamp(batch->rows / pieces, kLeastRows, kMostRows);
+    most = std::clamp(batch->rows / pieces, std::min(kLeastRows, most_rows), most_rows);
   }
   for (int64_t first = 0; first < batch->rows; first += most) {
     take_piece({slice(batch, first, std::min(most, batch->rows - first)), nullptr});
@@ -144,7 +144,7 @@ void Probe::take_pieces() {
 // a stream of the caller's it would come behind all other work.
 RowStore::TakenBlock Probe::sent(RowStore::TakenBlock rows) {
   if (!operation_->build().shape().on_gpu || context->queues.most != 0) return rows;
-  if (rows.in_memory == nullptr) return rows;
+  if (rows.in_memory == nullptr || !operation_->is_streamed()) return rows;
   if (sender_ == nullptr) sender_ = execute::make_row_sender(*context);
   if (auto copies = sender_->send(rows.in_memory)) rows.in_memory = std::move(copies);
   return rows;
@@ -169,11 +169,19 @@ void Probe::finish() {
 Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
   return guarded([&](const base::CallEnd& end) {
     while (current_ || !waiting_.empty()) {
+      std::shared_ptr<const columns::Relation> rows;
+      if (!current_) {
+        rows = operation_->meeting_rows(waiting_.front().rows(), end);
+        waiting_.pop_front();
+        if (rows == nullptr) {
+          ++operation_->progress.pieces_done;
+          continue;
+        }
+      }
       base::LeasedQueue const queue(*context, end);
       if (!current_) {
-        Piece const piece{waiting_.front().rows(), nullptr, 0, nullptr};
-        waiting_.pop_front();
-        if (sender_ != nullptr) sender_->await(*queue, *piece.rows);
+        if (sender_ != nullptr) sender_->await(*queue, *rows);
+        Piece const piece{std::move(rows), nullptr, 0, nullptr};
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());
       }
       *result = current_->next(*queue);

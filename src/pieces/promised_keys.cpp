@@ -26,6 +26,8 @@ constexpr uint32_t kMostRounds = 1 << 12;
 // Rows of one key are all in one round, and may have no room: they are looked at as they come, from
 // so many on.
 constexpr int64_t kFirstLook = 4096;
+// Of a block on a device, that come to host memory at once.
+constexpr int64_t kRowsInHost = 8192;
 // Whose order is looked at at once: what is made of them takes less than a block of rows.
 constexpr int64_t kSortedRows = int64_t{1} << 20;
 
@@ -48,13 +50,17 @@ class KeysOfRound {
     int64_t looked_at = kFirstLook;
     for (size_t i = 0; i < rows_.count; ++i) {
       queue_.check_cancelled();
-      auto const block = in_host(queue_, keys_of(rows_.read(i)));
-      if (!all) all.emplace(make_row_schema(*block, !side_.has_numbers), memory_);
-      add(*block, first_row, round, rounds, &*all);
-      first_row += block->rows;
-      if (rounds == 1 || all->rows() < looked_at) continue;
-      if (auto const row = repeat_of(*all)) return row;
-      looked_at = 2 * all->rows();
+      auto const block = keys_of(rows_.read(queue_, i));
+      int64_t const most = can_be_sliced(*block) ? kRowsInHost : block->rows;
+      for (int64_t first = 0; first == 0 || first < block->rows; first += most) {
+        auto const some = in_host(queue_, slice(block, first, std::min(most, block->rows - first)));
+        if (!all) all.emplace(make_row_schema(*some, !side_.has_numbers), memory_);
+        add(*some, first_row, round, rounds, &*all);
+        first_row += some->rows;
+        if (rounds == 1 || all->rows() < looked_at) continue;
+        if (auto const row = repeat_of(*all)) return row;
+        looked_at = 2 * all->rows();
+      }
     }
     return all ? repeat_of(*all) : std::nullopt;
   }
@@ -125,7 +131,10 @@ RowBlocks blocks_of(const std::shared_ptr<const RowStore>& store, size_t part) {
   RowBlocks rows;
   rows.count = store->block_count(part);
   rows.bytes = store->bytes(part);
-  rows.read = [store, part](size_t block) { return store->block(part, block); };
+  // What a device partitioned is read there: a block of it may be larger than the host's limit.
+  rows.read = [store, part](base::Queue& queue, size_t block) {
+    return store->bring_all(queue, part, {block, block + 1});
+  };
   return rows;
 }
 
@@ -135,7 +144,7 @@ void check_unique(base::Queue& queue, const PromisedSide& side, const RowBlocks&
   for (auto rounds = static_cast<uint32_t>(std::min<uint64_t>(wanted, kMostRounds));; rounds *= 4) {
     try {
       if (rounds == 1 && rows.count == 1) {
-        return check_round(side, first_repeat_of(queue, side, rows.read(0)));
+        return check_round(side, first_repeat_of(queue, side, rows.read(queue, 0)));
       }
       KeysOfRound keys(queue, side, rows);
       for (uint32_t round = 0; round < rounds; ++round) {

@@ -35,7 +35,8 @@ PromisedSide promised_side(const JoinOfPieces& join, bool left);
 // Rows that can be read more than once, wherever they lie.
 struct RowBlocks {
   size_t count = 0;
-  std::function<std::shared_ptr<const columns::Relation>(size_t block)> read;
+  // On the queue's stream where they lie on a device.
+  std::function<std::shared_ptr<const columns::Relation>(base::Queue&, size_t block)> read;
   uint64_t bytes = 0;
 };
 

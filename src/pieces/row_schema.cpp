@@ -146,6 +146,22 @@ bool is_read_where_it_lies(const columns::Relation& batch) {
   });
 }
 
+bool is_whole_number(gpujoin_type type) {
+  switch (type) {
+    case GPUJOIN_TYPE_INT8:
+    case GPUJOIN_TYPE_INT16:
+    case GPUJOIN_TYPE_INT32:
+    case GPUJOIN_TYPE_INT64:
+    case GPUJOIN_TYPE_UINT8:
+    case GPUJOIN_TYPE_UINT16:
+    case GPUJOIN_TYPE_UINT32:
+    case GPUJOIN_TYPE_UINT64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool has_values_alone(const columns::Relation& batch) {
   return std::all_of(batch.columns.begin(), batch.columns.end(), [](ColumnView const& column) {
     return column.layout == Layout::kValues && column.validity == nullptr;

@@ -34,6 +34,8 @@ void check_batch(const RowSchema& schema, const columns::Relation& batch, const 
 // enough to be copied there from where it lies: nothing picks rows of it, and no column names the
 // values of another.
 bool is_read_where_it_lies(const columns::Relation& batch);
+// Of types whose values are compared as they are.
+bool is_whole_number(gpujoin_type type);
 
 // Whether its columns are values without NULLs.
 bool has_values_alone(const columns::Relation& batch);

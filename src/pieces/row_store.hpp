@@ -76,6 +76,17 @@ class RowStore {
   // is_partitioned().
   void append_block(const std::shared_ptr<const columns::Relation>& block,
                     const base::CallEnd& end);
+  // Rows of a block at most, as a device partitions it. expected: is_partitioned_by_device().
+  int64_t rows_of_block() const { return partitioner_->block_rows(); }
+  // How many of a block's rows each partition has; empty: the device has no room to tell. Any
+  // thread. expected: takes_where_it_lies(block), and no more rows than rows_of_block().
+  std::vector<int64_t> count(const columns::Relation& block, const base::CallEnd& end) const;
+  // The block, but for rows of partitions that stay: those are answered, on the device. stays: of
+  // each partition. Null: there are none of them, or there was no room, and all were appended. Any
+  // thread. expected: as of count().
+  std::shared_ptr<const columns::Relation> append_others(
+      const std::shared_ptr<const columns::Relation>& block, const std::vector<bool>& stays,
+      const base::CallEnd& end);
   // Several in host memory, in their order, which stays that of the rows of each
   // partition. One thread at a time. expected: is_partitioned().
   void append_blocks(base::Queue& queue,
@@ -125,6 +136,11 @@ class RowStore {
   // which has to be finished before they are dropped.
   std::shared_ptr<const columns::Relation> bring_all(base::Queue& queue, size_t part,
                                                      Blocks blocks) const;
+  // Whether a device partitioned all rows of the partition: they are brought without host memory.
+  bool is_runs(size_t part) const;
+  // All rows of some partitions. Null: a device partitioned not all of them.
+  std::shared_ptr<const columns::Relation> bring_parts(base::Queue& queue,
+                                                       const std::vector<size_t>& parts) const;
   // The file's blocks of a partition are about to be read.
   void read_ahead(size_t part) const;
   // Complete blocks, which are no longer here. Not at the same time as append(). expected: not
@@ -193,6 +209,7 @@ class RowStore {
   void close_open_rows();
   std::shared_ptr<GatheredRows> take_whole();
   bool scatter_whole(const base::CallEnd& end);
+  bool can_partition_on_device() const;
   int64_t partition_on_device(const columns::Relation& rows, std::optional<int64_t> first_number,
                               const base::CallEnd& end);
   void add_runs(const std::shared_ptr<const execute::RowBlock>& block);

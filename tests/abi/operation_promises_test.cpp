@@ -15,7 +15,6 @@ using Keys = std::vector<std::optional<int32_t>>;
 
 constexpr int32_t kBroken = GPUJOIN_ERROR_BROKEN_PROMISE;
 constexpr int32_t kKey = 0;
-constexpr uint64_t kLittle = uint64_t{1} << 20;
 
 Table slice_of(const Keys& keys, size_t first, size_t rows) {
   auto const at = keys.begin() + static_cast<std::ptrdiff_t>(first);
@@ -44,6 +43,9 @@ class OperationPromises : public DeviceTest {
     if (host_limit != 0) given.spill_path = "/tmp";
     context_ = make_context(given);
   }
+
+  // Of which a store keeps an eighth.
+  uint64_t little() const { return uint64_t{device() == GPUJOIN_DEVICE_CPU ? 1U : 8U} << 20; }
 
   // What the first call that failed answered; the right side is built.
   Answer join(const Keys& left, const Keys& right, int32_t promises, size_t batch = 3000) {
@@ -118,7 +120,7 @@ constexpr int32_t kUnique = GPUJOIN_PROMISE_LEFT_UNIQUE | GPUJOIN_PROMISE_RIGHT_
 
 // In memory, and in so little that both sides, and the keys that are looked at, go to files.
 TEST_P(OperationPromises, UniqueOfEitherSide) {
-  for (uint64_t const limit : {uint64_t{0}, kLittle}) {
+  for (uint64_t const limit : {uint64_t{0}, little()}) {
     SCOPED_TRACE(limit);
     begin(limit);
     size_t const rows = limit == 0 ? 20'000 : 200'000;
@@ -148,7 +150,7 @@ TEST_P(OperationPromises, UniqueOfRowsWithoutAMatch) {
 
 // Of many rows with one key.
 TEST_P(OperationPromises, UniqueOfOneKey) {
-  for (uint64_t const limit : {uint64_t{0}, kLittle}) {
+  for (uint64_t const limit : {uint64_t{0}, little()}) {
     begin(limit);
     Keys const same(200'000, 5);
     EXPECT_NAMES(join({5, 6}, same, kUnique), kBroken, "right are not unique");
