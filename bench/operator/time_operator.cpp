@@ -4,9 +4,11 @@
 //       batches of host memory of several sizes, against one batch with all rows
 //   gpujoin_time_operator small
 //       batches of device memory against kept builds of 10^3 to 10^7 rows
-//   gpujoin_time_operator link pinned|pageable [threads] [rows of a batch] [build, probe rows]
+//   gpujoin_time_operator link pinned|pageable|untouched|exported [threads] [rows of a batch]
+//                         [build, probe rows]
 //       host memory to host memory by the device, each thread with a probe of its own, against what
-//       the link allows: 55 GB/s each way, 101 both
+//       the link allows: 55 GB/s each way, 101 both; untouched: pageable, and nobody has written to
+//       where the first of these joins puts its rows; exported: to arrays of the library's own
 //   gpujoin_time_operator budgets pinned|pageable [threads] [rows of a batch] [build, probe rows]
 //       the same within device memory of which both sides are 2, 4, 8 and 16 times as much; all
 //       threads append to the build, and take what comes when all rows have come
@@ -258,17 +260,19 @@ void time_small() {
   }
   gpujoin_context_destroy(context);
 }
-// Host memory, page-locked or not.
+// Host memory, page-locked or not; of pageable memory the pages are there, or the first who writes
+// to them is given them.
 class HostColumn {
  public:
-  HostColumn(int64_t rows, bool pinned) : pinned_(pinned) {
+  HostColumn(int64_t rows, bool pinned, bool touched = true) : pinned_(pinned) {
     auto const bytes = static_cast<size_t>(rows) * sizeof(int32_t);
     void* data = nullptr;
     if (pinned) {
       if (cudaHostAlloc(&data, bytes, cudaHostAllocDefault) != cudaSuccess) std::exit(1);
     } else {
       data = std::malloc(bytes);
-      std::memset(data, 0, bytes);
+      // Not zeros: of malloc() and those a compiler makes calloc(), which touches nothing.
+      if (touched) std::memset(data, 1, bytes);
     }
     values_ = static_cast<int32_t*>(data);
   }
@@ -290,34 +294,9 @@ class HostColumn {
 
 struct Output {
   HostColumn columns[3];
-  Output(int64_t rows, bool pinned) : columns{{rows, pinned}, {rows, pinned}, {rows, pinned}} {}
+  Output(int64_t rows, bool pinned, bool touched)
+      : columns{{rows, pinned, touched}, {rows, pinned, touched}, {rows, pinned, touched}} {}
 };
-
-// Results of a probe or an operation to the next rows of the output. Whether there will be others.
-template <typename From, typename Next>
-bool fetch_all(From* from, const Next& next, const Output& output, gpujoin_memory memory,
-               std::atomic<int64_t>& place) {
-  gpujoin_error told;
-  for (;;) {
-    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
-    gpujoin_result* result = nullptr;
-    check(next(from, &state, &result, &told), told);
-    if (state != GPUJOIN_STATE_READY) return state != GPUJOIN_STATE_FINISHED;
-    int64_t rows = 0;
-    check(gpujoin_result_get_rows(result, &rows, &told), told);
-    int64_t const first = place.fetch_add(rows);
-    gpujoin_fetch fetches[3] = {GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT};
-    for (int32_t i = 0; i < 3; ++i) {
-      fetches[i].what = GPUJOIN_FETCH_COLUMN;
-      fetches[i].column = i;
-      fetches[i].data = *output.columns[i] + first;
-      fetches[i].data_bytes = static_cast<uint64_t>(rows) * sizeof(int32_t);
-      fetches[i].memory = memory;
-    }
-    check(gpujoin_result_fetch(result, nullptr, fetches, 3, &told), told);
-    gpujoin_result_destroy(result);
-  }
-}
 
 // work(thread, first row, behind the last one).
 template <typename Work>
@@ -334,15 +313,17 @@ void by_threads(int threads, int64_t rows, const Work& work) {
 
 // Both sides in host memory, and where rows come out.
 struct HostJoin {
-  HostJoin(bool is_pinned, int64_t build, int64_t probe)
-      : pinned(is_pinned),
+  HostJoin(const std::string& of, int64_t build, int64_t probe)
+      : memory_name(of),
+        pinned(of == "pinned"),
+        exported(of == "exported"),
         build_rows(build),
         probe_rows(probe),
         build_keys(build, pinned),
         build_values(build, pinned),
         probe_keys(probe, pinned),
         probe_values(probe, pinned),
-        output(probe, pinned) {
+        output(probe, pinned, of != "untouched" && !exported) {
     Table const table = build_table(build_rows);
     std::copy(table.keys.begin(), table.keys.end(), *build_keys);
     std::copy(table.values.begin(), table.values.end(), *build_values);
@@ -356,8 +337,8 @@ struct HostJoin {
 
   gpujoin_memory memory() const { return pinned ? GPUJOIN_MEMORY_PINNED : GPUJOIN_MEMORY_HOST; }
   uint64_t wrong_rows() const {
-    uint64_t wrong = 0;
-    for (int64_t i = 0; i < probe_rows; ++i) {
+    uint64_t wrong = wrong_exports;
+    for (int64_t i = 0; i < probe_rows && !exported; ++i) {
       wrong += (*output.columns[0])[i] != (*output.columns[2])[i] ? 1 : 0;
     }
     return wrong;
@@ -365,11 +346,59 @@ struct HostJoin {
   double gigabytes_in() const { return static_cast<double>(build_rows + probe_rows) * 8e-9; }
   double gigabytes_out() const { return static_cast<double>(probe_rows) * 12e-9; }
 
+  std::string memory_name;
   bool pinned;
+  bool exported;
   int64_t build_rows, probe_rows;
   HostColumn build_keys, build_values, probe_keys, probe_values;
   Output output;
+  mutable std::atomic<uint64_t> wrong_exports{0};
 };
+
+// What nobody has written to the output, as Arrow arrays of the library's own. Wrong rows of it.
+uint64_t export_rows(gpujoin_result* result, gpujoin_error* told) {
+  ArrowSchema schema{};
+  ArrowArray array{};
+  check(gpujoin_result_export(result, nullptr, &schema, &array, told), *told);
+  auto const* const keys = static_cast<const int32_t*>(array.children[0]->buffers[1]);
+  auto const* const values = static_cast<const int32_t*>(array.children[2]->buffers[1]);
+  uint64_t const wrong = array.length != 0 && (keys[0] != values[0] ||
+                                               keys[array.length - 1] != values[array.length - 1])
+                             ? 1
+                             : 0;
+  schema.release(&schema);
+  array.release(&array);
+  return wrong;
+}
+
+// Results of a probe or an operation to the next rows of the output. Whether there will be others.
+template <typename From, typename Next>
+bool fetch_all(From* from, const Next& next, const HostJoin& join, std::atomic<int64_t>& place) {
+  gpujoin_error told;
+  for (;;) {
+    gpujoin_state state = GPUJOIN_STATE_NOT_READY;
+    gpujoin_result* result = nullptr;
+    check(next(from, &state, &result, &told), told);
+    if (state != GPUJOIN_STATE_READY) return state != GPUJOIN_STATE_FINISHED;
+    int64_t rows = 0;
+    check(gpujoin_result_get_rows(result, &rows, &told), told);
+    int64_t const first = place.fetch_add(rows);
+    if (join.exported) {
+      join.wrong_exports += export_rows(result, &told);
+    } else {
+      gpujoin_fetch fetches[3] = {GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT, GPUJOIN_FETCH_INIT};
+      for (int32_t i = 0; i < 3; ++i) {
+        fetches[i].what = GPUJOIN_FETCH_COLUMN;
+        fetches[i].column = i;
+        fetches[i].data = *join.output.columns[i] + first;
+        fetches[i].data_bytes = static_cast<uint64_t>(rows) * sizeof(int32_t);
+        fetches[i].memory = join.memory();
+      }
+      check(gpujoin_result_fetch(result, nullptr, fetches, 3, &told), told);
+    }
+    gpujoin_result_destroy(result);
+  }
+}
 
 // Seconds until the build is finished, until the probes are, and until the last row.
 struct HostJoinSeconds {
@@ -411,19 +440,19 @@ HostJoinSeconds run_host_join(gpujoin_context* context, const HostJoin& join, in
                                                   *join.probe_values + first, rows, join.memory());
       gpujoin_status status;
       while ((status = gpujoin_probe_append(probe, batch, 0, &told)) == GPUJOIN_ERROR_NOT_READY) {
-        fetch_all(probe, gpujoin_probe_next, join.output, join.memory(), place);
+        fetch_all(probe, gpujoin_probe_next, join, place);
       }
       check(status, told);
       gpujoin_relation_destroy(batch);
     }
     check(gpujoin_probe_finish(probe, &told), told);
-    fetch_all(probe, gpujoin_probe_next, join.output, join.memory(), place);
+    fetch_all(probe, gpujoin_probe_next, join, place);
     gpujoin_probe_destroy(probe);
   });
   check(gpujoin_operation_close(operation, &error));
   seconds.probes = microseconds_since(start) * 1e-6;
   by_threads(threads, threads, [&](int64_t, int64_t) {
-    while (fetch_all(operation, gpujoin_operation_next, join.output, join.memory(), place)) {
+    while (fetch_all(operation, gpujoin_operation_next, join, place)) {
     }
   });
   seconds.all = microseconds_since(start) * 1e-6;
@@ -446,7 +475,9 @@ void time_host_join(const char* what, const HostJoin& join, int threads, int64_t
   options.device = GPUJOIN_DEVICE_CUDA;
   options.memory_limit_bytes = budget;
   gpujoin_context* context = nullptr;
+  auto const before = Clock::now();
   check(gpujoin_context_create(&options, &context, &error));
+  double const context_ms = microseconds_since(before) * 1e-3;
   std::vector<double> seconds;
   std::vector<double> builds;
   std::vector<double> probes;
@@ -459,13 +490,14 @@ void time_host_join(const char* what, const HostJoin& join, int threads, int64_t
   std::printf(
       "{\"what\": \"%s\", \"memory\": \"%s\", \"threads\": %d, \"batch_rows\": %lld, "
       "\"build_rows\": %lld, \"probe_rows\": %lld, \"budget_bytes\": %llu, "
-      "\"spilled_share\": %.4f, \"runs\": %d, \"wrong\": %llu, \"first_milliseconds\": %.2f, "
+      "\"spilled_share\": %.4f, \"runs\": %d, \"wrong\": %llu, \"context_milliseconds\": %.2f, "
+      "\"first_milliseconds\": %.2f, "
       "\"build_milliseconds\": %.2f, \"probes_milliseconds\": %.2f, \"milliseconds\": %.2f, "
       "\"bound_milliseconds\": %.2f, \"share_of_bound\": %.3f}\n",
-      what, join.pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
+      what, join.memory_name.c_str(), threads, static_cast<long long>(batch_rows),
       static_cast<long long>(join.build_rows), static_cast<long long>(join.probe_rows),
       static_cast<unsigned long long>(budget), spilled, kRuns,
-      static_cast<unsigned long long>(join.wrong_rows()), seconds.front() * 1e3,
+      static_cast<unsigned long long>(join.wrong_rows()), context_ms, seconds.front() * 1e3,
       median(builds) * 1e3, median(probes) * 1e3, median(seconds) * 1e3, bound * 1e3,
       bound / median(seconds));
   std::fflush(stdout);
@@ -527,7 +559,7 @@ void trace_join(KernelTrace& trace, const HostJoin& join, int threads, int64_t b
 "intervals": %s}
 )",
       today().c_str(), commit != nullptr ? commit : "", info.device_name, command.c_str(),
-      join.pinned ? "pinned" : "pageable", threads, static_cast<long long>(batch_rows),
+      join.memory_name.c_str(), threads, static_cast<long long>(batch_rows),
       static_cast<long long>(join.build_rows), static_cast<long long>(join.probe_rows),
       static_cast<unsigned long long>(options.memory_limit_bytes),
       static_cast<unsigned long long>(join.wrong_rows()), milliseconds, json_of(intervals).c_str());
@@ -536,7 +568,7 @@ void trace_join(KernelTrace& trace, const HostJoin& join, int threads, int64_t b
 #else
 void time_small() { std::fprintf(stderr, "built without CUDA\n"); }
 struct HostJoin {
-  HostJoin(bool, int64_t, int64_t) {}
+  HostJoin(const std::string&, int64_t, int64_t) {}
 };
 void time_link(const HostJoin&, int, int64_t) { time_small(); }
 void time_budgets(const HostJoin&, int, int64_t) { time_small(); }
@@ -565,8 +597,7 @@ int main(int count, char** words) {
       std::fprintf(stderr, "trace: %s\n", why_not.c_str());
       return 1;
     }
-    HostJoin const join(std::strcmp(words[2], "pinned") == 0, number(5, int64_t{1} << 25),
-                        number(6, int64_t{1} << 28));
+    HostJoin const join(words[2], number(5, int64_t{1} << 25), number(6, int64_t{1} << 28));
     auto const threads = static_cast<int>(number(3, 4));
     int64_t const batch_rows = number(4, int64_t{1} << 23);
     if (trace != nullptr) {
@@ -581,8 +612,8 @@ int main(int count, char** words) {
     std::fprintf(
         stderr,
         "usage: %s batches cpu|cuda [threads] [build rows] [probe rows] [batch rows] | small | "
-        "link|budgets|trace pinned|pageable [threads] [batch rows] [build rows] "
-        "[probe rows] [times: of a trace]\n",
+        "link|budgets|trace pinned|pageable|untouched|exported [threads] [batch rows] "
+        "[build rows] [probe rows] [times: of a trace]\n",
         words[0]);
     return 2;
   }
