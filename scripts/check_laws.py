@@ -26,7 +26,8 @@ LAWS = [
     ("asks who is active instead of saying it", r"\b__activemask\b", ["*"], []),
     ("catches an exception", r"\bcatch\s*\(", LIBRARY,
      ["bindings/c/*", "src/cpu/*", "src/execute/*", "src/pieces/*",
-      "src/base/copy_ring_cuda.cpp",  # of threads, which the one that waits for them throws again
+      # Of threads, which the one that waits for them throws again.
+      "src/base/copy_ring_cuda.cpp", "src/transfer/uploads.cpp",
       "src/base/device_cuda.cpp"]),  # why CUDA cannot be used becomes the reason for the CPU
     ("is switched off", r"#\s*if\s+0\b", ["*"], []),
 ]

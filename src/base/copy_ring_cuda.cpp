@@ -9,13 +9,17 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "src/base/copy.hpp"
+#include "src/base/copy_ring.hpp"
 #include "src/base/copy_threads.hpp"
+#include "src/base/copy_turns.hpp"
 #include "src/base/device.hpp"
 #include "src/base/queue.hpp"
 #include "src/base/status.hpp"
@@ -25,11 +29,8 @@ namespace gpujoin::base {
 
 namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t{2} << 20;
 constexpr uint64_t kPiecesOfThread = 4;
 constexpr uint64_t kMostThreads = 8;
-// While one is on the link a thread copies the other one.
-constexpr size_t kSlots = 2;
 
 // Of one of the copies.
 struct Piece {
@@ -44,30 +45,47 @@ std::vector<Piece> pieces_of(const std::vector<Copy>& copies) {
   for (Copy const& copy : copies) {
     auto* const target = static_cast<std::byte*>(copy.target);
     auto const* const source = static_cast<const std::byte*>(copy.source);
-    for (uint64_t at = 0; at < copy.bytes; at += kPieceBytes) {
-      pieces.push_back({target + at, source + at, std::min(kPieceBytes, copy.bytes - at),
+    for (uint64_t at = 0; at < copy.bytes; at += kRingPieceBytes) {
+      pieces.push_back({target + at, source + at, std::min(kRingPieceBytes, copy.bytes - at),
                         copy.source_memory == Memory::kHost});
     }
   }
   return pieces;
 }
 
-// Page-locked memory of a thread's own, and what is on its way through it.
-struct Slot {
-  Buffer memory;
-  Event moved{false};  // the link has done with it
+// And what is on its way through it.
+struct Slot : RingSlot {
+  using RingSlot::RingSlot;
   const Piece* piece = nullptr;
 };
+using Slots = std::array<Slot, 2>;
+
+// Of a device and a way, for all calls of the process: where each has a stream, the engine goes
+// from one to the other, and eight calls take 104 ms in the place of 97.
+cudaStream_t ring_stream(int device_id, bool to_device) {
+  // Never destroyed: contexts may outlive statics.
+  static auto* const mutex = new std::mutex;
+  static auto* const streams = new std::map<std::pair<int, bool>, cudaStream_t>;
+  std::lock_guard const lock(*mutex);
+  cudaStream_t& stream = (*streams)[{device_id, to_device}];
+  if (stream == nullptr) {
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a copy stream");
+  }
+  return stream;
+}
 
 // What threads share. One of them copies without slots, by CUDA's own copies, where pinned memory
-// has no room.
+// has no room. expected: the context's device is current.
 class RingCopy {
  public:
-  RingCopy(Queue& queue, const std::vector<Piece>& pieces) : queue_(queue), pieces_(pieces) {}
+  RingCopy(Queue& queue, const std::vector<Piece>& pieces)
+      : queue_(queue),
+        pieces_(pieces),
+        stream_(ring_stream(queue.context.device->id, pieces.front().to_device)) {}
 
   void run(uint64_t threads) {
-    // What is queued may be what writes a source.
-    if (pieces_.front().to_device) finish(queue_);
+    // What is queued may be what writes a source, or uses a target: here nobody waits for others.
+    finish(queue_);
     {
       std::vector<std::jthread> others;
       for (uint64_t i = 1; i < threads; ++i) others.emplace_back([this] { copy_pieces(false); });
@@ -81,11 +99,7 @@ class RingCopy {
   void copy_pieces(bool is_first) noexcept {
     try {
       check(cudaSetDevice(queue_.context.device->id), "making the context's device current");
-      std::array<Slot, kSlots> slots;
-      for (Slot& slot : slots) {
-        // Of all queues: no piece is on a stream any more when it is given back.
-        slot.memory = queue_.context.pinned_pool->try_allocate(Memory::kPinned, kPieceBytes);
-      }
+      Slots slots{Slot(queue_.context), Slot(queue_.context)};
       if (slots.front().memory) {
         copy_through(slots);
       } else if (is_first) {
@@ -97,8 +111,8 @@ class RingCopy {
     }
   }
 
-  void copy_through(std::array<Slot, kSlots>& slots) {
-    size_t const used = slots.back().memory ? kSlots : 1;
+  void copy_through(Slots& slots) {
+    size_t const used = slots.back().memory ? slots.size() : 1;
     size_t turn = 0;
     for (const Piece* piece = next(); piece != nullptr; piece = next()) {
       Slot& slot = slots[turn++ % used];
@@ -106,11 +120,11 @@ class RingCopy {
       auto* const memory = slot.memory.as<std::byte>();
       if (piece->to_device) {
         std::memcpy(memory, piece->source, piece->bytes);
-        move(piece->target, memory, *piece);
+        move(piece->target, memory, *piece, stream_);
       } else {
-        move(memory, piece->source, *piece);
+        move(memory, piece->source, *piece, stream_);
       }
-      slot.moved.record(stream_of(queue_));
+      slot.moved.record(stream_);
       slot.piece = piece;
     }
     for (size_t i = 0; i < used; ++i) take_out(slots[turn++ % used]);
@@ -126,13 +140,13 @@ class RingCopy {
 
   void copy_plainly() {
     for (const Piece* piece = next(); piece != nullptr; piece = next()) {
-      move(piece->target, piece->source, *piece);
+      move(piece->target, piece->source, *piece, stream_of(queue_));
     }
     finish(queue_);
   }
 
-  void move(void* to, const void* from, const Piece& piece) {
-    check(cudaMemcpyAsync(to, from, piece.bytes, cudaMemcpyDefault, stream_of(queue_)),
+  static void move(void* to, const void* from, const Piece& piece, cudaStream_t stream) {
+    check(cudaMemcpyAsync(to, from, piece.bytes, cudaMemcpyDefault, stream),
           piece.to_device ? "copying to the device" : "copying from the device");
   }
 
@@ -144,6 +158,7 @@ class RingCopy {
 
   Queue& queue_;
   const std::vector<Piece>& pieces_;
+  cudaStream_t stream_;
   std::atomic<size_t> next_{0};
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -154,6 +169,13 @@ class RingCopy {
 void copy_through_ring(Queue& queue, const std::vector<Copy>& copies) {
   std::vector<Piece> const pieces = pieces_of(copies);
   uint64_t const wanted = std::clamp<uint64_t>(pieces.size() / kPiecesOfThread, 1, kMostThreads);
+  // What one thread does alone does not wait for others' large copies.
+  std::optional<CopyTurn> turn;
+  if (wanted > 1) {
+    turn.emplace(queue.context.device->id, pieces.front().to_device,
+                 [&] { return queue.is_cancelled(); });
+    queue.check_cancelled();
+  }
   CopyThreads share;
   int32_t const threads = share.take(static_cast<int32_t>(wanted), queue.context.cpu_threads);
   RingCopy(queue, pieces).run(static_cast<uint64_t>(threads));

@@ -1,4 +1,5 @@
-// copy_threads.hpp: how many threads fetch into pageable memory, for all calls of the process.
+// copy_threads.hpp: how many threads copy pageable memory to and from devices, for all calls of the
+// process.
 //
 // A call wants several, since one copies at a sixth of the link's rate. Many such calls at a time
 // have threads enough between them: with six for each of eight calls, host to host took 230 ms in
@@ -19,11 +20,11 @@ class CopyThreads {
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
 
-  // So many of those wanted: half of what others leave of `most`, but two, of which one copies
-  // while the other one waits for the link. Once.
+  // So many of those wanted: half of what others leave of `most`, but a quarter of it, and two, of
+  // which one copies while the other one waits for the link. Once.
   int32_t take(int32_t wanted, int32_t most) {
     int32_t const left = most - taken().load(std::memory_order_relaxed);
-    count_ = std::min(std::max(left / 2, 2), std::max(wanted, 1));
+    count_ = std::min(std::max(left / 2, std::max(most / 4, 2)), std::max(wanted, 1));
     taken().fetch_add(count_, std::memory_order_relaxed);
     return count_;
   }

@@ -1,10 +1,10 @@
 // uploads.hpp: copies from host memory on a stream of their own, in the order they are asked for.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,7 +13,6 @@
 
 #include "kernels/tuning.hpp"
 #include "src/base/device.hpp"
-#include "src/base/memory.hpp"
 #include "src/base/queue.hpp"
 
 namespace gpujoin::transfer {
@@ -23,8 +22,8 @@ using kernels::kResultPieceBytes;
 using kernels::kResultThreads;
 
 // Page-locked memory is copied by the link's engine alone. Pageable memory is brought to
-// page-locked pieces by threads while earlier pieces are on the link; they are started when the
-// first such copy is asked for.
+// page-locked pieces by threads while earlier pieces are on the link. They are there while pieces
+// are, when their call has its turn (base/copy_turns.hpp).
 class Uploads {
  public:
   explicit Uploads(base::Queue& queue);
@@ -63,9 +62,13 @@ class Uploads {
 
   void stage(const Segment& segment, Copy* copy);
   void start_threads();
-  struct Worker;
-  void work(const std::stop_token& stop, Worker& worker);
+  void lead(const std::stop_token& stop) noexcept;
+  size_t pieces_left(const std::stop_token& stop);
+  void send_pieces(const std::stop_token& stop, size_t pieces);
+  void work(const std::stop_token& stop, bool is_first) noexcept;
   bool next_piece(const std::stop_token& stop, Piece* piece);
+  void send(const Piece& piece, const void* from);
+  void note_failure();
 
   base::Queue& queue_;
   cudaStream_t stream_;
@@ -74,18 +77,12 @@ class Uploads {
   bool sources_ready_ = false;
 
   std::mutex mutex_;
-  std::condition_variable_any work_to_do_;
   std::condition_variable queued_;
   std::deque<Piece> pieces_;
   std::map<uint64_t, std::unique_ptr<Copy>> copies_;  // not awaited yet
-  cudaError_t failure_ = cudaSuccess;
-
-  struct Worker {
-    base::Buffer staging;  // kStagingSlots pieces; none where pinned memory has no room
-    std::array<base::Event, kernels::kStagingSlots> sent;
-  };
-  std::deque<Worker> workers_;
-  std::vector<std::jthread> threads_;
+  std::exception_ptr failure_;
+  bool is_led_ = false;
+  std::jthread first_;  // which has the others
 };
 
 }  // namespace gpujoin::transfer
