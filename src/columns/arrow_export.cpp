@@ -81,18 +81,38 @@ Window window_on(base::Queue& queue, const JoinResult& result, const gpujoin_pag
   return window_of(page, result.rows, bytes);
 }
 
-// A copy of `bytes` bytes of device memory, complete after base::finish. In page-locked memory
-// where it is small: to page-lock much of it takes longer than to copy it twice.
-Storage on_host(base::Queue& queue, const Storage& source, uint64_t first_byte, uint64_t bytes) {
-  if (bytes == 0) return nullptr;
-  constexpr uint64_t kMostLocked = uint64_t{4} << 20;
-  base::Buffer buffer;
-  if (bytes <= kMostLocked) buffer = queue.device_pool->try_allocate(Memory::kPinned, bytes);
-  if (!buffer) buffer = queue.host_pool->allocate(Memory::kHost, bytes, "the exported page");
-  base::copy(queue, buffer.data(), buffer.memory(),
-             static_cast<const std::byte*>(source.get()) + first_byte, Memory::kDevice, bytes);
-  return make_storage(std::move(buffer));
-}
+// Device memory on its way to the host, all columns at once.
+class Bringing {
+ public:
+  explicit Bringing(base::Queue& queue) : queue_(queue) {}
+
+  // A copy of `bytes` bytes, complete after finish(). In page-locked memory where it is small: to
+  // page-lock much of it takes longer than to copy it twice.
+  Storage on_host(const Storage& source, uint64_t first_byte, uint64_t bytes) {
+    if (bytes == 0) return nullptr;
+    constexpr uint64_t kMostLocked = uint64_t{4} << 20;
+    base::Buffer buffer;
+    if (bytes <= kMostLocked) buffer = queue_.device_pool->try_allocate(Memory::kPinned, bytes);
+    if (!buffer) buffer = queue_.host_pool->allocate(Memory::kHost, bytes, "the exported page");
+    sources_.push_back(source);  // nobody else may have it
+    copies_.push_back({buffer.data(), buffer.memory(),
+                       static_cast<const std::byte*>(source.get()) + first_byte, Memory::kDevice,
+                       bytes});
+    return make_storage(std::move(buffer));
+  }
+
+  void finish() {
+    base::copy(queue_, copies_);
+    base::finish(queue_);
+    copies_.clear();
+    sources_.clear();
+  }
+
+ private:
+  base::Queue& queue_;
+  std::vector<base::Copy> copies_;
+  std::vector<Storage> sources_;
+};
 
 // Offsets that begin where the copied bytes do.
 template <typename Offset>
@@ -103,15 +123,16 @@ void rebase(void* offsets, int64_t rows) {
 }
 
 // expected: rows > 0.
-void bring_text(base::Queue& queue, const Window& window, ExportedColumn& column) {
+void bring_text(base::Queue& queue, const Window& window, ExportedColumn& column,
+                Bringing& bringing) {
   TextOffsets const text(queue, Memory::kDevice, column.offsets.get(), column.offset_width);
   uint64_t const first_byte = text.at(window.first_row);
   uint64_t const bytes = text.bytes_of(window);
   auto const width = static_cast<uint64_t>(column.offset_width);
-  column.data = on_host(queue, column.data, first_byte, bytes);
-  column.offsets = on_host(queue, column.offsets, static_cast<uint64_t>(window.first_row) * width,
-                           (static_cast<uint64_t>(window.rows) + 1) * width);
-  base::finish(queue);
+  column.data = bringing.on_host(column.data, first_byte, bytes);
+  column.offsets = bringing.on_host(column.offsets, static_cast<uint64_t>(window.first_row) * width,
+                                    (static_cast<uint64_t>(window.rows) + 1) * width);
+  bringing.finish();
   auto* const offsets = const_cast<void*>(column.offsets.get());
   width == 8 ? rebase<int64_t>(offsets, window.rows) : rebase<int32_t>(offsets, window.rows);
 }
@@ -122,26 +143,28 @@ void bring_to_host(base::Queue& queue, const Window& page, std::vector<ExportedC
   int64_t const lead = page.rows == 0 ? 0 : page.first_row % 8;
   Window const window = {page.first_row - lead, page.rows + lead};
   auto const first_row = static_cast<uint64_t>(window.first_row);
+  Bringing bringing(queue);
   for (ExportedColumn& column : columns) {
     column.offset = lead;
     if (column.validity != nullptr) {
-      column.validity = on_host(queue, column.validity, first_row / 8, bitmap_bytes(window.rows));
+      column.validity = bringing.on_host(column.validity, first_row / 8, bitmap_bytes(window.rows));
     }
     if (column.layout == Layout::kBits) {
-      column.data = on_host(queue, column.data, first_row / 8, bitmap_bytes(window.rows));
+      column.data = bringing.on_host(column.data, first_row / 8, bitmap_bytes(window.rows));
     } else if (column.layout == Layout::kText) {
       if (page.rows != 0) {
-        bring_text(queue, window, column);
+        bring_text(queue, window, column, bringing);
       } else {
         column.data = column.offsets = nullptr;
       }
     } else if (column.layout != Layout::kNulls) {
       auto const width = static_cast<uint64_t>(column.width);
-      column.data = on_host(queue, column.data, first_row * width,
-                            base::checked_bytes(static_cast<uint64_t>(window.rows), width));
+      column.data =
+          bringing.on_host(column.data, first_row * width,
+                           base::checked_bytes(static_cast<uint64_t>(window.rows), width));
     }
   }
-  base::finish(queue);
+  bringing.finish();
 }
 
 // What dictionaries and views name lies where it was imported from.
