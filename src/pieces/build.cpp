@@ -205,9 +205,14 @@ void Build::finish() {
 
 void Build::begin_partitions_before(const Relation& batch) {
   if (!store_.is_partitioned_by_device() || store_.is_partitioned()) return;
-  uint64_t const bytes = device_bytes_ + store_.appended_bytes();
-  bool const goes_there = batch.rows != 0 && is_copied_there(batch) && !shape_.has_row_numbers;
-  if (may_be_whole(bytes + bytes_of_values(batch), goes_there)) return;
+  uint64_t const bytes = device_bytes_ + store_.appended_bytes() + bytes_of_values(batch);
+  if (is_joined_whole(bytes)) return;
+  // With those of other threads, which are on their way: what has no room there would be gathered.
+  uint64_t const row_bytes = bytes_of_row(*store_.shape().schema);
+  uint64_t const coming = static_cast<uint64_t>(coming_rows_) * row_bytes;
+  bool const goes_there = batch.rows != 0 && is_copied_there(batch) && !shape_.has_row_numbers &&
+                          (budget_.arriving_bytes == 0 || coming <= budget_.arriving_bytes);
+  if (goes_there && may_be_whole(std::max(bytes, coming), true)) return;
   store_.begin_partitions();
   partition_device_batches();
 }

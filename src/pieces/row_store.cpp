@@ -344,6 +344,8 @@ void RowStore::finish(const base::CallEnd& end) {
     std::lock_guard const lock(stripe.mutex);
     if (stripe.rows != nullptr) store(std::move(stripe.rows), end);
   }
+  // From before it was partitioned.
+  while (is_partitioned() && scatter_whole(end)) continue;
   close_open_rows();
   if (is_over()) make_room(end);
   close_open_rows();

@@ -1,5 +1,6 @@
-// large_batches_test.cpp: builds of several large batches, which a device takes as they come, with
-// room for them and without, also where all calls share a stream of the caller's.
+// large_batches_test.cpp: builds of several large batches, which a device takes as they come, and
+// of many small ones, with room for them and without, also where all calls share a stream of the
+// caller's.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@ using namespace gpujoin_test;
 namespace {
 
 constexpr int32_t kKey = 0;
-constexpr int64_t kBatchRows = int64_t{1} << 20;
-constexpr int64_t kRows = 4 * kBatchRows + 1000;
+constexpr int64_t kLarge = int64_t{1} << 20;
+constexpr int64_t kSmall = 10'000;
+constexpr int64_t kRows = 4 * kLarge + 1000;
 
 // Row i has the key keys[i], which is i * 7 modulo kRows, and 3 * key.
 struct Rows {
@@ -64,7 +66,7 @@ class LargeBatches : public DeviceTest {
     }
   }
 
-  void join_all(const gpujoin_context_options& options) {
+  void join_all(const gpujoin_context_options& options, int64_t batch_rows = kLarge) {
     Rows const rows;
     Context const context = make_context(options);
     Relation const like = rows.slice(context, 0, 0);
@@ -72,8 +74,8 @@ class LargeBatches : public DeviceTest {
     ASSERT_OK(
         call(gpujoin_build_create, context.get(), like.get(), &kKey, 1, nullptr, nullptr, &made));
     Build const build(made);
-    for (int64_t first = 0; first < kRows; first += kBatchRows) {
-      Relation const batch = rows.slice(context, first, std::min(kBatchRows, kRows - first));
+    for (int64_t first = 0; first < kRows; first += batch_rows) {
+      Relation const batch = rows.slice(context, first, std::min(batch_rows, kRows - first));
       ASSERT_OK(call(gpujoin_build_append, build.get(), batch.get(), 0));
     }
     ASSERT_OK(call(gpujoin_build_finish, build.get()));
@@ -89,8 +91,8 @@ class LargeBatches : public DeviceTest {
     ASSERT_OK(call(gpujoin_probe_create, operation.get(), &begun));
     Probe const probe(begun);
     Sum sum;
-    for (int64_t first = 0; first < kRows; first += kBatchRows) {
-      Relation const batch = rows.slice(context, first, std::min(kBatchRows, kRows - first));
+    for (int64_t first = 0; first < kRows; first += batch_rows) {
+      Relation const batch = rows.slice(context, first, std::min(batch_rows, kRows - first));
       Answer answer;
       while ((answer = call(gpujoin_probe_append, probe.get(), batch.get(), 0)).status ==
              GPUJOIN_ERROR_NOT_READY) {
@@ -122,6 +124,8 @@ ON_EVERY_DEVICE(LargeBatches);
 TEST_P(LargeBatches, FitTogether) { join_all(options()); }
 
 TEST_P(LargeBatches, DoNotFitTogether) { join_all(little_memory()); }
+
+TEST_P(LargeBatches, SmallOnesDoNotFitTogether) { join_all(little_memory(), kSmall); }
 
 TEST_P(LargeBatches, DoNotFitTogetherAndShareAStreamOfTheCallers) {
   if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "a CPU context has no stream";
