@@ -32,6 +32,32 @@ struct PlacedColumns {
   int32_t row_width;
 };
 
+// Of the rows of a thread in its block's tile, those that have a place.
+template <int kItems>
+__device__ __forceinline__ void write_columns(const PlacedColumns& columns, uint64_t tile,
+                                              const uint32_t (&places)[kItems],
+                                              const bool (&is_placed)[kItems]) {
+#pragma unroll 1
+  for (int32_t i = 0; i < columns.count; ++i) {
+    PlacedColumn const& column = columns.columns[i];
+    with_value_type(column.width, [&](auto zero) {
+      using Value = decltype(zero);
+      uint64_t const step = columns.row_width == 0 ? sizeof(Value) : columns.row_width;
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+        if (!is_placed[item]) continue;
+        auto* const target = static_cast<unsigned char*>(column.target) + step * places[item];
+        if (column.source == nullptr) {
+          *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
+        } else {
+          *reinterpret_cast<Value*>(target) = static_cast<const Value*>(column.source)[row];
+        }
+      }
+    });
+  }
+}
+
 template <typename Table>
 __global__ void __launch_bounds__(kStreamThreads)
     place_columns_kernel(const __grid_constant__ Table table, uint32_t slice,
@@ -53,25 +79,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
   bool const repeats = table.take(own, slice, places, is_placed);
   if (repeats) *has_duplicates = 1;
-#pragma unroll 1
-  for (int32_t i = 0; i < columns.count; ++i) {
-    PlacedColumn const& column = columns.columns[i];
-    with_value_type(column.width, [&](auto zero) {
-      using Value = decltype(zero);
-      uint64_t const step = columns.row_width == 0 ? sizeof(Value) : columns.row_width;
-#pragma unroll
-      for (int item = 0; item < kStreamItems; ++item) {
-        uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-        if (!is_placed[item]) continue;
-        auto* const target = static_cast<unsigned char*>(column.target) + step * places[item];
-        if (column.source == nullptr) {
-          *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
-        } else {
-          *reinterpret_cast<Value*>(target) = static_cast<const Value*>(column.source)[row];
-        }
-      }
-    });
-  }
+  write_columns(columns, tile, places, is_placed);
 }
 
 }  // namespace gpujoin::kernels

@@ -7,12 +7,14 @@
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/pair_slots.cuh"
 #include "kernels/match/place_columns.cuh"
+#include "kernels/match/place_few.cuh"
 #include "kernels/match/row_slots.cuh"
 #include "kernels/match/table_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/traffic.hpp"
 #include "src/match/packed_row.hpp"
+#include "src/match/place_by_slices.hpp"
 #include "src/match/table_probes.cuh"
 #include "src/transform/key_range.hpp"
 
@@ -256,26 +258,68 @@ TablePointer unplaced_table(base::Queue& queue, const transform::KeyPlaces& rang
   return made;
 }
 
+// 128 places have their bits in each.
+uint64_t vectors_of(uint64_t places) { return (places + 127) / 128; }
+
+// By bits that are 0 already. False, and nothing is queued: there are more.
+template <typename Key>
+bool place_few(base::Queue& queue, const kernels::FindPlaces<Key>& finder, const TableSide& build,
+               const kernels::PlacedColumns& placed, uint32_t* has_duplicates) {
+  constexpr uint32_t kMostRows = 1U << 17;
+  uint64_t const vectors = vectors_of(finder.table.places);
+  uint64_t const bytes = sizeof(kernels::PlaceFewState) + vectors * sizeof(uint4);
+  if (build.rows > kMostRows || finder.slices != 1 || bytes > base::kZeroedBytes) return false;
+  base::ZeroedCounts zeroed(queue, bytes);
+  auto* const state = zeroed.as<kernels::PlaceFewState>();
+  auto table = finder.table;
+  table.present = reinterpret_cast<uint32_t*>(state + 1);
+  kernels::place_few_kernel<Key>
+      <<<base::grid_of(build.rows, kernels::kFewTile), kStreamThreads, 0, stream_of(queue)>>>(
+          table, static_cast<const Key*>(build.keys), build.rows, placed, state,
+          reinterpret_cast<uint4*>(finder.table.present), static_cast<uint32_t>(vectors),
+          has_duplicates);
+  check(cudaGetLastError(), "placing few build rows");
+  zeroed.all_launched();
+  return true;
+}
+
+// flag: of keys that repeat, and behind it the finder's bits.
+template <typename Key>
+void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
+                const transform::KeyPlaces& range, const TableSide& build, const Places& places,
+                const base::Buffer& flag) {
+  auto* const has_duplicates = flag.as<uint32_t>();
+  void* const rows = places.memory.empty() ? nullptr : places.memory.front().data();
+  bool const is_done =
+      place_few(queue, finder, build, places.placed, has_duplicates) ||
+      (!finder.table.is_near && place_by_slices(queue, range, sizeof(Key), build, places.placed,
+                                                rows, finder.table.present, has_duplicates));
+  if (is_done) return;
+  check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(queue)),
+        "clearing the bits of keys");
+  for (uint32_t slice = 0; slice < finder.slices; ++slice) {
+    place_columns(queue, finder.table, slice, build, places.placed, flag);
+  }
+}
+
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, Places places, bool near) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
-  base::Buffer present = queue.device_pool->allocate_rows<uint32_t>(
-      Memory::kDevice, (range.places + 31) / 32, "bits of the keys that there are");
-  made->has_duplicates = duplicates_flag(queue);
-  check(cudaMemsetAsync(present.data(), 0, present.bytes(), stream_of(queue)),
-        "clearing the bits of keys");
-  made->finder = find_places<Key>(range, range.places == build.rows, present.as<uint32_t>(),
+  // The flag, and behind it the bits: one call clears them.
+  constexpr uint64_t kFlagWords = 32;
+  made->has_duplicates = queue.device_pool->allocate(
+      Memory::kDevice, kFlagWords * sizeof(uint32_t) + vectors_of(range.places) * sizeof(uint4),
+      "bits of the keys that there are");
+  auto* const flag = made->has_duplicates.template as<uint32_t>();
+  made->finder = find_places<Key>(range, range.places == build.rows, flag + kFlagWords,
                                   slices_of(places.bytes(), near), near);
-  for (uint32_t slice = 0; slice < made->finder.slices; ++slice) {
-    place_columns(queue, made->finder.table, slice, build, places.placed, made->has_duplicates);
-  }
+  place_rows(queue, made->finder, range, build, places, made->has_duplicates);
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;
   made->sources = std::move(places.sources);
   made->memory = std::move(places.memory);
-  made->memory.push_back(std::move(present));
   return made;
 }
 
@@ -308,8 +352,10 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
                                               const Columns& columns) {
   if (build.rows == 0) return std::make_unique<NoTable>();
   if (plan.match == plan::Match::kDirectTable) {
-    transform::KeyPlaces const range = transform::places_of(
-        transform::key_range(queue, build.keys, key_width, build.rows), key_width, build.rows);
+    kernels::KeyRange const found =
+        build.range != nullptr ? *build.range
+                               : transform::key_range(queue, build.keys, key_width, build.rows);
+    transform::KeyPlaces const range = transform::places_of(found, key_width, build.rows);
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
     if (!direct) return nullptr;

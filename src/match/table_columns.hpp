@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/transform/key_range.hpp"
 #include "src/base/queue.hpp"
 #include "src/match/chunked_columns.hpp"
 #include "src/plan/join_plan.hpp"
@@ -16,6 +17,7 @@ namespace gpujoin::match {
 struct TableSide {
   const void* keys = nullptr;  // [rows]
   uint32_t rows = 0;
+  const kernels::KeyRange* range = nullptr;  // of the keys, where it is known
 };
 
 // A build column that goes to the output. source null: the row's number.

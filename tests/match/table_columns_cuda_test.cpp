@@ -142,6 +142,7 @@ struct Columns {
   bool gives_numbers = false;              // as a column, as of rows of which some were left out
   bool leaves_scattered = false;           // else they are hashed
   bool is_near = false;                    // the plan says so, which need not be true
+  bool has_table = false;                  // also of few rows
   Finding why_not = Finding::kKeysRepeat;  // when nothing is written
 };
 
@@ -242,8 +243,8 @@ struct Written : match::WrittenRows {
 // As the executor goes about it: few rows in one launch, others by a table and a probe of it.
 Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match::TableSide& build,
              const match::TableSide& probe, const std::vector<CarriedOutput>& outputs,
-             Written* written, bool leaves_scattered = false) {
-  if (match::joins_in_one_launch(build.rows, probe.rows)) {
+             Written* written, const Columns& asked = {}) {
+  if (!asked.has_table && match::joins_in_one_launch(build.rows, probe.rows)) {
     auto const rows = match::small_table(queue, plan, width, build, probe, outputs);
     if (rows) *written = {{rows->rows, rows->room, rows->launches}, rows->table};
     return rows ? Finding::kJoined : Finding::kKeysRepeat;
@@ -254,7 +255,7 @@ Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match
   }
   auto table = match::make_table(queue, plan, width, build, columns);
   if (table == nullptr) {
-    if (leaves_scattered) return Finding::kKeysScattered;
+    if (asked.leaves_scattered) return Finding::kKeysScattered;
     plan.match = Match::kGlobalTable;
     table = match::make_table(queue, plan, width, build, columns);
   }
@@ -279,8 +280,8 @@ std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPai
   Written rows;
   plan::JoinPlan plan = plan_of(match, expected_rows.value_or(keys.matches));
   plan.asks_as_a_whole = columns.is_near;
-  Finding const found = join(queue, plan, keys.width, build.side(), probe.side(), outputs, &rows,
-                             columns.leaves_scattered);
+  Finding const found =
+      join(queue, plan, keys.width, build.side(), probe.side(), outputs, &rows, columns);
   std::optional<Written> const written =
       found == Finding::kJoined ? std::optional(rows) : std::nullopt;
   if (!written) {
@@ -790,6 +791,36 @@ TEST_F(TableColumns, OfATableInSlices) {
   auto const last = std::max_element(keys.build.begin(), keys.build.end());
   keys.build[last == keys.build.begin() ? 1 : 0] = *last;
   EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, {{16}, {4}}).has_value());
+}
+
+// At the edges of what one launch places, and of what goes through buckets; of each width that
+// those have, and of others.
+TEST_F(TableColumns, OfAnyNumberOfBuildRows) {
+  size_t turn = 0;
+  std::vector<std::vector<int32_t>> const widths = {{4}, {8}, {16}, {4, 4}, {8, 4, 4}, {2}, {}};
+  for (uint32_t const build : {1U, 31U, 1025U, 131'072U, 131'073U, 262'143U, 262'144U, 700'001U}) {
+    for (int32_t const key_width : {4, 8}) {
+      for (std::vector<int32_t> const& of_build : widths) {
+        bool const is_full = turn++ % 2 == 0;
+        KeySeries const series{"in a row", 0 - uint64_t{build}, 4,
+                               is_full ? uint64_t{build} : 2 * uint64_t{build}};
+        Sizes const sizes{build, 5000};
+        SCOPED_TRACE(trace_of(series, sizes, key_width));
+        KeyPair keys(series, sizes, key_width, 0.8, 5);
+        Columns columns{of_build, {4}};
+        columns.build_numbers = of_build.empty();
+        columns.has_table = true;
+        expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
+        if (build < 31) continue;
+        // One key twice, and, of more rows than their slice has places, many.
+        keys.build[build / 2] = keys.build[build / 2 + 1];
+        EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value());
+        std::fill(keys.build.begin() + 2, keys.build.begin() + build / 2, keys.build[1]);
+        EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value());
+        if (HasFailure()) return;
+      }
+    }
+  }
 }
 
 // More rows than blocks have spare places for, be there as many of them as may run at a time.

@@ -1,0 +1,34 @@
+// place_slices.hpp: places of a direct table in slices, as host and device both see them
+#pragma once
+
+#include <cstdint>
+
+namespace gpujoin::kernels {
+
+// Slices of as many words of 32 places each, give or take one.
+struct PlaceSlices {
+  uint32_t words;  // of all places; more than there are slices
+  uint32_t count;
+  uint32_t inverse;   // 2^32 * count / words
+  uint32_t capacity;  // places of the largest, a multiple of 32
+
+  static constexpr uint64_t kOne = uint64_t{1} << 32;
+
+#ifdef __CUDACC__
+  __device__ uint32_t slice_of(uint32_t place) const { return __umulhi(place / 32, inverse); }
+  // Of slice `count` that behind the last one.
+  __device__ uint32_t first_word(uint32_t slice) const {
+    uint64_t const first = (slice * kOne + inverse - 1) / inverse;
+    return first < words ? static_cast<uint32_t>(first) : words;
+  }
+#endif
+};
+
+constexpr PlaceSlices place_slices(uint32_t places, uint32_t count) {
+  uint32_t const words = places / 32 + (places % 32 != 0 ? 1 : 0);
+  auto const inverse = static_cast<uint32_t>(PlaceSlices::kOne * count / words);
+  auto const most_words = static_cast<uint32_t>(PlaceSlices::kOne / inverse + 1);
+  return {words, count, inverse, 32 * most_words};
+}
+
+}  // namespace gpujoin::kernels
