@@ -94,16 +94,21 @@ __device__ __forceinline__ TurnedRange<Key> noted_range(const volatile NotedRang
   return range;
 }
 
-// The last block to come tells the host, which needs no copy then.
+// What a block saw of its rows' keys; of thread 0.
 template <typename Key>
-__global__ void __launch_bounds__(kStreamThreads)
-    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRangeState* state,
-                     KeyRangeAnswer* answer) {
-  await_last_kernel();
-  TurnedRange<Key> found;
+struct SeenByBlock {
+  TurnedRange<Key> range;
+  Key step;  // of the first two rows
+  bool breaks;
+};
+
+// All threads of all blocks. sink(row, key) is given each.
+template <typename Key, typename Sink>
+__device__ __forceinline__ SeenByBlock<Key> see_keys(const Key* __restrict__ keys, uint32_t rows,
+                                                     const Sink& sink) {
+  SeenByBlock<Key> seen{};
   Key const first = keys[0];
-  Key const step = rows > 1 ? static_cast<Key>(keys[1] - first) : Key{0};
-  bool breaks = false;
+  seen.step = rows > 1 ? static_cast<Key>(keys[1] - first) : Key{0};
   uint64_t const stride = uint64_t{gridDim.x} * kStreamTile;
   for (uint64_t tile = uint64_t{blockIdx.x} * kStreamTile; tile < rows; tile += stride) {
     Key read[kStreamItems];
@@ -116,21 +121,49 @@ __global__ void __launch_bounds__(kStreamThreads)
     for (int item = 0; item < kStreamItems; ++item) {
       uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
       if (row >= rows) continue;
-      found.add_key(read[item]);
-      breaks |= read[item] != static_cast<Key>(first + static_cast<Key>(row) * step);
+      seen.range.add_key(read[item]);
+      seen.breaks |= read[item] != static_cast<Key>(first + static_cast<Key>(row) * seen.step);
+      sink(row, read[item]);
     }
   }
-  bool const any_breaks = __syncthreads_or(breaks) != 0;
-  add_block<kStreamThreads>(found);
-  if (threadIdx.x != 0) return;
-  if (any_breaks) atomicOr(&state->has_breaks, 1U);
-  note_range(found, &state->noted);
-  if (!comes_last(&state->finished)) return;
-  TurnedRange<Key> const all = noted_range<Key>(state->noted);
-  bool const is_even = static_cast<volatile KeyRangeState*>(state)->has_breaks == 0;
-  *state = {};
-  answer->content = {all.any, all.all, all.low, all.high, is_even ? uint64_t{step} : 0};
+  seen.breaks = __syncthreads_or(seen.breaks) != 0;
+  add_block<kStreamThreads>(seen.range);
+  return seen;
+}
+
+// One thread a block, before it tells. One block by itself has nobody to tell but the host.
+template <typename Key>
+__device__ __forceinline__ void note_seen(const SeenByBlock<Key>& seen, KeyRangeState* state) {
+  if (gridDim.x == 1) return;
+  if (seen.breaks) atomicOr(&state->has_breaks, 1U);
+  note_range(seen.range, &state->noted);
+}
+
+// The same thread. The last block to come tells the host, which needs no copy then: it sees what
+// all blocks wrote before, each ahead of a barrier.
+template <typename Key>
+__device__ __forceinline__ void tell_seen(SeenByBlock<Key> seen, KeyRangeState* state,
+                                          KeyRangeAnswer* answer) {
+  if (gridDim.x != 1) {
+    if (!comes_last(&state->finished)) return;
+    seen.range = noted_range<Key>(state->noted);
+    seen.breaks = static_cast<volatile KeyRangeState*>(state)->has_breaks != 0;
+    *state = {};
+  }
+  TurnedRange<Key> const& all = seen.range;
+  answer->content = {all.any, all.all, all.low, all.high, seen.breaks ? 0 : uint64_t{seen.step}};
   give_answer(answer);
+}
+
+template <typename Key>
+__global__ void __launch_bounds__(kStreamThreads)
+    key_range_kernel(const Key* __restrict__ keys, uint32_t rows, KeyRangeState* state,
+                     KeyRangeAnswer* answer) {
+  await_last_kernel();
+  SeenByBlock<Key> const seen = see_keys(keys, rows, [](uint64_t, Key) {});
+  if (threadIdx.x != 0) return;
+  note_seen(seen, state);
+  tell_seen(seen, state, answer);
 }
 
 }  // namespace gpujoin::kernels

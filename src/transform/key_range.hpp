@@ -20,6 +20,13 @@ struct KeyPlaces {
 // rows: that have the keys; 0: whether they are in order is not asked.
 KeyPlaces places_of(const kernels::KeyRange& range, int32_t key_width, uint64_t rows = 0);
 
+// What was found of keys that do not change any more.
+struct SeenKeys {
+  const void* keys = nullptr;
+  uint64_t rows = 0;
+  kernels::KeyRange range;
+};
+
 // Of all keys. Waits for the stream.
 kernels::KeyRange key_range(base::Queue& queue, const void* keys, int32_t key_width, uint32_t rows);
 
