@@ -7,6 +7,7 @@
 #include "src/columns/column.hpp"
 #include "src/columns/result.hpp"
 #include "src/conditions/bound_condition.hpp"
+#include "src/execute/seen_keys.hpp"
 #include "src/execute/side.hpp"
 #include "src/execute/stage_clock.hpp"
 #include "src/plan/choose_plan.hpp"
@@ -30,6 +31,8 @@ struct JoinStep {
   std::shared_ptr<const conditions::BoundCondition> residual = nullptr;
   // Matches are added to them in the place of rows; null: rows are put out.
   const JoinGroups* groups = nullptr;
+  // Of keys that may be the build side's; null: nothing is known.
+  const SeenKeys* seen = nullptr;
 
   bool build_left() const { return plan.build_side == plan::Side::kLeft; }
   bool build_numbers() const { return build_left() ? spec.left_rows() : spec.right_rows(); }

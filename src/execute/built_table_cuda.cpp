@@ -63,8 +63,12 @@ std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<G
   side->prepare(step.plan);
   step.clock.enter("match");
   side->carry_in_place(step.build_numbers());
-  auto table = match::make_table(step.queue, step.plan, side->key_width(), side->table_side(),
-                                 side->table_columns());
+  match::TableSide keys = side->table_side();
+  if (step.seen != nullptr && step.seen->keys == keys.keys && step.seen->rows == keys.rows) {
+    keys.range = &step.seen->range;
+  }
+  auto table =
+      match::make_table(step.queue, step.plan, side->key_width(), keys, side->table_columns());
   if (table == nullptr) return nullptr;
   return std::make_unique<BuiltTable>(std::move(side), std::move(table));
 }

@@ -12,7 +12,7 @@
 namespace gpujoin::execute {
 
 #if !GPUJOIN_WITH_CUDA
-std::unique_ptr<const Built> keep_on_gpu(base::Queue&, const PlannedJoin&) {
+std::unique_ptr<const Built> keep_on_gpu(base::Queue&, const PlannedJoin&, const SeenKeys*) {
   base::fail_without_cuda();
 }
 #endif
@@ -64,7 +64,7 @@ std::shared_ptr<const KeptBuild> KeptBuild::make(base::Queue& queue,
                                                  std::shared_ptr<const columns::Relation> right,
                                                  columns::JoinSpec spec,
                                                  const gpujoin_plan_options& options,
-                                                 bool build_left) {
+                                                 bool build_left, const SeenKeys* seen) {
   if (!may_keep(spec, options)) return nullptr;
   spec.of_kept = true;
   gpujoin_plan_options named = options;
@@ -82,7 +82,7 @@ std::shared_ptr<const KeptBuild> KeptBuild::make(base::Queue& queue,
     }
     if (!can_keep(kept->join_, left.get(), right.get())) return nullptr;
     kept->build_left_ = build_left;
-    kept->built_ = on_gpu ? keep_on_gpu(queue, kept->join_) : keep_on_cpu(queue, kept->join_);
+    kept->built_ = on_gpu ? keep_on_gpu(queue, kept->join_, seen) : keep_on_cpu(queue, kept->join_);
     if (kept->built_ != nullptr) return kept;
     if (!on_gpu) break;
   }

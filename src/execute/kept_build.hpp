@@ -15,19 +15,21 @@
 #include "src/columns/column.hpp"
 #include "src/execute/built.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/seen_keys.hpp"
 
 namespace gpujoin::execute {
 
 class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
  public:
-  // left, right: the build side and such a probe side. Null where no plan keeps the build side.
-  // Throws.
+  // left, right: the build side and such a probe side. seen: of keys that may be the build side's;
+  // null: nothing is known. Null where no plan keeps the build side. What is made may still be on
+  // its way: probes come behind it. Throws.
   static std::shared_ptr<const KeptBuild> make(base::Queue& queue,
                                                std::shared_ptr<const columns::Relation> left,
                                                std::shared_ptr<const columns::Relation> right,
                                                columns::JoinSpec spec,
-                                               const gpujoin_plan_options& options,
-                                               bool build_left);
+                                               const gpujoin_plan_options& options, bool build_left,
+                                               const SeenKeys* seen = nullptr);
 
   // Whether joins of such a kind can be, whatever the keys.
   static bool may_keep(const columns::JoinSpec& spec, const gpujoin_plan_options& options);
@@ -51,6 +53,7 @@ class KeptBuild : public std::enable_shared_from_this<KeptBuild> {
 
 // In on_cpu.cpp and on_gpu_cuda.cpp. join outlives what is answered. Null: not with these keys.
 std::unique_ptr<const Built> keep_on_cpu(base::Queue& queue, const PlannedJoin& join);
-std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& join);
+std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& join,
+                                         const SeenKeys* seen);
 
 }  // namespace gpujoin::execute

@@ -1,5 +1,6 @@
 // on_gpu_cuda.cpp: the path on the GPU: attempts, each of which brings, filters, builds and probes.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -217,14 +218,39 @@ std::unique_ptr<transfer::Transport> transport_for(base::Queue& queue,
 // What was built, and what brought it.
 class KeptOnGpu final : public Built {
  public:
-  KeptOnGpu(std::unique_ptr<transfer::Transport> transport, std::unique_ptr<const Built> built)
-      : built_(std::move(built)), transport_(std::move(transport)) {}
+  // maker: the queue whose stream it may still be on.
+  KeptOnGpu(std::unique_ptr<transfer::Transport> transport, std::unique_ptr<const Built> built,
+            const base::Queue& maker, bool is_there)
+      : made_on_(maker.device->stream),
+        is_there_(is_there),
+        built_(std::move(built)),
+        transport_(std::move(transport)) {}
+  ~KeptOnGpu() override {
+    // What it is made of is let go of next. A failure is that of a lost device, which the next call
+    // that is checked reports.
+    if (!is_there_ && cudaStreamSynchronize(made_on_->handle) != cudaSuccess) cudaGetLastError();
+  }
+  KeptOnGpu(const KeptOnGpu&) = delete;
+  KeptOnGpu& operator=(const KeptOnGpu&) = delete;
+
   Finding probe(const JoinStep& step, Side& probe, columns::JoinResult& result) const override {
-    return built_->probe(step, probe, result);
+    auto const& stream = step.queue.device->stream;
+    if (!is_there_.load(std::memory_order_acquire) && stream != made_on_) {
+      base::put_in_order(*made_on_, *stream);
+    }
+    Finding const found = built_->probe(step, probe, result);
+    // Rows that are known came out of it.
+    if (found == Finding::kJoined && result.rows != 0 &&
+        !is_there_.load(std::memory_order_relaxed)) {
+      is_there_.store(true, std::memory_order_release);
+    }
+    return found;
   }
   bool tells_time(const Side& probe) const override { return built_->tells_time(probe); }
 
  private:
+  std::shared_ptr<const base::Stream> made_on_;
+  mutable std::atomic<bool> is_there_;  // known to be
   // The transport ends before the side, which the other one has.
   std::unique_ptr<const Built> built_;
   std::unique_ptr<transfer::Transport> transport_;
@@ -262,22 +288,27 @@ bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
 
 }  // namespace
 
-std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& join) {
+std::unique_ptr<const Built> keep_on_gpu(base::Queue& queue, const PlannedJoin& join,
+                                         const SeenKeys* seen) {
   std::vector<columns::StageStatistics> stages;
   StageClock clock(queue, plan::Device::kCuda, stages);
   clock.predict(join.choice.attempts.front().stages);
   clock.use_kernel_clock();  // nobody is told these times
-  JoinStep const step{queue, join.choice.plan(), join.spec, clock, true};
+  JoinStep step{queue, join.choice.plan(), join.spec, clock, true};
+  step.seen = seen;
+  columns::Relation const& relation = step.build_left() ? *join.left : *join.right;
   auto const side = make_side(queue, join, step.build_left());
-  auto transport = transport_for(queue, step.build_left() ? *join.left : *join.right);
+  auto transport = transport_for(queue, relation);
   clock.begin("transfer");
   bring(*side, join, step.build_left(), *transport);
   auto built = build_on_gpu(step, side, all_bits(*side));
   if (built != nullptr) side->await_all();
   clock.finish();
-  base::finish(queue);
+  // Streams that copy are idle between calls.
+  bool const waits = built == nullptr || lies_in_host_memory(relation);
+  if (waits) base::finish(queue);
   if (built == nullptr) return nullptr;
-  return std::make_unique<KeptOnGpu>(std::move(transport), std::move(built));
+  return std::make_unique<KeptOnGpu>(std::move(transport), std::move(built), queue, waits);
 }
 
 void on_gpu(base::Queue& queue, const PlannedJoin& join, columns::JoinResult& result,

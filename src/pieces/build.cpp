@@ -10,7 +10,7 @@
 #include "src/base/status.hpp"
 #include "src/base/traffic.hpp"
 #include "src/columns/selection.hpp"
-#include "src/execute/column_work.hpp"
+#include "src/execute/copied_rows.hpp"
 #include "src/execute/key_places.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/pieces/brought_rows.hpp"
@@ -50,34 +50,6 @@ bool has_plain_key(const Relation& rows, int32_t key) {
 // Values without NULLs.
 bool is_copied_there(const Relation& batch) {
   return is_read_where_it_lies(batch) && has_values_alone(batch);
-}
-
-// Null: there is no room. Waits for the copies.
-std::shared_ptr<const Relation> copied_on_device(base::Queue& queue,
-                                                 const std::shared_ptr<const Relation>& batch) {
-  auto const work = execute::column_work_on_gpu(queue);
-  if (batch->ready_event != nullptr) work->await(batch->ready_event);
-  auto made = std::make_shared<Relation>();
-  auto held = std::make_shared<execute::Held>();
-  made->context = batch->context;
-  made->rows = batch->rows;
-  for (columns::ColumnView const& column : batch->columns) {
-    uint64_t const bytes = base::checked_bytes(static_cast<uint64_t>(batch->rows),
-                                               static_cast<uint64_t>(column.width));
-    base::Buffer buffer = queue.device_pool->try_allocate(base::Memory::kDevice, bytes);
-    if (!buffer) {
-      base::finish(queue);
-      return nullptr;
-    }
-    base::copy(queue, buffer.data(), base::Memory::kDevice, column.data, column.memory, bytes);
-    made->columns.push_back(column);
-    made->columns.back().data = buffer.data();
-    made->columns.back().memory = base::Memory::kDevice;
-    held->push_back(columns::make_storage(std::move(buffer)));
-  }
-  base::finish(queue);
-  made->owner = std::move(held);
-  return made;
 }
 
 // Rows of what is registered, or of some columns of it.
@@ -277,13 +249,15 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
     device_bytes_ += bytes;
   }
   base::LeasedQueue const queue(*context, end());
-  auto copy = copied_on_device(*queue, batch);
+  auto const key = keeps_table() ? std::optional(shape_.keys.front()) : std::nullopt;
+  auto copied = execute::copied_on_device(*queue, *batch, key);
   std::lock_guard const lock(device_mutex_);
-  if (copy == nullptr) {
+  if (copied.rows == nullptr) {
     device_bytes_ -= bytes;
     return false;
   }
-  device_batches_.push_back(std::move(copy));
+  device_batches_.push_back(std::move(copied.rows));
+  seen_keys_ = copied.seen;
   return true;
 }
 
@@ -308,6 +282,7 @@ std::shared_ptr<const Relation> Build::united_on_device() {
   for (auto const& group : store_.groups(0, 0)) {
     parts.push_back(on_device(*queue, store_.read_all(0, group, queue->end)));
   }
+  if (parts.size() > 1) seen_keys_.reset();
   auto all = united(*queue, parts);
   if (all == nullptr || is_joined_whole(bytes)) return all;
   uint64_t const places = execute::places_of_keys(*queue, *all, shape_.keys.front());
@@ -332,6 +307,7 @@ void Build::make_parts() {
     store_.drop(0);
     return;
   }
+  seen_keys_.reset();
   base::LeasedQueue const queue(*context, end());
   for (auto const& group : store_.groups(0, 0)) {
     auto rows = store_.read_all(0, group, queue->end);

@@ -12,6 +12,7 @@
 #include "src/base/context.hpp"
 #include "src/base/interrupt.hpp"
 #include "src/columns/column.hpp"
+#include "src/execute/seen_keys.hpp"
 #include "src/filters/filter.hpp"
 #include "src/pieces/budget.hpp"
 #include "src/pieces/promised_keys.hpp"
@@ -56,6 +57,8 @@ class Build {
   // more bytes than its offsets count, or there are too many rows.
   const std::vector<std::shared_ptr<const columns::Relation>>& parts() const { return parts_; }
   const RowStore& store() const { return store_; }
+  // What is known of the keys of a part that came as it is; else null. It names the keys.
+  const std::optional<execute::SeenKeys>& seen_keys() const { return seen_keys_; }
 
   // A filter of its keys, `key` of them or with -1 all; made by the first call with such a wish.
   // Any thread; the build is as before where it throws. expected: is_finished(), and such a key.
@@ -120,6 +123,7 @@ class Build {
   std::mutex device_mutex_;  // of what follows
   std::optional<bool> first_are_addresses_;
   std::vector<std::shared_ptr<const columns::Relation>> device_batches_;  // until finish()
+  std::optional<execute::SeenKeys> seen_keys_;                            // of one of them
 };
 
 // Rows of a batch that has been checked, wherever they lie and whichever are selected.

@@ -108,8 +108,8 @@ class StepRun {
     if (!columns && !pairs) spec.order = in_order_of(lone_side(kind).value_or(true));
     if (step.part.kept != nullptr) {
       queue_.check_cancelled();
-      auto const kept =
-          step.part.kept->get({kind, pairs, columns}, [&] { return keep(left, right, spec); });
+      auto const kept = step.part.kept->get(
+          {kind, pairs, columns}, [&] { return keep(left, right, spec, step.part.kept->seen()); });
       if (kept != nullptr) {
         return execute_decided(queue_, join_, kept->joined_with(step.probe.rows), *left, *right);
       }
@@ -127,9 +127,11 @@ class StepRun {
 
   std::shared_ptr<const execute::KeptBuild> keep(const std::shared_ptr<const Relation>& left,
                                                  const std::shared_ptr<const Relation>& right,
-                                                 const JoinSpec& spec) {
+                                                 const JoinSpec& spec,
+                                                 const execute::SeenKeys* seen) {
     try {
-      return execute::KeptBuild::make(queue_, left, right, spec, join_.options, join_.build_left);
+      return execute::KeptBuild::make(queue_, left, right, spec, join_.options, join_.build_left,
+                                      seen);
     } catch (const base::Error& error) {
       if (!execute::is_no_room(error)) throw;
     }

@@ -5,14 +5,20 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "src/columns/column.hpp"
 #include "src/execute/kept_build.hpp"
+#include "src/execute/seen_keys.hpp"
 
 namespace gpujoin::pieces {
 
 class KeptPart {
  public:
+  // seen: what is known of keys, which may be the part's.
+  explicit KeptPart(std::optional<execute::SeenKeys> seen = std::nullopt)
+      : seen_(std::move(seen)) {}
+
   // What a join puts out of pairs.
   struct Output {
     columns::JoinKind kind;
@@ -27,8 +33,10 @@ class KeptPart {
   // Its memory is needed otherwise. It is made again for the next join that asks; those that have
   // it go on.
   void let_go();
+  const execute::SeenKeys* seen() const { return seen_ ? &*seen_ : nullptr; }
 
  private:
+  const std::optional<execute::SeenKeys> seen_;
   std::mutex mutex_;
   std::optional<Output> made_for_;
   std::shared_ptr<const execute::KeptBuild> kept_;

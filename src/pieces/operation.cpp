@@ -76,7 +76,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
     }
     for (auto const& rows : build_->parts()) {
       parts_.push_back(piece_of(*queue, join_, build_left, rows));
-      parts_.back().kept = std::make_shared<KeptPart>();
+      parts_.back().kept = std::make_shared<KeptPart>(build_->seen_keys());
     }
     return;
   }

@@ -9,6 +9,7 @@
 
 #include "src/execute/built_on_gpu.hpp"
 #include "src/execute/execute.hpp"
+#include "src/execute/kept_build.hpp"
 #include "src/transfer/transfer.hpp"
 #include "tests/join/joins.hpp"
 #include "tests/join/reference_join.hpp"
@@ -162,6 +163,37 @@ TEST(Queues, ProbeOneBuildSide) {
       }
       for (std::thread& thread : threads) thread.join();
       EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
+    }
+  }
+}
+
+// A table is on its way when the next queue asks it, or when it is let go of with what it is made
+// of, whose memory others take then.
+TEST(Queues, ProbeATableThatIsOnItsWay) {
+  auto const builder = open_queue(GPUJOIN_DEVICE_CUDA);
+  if (builder == nullptr) GTEST_SKIP() << "no CUDA device";
+  constexpr size_t kBuildRows = 700'000;
+  columns::JoinSpec spec;
+  spec.materialize = true;
+  spec.left_columns = {0};
+  spec.right_columns = {0};
+  HostRelation const right = random_relation(shape_of(kBuildRows, kBuildRows, true), 70);
+  HostRelation const left = random_relation(shape_of(3000, kBuildRows, false), 71);
+  auto const left_relation = register_relation(builder, left, true);
+  std::vector<Row> const expected = reference_join(left, right, spec);
+  OwnQueue const other(builder.context());
+  gpujoin_plan_options const options = GPUJOIN_PLAN_OPTIONS_INIT;
+  for (int round = 0; round < kRounds; ++round) {
+    auto const right_relation = register_relation(builder, right, true);
+    auto const make = [&] {
+      return execute::KeptBuild::make(builder, left_relation, right_relation, spec, options, false);
+    };
+    ASSERT_NE(make(), nullptr);
+    auto const kept = make();
+    ASSERT_NE(kept, nullptr);
+    for (base::Queue* const queue : {&*other, &*builder, &*other}) {
+      EXPECT_EQ(rows_of(*queue, *execute::execute(*queue, kept->joined_with(left_relation))),
+                expected);
     }
   }
 }

@@ -100,5 +100,29 @@ TEST_F(DeviceBuild, IsPartitionedFromTheBatchOnThatDoesNotFit) {
   EXPECT_TRUE(std::equal(found.begin(), found.end(), values_.begin()));
 }
 
+// What a batch's copies told of the keys is told of the part that they are, and of no other.
+TEST_F(DeviceBuild, KnowsTheKeysOfALoneBatchOfTheDevice) {
+  open(0);
+  if (IsSkipped()) return;
+  for (int const batches : {1, 2}) {
+    auto const there = pieces::on_device(*queue_, batch(3, 1000));
+    base::finish(*queue_);
+    auto const made = build();
+    for (int i = 0; i < batches; ++i) made->append(there, 0);
+    made->finish();
+    ASSERT_TRUE(made->is_whole());
+    auto const& seen = made->seen_keys();
+    ASSERT_EQ(seen.has_value(), batches == 1);
+    if (!seen) continue;
+    EXPECT_EQ(seen->keys, made->parts().front()->columns[0].data);
+    EXPECT_EQ(seen->rows, 1000U);
+    EXPECT_EQ(seen->range.step, 7U);
+    EXPECT_EQ(seen->range.high - seen->range.low, 7U * 999U);
+  }
+  auto const from_host = build();
+  append_all(*from_host);
+  EXPECT_FALSE(from_host->seen_keys().has_value());
+}
+
 }  // namespace
 }  // namespace gpujoin::tests
