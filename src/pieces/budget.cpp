@@ -100,7 +100,8 @@ Budget budget_of(const base::Context& context, bool on_gpu) {
     // Batches that go there as they come have to fit beside what is on its way to partitions when
     // one comes that does not.
     uint64_t const moving = std::min(budget.moving_bytes, kMostMovingBytes) + kScratchBytes;
-    budget.arriving_bytes = device - std::min(device, moving + device / 8);
+    budget.arriving_bytes =
+        std::max(budget.whole_bytes, device - std::min(device, moving + device / 8));
     budget.staying_bytes = device - std::min(device, moving + device / 8 * kMeetingEighths);
   }
   // What a join of them takes is four times as much: with both stores all of it.

@@ -211,7 +211,10 @@ bool Build::are_addresses(uint64_t places, uint64_t bytes) const {
   auto const& key = none_->columns[static_cast<size_t>(shape_.keys.front())];
   uint64_t row = 0;
   for (auto const& column : none_->columns) row += static_cast<uint64_t>(column.width);
-  uint64_t const table = places * (row - static_cast<uint64_t>(key.width)) + places / 8;
+  row -= static_cast<uint64_t>(key.width);
+  // Some columns side by side take 8 bytes or 16.
+  if (none_->columns.size() > 2 && row <= 16) row = row <= 8 ? 8 : 16;
+  uint64_t const table = places * row + places / 8;
   return places != 0 && budget_.joins_whole_with(bytes, table);
 }
 

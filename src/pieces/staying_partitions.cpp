@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
@@ -67,10 +68,13 @@ void StayingPartitions::choose(const Relation& sample, const base::CallEnd& end)
       auto brought = build_.bring_parts(*queue, parts);
       base::finish(*queue);
       if (brought != nullptr) {
-        stays_.assign(build_.null_part(), false);
-        for (size_t const part : parts) stays_[part] = true;
-        piece_ = piece_of(*queue, join_, join_.build_left, std::move(brought));
-        piece_.kept = std::make_shared<KeptPart>();
+        Piece piece = piece_of(*queue, join_, join_.build_left, std::move(brought));
+        piece.kept = std::make_shared<KeptPart>();
+        std::vector<bool> stays(build_.null_part(), false);
+        for (size_t const part : parts) stays[part] = true;
+        // Both or neither, whatever had no room.
+        stays_ = std::move(stays);
+        piece_ = std::move(piece);
       }
     } catch (const base::Error& error) {
       if (!execute::is_no_room(error)) throw;
