@@ -299,6 +299,7 @@ void Build::unite_device_batches() {
     device_batches_ = {std::move(all)};
     return;
   }
+  if (store_.is_partitioned_by_device()) store_.begin_partitions();
   // No queue is held here: with a stream of the caller's there is one, which these ask for.
   partition_device_batches();
   store_.finish(end());
