@@ -140,7 +140,8 @@ def _call(result: Handle, page, fetches, count: int, texts: list, roomy: bool, r
         if page is not None:
             page.first_row = first_row
     for request, column in texts:
-        longest = max(map(len, column.values.tolist()), default=0)
+        # Of all values only where it is asked for: results of small pieces are many.
+        longest = max(map(len, column.values.tolist()), default=0) if roomy else 0
         request.give("data", rows * longest if roomy else request.fetch.text_bytes)
         request.fetch.text_bytes = 0
     if not texts or roomy:
