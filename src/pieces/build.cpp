@@ -184,7 +184,7 @@ void Build::begin_partitions_before(const Relation& batch) {
   uint64_t const coming = static_cast<uint64_t>(coming_rows_) * row_bytes;
   bool const goes_there = batch.rows != 0 && is_copied_there(batch) && !shape_.has_row_numbers &&
                           (budget_.arriving_bytes == 0 || coming <= budget_.arriving_bytes);
-  if (goes_there && may_be_whole(std::max(bytes, coming), true)) return;
+  if (goes_there && may_be_whole(std::max(bytes, coming))) return;
   store_.begin_partitions();
   partition_device_batches();
 }
@@ -218,18 +218,18 @@ bool Build::are_addresses(uint64_t places, uint64_t bytes) const {
   return places != 0 && budget_.joins_whole_with(bytes, table);
 }
 
-bool Build::may_be_whole(uint64_t bytes, bool goes_there) {
+bool Build::may_be_whole(uint64_t bytes) {
   if (is_joined_whole(bytes)) return true;
   bool const can_be = keeps_table() && has_plain_key(*none_, shape_.keys.front());
   return can_be && are_addresses(static_cast<uint64_t>(coming_rows_), bytes) &&
-         may_be_addresses(bytes, goes_there);
+         may_be_addresses(bytes);
 }
 
 // More rows have no smaller range than the first ones.
-bool Build::may_be_addresses(uint64_t bytes, bool goes_there) {
+bool Build::may_be_addresses(uint64_t bytes) {
   std::lock_guard const lock(device_mutex_);
   if (first_are_addresses_) return *first_are_addresses_;
-  if (device_batches_.empty()) return goes_there;
+  if (device_batches_.empty()) return true;
   base::LeasedQueue const queue(*context, end());
   uint64_t const places =
       execute::places_of_keys(*queue, *device_batches_.front(), shape_.keys.front());
@@ -248,7 +248,9 @@ bool Build::keep_on_device(const std::shared_ptr<const Relation>& batch) {
     std::lock_guard const lock(device_mutex_);
     bool const is_over =
         budget_.arriving_bytes != 0 && device_bytes_ + bytes > budget_.arriving_bytes;
-    if (is_over) return false;
+    // Where a device partitions what does not fit, begin_partitions_before() has looked.
+    bool const fits = store_.is_partitioned_by_device() || is_joined_whole(device_bytes_ + bytes);
+    if (is_over || !fits) return false;
     device_bytes_ += bytes;
   }
   base::LeasedQueue const queue(*context, end());
@@ -279,7 +281,7 @@ void Build::partition_device_batches() {
 // All rows on the device. Null: they are to be rows of the store. expected: the store is finished.
 std::shared_ptr<const Relation> Build::united_on_device() {
   uint64_t const bytes = device_bytes_ + store_.bytes();
-  if (!may_be_whole(bytes, false)) return nullptr;
+  if (!may_be_whole(bytes)) return nullptr;
   base::LeasedQueue const queue(*context, end());
   auto parts = device_batches_;
   for (auto const& group : store_.groups(0, 0)) {

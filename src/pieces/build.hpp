@@ -91,11 +91,11 @@ class Build {
   bool keep_on_device(const std::shared_ptr<const columns::Relation>& batch);
   // Of so many bytes.
   bool is_joined_whole(uint64_t bytes) const;
-  // Or may be, should its keys turn out to be addresses. goes_there: a batch that is to be the
-  // first one on the device.
-  bool may_be_whole(uint64_t bytes, bool goes_there);
+  // Or may be, should its keys turn out to be addresses. expected: batches on the device, or one
+  // that goes there.
+  bool may_be_whole(uint64_t bytes);
   bool are_addresses(uint64_t places, uint64_t bytes) const;
-  bool may_be_addresses(uint64_t bytes, bool goes_there);
+  bool may_be_addresses(uint64_t bytes);
   void partition_device_batches();
   std::shared_ptr<const columns::Relation> united_on_device();
   void unite_device_batches();
