@@ -77,7 +77,6 @@ class BlockSlots {
  private:
   void add();
   uint64_t places(int64_t rows) const;
-  uint64_t bytes_of(int64_t rows, bool as_runs) const;
 
   std::shared_ptr<base::Context> context_;
   const PartitionShape& shape_;

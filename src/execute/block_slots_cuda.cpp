@@ -68,15 +68,6 @@ uint64_t BlockSlots::places(int64_t rows) const {
   return kernels::run_places(static_cast<uint64_t>(rows), shape_.hash.partitions + 1);
 }
 
-// Of columns without NULLs, as they come or as runs.
-uint64_t BlockSlots::bytes_of(int64_t rows, bool as_runs) const {
-  uint64_t bytes = as_runs ? kRunsAt : 0;
-  uint64_t const count = as_runs ? places(rows) : static_cast<uint64_t>(rows);
-  for (ColumnView const& column : shape_.columns)
-    bytes += aligned_column(count * width_in_runs(column));
-  return bytes;
-}
-
 BlockSlot* BlockSlots::take(const base::CallEnd& end, const std::function<bool()>& land) {
   for (;;) {
     {
@@ -112,13 +103,20 @@ void BlockSlots::rest() {
 void BlockSlots::add() {
   auto slot = std::make_unique<BlockSlot>(*context_);
   base::Pool& pool = *slot->queue->device_pool;
+  // Of columns without NULLs, as they come and as runs.
+  uint64_t in_bytes = 0;
+  uint64_t out_bytes = kRunsAt;
+  for (ColumnView const& column : shape_.columns) {
+    in_bytes += aligned_column(static_cast<uint64_t>(block_rows_) * width_in_runs(column));
+    out_bytes += places(block_rows_) * width_in_runs(column);
+  }
   uint64_t const runs = shape_.hash.partitions + uint64_t{1};
   uint64_t const tiles = static_cast<uint64_t>(block_rows_) / kernels::kHashTile;
   slot->numbers = pool.try_allocate(Memory::kDevice, static_cast<uint64_t>(block_rows_));
   slot->counts = pool.try_allocate(Memory::kDevice, runs * tiles * sizeof(uint32_t));
   slot->header = context_->pinned_pool->try_allocate(Memory::kPinned, sizeof(kernels::RunHeader));
-  bool const has_blocks = ensure(pool, slot->in, Memory::kDevice, bytes_of(block_rows_, false)) &&
-                          ensure(pool, slot->out, Memory::kDevice, bytes_of(block_rows_, true));
+  bool const has_blocks = ensure(pool, slot->in, Memory::kDevice, in_bytes) &&
+                          ensure(pool, slot->out, Memory::kDevice, out_bytes);
   if (!has_blocks || !slot->numbers || !slot->counts || !slot->header) return;
   idle_.push_back(slot.get());
   slots_.push_back(std::move(slot));

@@ -84,6 +84,16 @@ std::shared_ptr<const Relation> RowStore::append_others(
   return std::move(split->staying);
 }
 
+bool RowStore::add_runs_of(size_t part, Blocks blocks, std::vector<execute::RowRun>* runs) const {
+  std::lock_guard const lock(mutex_);
+  for (size_t i = blocks.first; i < blocks.end; ++i) {
+    Block const& block = parts_[part]->blocks[i];
+    if (!block.run) return false;
+    runs->push_back(*block.run);
+  }
+  return true;
+}
+
 bool RowStore::is_runs(size_t part) const {
   std::lock_guard const lock(mutex_);
   auto const& blocks = parts_[part]->blocks;
@@ -93,14 +103,8 @@ bool RowStore::is_runs(size_t part) const {
 std::shared_ptr<const Relation> RowStore::bring_parts(base::Queue& queue,
                                                       const std::vector<size_t>& parts) const {
   std::vector<execute::RowRun> runs;
-  {
-    std::lock_guard const lock(mutex_);
-    for (size_t const part : parts) {
-      for (Block const& block : parts_[part]->blocks) {
-        if (!block.run) return nullptr;
-        runs.push_back(*block.run);
-      }
-    }
+  for (size_t const part : parts) {
+    if (!add_runs_of(part, {0, block_count(part)}, &runs)) return nullptr;
   }
   return partitioner_->bring(queue, runs);
 }

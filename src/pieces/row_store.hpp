@@ -210,6 +210,8 @@ class RowStore {
   std::shared_ptr<GatheredRows> take_whole();
   bool scatter_whole(const base::CallEnd& end);
   bool can_partition_on_device() const;
+  // False: a device did not partition all of them.
+  bool add_runs_of(size_t part, Blocks blocks, std::vector<execute::RowRun>* runs) const;
   int64_t partition_on_device(const columns::Relation& rows, std::optional<int64_t> first_number,
                               const base::CallEnd& end);
   void add_runs(const std::shared_ptr<const execute::RowBlock>& block);

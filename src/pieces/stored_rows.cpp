@@ -101,15 +101,8 @@ std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks,
 std::shared_ptr<const Relation> RowStore::bring_all(base::Queue& queue, size_t part,
                                                     Blocks blocks) const {
   std::vector<execute::RowRun> runs;
-  {
-    std::lock_guard const lock(mutex_);
-    for (size_t i = blocks.first; i < blocks.end; ++i) {
-      Block const& block = parts_[part]->blocks[i];
-      if (block.run) runs.push_back(*block.run);
-    }
-  }
-  if (runs.size() != blocks.end - blocks.first || runs.empty())
-    return read_all(part, blocks, queue.end);
+  bool const are_runs = add_runs_of(part, blocks, &runs);
+  if (!are_runs || runs.empty()) return read_all(part, blocks, queue.end);
   return partitioner_->bring(queue, runs);
 }
 
