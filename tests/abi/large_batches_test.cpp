@@ -7,6 +7,7 @@
 
 #include "tests/abi/device_memory.hpp"
 #include "tests/abi/fixture.hpp"
+#include "tests/abi/key_value_rows.hpp"
 
 using namespace gpujoin_test;
 
@@ -18,25 +19,14 @@ constexpr int64_t kSmall = 10'000;
 constexpr int64_t kRows = 4 * kLarge + 1000;
 
 // Row i has the key keys[i], which is i * 7 modulo kRows, and 3 * key.
-struct Rows {
-  std::vector<int32_t> keys = std::vector<int32_t>(kRows);
-  std::vector<int64_t> values = std::vector<int64_t>(kRows);
-
+struct Rows : KeyValueRows {
   Rows() {
+    keys.resize(kRows);
+    values.resize(kRows);
     for (int64_t i = 0; i < kRows; ++i) {
       keys[static_cast<size_t>(i)] = static_cast<int32_t>(i * 7 % kRows);
       values[static_cast<size_t>(i)] = 3 * int64_t{keys[static_cast<size_t>(i)]};
     }
-  }
-  Relation slice(const Context& context, int64_t first, int64_t rows) const {
-    gpujoin_column columns[] = {GPUJOIN_COLUMN_INIT, GPUJOIN_COLUMN_INIT};
-    columns[0].type = GPUJOIN_TYPE_INT32;
-    columns[0].data = keys.data() + first;
-    columns[1].type = GPUJOIN_TYPE_INT64;
-    columns[1].data = values.data() + first;
-    gpujoin_relation* made = nullptr;
-    EXPECT_OK(call(gpujoin_relation_create, context.get(), rows, columns, 2, &made));
-    return Relation(made);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/abi/fixture.hpp"
+#include "tests/abi/key_value_rows.hpp"
 #include "tests/abi/operation_results.hpp"
 
 using namespace gpujoin_test;
@@ -20,25 +21,12 @@ constexpr int64_t kBatchRows = int64_t{1} << 20;
 constexpr int32_t kStride = 199;  // keys are no addresses
 
 // Key and twice the key.
-struct Rows {
-  std::vector<int32_t> keys;
-  std::vector<int64_t> values;
-
+struct Rows : KeyValueRows {
   Rows(int64_t rows, int64_t first_key) {
     for (int64_t i = 0; i < rows; ++i) {
       keys.push_back(static_cast<int32_t>((first_key + i * 7919 % rows) * kStride));
       values.push_back(2 * int64_t{keys.back()});
     }
-  }
-  Relation slice(const Context& context, int64_t first, int64_t rows) const {
-    gpujoin_column columns[] = {GPUJOIN_COLUMN_INIT, GPUJOIN_COLUMN_INIT};
-    columns[0].type = GPUJOIN_TYPE_INT32;
-    columns[0].data = keys.data() + first;
-    columns[1].type = GPUJOIN_TYPE_INT64;
-    columns[1].data = values.data() + first;
-    gpujoin_relation* made = nullptr;
-    EXPECT_OK(call(gpujoin_relation_create, context.get(), rows, columns, 2, &made));
-    return Relation(made);
   }
 };
 
