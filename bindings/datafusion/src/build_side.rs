@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::StreamExt;
-use gpujoin::{Build, Operation, OperationOptions, PlanOptions, Side};
+use gpujoin::{Build, BuildInfo, Operation, OperationOptions, PlanOptions, Side};
 
 use crate::errors::failed;
 use crate::join_layout::JoinLayout;
@@ -76,6 +77,24 @@ pub async fn off_thread<T: Send + 'static>(
         .map_err(failed)
 }
 
+/// How long rows that others are to read may fill DataFusion's memory.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Reserves what a build holds. A repartitioning gives its memory back as its rows are read, by
+/// other tasks too: a shortage passes while this one reads nothing, or it is a lack of memory.
+async fn reserve(build: &Build, reservation: &MemoryReservation) -> Result<BuildInfo> {
+    let info = build.info().map_err(failed)?;
+    let began = Instant::now();
+    while let Err(error) = reservation.try_resize((info.bytes - info.spilled_bytes) as usize) {
+        if began.elapsed() > PATIENCE {
+            return Err(error);
+        }
+        // The runtime may have no timer.
+        off_thread(|| Ok(std::thread::sleep(Duration::from_millis(1)))).await?;
+    }
+    Ok(info)
+}
+
 impl BuildSide {
     /// Reads the left side, which `probes` partitions of the right one will be joined with.
     pub async fn read(
@@ -92,13 +111,11 @@ impl BuildSide {
         while let Some(batch) = rows.next().await {
             let batch = layout.left.relation(&place.context, &batch?)?;
             build.0.append(&batch).map_err(failed)?;
-            let info = build.0.info().map_err(failed)?;
-            reservation.try_resize((info.bytes - info.spilled_bytes) as usize)?;
+            reserve(&build.0, &reservation).await?;
         }
         let finished = build.0.clone();
         off_thread(move || finished.finish()).await?;
-        let info = build.0.info().map_err(failed)?;
-        reservation.try_resize((info.bytes - info.spilled_bytes) as usize)?;
+        let info = reserve(&build.0, &reservation).await?;
         metrics.add_build(&info);
 
         let (rows, _reservation) = (info.rows, reservation);
