@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -16,8 +18,10 @@ namespace {
 
 constexpr const char* kStage = "transform";
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-// 2 MiB of bits, made of 16 MiB of bytes.
-constexpr uint64_t kMostSpan = uint64_t{1} << 24;
+// 16 MiB of bits, made of 128 MiB of bytes.
+constexpr uint64_t kMostSpan = uint64_t{1} << 27;
+// Of a list of rows, which is read at random: of 64 MiB a hash table is as fast.
+constexpr uint64_t kMostListedSpan = uint64_t{1} << 25;
 // Numbers for a key: clearing them is to cost no more than looking at the keys.
 constexpr uint64_t kMostNumbersAKey = 8;
 
@@ -25,6 +29,7 @@ template <typename Key>
 struct Bounds {
   Key low = std::numeric_limits<Key>::max();
   Key high = std::numeric_limits<Key>::min();
+  bool ascend = true;  // each row's is above that of the row before
 };
 
 // body(key, row) for the rows [first, end) that have one.
@@ -49,14 +54,33 @@ Bounds<Key> bounds_of(Workers& workers, const columns::ColumnView& key, uint64_t
       found.low = std::min(found.low, one);
       found.high = std::max(found.high, one);
     });
+    auto const* const keys = static_cast<const Key*>(key.data);
+    found.ascend = key.validity == nullptr &&
+                   std::adjacent_find(keys + (first == 0 ? 0 : first - 1), keys + end,
+                                      std::greater_equal<>()) == keys + end;
     of_tasks[first / kTaskRows] = found;
   });
   Bounds<Key> all;
   for (Bounds<Key> const& of_task : of_tasks) {
     all.low = std::min(all.low, of_task.low);
     all.high = std::max(all.high, of_task.high);
+    all.ascend = all.ascend && of_task.ascend;
   }
   return all;
+}
+
+// Of each word of bits: how many are 1 in those before.
+std::shared_ptr<const base::Buffer> counts_before(base::Queue& queue, const uint32_t* words,
+                                                  uint64_t count) {
+  base::Buffer counts = queue.host_pool->try_allocate(base::Memory::kHost, count * 4);
+  if (!counts) return nullptr;
+  auto* const before = counts.as<uint32_t>();
+  uint32_t sum = 0;
+  for (uint64_t word = 0; word < count; ++word) {
+    before[word] = sum;
+    sum += static_cast<uint32_t>(std::popcount(words[word]));
+  }
+  return std::make_shared<const base::Buffer>(std::move(counts));
 }
 
 }  // namespace
@@ -71,13 +95,16 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   using Bits = std::make_unsigned_t<Key>;
   auto const low = static_cast<Bits>(bounds.low);
   uint64_t const widest = static_cast<Bits>(static_cast<Bits>(bounds.high) - low);
-  if (widest >= std::min(kMostSpan, kMostNumbersAKey * rows)) return std::nullopt;
+  bool const lists_rows = keeps_rows && !bounds.ascend;
+  uint64_t const most = lists_rows ? kMostListedSpan : kMostSpan;
+  if (widest >= std::min(most, kMostNumbersAKey * rows)) return std::nullopt;
   auto const span = static_cast<uint32_t>(widest + 1);
   base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
   base::Buffer row_of_key;
-  if (keeps_rows)
+  if (lists_rows) {
     row_of_key = queue.host_pool->try_allocate(base::Memory::kHost, uint64_t{span} * 4);
-  if (!bytes || (keeps_rows && !row_of_key)) return std::nullopt;
+  }
+  if (!bytes || (lists_rows && !row_of_key)) return std::nullopt;
   auto* const marks = bytes.as<uint8_t>();
   auto* const numbers = row_of_key.as<uint32_t>();
   std::atomic<uint64_t> keys{0};
@@ -98,7 +125,10 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   bits.mark_bytes(marks);
   if (bits.count() != keys.load()) return std::nullopt;
   KeyBits made(bits.bits(), low, span);
-  if (keeps_rows) made.rows_ = std::make_shared<const base::Buffer>(std::move(row_of_key));
+  if (lists_rows) made.rows_ = std::make_shared<const base::Buffer>(std::move(row_of_key));
+  if (!keeps_rows || lists_rows) return made;
+  made.before_ = counts_before(queue, made.words_, uint64_t{span} / 32 + 1);
+  if (made.before_ == nullptr) return std::nullopt;
   return made;
 }
 

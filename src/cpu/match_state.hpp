@@ -93,14 +93,11 @@ class MatchState {
         batch_.probe[found] = probe.rest;
         found += keys.has(probe.key) ? 1 : 0;
       }
-      if (keys.keeps_rows()) look_up_rows(keys, batch_.rows, found);
+      if (keys.keeps_rows()) {
+        keys.find_rows(batch_.keys + batch_.rows, found - batch_.rows, batch_.build + batch_.rows);
+      }
       batch_.rows = found;
     }
-  }
-
-  void look_up_rows(const KeyBits& keys, uint32_t first, uint32_t end) {
-    for (uint32_t i = first; i < end; ++i) __builtin_prefetch(keys.row_of(batch_.keys[i]));
-    for (uint32_t i = first; i < end; ++i) batch_.build[i] = *keys.row_of(batch_.keys[i]);
   }
 
   template <typename Probe>

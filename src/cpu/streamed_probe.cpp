@@ -101,9 +101,10 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
 
 template <typename Key>
 void match_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
-                const PartitionedRows& build, const PartitionedRows& probe, MatchSinks& sinks) {
+                const PartitionedRows& build, const PartitionedRows& probe,
+                const MatchFilter& filter, MatchSinks& sinks) {
   match_blocks<Key>(
-      queue, workers, probe, {}, sinks,
+      queue, workers, probe, filter, sinks,
       [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
         state.run(workers, keys, rows, {&build.layout, nullptr}, of_probe);
       });
@@ -158,11 +159,12 @@ void match_streamed(base::Queue& queue, Workers& workers, const PartitionedRows&
 }
 
 void match_key_bits(base::Queue& queue, Workers& workers, const KeyBits& keys,
-                    const PartitionedRows& build, const PartitionedRows& probe, MatchSinks& sinks) {
+                    const PartitionedRows& build, const PartitionedRows& probe,
+                    const MatchFilter& filter, MatchSinks& sinks) {
   if (probe.layout.key_bytes == 4) {
-    match_bits<uint32_t>(queue, workers, keys, build, probe, sinks);
+    match_bits<uint32_t>(queue, workers, keys, build, probe, filter, sinks);
   } else {
-    match_bits<uint64_t>(queue, workers, keys, build, probe, sinks);
+    match_bits<uint64_t>(queue, workers, keys, build, probe, filter, sinks);
   }
 }
 

@@ -198,7 +198,7 @@ class BuiltOnCpu final : public Built {
   plan::Finding probe(const JoinStep& step, Side& side,
                       columns::JoinResult& result) const override {
     auto& probe = side_as<CpuSide>(side);
-    if (side_->tables() != nullptr) {
+    if (step.is_kept) {
       step.clock.enter("match");
       probe.lay_out(plan::Gather::kUntransformed, numbers_of(step, probe, !step.build_left()));
       probe.stream();
@@ -282,6 +282,10 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
   step.clock.enter("transform");
   if (step.is_kept) {
     side->lay_out(plan::Gather::kUntransformed, true);
+    if (!side->is_hashed() && side->keep_key_bits(true)) {
+      step.clock.note("build keys as bits", side->input_rows() * side->key(0).width);
+      return std::make_unique<BuiltOnCpu>(std::move(side), false);
+    }
     CpuSide* const alone[] = {side.get()};
     partition(step, alone, radix_bits_of(step, side->rows(), 0));
     side->make_tables();

@@ -37,7 +37,7 @@ void send_matches(const JoinStep& step, const cpu::MatchFilter& filter, const Cp
   }
   if (build.key_bits()) {
     return cpu::match_key_bits(step.queue, probe.workers(), *build.key_bits(), build.rows(),
-                               probe.rows(), sinks);
+                               probe.rows(), filter, sinks);
   }
   if (probe.rows().is_streamed) {
     return cpu::match_streamed(step.queue, probe.workers(), build.rows(), build.tables(),

@@ -37,7 +37,7 @@ std::string Operation::explain() const {
   add_line(&text, "  own filter %s", filters_->own_text().c_str());
   if (build.is_whole()) {
     add_line(&text, "  pieces    of the probe side, of about %" PRIu64 " bytes, as they come",
-             budget_.block_bytes);
+             bytes_of_piece());
     if (budget_.whole_bytes == 0) {
       add_line(&text, "  because   there is no memory limit");
     } else {

@@ -219,6 +219,14 @@ int64_t Operation::rows_of_piece() const {
   return is_streamed() ? kMostRows : std::min(kMostRows, kept_->rows_of_block());
 }
 
+// Of rows that are looked up in a kept table of the CPU a megabyte, and what comes of it, is still
+// in a cache when it is read. Joins that begin anew with each piece take more at a time.
+uint64_t Operation::bytes_of_piece() const {
+  constexpr uint64_t kCachedBytes = uint64_t{1} << 20;
+  bool const meets_table = is_streamed() && !build_->shape().on_gpu && meets_kept_table(join_);
+  return meets_table ? std::min(budget_.block_bytes, kCachedBytes) : budget_.block_bytes;
+}
+
 uint64_t Operation::spilled_bytes() const {
   uint64_t const of_keys = promises_ == nullptr ? 0 : promises_->written_bytes();
   return build_->size().spilled_bytes + (kept_ == nullptr ? 0 : kept_->written_bytes()) + of_keys;

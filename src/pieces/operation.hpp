@@ -80,6 +80,8 @@ class Operation {
       const std::shared_ptr<const columns::Relation>& piece, const base::CallEnd& end);
   // Of a piece of the probe side, at most.
   int64_t rows_of_piece() const;
+  // Of one that is gathered from batches.
+  uint64_t bytes_of_piece() const;
   std::span<const Piece> parts() const {
     return is_streamed() ? std::span(parts_) : std::span(&staying_->piece(), 1);
   }

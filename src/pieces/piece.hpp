@@ -52,6 +52,10 @@ struct JoinOfPieces {
 bool needs_marks(const columns::JoinSpec& spec, bool left);
 bool may_be_unknown(const columns::JoinSpec& spec, bool left);
 
+// Whether a table of a part of the build side, once made, is looked up for each piece of the probe
+// side: of keys that are compared as they are, not as others that are made anew for each.
+bool meets_kept_table(const JoinOfPieces& join);
+
 // Whether rows of the build side may be joined with the same rows one part after the other: not
 // where one row or one group comes out of all rows of a key.
 bool can_cut_part(const columns::JoinSpec& spec);

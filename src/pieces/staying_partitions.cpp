@@ -25,20 +25,9 @@ constexpr int64_t kLeastShare = 8;
 bool StayingPartitions::suit(const JoinOfPieces& join, const Build& build, const RowStore& probe) {
   columns::JoinSpec const& spec = join.spec;
   if (!build.keeps_table() || !build.store().is_partitioned() || build.is_whole()) return false;
-  if (!probe.is_partitioned_by_device() || may_be_unknown(spec, true) ||
-      may_be_unknown(spec, false) || !execute::KeptBuild::may_keep(spec, join.options)) {
-    return false;
-  }
-  // Keys that are compared as others than they are would be made anew for each piece.
-  auto const key = [](const Relation& side, int32_t column) -> columns::ColumnView const& {
-    return side.columns[static_cast<size_t>(column)];
-  };
-  auto const& left = key(*join.left_none, spec.left_keys.front());
-  auto const& right = key(*join.right_none, spec.right_keys.front());
-  bool const is_plain = left.type == right.type && is_whole_number(left.type);
-  bool const has_flags = std::any_of(spec.key_flags.begin(), spec.key_flags.end(),
-                                     [](int32_t flags) { return flags != 0; });
-  return is_plain && !has_flags && spec.residual == nullptr && join.decider == nullptr;
+  if (!probe.is_partitioned_by_device() || !meets_kept_table(join)) return false;
+  return !may_be_unknown(spec, true) && !may_be_unknown(spec, false) && spec.residual == nullptr &&
+         join.decider == nullptr;
 }
 
 StayingPartitions::StayingPartitions(const JoinOfPieces& join, const Budget& budget,
