@@ -12,6 +12,8 @@
 #include <duckdb/planner/expression/bound_conjunction_expression.hpp>
 #include <duckdb/planner/expression/bound_operator_expression.hpp>
 #include <duckdb/planner/expression/bound_reference_expression.hpp>
+#include <duckdb/planner/operator/logical_comparison_join.hpp>
+#include <duckdb/storage/statistics/base_statistics.hpp>
 
 namespace gpujoin_duckdb {
 
@@ -44,6 +46,13 @@ inline const duckdb::Expression& left_of(const duckdb::Expression& comparison) {
 }
 inline const duckdb::Expression& right_of(const duckdb::Expression& comparison) {
   return *comparison.Cast<duckdb::BoundComparisonExpression>().right;
+}
+
+// What is known of the key of a join on the right side, or of what its last condition compares
+// there; null: nothing.
+inline const duckdb::BaseStatistics* right_key_statistics(
+    const duckdb::LogicalComparisonJoin& join) {
+  return join.join_stats.size() == 2 ? join.join_stats[1].get() : nullptr;
 }
 
 struct Between {

@@ -13,6 +13,8 @@
 #include <duckdb/planner/expression/bound_conjunction_expression.hpp>
 #include <duckdb/planner/expression/bound_operator_expression.hpp>
 #include <duckdb/planner/expression/bound_reference_expression.hpp>
+#include <duckdb/planner/operator/logical_comparison_join.hpp>
+#include <duckdb/storage/statistics/base_statistics.hpp>
 
 namespace gpujoin_duckdb {
 
@@ -49,6 +51,12 @@ inline const duckdb::Expression& left_of(const duckdb::Expression& comparison) {
 inline const duckdb::Expression& right_of(const duckdb::Expression& comparison) {
   return duckdb::BoundComparisonExpression::Right(
       comparison.Cast<duckdb::BoundFunctionExpression>());
+}
+
+// What is known of what the first condition of a join compares on the right side; null: nothing.
+inline const duckdb::BaseStatistics* right_key_statistics(
+    const duckdb::LogicalComparisonJoin& join) {
+  return join.conditions[0].GetRightStats().get();
 }
 
 struct Between {

@@ -1,6 +1,13 @@
 // join_cost.cpp: whether a join is worth taking.
 #include "bindings/duckdb/src/join_cost.hpp"
 
+#include <algorithm>
+#include <duckdb/planner/operator/logical_comparison_join.hpp>
+#include <duckdb/storage/statistics/numeric_stats.hpp>
+#include <limits>
+
+#include "bindings/duckdb/src/duckdb_versions.hpp"
+
 namespace gpujoin_duckdb {
 
 namespace {
@@ -34,31 +41,55 @@ struct ExpectedSide {
   }
 };
 
-// What DuckDB's own hash join takes for a row that it builds with and for one that probes, on one
-// thread: while its table is in the cache, on the edge of it, and behind it. Fitted to what
-// bench.py measures, by the machine that the library's built-in rates of the CPU are those of.
+// What DuckDB's own hash join takes for a row that it builds with, for one that probes (of which a
+// filter on the scan leaves out most that have no match), and for one that comes out; on one
+// thread, rounded down, by how large its table is. By the machine that the library's built-in rates
+// of the CPU are those of; bench.py measures it.
 struct TableRates {
   double most_bytes;
   double build_nanoseconds;
   double probe_nanoseconds;
+  double output_nanoseconds;
 };
-constexpr TableRates duckdb_rates[] = {{16 << 20, 25, 13}, {64 << 20, 39, 22}, {1e30, 80, 130}};
+constexpr TableRates hashed_rates[] = {
+    {12 << 20, 20, 3, 20}, {64 << 20, 50, 6, 60}, {1e30, 80, 8, 110}};
+// Of perfect hash joins, whose tables have no more than some million rows.
+constexpr TableRates perfect_rates = {1e30, 25, 3, 6};
+constexpr double most_of_perfect = 1 << 20;  // from the lowest key to the highest
 // Of a row of the table, besides its values: hash and pointer.
 constexpr double table_row_bytes = 16;
 // What it takes to hand rows over and to take them back.
 constexpr double nanoseconds_per_byte = 0.5;
 
-double duckdb_nanoseconds(double build_rows, double build_width, double probe_rows) {
-  double const bytes = build_rows * (build_width + table_row_bytes);
-  auto const* rates = duckdb_rates;
-  while (bytes > rates->most_bytes) ++rates;
-  return build_rows * rates->build_nanoseconds + probe_rows * rates->probe_nanoseconds;
+TableRates const& rates_of(bool is_perfect, double table_bytes) {
+  if (is_perfect) return perfect_rates;
+  auto const* rates = hashed_rates;
+  while (table_bytes > rates->most_bytes) ++rates;
+  return *rates;
+}
+
+// From the lowest key to the highest of the build side, as far as statistics tell; else infinite.
+double span_of_keys(const duckdb::LogicalComparisonJoin& join, const JoinLayout& layout) {
+  double const unknown = std::numeric_limits<double>::infinity();
+  if (layout.right.keys.size() != 1) return unknown;
+  duckdb::BaseStatistics const* const keys = right_key_statistics(join);
+  if (keys == nullptr || !keys->GetType().IsIntegral()) return unknown;
+  if (!duckdb::NumericStats::HasMinMax(*keys)) return unknown;
+  return duckdb::NumericStats::Max(*keys).GetValue<double>() -
+         duckdb::NumericStats::Min(*keys).GetValue<double>();
+}
+
+// Whether DuckDB's own join will look keys up by their distance from the lowest one, and hash none
+// ("perfect hash join").
+bool is_perfect_hash_join(const duckdb::LogicalComparisonJoin& join, double span) {
+  return join.join_type == duckdb::JoinType::INNER && join.conditions.size() == 1 &&
+         span <= most_of_perfect;
 }
 
 }  // namespace
 
-Cost cost_of(gpujoin_context* context, const JoinLayout& layout, int64_t left_rows,
-             int64_t right_rows, int64_t output_rows, size_t threads) {
+Cost cost_of(gpujoin_context* context, const duckdb::LogicalComparisonJoin& join_of_duckdb,
+             const JoinLayout& layout, int64_t left_rows, int64_t right_rows, size_t threads) {
   ExpectedSide const left(layout.left, left_rows);
   ExpectedSide const right(layout.right, right_rows);
   gpujoin_expected_join join = GPUJOIN_EXPECTED_JOIN_INIT;
@@ -71,9 +102,11 @@ Cost cost_of(gpujoin_context* context, const JoinLayout& layout, int64_t left_ro
   gpujoin_error error;
   check(gpujoin_estimate_join(context, &join, &estimate, &error), error);
 
-  double const handed_over = static_cast<double>(left_rows) * left.width() +
-                             static_cast<double>(right_rows) * right.width() +
-                             static_cast<double>(output_rows) * (left.width() + right.width());
+  auto const build_rows = static_cast<double>(right_rows);
+  auto const probe_rows = static_cast<double>(left_rows);
+  auto const output_rows = static_cast<double>(join_of_duckdb.estimated_cardinality);
+  double const handed_over = probe_rows * left.width() + build_rows * right.width() +
+                             output_rows * (left.width() + right.width());
   bool const is_cuda = estimate.device == GPUJOIN_DEVICE_CUDA;
   Cost cost;
   cost.expectation.executor = is_cuda ? "CUDA" : "CPU";
@@ -82,9 +115,14 @@ Cost cost_of(gpujoin_context* context, const JoinLayout& layout, int64_t left_ro
       (is_cuda ? estimate.cuda_milliseconds + estimate.cuda_fetch_milliseconds
                : estimate.cpu_milliseconds) +
       handed_over * nanoseconds_per_byte / 1e6 / static_cast<double>(threads);
-  cost.duckdb_milliseconds = duckdb_nanoseconds(static_cast<double>(right_rows), right.width(),
-                                                static_cast<double>(left_rows)) /
-                             1e6 / static_cast<double>(threads);
+  // Lookups of few keys that many rows have meet few places of the table.
+  double const span = span_of_keys(join_of_duckdb, layout);
+  double const table_bytes = std::min(build_rows, span + 1) * (right.width() + table_row_bytes);
+  TableRates const& rates = rates_of(is_perfect_hash_join(join_of_duckdb, span), table_bytes);
+  double const duckdb_nanoseconds = build_rows * rates.build_nanoseconds +
+                                    probe_rows * rates.probe_nanoseconds +
+                                    output_rows * rates.output_nanoseconds;
+  cost.duckdb_milliseconds = duckdb_nanoseconds / 1e6 / static_cast<double>(threads);
   return cost;
 }
 

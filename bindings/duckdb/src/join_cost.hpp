@@ -17,7 +17,7 @@ struct Cost {
   bool is_worth_it() const { return 1.25 * expectation.milliseconds < duckdb_milliseconds; }
 };
 
-Cost cost_of(gpujoin_context* context, const JoinLayout& layout, int64_t left_rows,
-             int64_t right_rows, int64_t output_rows, size_t threads);
+Cost cost_of(gpujoin_context* context, const duckdb::LogicalComparisonJoin& join,
+             const JoinLayout& layout, int64_t left_rows, int64_t right_rows, size_t threads);
 
 }  // namespace gpujoin_duckdb

@@ -65,8 +65,8 @@ Plan plan_of(ClientContext& client, SharedState& shared, const LogicalComparison
   plan.layout = layout_of(join);
   auto const settings = read_settings(client);
   plan.context = context_for(client, shared.contexts, settings);
-  Cost const cost = cost_of(plan.context.get(), plan.layout, rows.left_rows, rows.right_rows,
-                            join.estimated_cardinality, settings.threads);
+  Cost const cost = cost_of(plan.context.get(), join, plan.layout, rows.left_rows, rows.right_rows,
+                            settings.threads);
   plan.expectation = cost.expectation;
   auto const figures =
       duckdb::StringUtil::Format("%.2f ms expected, %.2f ms of DuckDB's own join",

@@ -61,6 +61,17 @@ def test_gate_leaves_small_joins(connection):
     assert not taken and reason.startswith("not worth it")
 
 
+@pytest.mark.parametrize(("gap", "rows_a_key", "is_taken"), [(1, 1, False), (4, 1, True), (4, 100, False)])
+def test_gate_knows_how_keys_lie(connection, gap, rows_a_key, is_taken):
+    """Dense keys are a table without hashing to DuckDB, and few ones a table in a cache."""
+    connection.execute(f"CREATE TABLE keys AS SELECT (i // {rows_a_key}) * {gap} AS k, i AS v "
+                       "FROM range(1000000) AS r(i)")
+    connection.execute("EXPLAIN SELECT sum(l.v + r.v) FROM keys l JOIN keys r ON l.k = r.k")
+    (taken, _, reason), = decisions(connection)
+    assert taken == is_taken, reason
+    connection.execute("DROP TABLE keys")
+
+
 def test_gate_takes_large_joins(connection):
     """Of a build side that is in no cache: DuckDB's estimates are enough."""
     connection.execute("CREATE TABLE large AS SELECT i AS k, i AS v FROM range(4000000) AS r(i)")
