@@ -10,6 +10,7 @@
 
 #include "src/cpu/batch_filter.hpp"
 #include "src/cpu/key_bits.hpp"
+#include "src/cpu/line_table.hpp"
 #include "src/cpu/match_sink.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
@@ -50,6 +51,18 @@ class MatchState {
         TablesProber<Key, true, Flush>(tables, rows, batch_, flush).run();
       } else {
         TablesProber<Key, false, Flush>(tables, rows, batch_, flush).run();
+      }
+    });
+  }
+
+  void run(Workers& workers, const LineTable<Key>& table, const ProbeRows& rows,
+           const PartitionRows& build, const PartitionRows& probe) {
+    run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {
+      using Flush = std::remove_cvref_t<decltype(flush)>;
+      if (rows.are_entries<Key>()) {
+        LineProber<Key, true, Flush>(table, rows, batch_, flush).run();
+      } else {
+        LineProber<Key, false, Flush>(table, rows, batch_, flush).run();
       }
     });
   }

@@ -74,9 +74,12 @@ void match_blocks(base::Queue& queue, Workers& workers, const PartitionedRows& p
 
 template <typename Key>
 struct TablesOfKeys final : KeptTables {
-  TablesOfKeys(base::Queue& queue, Workers& workers, const PartitionedRows& build)
-      : tables(queue, workers, build) {}
-  PartitionTables<Key> tables;
+  TablesOfKeys(base::Queue& queue, Workers& workers, const PartitionedRows& build) {
+    if (build.radix_bits != 0) lines = LineTable<Key>::make(queue, workers, build);
+    if (lines == nullptr) tables.emplace(queue, workers, build);
+  }
+  std::unique_ptr<const LineTable<Key>> lines;
+  std::optional<PartitionTables<Key>> tables;  // none where there are lines
 };
 
 template <typename Key>
@@ -86,15 +89,18 @@ void match(base::Queue& queue, Workers& workers, const PartitionedRows& build,
   if (build.begin.back() == 0) return;
   std::optional<TablesOfKeys<Key>> own;
   if (kept == nullptr) kept = &own.emplace(queue, workers, build);
-  PartitionTables<Key> const& tables = static_cast<const TablesOfKeys<Key>*>(kept)->tables;
+  auto const& of_keys = *static_cast<const TablesOfKeys<Key>*>(kept);
   PartitionRows const of_build{&build.layout, build.rows_of(0)};
   match_blocks<Key>(
       queue, workers, probe, filter, sinks,
       [&](MatchState<Key>& state, const ProbeRows& rows, const PartitionRows& of_probe) {
-        if (tables.is_one()) {
-          state.run(workers, tables.table(0), rows, {}, of_build, of_probe, SharedRows::kOfBuild);
+        if (of_keys.lines != nullptr) {
+          state.run(workers, *of_keys.lines, rows, of_build, of_probe);
+        } else if (of_keys.tables->is_one()) {
+          state.run(workers, of_keys.tables->table(0), rows, {}, of_build, of_probe,
+                    SharedRows::kOfBuild);
         } else {
-          state.run(workers, tables, rows, of_build, of_probe);
+          state.run(workers, *of_keys.tables, rows, of_build, of_probe);
         }
       });
 }
