@@ -18,9 +18,10 @@ namespace {
 
 constexpr const char* kStage = "transform";
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-// 16 MiB of bits, made of 128 MiB of bytes.
-constexpr uint64_t kMostSpan = uint64_t{1} << 27;
-// Of a list of rows, which is read at random: of 64 MiB a hash table is as fast.
+// 2 MiB of bits, made of 16 MiB of bytes: for one probe side more are made slower than partitions.
+constexpr uint64_t kMostSpan = uint64_t{1} << 24;
+// For many: 16 MiB of bits; of a list of rows, which is read at random, 128 MiB.
+constexpr uint64_t kMostKeptSpan = uint64_t{1} << 27;
 constexpr uint64_t kMostListedSpan = uint64_t{1} << 25;
 // Numbers for a key: clearing them is to cost no more than looking at the keys.
 constexpr uint64_t kMostNumbersAKey = 8;
@@ -88,7 +89,7 @@ std::shared_ptr<const base::Buffer> counts_before(base::Queue& queue, const uint
 template <typename Key>
 std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& workers,
                                                const columns::ColumnView& key, uint64_t rows,
-                                               bool keeps_rows) {
+                                               bool keeps_rows, bool is_kept) {
   // Numbers around 0 are neighbours.
   Bounds<Key> const bounds = bounds_of<Key>(workers, key, rows);
   if (bounds.low > bounds.high) return std::nullopt;
@@ -96,7 +97,8 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   auto const low = static_cast<Bits>(bounds.low);
   uint64_t const widest = static_cast<Bits>(static_cast<Bits>(bounds.high) - low);
   bool const lists_rows = keeps_rows && !bounds.ascend;
-  uint64_t const most = lists_rows ? kMostListedSpan : kMostSpan;
+  uint64_t const of_kept = lists_rows ? kMostListedSpan : kMostKeptSpan;
+  uint64_t const most = is_kept ? of_kept : kMostSpan;
   if (widest >= std::min(most, kMostNumbersAKey * rows)) return std::nullopt;
   auto const span = static_cast<uint32_t>(widest + 1);
   base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
@@ -134,9 +136,9 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
 
 std::optional<KeyBits> KeyBits::of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
-                                          bool keeps_rows) {
-  return key.width == 4 ? of_unique_keys<int32_t>(queue, workers, key, rows, keeps_rows)
-                        : of_unique_keys<int64_t>(queue, workers, key, rows, keeps_rows);
+                                          bool keeps_rows, bool is_kept) {
+  return key.width == 4 ? of_unique_keys<int32_t>(queue, workers, key, rows, keeps_rows, is_kept)
+                        : of_unique_keys<int64_t>(queue, workers, key, rows, keeps_rows, is_kept);
 }
 
 }  // namespace gpujoin::cpu

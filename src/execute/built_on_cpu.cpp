@@ -282,7 +282,7 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
   step.clock.enter("transform");
   if (step.is_kept) {
     side->lay_out(plan::Gather::kUntransformed, true);
-    if (!side->is_hashed() && side->keep_key_bits(true)) {
+    if (!side->is_hashed() && side->keep_key_bits(true, true)) {
       step.clock.note("build keys as bits", side->input_rows() * side->key(0).width);
       return std::make_unique<BuiltOnCpu>(std::move(side), false);
     }
@@ -303,7 +303,7 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
   }
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
   if (only_probe != nullptr && !is_small && asks_for_keys(step, *side, *only_probe) &&
-      side->keep_key_bits(puts_out(step, step.build_left()))) {
+      side->keep_key_bits(puts_out(step, step.build_left()), false)) {
     side->lay_out(plan::Gather::kUntransformed, puts_out(step, step.build_left()));
     only_probe->lay_out(plan::Gather::kUntransformed,
                         numbers_of(step, *only_probe, !step.build_left()));

@@ -42,8 +42,8 @@ void CpuSide::pack() {
   hashed_ = {};
 }
 
-bool CpuSide::keep_key_bits(bool with_rows) {
-  key_bits_ = cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows(), with_rows);
+bool CpuSide::keep_key_bits(bool with_rows, bool is_kept) {
+  key_bits_ = cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows(), with_rows, is_kept);
   return key_bits_.has_value();
 }
 

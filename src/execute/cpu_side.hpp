@@ -37,7 +37,8 @@ class CpuSide final : public Side {
   // All rows as one partition, for a probe side that is looked up where it lies.
   void pack();
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
-  bool keep_key_bits(bool with_rows);
+  // is_kept: for any number of probe sides.
+  bool keep_key_bits(bool with_rows, bool is_kept);
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
   // Of a build side: whether both sides' rows lie in the order of their keys.
   bool find_key_order(const CpuSide& probe);

@@ -28,7 +28,7 @@ template <typename Key>
 std::optional<cpu::KeyBits> bits_of(base::Queue& queue, const std::vector<Key>& keys,
                                     const std::vector<uint8_t>* validity = nullptr) {
   cpu::Workers workers(queue);
-  return cpu::KeyBits::of_unique(queue, workers, view_of(keys, validity), keys.size(), true);
+  return cpu::KeyBits::of_unique(queue, workers, view_of(keys, validity), keys.size(), true, false);
 }
 
 template <typename Key>
