@@ -14,6 +14,7 @@ use gpujoin::{Build, BuildInfo, Operation, OperationOptions, PlanOptions, Side};
 use crate::errors::failed;
 use crate::join_layout::JoinLayout;
 use crate::join_metrics::JoinMetrics;
+use crate::key_ranges::KeyRanges;
 use crate::library::Place;
 
 /// A finished build, and who joins it.
@@ -67,14 +68,18 @@ impl Attached {
 }
 
 /// Runs what may take long off the runtime's threads.
-pub async fn off_thread<T: Send + 'static>(
-    call: impl FnOnce() -> gpujoin::Result<T> + Send + 'static,
-) -> Result<T> {
+async fn blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     SpawnedTask::spawn_blocking(call)
         .join()
         .await
-        .map_err(|error| DataFusionError::External(Box::new(error)))?
-        .map_err(failed)
+        .map_err(|error| DataFusionError::External(Box::new(error)))
+}
+
+/// The same of a call of the library.
+pub async fn off_thread<T: Send + 'static>(
+    call: impl FnOnce() -> gpujoin::Result<T> + Send + 'static,
+) -> Result<T> {
+    blocking(call).await?.map_err(failed)
 }
 
 /// How long rows that others are to read may fill DataFusion's memory.
@@ -90,7 +95,7 @@ async fn reserve(build: &Build, reservation: &MemoryReservation) -> Result<Build
             return Err(error);
         }
         // The runtime may have no timer.
-        off_thread(|| Ok(std::thread::sleep(Duration::from_millis(1)))).await?;
+        blocking(|| std::thread::sleep(Duration::from_millis(1))).await?;
     }
     Ok(info)
 }
@@ -102,6 +107,7 @@ impl BuildSide {
         layout: Arc<JoinLayout>,
         place: Place,
         probes: usize,
+        ranges: Option<Arc<KeyRanges>>,
         reservation: MemoryReservation,
         metrics: JoinMetrics,
     ) -> Result<Self> {
@@ -115,6 +121,10 @@ impl BuildSide {
         }
         let finished = build.0.clone();
         off_thread(move || finished.finish()).await?;
+        if let Some(ranges) = ranges {
+            let finished = build.0.clone();
+            blocking(move || ranges.add(&finished)).await??;
+        }
         let info = reserve(&build.0, &reservation).await?;
         metrics.add_build(&info);
 

@@ -22,6 +22,7 @@ use crate::cost::Expectation;
 use crate::join_layout::JoinLayout;
 use crate::join_metrics::{JoinMetrics, Ran};
 use crate::join_stream::{Building, JoinStream};
+use crate::key_ranges::KeyRanges;
 use crate::library::{Library, Place};
 use crate::settings::GpuJoinOptions;
 
@@ -31,6 +32,8 @@ use crate::settings::GpuJoinOptions;
 /// all when it begins, the hash join runs in its place.
 pub struct GpuJoinExec {
     join: HashJoinExec,
+    /// Those of the join, but for the order of its rows.
+    properties: Arc<PlanProperties>,
     layout: Arc<JoinLayout>,
     expectation: Expectation,
     library: Arc<Library>,
@@ -38,6 +41,8 @@ pub struct GpuJoinExec {
     ran: Arc<Ran>,
     /// Where it runs, or why it does not.
     place: OnceLock<Result<Place, String>>,
+    /// Of all builds together; none where no scan asks.
+    ranges: OnceLock<Option<Arc<KeyRanges>>>,
     /// The left side that all partitions share.
     left: Mutex<Option<Building>>,
 }
@@ -49,14 +54,20 @@ impl GpuJoinExec {
         expectation: Expectation,
         library: Arc<Library>,
     ) -> Self {
+        let mut properties = PlanProperties::clone(join.properties());
+        let mut equalities = properties.eq_properties.clone();
+        equalities.clear_orderings();
+        properties.set_eq_properties(equalities);
         Self {
             join,
+            properties: Arc::new(properties),
             layout: Arc::new(layout),
             expectation,
             library,
             metrics: ExecutionPlanMetricsSet::new(),
             ran: Arc::default(),
             place: OnceLock::new(),
+            ranges: OnceLock::new(),
             left: Mutex::default(),
         }
     }
@@ -95,7 +106,10 @@ impl GpuJoinExec {
         let reservation =
             MemoryConsumer::new(format!("GpuJoinBuild[{partition}]")).register(task.memory_pool());
         let (layout, place, metrics) = (Arc::clone(&self.layout), place.clone(), metrics.clone());
-        let build = BuildSide::read(rows, layout, place, probes, reservation, metrics);
+        let builds = self.join.left().output_partitioning().partition_count();
+        let ranges = self.ranges.get_or_init(|| KeyRanges::of(&self.join, builds).map(Arc::new));
+        let ranges = ranges.clone();
+        let build = BuildSide::read(rows, layout, place, probes, ranges, reservation, metrics);
         Ok(build.map(|built| built.map(Arc::new).map_err(Arc::new)).boxed().shared())
     }
 }
@@ -125,7 +139,7 @@ impl ExecutionPlan for GpuJoinExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.join.properties()
+        &self.properties
     }
 
     fn required_input_distribution(&self) -> Vec<Distribution> {

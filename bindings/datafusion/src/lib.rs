@@ -11,6 +11,7 @@ mod exec;
 mod join_layout;
 mod join_metrics;
 mod join_stream;
+mod key_ranges;
 mod library;
 mod rule;
 mod settings;

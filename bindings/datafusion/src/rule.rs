@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::sanity_checker::SanityCheckPlan;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, displayable};
+use datafusion::physical_plan::{
+    ExecutionPlan, ExecutionPlanProperties, displayable, replace_children_if_necessary,
+};
 
 use crate::build_side::try_out;
 use crate::cost::{Expectation, expect};
@@ -67,47 +69,71 @@ impl GpuJoinRule {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Decision>)> {
-        let mut decisions = Vec::new();
-        let is_enabled = GpuJoinOptions::of(config).enable;
-        let optimized = plan
-            .transform_up(|node| {
-                let Some(join) = node.downcast_ref::<HashJoinExec>() else {
-                    return Ok(Transformed::no(node));
-                };
-                let shown = displayable(node.as_ref()).one_line().to_string().trim_end().to_owned();
-                let taken = if is_enabled {
-                    self.take(join, config)
-                } else {
-                    Err("gpujoin.enable is false".into())
-                };
-                let reason = match &taken {
-                    Ok((_, expectation)) => expectation.to_string(),
-                    Err(reason) => reason.to_string(),
-                };
-                decisions.push(Decision { join: shown, taken: taken.is_ok(), reason });
-                let Ok((layout, expectation)) = taken else { return Ok(Transformed::no(node)) };
-                let join = join.builder().build()?;
-                let library = Arc::clone(&self.library);
-                let join = GpuJoinExec::new(join, layout, expectation, library);
-                Ok(Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>))
-            })
-            .data()?;
-        Ok((optimized, decisions))
+        let relied_on = plan.output_ordering().is_some();
+        let (optimized, decisions) = self.rewrite(&plan, relied_on, config)?;
+        // What a node says of the orders that it needs may be less than it makes use of.
+        if SanityCheckPlan::new().optimize(Arc::clone(&optimized), config).is_ok() {
+            return Ok((optimized, decisions));
+        }
+        Ok((plan, Self::all_left(decisions)))
+    }
+
+    /// The same of a part of a plan. relied_on: on the order of its rows.
+    fn rewrite(
+        &self,
+        node: &Arc<dyn ExecutionPlan>,
+        relied_on: bool,
+        config: &ConfigOptions,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Decision>)> {
+        let (mut children, mut decisions) = (Vec::new(), Vec::new());
+        let needed = node.required_input_ordering();
+        let kept = node.maintains_input_order();
+        for (i, child) in node.children().into_iter().enumerate() {
+            let relied_on = needed[i].is_some() || (relied_on && kept[i]);
+            let (child, of_child) = self.rewrite(child, relied_on, config)?;
+            children.push(child);
+            decisions.extend(of_child);
+        }
+        let node = replace_children_if_necessary(Arc::clone(node), children)?;
+        let Some(join) = node.downcast_ref::<HashJoinExec>() else {
+            return Ok((node, decisions));
+        };
+        let shown = displayable(node.as_ref()).one_line().to_string().trim_end().to_owned();
+        let taken = self.take(join, relied_on, config);
+        let reason = match &taken {
+            Ok((_, expectation)) => expectation.to_string(),
+            Err(reason) => reason.to_string(),
+        };
+        decisions.push(Decision { join: shown, taken: taken.is_ok(), reason });
+        let Ok((layout, expectation)) = taken else { return Ok((node, decisions)) };
+        let join = join.builder().build()?;
+        let join = GpuJoinExec::new(join, layout, expectation, Arc::clone(&self.library));
+        Ok((Arc::new(join), decisions))
+    }
+
+    fn all_left(decisions: Vec<Decision>) -> Vec<Decision> {
+        let reason = String::from("the plan would not hold");
+        let left = |decision| Decision { taken: false, reason: reason.clone(), ..decision };
+        decisions.into_iter().map(|made| if made.taken { left(made) } else { made }).collect()
     }
 
     fn take(
         &self,
         join: &HashJoinExec,
+        relied_on: bool,
         config: &ConfigOptions,
     ) -> Result<(JoinLayout, Expectation), Declined> {
         let options = GpuJoinOptions::of(config);
+        if !options.enable {
+            return Err("gpujoin.enable is false".into());
+        }
         if join.properties().boundedness.is_unbounded() {
             return Err("a side has no end".into());
         }
         if *join.partition_mode() == PartitionMode::Auto {
             return Err("how its sides are partitioned is not known yet".into());
         }
-        if join.properties().output_ordering().is_some() {
+        if relied_on && join.properties().output_ordering().is_some() {
             return Err("the order of its rows is relied on".into());
         }
         let layout = JoinLayout::of(join)?;

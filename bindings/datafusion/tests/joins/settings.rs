@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::datasource::MemTable;
 use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::{SessionConfig, SessionContext, col};
 use futures::StreamExt;
 use gpujoin_datafusion::GpuJoinRule;
 
@@ -143,6 +144,80 @@ fn session_of(bytes: usize) -> (SessionContext, Arc<GpuJoinRule>) {
     let pool = Arc::new(GreedyMemoryPool::new(bytes));
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().unwrap();
     session(config(), runtime)
+}
+
+/// The same tables, which say that their rows lie in the order of their keys.
+async fn with_ordered_tables(context: &SessionContext, rows: usize) {
+    with_tables(context, rows).await;
+    for table in ["a", "b"] {
+        let sorted = answer(context, &format!("SELECT * FROM {table} ORDER BY k")).await.unwrap();
+        answer(context, &format!("DROP TABLE {table}")).await.unwrap();
+        let table_of = MemTable::try_new(sorted[0].schema(), vec![sorted]).unwrap();
+        let table_of = table_of.with_sort_order(vec![vec![col("k").sort(true, false)]]);
+        context.register_table(table, Arc::new(table_of)).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn joins_whose_order_the_plan_relies_on_are_left() {
+    let (context, rule) = session(config().with_target_partitions(1), runtime());
+    with_ordered_tables(&context, 4000).await;
+    let queries = [
+        (JOIN, true),
+        ("SELECT a.v % 7, count(*) FROM a JOIN b ON a.k = b.k GROUP BY a.v % 7", true),
+        ("SELECT a.v + b.v AS s FROM a JOIN b ON a.k = b.k ORDER BY s DESC", true),
+        ("SELECT b.k, b.v, a.v FROM a JOIN b ON a.k = b.k ORDER BY b.k", false),
+        ("SELECT b.k, count(*), max(a.v) FROM a JOIN b ON a.k = b.k GROUP BY b.k", false),
+    ];
+    for (sql, is_taken) in queries {
+        set(&context, "enable", "false").await;
+        let mut expected = rows_of(&answer(&context, sql).await.unwrap());
+        set(&context, "enable", "true").await;
+        set(&context, "force", "true").await;
+        let mut found = rows_of(&answer(&context, sql).await.unwrap());
+        let (taken, reason) = last(&rule);
+        assert_eq!(taken, is_taken, "{sql}: {reason}");
+        assert!(taken || reason.contains("order of its rows"), "{sql}: {reason}");
+        if !sql.contains("ORDER BY") {
+            expected.sort_unstable();
+            found.sort_unstable();
+        }
+        assert!(!found.is_empty() && found == expected, "{sql}");
+    }
+}
+
+/// A scan of the right side is told from where to where the keys of the left one are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scans_are_told_the_range_of_keys() {
+    let folder = std::env::temp_dir().join(format!("gpujoin-ranges-{}", std::process::id()));
+    let (context, rule) = session(config(), runtime());
+    for table in ["few", "many"] {
+        let file = folder.join(format!("{table}.parquet"));
+        let rows = if table == "few" { "range(3000, 3010)" } else { "range(0, 20000)" };
+        let sql = format!(
+            "COPY (SELECT value AS k, arrow_cast(value, 'Date32') AS d, value % 7 AS v FROM {rows}) \
+             TO '{0}' OPTIONS (max_row_group_size 1000); \
+             CREATE EXTERNAL TABLE {table} STORED AS PARQUET LOCATION '{0}'",
+            file.display()
+        );
+        for statement in sql.split("; ") {
+            answer(&context, statement).await.unwrap();
+        }
+    }
+    for (key, first) in [("k", "3000"), ("d", "1978-03-20")] {
+        let sql =
+            format!("SELECT count(*), sum(many.v) FROM few JOIN many ON few.{key} = many.{key}");
+        set(&context, "force", "false").await;
+        let expected = rows_of(&answer(&context, &sql).await.unwrap());
+        set(&context, "force", "true").await;
+        assert_eq!(rows_of(&answer(&context, &sql).await.unwrap()), expected);
+        assert!(last(&rule).0);
+        let plan = explained(&context, &sql).await;
+        let scan = plan.lines().find(|line| line.contains("many.parquet")).unwrap();
+        assert!(scan.contains(&format!(" >= {first} AND {key}@")), "{scan}");
+        assert!(scan.contains("20 total → 1 matched"), "{scan}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
