@@ -245,8 +245,8 @@ constexpr int kOrderSampleThreads = 1024;
 constexpr int kOrderSampleItems = 4;
 constexpr int kOrderSample = kOrderSampleThreads * kOrderSampleItems;
 
-// Host link: pageable memory goes through page-locked pieces that so many threads fill, each with
-// so many pieces in turn. One thread copies at about 8 GB/s, the link takes 55.
+// Copies on the host, to and from page-locked memory: pieces that so many threads take in turn. One
+// thread copies at about 8 GB/s, the link takes 55.
 constexpr uint64_t kStagingPieceBytes = uint64_t{4} << 20;
 constexpr int kStagingThreads = 8;
 constexpr int kStagingSlots = 2;

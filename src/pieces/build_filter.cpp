@@ -7,6 +7,7 @@
 #include "src/filters/make_filter.hpp"
 #include "src/pieces/brought_rows.hpp"
 #include "src/pieces/build.hpp"
+#include "src/pieces/row_schema.hpp"
 #include "src/pieces/slice.hpp"
 
 namespace gpujoin::pieces {
@@ -42,11 +43,6 @@ class BuildKeys : public filters::KeySource {
   }
 
  private:
-  static bool lies_on_device(const Relation& rows) {
-    return std::any_of(rows.columns.begin(), rows.columns.end(),
-                       [](auto const& column) { return column.memory == base::Memory::kDevice; });
-  }
-
   static void read_part(base::Queue& queue, const std::shared_ptr<const Relation>& part,
                         const Body& body) {
     if (!lies_on_device(*part)) return body(part->columns, part->rows);
