@@ -3,6 +3,7 @@
 
 #include <nodes/extensible.h>
 #include <optimizer/cost.h>
+#include <optimizer/optimizer.h>
 #include <optimizer/pathnode.h>
 #include <optimizer/paths.h>
 #include <optimizer/restrictinfo.h>
@@ -70,6 +71,13 @@ const char* join_type_name(JoinType type) {
   }
 }
 
+// Pairs of rows with equal keys, of which those come out that fulfil all else.
+static double pairs_of(const JoinCandidate* join) {
+  Selectivity const share =
+      clauselist_selectivity(join->root, join->key_clauses, 0, JOIN_INNER, join->extra->sjinfo);
+  return clamp_row_est(share * join->outer_path->rows * join->inner_path->rows);
+}
+
 // The path, or why there is none.
 static const char* make_path(JoinCandidate* join, JoinPathExtraData* extra,
                              JoinPathOfLibrary** made) {
@@ -94,7 +102,9 @@ static const char* make_path(JoinCandidate* join, JoinPathExtraData* extra,
   if (reason != NULL) return reason;
   // PostgreSQL evaluates what is left for each pair of rows with equal keys.
   QualCost evaluated;
-  cost_qual_eval(&evaluated, list_concat_copy(join->residual, join->filter), join->root);
+  List* const left = list_concat_copy(join->residual, join->filter);
+  cost_qual_eval(&evaluated, left, join->root);
+  double const pairs = left == NIL ? 0 : pairs_of(join);
 
   JoinPathOfLibrary* const path = palloc0(sizeof *path);
   NodeSetTag(path, T_CustomPath);
@@ -106,7 +116,7 @@ static const char* make_path(JoinCandidate* join, JoinPathExtraData* extra,
   path->path.path.startup_cost = join->inner_path->total_cost + join->outer_path->startup_cost +
                                  cost.startup + evaluated.startup;
   path->path.path.total_cost = join->inner_path->total_cost + join->outer_path->total_cost +
-                               cost.total + evaluated.startup + evaluated.per_tuple * rows +
+                               cost.total + evaluated.startup + evaluated.per_tuple * pairs +
                                join->joined->reltarget->cost.per_tuple * rows;
 #if PG_VERSION_NUM >= 150000
   path->path.flags = CUSTOMPATH_SUPPORT_PROJECTION;
