@@ -176,18 +176,13 @@ class LineProber {
 
   // As Prober::run.
   void run() {
-    for (uint32_t block = probe_.first; block < probe_.last;) {
-      uint32_t const end = block + std::min(kBlockRows, probe_.last - block);
-      if (batch_.rows + (end - block) > kBatchRows) {
-        flush_();
-        batch_.rows = 0;
-      }
+    for (uint32_t block = probe_.first, end; block < probe_.last; block = end) {
+      end = begin_block<kBlockRows>(probe_, block, batch_, flush_);
       for (uint32_t row = block; row < end; ++row) {
         lines_[row - block] = &table_.line_of(entry(row).key);
         __builtin_prefetch(lines_[row - block]);
       }
       look_up(block, end);
-      block = end;
     }
   }
 

@@ -35,11 +35,9 @@ class MatchState {
            SharedRows shared) {
     run_with(workers, build, probe, shared, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
-      if (rows.are_entries<Key>()) {
-        Prober<Key, true, Flush>(table, rows, segment, batch_, flush).run();
-      } else {
-        Prober<Key, false, Flush>(table, rows, segment, batch_, flush).run();
-      }
+      with_form_of(rows, [&](auto is_entry) {
+        Prober<Key, is_entry(), Flush>(table, rows, segment, batch_, flush).run();
+      });
     });
   }
   // The same, of build rows that are entries; other workers have matches of them.
@@ -47,11 +45,9 @@ class MatchState {
            const PartitionRows& build, const PartitionRows& probe) {
     run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
-      if (rows.are_entries<Key>()) {
-        TablesProber<Key, true, Flush>(tables, rows, batch_, flush).run();
-      } else {
-        TablesProber<Key, false, Flush>(tables, rows, batch_, flush).run();
-      }
+      with_form_of(rows, [&](auto is_entry) {
+        TablesProber<Key, is_entry(), Flush>(tables, rows, batch_, flush).run();
+      });
     });
   }
 
@@ -59,11 +55,9 @@ class MatchState {
            const PartitionRows& build, const PartitionRows& probe) {
     run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {
       using Flush = std::remove_cvref_t<decltype(flush)>;
-      if (rows.are_entries<Key>()) {
-        LineProber<Key, true, Flush>(table, rows, batch_, flush).run();
-      } else {
-        LineProber<Key, false, Flush>(table, rows, batch_, flush).run();
-      }
+      with_form_of(rows, [&](auto is_entry) {
+        LineProber<Key, is_entry(), Flush>(table, rows, batch_, flush).run();
+      });
     });
   }
 
@@ -71,11 +65,7 @@ class MatchState {
   void run(Workers& workers, const KeyBits& keys, const ProbeRows& rows, const PartitionRows& build,
            const PartitionRows& probe) {
     run_with(workers, build, probe, SharedRows::kOfBuild, [&](const auto& flush) {
-      if (rows.are_entries<Key>()) {
-        look_up_bits<true>(keys, rows, flush);
-      } else {
-        look_up_bits<false>(keys, rows, flush);
-      }
+      with_form_of(rows, [&](auto is_entry) { look_up_bits<is_entry()>(keys, rows, flush); });
     });
   }
 
@@ -91,15 +81,21 @@ class MatchState {
   }
 
  private:
+  // body(true_type or false_type): whether the rows are entries.
+  template <typename Body>
+  static void with_form_of(const ProbeRows& rows, const Body& body) {
+    if (rows.are_entries<Key>()) {
+      body(std::true_type());
+    } else {
+      body(std::false_type());
+    }
+  }
+
   template <bool kRowIsEntry, typename Flush>
   void look_up_bits(const KeyBits& keys, const ProbeRows& rows, const Flush& flush) {
-    for (uint32_t first = rows.first; first < rows.last; first += kProbeBlockRows) {
-      if (batch_.rows + kProbeBlockRows > kBatchRows) {
-        flush();
-        batch_.rows = 0;
-      }
+    for (uint32_t first = rows.first, end; first < rows.last; first = end) {
+      end = begin_block<kProbeBlockRows>(rows, first, batch_, flush);
       uint32_t found = batch_.rows;
-      uint32_t const end = first + std::min(kProbeBlockRows, rows.last - first);
       for (uint32_t row = first; row < end; ++row) {
         auto const probe = entry_at<Key, kRowIsEntry>(rows.rows, rows.row_bytes, row);
         batch_.keys[found] = probe.key;

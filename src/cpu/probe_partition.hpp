@@ -42,6 +42,19 @@ struct ProbeRows {
   }
 };
 
+// The end of the block of at most kRows rows from `first` on; the batch then has room for a match
+// of each. flush(): takes what is in the batch.
+template <uint32_t kRows, typename Key, typename Flush>
+uint32_t begin_block(const ProbeRows& rows, uint32_t first, MatchBatch<Key>& batch,
+                     const Flush& flush) {
+  uint32_t const end = first + std::min(kRows, rows.last - first);
+  if (batch.rows + (end - first) > kBatchRows) {
+    flush();
+    batch.rows = 0;
+  }
+  return end;
+}
+
 // The part of each run of equal build keys that is longer than kSortedFrom. Shorter ones belong to
 // the first segment.
 struct Segment {
@@ -59,9 +72,8 @@ class Prober {
   // flush() is called with a batch that is full or almost so; rows may be left in it at the end.
   void run() {
     uint32_t several[kProbeBlockRows];
-    for (uint32_t block = probe_.first; block < probe_.last;) {
-      uint32_t const end = block + std::min(kProbeBlockRows, probe_.last - block);
-      if (batch_.rows + (end - block) > kBatchRows) flush();
+    for (uint32_t block = probe_.first, end; block < probe_.last; block = end) {
+      end = begin_block<kProbeBlockRows>(probe_, block, batch_, flush_);
       switch (table_.view().form) {
         case Form::kOnePlace:
           entries_of_places<false>(block, end);
@@ -74,7 +86,6 @@ class Prober {
           for (uint32_t i = 0; i < count; ++i) several_entries(several[i]);
           break;
       }
-      block = end;
     }
   }
 

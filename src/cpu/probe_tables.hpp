@@ -64,12 +64,8 @@ class TablesProber {
 
   // As Prober::run.
   void run() {
-    for (uint32_t block = probe_.first; block < probe_.last;) {
-      uint32_t const end = block + std::min(kBlockRows, probe_.last - block);
-      if (batch_.rows + (end - block) > kBatchRows) {
-        flush_();
-        batch_.rows = 0;
-      }
+    for (uint32_t block = probe_.first, end; block < probe_.last; block = end) {
+      end = begin_block<kBlockRows>(probe_, block, batch_, flush_);
       ask_for(block, end);
       uint32_t several[kBlockRows];
       uint32_t const count = single_entries(block, end, several);
@@ -79,7 +75,6 @@ class TablesProber {
         ProbeRows const one{probe_.rows, probe_.row_bytes, row, row + 1};
         Prober<Key, kRowIsEntry, Flush>(table, one, {}, batch_, flush_).run();
       }
-      block = end;
     }
   }
 

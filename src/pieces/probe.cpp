@@ -99,7 +99,7 @@ void Probe::gather(const std::shared_ptr<const columns::Relation>& batch, int64_
   // one.
   uint64_t const width = bytes_of_row(operation_->probe_schema());
   int64_t const most =
-      std::max<int64_t>(static_cast<int64_t>(operation_->bytes_of_piece() / width), 1);
+      std::max<int64_t>(static_cast<int64_t>(gathered_->shape().block_bytes / width), 1);
   for (int64_t first = 0; first < batch->rows; first += most) {
     int64_t const rows = std::min(most, batch->rows - first);
     auto const some = rows == batch->rows ? batch : slice(batch, first, rows);
