@@ -13,36 +13,18 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import re
-import subprocess
-import tempfile
+import sys
 
 import psycopg
 
 from bench import WAYS, run
 
 HERE = pathlib.Path(__file__).resolve().parent
-SQL = (HERE / "../duckdb/tests/tpch.sql").read_text()
-QUERIES = re.findall(r"^-- (\d+)\n(.*?);\s*(?=^-- \d+\n|\Z)", SQL, re.M | re.S)
-TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"]
-# Without them correlated subqueries, and query 21, are nested loops of hours.
-INDEXES = ["partsupp (ps_partkey)", "lineitem (l_partkey, l_suppkey)", "lineitem (l_orderkey)"]
+sys.path.insert(0, str(HERE / "tests"))
+from tpch import QUERIES, make_tables  # noqa: E402: where it lies is known only now
 
-
-def make_tables(connection, schema: str, scale: str) -> None:
-    connection.execute(f"CREATE SCHEMA {schema}")
-    connection.execute((HERE / "tests/tpch_tables.sql").read_text())
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([HERE.parents[1] / ".venv/bin/tpchgen-cli", "csv", "-s", scale,
-                        f"--output-dir={folder}"], check=True, capture_output=True)
-        for table in TABLES:
-            with connection.cursor().copy(f"COPY {table} FROM STDIN CSV HEADER") as copy, \
-                    open(pathlib.Path(folder) / f"{table}.csv", "rb") as file:
-                while data := file.read(1 << 20):
-                    copy.write(data)
-    for index in INDEXES:
-        connection.execute(f"CREATE INDEX ON {index}")
-    connection.execute("VACUUM ANALYZE")
+# Without it query 21 has nested loops of hours.
+INDEX = "lineitem (l_orderkey)"
 
 
 def main() -> None:
@@ -62,8 +44,9 @@ def main() -> None:
         connection.execute("SET max_parallel_workers_per_gather = 0")
         connection.execute(f"SET work_mem = '{options.work_mem}'")
         if not connection.execute("SELECT to_regnamespace(%s)", [schema]).fetchone()[0]:
-            make_tables(connection, schema, options.scale)
-        for number, sql in QUERIES:
+            make_tables(connection, schema, options.scale,
+                        HERE.parents[1] / ".venv/bin/tpchgen-cli", [INDEX])
+        for number, sql in QUERIES.items():
             least = [float("inf")] * 2
             for turn in range(3 * options.repeat):
                 if turn % options.repeat == 0 and least[1] <= 1.1 * least[0] < float("inf"):

@@ -54,10 +54,9 @@ impl GpuJoinExec {
         expectation: Expectation,
         library: Arc<Library>,
     ) -> Self {
-        let mut properties = PlanProperties::clone(join.properties());
-        let mut equalities = properties.eq_properties.clone();
+        let mut equalities = join.properties().eq_properties.clone();
         equalities.clear_orderings();
-        properties.set_eq_properties(equalities);
+        let properties = PlanProperties::clone(join.properties()).with_eq_properties(equalities);
         Self {
             join,
             properties: Arc::new(properties),

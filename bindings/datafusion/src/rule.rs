@@ -72,7 +72,8 @@ impl GpuJoinRule {
         let relied_on = plan.output_ordering().is_some();
         let (optimized, decisions) = self.rewrite(&plan, relied_on, config)?;
         // What a node says of the orders that it needs may be less than it makes use of.
-        if SanityCheckPlan::new().optimize(Arc::clone(&optimized), config).is_ok() {
+        let are_all_left = decisions.iter().all(|decision| !decision.taken);
+        if are_all_left || SanityCheckPlan::new().optimize(Arc::clone(&optimized), config).is_ok() {
             return Ok((optimized, decisions));
         }
         Ok((plan, Self::all_left(decisions)))

@@ -61,7 +61,8 @@ def test_gate_leaves_small_joins(connection):
     assert not taken and reason.startswith("not worth it")
 
 
-@pytest.mark.parametrize(("gap", "rows_a_key", "is_taken"), [(1, 1, False), (4, 1, True), (4, 100, False)])
+@pytest.mark.parametrize(("gap", "rows_a_key", "is_taken"),
+                         [(1, 1, False), (4, 1, True), (4, 100, False)])
 def test_gate_knows_how_keys_lie(connection, gap, rows_a_key, is_taken):
     """Dense keys are a table without hashing to DuckDB, and few ones a table in a cache."""
     connection.execute(f"CREATE TABLE keys AS SELECT (i // {rows_a_key}) * {gap} AS k, i AS v "

@@ -6,44 +6,19 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-import pathlib
-import re
 import shutil
-import subprocess
 
 import pytest
 
 from conftest import MODES, answer_of_postgres, decisions, rows_of, settings
-
-HERE = pathlib.Path(__file__).parent
-TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"]
-SQL = (HERE / "../../duckdb/tests/tpch.sql").read_text()
-QUERIES = {int(number): text.strip().rstrip(";")
-           for number, text in re.findall(r"^-- (\d+)\n(.*?)(?=^-- \d+\n|\Z)", SQL, re.M | re.S)}
-# Without an index they have nested loops of hours at scale factor 1: PostgreSQL doesn't turn a
-# correlated subquery with an aggregate into a join.
-INDEXES = ["partsupp (ps_partkey)", "lineitem (l_partkey, l_suppkey)"]
+from tpch import QUERIES, make_tables
 
 
 @pytest.fixture(scope="module")
-def connection(server, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tpch")
-    subprocess.run([shutil.which("tpchgen-cli"), "csv", "-s",
-                    os.environ.get("GPUJOIN_TPCH_SCALE", "0.02"), f"--output-dir={folder}"],
-                   check=True, capture_output=True)
+def connection(server):
     with server.connect() as made:
-        made.execute("CREATE SCHEMA tpch")
-        made.execute("SET search_path = tpch, public")
-        made.execute((HERE / "tpch_tables.sql").read_text())
-        for table in TABLES:
-            with made.cursor().copy(f"COPY {table} FROM STDIN CSV HEADER") as copy, \
-                    open(folder / f"{table}.csv", "rb") as file:
-                while data := file.read(1 << 20):
-                    copy.write(data)
-        for index in INDEXES:
-            made.execute(f"CREATE INDEX ON {index}")
-        for table in TABLES:
-            made.execute(f"ANALYZE {table}")
+        make_tables(made, "tpch", os.environ.get("GPUJOIN_TPCH_SCALE", "0.02"),
+                    shutil.which("tpchgen-cli"))
         yield made
         made.execute("DROP SCHEMA tpch CASCADE")
 
