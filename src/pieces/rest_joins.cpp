@@ -120,11 +120,9 @@ RestJoins::Place RestJoins::take(const base::CallEnd& end) {
     if (std::exchange(seen_releases_, shared_->releases) != shared_->releases) progressed();
     bool const is_over = most_result_bytes_ != 0 && shared_->of_others() > most_result_bytes_;
     if (!is_over || !may_be_given_more()) {
-      if (inside_ == 0 && !may_be_given_more()) clear_marks();  // a last try
-      if (Place join = pick()) {
-        ++inside_;
-        return join;
-      }
+      // A last try, once all had theirs.
+      if (inside_ == 0 && !may_be_given_more() && !any_has_room()) clear_marks();
+      if (Place join = pick()) return enter(std::move(join));
     }
     if (inside_ == 0 && joins_.empty()) {
       if (phases_.empty()) return nullptr;
@@ -134,14 +132,29 @@ RestJoins::Place RestJoins::take(const base::CallEnd& end) {
         return nullptr;
       };
       phases_.pop_front();
-      ++inside_;
-      return phase;
+      return enter(std::move(phase));
     }
     shared_->changed.wait_for(lock, kWaitStep);
   }
 }
 
 // expected: the lock is held, as of what follows.
+RestJoins::Place RestJoins::enter(Place join) {
+  join->entry = ++entries_;
+  join->has_company = ++inside_ != 1;
+  return join;
+}
+
+bool RestJoins::was_alone(const Join& join) const {
+  return !join.has_company && join.entry == entries_;
+}
+
+bool RestJoins::any_has_room() const {
+  return std::any_of(joins_.begin(), joins_.end(), [](Place const& join) {
+    return join->has_begun && !join->had_no_room;
+  });
+}
+
 void RestJoins::clear_marks() {
   for (Place const& join : joins_) join->had_no_room = false;
 }
@@ -166,10 +179,7 @@ void RestJoins::leave_failed() {
 
 bool RestJoins::put_aside(Place join) {
   std::lock_guard const lock(shared_->mutex);
-  bool const others =
-      inside_ > 1 || std::any_of(joins_.begin(), joins_.end(), [](Place const& other) {
-        return other->has_begun && !other->had_no_room;
-      });
+  bool const others = !was_alone(*join) || any_has_room();
   if (!others && !may_be_given_more()) return false;
   if (others) {
     most_inside_ = std::max(1, std::min(most_inside_, inside_) - 1);

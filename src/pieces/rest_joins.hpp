@@ -68,6 +68,8 @@ class RestJoins {
     uint64_t bytes = 0;
     bool has_begun = false;
     bool had_no_room = false;  // and nobody has given any back since
+    uint64_t entry = 0;        // which one its last call was
+    bool has_company = false;  // others were inside when that began
   };
   using Place = std::unique_ptr<Join>;
   using Clock = std::chrono::steady_clock;
@@ -90,6 +92,11 @@ class RestJoins {
   Place take(const base::CallEnd& end);
   Place pick();
   Place extract(size_t place);
+  Place enter(Place join);
+  // No other one was inside during its last call.
+  bool was_alone(const Join& join) const;
+  // Whether one that has begun may go on.
+  bool any_has_room() const;
   std::unique_ptr<columns::JoinResult> run(Place join, const base::CallEnd& end);
   void leave_failed();
   void progressed();
@@ -108,6 +115,7 @@ class RestJoins {
   std::deque<Phase> phases_;
   std::vector<Place> joins_;  // that no thread has; the last is the next, those that began behind
   int inside_ = 0;            // threads
+  uint64_t entries_ = 0;      // calls of joins so far
   uint64_t begun_bytes_ = 0;
   int begun_ = 0;
   int most_inside_ = INT_MAX;

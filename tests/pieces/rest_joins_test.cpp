@@ -129,5 +129,30 @@ TEST_F(Rest, WhatHasNoRoomIsTriedAgain) {
   EXPECT_THROW(alone.next({}), base::Error);
 }
 
+// Two that began while results were there have none beside each other: each is tried once more when
+// nobody lets go of anything, and not the last one alone for ever.
+TEST_F(Rest, WhatHasNoRoomBesideAnotherFails) {
+  pieces::RestJoins joins(*context_, 0, kBytes, &done_);
+  std::atomic<int> tries{0};
+  for (int join = 0; join < 2; ++join) {
+    joins.add(
+        [&tries](base::Queue&) -> Result {
+          if (++tries > 1000) base::fail(GPUJOIN_ERROR_INTERNAL, "tried for ever");
+          base::fail(GPUJOIN_ERROR_MEMORY_LIMIT, "no room");
+        },
+        0);
+  }
+  joins.add([left = 1](base::Queue&) mutable { return left-- > 0 ? result_of_rows() : nullptr; },
+            0);
+  Result const kept = joins.next({});
+  ASSERT_NE(kept, nullptr);
+  try {
+    joins.next({});
+    FAIL() << "there is room";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), GPUJOIN_ERROR_MEMORY_LIMIT) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace gpujoin::tests
