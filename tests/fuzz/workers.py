@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import faulthandler
 import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -78,6 +83,14 @@ class _Worker:
     def is_silent(self) -> bool:
         return time.monotonic() - self.heard > _SILENT_SECONDS
 
+    def tell_where(self) -> None:
+        """On stderr, of one that hangs: nobody may see it hang again."""
+        if gdb := shutil.which("gdb"):
+            command = [gdb, "-batch", "-p", str(self._process.pid), "-ex", "thread apply all bt 30"]
+            stacks = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+            print(stacks, file=sys.stderr, flush=True)
+        os.kill(self._process.pid, signal.SIGABRT)  # of which it tells Python's stack
+
     def bury(self, why: str) -> Failure:
         """Ends the process, starts one for the seeds after the one that it was at."""
         self._process.join(5)  # one that hangs is ended, of another the exit code is its own
@@ -111,4 +124,5 @@ def run_range(seeds: range, jobs: int, settings: Settings) -> Iterator[Report | 
                 else:
                     yield report
             elif worker.is_silent():
+                worker.tell_where()
                 yield worker.bury(f"no answer in {_SILENT_SECONDS} s")
