@@ -19,6 +19,7 @@ from .engines import available
 from .run_seed import Failure, Report, Settings, run_seed
 
 _SILENT_SECONDS = 180  # a worker that reports nothing for so long hangs
+_ROUND_SECONDS = 5  # of waiting; where one takes longer the machine stood still, workers too
 _MOST_SHRUNK = 10  # failures of one worker that are made small
 
 
@@ -67,7 +68,7 @@ class _Worker:
         )
         self._process.start()
         other.close()
-        self.heard = time.monotonic()
+        self._silent_seconds = 0.0
 
     def receive(self) -> Report | None:
         """The next report; None when there are no more seeds. Errors: EOFError, when it died; what
@@ -75,13 +76,15 @@ class _Worker:
         report = self.pipe.recv()
         if isinstance(report, Exception):
             raise report
-        self.heard = time.monotonic()
+        self._silent_seconds = 0.0
         if report is not None:
             self.seeds = self.seeds[1:]
         return report
 
-    def is_silent(self) -> bool:
-        return time.monotonic() - self.heard > _SILENT_SECONDS
+    def hangs(self, waited: float) -> bool:
+        """After a round of so many seconds in which nothing came."""
+        self._silent_seconds += min(waited, _ROUND_SECONDS)
+        return self._silent_seconds > _SILENT_SECONDS
 
     def tell_where(self) -> None:
         """On stderr, of one that hangs: nobody may see it hang again."""
@@ -108,7 +111,9 @@ def run_range(seeds: range, jobs: int, settings: Settings) -> Iterator[Report | 
     shares = [seeds[i::jobs] for i in range(jobs)]
     workers = [_Worker(share, settings) for share in shares if len(share)]
     while workers:
-        ready = wait([worker.pipe for worker in workers], timeout=5)
+        began = time.monotonic()
+        ready = wait([worker.pipe for worker in workers], timeout=_ROUND_SECONDS)
+        waited = time.monotonic() - began
         for worker in list(workers):
             if worker.pipe in ready:
                 try:
@@ -123,6 +128,6 @@ def run_range(seeds: range, jobs: int, settings: Settings) -> Iterator[Report | 
                     workers.remove(worker)
                 else:
                     yield report
-            elif worker.is_silent():
+            elif worker.hangs(waited):
                 worker.tell_where()
                 yield worker.bury(f"no answer in {_SILENT_SECONDS} s")
