@@ -129,8 +129,15 @@ static void decide_below(PlannerInfo* root, Path* path) {
     case T_MergeAppendPath:
       decide_each(root, ((MergeAppendPath*)path)->subpaths);
       break;
-    case T_MaterialPath:
+#if PG_VERSION_NUM < 140000
+    case T_ModifyTablePath:
+      decide_each(root, ((ModifyTablePath*)path)->subpaths);
+      break;
+#else
+    case T_ModifyTablePath:
     case T_MemoizePath:
+#endif
+    case T_MaterialPath:
     case T_UniquePath:
     case T_GatherPath:
     case T_GatherMergePath:
@@ -144,7 +151,6 @@ static void decide_below(PlannerInfo* root, Path* path) {
     case T_GroupingSetsPath:
     case T_WindowAggPath:
     case T_LockRowsPath:
-    case T_ModifyTablePath:
     case T_LimitPath:
       // All of them begin with a path and the one below.
       decide_below(root, ((MaterialPath*)path)->subpath);

@@ -9,11 +9,9 @@
 #include "bindings/postgresql/src/join_path.h"
 #include "bindings/postgresql/src/join_scan.h"
 #include "bindings/postgresql/src/library.h"
+#include "bindings/postgresql/src/server_versions.h"
 #include "bindings/postgresql/src/settings.h"
 
-#if PG_VERSION_NUM < 130000 || PG_VERSION_NUM >= 190000
-#error "gpujoin is for PostgreSQL 13 to 18"
-#endif
 #ifndef USE_FLOAT8_BYVAL
 #error "gpujoin is for 64-bit machines"
 #endif

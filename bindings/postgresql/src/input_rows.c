@@ -11,6 +11,7 @@
 #include <utils/timestamp.h>
 
 #include "bindings/postgresql/src/library.h"
+#include "bindings/postgresql/src/server_versions.h"
 
 #define BATCH_ROWS 4096
 #define BATCH_BYTES (256 * 1024)
@@ -116,12 +117,7 @@ static void add_tuple(InputRows* rows, InputColumn* column, TupleTableSlot* row)
     rows->member_nulls[i] = row->tts_isnull[rows->members[i]];
   }
   MinimalTuple const tuple =
-      heap_form_minimal_tuple(rows->member_types, rows->member_values, rows->member_nulls
-#if PG_VERSION_NUM >= 180000
-                              ,
-                              0
-#endif
-      );
+      heap_form_minimal_tuple(rows->member_types, rows->member_values, rows->member_nulls, 0);
   char* const at = more_bytes(column, MAXALIGN(tuple->t_len));
   memcpy(at, tuple, tuple->t_len);
   memset(at + tuple->t_len, 0, MAXALIGN(tuple->t_len) - tuple->t_len);

@@ -7,24 +7,21 @@
 #include <utils/lsyscache.h>
 
 #include "bindings/postgresql/src/join_key.h"
+#include "bindings/postgresql/src/server_versions.h"
 
 // Of the library.
 #define MOST_KEYS 16
 
 static bool is_kind_known(JoinType type) {
-  switch (type) {
+  switch ((int)type) {
     case JOIN_INNER:
     case JOIN_LEFT:
     case JOIN_RIGHT:
     case JOIN_FULL:
     case JOIN_SEMI:
     case JOIN_ANTI:
-#if PG_VERSION_NUM >= 160000
     case JOIN_RIGHT_ANTI:
-#endif
-#if PG_VERSION_NUM >= 180000
     case JOIN_RIGHT_SEMI:
-#endif
       return true;
     default:
       return false;

@@ -15,7 +15,6 @@ typedef struct JoinCandidate {
   Path* inner_path;
   JoinType type;
   ParamPathInfo* parameters;
-  JoinPathExtraData* extra;
   // Of equal keys: lists as long as each other.
   List* key_clauses;
   List* outer_keys;

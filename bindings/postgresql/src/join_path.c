@@ -13,6 +13,7 @@
 #include "bindings/postgresql/src/join_cost.h"
 #include "bindings/postgresql/src/join_plan.h"
 #include "bindings/postgresql/src/library.h"
+#include "bindings/postgresql/src/server_versions.h"
 #include "bindings/postgresql/src/settings.h"
 
 typedef struct JoinPathOfLibrary {
@@ -45,7 +46,7 @@ const char* taken_reason(const Path* path) {
 }
 
 const char* join_type_name(JoinType type) {
-  switch (type) {
+  switch ((int)type) {
     case JOIN_INNER:
       return "inner";
     case JOIN_LEFT:
@@ -58,23 +59,19 @@ const char* join_type_name(JoinType type) {
       return "semi";
     case JOIN_ANTI:
       return "anti";
-#if PG_VERSION_NUM >= 160000
     case JOIN_RIGHT_ANTI:
       return "right anti";
-#endif
-#if PG_VERSION_NUM >= 180000
     case JOIN_RIGHT_SEMI:
       return "right semi";
-#endif
     default:
       return "unique";
   }
 }
 
 // Pairs of rows with equal keys, of which those come out that fulfil all else.
-static double pairs_of(const JoinCandidate* join) {
+static double pairs_of(const JoinCandidate* join, SpecialJoinInfo* info) {
   Selectivity const share =
-      clauselist_selectivity(join->root, join->key_clauses, 0, JOIN_INNER, join->extra->sjinfo);
+      clauselist_selectivity(join->root, join->key_clauses, 0, JOIN_INNER, info);
   return clamp_row_est(share * join->outer_path->rows * join->inner_path->rows);
 }
 
@@ -104,7 +101,7 @@ static const char* make_path(JoinCandidate* join, JoinPathExtraData* extra,
   QualCost evaluated;
   List* const left = list_concat_copy(join->residual, join->filter);
   cost_qual_eval(&evaluated, left, join->root);
-  double const pairs = left == NIL ? 0 : pairs_of(join);
+  double const pairs = left == NIL ? 0 : pairs_of(join, extra->sjinfo);
 
   JoinPathOfLibrary* const path = palloc0(sizeof *path);
   NodeSetTag(path, T_CustomPath);
@@ -118,9 +115,7 @@ static const char* make_path(JoinCandidate* join, JoinPathExtraData* extra,
   path->path.path.total_cost = join->inner_path->total_cost + join->outer_path->total_cost +
                                cost.total + evaluated.startup + evaluated.per_tuple * pairs +
                                join->joined->reltarget->cost.per_tuple * rows;
-#if PG_VERSION_NUM >= 150000
   path->path.flags = CUSTOMPATH_SUPPORT_PROJECTION;
-#endif
 #if PG_VERSION_NUM >= 170000
   path->path.custom_restrictinfo = restrictions;
 #endif
@@ -161,9 +156,8 @@ static void offer_join(PlannerInfo* root, RelOptInfo* joined, RelOptInfo* outer,
   if (previous_hook != NULL) previous_hook(root, joined, outer, inner, type, extra);
   if (!setting_enable) return;
   JoinCandidate join = {
-      .root = root, .joined = joined, .outer = outer, .inner = inner, .type = type, .extra = extra};
+      .root = root, .joined = joined, .outer = outer, .inner = inner, .type = type};
   const char* reason = why_no_library();
-#if PG_VERSION_NUM < 190000
   // A semi join is also offered as an inner one with the inner rows made unique. Where it can be a
   // semi join, it is one.
   if (type == JOIN_UNIQUE_INNER || type == JOIN_UNIQUE_OUTER) {
@@ -174,7 +168,6 @@ static void offer_join(PlannerInfo* root, RelOptInfo* joined, RelOptInfo* outer,
     if (!bms_is_subset(extra->sjinfo->min_lefthand, join.outer->relids)) return;
     join.type = JOIN_SEMI;
   }
-#endif
   JoinPathOfLibrary* path = NULL;
   if (reason == NULL) reason = make_path(&join, extra, &path);
   if (reason != NULL) add_reason(root, joined->relids, reason);

@@ -9,9 +9,10 @@
 #include "bindings/postgresql/src/join_layout.h"
 #include "bindings/postgresql/src/join_plan.h"
 #include "bindings/postgresql/src/library.h"
+#include "bindings/postgresql/src/server_versions.h"
 
 static gpujoin_join_kind kind_of(JoinType type) {
-  switch (type) {
+  switch ((int)type) {
     case JOIN_INNER:
       return GPUJOIN_JOIN_INNER;
     case JOIN_LEFT:
@@ -24,14 +25,10 @@ static gpujoin_join_kind kind_of(JoinType type) {
       return GPUJOIN_JOIN_LEFT_SEMI;
     case JOIN_ANTI:
       return GPUJOIN_JOIN_LEFT_ANTI;
-#if PG_VERSION_NUM >= 160000
     case JOIN_RIGHT_ANTI:
       return GPUJOIN_JOIN_RIGHT_ANTI;
-#endif
-#if PG_VERSION_NUM >= 180000
     case JOIN_RIGHT_SEMI:
       return GPUJOIN_JOIN_RIGHT_SEMI;
-#endif
     default:
       elog(ERROR, "gpujoin: join type %d", (int)type);
   }

@@ -5,30 +5,21 @@
 #include <miscadmin.h>
 #include <utils/memutils.h>
 
+#include "bindings/postgresql/src/server_versions.h"
+
 bool keeps_outer(JoinType type) {
   return type == JOIN_LEFT || type == JOIN_FULL || type == JOIN_ANTI;
 }
 
 bool keeps_inner(JoinType type) {
-#if PG_VERSION_NUM >= 160000
-  if (type == JOIN_RIGHT_ANTI) return true;
-#endif
-  return type == JOIN_RIGHT || type == JOIN_FULL;
+  return type == JOIN_RIGHT || type == JOIN_FULL || type == JOIN_RIGHT_ANTI;
 }
 
 static bool comes_out_once(JoinType type, bool is_outer) {
-#if PG_VERSION_NUM >= 180000
-  if (type == JOIN_RIGHT_SEMI) return !is_outer;
-#endif
-  return is_outer && type == JOIN_SEMI;
+  return type == (is_outer ? JOIN_SEMI : JOIN_RIGHT_SEMI);
 }
 
-static bool is_anti(JoinType type) {
-#if PG_VERSION_NUM >= 160000
-  if (type == JOIN_RIGHT_ANTI) return true;
-#endif
-  return type == JOIN_ANTI;
-}
+static bool is_anti(JoinType type) { return type == JOIN_ANTI || type == JOIN_RIGHT_ANTI; }
 
 static void init_side(MatchedRows* side, bool is_kept, TupleDesc types) {
   memset(side, 0, sizeof *side);

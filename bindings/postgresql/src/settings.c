@@ -5,6 +5,7 @@
 #include <optimizer/cost.h>
 #include <utils/guc.h>
 
+#include "bindings/postgresql/src/server_versions.h"
 #include "gpujoin.h"
 
 bool setting_enable = true;
@@ -42,9 +43,5 @@ void define_settings(void) {
   DefineCustomIntVariable("gpujoin.threads", "Threads of a join on the CPU.",
                           "0: one, and as many as max_parallel_workers_per_gather says.",
                           &setting_threads, 0, 0, 1024, PGC_USERSET, 0, NULL, NULL, NULL);
-#if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("gpujoin");
-#else
-  EmitWarningsOnPlaceholders("gpujoin");
-#endif
 }
