@@ -43,6 +43,17 @@ static bool is_equality(const JoinCandidate* join, const RestrictInfo* restricti
                         bms_is_subset(restriction->right_relids, inner));
 }
 
+// Which child of an inherited target of UPDATE, DELETE or MERGE a row is of: EXPLAIN VERBOSE can't
+// name such columns of a custom scan.
+static bool has_row_identity(const RelOptInfo* side) {
+  ListCell* cell;
+  foreach (cell, side->reltarget->exprs) {
+    Var const* const column = lfirst(cell);
+    if (IsA(column, Var) && column->varno == ROWID_VAR) return true;
+  }
+  return false;
+}
+
 static void add_key(JoinCandidate* join, OpExpr* clause, bool is_turned) {
   Node* const left = get_leftop((Expr*)clause);
   Node* const right = get_rightop((Expr*)clause);
@@ -54,6 +65,9 @@ static void add_key(JoinCandidate* join, OpExpr* clause, bool is_turned) {
 
 const char* describe_join(JoinCandidate* join, List* restrictions) {
   if (!is_kind_known(join->type)) return "a kind of join that is PostgreSQL's own";
+  if (has_row_identity(join->outer) || has_row_identity(join->inner)) {
+    return "one side is a target with children, which rows are written to";
+  }
   bool const is_outer_join = IS_OUTER_JOIN(join->type);
   const char* refused_key = NULL;
   ListCell* cell;

@@ -85,6 +85,10 @@ static const char* make_path(JoinCandidate* join, JoinPathExtraData* extra,
     return "one side's rows depend on a row of the other (LATERAL)";
   }
   Relids const required = calc_non_nestloop_required_outer(join->outer_path, join->inner_path);
+  if (required != NULL && enable_partitionwise_join) {
+    // For partitions the planner copies such a path as a CustomPath, without what is behind that.
+    return "rows depend on another relation, whose partitions may be joined one by one";
+  }
   List* restrictions = list_copy(extra->restrictlist);
   join->parameters =
       get_joinrel_parampathinfo(join->root, join->joined, join->outer_path, join->inner_path,

@@ -11,6 +11,11 @@
 #error "gpujoin is for PostgreSQL 13 to 18"
 #endif
 
+#if PG_VERSION_NUM < 140000
+// No column is of it.
+#define ROWID_VAR 0
+#endif
+
 #if PG_VERSION_NUM < 150000
 // Expected of every custom scan.
 #define CUSTOMPATH_SUPPORT_PROJECTION 0

@@ -212,6 +212,28 @@ def test_statements_that_write(connection):
     connection.execute("DROP TABLE written")
 
 
+def test_partitions(connection):
+    connection.execute("CREATE TABLE parted (id int, n bigint, v int) PARTITION BY RANGE (n);"
+                       "CREATE TABLE low PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (700);"
+                       "CREATE TABLE high PARTITION OF parted FOR VALUES FROM (700) TO (MAXVALUE);"
+                       "INSERT INTO parted SELECT id, n, v FROM a WHERE n IS NOT NULL")
+    join = "SELECT l.id, r.v FROM parted l {} JOIN parted r ON l.n = r.n"
+    with settings(connection, enable_partitionwise_join="on"):
+        for kind in ("", "LEFT", "FULL"):
+            assert check_modes(connection, join.format(kind))
+        depends = ("SELECT l.id, x.c FROM parted l LEFT JOIN LATERAL (SELECT r.n, s.v + l.v AS c "
+                   "FROM parted r JOIN parted s ON r.n = s.n) x ON l.n = x.n WHERE l.id < 200")
+        expected = answer_of_postgres(connection, depends)
+        for mode in MODES:
+            check_mode(connection, depends, expected, mode)
+    with settings(connection, **{"gpujoin.force": "on"}):
+        connection.execute("EXPLAIN (VERBOSE) UPDATE parted SET v = b.v FROM b "
+                           "WHERE parted.n = b.n")
+        # Before 14 each partition is a target of its own.
+        assert decisions(connection)[0][0] == (connection.info.server_version < 140000)
+    connection.execute("DROP TABLE parted")
+
+
 def test_cursor_that_scrolls(connection):
     sql = "SELECT a.id, b.id FROM a JOIN b ON a.n = b.n"
     with settings(connection, **{"gpujoin.force": "on"}):
