@@ -117,6 +117,8 @@ def test_rescans(server, kept):
         assert own.execute(repeated(1000)).fetchone() == expected
         grown = resident(own.info.backend_pid) - before
         assert grown < 4000, grown
+        if own.info.server_version < 140000:
+            return  # the view below is not there
         # As the query runs: its contexts with all that it has, at the last of the rescans.
         own.execute("""CREATE OR REPLACE FUNCTION pg_temp.bytes() RETURNS bigint LANGUAGE sql AS
             'SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts'""")

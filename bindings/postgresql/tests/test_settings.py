@@ -17,17 +17,21 @@ FORCED = {"gpujoin.force": "on"}
 
 @pytest.fixture(scope="module", autouse=True)
 def tables(connection):
-    connection.execute("CREATE COLLATION sloppy (provider = icu, locale = 'und-u-ks-level2', "
-                       "deterministic = false)")
+    [has_icu] = connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')").fetchone()
+    if has_icu:
+        connection.execute("CREATE COLLATION sloppy (provider = icu, locale = 'und-u-ks-level2', "
+                           "deterministic = false)")
     for table, rows in (("sa", 20000), ("sb", 3000)):
         connection.execute(f"""
             CREATE TABLE {table} AS SELECT i AS id, i % 1000 AS k, i::text AS t,
-              i::text COLLATE sloppy AS sloppy, ARRAY[i] AS list, point(i, i) AS p,
+              i::text {"COLLATE sloppy" if has_icu else ""} AS sloppy, ARRAY[i] AS list,
+              point(i, i) AS p,
               ('10.0.0.' || i % 256)::inet AS address, repeat('wide', 100) AS wide
             FROM generate_series(1, {rows}) AS i""")
         connection.execute(f"ANALYZE {table}")
     yield
-    connection.execute("DROP TABLE sa, sb; DROP COLLATION sloppy")
+    connection.execute("DROP TABLE sa, sb; DROP COLLATION IF EXISTS sloppy")
 
 
 @pytest.mark.parametrize("sql, reason", [
@@ -43,6 +47,9 @@ def tables(connection):
      "OFFSET 1) x WHERE a.id < 50", "one side's rows depend on a row of the other (LATERAL)"),
 ])
 def test_what_is_left(connection, sql, reason):
+    sloppy = "SELECT FROM pg_collation WHERE collname = 'sloppy'"
+    if "sloppy" in sql and connection.execute(sloppy).rowcount == 0:
+        pytest.skip("the server is built without ICU")
     expected = answer_of_postgres(connection, sql)
     made = check_mode(connection, sql, expected, "forced")
     assert [(taken, why) for taken, _, why in made] == [(False, reason)]
@@ -149,6 +156,8 @@ def test_cuda_where_there_is_none(connection):
     ("nothing", "1"),
 ])
 def test_settings_that_are_none(connection, name, value):
+    if name == "nothing" and connection.info.server_version < 150000:
+        pytest.skip("the server takes any name with a dot")
     with pytest.raises(psycopg.Error):
         connection.execute(f"SET gpujoin.{name} = '{value}'")
 
