@@ -150,9 +150,8 @@ bool RestJoins::was_alone(const Join& join) const {
 }
 
 bool RestJoins::any_has_room() const {
-  return std::any_of(joins_.begin(), joins_.end(), [](Place const& join) {
-    return join->has_begun && !join->had_no_room;
-  });
+  return std::any_of(joins_.begin(), joins_.end(),
+                     [](Place const& join) { return join->has_begun && !join->had_no_room; });
 }
 
 void RestJoins::clear_marks() {
