@@ -1,10 +1,13 @@
 //! Whether a join is worth taking.
 
 use std::fmt;
+use std::sync::Arc;
 
-use datafusion::common::Result;
+use datafusion::common::config::ExecutionOptions;
+use datafusion::common::{Result, Statistics};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use gpujoin::{Context, Device, ExpectedJoin};
 
@@ -34,39 +37,76 @@ impl fmt::Display for Expectation {
     }
 }
 
-/// What DataFusion's own hash join takes for a row that it builds with and for one that probes, on
-/// one thread: while its table is in the cache, on the edge of it, and behind it. Rounded down from
-/// the times in the README.
-struct TableRates {
+/// What a join takes for a row that it builds with and for one that probes, on one thread, by how
+/// large the table is: what comes of `tests/joins/times.rs`, with the times in the README.
+struct Rates {
     most_bytes: f64,
     build_nanoseconds: f64,
     probe_nanoseconds: f64,
 }
 
-const DATAFUSION_RATES: [TableRates; 3] = [
-    TableRates { most_bytes: 4e6, build_nanoseconds: 30.0, probe_nanoseconds: 30.0 },
-    TableRates { most_bytes: 64e6, build_nanoseconds: 60.0, probe_nanoseconds: 80.0 },
-    TableRates { most_bytes: f64::INFINITY, build_nanoseconds: 140.0, probe_nanoseconds: 130.0 },
+/// DataFusion's hash table. Of sides that lie in the order of their keys, which no statistics tell,
+/// the rows of a large one cost 30 ns, of others 250: what lies between them.
+const HASH_TABLE: [Rates; 3] = [
+    Rates { most_bytes: 4e6, build_nanoseconds: 25.0, probe_nanoseconds: 20.0 },
+    Rates { most_bytes: 64e6, build_nanoseconds: 30.0, probe_nanoseconds: 35.0 },
+    Rates { most_bytes: f64::INFINITY, build_nanoseconds: 90.0, probe_nanoseconds: 90.0 },
 ];
+/// The library's CPU executor, which gathers batches and puts rows out beside.
+const ON_CPU: [Rates; 3] = [
+    Rates { most_bytes: 4e6, build_nanoseconds: 40.0, probe_nanoseconds: 35.0 },
+    Rates { most_bytes: 64e6, build_nanoseconds: 50.0, probe_nanoseconds: 45.0 },
+    Rates { most_bytes: f64::INFINITY, build_nanoseconds: 70.0, probe_nanoseconds: 70.0 },
+];
+/// Where DataFusion has an array in the place of a hash table it hashes nothing and compares
+/// nothing: the same for all sizes, since dense keys mostly lie in order.
+const ARRAY_NANOSECONDS: f64 = 10.0;
 /// Of a row of the table, besides its values: hash and chain.
 const TABLE_ROW_BYTES: f64 = 24.0;
-/// What it takes to hand rows over and to take them back.
+/// What it takes to hand rows over to a GPU and to take them back.
 const NANOSECONDS_PER_BYTE: f64 = 0.5;
 /// It is taken where it is so much faster.
 const LEAST_GAIN: f64 = 1.25;
 
-fn datafusion_nanoseconds(build_rows: f64, build_width: f64, probe_rows: f64) -> f64 {
-    let bytes = build_rows * (build_width + TABLE_ROW_BYTES);
-    let rates = DATAFUSION_RATES.iter().find(|rates| bytes <= rates.most_bytes);
-    let rates = rates.unwrap_or(&DATAFUSION_RATES[2]);
-    build_rows * rates.build_nanoseconds + probe_rows * rates.probe_nanoseconds
+impl Rates {
+    /// Of the table of so many bytes.
+    fn nanoseconds(rates: &[Self; 3], bytes: f64, build_rows: f64, probe_rows: f64) -> f64 {
+        let of_size = rates.iter().find(|rates| bytes <= rates.most_bytes).unwrap_or(&rates[2]);
+        build_rows * of_size.build_nanoseconds + probe_rows * of_size.probe_nanoseconds
+    }
 }
 
-/// Rows of a plan, where it has an idea of them.
-fn rows_of(plan: &dyn ExecutionPlan) -> Option<u64> {
-    let arguments = StatisticsArgs::new();
-    let statistics = StatisticsContext::new().compute(plan, &arguments).ok()?;
-    statistics.num_rows.get_value().map(|&rows| rows as u64)
+/// Whether DataFusion may look keys up in an array: it does where there is one, a whole number, and
+/// a good part of the numbers from the lowest to the highest are there. What is not known it finds
+/// out when it has the rows.
+fn may_have_array(
+    join: &HashJoinExec,
+    left: &Statistics,
+    rows_of_table: f64,
+    execution: &ExecutionOptions,
+) -> bool {
+    let [(key, _)] = join.on() else { return false };
+    if !key.data_type(&join.left().schema()).is_ok_and(|found| found.is_integer()) {
+        return false;
+    }
+    let Some(column) = key.downcast_ref::<Column>() else { return true };
+    let Some(known) = left.column_statistics.get(column.index()) else { return true };
+    let (low, high) = (known.min_value.get_value(), known.max_value.get_value());
+    let Some(range) = low.zip(high).and_then(|(low, high)| low.distance(high)) else {
+        return true;
+    };
+    range < execution.perfect_hash_join_small_build_threshold
+        || rows_of_table / (range as f64 + 1.0) > execution.perfect_hash_join_min_key_density
+}
+
+/// What a plan knows of its rows.
+fn statistics_of(plan: &dyn ExecutionPlan) -> Option<Arc<Statistics>> {
+    StatisticsContext::new().compute(plan, &StatisticsArgs::new()).ok()
+}
+
+/// How many they are, where it has an idea of it.
+fn rows_of(statistics: Option<&Statistics>) -> Option<u64> {
+    statistics?.num_rows.get_value().map(|&rows| rows as u64)
 }
 
 pub fn expect(
@@ -74,30 +114,43 @@ pub fn expect(
     join: &HashJoinExec,
     layout: &JoinLayout,
     partitions: usize,
+    execution: &ExecutionOptions,
 ) -> Result<Expectation> {
-    let (Some(left_rows), Some(right_rows)) =
-        (rows_of(join.left().as_ref()), rows_of(join.right().as_ref()))
-    else {
+    let left_known = statistics_of(join.left().as_ref());
+    let right_known = statistics_of(join.right().as_ref());
+    let rows = rows_of(left_known.as_deref()).zip(rows_of(right_known.as_deref()));
+    let (Some(left_known), Some((left_rows, right_rows))) = (left_known, rows) else {
         return Ok(Expectation::default());
     };
     let (left, right) = (layout.left.expected(left_rows), layout.right.expected(right_rows));
     let estimate =
         context.estimate(&ExpectedJoin::new(layout.kind, left, right)).map_err(failed)?;
     let (left_bytes, right_bytes) = (layout.left.row_bytes(), layout.right.row_bytes());
-    let output_rows = rows_of(join).unwrap_or(estimate.output_rows);
+    let output_rows =
+        rows_of(statistics_of(join).as_deref()).unwrap_or(estimate.output_rows) as f64;
+    let (left_rows, right_rows) = (left_rows as f64, right_rows as f64);
     let threads = partitions.max(1) as f64;
-    let handed_over = left_rows as f64 * left_bytes
-        + right_rows as f64 * right_bytes
-        + output_rows as f64 * (left_bytes + right_bytes);
+    let is_partitioned = *join.partition_mode() == PartitionMode::Partitioned;
+    let rows_of_table = if is_partitioned { left_rows / threads } else { left_rows };
+    let table_bytes = left_rows * (left_bytes + TABLE_ROW_BYTES);
+    let of_threads =
+        |rates| Rates::nanoseconds(rates, table_bytes, left_rows, right_rows) / 1e6 / threads;
     let is_cuda = estimate.device == Device::Cuda;
-    let joined_in = if is_cuda {
-        estimate.cuda_milliseconds + estimate.cuda_fetch_milliseconds
+    let ours = if is_cuda {
+        let handed_over = left_rows * left_bytes
+            + right_rows * right_bytes
+            + output_rows * (left_bytes + right_bytes);
+        estimate.cuda_milliseconds
+            + estimate.cuda_fetch_milliseconds
+            + handed_over * NANOSECONDS_PER_BYTE / 1e6 / threads
     } else {
-        estimate.cpu_milliseconds
+        of_threads(&ON_CPU)
     };
-    let ours = joined_in + handed_over * NANOSECONDS_PER_BYTE / 1e6 / threads;
-    let theirs =
-        datafusion_nanoseconds(left_rows as f64, left_bytes, right_rows as f64) / 1e6 / threads;
+    let theirs = if may_have_array(join, &left_known, rows_of_table, execution) {
+        (left_rows + right_rows) * ARRAY_NANOSECONDS / 1e6 / threads
+    } else {
+        of_threads(&HASH_TABLE)
+    };
     Ok(Expectation {
         executor: if is_cuda { "CUDA" } else { "CPU" },
         plan: if is_cuda { estimate.cuda_plan } else { estimate.cpu_plan },

@@ -141,8 +141,8 @@ impl GpuJoinRule {
         let context = self.library.context(&options).map_err(|error| error.to_string())?;
         try_out(&layout, &context).map_err(|error| error.to_string())?;
         let partitions = join.right().output_partitioning().partition_count();
-        let expectation =
-            expect(&context, join, &layout, partitions).map_err(|error| error.to_string())?;
+        let expectation = expect(&context, join, &layout, partitions, &config.execution)
+            .map_err(|error| error.to_string())?;
         if !options.force {
             expectation.check()?;
         }

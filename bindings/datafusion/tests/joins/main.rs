@@ -9,5 +9,6 @@ mod settings;
 mod sqllogictests;
 #[path = "../../../rust/gpujoin/tests/cases/text.rs"]
 mod text;
+mod times;
 mod tpch;
 mod tpch_data;
