@@ -275,3 +275,30 @@ async fn dropped_joins_stop() {
     let next = tokio::time::timeout(Duration::from_secs(60), answer(&context, JOIN));
     assert!(next.await.is_ok());
 }
+
+/// Statistics tell that: large tables of other keys are worth it on the CPU.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_gate_knows_where_datafusion_has_an_array() {
+    let folder = std::env::temp_dir().join(format!("gpujoin-arrays-{}", std::process::id()));
+    let (context, rule) = session(config(), runtime());
+    set(&context, "device", "cpu").await;
+    let file = folder.join("numbers.parquet");
+    let sql = format!(
+        "COPY (SELECT value AS dense, value * 1000003 AS sparse FROM range(0, 2000000)) \
+         TO '{0}'; CREATE EXTERNAL TABLE numbers STORED AS PARQUET LOCATION '{0}'",
+        file.display()
+    );
+    for statement in sql.split("; ") {
+        answer(&context, statement).await.unwrap();
+    }
+    for (key, expected) in [("sparse", true), ("dense", false)] {
+        let sql = format!(
+            "EXPLAIN SELECT sum(a.dense), sum(a.sparse), sum(b.dense), sum(b.sparse) \
+             FROM numbers a JOIN numbers b ON a.{key} = b.{key}"
+        );
+        answer(&context, &sql).await.unwrap();
+        let (is_taken, reason) = last(&rule);
+        assert_eq!(is_taken, expected, "{key}: {reason}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
