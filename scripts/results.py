@@ -5,7 +5,7 @@
 
 Cells and the picture of them come from the newest run of gpujoin_bench, kernels from the newest
 one with --kernels, the CPU's tables from the newest run of bench/cpu/compare_engines.py on each
-machine, peers from bench/peers.json. --check writes nothing: exit status 1 when a file is not what
+machine, what compiling takes from the newest file of build_cost.py, peers from bench/peers.json. --check writes nothing: exit status 1 when a file is not what
 would be written.
 """
 
@@ -14,6 +14,7 @@ import json
 import pathlib
 import sys
 
+import build_cost
 from bench_table import Measured, best_peer, measured_text, peer_texts, read_peers, time_text
 from report_picture import picture
 
@@ -299,7 +300,7 @@ def cpu_settings_table(run):
     return table(["rows", "engine", "ms", "middle half", "its best order and settings"], rows)
 
 
-def page(run, traced, peers, cpu):
+def page(run, traced, peers, cpu, build):
     kernels = "No run with `--kernels` is in bench/results yet.\n"
     if traced is not None:
         kernels = (
@@ -342,6 +343,8 @@ def page(run, traced, peers, cpu):
         "## CPU\n",
         "`bench/cpu/compare_engines.py`: every engine in its best order of sides and settings.\n",
         cpu_text(cpu, cpu_table, cpu_settings_table),
+        "## Build\n",
+        build,
     ])
 
 
@@ -370,7 +373,7 @@ def main():
     )
     readme = between_marks(readme, "cpu", cpu_text(cpu, cpu_table))
     made = {
-        PAGE: page(run, traced, peers, cpu),
+        PAGE: page(run, traced, peers, cpu, build_cost.section(results, table)),
         PICTURE: picture(run.cells, peers, run.machine()),
         README: readme,
     }
