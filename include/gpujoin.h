@@ -1915,9 +1915,9 @@ typedef struct gpujoin_applied_filter {
  * never where a row without a match comes out or changes what does, and never rows that are read
  * where they lie. */
 typedef int32_t gpujoin_own_filter;
-/* Where the build does not fit, and host memory has a limit: once an eighth as many rows came as
- * the build has, a filter is made, and used as long as a sample of the rows shows that a fifth of
- * them is dropped. */
+/* Where the build fits, on the CPU; where it does not, and host memory has a limit. Once an eighth
+ * as many rows came as the build has, a filter is made, and used as long as a sample of the rows
+ * shows that it drops two fifths of them, or one fifth of those that it keeps from files. */
 #define GPUJOIN_OWN_FILTER_AUTOMATIC 0
 #define GPUJOIN_OWN_FILTER_OFF 1
 /* All rows, by a filter that is made with the operation, also where the build fits. */

@@ -180,9 +180,11 @@ void Operation::make_filters(const OperationOptions& options) {
     why_not = "keys of all rows of the probe side are promised to be unique";
   } else if (options.own_filter == OwnFilter::kOff) {
     why_not = "options.own_filter says so";
-  } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed()) {
+  } else if (options.own_filter == OwnFilter::kAutomatic && is_streamed() &&
+             build_->shape().on_gpu) {
     why_not = "the build fits, and rows are joined as they come";
-  } else if (options.own_filter == OwnFilter::kAutomatic && budget_.store_bytes == 0) {
+  } else if (options.own_filter == OwnFilter::kAutomatic && !is_streamed() &&
+             budget_.store_bytes == 0) {
     // Making it takes longer than memory takes to keep the rows that it would drop.
     why_not = "host memory has no limit, and no row goes to a file";
   }

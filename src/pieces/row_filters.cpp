@@ -22,8 +22,10 @@ constexpr int64_t kShareBefore = 8;
 constexpr int64_t kSampleRows = int64_t{1} << 16;
 // Rows that are let through until the next sample.
 constexpr int64_t kOffRows = int64_t{1} << 20;
-// Of the rows of a sample that have to be dropped: see docs/decisions/0036.
+// Of the rows of a sample that have to be dropped, and where the others are copied to no file: see
+// docs/decisions/0036.
 constexpr double kLeastDropped = 0.2;
+constexpr double kLeastDroppedOfWhole = 0.4;
 
 bool may_be_unknown(RowsOfSide rows) {
   return rows == RowsOfSide::kMarked || rows == RowsOfSide::kNotIn;
@@ -109,7 +111,8 @@ void RowFilters::count(int64_t rows, int64_t passing) {
   passing_ += passing;
   if (rows_ < kSampleRows) return;
   last_share_ = 1 - static_cast<double>(passing_) / static_cast<double>(rows_);
-  state_ = last_share_ >= kLeastDropped ? State::kOn : State::kOff;
+  double const least = build_->is_whole() ? kLeastDroppedOfWhole : kLeastDropped;
+  state_ = last_share_ >= least ? State::kOn : State::kOff;
   rows_ = passing_ = 0;
 }
 

@@ -217,7 +217,7 @@ constexpr int kMostWait = 1000;
 constexpr int kMostWait = 50;
 #endif
 
-// SIMULATOR_CANCELS of each call.
+// SIMULATOR_CANCELS of each call, or fewer where most calls end before.
 void cancel_at_any_moment(const Long& what, std::initializer_list<Which> calls) {
   auto const cancels = static_cast<int>(setting("SIMULATOR_CANCELS", 5));
   auto const most = static_cast<double>(setting("SIMULATOR_CANCEL_MILLISECONDS", kMostWait));
@@ -227,7 +227,7 @@ void cancel_at_any_moment(const Long& what, std::initializer_list<Which> calls) 
   for (Which const which : calls) {
     double const whole = CancelledRun(what, build, probe).run(which, -1);
     std::vector<double> waits;
-    for (int i = 0; i < cancels; ++i) {
+    for (int i = 0; i < 3 * cancels && std::ssize(waits) < cancels; ++i) {
       double const moment = std::uniform_real_distribution<double>(0, whole)(random);
       double const wait = CancelledRun(what, build, probe).run(which, moment);
       if (wait >= 0) waits.push_back(wait);

@@ -234,18 +234,21 @@ def test_own_filters_change_no_kind_of_join(device, tmp_path, how, side):
                         assert "own filter" in operation.explain()
 
 
-def test_the_own_filter_is_sampled(tmp_path):
+@pytest.mark.parametrize("limit", [2**22, None])
+def test_the_own_filter_is_sampled(tmp_path, limit):
     """It is off while all rows have matches, and on where few have."""
     build = pa.table({"key": pa.array(range(100_000), pa.int64())})
     rows = pa.array(range(400_000), pa.int64())
-    with gpujoin.Context("cpu", host_limit=2**22, spill_path=str(tmp_path)) as context:
+    with gpujoin.Context("cpu", host_limit=limit, spill_path=str(tmp_path)) as context:
         for shift, word in ((0, "off"), (95_000, "on")):
             with build_of(context, build, 10_000, on="key") as made:
-                assert not made.info.is_whole
+                assert made.info.is_whole == (limit is None)
                 with made.operation(build.schema) as operation, operation.probe() as probe:
                     for first in range(0, 400_000, 5000):
                         keys = [k % 100_000 + shift for k in rows[first : first + 5000].to_pylist()]
-                        assert probe.append(pa.table({"key": pa.array(keys, pa.int64())}))
+                        batch = pa.table({"key": pa.array(keys, pa.int64())})
+                        while not probe.append(batch):
+                            probe.next()
                     probe.finish()
                     assert f", {word}: " in operation.explain(), operation.explain()
                     dropped = operation.progress.rows_dropped

@@ -1824,9 +1824,9 @@ impl gpujoin_applied_filter {
 /// never where a row without a match comes out or changes what does, and never rows that are read
 /// where they lie.
 pub type gpujoin_own_filter = i32;
-/// Where the build does not fit, and host memory has a limit: once an eighth as many rows came as
-/// the build has, a filter is made, and used as long as a sample of the rows shows that a fifth of
-/// them is dropped.
+/// Where the build fits, on the CPU; where it does not, and host memory has a limit. Once an eighth
+/// as many rows came as the build has, a filter is made, and used as long as a sample of the rows
+/// shows that it drops two fifths of them, or one fifth of those that it keeps from files.
 pub const GPUJOIN_OWN_FILTER_AUTOMATIC: i32 = 0;
 /// `GPUJOIN_OWN_FILTER_OFF` of the header.
 pub const GPUJOIN_OWN_FILTER_OFF: i32 = 1;
