@@ -43,13 +43,15 @@ def main() -> None:
     })
     for file in sorted(options.tables.glob("*.parquet")):
         spark.read.parquet(str(file)).createOrReplaceTempView(file.stem)
+    ways = list(WAYS)
     totals = dict.fromkeys(WAYS, 0.0)
     for number, sql in QUERIES.items():
         least = dict.fromkeys(WAYS, float("inf"))
         answers, taken = {}, {}
         for turn in range(options.repeat):
             # What runs first compiles for those after it: each is first once.
-            for way in sorted(WAYS, key=lambda way: (list(WAYS).index(way) - turn) % len(WAYS)):
+            first = turn % len(ways)
+            for way in ways[first:] + ways[:first]:
                 with settings(spark, WAYS[way]):
                     decisions(spark)
                     began = time.perf_counter()

@@ -140,14 +140,12 @@ RestJoins::Place RestJoins::take(const base::CallEnd& end) {
 
 // expected: the lock is held, as of what follows.
 RestJoins::Place RestJoins::enter(Place join) {
-  join->entry = ++entries_;
-  join->has_company = ++inside_ != 1;
+  ++entries_;
+  join->entry_alone = ++inside_ == 1 ? entries_ : 0;
   return join;
 }
 
-bool RestJoins::was_alone(const Join& join) const {
-  return !join.has_company && join.entry == entries_;
-}
+bool RestJoins::was_alone(const Join& join) const { return join.entry_alone == entries_; }
 
 bool RestJoins::any_has_room() const {
   return std::any_of(joins_.begin(), joins_.end(),

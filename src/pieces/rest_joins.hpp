@@ -68,8 +68,7 @@ class RestJoins {
     uint64_t bytes = 0;
     bool has_begun = false;
     bool had_no_room = false;  // and nobody has given any back since
-    uint64_t entry = 0;        // which one its last call was
-    bool has_company = false;  // others were inside when that began
+    uint64_t entry_alone = 0;  // which one its last call was; 0: others were inside when it began
   };
   using Place = std::unique_ptr<Join>;
   using Clock = std::chrono::steady_clock;

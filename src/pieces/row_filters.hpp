@@ -2,8 +2,9 @@
 // that do not pass the filters of other builds, which the caller gave, and those that a filter of
 // the operation's own build shows to have no match.
 //
-// The own filter is a bet: testing a row costs nanoseconds, and keeping one that has no match costs
-// its bytes, to a file and back. So a sample of the rows says whether it pays, and says it again:
+// The own filter is a bet: testing a row costs nanoseconds, and one that has no match costs its
+// bytes, to a file and back, or, where the build fits, gathered and packed. So a sample of the rows
+// says whether it pays, and says it again:
 //
 //   waiting   until enough rows came to be worth a look at the build
 //   sampling  rows are tested, and counted

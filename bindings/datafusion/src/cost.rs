@@ -126,8 +126,6 @@ pub fn expect(
     let estimate =
         context.estimate(&ExpectedJoin::new(layout.kind, left, right)).map_err(failed)?;
     let (left_bytes, right_bytes) = (layout.left.row_bytes(), layout.right.row_bytes());
-    let output_rows =
-        rows_of(statistics_of(join).as_deref()).unwrap_or(estimate.output_rows) as f64;
     let (left_rows, right_rows) = (left_rows as f64, right_rows as f64);
     let threads = partitions.max(1) as f64;
     let is_partitioned = *join.partition_mode() == PartitionMode::Partitioned;
@@ -137,6 +135,8 @@ pub fn expect(
         |rates| Rates::nanoseconds(rates, table_bytes, left_rows, right_rows) / 1e6 / threads;
     let is_cuda = estimate.device == Device::Cuda;
     let ours = if is_cuda {
+        let output_rows =
+            rows_of(statistics_of(join).as_deref()).unwrap_or(estimate.output_rows) as f64;
         let handed_over = left_rows * left_bytes
             + right_rows * right_bytes
             + output_rows * (left_bytes + right_bytes);

@@ -241,7 +241,8 @@ class Build:
         filters  of other builds, each with the columns of this probe side that it tests (None = of
                the same names): rows that do not pass are as if they had not come
         own_filter  whether a filter of this build drops rows without a match before they are kept:
-               None = where the build does not fit, as long as a sample says that it pays
+               None = on the CPU, and where the build does not fit, as long as a sample says that
+               it pays
         shown  of a where that is a function: columns that it is called with, behind the row numbers
                of the sides that have them, as they are called in a full join, those of left first;
                None = all of both sides. It is called while results are asked for, from as many threads as do, with

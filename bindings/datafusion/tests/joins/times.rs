@@ -79,7 +79,7 @@ async fn times_of_queries() {
             *total += milliseconds(time);
         }
         set(&context, "force", "false").await;
-        answer(&context, &sql).await.unwrap();
+        answer(&context, &format!("EXPLAIN {sql}")).await.unwrap();
         let decisions = rule.decisions();
         let taken = decisions.iter().filter(|decision| decision.taken).count();
         println!(

@@ -60,7 +60,7 @@ impl OperationOptions {
     }
 
     /// Whether rows are tested by a filter of the operation's own build before they are kept;
-    /// without it where the build does not fit, as long as a sample says that it pays.
+    /// without it on the CPU, and where the build does not fit, as long as a sample says so.
     pub fn own_filter(mut self, is_on: bool) -> Self {
         self.own_filter = Some(is_on);
         self
