@@ -80,8 +80,8 @@ class Session:
         _abi.invoke("relation_create", self.context, *arguments)
         return relation
 
-    def join(self, left, right, kind=1, keys=(0,), left_columns=(), right_columns=(), **fields):
-        """Without columns: row numbers. fields: others of gpujoin_join_spec."""
+    def join(self, left, right, kind=1, keys=(0,), left_columns=(), right_columns=(), plan=None, **fields):
+        """Without columns: row numbers. plan: gpujoin_plan_options; fields: others of gpujoin_join_spec."""
         spec = _abi.JoinSpec(kind=kind, key_count=len(keys), **fields)
         spec.output = 1 if left_columns or right_columns or "aggregates" in fields else 2
         lists = [(ctypes.c_int32 * len(each))(*each) for each in (keys, left_columns, right_columns)]
@@ -89,7 +89,8 @@ class Session:
         spec.left_columns, spec.left_column_count = ctypes.cast(lists[1], Int32s), len(lists[1])
         spec.right_columns, spec.right_column_count = ctypes.cast(lists[2], Int32s), len(lists[2])
         result = _abi.Handle("result")
-        _abi.invoke("join", self.context, left, right, ctypes.byref(spec), None, result.out)
+        options = None if plan is None else ctypes.byref(plan)
+        _abi.invoke("join", self.context, left, right, ctypes.byref(spec), options, result.out)
         return result
 
     def fetch(self, result, what, column, width=4):

@@ -1,30 +1,112 @@
 #!/usr/bin/env python3
-"""Times queries of files with DuckDB alone and with gpujoin's gate, in turns.
+"""Times queries of files with DuckDB alone and with gpujoin, in turns.
 
-    bindings/duckdb/bench_queries.py TABLES QUERIES [--repeat 5] [--threads 2] [--extension FILE]
+    bindings/duckdb/bench_queries.py TABLES QUERIES [--repeat 5] [--threads 2] [--forced] [--wall]
+        [--device cuda] [--figure duckdb/tpch] [--scale 1] [--commit TEXT] [--output FILE]
+        [--extension FILE]
 
 TABLES is a folder of Parquet files, one a table; QUERIES a folder of .sql files, or a file with a
-line "-- NAME" before each query, as tests/tpch.sql. Prints the least CPU milliseconds of either, in
-total and for queries of which gpujoin took a join, and those that it made more than 1.1 times as
-long; what seems so runs as often again, twice at most.
+line "-- NAME" before each query, as tests/tpch.sql. Times are the least CPU milliseconds, or with
+--wall those of the wall clock, of DuckDB, of the joins that gpujoin's gate takes, and with --forced
+of all that it can take. A query that the gate made more than 1.1 times as long runs as often again,
+twice at most. Every answer is compared with DuckDB's own.
+
+--output writes what scripts/report.py reads: FIGURE/QUERY/ENGINE/SCALE.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
+import math
 import pathlib
 import re
+import subprocess
+import sys
 
 import duckdb
 
 from bench import EXTENSION, milliseconds
+
+DUCKDB, GATE, FORCED = "DuckDB", "gpujoin, by the gate", "gpujoin, forced"
+SETTINGS = {DUCKDB: (False, False), GATE: (True, False), FORCED: (True, True)}
+NEAR = 1e-9  # sums of floating point numbers come in another order
 
 
 def queries_of(path):
     """Names and texts."""
     if path.is_dir():
         return [(file.stem, file.read_text()) for file in sorted(path.glob("*.sql"))]
-    return re.findall(r"^-- (\d+)\n(.*?);\s*(?=^-- \d+\n|\Z)", path.read_text(), re.M | re.S)
+    return re.findall(r"^-- (\w+)\n(.*?);\s*(?=^-- \w+\n|\Z)", path.read_text(), re.M | re.S)
+
+
+def is_same(value, expected):
+    if isinstance(value, float) and isinstance(expected, float):
+        return math.isclose(value, expected, rel_tol=NEAR)
+    return value == expected
+
+
+def is_same_answer(rows, expected):
+    """Rows of equal sort keys may change places."""
+    if len(rows) != len(expected):
+        return False
+    pairs = zip(sorted(rows, key=str), sorted(expected, key=str))
+    return all(is_same(*values) for pair in pairs for values in zip(*pair))
+
+
+def choose(connection, engine):
+    for setting, value in zip(("enable", "force"), SETTINGS[engine]):
+        connection.execute(f"SET gpujoin_{setting} = {value}")
+
+
+def taken_of(connection, engine, sql):
+    """How many joins of it."""
+    if engine == DUCKDB:
+        return 0  # the list of decisions stays what it was
+    choose(connection, engine)
+    connection.execute("SELECT 1 FROM range(1) a(i) JOIN range(1) b(i) USING (i)").fetchall()
+    connection.execute("EXPLAIN " + sql).fetchall()
+    return connection.execute("SELECT count(*) FROM gpujoin_decisions() WHERE taken").fetchone()[0]
+
+
+def measure(connection, name, sql, engines, options):
+    """The least milliseconds of each engine."""
+    least, expected = dict.fromkeys(engines, math.inf), None
+    for turn in range(3 * options.repeat):
+        is_enough = turn and turn % options.repeat == 0
+        if is_enough and least[GATE] <= 1.1 * least[DUCKDB]:
+            break
+        for engine in engines:
+            choose(connection, engine)
+            wall, cpu, rows = milliseconds(connection, sql)
+            least[engine] = min(least[engine], wall if options.wall else cpu)
+            if expected is None:
+                expected = rows
+            elif not is_same_answer(rows, expected):
+                raise SystemExit(f"{name}: {engine} has another answer")
+    return least
+
+
+def device_name():
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "CPU"
+    except FileNotFoundError:
+        return "CPU"
+
+
+def write(options, entries):
+    ours = pathlib.Path(__file__).resolve()
+    arguments = [a for a in sys.argv[1:] if a not in (str(options.output), "--output")]
+    context = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": options.commit,
+        "command": " ".join([f"bindings/duckdb/{ours.name}", *arguments]),
+        "device": device_name(),
+        "duckdb": duckdb.__version__,
+    }
+    options.output.write_text(json.dumps({"context": context, "benchmarks": entries}, indent=1) + "\n")
 
 
 def main():
@@ -33,33 +115,43 @@ def main():
     parser.add_argument("queries", type=pathlib.Path)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--forced", action="store_true")
+    parser.add_argument("--wall", action="store_true")
+    parser.add_argument("--device", default="automatic")
+    parser.add_argument("--figure", default="duckdb/tpch")
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--extension", default=EXTENSION)
     options = parser.parse_args()
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     connection.execute(f"LOAD '{options.extension}'")
     connection.execute(f"SET threads = {options.threads}")
+    connection.execute(f"SET gpujoin_device = '{options.device}'")
     for file in sorted(options.tables.glob("*.parquet")):
         connection.execute(f"CREATE TABLE {file.stem} AS FROM '{file}'")
-    totals, slower = [0.0, 0.0], []
+    engines = [DUCKDB, GATE, FORCED] if options.forced else [DUCKDB, GATE]
+    totals, slower, entries = dict.fromkeys(engines, 0.0), [], []
     for name, sql in queries_of(options.queries):
-        least = [float("inf")] * 2
-        for turn in range(3 * options.repeat):
-            if turn % options.repeat == 0 and least[1] <= 1.1 * least[0] < float("inf"):
-                break
-            for is_enabled in (0, 1):
-                connection.execute(f"SET gpujoin_enable = {bool(is_enabled)}")
-                least[is_enabled] = min(least[is_enabled], milliseconds(connection, sql)[1])
-        totals = [total + time for total, time in zip(totals, least)]
-        connection.execute("SELECT 1 FROM range(1) a(i) JOIN range(1) b(i) USING (i)").fetchall()
-        connection.execute("EXPLAIN " + sql).fetchall()
-        taken, = connection.execute(
-            "SELECT count(*) FROM gpujoin_decisions() WHERE taken").fetchone()
-        if taken:
-            print(f"{name}: {taken} joins taken, {least[0]:.0f} -> {least[1]:.0f} ms",
-                  flush=True)
-        if least[1] > 1.1 * least[0]:
-            slower.append(f"{name} {least[0]:.0f} -> {least[1]:.0f} with {taken} taken")
-    print(f"all: {totals[0]:.0f} -> {totals[1]:.0f} ms; above 1.1 times: {slower or 'none'}")
+        least = measure(connection, name, sql, engines, options)
+        taken = {engine: taken_of(connection, engine, sql) for engine in engines}
+        for engine, time in least.items():
+            totals[engine] += time
+            entries.append({
+                "name": f"{options.figure}/{name}/{engine}/{options.scale:g}",
+                "real_time": round(time, 3), "time_unit": "ms", "x": options.scale,
+                "joins_taken": taken[engine],
+            })
+        if any(taken.values()):
+            print(f"{name}: " + ", ".join(f"{engine} {least[engine]:.0f} ms ({taken[engine]})"
+                                          for engine in engines), flush=True)
+        if least[GATE] > 1.1 * least[DUCKDB]:
+            slower.append(f"{name} {least[DUCKDB]:.0f} -> {least[GATE]:.0f}"
+                          f" with {taken[GATE]} taken")
+    print("all: " + ", ".join(f"{engine} {time:.0f} ms" for engine, time in totals.items()) +
+          f"; above 1.1 times by the gate: {slower or 'none'}")
+    if options.output:
+        write(options, entries)
 
 
 if __name__ == "__main__":

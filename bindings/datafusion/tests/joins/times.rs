@@ -67,7 +67,7 @@ const OFF: [(&str, &str); 2] = [("enable", "false"), ("force", "false")];
 const GATE: [(&str, &str); 2] = [("enable", "true"), ("force", "false")];
 const FORCED: [(&str, &str); 2] = [("enable", "true"), ("force", "true")];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 16)]
 #[ignore = "takes minutes, and tells nothing of a build that is not optimized"]
 async fn times_of_queries() {
     let (context, rule) = timed_session();
@@ -108,7 +108,7 @@ fn table(keys: &[i64], payloads: usize) -> MemTable {
     MemTable::try_new(batches[0].schema(), partitions).unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 16)]
 #[ignore = "takes minutes, and tells nothing of a build that is not optimized"]
 async fn times_of_joins() {
     let mut random = Random(1);
