@@ -16,31 +16,11 @@ import cupy as cp
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "bindings/python"))
 from gpujoin import _abi  # noqa: E402
+from gpujoin._structs import Column  # noqa: E402
 
 NO_ROW = 0xFFFFFFFF
 TYPE_INT32, TYPE_INT64, TYPE_UTF8, MEMORY_DEVICE, FETCH_COLUMN = 3, 4, 23, 2, 1
 Int32s = ctypes.POINTER(ctypes.c_int32)
-
-
-class Column(_abi.Struct):
-    """gpujoin_column."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("type", ctypes.c_int32),
-        ("data", ctypes.c_void_p),
-        ("validity", ctypes.c_void_p),
-        ("validity_bit_offset", ctypes.c_int64),
-        ("memory", ctypes.c_int32),
-        ("cuda_device_id", ctypes.c_int32),
-        ("name", ctypes.c_char_p),
-        ("offsets", ctypes.c_void_p),
-        ("first_bit", ctypes.c_int64),
-        ("value_width", ctypes.c_int32),
-        ("decimal_precision", ctypes.c_int32),
-        ("decimal_scale", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-    ]
 
 
 class Values:
