@@ -195,6 +195,7 @@ def main():
             entries.append(entry)
         del columns
         session.trim()
+    session.context.close()  # before CuPy's stream goes
     if options.output:
         context = {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

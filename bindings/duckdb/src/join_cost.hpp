@@ -12,9 +12,10 @@ struct Cost {
   Expectation expectation;
   // What DuckDB's own hash join is taken to need.
   double duckdb_milliseconds = 0;
+  // Both figures are guesses: what is not so many times as fast is left where it is.
+  double least_gain = 1;
 
-  // Both figures are guesses: what is not a quarter faster is left where it is.
-  bool is_worth_it() const { return 1.25 * expectation.milliseconds < duckdb_milliseconds; }
+  bool is_worth_it() const { return least_gain * expectation.milliseconds < duckdb_milliseconds; }
 };
 
 Cost cost_of(gpujoin_context* context, const duckdb::LogicalComparisonJoin& join,
