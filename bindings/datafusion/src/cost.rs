@@ -22,6 +22,7 @@ pub struct Expectation {
     plan: String,
     /// On the library, and by DataFusion's own join; `None` where the rows are not known.
     milliseconds: Option<(f64, f64)>,
+    least_gain: f64,
 }
 
 impl fmt::Display for Expectation {
@@ -63,10 +64,15 @@ const ON_CPU: [Rates; 3] = [
 const ARRAY_NANOSECONDS: f64 = 10.0;
 /// Of a row of the table, besides its values: hash and chain.
 const TABLE_ROW_BYTES: f64 = 24.0;
-/// What it takes to hand rows over to a GPU and to take them back.
+/// What it takes to hand rows over to a GPU and to take them back: a thread, and as many as there
+/// are, since they share the host's memory.
 const NANOSECONDS_PER_BYTE: f64 = 0.5;
-/// It is taken where it is so much faster.
-const LEAST_GAIN: f64 = 1.25;
+const LEAST_NANOSECONDS_PER_BYTE: f64 = 0.045;
+/// It is taken where it is so much faster. The rates above are of two cores; of a server's sixteen,
+/// beside an H200, joins of DataFusion took half of them.
+const LEAST_GAIN_OF_FEW_THREADS: f64 = 1.25;
+const LEAST_GAIN_OF_SERVERS: f64 = 1.75;
+const MOST_OF_FEW_THREADS: usize = 8;
 
 impl Rates {
     /// Of the table of so many bytes.
@@ -142,7 +148,7 @@ pub fn expect(
             + output_rows * (left_bytes + right_bytes);
         estimate.cuda_milliseconds
             + estimate.cuda_fetch_milliseconds
-            + handed_over * NANOSECONDS_PER_BYTE / 1e6 / threads
+            + handed_over / 1e6 * (NANOSECONDS_PER_BYTE / threads).max(LEAST_NANOSECONDS_PER_BYTE)
     } else {
         of_threads(&ON_CPU)
     };
@@ -155,6 +161,11 @@ pub fn expect(
         executor: if is_cuda { "CUDA" } else { "CPU" },
         plan: if is_cuda { estimate.cuda_plan } else { estimate.cpu_plan },
         milliseconds: Some((ours, theirs)),
+        least_gain: if is_cuda || partitions > MOST_OF_FEW_THREADS {
+            LEAST_GAIN_OF_SERVERS
+        } else {
+            LEAST_GAIN_OF_FEW_THREADS
+        },
     })
 }
 
@@ -163,7 +174,7 @@ impl Expectation {
     pub fn check(&self) -> Result<(), Declined> {
         match self.milliseconds {
             None => Err("how many rows it has is not known".into()),
-            Some((ours, theirs)) if ours * LEAST_GAIN > theirs => {
+            Some((ours, theirs)) if ours * self.least_gain > theirs => {
                 Err(format!("expected {ours:.2} ms, of HashJoinExec {theirs:.2} ms").into())
             }
             Some(_) => Ok(()),

@@ -1,5 +1,6 @@
 //! Times of DataFusion's joins and of the library's, in turns: what the cost gate is made of. Of a
-//! release build, on the threads of GPUJOIN_THREADS, by default 2:
+//! release build, on the threads of GPUJOIN_THREADS, by default 2; GPUJOIN_TURNS of each, by default
+//! 5:
 //!
 //! cargo test --release -p gpujoin-datafusion --test joins -- --ignored --nocapture times_of
 
@@ -14,7 +15,6 @@ use gpujoin_datafusion::GpuJoinRule;
 use crate::sessions::{Random, answer, rows_of, runtime, session, set};
 use crate::tpch_data::{queries, register};
 
-const TURNS: usize = 5;
 const BATCH_ROWS: usize = 8192;
 /// One key of so many numbers is there, and whether both sides lie in the order of their keys.
 const WAYS: [(&str, i64, bool); 4] = [
@@ -35,8 +35,12 @@ const SIZES: [(u32, u32, usize); 8] = [
     (22, 24, 1),
 ];
 
+fn number_of(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |number| number.parse().unwrap())
+}
+
 fn timed_session() -> (SessionContext, Arc<GpuJoinRule>) {
-    let threads = std::env::var("GPUJOIN_THREADS").map_or(2, |threads| threads.parse().unwrap());
+    let threads = number_of("GPUJOIN_THREADS", 2);
     session(SessionConfig::new().with_target_partitions(threads), runtime())
 }
 
@@ -44,7 +48,7 @@ fn timed_session() -> (SessionContext, Arc<GpuJoinRule>) {
 async fn times(context: &SessionContext, sql: &str, modes: &[[(&str, &str); 2]]) -> Vec<Duration> {
     let mut least = vec![Duration::MAX; modes.len()];
     let mut expected = None;
-    for _ in 0..TURNS {
+    for _ in 0..number_of("GPUJOIN_TURNS", 5) {
         for (settings, least) in modes.iter().zip(&mut least) {
             for (name, value) in settings {
                 set(context, name, value).await;
@@ -89,6 +93,9 @@ async fn times_of_queries() {
             decisions.len(),
             milliseconds(&times[2])
         );
+        for decision in decisions {
+            println!("    {}: {}", decision.join, decision.reason);
+        }
     }
     println!("all: {:.0} ms, gate {:.0}, forced {:.0}", totals[0], totals[1], totals[2]);
 }
