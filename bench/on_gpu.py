@@ -95,8 +95,9 @@ class Session:
         ]
 
     def measure(self, make_result, calls, check_result):
-        """Median of the calls behind two, by two events on the stream, planning counted."""
-        times, stages = [], None
+        """Median of the calls behind two, by two events on the stream, planning counted; the plan and
+        the stages are of the call in the middle."""
+        measured = []
         for call in range(calls + 2):
             start, end = cp.cuda.Event(), cp.cuda.Event()
             start.record(self.stream)
@@ -104,11 +105,14 @@ class Session:
             end.record(self.stream)
             end.synchronize()
             if call >= 2:  # the pool is warm
-                times.append(cp.cuda.get_elapsed_time(start, end))
+                measured.append((cp.cuda.get_elapsed_time(start, end), *stages_of(result)))
             if call == 0:
                 check_result(result)
-            rows, (plan, stages) = rows_of(result), stages_of(result)
+            rows = rows_of(result)
             result.close()
+        measured.sort(key=lambda call: call[0])
+        times = [call[0] for call in measured]
+        _, plan, stages = measured[len(measured) // 2]
         return {
             "ms": round(statistics.median(times), 4),
             "spread": round((max(times) - min(times)) / statistics.median(times), 4),

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from report import ROOT, read_runs, read_verdicts, write_report
+from report import ROOT, all_results, read_runs, read_verdicts, write_report
 from report_figures import FIGURES
 
 
@@ -150,13 +150,17 @@ def main():
                         if run.error is not None and "GPUJOIN_ERROR_ILLEGAL_PLAN" not in run.error
                         and "GPUJOIN_ERROR_UNSUPPORTED" not in run.error
                     ]
-        sources = {figure.runs() for figure in FIGURES}
+        sources = {figure.runs() for figure in FIGURES if not figure.script}
         found += [f"{name}: is measured, and shown nowhere" for name in runs.keys() - sources]
         found += [f"{name}: is to be shown, and not measured" for name in sources - runs.keys()]
 
         found += [*check_newest_counts(folder), *check_compare_runs(folder)]
         give_times(measured, folder / "filled.json")
-        shown = write_report([folder / "filled.json"], folder / "report", pyplot)
+        kept, _ = read_runs(all_results())
+        of_scripts = [figure.name for figure in FIGURES if figure.script]
+        found += [f"{name}: is not in bench/results" for name in of_scripts if name not in kept]
+        files = [folder / "filled.json", *all_results()]
+        shown = write_report(files, folder / "report", pyplot)
         page = (folder / "report" / "index.html").read_text()
         verdicts = read_verdicts((ROOT / "docs" / "papers.md").read_text())
         for figure in FIGURES:

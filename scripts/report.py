@@ -69,6 +69,7 @@ def read_runs(files):
 
     Each Measured has the context of its run."""
     runs = [json.loads(pathlib.Path(file).read_text()) for file in files]
+    runs = [run for run in runs if "benchmarks" in run]  # others are of other questions
     runs = [run for run in runs if run["context"].get("kernels_traced") != "yes"]
     runs.sort(key=lambda run: run["context"].get("date", ""))
     figures, cells = {}, {}
@@ -119,7 +120,7 @@ def read_verdicts(document):
     verdicts = {}
     for line in section.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) == 4 and re.fullmatch(r"`?(\w+/\w+)`?", cells[0]):
+        if len(cells) == 4 and re.fullmatch(r"`?(\w+/[\w-]+)`?", cells[0]):
             verdicts[cells[0].strip("`")] = tuple(cell.replace("\\|", "|") for cell in cells[1:])
     return verdicts
 
@@ -429,8 +430,7 @@ def page_of(newest, sections, verdicts, cells_picture):
 
 
 def all_results():
-    files = sorted((ROOT / "bench" / "results").glob("*.json"))
-    return [path for path in files if "-cpu-" not in path.name]
+    return sorted((ROOT / "bench" / "results").glob("*.json"))
 
 
 def write_report(files, output, pyplot, cells_picture=b""):

@@ -51,6 +51,7 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     note: str = ""
+    script: str = ""  # that measures it; "" = gpujoin_bench --figures
 
     def runs(self):
         return self.source or self.name
@@ -83,6 +84,10 @@ FIGURES = [
     ),
     Figure("wu/fig16", "Sequences of joins, |F| = 2^27, |D| = 2^25 and 2^16", "lines", x="joins"),
     Figure("wu/fig17", "Joins from TPC-H and TPC-DS, by shape", "stages", y="ms"),
+    Figure(
+        "wu/fig17-data", "The same of generated tables: TPC-H 10, TPC-DS 100", "stages", y="ms",
+        script="bench/tpc/time_joins.py",
+    ),
     Figure(
         "paul/fig4", "All GPU hash joins, |R| = |S|", "lines", x="tuples of both, 2^20", log_x=True,
     ),
@@ -141,6 +146,11 @@ FIGURES = [
         note="cudaMalloc: the pool emptied before every call.",
     ),
     Figure("lin/fig13", "TPC-H joins", "lines", x="scale factor", y="ms", value=milliseconds),
+    Figure(
+        "lin/fig13-data", "TPC-H joins as SQL in DuckDB", "lines", x="scale factor", y="ms",
+        value=milliseconds, panels=["LineitemSupplier", "LineitemOrders"],
+        series=["DuckDB", "gpujoin, forced"], script="bindings/duckdb/bench_queries.py",
+    ),
     Figure("lin/fig15", "Multi-key join", "lines", x="key columns", y="ms", value=milliseconds),
     Figure("lin/fig16", "Multi-key join, normalized decomposition", "shares", x="key columns",
            y="% of the time", source="lin/fig15"),

@@ -2,7 +2,7 @@
 """Times the joins of Wu, Koutsoukos, Alonso 2024, table 6, on a GPU: of generated TPC tables.
 
     GPUJOIN_LIBRARY=build/dev/libgpujoin.so bench/tpc/time_joins.py --tpch FOLDER --tpcds FOLDER
-        [--calls 5] [--commit TEXT] [--output bench/results/DATE-COMMIT-figures-tpc.json]
+        [--joins J1 ...] [--calls 5] [--commit TEXT] [--output bench/results/DATE-COMMIT-figures-tpc.json]
 
 Each folder has Parquet files, TABLE.parquet or TABLE/*.parquet; without a folder its joins are left
 out. Needs CuPy and DuckDB, which reads the inputs. As in the paper text is encoded as numbers, rows
@@ -165,7 +165,7 @@ def measure(session, name, sides, columns, calls):
             yield {
                 "name": f"wu/fig17-data/{label}/{series}/{name}/iterations:1/manual_time",
                 "real_time": figures["ms"], "time_unit": "ms", "x": int(name[1:]),
-                "left_rows": len(columns[0][0][0]), "right_rows": len(columns[1][0][0]),
+                "spread": figures["spread"], "left_rows": len(columns[0][0][0]), "right_rows": len(columns[1][0][0]),
                 "output_rows": figures["rows"], "rows_per_second": rows / figures["ms"] * 1e3,
                 **{f"ms_{stage}": ms for stage, ms in figures["stages"].items()},
                 "label": figures["plan"],
@@ -178,6 +178,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tpch", type=pathlib.Path)
     parser.add_argument("--tpcds", type=pathlib.Path)
+    parser.add_argument("--joins", nargs="*", default=list(JOINS), choices=list(JOINS))
     parser.add_argument("--calls", type=int, default=5)
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--output", type=pathlib.Path)
@@ -186,7 +187,7 @@ def main():
     cp.random.seed(1)
     for name, (suite, left, right) in JOINS.items():
         folder = getattr(options, suite)
-        if folder is None:
+        if folder is None or name not in options.joins:
             continue
         columns = [read(connection, folder, side) for side in (left, right)]
         for entry in measure(session, name, (left, right), columns, options.calls):

@@ -23,7 +23,6 @@ import math
 import pathlib
 import re
 import subprocess
-import sys
 
 import duckdb
 
@@ -97,12 +96,15 @@ def device_name():
 
 
 def write(options, entries):
-    ours = pathlib.Path(__file__).resolve()
-    arguments = [a for a in sys.argv[1:] if a not in (str(options.output), "--output")]
+    left_out = ("tables", "queries", "extension", "output", "commit")
+    arguments = [options.queries.name]
+    for name, value in vars(options).items():
+        if name not in left_out and value is not False:
+            arguments.append(f"--{name}" if value is True else f"--{name} {value}")
     context = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": options.commit,
-        "command": " ".join([f"bindings/duckdb/{ours.name}", *arguments]),
+        "command": " ".join(["bindings/duckdb/bench_queries.py TABLES", *arguments]),
         "device": device_name(),
         "duckdb": duckdb.__version__,
     }
