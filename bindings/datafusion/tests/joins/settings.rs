@@ -300,5 +300,16 @@ async fn the_gate_knows_where_datafusion_has_an_array() {
         let (is_taken, reason) = last(&rule);
         assert_eq!(is_taken, expected, "{key}: {reason}");
     }
+    // Of many threads semi joins are DataFusion's, whatever is expected of them.
+    answer(&context, "SET datafusion.execution.target_partitions = 16").await.unwrap();
+    let sql = "EXPLAIN SELECT sum(dense) FROM numbers \
+               WHERE sparse IN (SELECT sparse FROM numbers WHERE dense > 0)";
+    for (force, expected) in [("false", "semi and anti joins"), ("true", "executor=CPU")] {
+        set(&context, "force", force).await;
+        answer(&context, sql).await.unwrap();
+        let (is_taken, reason) = last(&rule);
+        assert!(reason.contains(expected), "{reason}");
+        assert_eq!(is_taken, force == "true", "{reason}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
