@@ -108,8 +108,8 @@ class Expected:
         self.size = int(max(k.max() for k in keys)) + 1
         counts = [cp.bincount(k, minlength=self.size) for k in keys]
         self.rows = int((counts[0] * counts[1]).sum())
-        self.sums = [self.of_keys(left, 0, counts[1])]  # of the key, which comes once
-        self.sums += [self.of_keys(left, c, counts[1]) for c in range(1, len(left))]
+        self.sums = [self.of_keys(left, c, counts[1]) for c in range(len(left))]
+        # The key of both sides comes out once.
         self.sums += [self.of_keys(right, c, counts[0]) for c in range(1, len(right))]
         totals = [self.totals(side, len(side) - 1) for side in (left, right)]
         self.product = int((totals[0] * totals[1]).sum())
@@ -125,9 +125,9 @@ class Expected:
         return int((values * weight).sum())
 
     def totals(self, side, column):
-        (keys, valid), values = side[0], side[column][0]
+        """Of each key, 0 where it is NULL, which no row of the other side has."""
         totals = cp.zeros(self.size, cp.uint64)
-        cp.add.at(totals, keys, (values if valid is None else values * valid).view(cp.uint64))
+        cp.add.at(totals, side[0][0], side[column][0].view(cp.uint64))
         return totals.view(cp.int64)
 
     def check(self, session, result, widths, left_columns):
