@@ -23,7 +23,7 @@ pub struct Expectation {
     /// On the library, and by DataFusion's own join; `None` where the rows are not known.
     milliseconds: Option<(f64, f64)>,
     least_gain: f64,
-    /// Of a kind and on a machine where no join was measured to be faster than DataFusion's.
+    /// Of a kind and on a machine of which most joins measured were slower than DataFusion's.
     is_left: bool,
 }
 
