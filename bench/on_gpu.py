@@ -176,10 +176,12 @@ def write(options, **figures):
         return
     command = [str(pathlib.Path(sys.argv[0]).resolve().relative_to(_ROOT))]
     for name, value in vars(options).items():
-        if name not in ("commit", "output"):
+        # Files and folders are of one machine.
+        if name != "commit" and not isinstance(value, pathlib.Path | None):
+            value = " ".join(value) if isinstance(value, list) else value
             command.append(f"--{name.replace('_', '-')} {value}")
     context = {
-        "date": datetime.date.today().isoformat(),
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": options.commit,
         "device": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
         "command": " ".join(command),

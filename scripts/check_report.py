@@ -156,10 +156,11 @@ def main():
 
         found += [*check_newest_counts(folder), *check_compare_runs(folder)]
         give_times(measured, folder / "filled.json")
-        kept, _ = read_runs(all_results())
-        of_scripts = [figure.name for figure in FIGURES if figure.script]
-        found += [f"{name}: is not in bench/results" for name in of_scripts if name not in kept]
-        files = [folder / "filled.json", *all_results()]
+        of_scripts = {figure.name for figure in FIGURES if figure.script}
+        kept = {file: read_runs([file])[0].keys() & of_scripts for file in all_results()}
+        missing = of_scripts.difference(*kept.values())
+        found += [f"{name}: is not in bench/results" for name in missing]
+        files = [folder / "filled.json", *(file for file, figures in kept.items() if figures)]
         shown = write_report(files, folder / "report", pyplot)
         page = (folder / "report" / "index.html").read_text()
         verdicts = read_verdicts((ROOT / "docs" / "papers.md").read_text())

@@ -15,8 +15,6 @@ rows, the sum of each column, and the sum of products of a column of either side
 
 import argparse
 import dataclasses
-import datetime
-import json
 import pathlib
 import sys
 
@@ -25,7 +23,7 @@ import duckdb
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from on_gpu import FETCH_COLUMN, TYPE_INT32, TYPE_INT64, Session, Values, _abi, expect, words_of  # noqa: E402
+from on_gpu import FETCH_COLUMN, TYPE_INT32, TYPE_INT64, Session, Values, _abi, expect, words_of, write  # noqa: E402
 
 SERIES = {"cuDF (NOP)": "nop", "SMJ-UM": "smj_um", "SMJ-OM": "smj_om", "PHJ-UM": "phj_um",
           "PHJ-OM": "phj_om", "AUTO": "auto"}
@@ -197,14 +195,7 @@ def main():
         del columns
         session.trim()
     session.context.close()  # before CuPy's stream goes
-    if options.output:
-        context = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "commit": options.commit,
-            "device": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-            "command": f"bench/tpc/time_joins.py --calls {options.calls}",
-        }
-        options.output.write_text(json.dumps({"context": context, "benchmarks": entries}, indent=1) + "\n")
+    write(options, benchmarks=entries)
 
 
 if __name__ == "__main__":

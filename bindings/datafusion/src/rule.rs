@@ -144,7 +144,7 @@ impl GpuJoinRule {
         let expectation = expect(&context, join, &layout, partitions, &config.execution)
             .map_err(|error| error.to_string())?;
         if !options.force {
-            expectation.check()?;
+            expectation.check(*join.join_type())?;
         }
         Ok((layout, expectation))
     }
