@@ -61,6 +61,16 @@ Cell in_order(Cell cell, int64_t order) {
   return cell;
 }
 
+Cell sparse(Cell cell) {
+  cell.is_sparse = true;
+  return cell;
+}
+
+Cell with_multiplicity(Cell cell, int64_t multiplicity) {
+  cell.multiplicity = multiplicity;
+  return cell;
+}
+
 Cell as_pairs(Cell cell) {
   cell.is_pairs = true;
   cell.build_payloads = cell.probe_payloads = 0;
@@ -104,9 +114,8 @@ void validate(const Cell& cell) {
   require(cell.stride >= 1 && (cell.stride == 1 || !cell.is_sparse),
           "stride must be at least 1, and excludes sparse");
   require(cell.order >= 0 && cell.order < pow2(31), "order must be below 2^31");
-  require(cell.order == 0 ||
-              (cell.zipf == 0 && cell.distinct == 0 && cell.hot_build_rows == 0 && !cell.is_sparse),
-          "order excludes zipf, distinct, hot and sparse");
+  require(cell.order == 0 || (cell.zipf == 0 && cell.distinct == 0 && cell.hot_build_rows == 0),
+          "order excludes zipf, distinct and hot");
   // Keys without a match are numbered from distinct_keys() on.
   const int64_t indices = cell.match < 1 ? 2 * cell.distinct_keys() : cell.distinct_keys();
   const int64_t key_limit = cell.key_bytes == 4 ? pow2(31) : pow2(62);
@@ -161,6 +170,14 @@ std::vector<Cell> all_cells() {
       in_order(wide("clustered-25Mx100M", 25 * kMillion, 100 * kMillion, 2), 1),
       in_order(as_pairs(narrow("clustered-pairs-100Mx100M", 100 * kMillion, 100 * kMillion)), 1),
       in_order(wide("shuffled-64K-100Mx100M", 100 * kMillion, 100 * kMillion, 2), 65536),
+      sparse(in_order(wide("sorted-sparse-100Mx100M", 100 * kMillion, 100 * kMillion, 2), 1)),
+      with_widths(wide("narrow8x1B-100Mx100M", 100 * kMillion, 100 * kMillion, 8), 4, 1),
+      with_widths(wide2("keys8B32bit-27x27"), 8, 8),
+      sparse(with_match(wide("sparse-match3-100Mx100M", 100 * kMillion, 100 * kMillion, 2), 0.03)),
+      sparse(narrow("sparse-22x27", pow2(22), pow2(27))),
+      with_multiplicity(wide("fkfk4-40Mx40M", 40 * kMillion, 40 * kMillion, 2), 4),
+      sparse(wide("sparse-1Mx1M", kMillion, kMillion, 2)),
+      sparse(narrow("sparse-10Mx10M", 10 * kMillion, 10 * kMillion)),
       as_pairs(narrow("small-1000", 1000, 1000)),
       narrow("small-1000-columns", 1000, 1000),
       as_pairs(narrow("small-1M", kMillion, kMillion)),

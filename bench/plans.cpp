@@ -21,7 +21,8 @@ const Names kAlgorithms = {{"auto", GPUJOIN_ALGORITHM_AUTOMATIC},
                            {"cpu_radix", GPUJOIN_ALGORITHM_CPU_RADIX},
                            {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED},
                            {"nop_carried", GPUJOIN_ALGORITHM_NOP_CARRIED},
-                           {"direct_carried", GPUJOIN_ALGORITHM_DIRECT_CARRIED}};
+                           {"direct_carried", GPUJOIN_ALGORITHM_DIRECT_CARRIED},
+                           {"smj_carried", GPUJOIN_ALGORITHM_SMJ_CARRIED}};
 const Names kDevices = {{"cuda", GPUJOIN_DEVICE_CUDA}, {"cpu", GPUJOIN_DEVICE_CPU}};
 const Names kSides = {{"left", GPUJOIN_SIDE_LEFT}, {"right", GPUJOIN_SIDE_RIGHT}, {"auto", 0}};
 const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},
@@ -54,7 +55,8 @@ const Names kMatches = {{"global_table", GPUJOIN_MATCH_GLOBAL_TABLE},
                         {"merge_two_bounds", GPUJOIN_MATCH_MERGE_TWO_BOUNDS},
                         {"merge_one_bound", GPUJOIN_MATCH_MERGE_ONE_BOUND},
                         {"row_multiset", GPUJOIN_MATCH_ROW_MULTISET},
-                        {"direct_table", GPUJOIN_MATCH_DIRECT_TABLE}};
+                        {"direct_table", GPUJOIN_MATCH_DIRECT_TABLE},
+                        {"merge_tiles", GPUJOIN_MATCH_MERGE_TILES}};
 const Names kOutputs = {{"grown", GPUJOIN_OUTPUT_GROWN},
                         {"counted", GPUJOIN_OUTPUT_COUNTED},
                         {"thread_pages", GPUJOIN_OUTPUT_THREAD_PAGES},

@@ -296,6 +296,7 @@ void check_cells(Machine& machine, Faults& faults) {
            "hot:r=3000,s=4000,hot=300,hotprobe=10",
            "stride:r=3000,s=7000,stride=1000",
            "sparse-31:r=3000,s=7000,sparse=1,match=0.5",
+           "sparse-in-order:r=3000,s=7000,sparse=1,order=1,mult=2",
            "sparse-62:r=3000,s=7000,kw=8,sparse=1,mult=3",
            "pairs:r=3000,s=7000,output=pairs",
            "two-zipfs:r=300,s=400,distinct=1000,zipf=1.25,rzipf=1",

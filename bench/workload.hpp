@@ -29,6 +29,7 @@ struct Workload {
   uint64_t hot_probe_rows;
   uint64_t stride;
   uint64_t order;  // 0: none
+  uint64_t gap;    // of sparse keys in order, of which one is anywhere in each; else 1
   uint64_t build_rows, probe_rows;
   Permutation block_order;  // within a block of rows that lie in order
   Permutation build_order;  // of R's rows
@@ -49,6 +50,9 @@ struct Workload {
         hot_probe_rows(static_cast<uint64_t>(cell.hot_probe_rows)),
         stride(static_cast<uint64_t>(cell.stride)),
         order(static_cast<uint64_t>(cell.order)),
+        gap(cell.is_sparse && cell.order != 0
+                ? (uint64_t{1} << (cell.key_bytes == 4 ? 31 : 62)) / (2 * distinct)
+                : 1),
         build_rows(static_cast<uint64_t>(cell.build_rows)),
         probe_rows(static_cast<uint64_t>(cell.probe_rows)),
         block_order(order == 0 ? 1 : order, kBlockSeed),
@@ -96,11 +100,13 @@ struct Workload {
   }
 
   GPUJOIN_BENCH_BOTH uint64_t key_of(uint64_t index) const {
+    if (gap > 1) return index * gap + mix(index ^ kSpreadSeed) % gap;
     return is_sparse ? spread.forward(index) : index * stride;
   }
 
   // The index of a key that was read: kNoIndex or one beyond `distinct` for keys never made.
   GPUJOIN_BENCH_BOTH uint64_t index_of(uint64_t key) const {
+    if (gap > 1) return key_of(key / gap) == key ? key / gap : kNoIndex;
     if (is_sparse) return key >> spread.bits != 0 ? kNoIndex : spread.backward(key);
     return key % stride != 0 ? kNoIndex : key / stride;
   }

@@ -1168,6 +1168,9 @@ typedef int32_t gpujoin_algorithm;
 #define GPUJOIN_ALGORITHM_NOP_CARRIED 10
 /* Dense keys as addresses, output written by the probe. */
 #define GPUJOIN_ALGORITHM_DIRECT_CARRIED 11
+/* Sides that lie in the order of their keys, merged where they lie, output written by the match;
+ * where one does not, another join follows. Since 0.2. */
+#define GPUJOIN_ALGORITHM_SMJ_CARRIED 12
 
 /* How columns in host memory reach the device; columns in device memory are read where they are.
  * The planner takes OVERLAPPED_COPIES. */
@@ -1223,6 +1226,9 @@ typedef int32_t gpujoin_match;
 #define GPUJOIN_MATCH_ROW_MULTISET 7
 /* Unique build keys from a small range are addresses of their rows; others are hashed. */
 #define GPUJOIN_MATCH_DIRECT_TABLE 8
+/* Both sides in the order of their keys as they lie: a tile of each at a time. With TRANSFORM_NONE
+ * and CARRIED. Since 0.2. */
+#define GPUJOIN_MATCH_MERGE_TILES 9
 
 /* How the match finds room for what it writes. Not to be taken for gpujoin_join_spec.output. */
 typedef int32_t gpujoin_output;

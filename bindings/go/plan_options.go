@@ -22,6 +22,7 @@ const (
 	AlgorithmPHJCarried    Algorithm = C.GPUJOIN_ALGORITHM_PHJ_CARRIED
 	AlgorithmNOPCarried    Algorithm = C.GPUJOIN_ALGORITHM_NOP_CARRIED
 	AlgorithmDirectCarried Algorithm = C.GPUJOIN_ALGORITHM_DIRECT_CARRIED
+	AlgorithmSMJCarried    Algorithm = C.GPUJOIN_ALGORITHM_SMJ_CARRIED
 )
 
 // PlanOptions are what the caller says about how to join. What is zero the planner chooses; the

@@ -67,6 +67,7 @@ struct BatchKeys {
     for (int32_t i = 0; i < join.column_count; ++i) {
       CarriedColumn const& column = join.columns[i];
       if (column.from != CarriedFrom::kProbe) continue;
+      if (Match::Join::kNumbersRows && column.source == nullptr) continue;
       fetch_to_l2(column, uint64_t{unit.probe_first} + first, rows);
     }
   }

@@ -145,32 +145,39 @@ struct CarriedBlock {
 };
 
 // Writes rows that have the slots 0 to `count` between them to places of `out`. no_room(): some
-// find none.
-template <int kWidth, typename Out, typename Rows, typename NoRoom>
+// find none. kAreBatch: they are some of a batch of neighbouring probe rows.
+template <int kWidth, bool kAreBatch, typename Out, typename Rows, typename NoRoom>
 __device__ __forceinline__ void write_to_places(const Out& out, CarriedPlaces::Shared& places,
                                                 uint32_t count, Rows& rows, NoRoom no_room) {
 #pragma unroll 1
   for (uint32_t written = 0; written != count; written += rows.slot_count) {
     rows.first_slot = written;
     rows.base = CarriedPlaces::take(out, places, count - written, &rows.slot_count);
-    if (rows.base < out.capacity) {
-      write_carried_rows<kWidth>(out, rows);
-    } else {
+    if (rows.base >= out.capacity) {
       no_room();
+    } else if (kAreBatch && rows.slot_count == 32 * Rows::kItems) {
+      write_carried_rows<kWidth>(out, FullRows<Rows>(rows));
+    } else {
+      write_carried_rows<kWidth>(out, rows);
     }
   }
 }
 template <int kWidth, typename Join, typename Rows>
 __device__ __forceinline__ void write_slots(const Join& join, CarriedBlock& block, uint32_t count,
                                             Rows& rows) {
-  write_to_places<kWidth>(join, block.places, count, rows, [&] { block.is_full = true; });
+  write_to_places<kWidth, false>(join, block.places, count, rows, [&] { block.is_full = true; });
+}
+template <int kWidth, typename Join, typename Rows>
+__device__ __forceinline__ void write_batch(const Join& join, CarriedBlock& block, uint32_t count,
+                                            Rows& rows) {
+  write_to_places<kWidth, true>(join, block.places, count, rows, [&] { block.is_full = true; });
 }
 // Of a side's rows without a match, for all of which there is room.
 template <int kWidth, typename Rows>
 __device__ __forceinline__ void write_without_match(const RowsWithoutMatch<typename Rows::Key>& out,
                                                     CarriedPlaces::Shared& places, uint32_t count,
                                                     Rows& rows) {
-  write_to_places<kWidth>(out, places, count, rows, [] {});
+  write_to_places<kWidth, false>(out, places, count, rows, [] {});
 }
 
 // Of rows that are counted only. True where there is no room; another warp may find so between the

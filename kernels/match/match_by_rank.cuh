@@ -190,7 +190,7 @@ struct MatchByRank {
       if (kAmongPairs) alone += is_written && !matches;
     }
     if (is_missed(join, shared, found)) return;
-    write_slots<kWidth>(join, shared, slots, rows);
+    write_batch<kWidth>(join, shared, slots, rows);
     if constexpr (kAmongPairs) {
       if (keeps_probe(join)) count_alone(&shared.alone_of_probe, alone);
     } else if constexpr (kKeeps) {

@@ -137,7 +137,7 @@ struct MatchInRounds {
       if (writes) batch.rows.build[item] = shared.groups.rows[batch.matches[item] & 0xffffU];
       slots += __popc(lanes);
     }
-    write_slots<kWidth>(join, shared, slots, batch.rows);
+    write_batch<kWidth>(join, shared, slots, batch.rows);
   }
 };
 

@@ -23,6 +23,7 @@
 #include "kernels/host_answer.hpp"
 #include "kernels/sample/key_distances.cuh"
 #include "kernels/sample/sampled_column.cuh"
+#include "kernels/transform/key_range.hpp"
 #include "kernels/tuning.hpp"
 
 namespace gpujoin::kernels {
@@ -88,6 +89,7 @@ struct DrawnSums {
   uint32_t distinct = 0;
   uint32_t most = 0;
   uint32_t heavy = 0;
+  uint32_t descents = 0;
   SampledBounds<Key> bounds;
 
   __device__ void add(const DrawnSums& other) {
@@ -95,6 +97,7 @@ struct DrawnSums {
     distinct += other.distinct;
     most = max(most, other.most);
     heavy += other.heavy;
+    descents += other.descents;
     bounds.add(other.bounds);
   }
 };
@@ -171,6 +174,10 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     next[item] = valid[item] && beside >= 0 ? column.keys[beside] : 0;
     neighbour[item] = valid[item] && apart >= 0 ? column.keys[apart] : 0;
     has_next[item] = valid[item] && beside >= 0 && column.is_valid(beside);
+    bool const is_behind = beside < row;
+    bool const goes_down =
+        is_behind ? is_before(keys[item], next[item]) : is_before(next[item], keys[item]);
+    sums.descents += has_next[item] && goes_down ? 1 : 0;
     has_neighbour[item] = valid[item] && apart >= 0 && column.is_valid(apart);
   }
   if (blockIdx.x == 2) {
@@ -250,6 +257,7 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   drawn.most = sums.most;
   drawn.heavy = sums.heavy;
   drawn.next_bits = to_next.usual_bits();
+  drawn.descents = sums.descents;
   drawn.neighbour_bits = to_neighbour.usual_bits();
   if (sums.bounds.has_key()) {
     drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};

@@ -42,4 +42,14 @@ __host__ __device__
   return key ^ static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
 }
 
+// In the order of signed integers.
+template <typename Key>
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr bool
+    is_before(Key one, Key other) {
+  return turn_sign(one) < turn_sign(other);
+}
+
 }  // namespace gpujoin::kernels

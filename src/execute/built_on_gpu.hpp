@@ -21,8 +21,9 @@ class BuiltOnGpu : public Built {
                                      columns::JoinResult& result) const = 0;
 };
 
-// The families: tables whose probe writes columns; partitions whose match does; matches of pairs,
-// by which columns are gathered.
+// The families: tables whose probe writes columns; sides in order, or partitions, whose match does;
+// matches of pairs, by which columns are gathered.
+std::unique_ptr<const Built> build_tiles(const JoinStep& step, std::shared_ptr<GpuSide> side);
 std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<GpuSide> side);
 std::unique_ptr<const Built> build_partitions(const JoinStep& step, std::shared_ptr<GpuSide> side);
 // sort_bits: by which both sides are sorted.

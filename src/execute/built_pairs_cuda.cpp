@@ -238,6 +238,8 @@ class BuiltForPairs final : public BuiltOnGpu {
       case Match::kMergeOneBound:
         match::merge_path(step.queue, step.plan, side_->key_width(), build_keys, probe_keys, pairs);
         break;
+      case Match::kMergeTiles:
+        base::fail(GPUJOIN_ERROR_INTERNAL, "match=merge_tiles makes no pairs");
     }
     pairs.finish();
   }
@@ -348,6 +350,7 @@ std::unique_ptr<const Built> build_on_gpu(const JoinStep& step, std::shared_ptr<
   if (!plan::writes_columns(step.plan.gather)) {
     return build_for_pairs(step, std::move(side), sort_bits);
   }
+  if (step.plan.match == plan::Match::kMergeTiles) return build_tiles(step, std::move(side));
   if (step.plan.transform == plan::Transform::kNone) return build_table(step, std::move(side));
   return build_partitions(step, std::move(side));
 }

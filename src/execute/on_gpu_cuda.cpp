@@ -41,7 +41,7 @@ bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& 
 bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool left) {
   bool const probes = left != (plan.build_side == plan::Side::kLeft);
   return rows_of(join.spec, left) == columns::RowsOfSide::kMatched && probes &&
-         plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried;
+         plan::probes_table(plan.match) && plan.gather == plan::Gather::kCarried;
 }
 
 // What the matches are to write. Of a side that comes out alone nothing, where the plan's match
@@ -98,7 +98,7 @@ class Sides {
 
   // One launch makes the table and asks it. Only a lookup keeps its probe rows where they are.
   bool join_in_one_launch(const plan::JoinPlan& plan) const {
-    return plan.gather == plan::Gather::kCarried && plan.transform == plan::Transform::kNone &&
+    return plan.gather == plan::Gather::kCarried && plan::probes_table(plan.match) &&
            !join_.spec.keep_left && match::joins_in_one_launch(build_->rows(), probe_->rows());
   }
   // And is all there is: its own clock tells the time.

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/match/carried_schedule.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
 #include "src/match/carried_launch.cuh"
+#include "src/match/carried_units.hpp"
 #include "src/match/kept_columns.hpp"
 #include "src/match/partition_sets.hpp"
 
@@ -153,10 +153,8 @@ class PartitionJoin {
     build.offsets = build_.offsets;
     probe.offsets = probe_.offsets;
     uint32_t const unit_rows = deals ? kernels::kCarriedDealtRows : kernels::kCarriedProbeRows;
-    kernels::CarriedUnits const count = {before, unit_rows, unit_rows};
-    base::launch_dependent(queue_, kernels::carried_units_kernel, 1, kernels::kPartitionSumThreads,
-                           0, "counting work units", build, probe, args_.partitions, count,
-                           deals ? heavy_rows : nullptr, ends, left);
+    count_carried_units(queue_, build, probe, args_.partitions,
+                        {before, unit_rows, deals ? heavy_rows : nullptr, left}, ends);
     args_.joins_all = before == nullptr;
     args_.unit_ends = ends;
     args_.heavy_rows = heavy_rows;

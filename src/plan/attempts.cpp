@@ -18,7 +18,9 @@ bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
   const bool is_unique_table = probes_table(plan.match) && writes_columns(plan.gather);
   const bool may_collide = plan.keys == Keys::kHashed && plan.gather == Gather::kCarried;
   const bool may_lie_outside = plan.keys == Keys::kPacked && request.code_is_assumed;
-  return plan.filter != Filter::kKeyBits && !is_unique_table && !may_collide && !may_lie_outside;
+  const bool wants_order = plan.match == Match::kMergeTiles;
+  return plan.filter != Filter::kKeyBits && !is_unique_table && !may_collide && !may_lie_outside &&
+         !wants_order;
 }
 
 class AttemptList {
@@ -52,7 +54,8 @@ class AttemptList {
     add(Finding::kKeysScattered, in_parts ? partitioned() : hashed);
   }
 
-  void after_repeated_keys() {
+  // Of a table whose build keys repeat, or of sides that do not lie in order.
+  void after_unsuited_keys(Finding found) {
     const JoinPlan pairs = as_pairs();
     const JoinPlan parts = partitioned();
     // Rows that come out alone need no pairs, of which there may be any number: partitions make
@@ -61,10 +64,10 @@ class AttemptList {
                      !columns::comes_alone(request_.kind);
     const Candidate preferred = cost(few ? pairs : parts);
     const bool fits = limit_ == 0 || preferred.memory_bytes <= limit_;
-    if (fits) return add(Finding::kKeysRepeat, preferred);
+    if (fits) return add(found, preferred);
     const Candidate other = cost(few ? parts : pairs);
     const bool less = other.memory_bytes < preferred.memory_bytes;
-    add(Finding::kKeysRepeat, less ? other : preferred);
+    add(found, less ? other : preferred);
   }
 
   // The ranges of the rows that were drawn do not hold for all.
@@ -170,8 +173,9 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
                             plan.transfer != Transfer::kProbeChunks;
     if (!one_launch) list.after_scattered_places();
-    list.after_repeated_keys();
+    list.after_unsuited_keys(Finding::kKeysRepeat);
   }
+  if (plan.match == Match::kMergeTiles) list.after_unsuited_keys(Finding::kKeysUnordered);
   if (plan.keys == Keys::kPacked && request.code_is_assumed) list.after_keys_outside();
   if (plan.keys == Keys::kHashed && plan.gather == Gather::kCarried) list.after_collisions();
   list.last_resort(candidates);
@@ -211,6 +215,8 @@ const char* to_text(Finding finding) {
       return "keys are too far apart";
     case Finding::kKeysRepeat:
       return "build keys repeat";
+    case Finding::kKeysUnordered:
+      return "a side does not lie in the order of its keys";
     case Finding::kKeysOutside:
       return "keys lie outside of the range that was drawn";
     case Finding::kKeysCollide:

@@ -47,6 +47,7 @@ const Algorithm& algorithm_of(gpujoin_algorithm number) {
       {"PHJ-CARRIED", Transform::kRadixUnordered, Match::kCoPartitions, Gather::kCarried},
       {"NOP-CARRIED", Transform::kNone, Match::kGlobalTable, Gather::kCarried},
       {"DIRECT-CARRIED", Transform::kNone, Match::kDirectTable, Gather::kCarried},
+      {"SMJ-CARRIED", Transform::kNone, Match::kMergeTiles, Gather::kCarried},
   };
   return algorithms[number - 1];
 }
@@ -59,12 +60,12 @@ void check_number(const char* field, int32_t number, int32_t last) {
 
 void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
-  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_DIRECT_CARRIED);
+  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_SMJ_CARRIED);
   check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
   check_number("filter", options.filter, GPUJOIN_FILTER_KEY_HASHES);
   check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_UNORDERED);
   check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
-  check_number("match", options.match, GPUJOIN_MATCH_DIRECT_TABLE);
+  check_number("match", options.match, GPUJOIN_MATCH_MERGE_TILES);
   check_number("output", options.output, GPUJOIN_OUTPUT_ESTIMATED_GROUPS);
   check_number("gather", options.gather, GPUJOIN_GATHER_CARRIED_ROWS);
   check_number("build_side", options.build_side, GPUJOIN_SIDE_RIGHT);
@@ -120,6 +121,7 @@ Choices considered(const Named& named, const PlanRequest& request, Device device
   choices.matches = {Match::kDirectTable, Match::kGlobalTable, Match::kCoPartitions,
                      Match::kMergePath};
   if (device == Device::kCuda) {
+    choices.matches.push_back(Match::kMergeTiles);
     if (request.key_count > 1) {
       choices.keys = {Keys::kHashed, Keys::kPlain};
       choices.matches.push_back(Match::kRowMultiset);

@@ -191,7 +191,13 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
 
   const int64_t expected = expected_rows(request, sample);
   choice.candidates.reserve(plans.size());
+  // Where nobody saw that sides are in order, who wants them so is for those who name it.
+  const auto wants_order = [&](const JoinPlan& plan) {
+    return plan.match == Match::kMergeTiles && !sample.lies_in_order;
+  };
+  const bool is_named = std::all_of(plans.begin(), plans.end(), wants_order);
   for (JoinPlan plan : plans) {
+    if (!is_named && wants_order(plan)) continue;
     plan.expected_rows = expected;
     plan.expected_hot_rows = std::min(sample.hot_rows, expected);
     choice.candidates.push_back(cost_of(plan, request, sample, facts));

@@ -73,6 +73,7 @@ struct SampleStatistics {
   // rows that are kNeighbourRows apart; 64 = any, or unknown.
   int32_t next_bits = 64;
   int32_t neighbour_bits = 64;
+  bool lies_in_order = false;  // no row that was drawn of either side has a lower key behind it
 };
 
 // Bytes of a row that a condition reads of each side.
@@ -146,6 +147,7 @@ enum class Finding {
   kJoined,         // nothing: the join is done
   kKeysScattered,  // keys are too far apart for the places or the bits that the plan gives them
   kKeysRepeat,     // a build key occurs twice, for which the plan's table has no place
+  kKeysUnordered,  // a side does not lie in the order of its keys
   kKeysOutside,    // a key lies outside of the range by which codes were made
   kKeysCollide,    // unequal keys have equal hashes, and columns were written already
   kNoRoom,         // the memory limit, or the memory, was too small

@@ -15,7 +15,7 @@ constexpr auto kKeys = static_cast<int32_t>(Keys::kHashed);
 constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_HASHES;
 constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
-constexpr int32_t kMatches = GPUJOIN_MATCH_DIRECT_TABLE;
+constexpr int32_t kMatches = GPUJOIN_MATCH_MERGE_TILES;
 constexpr int32_t kOutputs = GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
 constexpr int32_t kGathers = GPUJOIN_GATHER_CARRIED_ROWS;
 
@@ -80,6 +80,12 @@ Reason why_match_illegal(const JoinPlan& plan) {
     return base::text("match=%s needs both sides sorted, and transform=%s does not",
                       to_text(plan.match), to_text(plan.transform));
   }
+  if (plan.match == Match::kMergeTiles && plan.transform != Transform::kNone) {
+    return base::text(
+        "match=merge_tiles joins sides in order where they lie: transform=%s moves "
+        "them, name transform=none",
+        to_text(plan.transform));
+  }
   const bool anywhere = !joins_partitions(plan.match) && !merges(plan.match);
   if (anywhere && plan.transform != Transform::kNone) {
     return base::text(
@@ -101,7 +107,8 @@ Reason why_output_illegal(const JoinPlan& plan) {
   }
   if (joins_partitions(plan.match) || counted || plan.output == Output::kGrown) return std::nullopt;
   if (plan.match == Match::kRowMultiset && plan.output == Output::kTwoPasses) return std::nullopt;
-  const bool carried = probes_table(plan.match) && plan.gather == Gather::kCarried;
+  const bool in_place = probes_table(plan.match) || plan.match == Match::kMergeTiles;
+  const bool carried = in_place && plan.gather == Gather::kCarried;
   if (carried && plan.output == Output::kBlockChunks) return std::nullopt;
   return base::text("output=%s is of joins of partitions, not of match=%s", to_text(plan.output),
                     to_text(plan.match));
@@ -137,11 +144,11 @@ Reason why_carried_illegal(const JoinPlan& plan) {
         "transform=radix_unordered and match=co_partitions, not %s and %s",
         to_text(plan.transform), to_text(plan.match));
   }
-  if (!partitions && !probes_table(plan.match)) {
+  if (!partitions && !probes_table(plan.match) && plan.match != Match::kMergeTiles) {
     return base::text(
         "gather=carried needs a match that writes columns, which were moved all at once or lie "
-        "where they were: transform=radix_unordered and match=co_partitions, or match=global_table "
-        "or direct_table, not %s and %s",
+        "where they were: transform=radix_unordered and match=co_partitions, or "
+        "match=global_table, direct_table or merge_tiles, not %s and %s",
         to_text(plan.transform), to_text(plan.match));
   }
   if (plan.output != Output::kBlockChunks || (partitions && plan.skew != Skew::kWorkUnits)) {
@@ -158,9 +165,10 @@ Reason why_carried_illegal(const JoinPlan& plan) {
 }
 
 Reason why_gather_illegal(const JoinPlan& plan) {
-  if (plan.match == Match::kDirectTable && plan.gather != Gather::kCarried) {
-    return base::text("match=direct_table writes columns: it needs gather=carried, not %s",
-                      to_text(plan.gather));
+  const bool writes = plan.match == Match::kDirectTable || plan.match == Match::kMergeTiles;
+  if (writes && plan.gather != Gather::kCarried) {
+    return base::text("match=%s writes columns: it needs gather=carried, not %s",
+                      to_text(plan.match), to_text(plan.gather));
   }
   if (plan.gather == Gather::kUntransformed) return std::nullopt;
   if (writes_columns(plan.gather)) return why_carried_illegal(plan);

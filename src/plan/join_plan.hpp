@@ -54,6 +54,7 @@ enum class Match : int32_t {
   kMergeOneBound = GPUJOIN_MATCH_MERGE_ONE_BOUND,
   kRowMultiset = GPUJOIN_MATCH_ROW_MULTISET,
   kDirectTable = GPUJOIN_MATCH_DIRECT_TABLE,
+  kMergeTiles = GPUJOIN_MATCH_MERGE_TILES,
 };
 
 // How the match finds room for its pairs.
@@ -136,8 +137,8 @@ bool partitions(Transform transform);
 bool partitions_in_passes(Transform transform);  // those whose passes can be named
 bool sorts(Transform transform);
 bool joins_partitions(Match match);
-bool probes_table(Match match);  // of the whole build side, of one key column
-bool merges(Match match);
+bool probes_table(Match match);      // of the whole build side, of one key column
+bool merges(Match match);            // sides that were sorted, to pairs
 bool writes_columns(Gather gather);  // the match does, of payloads or of row numbers
 // Of a partitioning in passes: partition bits that one pass can do. 16 for kRadixOnesweep, which
 // makes its own passes.
@@ -151,7 +152,7 @@ int32_t passes_of(const JoinPlan& plan);
 std::string to_text(const JoinPlan& plan);
 
 // The name of the paper's algorithm that the plan is, or "" ("PHJ-OM", "PHJ-GFUR", "PHJ-UM",
-// "SMJ-OM", "SMJ-UM", "NOP", "ROW-MULTISET", "CPU-RADIX").
+// "SMJ-OM", "SMJ-UM", "NOP", "ROW-MULTISET", "CPU-RADIX", and ours, with "-CARRIED").
 std::string algorithm_name(const JoinPlan& plan);
 
 // Why the plan cannot be executed on keys of so many columns, or nullopt when it can. The one

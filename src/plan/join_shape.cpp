@@ -223,6 +223,14 @@ uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape) {
     if (plan.gather == Gather::kCarried) return copies + codes + table + grouped + columns;
     return copies + codes + pairs + std::max(table + grouped, columns);
   }
+  if (plan.match == Match::kMergeTiles) {
+    if (shape.sample.lies_in_order) return copies + codes + columns;
+    JoinPlan next = plan;
+    next.transform = Transform::kRadixUnordered;
+    next.match = Match::kCoPartitions;
+    next.skew = Skew::kWorkUnits;
+    return memory_need(next, shape);
+  }
 
   // A side keeps, to the end, its mixed keys (a sort's are the input), its ordered keys and the
   // first column that was moved with them. Each move needs the sorter's own copy of what it moves.

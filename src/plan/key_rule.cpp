@@ -15,6 +15,7 @@ Reason why_hashed_illegal(const JoinPlan& plan, int32_t key_count) {
     return base::text("filter=%s reads keys, and keys=hashed are not", to_text(plan.filter));
   }
   if (plan.match == Match::kDirectTable) return "keys=hashed are no addresses of a direct_table";
+  if (plan.match == Match::kMergeTiles) return "keys=hashed are in no order for merge_tiles";
   if (plan.gather != Gather::kTransformed) return std::nullopt;
   return "gather=transformed moves payloads before keys=hashed are verified";
 }

@@ -40,6 +40,7 @@ DrawnKeys SampleTable::drawn() const {
   drawn.distinct = distinct_keys();
   drawn.bounds = bounds_;
   drawn.next_bits = usual_bits(to_next_);
+  drawn.descents = descents_;
   drawn.neighbour_bits = usual_bits(to_neighbour_);
   for (const int64_t draws : draws_) {
     drawn.valid += draws;

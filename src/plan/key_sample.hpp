@@ -66,7 +66,13 @@ class SampleTable {
   void draw(uint64_t key);
   void draw_null() { ++positions_; }
   // Of a drawn key those of the row that is kNextRow apart, or kNeighbourRows.
-  void draw_next(uint64_t key, uint64_t next) { ++to_next_[bits_between(key, next)]; }
+  // is_behind: it is the row before, of the last one.
+  void draw_next(uint64_t key, uint64_t next, bool is_behind) {
+    ++to_next_[bits_between(key, next)];
+    const int64_t one = KeyBounds::value_of(key, key_width_);
+    const int64_t other = KeyBounds::value_of(next, key_width_);
+    descents_ += (is_behind ? one < other : other < one) ? 1 : 0;
+  }
   void draw_neighbour(uint64_t key, uint64_t other) { ++to_neighbour_[bits_between(key, other)]; }
 
   int32_t key_width() const { return key_width_; }
@@ -106,6 +112,7 @@ class SampleTable {
   KeyBounds bounds_;
   uint32_t to_next_[kDistances] = {};
   uint32_t to_neighbour_[kDistances] = {};
+  int64_t descents_ = 0;
   std::vector<uint32_t> filter_;
   std::vector<int32_t> slots_;  // numbers of distinct keys, or -1
   std::vector<uint64_t> keys_;  // distinct
@@ -157,7 +164,7 @@ SampleTable draw_keys(int64_t rows, const KeyAt& key_at, int32_t key_width) {
       continue;
     }
     table.draw(key);
-    if (next >= 0 && key_at(next, &other)) table.draw_next(key, other);
+    if (next >= 0 && key_at(next, &other)) table.draw_next(key, other, next < row);
     if (neighbour >= 0 && key_at(neighbour, &other)) table.draw_neighbour(key, other);
   }
   return table;

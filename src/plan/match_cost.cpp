@@ -162,6 +162,17 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   return {moved, seconds, leaves ? kLaunches + kLeftLaunches : kLaunches};
 }
 
+PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shape,
+                                     const base::DeviceFacts& facts) {
+  PartitionsInstead other = {in_partitions(plan, shape.build.rows, shape.probe.rows,
+                                           static_cast<int32_t>(shape.key_width), facts),
+                             {}};
+  other.cost = transform_cost(other.plan, shape, shape.build, facts);
+  other.cost += transform_cost(other.plan, shape, shape.probe, facts);
+  other.cost += carried_cost(other.plan, shape, facts);
+  return other;
+}
+
 namespace {
 
 Traffic merge_traffic(const JoinPlan& plan, const JoinShape& shape, bool row_ids) {
@@ -196,6 +207,7 @@ Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::Device
   if (probes_table(plan.match) && plan.gather == Gather::kCarried) {
     return table_columns_cost(plan, shape, facts);
   }
+  if (plan.match == Match::kMergeTiles) return tiles_cost(plan, shape, facts);
   if (plan.match == Match::kGlobalTable) {
     return global_table_cost(shape, facts);
   }

@@ -50,7 +50,7 @@ const char* to_text(Skew value) {
 const char* to_text(Match value) {
   static const char* const names[] = {"global_table", "co_partitions",    "merge_path",
                                       "nested_loop",  "merge_two_bounds", "merge_one_bound",
-                                      "row_multiset", "direct_table"};
+                                      "row_multiset", "direct_table",     "merge_tiles"};
   return name_of(value, names);
 }
 
@@ -106,6 +106,7 @@ std::string algorithm_name(const JoinPlan& plan) {
     return transformed ? "SMJ-OM" : "SMJ-UM";
   }
   if (plan.match == Match::kDirectTable) return "DIRECT-CARRIED";
+  if (plan.match == Match::kMergeTiles) return "SMJ-CARRIED";
   if (plan.gather == Gather::kCarriedRows) return "";
   if (plan.gather == Gather::kCarried) {
     return plan.match == Match::kGlobalTable ? "NOP-CARRIED" : "PHJ-CARRIED";

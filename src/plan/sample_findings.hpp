@@ -50,6 +50,7 @@ struct DrawnKeys {
   // usual_bits of the distances to the keys of rows that are kNextRow and kNeighbourRows apart.
   int64_t next_bits = 64;
   int64_t neighbour_bits = 64;
+  int64_t descents = 0;  // rows whose next one has a lower key
   KeyBounds bounds;
   bool operator==(const DrawnKeys&) const = default;
 };

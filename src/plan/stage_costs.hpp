@@ -80,6 +80,15 @@ bool asks_as_a_whole(const JoinPlan& plan, const PlanRequest& request,
                      const SampleStatistics& sample);
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts);
+// The carried join of partitions in the place of another plan, and what it costs.
+struct PartitionsInstead {
+  JoinPlan plan;
+  Cost cost;
+};
+PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shape,
+                                     const base::DeviceFacts& facts);
+// Of sides that lie in order.
+Cost tiles_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts);
 // Whether build keys are likely to repeat; nobody looked: they are taken to be unique.
 bool has_duplicates(const JoinShape& shape);

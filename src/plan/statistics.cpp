@@ -138,6 +138,11 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   statistics.neighbour_bits =
       static_cast<int32_t>(std::max(found.build.neighbour_bits, found.probe.neighbour_bits));
 
+  const auto lies_in_order = [](const DrawnKeys& drawn) {
+    return drawn.valid > 1 && drawn.descents == 0;
+  };
+  statistics.lies_in_order = lies_in_order(found.build) && lies_in_order(found.probe);
+
   KeyBounds build = found.build.bounds;
   if (found.counted) build.add(found.scanned);
   const bool all_scanned = found.counted && found.scanned_rows == build_rows;

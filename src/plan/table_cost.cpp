@@ -191,13 +191,16 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   return cost;
 }
 
-// Where neighbours have neighbouring places, all of it is read and written once, as it lies.
+// Where neighbours have neighbouring places, all of it is read and written once, as it lies. Rows
+// that have all places in their order stay where they are.
 Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                   const base::DeviceFacts& facts) {
   const PlaceRow row = place_row(plan, shape);
   Traffic placed =
       traffic::direct_table_build(shape.build_rows, shape.key_width, 0, row.width, places);
-  placed.streamed += places * row.width;
+  const bool stays = shape.sample.lies_in_order && places <= shape.build_rows;
+  placed.streamed =
+      stays ? shape.build_rows * shape.key_width : placed.streamed + places * row.width;
   placed.random = 0;
   const uint64_t output =
       gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
@@ -292,11 +295,7 @@ Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
   hashed.launches += kRangeLaunches;
   const bool may_partition = !shape.sample.sampled && !shape.names_table;
   if (!may_partition || plan.filter != Filter::kNone) return {hashed, {}};
-  const JoinPlan other = in_partitions(plan, shape.build.rows, shape.probe.rows,
-                                       static_cast<int32_t>(shape.key_width), facts);
-  Cost in_parts = transform_cost(other, shape, shape.build, facts);
-  in_parts += transform_cost(other, shape, shape.probe, facts);
-  in_parts += carried_cost(other, shape, facts);
+  auto [other, in_parts] = partitions_instead(plan, shape, facts);
   in_parts.launches += kRangeLaunches;
   const auto all_seconds = [&](const Cost& cost) {
     return cost.seconds + cost.launches * facts.launch_seconds;

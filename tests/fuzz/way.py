@@ -26,9 +26,9 @@ _CPU_FIELDS = {
 # Numbers of every technique there is, section 10 of gpujoin.h included.
 _ALL_FIELDS = {
     "device": (0, 1, 2),
-    "algorithm": range(12),
+    "algorithm": range(13),
     "transform": range(10),
-    "match": range(9),
+    "match": range(10),
     "gather": range(5),
     "transfer": range(8),
     "skew": range(5),
@@ -42,10 +42,13 @@ _ALL_FIELDS = {
 _CARRIED = 9
 _PARTITIONED = (2, 3, 7, _CARRIED)
 _TABLES = (10, 11)  # that write columns, of probe chunks, too
+_TILES = 12  # of sides in order
 _OF_UNIQUE_KEYS = (1, *_TABLES)  # which do something else where build keys repeat
-_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, *_TABLES, *(3 * (_CARRIED,)))
+_CUDA_ALGORITHMS = (1, 2, 3, 4, 5, 7, 8, *_TABLES, _TILES, *(3 * (_CARRIED,)))
 # Of one key: those that write columns have most kernels, and most of them are of one key.
-_LONE_KEY_ALGORITHMS = (*(4 * (1,)), 2, 3, 4, 5, 7, 8, *(7 * _TABLES), 11, *(20 * (_CARRIED,)))
+_LONE_KEY_ALGORITHMS = (
+    *(4 * (1,)), 2, 3, 4, 5, 7, 8, *(7 * _TABLES), 11, *(7 * (_TILES,)), *(20 * (_CARRIED,)),
+)
 _RADIX_BITS = (1, 2, 3, 5, 8, 9, 11, 16)
 # From 15 on keys of 4 bytes are joined by rank, which large joins are; of one bit partitions are
 # large, too.
@@ -55,7 +58,7 @@ _MOST_BITS_OF_PASS = 11
 _CUDA_FAMILIES = (
     ((2, 4, 5, 6, 7, 9), (2, 4), (0, 1, 3, 4, 5, 6)),
     ((3, 8), (3, 5, 6), (0, 2)),
-    ((1,), (1, 7, 8), (0, 1, 4, 5)),
+    ((1,), (1, 7, 8, 9), (0, 1, 4, 5)),
 )
 # Of more rows pages and chunks are larger: each is a call or a launch.
 _FEW_ROWS = 2500

@@ -104,7 +104,8 @@ TEST(Explain, NamesWhatWasLeftOut) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.gather = GPUJOIN_GATHER_TRANSFORMED;
   expect_line(explained(request, sample_of(1)),
-              "not considered: NOP, NOP-CARRIED, ROW-MULTISET, DIRECT-CARRIED, PHJ-GFUR, SMJ-UM");
+              "not considered: NOP, NOP-CARRIED, ROW-MULTISET, DIRECT-CARRIED, SMJ-CARRIED, "
+              "PHJ-GFUR, SMJ-UM");
 }
 
 TEST(Explain, TellsTheCpusCandidatesApart) {

@@ -50,9 +50,9 @@ TEST(LegalPlans, CudaHasTheNamedAlgorithmsOnEitherBuildSide) {
     if (!algorithm_name(plan).empty()) ++count[algorithm_name(plan)];
   }
   const std::map<std::string, int> expected = {
-      {"NOP", 2},         {"PHJ-OM", 2},        {"PHJ-GFUR", 2},     {"PHJ-UM", 4},
-      {"SMJ-OM", 2},      {"SMJ-UM", 2},        {"ROW-MULTISET", 2}, {"PHJ-CARRIED", 4},
-      {"NOP-CARRIED", 2}, {"DIRECT-CARRIED", 2}};
+      {"NOP", 2},         {"PHJ-OM", 2},         {"PHJ-GFUR", 2},     {"PHJ-UM", 4},
+      {"SMJ-OM", 2},      {"SMJ-UM", 2},         {"ROW-MULTISET", 2}, {"PHJ-CARRIED", 4},
+      {"NOP-CARRIED", 2}, {"DIRECT-CARRIED", 2}, {"SMJ-CARRIED", 2}};
   EXPECT_EQ(count, expected);
 }
 
@@ -140,7 +140,7 @@ TEST(WhyIllegal, CpuHasRadixOnesweepAndNoCopies) {
 
 TEST(WhyIllegal, NumbersThatNameNothing) {
   JoinPlan plan = kPhjOm;
-  plan.match = static_cast<Match>(GPUJOIN_MATCH_DIRECT_TABLE + 1);
+  plan.match = static_cast<Match>(GPUJOIN_MATCH_MERGE_TILES + 1);
   expect_illegal(plan, "a number that names no technique");
   for (const int32_t number : {0, GPUJOIN_FILTER_KEY_HASHES + 1}) {
     plan = kPhjCarried;
@@ -163,8 +163,8 @@ TEST(WhyIllegal, CarriedPartitionsHaveOneCombinationInWhichTheyAreLegal) {
 
   const std::string needs =
       "gather=carried needs a match that writes columns, which were moved all at once or lie where "
-      "they were: transform=radix_unordered and match=co_partitions, or match=global_table or "
-      "direct_table, not ";
+      "they were: transform=radix_unordered and match=co_partitions, or match=global_table, "
+      "direct_table or merge_tiles, not ";
   for (int32_t number = GPUJOIN_TRANSFORM_NONE; number <= GPUJOIN_TRANSFORM_RADIX_UNORDERED;
        ++number) {
     plan = kPhjCarried;
@@ -172,8 +172,7 @@ TEST(WhyIllegal, CarriedPartitionsHaveOneCombinationInWhichTheyAreLegal) {
     if (plan.transform == Transform::kRadixUnordered) continue;
     expect_illegal(plan, needs + to_text(plan.transform) + " and co_partitions");
   }
-  for (int32_t number = GPUJOIN_MATCH_GLOBAL_TABLE; number <= GPUJOIN_MATCH_DIRECT_TABLE;
-       ++number) {
+  for (int32_t number = GPUJOIN_MATCH_GLOBAL_TABLE; number <= GPUJOIN_MATCH_MERGE_TILES; ++number) {
     plan = kPhjCarried;
     plan.match = static_cast<Match>(number);
     if (plan.match == Match::kCoPartitions) continue;
@@ -181,6 +180,8 @@ TEST(WhyIllegal, CarriedPartitionsHaveOneCombinationInWhichTheyAreLegal) {
       expect_illegal(plan, std::string("match=") + to_text(plan.match) +
                                " finds keys wherever they are: transform=radix_unordered would be "
                                "wasted");
+    } else if (plan.match == Match::kMergeTiles) {
+      expect_illegal(plan, "match=merge_tiles joins sides in order where they lie");
     } else {
       expect_illegal(plan, needs + "radix_unordered and " + to_text(plan.match));
     }

@@ -60,6 +60,7 @@ void expect_same(const plan::DrawnKeys& found, const plan::DrawnKeys& expected, 
   EXPECT_EQ(found.most, expected.most) << what;
   EXPECT_EQ(found.heavy, expected.heavy) << what;
   EXPECT_EQ(found.next_bits, expected.next_bits) << what;
+  EXPECT_EQ(found.descents, expected.descents) << what;
   EXPECT_EQ(found.neighbour_bits, expected.neighbour_bits) << what;
   expect_same(found.bounds, expected.bounds, what);
 }

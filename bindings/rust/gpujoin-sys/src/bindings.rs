@@ -1117,6 +1117,9 @@ pub const GPUJOIN_ALGORITHM_PHJ_CARRIED: i32 = 9;
 pub const GPUJOIN_ALGORITHM_NOP_CARRIED: i32 = 10;
 /// Dense keys as addresses, output written by the probe.
 pub const GPUJOIN_ALGORITHM_DIRECT_CARRIED: i32 = 11;
+/// Sides that lie in the order of their keys, merged where they lie, output written by the match;
+/// where one does not, another join follows. Since 0.2.
+pub const GPUJOIN_ALGORITHM_SMJ_CARRIED: i32 = 12;
 /// How columns in host memory reach the device; columns in device memory are read where they are.
 /// The planner takes OVERLAPPED_COPIES.
 pub type gpujoin_transfer = i32;
@@ -1167,6 +1170,9 @@ pub const GPUJOIN_MATCH_MERGE_PATH: i32 = 3;
 pub const GPUJOIN_MATCH_ROW_MULTISET: i32 = 7;
 /// Unique build keys from a small range are addresses of their rows; others are hashed.
 pub const GPUJOIN_MATCH_DIRECT_TABLE: i32 = 8;
+/// Both sides in the order of their keys as they lie: a tile of each at a time. With TRANSFORM_NONE
+/// and CARRIED. Since 0.2.
+pub const GPUJOIN_MATCH_MERGE_TILES: i32 = 9;
 /// How the match finds room for what it writes. Not to be taken for gpujoin_join_spec.output.
 pub type gpujoin_output = i32;
 /// Blocks reserve exactly what they write.

@@ -32,6 +32,8 @@ numbers! {
         NopCarried = GPUJOIN_ALGORITHM_NOP_CARRIED,
         /// Dense keys as addresses; the probe writes the output.
         DirectCarried = GPUJOIN_ALGORITHM_DIRECT_CARRIED,
+        /// Sides in the order of their keys, merged where they lie; the match writes the output.
+        SmjCarried = GPUJOIN_ALGORITHM_SMJ_CARRIED,
     }
 }
 
@@ -90,6 +92,8 @@ numbers! {
         RowMultiset = GPUJOIN_MATCH_ROW_MULTISET,
         /// Unique build keys from a small range are addresses of their rows.
         DirectTable = GPUJOIN_MATCH_DIRECT_TABLE,
+        /// Both sides in the order of their keys as they lie.
+        MergeTiles = GPUJOIN_MATCH_MERGE_TILES,
     }
 }
 
