@@ -69,6 +69,7 @@ ALGORITHMS = {
     "phj_carried": 9,
     "nop_carried": 10,
     "direct_carried": 11,
+    "smj_carried": 12,
 }
 
 
@@ -106,6 +107,7 @@ MATCHES = _numbered(
     "merge_one_bound",
     "row_multiset",
     "direct_table",
+    "merge_tiles",
 )
 OUTPUTS = _numbered(
     "grown", "counted", "thread_pages", "block_chunks", "two_passes", "estimated_groups"
