@@ -145,8 +145,8 @@ struct CarriedBlock {
 };
 
 // Writes rows that have the slots 0 to `count` between them to places of `out`. no_room(): some
-// find none. kAreBatch: they are some of a batch of neighbouring probe rows,
-// all of which are written at once where columns have 4 bytes; wider ones take 1 to 2 % longer so.
+// find none. kAreBatch: they are some of a batch of neighbouring probe rows. All of one at once are
+// told apart where columns have 4 bytes: H200, wider ones took 1 to 2 % longer so.
 template <int kWidth, bool kAreBatch, typename Out, typename Rows, typename NoRoom>
 __device__ __forceinline__ void write_to_places(const Out& out, CarriedPlaces::Shared& places,
                                                 uint32_t count, Rows& rows, NoRoom no_room) {

@@ -35,15 +35,31 @@ __device__ __forceinline__ Value* here(Value* address) {
   return address;
 }
 
+// Probe rows of a lane, anywhere.
+template <int kRows>
+struct ProbeRows {
+  uint32_t probe[kRows];
+
+  // Where a probe column has an item's value, from what first_probe() says of the column.
+  template <typename Value>
+  __device__ __forceinline__ const Value* first_probe(const Value* source) const {
+    return source;
+  }
+  template <typename Value>
+  __device__ __forceinline__ const Value* of_probe(const Value* first, int item) const {
+    return first + here(probe[item]);
+  }
+  __device__ uint32_t probe_row(int item) const { return probe[item]; }
+};
+
 template <typename KeyType, int kRows>
-struct LaneRows {
+struct LaneRows : ProbeRows<kRows> {
   using Key = KeyType;
   static constexpr int kItems = kRows;
   static constexpr bool kMixesKeys = true;  // where the join does
   static constexpr bool kIsRun = false;
   Key keys[kItems];
   uint32_t build[kItems];  // row of the build side, counted from build_first
-  uint32_t probe[kItems];  // of the probe side
   uint32_t slots[kItems];  // kNoSlot: there is no row
   // Slots that are written now, the first of them to place `base`.
   uint32_t first_slot;
@@ -60,28 +76,17 @@ struct LaneRows {
   __device__ __forceinline__ Value* place(Value* first, int item) const {
     return first + here(slots[item] - first_slot);
   }
-  // Where a probe column has an item's value, from what first_probe() says of the column.
-  template <typename Value>
-  __device__ __forceinline__ const Value* first_probe(const Value* source) const {
-    return source;
-  }
-  template <typename Value>
-  __device__ __forceinline__ const Value* of_probe(const Value* first, int item) const {
-    return first + here(probe[item]);
-  }
-  __device__ uint32_t probe_row(int item) const { return probe[item]; }
 };
 
 // The same of rows of a lane whose places lie side by side, the first at a multiple of kItems.
 template <typename KeyType, int kRows>
-struct CarriedRun {
+struct CarriedRun : ProbeRows<kRows> {
   using Key = KeyType;
   static constexpr int kItems = kRows;
   static constexpr bool kMixesKeys = false;
   static constexpr bool kIsRun = true;
   Key keys[kItems];  // as the output has them
   uint32_t build[kItems];
-  uint32_t probe[kItems];
   uint32_t slot;  // of the first
   uint32_t first_slot;
   uint32_t slot_count;
@@ -97,20 +102,10 @@ struct CarriedRun {
   __device__ __forceinline__ Value* place(Value* first, int item) const {
     return first + item;
   }
-  template <typename Value>
-  __device__ __forceinline__ const Value* first_probe(const Value* source) const {
-    return source;
-  }
-  template <typename Value>
-  __device__ __forceinline__ const Value* of_probe(const Value* first, int item) const {
-    return first + here(probe[item]);
-  }
-  __device__ uint32_t probe_row(int item) const { return probe[item]; }
 };
 
 // Rows of a batch of neighbouring probe rows, all of which are written, side by side: nothing is
-// asked of a row, and its addresses differ from those of the first by constants. H200: a third of
-// the instructions of a batch of five columns.
+// asked of a row, and its addresses differ from those of the first by constants.
 template <typename LaneRowsType>
 struct FullRows {
   using Key = typename LaneRowsType::Key;

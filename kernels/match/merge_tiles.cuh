@@ -21,6 +21,7 @@
 #include "kernels/match/carried_batches.cuh"
 #include "kernels/match/carried_stages.cuh"
 #include "kernels/match/carried_units.cuh"
+#include "kernels/match/merge_bounds.cuh"
 #include "kernels/match/ordered_tiles.cuh"
 #include "kernels/tuning.hpp"
 
@@ -199,16 +200,8 @@ struct MergeTiles {
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
       if (counts[item] == 0) continue;
-      uint32_t low = rows.build[item] - unit.build_first;
-      uint32_t const first = low;
-      uint32_t high = unit.build_rows;
-      while (low < high) {
-        uint32_t const middle = low + (high - low) / 2;
-        bool const goes_up = keys[middle] == rows.keys[item];
-        low = goes_up ? middle + 1 : low;
-        high = goes_up ? high : middle;
-      }
-      counts[item] = low - first;
+      counts[item] =
+          count_equal(keys, unit.build_rows, rows.build[item] - unit.build_first, rows.keys[item]);
       all += counts[item];
     }
     return all;

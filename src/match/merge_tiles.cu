@@ -105,7 +105,6 @@ std::optional<WrittenRows> merge_tiles(base::Queue& queue, const plan::JoinPlan&
                                        const std::vector<CarriedOutput>& outputs,
                                        uint64_t most_rows) {
   if (build.rows == 0 || probe.rows == 0) return WrittenRows{};
-  check_count(outputs);
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
     switch (common_width(outputs)) {

@@ -95,6 +95,9 @@ Reason why_match_illegal(const JoinPlan& plan) {
   return std::nullopt;
 }
 
+// Of rows where they lie, of which it may write the columns.
+bool joins_in_place(Match match) { return probes_table(match) || match == Match::kMergeTiles; }
+
 Reason why_output_illegal(const JoinPlan& plan) {
   const bool counted = plan.output == Output::kCounted;
   if (counted != merges(plan.match)) {
@@ -107,8 +110,7 @@ Reason why_output_illegal(const JoinPlan& plan) {
   }
   if (joins_partitions(plan.match) || counted || plan.output == Output::kGrown) return std::nullopt;
   if (plan.match == Match::kRowMultiset && plan.output == Output::kTwoPasses) return std::nullopt;
-  const bool in_place = probes_table(plan.match) || plan.match == Match::kMergeTiles;
-  const bool carried = in_place && plan.gather == Gather::kCarried;
+  const bool carried = joins_in_place(plan.match) && plan.gather == Gather::kCarried;
   if (carried && plan.output == Output::kBlockChunks) return std::nullopt;
   return base::text("output=%s is of joins of partitions, not of match=%s", to_text(plan.output),
                     to_text(plan.match));
@@ -144,7 +146,7 @@ Reason why_carried_illegal(const JoinPlan& plan) {
         "transform=radix_unordered and match=co_partitions, not %s and %s",
         to_text(plan.transform), to_text(plan.match));
   }
-  if (!partitions && !probes_table(plan.match) && plan.match != Match::kMergeTiles) {
+  if (!partitions && !joins_in_place(plan.match)) {
     return base::text(
         "gather=carried needs a match that writes columns, which were moved all at once or lie "
         "where they were: transform=radix_unordered and match=co_partitions, or "
