@@ -67,6 +67,7 @@ std::vector<Values> all_values(const Columns& columns) {
 Columns allocate_columns(Machine& machine, std::vector<Memory>& memory, int64_t rows,
                          const Columns& shape, Residence residence) {
   Columns columns = shape;
+  columns.key_bits = nullptr;
   const auto allocate = [&](Values& values) {
     memory.emplace_back(machine, bytes_of(values, rows), residence);
     values.data = memory.back().data();
@@ -77,9 +78,21 @@ Columns allocate_columns(Machine& machine, std::vector<Memory>& memory, int64_t 
   return columns;
 }
 
+void add_key_bits(Machine& machine, std::vector<Memory>& memory, int64_t rows, Columns& columns,
+                  Residence residence) {
+  memory.emplace_back(machine, key_bits_bytes(rows), residence);
+  columns.key_bits = static_cast<uint32_t*>(memory.back().data());
+}
+
 CellData::CellData(Machine& machine, const Cell& cell_) : cell(cell_), workload(cell_) {
   build = allocate_columns(machine, memory, cell.build_rows, build_shape(cell));
   probe = allocate_columns(machine, memory, cell.probe_rows, probe_shape(cell));
+  if (cell.nulls > 0) {
+    add_key_bits(machine, memory, cell.build_rows, build, Residence::kMachine);
+    add_key_bits(machine, memory, cell.probe_rows, probe, Residence::kMachine);
+    machine.zero(build.key_bits, key_bits_bytes(cell.build_rows));
+    machine.zero(probe.key_bits, key_bits_bytes(cell.probe_rows));
+  }
   machine.run(FillBuild{workload, build}, static_cast<uint64_t>(cell.build_rows));
   machine.run(FillProbe{workload, probe}, static_cast<uint64_t>(cell.probe_rows));
   expected = expect(machine, *this);
@@ -87,10 +100,14 @@ CellData::CellData(Machine& machine, const Cell& cell_) : cell(cell_), workload(
 
 HostCopy::HostCopy(Machine& machine, const CellData& data, Residence residence) {
   const auto copy = [&](const Columns& columns, int64_t rows) {
-    const Columns copied = allocate_columns(machine, memory, rows, columns, residence);
+    Columns copied = allocate_columns(machine, memory, rows, columns, residence);
     const std::vector<Values> from = all_values(columns), to = all_values(copied);
     for (size_t i = 0; i < from.size(); ++i) {
       machine.copy_to_host(to[i].data, from[i].data, bytes_of(from[i], rows));
+    }
+    if (columns.key_bits != nullptr) {
+      add_key_bits(machine, memory, rows, copied, residence);
+      machine.copy_to_host(copied.key_bits, columns.key_bits, key_bits_bytes(rows));
     }
     return copied;
   };

@@ -52,8 +52,14 @@ Columns build_output_shape(const Cell& cell);  // the output has the keys of S
 // All columns of a side: the key, further keys, payloads.
 std::vector<Values> all_values(const Columns& columns);
 
-// Columns of the given rows and the shape's widths; their memory is added to `memory`.
+// Columns of the given rows and the shape's widths, without bits of NULLs; their memory is added to
+// `memory`.
 Columns allocate_columns(Machine& machine, std::vector<Memory>& memory, int64_t rows,
                          const Columns& shape, Residence residence = Residence::kMachine);
+
+// Bits for the columns' keys, of which none is written.
+void add_key_bits(Machine& machine, std::vector<Memory>& memory, int64_t rows, Columns& columns,
+                  Residence residence);
+inline uint64_t key_bits_bytes(int64_t rows) { return static_cast<uint64_t>(rows + 31) / 32 * 4; }
 
 }  // namespace gpujoin::bench

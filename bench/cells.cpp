@@ -100,6 +100,7 @@ void validate(const Cell& cell) {
   require(cell.key_columns >= 1 && cell.key_columns <= kMaxKeys, "keys must be 1 to 5");
   require(cell.match > 0 && cell.match <= 1, "match must be above 0 and at most 1");
   require(cell.zipf >= 0 && cell.zipf <= 4, "zipf must be 0 to 4");
+  require(cell.nulls >= 0 && cell.nulls <= 1, "nulls must be 0 to 1");
   require(cell.multiplicity >= 1, "mult must be at least 1");
   require(cell.distinct >= 0 && cell.distinct < pow2(32), "distinct must be below 2^32");
   require(cell.hot_build_rows >= 0 && cell.hot_build_rows < cell.build_rows, "hot must be below r");
@@ -216,6 +217,7 @@ Cell parse_cell(std::string_view text) {
       {"hotprobe", [&](Text v) { cell.hot_probe_rows = rows_number(v); }},
       {"stride", [&](Text v) { cell.stride = number<int64_t>(v); }},
       {"order", [&](Text v) { cell.order = number<int64_t>(v); }},
+      {"nulls", [&](Text v) { cell.nulls = number<double>(v); }},
       {"sparse", [&](Text v) { cell.is_sparse = number<int>(v) != 0; }},
       {"output",
        [&](Text v) {

@@ -40,6 +40,7 @@ struct Cell {
   // 1: rows of both sides lie in the order of their keys, those of S evenly; more: shuffled within
   // blocks of so many rows; 0: in no order.
   int64_t order = 0;
+  double nulls = 0;        // share of either side's rows whose (first) key is NULL
   bool is_sparse = false;  // keys scattered over 31 bits (4 B) or 62 bits (8 B)
   bool is_pairs = false;   // the output is index pairs; else the key and all payload columns
   Residence residence = Residence::kMachine;

@@ -120,6 +120,7 @@ Relation JoinCall::relate(const Columns& columns, int64_t rows, gpujoin_memory m
     described.push_back(column);
   };
   describe(columns.key, "key");
+  described.back().validity = reinterpret_cast<const uint8_t*>(columns.key_bits);
   for (int i = 0; i < columns.payload_count; ++i) describe(columns.payloads[i], "payload");
   for (int i = 0; i < columns.more_key_count; ++i) describe(columns.more_keys[i], "key");
 

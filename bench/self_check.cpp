@@ -184,6 +184,10 @@ class CellCheck {
     for (size_t i = 0; i < from.size(); ++i) {
       machine_.copy_to_host(to[i].data, from[i].data, bytes_of(from[i], rows));
     }
+    if (columns.key_bits != nullptr) {
+      add_key_bits(*host_, host.memory, rows_, host.columns, Residence::kMachine);
+      machine_.copy_to_host(host.columns.key_bits, columns.key_bits, key_bits_bytes(rows_));
+    }
     return host;
   }
 
@@ -194,6 +198,7 @@ class CellCheck {
       const auto left = all_values(a), right = all_values(b);
       int64_t count = 0;
       for (uint64_t row = 0; row < static_cast<uint64_t>(rows); ++row) {
+        count += has_key(a, row) != has_key(b, row);
         for (size_t i = 0; i < left.size(); ++i) {
           count += std::memcmp(bytes_at(left[i], row), bytes_at(right[i], row),
                                static_cast<size_t>(left[i].bytes)) != 0;
@@ -212,10 +217,11 @@ class CellCheck {
   Pairs join_naively() const {
     std::unordered_multimap<uint64_t, uint32_t> rows_of;
     for (uint32_t row = 0; row < data_.cell.build_rows; ++row) {
-      rows_of.emplace(build_.columns.key.load(row), row);
+      if (has_key(build_.columns, row)) rows_of.emplace(build_.columns.key.load(row), row);
     }
     Pairs pairs;
     for (uint32_t row = 0; row < data_.cell.probe_rows; ++row) {
+      if (!has_key(probe_.columns, row)) continue;
       const auto [begin, end] = rows_of.equal_range(probe_.columns.key.load(row));
       for (auto match = begin; match != end; ++match) pairs.emplace_back(match->second, row);
     }
@@ -299,6 +305,8 @@ void check_cells(Machine& machine, Faults& faults) {
            "sparse-in-order:r=3000,s=7000,sparse=1,order=1,mult=2",
            "sparse-62:r=3000,s=7000,kw=8,sparse=1,mult=3",
            "pairs:r=3000,s=7000,output=pairs",
+           "nulls:r=3000,s=7000,nulls=0.2",
+           "pairs-nulls:r=3000,s=7000,nulls=0.3,mult=2,output=pairs",
            "two-zipfs:r=300,s=400,distinct=1000,zipf=1.25,rzipf=1",
            "five-keys:r=3000,s=7000,keys=5",
            "two-keys-8B:r=3000,s=7000,keys=2,kw=8,rp=2,sp=0,match=0.5",

@@ -93,11 +93,21 @@ struct Values {
 // The columns of one side, or of it in the output.
 struct Columns {
   Values key;
+  uint32_t* key_bits = nullptr;  // a bit for each row whose key is not NULL; null: none is
   int more_key_count = 0;
   Values more_keys[kMaxKeys - 1];
   int payload_count = 0;
   Values payloads[kMaxPayloads];
 };
+
+GPUJOIN_BENCH_BOTH inline bool has_key(const Columns& columns, uint64_t row) {
+  return columns.key_bits == nullptr || (columns.key_bits[row / 32] >> row % 32 & 1) != 0;
+}
+// Of bits that are 0. What lies beneath a NULL is a key like any other.
+GPUJOIN_BENCH_BOTH inline void fill_key_bit(const Columns& columns, uint64_t row, bool is_null) {
+  if (columns.key_bits == nullptr || is_null) return;
+  add_shared(&columns.key_bits[row / 32], uint32_t{1} << row % 32);
+}
 
 // w of a row of R in column output: made of its payloads' lowest bytes.
 GPUJOIN_BENCH_BOTH inline uint64_t build_weight(const Columns& build, uint64_t row) {
@@ -129,6 +139,7 @@ struct FillBuild {
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
     const uint64_t key = workload.key_of(workload.build_index(row));
     build.key.store(row, key);
+    fill_key_bit(build, row, workload.is_null(row, Workload::kBuildSeed));
     for (int i = 0; i < build.more_key_count; ++i) build.more_keys[i].store(row, more_key(key, i));
     for (int column = 0; column < build.payload_count; ++column) {
       build.payloads[column].store(row, build_payload(key, column, build_low_byte(row, column)));
@@ -142,6 +153,7 @@ struct FillProbe {
   GPUJOIN_BENCH_BOTH void operator()(uint64_t row, Sums&) const {
     const uint64_t key = workload.key_of(workload.probe_index(row));
     probe.key.store(row, key);
+    fill_key_bit(probe, row, workload.is_null(row, Workload::kProbeSeed));
     for (int i = 0; i < probe.more_key_count; ++i) probe.more_keys[i].store(row, more_key(key, i));
     for (int column = 0; column < probe.payload_count; ++column) {
       probe.payloads[column].store(row, probe_payload(row, column));
@@ -160,7 +172,7 @@ struct CountBuild {
     const uint64_t index = workload.index_of(build.key.load(row));
     sums.rows += 1;
     if (index >= 2 * workload.distinct) sums.errors += 1;  // no key of this workload
-    if (index >= workload.distinct) return;
+    if (index >= workload.distinct || !has_key(build, row)) return;
     add_shared(&counts[index], uint32_t{1});
     using Sum = unsigned long long;  // the 64-bit type of CUDA's atomics
     static_assert(sizeof(Sum) == sizeof(uint64_t));
@@ -182,6 +194,7 @@ struct ExpectProbe {
       sums.errors += 1;
       return;
     }
+    if (!has_key(probe, row)) return;
     sums.rows += counts[index];
     sums.hash += weights[index] * (is_pairs ? probe_row_hash(row) : probe_hash(probe, row));
   }

@@ -30,6 +30,7 @@ struct Workload {
   uint64_t stride;
   uint64_t order;  // 0: none
   uint64_t gap;    // of sparse keys in order, of which one is anywhere in each; else 1
+  double nulls;
   uint64_t build_rows, probe_rows;
   Permutation block_order;  // within a block of rows that lie in order
   Permutation build_order;  // of R's rows
@@ -53,6 +54,7 @@ struct Workload {
         gap(cell.is_sparse && cell.order != 0
                 ? (uint64_t{1} << (cell.key_bytes == 4 ? 31 : 62)) / (2 * distinct)
                 : 1),
+        nulls(cell.nulls),
         build_rows(static_cast<uint64_t>(cell.build_rows)),
         probe_rows(static_cast<uint64_t>(cell.probe_rows)),
         block_order(order == 0 ? 1 : order, kBlockSeed),
@@ -82,6 +84,11 @@ struct Workload {
     }
     const bool is_replaced = matching < distinct && replaced.at(index) >= matching;
     return is_replaced ? index + distinct : index;
+  }
+
+  // seed: of the row's side.
+  GPUJOIN_BENCH_BOTH bool is_null(uint64_t row, uint64_t seed) const {
+    return nulls > 0 && to_unit(mix(row + mix(seed))) < nulls;
   }
 
   // Of rows in blocks; those of the last one that is not whole stay.

@@ -30,6 +30,8 @@ constexpr int kBucketMostBits = 12;
 
 // Whole rows at once: the counters of 2 bytes of one block that counts all partitions.
 constexpr uint64_t partition_counter_bytes(int32_t radix_bits) { return uint64_t{2} << radix_bits; }
+// Of a word that narrow columns travel in.
+constexpr int32_t kWordBytes = 4;
 // Bytes of a row from which a first pass has large tiles.
 constexpr int kUnorderedLargeFirst = 12;
 

@@ -6,8 +6,8 @@
 //          order, so no tile waits for another; from one sort a column (Wu et al. 2024, Algorithm
 //          1): ranks and places are found once for all columns
 // In       keys, columns of 1, 2, 4, 8, 16 bytes; the first pass mixes the keys, leaves out rows
-//          without a bit among those that are present, and puts a value in the place of a column's
-//          NULLs
+//          without a bit among those that are present, puts a value in the place of a column's
+//          NULLs, and makes words of several narrow columns
 // Out      keys (mixed) and columns, partitions contiguous and ascending, rows of a partition in no
 //          order; what is seen of a column with NULLs
 // Needs    cursors[p], the next free place of partition p
@@ -29,21 +29,24 @@
 #include "kernels/bytes_column.hpp"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/load_column.cuh"
+#include "kernels/packed_words.hpp"
 #include "kernels/stand_in.cuh"
 #include "kernels/transform/lane_bits.cuh"
 #include "kernels/transform/mix_key.cuh"
+#include "kernels/transform/pack_words.cuh"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 
 struct MovedColumn {
-  const void* in;  // null: row numbers
+  const void* in;  // null: row numbers, or parts
   void* out;
   int32_t width;
   ValidityBits validity;  // of the first pass: rows without a bit get stand_in
   uint64_t stand_in;
-  uint32_t* seen;  // zeroed: what of it is seen
+  uint32_t* seen;               // zeroed: what of it is seen
+  WordParts<const void> parts;  // of the first pass: what its words are made of; count 0: `in`
 };
 
 struct alignas(16) UnorderedTile {
@@ -165,7 +168,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
     tile = {begin, 0, min(kRows, pass.rows - begin), 0};
   }
   auto const load = [&](int32_t column) {
-    if (column < pass.column_count && pass.columns[column].in != nullptr) {
+    if (column < pass.column_count && pass.columns[column].parts.count != 0) {
+      load_parts<Shape>(stage_of(column), pass.columns[column].parts, tile.begin, tile.end);
+    } else if (column < pass.column_count && pass.columns[column].in != nullptr) {
       with_value_type(pass.columns[column].width, [&](auto zero) {
         using Value = decltype(zero);
         load_column<kThreads, Shape::kVectors>(
@@ -276,8 +281,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
     }
   }
   // All threads, of a column that is in its stage.
-  auto const put_stand_ins = [&](int32_t column) {
+  auto const finish_stage = [&](int32_t column) {
     MovedColumn const& moved = pass.columns[column];
+    if (moved.parts.count != 0) return pack_words<Shape>(stage_of(column), moved.parts);
     if (moved.validity.bits == nullptr) return;
     uint32_t seen = 0;
     with_stand_in_type(moved.width, [&](auto zero) {
@@ -327,7 +333,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   // Calls function(write), where write(row, place) moves one value of the column.
   auto const with_writer = [&](int32_t column, auto function) {
     MovedColumn const& moved = pass.columns[column];
-    if (moved.in == nullptr) {
+    if (moved.in == nullptr && moved.parts.count == 0) {
       auto* const out = static_cast<uint32_t*>(moved.out);
       return function([&](uint32_t row, uint32_t place) { out[place] = tile.begin + row; });
     }
@@ -343,7 +349,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   };
   // Nothing is left to load beside the keys' way out: a slot is looked up once for both.
   if (pass.column_count == 1) {
-    put_stand_ins(0);
+    finish_stage(0);
     with_writer(0, [&](auto write_value) { each_slot(write_key, write_value); });
     return;
   }
@@ -354,7 +360,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
     uint32_t const valid_in_next = valid_rows(column + 1);
     __pipeline_wait_prior(1);
     __syncthreads();
-    put_stand_ins(column);
+    finish_stage(column);
     valid = valid_in_next;
     with_writer(column, each_slot);
   }

@@ -53,8 +53,7 @@ constexpr Traffic host_copy(uint64_t rows, uint64_t width) { return {rows * widt
 // piece, and read from it by the link. On the link the bytes are those of host_copy.
 constexpr Traffic staged_copy(uint64_t rows, uint64_t width) { return {rows * 3 * width, 0}; }
 
-// Managed memory migrates in pages of this size at least; prefetched or faulted, whole pages cross
-// the link.
+// Managed memory crosses the link in whole pages of this size at least, prefetched or faulted.
 inline constexpr uint64_t kManagedPageBytes = 65536;
 constexpr Traffic page_migration(uint64_t rows, uint64_t width) {
   const uint64_t pages = (rows * width + kManagedPageBytes - 1) / kManagedPageBytes;
@@ -131,15 +130,13 @@ constexpr Traffic histogram_pass(uint64_t rows, uint64_t key_width, uint64_t val
   return {rows * (3 * key_width + 2 * value_width) + partitions * histograms * 16, 0};
 }
 
-// One pass of bucket chains: no histogram leaves a block. Row numbers that nothing but their order
-// says are made in the first pass: value_bytes_read is 0 there.
+// One pass of bucket chains. Where the first one makes row numbers value_bytes_read is 0.
 constexpr Traffic bucket_chain_pass(uint64_t rows, uint64_t key_width, uint64_t value_width,
                                     uint64_t value_bytes_read) {
   return {rows * (2 * key_width + value_width + value_bytes_read), 0};
 }
 
-// One pass of the partitioning that moves whole rows: read and written once. Before the first, keys
-// are counted.
+// One pass of the partitioning that moves whole rows: read and written once.
 constexpr Traffic radix_unordered_pass(uint64_t rows, uint64_t row_width) {
   return {rows * 2 * row_width, 0};
 }
@@ -150,11 +147,14 @@ constexpr Traffic carried_columns(uint64_t build_rows, uint64_t build_width, uin
   return {build_rows * build_width + probe_rows * probe_width + pairs * output_width, 0};
 }
 
+// Narrow columns out of words, by the bytes that a row of either has.
+constexpr Traffic unpack_words(uint64_t rows, uint64_t words, uint64_t columns) {
+  return {rows * (words + columns), 0};
+}
+
 // Slots of the global table: a power of two, load at most one half.
 constexpr uint64_t global_table_slots(uint64_t build_rows) {
-  uint64_t slots = 2;
-  while (slots < 2 * build_rows) slots *= 2;
-  return slots;
+  return std::bit_ceil(std::max<uint64_t>(2 * build_rows, 2));
 }
 constexpr uint64_t global_table_bytes(uint64_t build_rows) {
   return global_table_slots(build_rows) * kTableSlotBytes;

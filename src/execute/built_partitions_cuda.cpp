@@ -36,7 +36,9 @@ void carry(const JoinStep& step, GpuSide& side, bool left) {
   side.prepare_to_carry(step.plan);
   bool const numbers = left ? step.spec.left_rows() : step.spec.right_rows();
   std::optional<AloneTask> const task = task_of(step, side, left);
-  side.carry(step.plan, (task ? task->numbers : numbers) || verifies_rows(step, side));
+  // Sums are of columns by themselves.
+  bool const packs = step.groups == nullptr;
+  side.carry(step.plan, (task ? task->numbers : numbers) || verifies_rows(step, side), packs);
 }
 
 class BuiltPartitions final : public BuiltOnGpu {

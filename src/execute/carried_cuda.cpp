@@ -3,16 +3,36 @@
 
 #include "src/base/device.hpp"
 #include "src/execute/gpu_side.hpp"
+#include "src/plan/word_rule.hpp"
 
 namespace gpujoin::execute {
 
-void GpuSide::choose_carried(bool row_numbers, bool payloads, bool nullable) {
+void GpuSide::choose_words() {
+  std::vector<size_t> plain;
+  std::vector<int32_t> widths;
+  for (size_t i = 0; i < payloads_.size(); ++i) {
+    if (is_key(i) || is_carried_key(i) || payloads_[i].validity != nullptr) continue;
+    plain.push_back(i);
+    widths.push_back(payloads_[i].width);
+  }
+  for (std::vector<size_t>& word : plan::words_of(widths)) {
+    // One place is kept for row numbers.
+    if (carried_columns_.size() + 2 > kernels::kMovedColumns) return;
+    for (size_t& column : word) column = plain[column];
+    carried_columns_.push_back(kWord);
+    words_.push_back({std::move(word), carried_columns_.size() - 1});
+  }
+}
+
+void GpuSide::choose_carried(bool row_numbers, bool payloads, bool nullable, bool packs) {
   carried_columns_.clear();
+  words_.clear();
   carried_keys_ = is_hashed() && payloads;
   if (carried_keys_) carried_columns_.assign(keys_.size(), kKeyColumn);
+  if (packs && payloads) choose_words();
   bool any_left = false;
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i) || is_carried_key(i)) continue;
+    if (is_key(i) || is_carried_key(i) || is_in_word(i)) continue;
     bool const is_nullable = payloads_[i].validity != nullptr;
     bool const has_way = !is_nullable || (nullable && transform::has_stand_in(payloads_[i].width));
     // One place is kept for row numbers.
@@ -33,7 +53,7 @@ void GpuSide::prepare_to_carry(const plan::JoinPlan& plan) {
 std::vector<size_t> GpuSide::draw_stand_ins() {
   std::vector<size_t> nullable;
   for (size_t const number : carried_columns_) {
-    bool const is_payload = number != kRowIds && number != kKeyColumn;
+    bool const is_payload = number != kRowIds && number != kKeyColumn && number != kWord;
     if (!is_payload || payloads_[number].validity == nullptr) continue;
     if (!stand_ins_[number]) stand_ins_[number] = {transform::draw_stand_in(queue_)};
     if (stand_in(number) != nullptr) nullable.push_back(number);
@@ -58,13 +78,28 @@ bool GpuSide::are_taken(const std::vector<size_t>& nullable, const uint32_t* see
   return true;
 }
 
+transform::PreparedColumn GpuSide::prepare_word(const CarriedWord& word) const {
+  transform::PreparedColumn column;
+  column.width = kernels::kWordBytes;
+  for (size_t const part : word.output_columns) {
+    await(payloads_[part]);
+    column.parts.push_back(transform::prepare_values(queue_, prepared_, payloads_[part]));
+  }
+  return column;
+}
+
 void GpuSide::move_carried(uint32_t* seen) {
   moved_ = {};
+  auto word = words_.begin();
   std::vector<transform::PreparedColumn> columns;
   for (size_t place = 0; place < carried_columns_.size(); ++place) {
     size_t const number = carried_columns_[place];
     if (number == kRowIds) {
       columns.push_back(transform::row_ids_to_order(queue_, prepared_, order_));
+      continue;
+    }
+    if (number == kWord) {
+      columns.push_back(prepare_word(*word++));
       continue;
     }
     columns::DeviceColumn const& column = carried_column(place);
@@ -79,10 +114,11 @@ void GpuSide::move_carried(uint32_t* seen) {
   moved_ = transform::radix_unordered(queue_, prepared_, columns, order_);
 }
 
-void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
+void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers, bool packs) {
   prepare_to_carry(plan);
   order_ = {plan.transform, {0, plan.radix_bits}, plan::passes_of(plan)};
-  choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_, true);
+  choose_carried(row_numbers, plan.gather == plan::Gather::kCarried || moves_payloads_, true,
+                 packs);
   std::vector<size_t> const nullable = draw_stand_ins();
   base::Buffer seen;
   if (!nullable.empty()) {
@@ -100,7 +136,7 @@ void GpuSide::carry(const plan::JoinPlan& plan, bool row_numbers) {
 }
 
 void GpuSide::carry_in_place(bool row_numbers) {
-  choose_carried(row_numbers, true, false);
+  choose_carried(row_numbers, true, false, false);
   kept_in_place_.clear();
   carried_data_.clear();
   for (size_t place = 0; place < carried_columns_.size(); ++place) {
@@ -137,6 +173,13 @@ const columns::DeviceColumn& GpuSide::carried_column(size_t place) const {
   return is_key_column ? keys_[place] : payloads_[carried_columns_[place]];
 }
 
+bool GpuSide::is_in_word(size_t output_column) const {
+  return std::any_of(words_.begin(), words_.end(), [&](const CarriedWord& word) {
+    return std::find(word.output_columns.begin(), word.output_columns.end(), output_column) !=
+           word.output_columns.end();
+  });
+}
+
 const void* const* GpuSide::carried(size_t output_column) const {
   auto const found = std::find(carried_columns_.begin(), carried_columns_.end(), output_column);
   if (found == carried_columns_.end()) return nullptr;
@@ -146,7 +189,7 @@ const void* const* GpuSide::carried(size_t output_column) const {
 void GpuSide::request_left(columns::ResultColumn* targets,
                            std::vector<materialize::Request>* requests) const {
   for (size_t i = 0; i < payloads_.size(); ++i) {
-    if (is_key(i) || carries(i) || is_carried_key(i)) continue;
+    if (is_key(i) || carries(i) || is_in_word(i) || is_carried_key(i)) continue;
     requests->push_back(request_untransformed(i, &targets[i]));
   }
 }

@@ -1,6 +1,7 @@
 // carried_result.hpp: a result whose columns the match writes itself.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "src/columns/result.hpp"
@@ -68,6 +69,14 @@ class CarriedResult {
     uint64_t stand_in;
   };
   std::vector<Nullable> nullable_;
+
+  // Words that the match writes for narrow columns, and what is unpacked of each.
+  struct Word {
+    columns::Storage data;
+    std::vector<columns::ResultColumn*> columns;
+  };
+  std::deque<Word> words_;
+  void unpack(base::Queue& queue, const match::WrittenRows& written);
 
   // Both sides' keys are the same in a row of the result: they are written once, however often they
   // are put out. Codes of several columns are told apart afterwards.

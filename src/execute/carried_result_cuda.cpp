@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/keys/verify_pairs.hpp"
+#include "src/materialize/unpack_words.hpp"
 
 namespace gpujoin::execute {
 
@@ -57,6 +58,11 @@ void CarriedResult::add_outputs(const GpuSide& side, CarriedFrom from,
       }
     }
   }
+  for (GpuSide::CarriedWord const& word : side.words()) {
+    Word& written = words_.emplace_back();
+    for (size_t const column : word.output_columns) written.columns.push_back(&targets[column]);
+    outputs_.push_back({side.word_data(word), kernels::kWordBytes, from, &written.data});
+  }
   if (!side.carries_row_numbers()) return;
   outputs_.push_back({side.carried_row_numbers(), sizeof(uint32_t), from, row_numbers});
 }
@@ -109,6 +115,20 @@ void CarriedResult::hand_out_keys(base::Queue& queue, uint64_t rows) {
   }
 }
 
+void CarriedResult::unpack(base::Queue& queue, const match::WrittenRows& written) {
+  if (written.rows == 0) return;
+  std::vector<materialize::PackedColumns> packed;
+  for (Word const& word : words_) {
+    packed.push_back({word.data.get(), {}});
+    for (columns::ResultColumn* const column : word.columns) {
+      packed.back().parts.push_back({column->width, &column->data});
+      column->room = written.room;
+    }
+  }
+  materialize::unpack_words(queue, packed, written.rows, written.room);
+  for (Word& word : words_) word.data.reset();
+}
+
 void CarriedResult::note_room(uint64_t room) {
   result_.row_numbers_room = room;
   for (columns::ResultColumn& column : result_.columns) {
@@ -139,6 +159,7 @@ plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRo
   for (Nullable const& column : nullable_) {
     materialize::find_nulls(queue, written.rows, column.stand_in, null_counts, column.target);
   }
+  unpack(queue, written);
   fetch_left(left_, left_targets(), left_rows_);
   if (right_ != nullptr) fetch_left(*right_, right_targets(), right_rows_);
   if (result_.has_left_rows()) result_.left_rows = left_rows_;

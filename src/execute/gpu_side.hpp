@@ -53,8 +53,8 @@ class GpuSide final : public Side {
   // Moves the keys and all payloads that a match can write itself, or none of them
   // (gather=carried_rows), and row numbers where pairs are wanted or a payload is left: those that
   // are more than a launch moves, and narrow ones with NULLs, are gathered by row number
-  // afterwards.
-  void carry(const plan::JoinPlan& plan, bool row_numbers);
+  // afterwards. packs: other narrow ones travel side by side, which nobody may ask for by itself.
+  void carry(const plan::JoinPlan& plan, bool row_numbers, bool packs);
   // The keys alone, as it will move them.
   void prepare_to_carry(const plan::JoinPlan& plan);
   // The same columns where they are, for a table that knows its rows by their numbers. A payload
@@ -84,6 +84,14 @@ class GpuSide final : public Side {
   }
   // In the order of the keys. Of row numbers in place null where rows are told by theirs.
   const void* carried_data(size_t output_column) const { return *carried(output_column); }
+  // Words of which each is moved as a column, and their output columns.
+  struct CarriedWord {
+    std::vector<size_t> output_columns;  // the first in the lowest bits
+    size_t place;                        // among what is carried
+  };
+  const std::vector<CarriedWord>& words() const { return words_; }
+  bool is_in_word(size_t output_column) const;
+  const void* word_data(const CarriedWord& word) const { return carried_data_[word.place]; }
   const void* carried_row_numbers() const { return *carried(kRowIds); }
   void request_left(columns::ResultColumn* targets,
                     std::vector<materialize::Request>* requests) const;
@@ -163,6 +171,7 @@ class GpuSide final : public Side {
   // before all payloads, in their order.
   static constexpr size_t kRowIds = SIZE_MAX;
   static constexpr size_t kKeyColumn = SIZE_MAX - 1;
+  static constexpr size_t kWord = SIZE_MAX - 2;
 
   // An output column in transformed order.
   struct Moved {
@@ -171,8 +180,10 @@ class GpuSide final : public Side {
   };
 
   // Columns that a match can write itself. payloads false: row numbers in the place of them.
-  // nullable: those with NULLs, too, where a value can stand for these.
-  void choose_carried(bool row_numbers, bool payloads, bool nullable);
+  // nullable: those with NULLs, too, where a value can stand for these. packs: as of carry.
+  void choose_carried(bool row_numbers, bool payloads, bool nullable, bool packs);
+  void choose_words();
+  transform::PreparedColumn prepare_word(const CarriedWord& word) const;
   // Output columns that are carried with a value for NULL, drawn where none is known: the source of
   // a column does not change between attempts.
   std::vector<size_t> draw_stand_ins();
@@ -207,8 +218,10 @@ class GpuSide final : public Side {
   bool is_used_ = false;          // by an attempt
   bool is_prepared_ = false;
   bool is_filtered_ = false;
-  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place.
+  // Output column of each; kRowIds: row numbers; kKeyColumn: the key column of that place; kWord:
+  // the next of the words.
   std::vector<size_t> carried_columns_;
+  std::vector<CarriedWord> words_;
   // One an output column, of those that were looked at.
   std::vector<std::optional<transform::StandIn>> stand_ins_;
   bool carried_keys_ = false;

@@ -74,6 +74,12 @@ bool reads_by_position(const JoinPlan& plan, uint64_t pairs, uint64_t rows) {
          plan.transform != Transform::kBucketChains && plan.keys != Keys::kHashed && pairs > rows;
 }
 
+PackedBytes packed_of(const SideStatistics& side, const JoinPlan& plan) {
+  const bool moves_rows =
+      plan.transform == Transform::kRadixUnordered && plan.gather == Gather::kCarried;
+  return moves_rows ? packed_bytes(side.payload_widths) : PackedBytes{};
+}
+
 int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {
   if (plan.gather == Gather::kUntransformed) return kRowIdWidth;
   const int32_t row_number = want_pairs && side.row_numbers ? kRowIdWidth : 0;
@@ -81,7 +87,9 @@ int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool w
   if (plan.gather == Gather::kCarriedRows) {
     return side.payload_widths.empty() ? row_number : kRowIdWidth;
   }
-  return std::accumulate(side.payload_widths.begin(), side.payload_widths.end(), row_number);
+  const PackedBytes packed = packed_of(side, plan);
+  return std::accumulate(side.payload_widths.begin(), side.payload_widths.end(), row_number) +
+         packed.words - packed.columns;
 }
 
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,

@@ -7,6 +7,7 @@
 
 #include "src/base/traffic.hpp"
 #include "src/plan/choose_plan.hpp"
+#include "src/plan/word_rule.hpp"
 
 namespace gpujoin::plan {
 
@@ -36,6 +37,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
 // carried, whole rows at once.
 std::vector<int32_t> moved_widths(const SideStatistics& side, const JoinPlan& plan,
                                   bool want_pairs);
+// Of a side's payloads, what travels in words through partitions of whole rows.
+PackedBytes packed_of(const SideStatistics& side, const JoinPlan& plan);
 // The first of them, which is all where whole rows are moved at once.
 int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
 

@@ -140,8 +140,16 @@ uint64_t row_width(const SideStatistics& side, const JoinPlan& plan, const JoinS
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   constexpr double kSlowdown = 1.35;
   constexpr double kRowsFaster = 5;  // beside a table whose pairs are found and then written
+  uint64_t words = 0;
+  uint64_t narrow = 0;
+  for (const SideStatistics* side : {&shape.build, &shape.probe}) {
+    const PackedBytes packed = packed_of(*side, plan);
+    words += static_cast<uint64_t>(packed.words);
+    narrow += static_cast<uint64_t>(packed.columns);
+  }
+  const Traffic unpacked = traffic::unpack_words(shape.pairs, words, narrow);
   const uint64_t output_width =
-      written_width(shape, plan, true) + written_width(shape, plan, false);
+      written_width(shape, plan, true) + written_width(shape, plan, false) + words - narrow;
   const double reread = reread_rows(plan, shape);
   const Traffic moved = traffic::carried_columns(
       shape.build_rows, row_width(shape.build, plan, shape), shape.probe_rows + rounded(reread),
@@ -159,7 +167,9 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   const double heavy_build =
       shape.sample.heaviest_build_key * static_cast<double>(shape.build_rows);
   const bool leaves = heavy_build > kernels::kCoPartitionBuildRows;
-  return {moved, seconds, leaves ? kLaunches + kLeftLaunches : kLaunches};
+  if (words != 0) seconds += stream_seconds(unpacked, facts);
+  const int32_t launches = kLaunches + (words != 0 ? 1 : 0);
+  return {moved + unpacked, seconds, leaves ? launches + kLeftLaunches : launches};
 }
 
 PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shape,

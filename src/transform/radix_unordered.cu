@@ -52,6 +52,15 @@ void count_keys(base::Queue& queue, const PreparedKeys& keys, Key* codes, int32_
   count(kernels::EncodedKeys<Key, false>{*keys.pending, codes});
 }
 
+kernels::WordParts<const void> parts_of(const PreparedColumn& column) {
+  kernels::WordParts<const void> parts{};
+  for (PreparedColumn const& part : column.parts) {
+    parts.widths[parts.count] = part.width;
+    parts.columns[parts.count++] = part.data;
+  }
+  return parts;
+}
+
 template <typename Key, typename Shape>
 void run_pass(base::Queue& queue, const kernels::UnorderedPass<Key>& pass, unsigned tiles) {
   queue.check_cancelled();
@@ -114,7 +123,8 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
   pass.column_count = static_cast<int32_t>(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     pass.columns[i] = {columns[i].data,     moved->columns[i].data(), columns[i].width,
-                       columns[i].validity, columns[i].stand_in,      columns[i].seen};
+                       columns[i].validity, columns[i].stand_in,      columns[i].seen,
+                       parts_of(columns[i])};
   }
   if (!twice) return run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
 
@@ -140,6 +150,7 @@ void partition(base::Queue& queue, const PreparedKeys& keys,
     pass.columns[i].out = between[i].data();
     second.columns[i].in = between[i].data();
     second.columns[i].validity = {};
+    second.columns[i].parts = {};
   }
   run_pass<Key, First>(queue, pass, base::grid_of(keys.rows, First::kRows));
   second.keys = keys_between.as<Key>();

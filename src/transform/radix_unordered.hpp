@@ -17,7 +17,8 @@ struct UnorderedRows {
 
 // passes of the order: one becomes two where a block's shared memory has no room for it. keys: not
 // mixed; those that are still columns are encoded on the way, and their codes moved. columns:
-// kernels::kMovedColumns at most; one without data stands for row numbers. Queued on the stream.
+// kernels::kMovedColumns at most; one without data and parts stands for row numbers. Queued on the
+// stream.
 UnorderedRows radix_unordered(base::Queue& queue, const PreparedKeys& keys,
                               std::span<const PreparedColumn> columns, const Order& order);
 

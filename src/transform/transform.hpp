@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "kernels/bytes_column.hpp"
 #include "kernels/keys/encoded_columns.hpp"
@@ -85,6 +86,9 @@ struct PreparedColumn {
   kernels::ValidityBits validity;
   uint64_t stand_in = 0;
   uint32_t* seen = nullptr;
+  // Of words that columns of 1 and 2 bytes travel in: those columns, the first in the lowest bits.
+  // radix_unordered packs them as it moves them; nothing else takes such columns.
+  std::vector<PreparedColumn> parts;
 };
 PreparedColumn prepare_values(base::Queue& queue, const PreparedKeys& keys,
                               const columns::DeviceColumn& column);

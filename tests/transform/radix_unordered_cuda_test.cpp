@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "kernels/packed_words.hpp"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
 #include "tests/transform/partition_cases.hpp"
@@ -142,6 +143,60 @@ TEST_F(RadixUnordered, MovesColumnsOfEveryWidthTogether) {
                {1}, {2}, {8}, {16}, {1, 2, 4}, {8, 1, 8}, {1, 2, 4, 8, 16}, {16, 8, 4, 2, 1}}) {
         expect_rows(queue(), keys, key_width, widths, way);
         if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Words of columns of such widths, each so many values beyond an aligned address, between row
+// numbers and a column of `last` bytes.
+void expect_words(base::Queue& queue, size_t rows, int32_t key_width,
+                  const std::vector<int32_t>& widths, int32_t last, const PartitionWay& way,
+                  int32_t values_beyond) {
+  SCOPED_TRACE(std::to_string(rows) + " rows, key " + std::to_string(key_width) + ", " +
+               std::to_string(widths.size()) + " parts, " + to_text(way));
+  PlacedKeys const keys(queue, any_keys(rows, rows), key_width);
+  std::vector<int32_t> all = widths;
+  all.push_back(last);
+  PlacedColumns columns(queue, rows, all, values_beyond);
+  std::vector<PreparedColumn> moving(3);
+  moving[0].width = sizeof(uint32_t);
+  moving[1].width = kernels::kWordBytes;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    moving[1].parts.push_back(std::move(columns.prepared[i + 1]));
+  }
+  moving[2] = std::move(columns.prepared.back());
+  UnorderedRows const moved = transform::radix_unordered(queue, keys.prepared, moving, way.order());
+  auto const order = download<uint32_t>(queue, moved.columns[0].data(), rows);
+  auto const words = download<uint32_t>(queue, moved.columns[1].data(), rows);
+  int32_t shift = 0;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    std::vector<unsigned char> column;
+    for (uint32_t const word : words) {
+      for (int32_t byte = 0; byte < widths[i]; ++byte) {
+        column.push_back(static_cast<unsigned char>(word >> (shift + 8 * byte)));
+      }
+    }
+    ASSERT_TRUE(column == bytes_of_rows(columns.hosts[i], order)) << "part " << i;
+    shift += 8 * widths[i];
+  }
+  HostColumn const& host = columns.hosts.back();
+  ASSERT_TRUE(download<unsigned char>(queue, moved.columns[2].data(), host.data.size()) ==
+              bytes_of_rows(host, order));
+}
+
+TEST_F(RadixUnordered, MovesNarrowColumnsAsWords) {
+  for (PartitionWay const& way : {way_of(1, 1), way_of(8, 1), way_of(11, 1), way_of(12, 2)}) {
+    for (std::vector<int32_t> const& widths :
+         {std::vector<int32_t>{1, 1}, {1, 1, 1}, {1, 1, 1, 1}, {2, 1}, {2, 2}, {2, 1, 1}}) {
+      for (int32_t const last : {4, 8, 16}) {
+        for (int32_t const key_width : {4, 8}) {
+          for (size_t const rows : {size_t{1}, size_t{4099}, size_t{60013}}) {
+            expect_words(queue(), rows, key_width, widths, last, way, 0);
+            expect_words(queue(), rows, key_width, widths, last, way, 3);
+            if (HasFatalFailure()) return;
+          }
+        }
       }
     }
   }
