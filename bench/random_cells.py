@@ -135,7 +135,7 @@ def plan_arguments(plans):
 
 def measure(bench, cells, plans, calls):
     """Times in ms by cell and plan, the shortest and the median, and the run's context."""
-    arguments = [str(bench), f"--calls={calls}", *plan_arguments(plans)]
+    arguments = [str(bench.resolve()), f"--calls={calls}", *plan_arguments(plans)]
     for name, words in cells.items():
         arguments.append(f"--cell={name}:" + ",".join(f"{k}={v}" for k, v in words.items()))
     names = "|".join(map(escaped, cells))

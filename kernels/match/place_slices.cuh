@@ -29,7 +29,6 @@ namespace gpujoin::kernels {
 constexpr int kPlaceThreads = 512;
 constexpr int kPlaceBlocksPerSm = 3;
 constexpr int kSliceThreads = 1024;
-constexpr uint32_t kMostPlaceSlices = 1024;
 
 // Rows of a thread. H200, 10^7 rows of 4 bytes, 10^6: with 16 and two blocks a multiprocessor 111
 // us and 18.5, with 8 and two 123 and 16.6, with 8 and three 109 and 16.1.

@@ -3,7 +3,7 @@
 // Source   ours; the rule is in src/plan/sample_rule.hpp
 // In       pairs of keys, a thread one at a time
 // Out      bits that most distances do not need more than
-// Needs    Rule: kDistances, distance_bits(one, other), usual_bits(counts)
+// Needs    Rule: kDistances, distance_bits(one, other)
 // Shared   a counter for each number of bits, an atomic add a warp and number
 #pragma once
 
@@ -31,8 +31,33 @@ struct KeyDistances {
     bool const is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32);
     if (is_there && is_first) atomicAdd(&counts[bits], static_cast<uint32_t>(__popc(same)));
   }
-  // After a barrier behind the last pair.
-  __device__ int32_t usual_bits() const { return Rule::usual_bits(counts); }
+  // Rule::usual_bits(counts), by all lanes of a warp, after a barrier behind the last pair: one
+  // thread would walk the counters for 2 us.
+  __device__ int32_t usual_bits() const {
+    constexpr uint32_t kAll = 0xffffffffU;
+    static_assert(Rule::kDistances == 65);
+    uint32_t const lane = threadIdx.x % 32;
+    uint32_t const low = counts_until(counts[lane]);
+    uint32_t const of_low = __shfl_sync(kAll, low, 31);
+    uint32_t const high = of_low + counts_until(counts[32 + lane]);
+    uint32_t const all = __shfl_sync(kAll, high, 31) + counts[64];
+    uint32_t const most = all - (all + 15) / 16;
+    uint32_t const in_low = __ballot_sync(kAll, low > most);
+    uint32_t const in_high = __ballot_sync(kAll, high > most);
+    if (in_low != 0) return __ffs(static_cast<int>(in_low)) - 1;
+    return in_high != 0 ? 31 + __ffs(static_cast<int>(in_high)) : 64;
+  }
+
+ private:
+  // The sum of this lane's and all before it.
+  __device__ static uint32_t counts_until(uint32_t count) {
+#pragma unroll
+    for (uint32_t step = 1; step < 32; step *= 2) {
+      uint32_t const before = __shfl_up_sync(0xffffffffU, count, step);
+      if (threadIdx.x % 32 >= step) count += before;
+    }
+    return count;
+  }
 };
 
 }  // namespace gpujoin::kernels

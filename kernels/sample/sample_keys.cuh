@@ -249,6 +249,9 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
     }
   }
   sums = Reduce(storage).Reduce(sums, AddSums());
+  if (threadIdx.x >= 32) return;
+  int32_t const next_bits = to_next.usual_bits();
+  int32_t const neighbour_bits = to_neighbour.usual_bits();
   if (threadIdx.x != 0) return;
   typename Rule::DrawnKeys drawn;
   drawn.positions = positions;
@@ -256,9 +259,9 @@ __global__ void __launch_bounds__(kSampleDrawThreads)
   drawn.distinct = sums.distinct;
   drawn.most = sums.most;
   drawn.heavy = sums.heavy;
-  drawn.next_bits = to_next.usual_bits();
+  drawn.next_bits = next_bits;
   drawn.descents = sums.descents;
-  drawn.neighbour_bits = to_neighbour.usual_bits();
+  drawn.neighbour_bits = neighbour_bits;
   if (sums.bounds.has_key()) {
     drawn.bounds = {sums.bounds.any, sums.bounds.all, sums.bounds.low, sums.bounds.high};
   }

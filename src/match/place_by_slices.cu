@@ -13,9 +13,6 @@ namespace {
 using base::Memory;
 using base::stream_of;
 
-// H200: 3 * 10^5 rows take 17 us in the place of 21, 10^5 as long as one by one.
-constexpr uint32_t kLeastRows = 1U << 18;
-
 // As few as fit shared memory, and so many that all multiprocessors end together. Nullopt: too
 // many.
 template <typename Row>
@@ -74,7 +71,7 @@ bool place_by_slices(base::Queue& queue, const transform::KeyPlaces& range, int3
   bool const are_apart = placed.row_width == 0 && placed.count != 1;
   // Fewer places than rows: keys repeat, and there may be fewer words than slices.
   bool const is_dense = build.rows <= range.places && range.places <= 2 * uint64_t{build.rows};
-  if (build.rows < kLeastRows || !is_dense || are_apart) return false;
+  if (build.rows < kernels::kLeastPlacedBySlices || !is_dense || are_apart) return false;
   int32_t const width = placed.row_width != 0 ? placed.row_width : placed.columns[0].width;
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);

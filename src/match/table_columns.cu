@@ -108,6 +108,18 @@ class NoTable final : public ColumnTable {
   }
 };
 
+// Of more build rows than there are keys between the lowest and the highest: some repeat.
+class RepeatedKeys final : public ColumnTable {
+ public:
+  std::optional<ProbedRows> probe(base::Queue&, int64_t, const TableSide&, Outputs) const override {
+    return std::nullopt;
+  }
+  bool asks_in_one_launch(uint64_t) const override { return false; }
+  std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {
+    return std::nullopt;
+  }
+};
+
 std::vector<const void*> sources_of(const Columns& columns) {
   std::vector<const void*> sources;
   for (TableColumn const& column : columns) sources.push_back(column.source);
@@ -359,6 +371,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
     if (!direct) return nullptr;
+    if (range.places < build.rows) return std::make_unique<RepeatedKeys>();
     return base::with_key_type(key_width, [&](auto zero) {
       return place_table<decltype(zero)>(queue, range, build, columns, plan.asks_as_a_whole);
     });

@@ -54,18 +54,42 @@ class AttemptList {
     add(Finding::kKeysScattered, in_parts ? partitioned() : hashed);
   }
 
+  // A table of the other side, whose keys may be unique where those of the build side are not: more
+  // often than not those of one side are. What follows where that is in vain, too, has cost as much
+  // more.
+  void after_repeated_keys(bool one_launch) {
+    constexpr double kLikelyUnique = 0.9;
+    constexpr double kRowsPerRepeatedKey = 1.5;
+    constexpr int64_t kMostTimes = 8;  // as many rows
+    const bool is_free = request_.options.build_side == 0 && !names_table(request_) &&
+                         !request_.in_order && first_.plan.transfer == Transfer::kNone &&
+                         first_.plan.filter == Filter::kNone && !sample_.counted;
+    if (!is_free || probe().rows / kMostTimes > build().rows) return;
+    JoinPlan plan = first_.plan;
+    plan.build_side = plan.build_side == Side::kLeft ? Side::kRight : Side::kLeft;
+    PlanRequest request = request_;
+    request.options.build_side = static_cast<gpujoin_side>(plan.build_side);
+    SampleStatistics sample =
+        turned_round(sample_, static_cast<double>(build().rows), static_cast<double>(probe().rows));
+    sample.match_ratio = sample.rows_per_match = 1;
+    SampleStatistics repeated = sample_;
+    repeated.rows_per_match = std::max(repeated.rows_per_match, kRowsPerRepeatedKey);
+    const Candidate other = cost_of(plan, request, sample, facts_);
+    const Candidate next = cost_of(of_any_keys(), request_, repeated, facts_);
+    const bool fits = limit_ == 0 || other.memory_bytes <= limit_;
+    if (!fits || other.seconds > kLikelyUnique * next.seconds) return;
+    AttemptList of_other(other, request, sample, facts_, limit_);
+    if (!one_launch) of_other.after_scattered_places();
+    of_other.attempts_.front().after = Finding::kKeysRepeat;
+    attempts_.insert(attempts_.end(), of_other.attempts_.begin(), of_other.attempts_.end());
+  }
+
   // Of a table whose build keys repeat, or of sides that do not lie in order.
   void after_unsuited_keys(Finding found) {
-    const JoinPlan pairs = as_pairs();
-    const JoinPlan parts = partitioned();
-    // Rows that come out alone need no pairs, of which there may be any number: partitions make
-    // none.
-    const bool few = std::min(request_.left.rows, request_.right.rows) < kFewRows &&
-                     !columns::comes_alone(request_.kind);
-    const Candidate preferred = cost(few ? pairs : parts);
+    const Candidate preferred = cost(of_any_keys());
     const bool fits = limit_ == 0 || preferred.memory_bytes <= limit_;
     if (fits) return add(found, preferred);
-    const Candidate other = cost(few ? parts : pairs);
+    const Candidate other = cost(are_few() ? partitioned() : as_pairs());
     const bool less = other.memory_bytes < preferred.memory_bytes;
     add(found, less ? other : preferred);
   }
@@ -134,6 +158,13 @@ class AttemptList {
     return plan;
   }
 
+  // Rows that come out alone need no pairs, of which there may be any number: partitions make none.
+  bool are_few() const {
+    return std::min(request_.left.rows, request_.right.rows) < kFewRows &&
+           !columns::comes_alone(request_.kind);
+  }
+  JoinPlan of_any_keys() const { return are_few() ? as_pairs() : partitioned(); }
+
   // Several key columns as they are.
   JoinPlan as_multiset() const {
     JoinPlan plan = as_pairs();
@@ -173,6 +204,7 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
                             plan.transfer != Transfer::kProbeChunks;
     if (!one_launch) list.after_scattered_places();
+    list.after_repeated_keys(one_launch);
     list.after_unsuited_keys(Finding::kKeysRepeat);
   }
   if (plan.match == Match::kMergeTiles) list.after_unsuited_keys(Finding::kKeysUnordered);

@@ -10,6 +10,7 @@
 #include "src/base/status.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/plan/candidates.hpp"
+#include "src/plan/join_shape.hpp"
 #include "src/plan/sample_rule.hpp"
 
 namespace gpujoin::plan {
@@ -117,6 +118,40 @@ bool is_same(const PlanRequest& a, const PlanRequest& b) {
          std::memcmp(&a.options, &b.options, sizeof(a.options)) == 0;
 }
 
+// The same request with the larger side as the build side, where that may be better: keys of the
+// smaller one repeat, for which a table of unique keys has no place and partitions take longer, as
+// of a foreign key's rows that are fewer than those of its primary key.
+std::optional<PlanRequest> building_on_other(const PlanRequest& request,
+                                             const SampleStatistics& sample) {
+  const bool repeats = sample.counted && sample.rows_per_match > 1.01;
+  const bool is_free = request.options.build_side == 0 && !request.in_order &&
+                       !names_table(request) && request.key_count == 1;
+  if (!repeats || !is_free) return std::nullopt;
+  const Side build = build_side_of(request);
+  const Side probe = build == Side::kLeft ? Side::kRight : Side::kLeft;
+  const double build_rows = rows_as_double(side_of(request, build).rows);
+  const double probe_rows = rows_as_double(side_of(request, probe).rows);
+  // Where those of both repeat the smaller side is as good.
+  if (turned_round(sample, build_rows, probe_rows).rows_per_match > 1.01) return std::nullopt;
+  PlanRequest turned = request;
+  turned.options.build_side = static_cast<gpujoin_side>(probe);
+  return turned;
+}
+
+std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatistics& sample,
+                                const base::DeviceFacts& facts) {
+  std::vector<JoinPlan> plans = candidates_of(request, facts);
+  if (plans.front().device == Device::kCpu) return plans;
+  if (const auto turned = building_on_other(request, sample)) {
+    for (const JoinPlan& plan : candidates_of(*turned, facts)) {
+      // What a filter leaves of a side is known of the side that was scanned, and sides that lie in
+      // order are merged either way.
+      if (plan.filter == Filter::kNone && plan.match != Match::kMergeTiles) plans.push_back(plan);
+    }
+  }
+  return plans;
+}
+
 struct Effort {
   SampleEffort effort = SampleEffort::kNone;
   std::string why_not;
@@ -128,9 +163,13 @@ Effort effort_for(const PlanRequest& request, const base::DeviceFacts& facts) {
   if (candidates.front().transfer != Transfer::kNone) {
     return {SampleEffort::kNone, "the copy over the host link outweighs every choice"};
   }
+  // A table of unique keys may be in vain, which a sample would have told.
+  constexpr double kMayBeInVain = 1.25;
   double cheapest = -1;
   for (const JoinPlan& plan : candidates) {
-    const double seconds = cost_of(plan, request, SampleStatistics(), facts).seconds;
+    const bool is_unique_table = probes_table(plan.match) && writes_columns(plan.gather);
+    const double seconds = cost_of(plan, request, SampleStatistics(), facts).seconds *
+                           (is_unique_table ? kMayBeInVain : 1);
     if (cheapest < 0 || seconds < cheapest) cheapest = seconds;
   }
   if (sample_seconds(request, facts) <= kSampleShare * cheapest)
@@ -183,7 +222,7 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
   PlanChoice choice;
   choice.sample = sample;
   choice.memory_limit_bytes = memory_limit_bytes;
-  const std::vector<JoinPlan> plans = candidates_of(request, facts);
+  const std::vector<JoinPlan> plans = plans_for(request, sample, facts);
   // The memory of the facts is the device's; a plan on the CPU of such a context is not held to it.
   const bool of_the_context = (plans.front().device == Device::kCuda) == facts.is_cuda;
   if (memory_limit_bytes == 0 && of_the_context) choice.memory_limit_bytes = facts.memory_bytes;

@@ -12,10 +12,13 @@ namespace {
 
 constexpr int32_t kRowIdWidth = static_cast<int32_t>(base::traffic::kRowIdBytes);
 
+// Standard errors that an estimate is hardly ever off by.
+constexpr double kSureErrors = 3;
+
 uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(std::max(value, 0.0))); }
 
-// The same facts about the data when the sides change roles. The number of pairs is known; of how
-// many build rows have a match, only that there are no more than pairs.
+}  // namespace
+
 SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
                               double probe_rows) {
   SampleStatistics turned = sample;
@@ -23,13 +26,14 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
   std::swap(turned.heavy_build_share, turned.heavy_probe_share);
   std::swap(turned.build_range, turned.probe_range);
   const double pairs = probe_rows * sample.match_ratio * sample.rows_per_match;
-  const double matching = std::min(pairs, build_rows);
+  // As many pairs as rows, within the error, are a match for each.
+  const bool one_each = pairs <= build_rows * (1 + kSureErrors * sample.rows_error);
+  const double matching = one_each ? std::min(pairs, build_rows) : build_rows;
   turned.match_ratio = build_rows > 0 ? matching / build_rows : 0;
-  turned.rows_per_match = matching > 0 ? pairs / matching : 1;
+  turned.rows_per_match = matching > 0 && !one_each ? pairs / matching : 1;
+  turned.build_within = 1;
   return turned;
 }
-
-}  // namespace
 
 bool names_table(const PlanRequest& request) {
   return request.options.algorithm != GPUJOIN_ALGORITHM_AUTOMATIC || request.options.match != 0 ||

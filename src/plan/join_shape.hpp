@@ -29,6 +29,11 @@ struct JoinShape {
 // differ: keys that do not suit a table get no partitions then.
 bool names_table(const PlanRequest& request);
 
+// The same facts about the data when the sides change roles; rows: of the sides as sampled. The
+// number of pairs is known; of how many build rows have a match, only that there are no more than
+// pairs.
+SampleStatistics turned_round(const SampleStatistics& sample, double build_rows, double probe_rows);
+
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
                    const SampleStatistics& sample);
 

@@ -159,6 +159,15 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
   double seconds = kSlowdown * stream_seconds(moved, facts) +
                    per_second(rows, kRowsFaster * facts.shared_probe_rows_per_second) +
                    per_second(static_cast<double>(further), 3 * facts.further_pairs_per_second);
+  // Partitions in which build keys repeat are tried by rank, and left to another launch; where a few
+  // hot keys repeat, theirs alone. H200, 2^25 x 2^25 rows drawn from 2^26 keys take 0.35 ms more
+  // than unique ones, keys of 8 bytes 0.5.
+  constexpr double kTriedFaster = 1.1;
+  const double hot = static_cast<double>(shape.sample.hot_rows);
+  const double others = static_cast<double>(shape.pairs) - hot;
+  if (others > 1.01 * static_cast<double>(shape.matching_rows)) {
+    seconds += per_second(rows, kTriedFaster * facts.shared_probe_rows_per_second);
+  }
   // Units are counted, counters cleared, the chunks' holes filled; and the host's wait for its end.
   constexpr int32_t kLaunches = 8;
   // The partition of a key with so many rows is left to another launch, for which units are counted

@@ -155,10 +155,37 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
   return {moved, stream_seconds(moved, facts) + seconds, launches};
 }
 
+// Whether rows go to their places through slices in shared memory: see place_by_slices.hpp.
+bool places_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places,
+                      const base::DeviceFacts& facts) {
+  // Of a side of which a part was looked at the range may be a little wider.
+  const bool is_dense = shape.build_rows <= places + places / 64 && places <= 2 * shape.build_rows;
+  const bool is_word = row.columns == 1 && (row.width == 4 || row.width == 8 || row.width == 16);
+  const uint64_t slice = places / kernels::kMostPlaceSlices * (8 * row.width + 1) / 8;
+  return is_dense && is_word && shape.build_rows >= kernels::kLeastPlacedBySlices &&
+         slice < facts.shared_bytes_per_block;
+}
+
+// Buckets of rows and their places are written and read between. H200: 16 ps a row of 4 bytes, 25
+// of 8, where their bytes take 7 and 11.
+Cost place_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places,
+                     const base::DeviceFacts& facts) {
+  constexpr double kSlowdown = 2.3;
+  constexpr uint64_t kPlaceBytes = 4;
+  const Traffic moved = {shape.build_rows * (2 * shape.key_width + row.width) +
+                             shape.build_rows * 2 * (kPlaceBytes + row.width) + places * row.width +
+                             places / 8,
+                         0};
+  return {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches};
+}
+
 Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                     const base::DeviceFacts& facts) {
-  // H200: each further slice of a table takes 2^27 probe rows 0.35 ms.
-  constexpr double kSliceSecondsPerRow = 2.6e-12;
+  // Each further slice reads the probe side again. H200, 2^27 probe rows: 0.22 ms of keys alone,
+  // 0.35 and 0.46 with one and two payloads. Slices that fill L2 leave less of it to the streams:
+  // tables of 16 and 32 MiB 1.27 and 1.72 ms, 1.59 and 2.27 with two payloads.
+  constexpr double kSliceSecondsPerRow = 0.75e-12;
+  constexpr double kFullSliceReads = 1.35;
   constexpr uint64_t kSliceBytes = kernels::kDirectSliceBytes;
   const bool is_small = is_one_launch(shape);
   const GatheredColumns gathered = gathered_columns(shape, plan, true);
@@ -181,13 +208,20 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
                    : words * kDirectStore * (1 + kFurtherSlice * static_cast<double>(slices - 1)));
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, slice, facts),
                is_small ? kSmallBuildLaunches : kDirectBuildLaunches};
+  if (!is_small && places_by_slices(shape, row, places, facts)) {
+    cost = place_by_slices(shape, row, places, facts);
+  }
   const double probe = static_cast<double>(shape.probe_rows);
   const double pairs = static_cast<double>(shape.pairs);
   // Whether a place is taken is asked where not all are. The bits are few.
   const double asked = is_small || places > shape.build_rows + shape.build_rows / 64 ? probe : 0;
   const double values = pairs * static_cast<double>(is_small ? gathered.count : columns);
-  cost += probe_columns(plan, shape, 0.3 * asked, values, slice, kDirectReads, facts);
-  cost.seconds += static_cast<double>(slices - 1) * probe * kSliceSecondsPerRow;
+  const double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
+  cost += probe_columns(plan, shape, 0.3 * asked, values, slice, reads, facts);
+  const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
+  const Traffic again = {shape.probe_rows * read, 0};
+  cost.seconds += static_cast<double>(slices - 1) *
+                  (probe * kSliceSecondsPerRow + stream_seconds(again, facts));
   return cost;
 }
 

@@ -182,6 +182,29 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
   return cost += move_column(plan, shape, rows, widths.front(), facts);
 }
 
+// Rows whose keys are not NULL are selected, and their keys and columns copied, where a
+// partitioning does not leave the others out as it moves them. H200, sides of 10^5, 10^6 and 10^7
+// rows with a payload, both with NULLs, by a table: 0.11, 0.12 and 0.33 ms more than without.
+Cost left_out_cost(const JoinPlan& plan, const SideStatistics& side,
+                   const base::DeviceFacts& facts) {
+  const bool in_place = plan.transform == Transform::kRadixUnordered &&
+                        writes_columns(plan.gather) && plan.filter != Filter::kKeyBits;
+  if (!side.key_nullable || plan.device == Device::kCpu || in_place) return {};
+  constexpr int32_t kLaunches = 10;  // and the wait for the number of rows
+  constexpr double kSlowdown = 1.6;
+  const uint64_t rows = static_cast<uint64_t>(side.rows);
+  Traffic moved = {rows / 8, 0};
+  moved += traffic::write_row_ids(rows);
+  moved +=
+      traffic::gather(rows, static_cast<uint64_t>(side.key_width), traffic::Locality::kClustered);
+  if (plan.gather == Gather::kCarried) {
+    for (const int32_t width : side.payload_widths) {
+      moved += traffic::gather(rows, static_cast<uint64_t>(width), traffic::Locality::kClustered);
+    }
+  }
+  return {moved, kSlowdown * stream_seconds(moved, facts), kLaunches};
+}
+
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                           const base::DeviceFacts& facts) {
   Cost cost;

@@ -50,9 +50,6 @@ struct Rule {
   __device__ static int32_t distance_bits(int64_t one, int64_t other) {
     return plan::distance_bits(one, other);
   }
-  __device__ static int32_t usual_bits(const uint32_t (&counts)[kDistances]) {
-    return plan::usual_bits(counts);
-  }
   __device__ static uint32_t sample_slot(uint64_t key) { return plan::sample_slot(key); }
   __device__ static int64_t hot_pairs(int64_t build_rows, int64_t probe_rows) {
     return plan::hot_pairs(build_rows, probe_rows);

@@ -37,6 +37,25 @@ TEST(Attempts, APlanThatSuitsAllKeysIsTheOnlyOne) {
   }
 }
 
+// Keys that repeat on the smaller side are often those of a foreign key.
+TEST(Attempts, ATableOfTheOtherSideIsTriedWhereNobodyNamedASide) {
+  PlanRequest request = request_of(240'000, 160'000, 1);
+  const auto sides = [&] {
+    std::vector<Side> built;
+    const std::vector<Attempt> attempts = attempts_for(request);
+    const Attempt* attempt = &attempts.front();
+    for (; attempt != nullptr; attempt = next_attempt(attempts, *attempt, Finding::kKeysRepeat)) {
+      built.push_back(attempt->plan.build_side);
+    }
+    return built;
+  };
+  EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kLeft, Side::kRight}));
+  request.options.build_side = GPUJOIN_SIDE_RIGHT;
+  EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kRight}));
+  request = request_of(10'000'000, 100'000, 1);
+  EXPECT_EQ(sides(), (std::vector<Side>{Side::kRight, Side::kRight}));
+}
+
 TEST(Attempts, ATableOfAddressesIsFollowedByOneOfHashesAndByPartitions) {
   const auto attempts = attempts_for(naming(GPUJOIN_ALGORITHM_DIRECT_CARRIED, kRows22, kRows27));
   ASSERT_EQ(attempts.size(), 3U);

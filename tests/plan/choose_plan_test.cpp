@@ -636,11 +636,27 @@ TEST(ChoosePlan, ATableOfAddressesIsTriedWhereFewRowsAreNotSampled) {
   }
 }
 
-// Measured: 4.65 ms by a table of four slices, 3.17 in partitions.
+// Measured: 3.15 ms by a table of four slices, 3.08 in partitions; of pairs 2.56 and 2.92.
 TEST(ChoosePlan, DenseKeysOfManySlicesArePartitioned) {
   const int64_t build = 1 << 25;
   EXPECT_EQ(algorithm_name(plan_of(request_of(build, kRows27, 1), dense_sample(build, build))),
             "PHJ-CARRIED");
+  EXPECT_EQ(algorithm_name(plan_of(pairs_request(build, kRows27), dense_sample(build, build))),
+            "DIRECT-CARRIED");
+}
+
+// Measured of 4.3*10^7 x 3.4*10^7 rows with keys of 8 bytes, the fewer ones of the foreign key: 2.0
+// ms where the more ones are built on, 2.5 where the fewer are.
+TEST(ChoosePlan, BuildsOnTheOtherSideWhereKeysOfTheSmallerOneRepeat) {
+  const PlanRequest request = request_of(40'000'000, 30'000'000, 1);
+  SampleStatistics sample = sparse_sample(0.5);
+  sample.rows_per_match = 1.5;  // 30 million pairs
+  EXPECT_EQ(choose_plan(request, sample, h200(), 0).plan().build_side, Side::kLeft);
+  // Keys of both repeat.
+  sample.rows_per_match = 3;
+  EXPECT_EQ(choose_plan(request, sample, h200(), 0).plan().build_side, Side::kRight);
+  sample.rows_per_match = 1;
+  EXPECT_EQ(choose_plan(request, sample, h200(), 0).plan().build_side, Side::kRight);
 }
 
 TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {

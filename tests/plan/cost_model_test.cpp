@@ -228,8 +228,8 @@ TEST(CostOf, OfTablesWhoseProbeWritesColumnsToo) {
     int32_t width;
     double milliseconds;
   };
-  for (const Row& row : {Row{20, 1, 4, 1.28}, Row{22, 1, 4, 1.38}, Row{24, 1, 4, 2.8},
-                         Row{20, 2, 4, 1.6}, Row{20, 1, 8, 1.9}, Row{23, 2, 4, 3.4}}) {
+  for (const Row& row : {Row{20, 1, 4, 1.28}, Row{22, 1, 4, 1.38}, Row{24, 1, 4, 2.21},
+                         Row{20, 2, 4, 1.6}, Row{20, 1, 8, 1.9}, Row{23, 2, 4, 2.88}}) {
     const int64_t build = int64_t{1} << row.build_bits;
     const PlanRequest request = request_of(build, kRows27, row.payloads, row.width, row.width);
     EXPECT_NEAR(
@@ -252,7 +252,7 @@ TEST(CostOf, OfTablesWhoseProbeWritesColumnsToo) {
 }
 
 // A table of a power of two of slices is not one slice more.
-TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEachAndSlowerStores) {
+TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEach) {
   const auto milliseconds = [](int64_t build) {
     return milliseconds_of("DIRECT-CARRIED", request_of(build, kRows27, 1),
                            dense_sample(build, build));
@@ -260,7 +260,7 @@ TEST(CostOf, ATableInSlicesCostsASweepOfTheProbeSideEachAndSlowerStores) {
   // 32 MiB, a little more, and 64 MiB.
   const double one = milliseconds(1 << 23);
   const double more = milliseconds((1 << 23) + 64);
-  EXPECT_NEAR(more - one, 0.51, 0.02);
+  EXPECT_NEAR(more - one, 0.35, 0.02);
   EXPECT_LT(milliseconds(1 << 24) - more, 1);
 }
 
