@@ -135,8 +135,11 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
 
   statistics.next_bits =
       static_cast<int32_t>(std::max(found.build.next_bits, found.probe.next_bits));
-  statistics.neighbour_bits =
-      static_cast<int32_t>(std::max(found.build.neighbour_bits, found.probe.neighbour_bits));
+  // A side of so few rows that none lie so far apart says nothing of them.
+  const bool build_says = build_rows > kNeighbourRows || probe_rows <= kNeighbourRows;
+  const bool probe_says = probe_rows > kNeighbourRows || build_rows <= kNeighbourRows;
+  statistics.neighbour_bits = static_cast<int32_t>(std::max(
+      build_says ? found.build.neighbour_bits : 0, probe_says ? found.probe.neighbour_bits : 0));
 
   const auto lies_in_order = [](const DrawnKeys& drawn) {
     return drawn.valid > 1 && drawn.descents == 0;

@@ -89,6 +89,8 @@ TEST(Neighbours, AreAsFarApartAsMostOfThem) {
   EXPECT_EQ(estimate(build, dense(rows)).next_bits, 1);
   for (int64_t i = 0; i < rows / 5; ++i) build.values[random() % rows] = random();
   EXPECT_GT(estimate(build, dense(rows)).neighbour_bits, 60);
+  // A side of so few rows says nothing of rows so far apart.
+  EXPECT_EQ(estimate(dense(1 << 15), dense(rows)).neighbour_bits, 17);
   // None that is so far on.
   EXPECT_EQ(estimate(dense(1 << 16), dense(1 << 16)).neighbour_bits, 64);
   EXPECT_EQ(estimate(dense(1 << 16), dense(1 << 16)).next_bits, 1);
