@@ -9,9 +9,14 @@
 namespace gpujoin::plan {
 namespace {
 
-// Of so few rows a side, pairs and gathers take no longer than partitions do. Of more a key may
-// have so many rows that they take several times what a match takes that writes columns.
+// Of so few rows a side, pairs and gathers take no longer than partitions do, whose output is made
+// twice where nobody knew how many rows come; of somewhat more where the other side has not many.
+// H200, 28 413 x 116 278 rows with six a key 0.14 and 0.24 ms, 107 860 x 883 135 with seven 0.30
+// and 0.46. Of more a key may have so many rows that they take several times what a match takes
+// that writes columns.
 constexpr int64_t kFewRows = int64_t{1} << 14;
+constexpr int64_t kFewRowsOfBoth = int64_t{1} << 17;
+constexpr int64_t kNotManyRows = int64_t{1} << 22;
 
 // Whether no keys end the attempt: nothing follows the last one.
 bool joins_any_keys(const JoinPlan& plan, const PlanRequest& request) {
@@ -160,8 +165,9 @@ class AttemptList {
 
   // Rows that come out alone need no pairs, of which there may be any number: partitions make none.
   bool are_few() const {
-    return std::min(request_.left.rows, request_.right.rows) < kFewRows &&
-           !columns::comes_alone(request_.kind);
+    const auto [fewer, more] = std::minmax(request_.left.rows, request_.right.rows);
+    const int64_t few = more < kNotManyRows ? kFewRowsOfBoth : kFewRows;
+    return fewer < few && !columns::comes_alone(request_.kind);
   }
   JoinPlan of_any_keys() const { return are_few() ? as_pairs() : partitioned(); }
 

@@ -16,7 +16,7 @@ using traffic::Traffic;
 Cost tiles_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   constexpr double kOverlap = 0.95;
   constexpr double kRowsFaster = 1.8;  // beside a table whose pairs are found and then written
-  constexpr int32_t kLaunches = 7;
+  constexpr int32_t kLaunches = 16;    // and waits: 10^4 to 10^6 build rows 50 us and more
   const auto read_width = [&](const SideStatistics& side) {
     return shape.key_width + sum_of(side.payload_widths);
   };
