@@ -200,6 +200,19 @@ def line_of(name, words, times, copy_gbps):
     )
 
 
+def as_kept(cells, times):
+    """Of each cell its words, the plan that AUTO took, and ms by plan, a line each."""
+    return {
+        name: {
+            "words": ",".join(f"{key}={value}" for key, value in cells[name].items()),
+            "auto": each["AUTO"]["label"],
+            "output_bytes": each["AUTO"]["output_bytes"],
+            "ms": " ".join(f"{plan}={measured['ms']:.4g}" for plan, measured in each.items()),
+        }
+        for name, each in times.items()
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bench", type=pathlib.Path, help="gpujoin_bench")
@@ -229,8 +242,12 @@ def main():
         f"best plan, the worst {worst * 100:.1f} % behind, {len(wrong)} failed"
     )
     if options.output:
-        context.update(commit=options.commit, seed=options.seed)
-        made = {"context": context, "cells": cells, "times": judged, "failed": wrong}
+        command = (
+            f"bench/random_cells.py gpujoin_bench --seed {options.seed} --count {options.count} "
+            f"--calls {options.calls} --rounds {options.rounds}"
+        )
+        context.update(commit=options.commit, command=command, executable=options.bench.name)
+        made = {"context": context, "cells": as_kept(cells, judged), "failed": wrong}
         options.output.write_text(json.dumps(made, indent=1) + "\n")
     met = within >= SHARE_WITHIN * len(cells) and worst <= WORST and not wrong
     return 0 if met else 1

@@ -1260,7 +1260,7 @@ typedef struct gpujoin_plan_options {
   gpujoin_transform transform;
   gpujoin_match match;
   gpujoin_gather gather;
-  /* The side that is hashed or sorted into; 0 = the smaller. */
+  /* The side that is hashed or sorted into; 0 = the smaller, unless its keys repeat. */
   gpujoin_side build_side;
   /* Of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14). */
   int32_t radix_bits;

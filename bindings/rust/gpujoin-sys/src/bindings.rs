@@ -1208,7 +1208,7 @@ pub struct gpujoin_plan_options {
     pub r#match: gpujoin_match,
     /// `gather` of the C struct.
     pub gather: gpujoin_gather,
-    /// The side that is hashed or sorted into; 0 = the smaller.
+    /// The side that is hashed or sorted into; 0 = the smaller, unless its keys repeat.
     pub build_side: gpujoin_side,
     /// Of partitioning transforms: 2^bits partitions, 1 to 16 (on the CPU to 14).
     pub radix_bits: i32,
