@@ -133,11 +133,15 @@ def plan_arguments(plans):
     return arguments
 
 
+def text_of(words):
+    return ",".join(f"{key}={value}" for key, value in words.items())
+
+
 def measure(bench, cells, plans, calls):
-    """Times in ms by cell and plan, the shortest and the median, and the run's context."""
+    """What was measured by cell and plan, what failed, and the run's context."""
     arguments = [str(bench.resolve()), f"--calls={calls}", *plan_arguments(plans)]
     for name, words in cells.items():
-        arguments.append(f"--cell={name}:" + ",".join(f"{k}={v}" for k, v in words.items()))
+        arguments.append(f"--cell={name}:{text_of(words)}")
     names = "|".join(map(escaped, cells))
     arguments.append(f"--benchmark_filter=cell/({names})/({'|'.join(map(escaped, plans))})/")
     with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +159,6 @@ def measure(bench, cells, plans, calls):
                 wrong.append(f"{cell} {plan}: {each['error_message']}")
             continue
         times.setdefault(cell, {})[plan] = {
-            "min_ms": each["min_ms"],
             "ms": each["real_time"],
             "output_bytes": each.get("output_bytes", 0),
             "label": each["label"],
@@ -192,10 +195,9 @@ def again(bench, words, name, times, rounds):
 def line_of(name, words, times, copy_gbps):
     best = best_of(times)
     floor = (input_bytes(words) + times["AUTO"]["output_bytes"]) / copy_gbps / 1e6
-    text = ",".join(f"{k}={v}" for k, v in words.items())
     return (
         f"{behind(times) * 100:6.1f} %  {times['AUTO']['ms']:8.3f} ms  {best} "
-        f"{times[best]['ms']:.3f}  copy {floor:.3f}  {name} {text}\n"
+        f"{times[best]['ms']:.3f}  copy {floor:.3f}  {name} {text_of(words)}\n"
         f"          AUTO: {times['AUTO']['label']}"
     )
 
@@ -204,7 +206,7 @@ def as_kept(cells, times):
     """Of each cell its words, the plan that AUTO took, and ms by plan, a line each."""
     return {
         name: {
-            "words": ",".join(f"{key}={value}" for key, value in cells[name].items()),
+            "words": text_of(cells[name]),
             "auto": each["AUTO"]["label"],
             "output_bytes": each["AUTO"]["output_bytes"],
             "ms": " ".join(f"{plan}={measured['ms']:.4g}" for plan, measured in each.items()),

@@ -66,24 +66,23 @@ class AttemptList {
     constexpr double kLikelyUnique = 0.9;
     constexpr double kRowsPerRepeatedKey = 1.5;
     constexpr int64_t kMostTimes = 8;  // as many rows
-    const bool is_free = request_.options.build_side == 0 && !names_table(request_) &&
-                         !request_.in_order && first_.plan.transfer == Transfer::kNone &&
-                         first_.plan.filter == Filter::kNone && !sample_.counted;
-    if (!is_free || probe().rows / kMostTimes > build().rows) return;
+    const bool is_plain = first_.plan.transfer == Transfer::kNone &&
+                          first_.plan.filter == Filter::kNone && !sample_.counted;
+    if (!is_plain || probe().rows / kMostTimes > build().rows) return;
+    const auto request = building_on_other(request_, first_.plan.build_side);
+    if (!request) return;
     JoinPlan plan = first_.plan;
-    plan.build_side = plan.build_side == Side::kLeft ? Side::kRight : Side::kLeft;
-    PlanRequest request = request_;
-    request.options.build_side = static_cast<gpujoin_side>(plan.build_side);
+    plan.build_side = build_side_of(*request);
     SampleStatistics sample =
         turned_round(sample_, static_cast<double>(build().rows), static_cast<double>(probe().rows));
     sample.match_ratio = sample.rows_per_match = 1;
     SampleStatistics repeated = sample_;
     repeated.rows_per_match = std::max(repeated.rows_per_match, kRowsPerRepeatedKey);
-    const Candidate other = cost_of(plan, request, sample, facts_);
+    const Candidate other = cost_of(plan, *request, sample, facts_);
     const Candidate next = cost_of(of_any_keys(), request_, repeated, facts_);
     const bool fits = limit_ == 0 || other.memory_bytes <= limit_;
     if (!fits || other.seconds > kLikelyUnique * next.seconds) return;
-    AttemptList of_other(other, request, sample, facts_, limit_);
+    AttemptList of_other(other, *request, sample, facts_, limit_);
     if (!one_launch) of_other.after_scattered_places();
     of_other.attempts_.front().after = Finding::kKeysRepeat;
     attempts_.insert(attempts_.end(), of_other.attempts_.begin(), of_other.attempts_.end());

@@ -40,6 +40,15 @@ bool names_table(const PlanRequest& request) {
          request.options.transform != 0 || request.options.skew != 0;
 }
 
+std::optional<PlanRequest> building_on_other(const PlanRequest& request, Side build) {
+  if (request.options.build_side != 0 || request.in_order || names_table(request)) {
+    return std::nullopt;
+  }
+  PlanRequest other = request;
+  other.options.build_side = build == Side::kLeft ? GPUJOIN_SIDE_RIGHT : GPUJOIN_SIDE_LEFT;
+  return other;
+}
+
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
                    const SampleStatistics& sample) {
   const bool left = plan.build_side == Side::kLeft;

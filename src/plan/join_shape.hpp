@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/base/traffic.hpp"
@@ -28,6 +29,10 @@ struct JoinShape {
 // Whether the caller named an algorithm or one of the techniques by which tables and partitions
 // differ: keys that do not suit a table get no partitions then.
 bool names_table(const PlanRequest& request);
+
+// The same request with the side other than `build` as the build side; nullopt where the caller
+// named one, or what follows stands on it.
+std::optional<PlanRequest> building_on_other(const PlanRequest& request, Side build);
 
 // The same facts about the data when the sides change roles; rows: of the sides as sampled. The
 // number of pairs is known; of how many build rows have a match, only that there are no more than
