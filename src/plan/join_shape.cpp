@@ -121,6 +121,10 @@ uint64_t sum_of(const std::vector<int32_t>& widths) {
   return static_cast<uint64_t>(std::accumulate(widths.begin(), widths.end(), 0));
 }
 
+uint64_t read_width(const JoinShape& shape, const SideStatistics& side) {
+  return shape.key_width + sum_of(side.payload_widths);
+}
+
 namespace {
 
 template <typename Function>

@@ -53,6 +53,8 @@ PackedBytes packed_of(const SideStatistics& side, const JoinPlan& plan);
 int32_t moved_row_width(const SideStatistics& side, const JoinPlan& plan, bool want_pairs);
 
 uint64_t sum_of(const std::vector<int32_t>& widths);
+// Bytes of a row that a match reads where its columns lie: the key and all payloads.
+uint64_t read_width(const JoinShape& shape, const SideStatistics& side);
 
 // Widths of the output columns gathered from one side.
 std::vector<int32_t> gathered_widths(const JoinShape& shape, const JoinPlan& plan, bool of_build);

@@ -152,7 +152,7 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
   const uint64_t of_probe = gathered_columns(shape, plan, false).width;
   const uint64_t of_build = gathered_columns(shape, plan, true).width;
   // A key that is put out is read once all the same, and a probe row knows its number.
-  const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
+  const uint64_t read = read_width(shape, shape.probe);
   const Traffic moved = traffic::table_columns(shape.probe_rows, read, rounded(lookups),
                                                rounded(reads), of_build + of_probe, shape.pairs);
   // Rows are written in chunks, whose holes are filled; few rows in one launch.
@@ -223,7 +223,7 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));
   const double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
   cost += probe_columns(plan, shape, 0.3 * asked, values, slice, reads, facts);
-  const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
+  const uint64_t read = read_width(shape, shape.probe);
   cost.seconds +=
       static_cast<double>(slices - 1) *
       (probe * kSliceSecondsPerRow + stream_seconds({shape.probe_rows * read, 0}, facts));
@@ -243,7 +243,7 @@ Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
   placed.random = 0;
   const uint64_t output =
       gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
-  const uint64_t read = shape.key_width + sum_of(shape.probe.payload_widths);
+  const uint64_t read = read_width(shape, shape.probe);
   Traffic asked = traffic::table_columns(shape.probe_rows, read, 0, 0, output, shape.pairs);
   asked.streamed += std::min(places, shape.pairs) * row.width;
   Cost cost = {placed, stream_seconds(placed, facts), kDirectBuildLaunches};

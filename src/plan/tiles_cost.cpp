@@ -17,14 +17,11 @@ Cost tiles_cost(const JoinPlan& plan, const JoinShape& shape, const base::Device
   constexpr double kOverlap = 0.95;
   constexpr double kRowsFaster = 1.8;  // beside a table whose pairs are found and then written
   constexpr int32_t kLaunches = 16;    // and waits: 10^4 to 10^6 build rows 50 us and more
-  const auto read_width = [&](const SideStatistics& side) {
-    return shape.key_width + sum_of(side.payload_widths);
-  };
   const uint64_t output =
       gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
   const Traffic moved =
-      traffic::carried_columns(shape.build_rows, read_width(shape.build), shape.probe_rows,
-                               read_width(shape.probe), shape.pairs, output);
+      traffic::carried_columns(shape.build_rows, read_width(shape, shape.build), shape.probe_rows,
+                               read_width(shape, shape.probe), shape.pairs, output);
   const double searched = per_second(static_cast<double>(shape.probe_rows),
                                      kRowsFaster * facts.shared_probe_rows_per_second);
   const uint64_t further = shape.pairs - std::min(shape.pairs, shape.matching_rows);
