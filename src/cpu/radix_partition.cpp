@@ -19,8 +19,11 @@ using base::Memory;
 constexpr uint64_t kRowsOfRangeAndPartition = 64;
 // Ranges for each thread, so that a thread that is held up leaves its work to others.
 constexpr uint64_t kRangesOfThread = 8;
-// And no more rows than that, so that a cancellation is noticed within milliseconds.
+// And no more rows than that, so that all threads end at about the same time.
 constexpr uint64_t kMostRowsOfRange = uint64_t{1} << 21;
+// Of a range, between two looks at whether the call was cancelled: a range's rows may be 64 MiB of
+// pages that nobody has touched.
+constexpr uint64_t kRowsOfPoll = 16 * kMorselRows;
 // Partitioned rows beyond this much for each thread do not stay in the cache until the match reads
 // them, so writing them around the cache costs nothing and saves reading the lines first.
 constexpr uint64_t kCachedBytesOfThread = uint64_t{1} << 20;
@@ -84,11 +87,12 @@ struct Scratch {
 };
 
 template <uint32_t kRowBytes>
-void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
-                   const Scratch& scratch, bool bypasses_cache) {
+void scatter_small(const Workers& workers, const PartitionedRows& side, uint64_t begin,
+                   uint64_t end, const Scratch& scratch, bool bypasses_cache) {
   WriteCombiner<kRowBytes> combiner(
       {scratch.buffers, scratch.next, scratch.first, side.rows.as<std::byte>(), bypasses_cache});
   for (uint64_t row = begin; row < end; row += kMorselRows) {
+    workers.poll();
     auto const count = static_cast<uint32_t>(std::min<uint64_t>(kMorselRows, end - row));
     uint32_t const packed = pack_rows(side.layout, row, count, scratch.packed, scratch.hashes);
     for (uint32_t i = 0; i < packed; ++i) {
@@ -102,32 +106,36 @@ void scatter_small(const PartitionedRows& side, uint64_t begin, uint64_t end,
 // Rows that are a key and one value no wider: from the columns straight to the buffers.
 // rest_of(row) is the value. kNullable: rows whose key is NULL are left out.
 template <bool kNullable, typename Key, typename RestOf>
-void scatter_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
-                     const Scratch& scratch, bool bypasses_cache, const RestOf& rest_of) {
+void scatter_entries(const Workers& workers, const PartitionedRows& side, uint64_t begin,
+                     uint64_t end, const Scratch& scratch, bool bypasses_cache,
+                     const RestOf& rest_of) {
   WriteCombiner<2 * sizeof(Key)> combiner(
       {scratch.buffers, scratch.next, scratch.first, side.rows.as<std::byte>(), bypasses_cache});
   auto const* keys = static_cast<const Key*>(side.layout.key->data);
   uint32_t const radix_bits = side.radix_bits;
-  for (uint64_t row = begin; row < end; ++row) {
-    Entry<Key> const entry{keys[row], rest_of(row)};
-    combiner.add(partition_of(hash_of(entry.key), radix_bits),
-                 reinterpret_cast<const std::byte*>(&entry),
-                 !kNullable || is_valid(*side.layout.key, row));
+  for (uint64_t row = begin; row < end;) {
+    workers.poll();
+    for (uint64_t const last = std::min(end, row + kRowsOfPoll); row < last; ++row) {
+      Entry<Key> const entry{keys[row], rest_of(row)};
+      combiner.add(partition_of(hash_of(entry.key), radix_bits),
+                   reinterpret_cast<const std::byte*>(&entry),
+                   !kNullable || is_valid(*side.layout.key, row));
+    }
   }
   combiner.drain(side.partitions());
 }
 
 // True when the rows were of that kind and are done.
 template <typename Key>
-bool scatter_as_entries(const PartitionedRows& side, uint64_t begin, uint64_t end,
-                        const Scratch& scratch, bool bypasses_cache) {
+bool scatter_as_entries(const Workers& workers, const PartitionedRows& side, uint64_t begin,
+                        uint64_t end, const Scratch& scratch, bool bypasses_cache) {
   RowLayout const& layout = side.layout;
   if (layout.row_bytes != 2 * sizeof(Key) || layout.null_bits_bytes != 0) return false;
   auto const scatter = [&](const auto& rest_of) {
     if (layout.key->validity == nullptr) {
-      scatter_entries<false, Key>(side, begin, end, scratch, bypasses_cache, rest_of);
+      scatter_entries<false, Key>(workers, side, begin, end, scratch, bypasses_cache, rest_of);
     } else {
-      scatter_entries<true, Key>(side, begin, end, scratch, bypasses_cache, rest_of);
+      scatter_entries<true, Key>(workers, side, begin, end, scratch, bypasses_cache, rest_of);
     }
     return true;
   };
@@ -150,10 +158,11 @@ bool scatter_as_entries(const PartitionedRows& side, uint64_t begin, uint64_t en
 }
 
 // Rows of whole lines need no combining.
-void scatter_large(const PartitionedRows& side, uint64_t begin, uint64_t end,
-                   const Scratch& scratch) {
+void scatter_large(const Workers& workers, const PartitionedRows& side, uint64_t begin,
+                   uint64_t end, const Scratch& scratch) {
   uint64_t const row_bytes = side.layout.row_bytes;
   for (uint64_t row = begin; row < end; row += kMorselRows) {
+    workers.poll();
     auto const count = static_cast<uint32_t>(std::min<uint64_t>(kMorselRows, end - row));
     uint32_t const packed = pack_rows(side.layout, row, count, scratch.packed, scratch.hashes);
     for (uint32_t i = 0; i < packed; ++i) {
@@ -165,8 +174,8 @@ void scatter_large(const PartitionedRows& side, uint64_t begin, uint64_t end,
   base::finish_streaming();
 }
 
-void scatter(const PartitionedRows& side, const Ranges& ranges, int64_t range,
-             const Scratch& scratch, bool bypasses_cache) {
+void scatter(const Workers& workers, const PartitionedRows& side, const Ranges& ranges,
+             int64_t range, const Scratch& scratch, bool bypasses_cache) {
   uint32_t const partitions = side.partitions();
   uint32_t const* earlier = ranges.counts_of(range, partitions);
   for (uint32_t p = 0; p < partitions; ++p) {
@@ -174,19 +183,20 @@ void scatter(const PartitionedRows& side, const Ranges& ranges, int64_t range,
   }
   uint64_t const begin = static_cast<uint64_t>(range) * ranges.rows_each;
   uint64_t const end = std::min(begin + ranges.rows_each, side.input_rows);
-  bool const done = side.layout.key_bytes == 4
-                        ? scatter_as_entries<uint32_t>(side, begin, end, scratch, bypasses_cache)
-                        : scatter_as_entries<uint64_t>(side, begin, end, scratch, bypasses_cache);
+  bool const done =
+      side.layout.key_bytes == 4
+          ? scatter_as_entries<uint32_t>(workers, side, begin, end, scratch, bypasses_cache)
+          : scatter_as_entries<uint64_t>(workers, side, begin, end, scratch, bypasses_cache);
   if (done) return;
   switch (side.layout.row_bytes) {
     case 8:
-      return scatter_small<8>(side, begin, end, scratch, bypasses_cache);
+      return scatter_small<8>(workers, side, begin, end, scratch, bypasses_cache);
     case 16:
-      return scatter_small<16>(side, begin, end, scratch, bypasses_cache);
+      return scatter_small<16>(workers, side, begin, end, scratch, bypasses_cache);
     case 32:
-      return scatter_small<32>(side, begin, end, scratch, bypasses_cache);
+      return scatter_small<32>(workers, side, begin, end, scratch, bypasses_cache);
     default:
-      return scatter_large(side, begin, end, scratch);
+      return scatter_large(workers, side, begin, end, scratch);
   }
 }
 
@@ -241,7 +251,7 @@ void partition_rows(base::Queue& queue, Workers& workers, std::span<PartitionedR
     base::Buffer& block = blocks[static_cast<size_t>(worker)];
     if (!block) block = pool.allocate(Memory::kHost, scratch_bytes, "partition buffers");
     Scratch const scratch(block.as<std::byte>(), side.partitions());
-    scatter(side, ranges[number], range, scratch, bypasses_cache);
+    scatter(workers, side, ranges[number], range, scratch, bypasses_cache);
   });
 }
 

@@ -285,7 +285,7 @@ std::shared_ptr<const Relation> Build::united_on_device() {
   base::LeasedQueue const queue(*context, end());
   auto parts = device_batches_;
   for (auto const& group : store_.groups(0, 0)) {
-    parts.push_back(on_device(*queue, store_.read_all(0, group, queue->end)));
+    parts.push_back(on_device(*queue, store_.read_all(*queue, 0, group)));
   }
   if (parts.size() > 1) seen_keys_.reset();
   auto all = united(*queue, parts);
@@ -316,7 +316,7 @@ void Build::make_parts() {
   seen_keys_.reset();
   base::LeasedQueue const queue(*context, end());
   for (auto const& group : store_.groups(0, 0)) {
-    auto rows = store_.read_all(0, group, queue->end);
+    auto rows = store_.read_all(*queue, 0, group);
     parts_.push_back(shape_.on_gpu ? on_device(*queue, rows) : std::move(rows));
   }
   if (parts_.empty()) parts_.push_back(none_);

@@ -49,6 +49,8 @@ class GatheredColumn {
               const ChosenRows& rows);
   // The row numbers themselves, counted from first_number on. expected: INT64.
   void append_numbers(const RowMemory& memory, const ChosenRows& rows, int64_t first_number);
+  // Room for so many bytes of text in all. expected: text, and no rows.
+  void expect_text(const RowMemory& memory, uint64_t bytes) { reserve_text(memory, bytes); }
   void keep() noexcept { kept_ = ahead_; }
   void drop_what_is_not_kept() noexcept { ahead_ = kept_; }
 

@@ -39,6 +39,30 @@ void GatheredRows::append(const columns::Relation& batch, const ChosenRows& rows
   rows_ += rows.count;
 }
 
+void GatheredRows::append_all(cpu::Workers& workers,
+                              std::span<const std::shared_ptr<const columns::Relation>> blocks) {
+  int64_t rows = rows_;
+  for (auto const& block : blocks) rows += block->rows;
+  columns::check_row_count(rows, "gathered rows");
+  for (GatheredColumn& column : columns_) column.drop_what_is_not_kept();
+  workers.for_each("gather rows", static_cast<int64_t>(columns_.size()), [&](int64_t i, int32_t) {
+    auto const column = static_cast<size_t>(i);
+    for (auto const& block : blocks) {
+      workers.poll();
+      columns_[column].append(memory_, block->columns[column], block->rows,
+                              ChosenRows{nullptr, 0, block->rows});
+    }
+  });
+  for (GatheredColumn& column : columns_) column.keep();
+  rows_ = rows;
+}
+
+void GatheredRows::expect_text(std::span<const uint64_t> bytes) {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (bytes[i] != 0) columns_[i].expect_text(memory_, bytes[i]);
+  }
+}
+
 uint64_t GatheredRows::bytes() const {
   uint64_t bytes = 0;
   for (GatheredColumn const& column : columns_) bytes += column.bytes();

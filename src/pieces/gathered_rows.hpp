@@ -13,6 +13,7 @@
 #include "src/base/context.hpp"
 #include "src/base/memory.hpp"
 #include "src/columns/column.hpp"
+#include "src/cpu/workers.hpp"
 #include "src/pieces/gathered_column.hpp"
 #include "src/pieces/row_schema.hpp"
 
@@ -31,6 +32,13 @@ class GatheredRows {
               std::optional<int64_t> first_row_number);
   void append_rows(const columns::Relation& batch, std::span<const uint32_t> rows,
                    std::optional<int64_t> first_row_number);
+  // All rows of gathered rows of the same schema, the columns at the same time. Throws as those do,
+  // and CANCELLED.
+  void append_all(cpu::Workers& workers,
+                  std::span<const std::shared_ptr<const columns::Relation>> blocks);
+  // Text that is to come, of each column: it is then copied once, not at each doubling. expected:
+  // no rows.
+  void expect_text(std::span<const uint64_t> bytes);
 
   const std::shared_ptr<const RowSchema>& schema() const { return schema_; }
   const RowMemory& memory() const { return memory_; }

@@ -102,7 +102,7 @@ uint64_t GridJoin::bytes_at_once() const {
 // Where they are joined; candidates of ASOF joins are put together in host memory.
 std::shared_ptr<const columns::Relation> GridJoin::read(base::Queue& queue, const Partition& side,
                                                         RowStore::Blocks blocks) const {
-  if (meets_candidates()) return side.store->read_all(side.part, blocks, queue.end);
+  if (meets_candidates()) return side.store->read_all(queue, side.part, blocks);
   return side.store->bring_all(queue, side.part, blocks);
 }
 
@@ -237,7 +237,7 @@ bool GridJoin::advance_nearest(base::Queue& queue) {
   if (nearest_) mark_groups(queue);
   group_marks_.resize(groups_.size());
   if (block_ < blocks_.size()) {
-    auto const rows = probe_.store->read_all(probe_.part, blocks_[block_], queue.end);
+    auto const rows = probe_.store->read_all(queue, probe_.part, blocks_[block_]);
     NearestRows nearest(join_, rows, build_.store->shape().schema);
     for (size_t group = 0; group < groups_.size(); ++group) {
       auto const part = read_group(queue, group);

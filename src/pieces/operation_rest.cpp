@@ -140,7 +140,7 @@ std::shared_ptr<const UnknownRows> Operation::unknown_rows(base::Queue& queue,
   auto const read = [&](const RowStore& store, bool left, std::vector<Piece>* pieces) {
     for (auto const& group : store.groups(store.null_part(), 0)) {
       pieces->push_back(
-          piece_of(queue, join_, left, store.read_all(store.null_part(), group, queue.end)));
+          piece_of(queue, join_, left, store.read_all(queue, store.null_part(), group)));
     }
   };
   read(build, join_.build_left, &rows->build);

@@ -125,8 +125,8 @@ class RowStore {
     size_t end = 0;
   };
   std::vector<Blocks> groups(size_t part, uint64_t most_bytes) const;
-  std::shared_ptr<const columns::Relation> read_all(size_t part, Blocks blocks,
-                                                    const base::CallEnd& end) const;
+  std::shared_ptr<const columns::Relation> read_all(base::Queue& queue, size_t part,
+                                                    Blocks blocks) const;
   // Of the device, of blocks that stayed there.
   uint64_t resident_bytes() const;
   // They go to host memory. Any thread; who reads them has them still. Throws MEMORY_LIMIT,
@@ -224,6 +224,7 @@ class RowStore {
   void write_blocks(uint64_t most, const base::CallEnd& end);
   void write(const Leaving& leaving);
   std::shared_ptr<GatheredRows> read(const Block& block) const;
+  std::vector<uint64_t> text_bytes(size_t part, Blocks blocks) const;
   execute::RowRun run_in_host(const Block& block) const;
   std::shared_ptr<const columns::Relation> as_relation(std::shared_ptr<GatheredRows> rows) const;
 

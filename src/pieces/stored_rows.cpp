@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/cpu/workers.hpp"
 #include "src/pieces/row_store.hpp"
 #include "src/pieces/run_rows.hpp"
 
@@ -82,18 +83,38 @@ std::vector<RowStore::Blocks> RowStore::groups(size_t part, uint64_t most_bytes)
   return made;
 }
 
-std::shared_ptr<const Relation> RowStore::read_all(size_t part, Blocks blocks,
-                                                   const base::CallEnd& end) const {
+// Of each column. Rows that a device partitioned have none.
+std::vector<uint64_t> RowStore::text_bytes(size_t part, Blocks blocks) const {
+  std::vector<uint64_t> bytes(shape_.schema->columns.size(), 0);
+  for (size_t i = blocks.first; i < blocks.end; ++i) {
+    Block const& block = parts_[part]->blocks[i];
+    if (block.run) continue;
+    auto const extent = block.is_in_file() ? block.extent : block.rows_in_memory->extent();
+    for (size_t c = 0; c < bytes.size(); ++c) bytes[c] += extent.columns[c].text_bytes;
+  }
+  return bytes;
+}
+
+// Blocks in memory together; of others one at a time is there twice.
+std::shared_ptr<const Relation> RowStore::read_all(base::Queue& queue, size_t part,
+                                                   Blocks blocks) const {
   if (blocks.end - blocks.first == 1) return block(part, blocks.first);
   RowMemory whole = memory_;
   for (size_t i = blocks.first; i < blocks.end; ++i) {
     whole.whole_rows += parts_[part]->blocks[i].rows;
   }
   auto all = std::make_unique<GatheredRows>(shape_.schema, whole);
+  all->expect_text(text_bytes(part, blocks));
+  cpu::Workers workers(queue);
+  std::vector<std::shared_ptr<const Relation>> some;
   for (size_t i = blocks.first; i < blocks.end; ++i) {
-    end.check();
-    auto const some = block(part, i);
-    all->append(*some, 0, some->rows, std::nullopt);
+    some.push_back(block(part, i));
+    auto const stays = [&](size_t b) {
+      return b < blocks.end && parts_[part]->blocks[b].rows_in_memory != nullptr;
+    };
+    if (stays(i) && stays(i + 1)) continue;
+    all->append_all(workers, some);
+    some.clear();
   }
   return as_relation(std::move(all));
 }
@@ -102,7 +123,7 @@ std::shared_ptr<const Relation> RowStore::bring_all(base::Queue& queue, size_t p
                                                     Blocks blocks) const {
   std::vector<execute::RowRun> runs;
   bool const are_runs = add_runs_of(part, blocks, &runs);
-  if (!are_runs || runs.empty()) return read_all(part, blocks, queue.end);
+  if (!are_runs || runs.empty()) return read_all(queue, part, blocks);
   return partitioner_->bring(queue, runs);
 }
 

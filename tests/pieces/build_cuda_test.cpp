@@ -90,7 +90,7 @@ TEST_F(DeviceBuild, IsPartitionedFromTheBatchOnThatDoesNotFit) {
   std::vector<int32_t> found;
   for (size_t p = 0; p < store.part_count(); ++p) {
     for (auto const& group : store.groups(p, 0)) {
-      auto const rows = store.read_all(p, group, {});
+      auto const rows = store.read_all(*queue_, p, group);
       auto const* const values = static_cast<const int32_t*>(rows->columns[0].data);
       found.insert(found.end(), values, values + rows->rows);
     }

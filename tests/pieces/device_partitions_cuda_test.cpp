@@ -105,7 +105,7 @@ void expect_partitions(base::Queue& queue, const pieces::RowStore& store, const 
       EXPECT_TRUE(expected.of(part).empty());
       continue;
     }
-    expect_rows(*store.read_all(part, groups[0], {}), given, expected.of(part), has_numbers);
+    expect_rows(*store.read_all(queue, part, groups[0]), given, expected.of(part), has_numbers);
     auto const there = store.bring_all(queue, part, groups[0]);
     for (ColumnView const& column : there->columns) {
       EXPECT_EQ(column.memory == base::Memory::kDevice, is_on_device);
