@@ -7,6 +7,7 @@
 #include "src/base/copy.hpp"
 #include "src/base/status.hpp"
 #include "src/columns/validity_bits.hpp"
+#include "src/cpu/workers.hpp"
 
 namespace gpujoin::pieces {
 
@@ -58,12 +59,13 @@ const T* bytes_of(const Storage& storage) {
   return static_cast<const T*>(storage.get());
 }
 
-// Column `number` of all parts, which let go of theirs.
+// Column `number` of all parts, which let go of theirs. Parts are copied by all threads; one column
+// after the other, since each is there twice meanwhile.
 class ColumnOfParts {
  public:
   ColumnOfParts(base::Queue& queue, std::vector<std::unique_ptr<JoinResult>>& parts, size_t number,
                 int64_t rows)
-      : queue_(queue), parts_(parts), number_(number), rows_(rows) {}
+      : queue_(queue), workers_(queue), parts_(parts), number_(number), rows_(rows) {}
 
   ResultColumn append() {
     ResultColumn made = parts_.front()->columns[number_];
@@ -113,24 +115,42 @@ class ColumnOfParts {
     return columns::make_storage(std::move(bits));
   }
 
-  void append_values(ResultColumn* made) const {
+  // What the parts before one have.
+  struct Before {
+    uint64_t rows = 0;
+    uint64_t text = 0;
+  };
+
+  // body(part, its column, before it) for each part.
+  template <typename Body>
+  void for_each_part(const Body& body) {
+    std::vector<Before> before(1);
+    for (auto const& part : parts_) {
+      before.push_back({before.back().rows + static_cast<uint64_t>(part->rows),
+                        before.back().text + part->columns[number_].text_bytes});
+    }
+    workers_.for_each("collect", static_cast<int64_t>(parts_.size()), [&](int64_t i, int32_t) {
+      auto const part = static_cast<size_t>(i);
+      body(*parts_[part], parts_[part]->columns[number_], before[part]);
+    });
+  }
+
+  void append_values(ResultColumn* made) {
     auto const width = static_cast<uint64_t>(made->width);
     base::Buffer data = allocate(base::checked_bytes(static_cast<uint64_t>(rows_), width));
-    auto* at = data.as<std::byte>();
-    for (auto const& part : parts_) {
-      uint64_t const bytes = static_cast<uint64_t>(part->rows) * width;
-      Storage const& from = part->columns[number_].data;
-      if (from == nullptr) {
-        std::memset(at, 0, bytes);
+    for_each_part([&](const JoinResult& part, const ResultColumn& column, const Before& before) {
+      auto* const to = data.as<std::byte>() + before.rows * width;
+      uint64_t const bytes = static_cast<uint64_t>(part.rows) * width;
+      if (column.data == nullptr) {
+        std::memset(to, 0, bytes);
       } else {
-        std::memcpy(at, from.get(), bytes);
+        std::memcpy(to, column.data.get(), bytes);
       }
-      at += bytes;
-    }
+    });
     made->data = columns::make_storage(std::move(data));
   }
 
-  void append_text(ResultColumn* made) const {
+  void append_text(ResultColumn* made) {
     if (made->offset_width == 4 && made->text_bytes > INT32_MAX) {
       base::fail(GPUJOIN_ERROR_TOO_MANY_ROWS,
                  "column \"%s\" has %llu bytes, more than offsets of 4 bytes count",
@@ -144,28 +164,27 @@ class ColumnOfParts {
   }
 
   template <typename Offset>
-  void append_text_of(ResultColumn* made) const {
+  void append_text_of(ResultColumn* made) {
     base::Buffer offsets = allocate((static_cast<uint64_t>(rows_) + 1) * sizeof(Offset));
     base::Buffer text = allocate(std::max<uint64_t>(made->text_bytes, 1));
-    auto* to = offsets.as<Offset>();
-    *to = 0;
-    Offset base = 0;
-    for (auto const& part : parts_) {
-      ResultColumn const& column = part->columns[number_];
+    *offsets.as<Offset>() = 0;
+    for_each_part([&](const JoinResult& part, const ResultColumn& column, const Before& before) {
+      auto const first = static_cast<Offset>(before.text);
       auto const* const from = bytes_of<Offset>(column.offsets);
-      for (int64_t row = 0; row < part->rows; ++row) {
-        *++to = from == nullptr ? base : static_cast<Offset>(base + from[row + 1] - from[0]);
+      auto* to = offsets.as<Offset>() + before.rows;
+      for (int64_t row = 0; row < part.rows; ++row) {
+        *++to = from == nullptr ? first : static_cast<Offset>(first + from[row + 1] - from[0]);
       }
       if (column.text_bytes != 0) {
-        std::memcpy(text.as<std::byte>() + base, column.data.get(), column.text_bytes);
+        std::memcpy(text.as<std::byte>() + before.text, column.data.get(), column.text_bytes);
       }
-      base = static_cast<Offset>(base + static_cast<Offset>(column.text_bytes));
-    }
+    });
     made->offsets = columns::make_storage(std::move(offsets));
     made->data = columns::make_storage(std::move(text));
   }
 
   base::Queue& queue_;
+  cpu::Workers workers_;
   std::vector<std::unique_ptr<JoinResult>>& parts_;
   size_t number_;
   int64_t rows_;
