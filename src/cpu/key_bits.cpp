@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/bytes_column.hpp"
+#include "src/cpu/key_spans.hpp"
 #include "src/cpu/row_marks.hpp"
 
 namespace gpujoin::cpu {
@@ -18,9 +19,10 @@ namespace {
 
 constexpr const char* kStage = "transform";
 constexpr uint64_t kTaskRows = uint64_t{1} << 16;
-// 2 MiB of bits, made of 16 MiB of bytes: for one probe side more are made slower than partitions.
+// 2 MiB of bits, made of 16 MiB of bytes: for one probe side, with keys in any order, more are made
+// slower than partitions.
 constexpr uint64_t kMostSpan = uint64_t{1} << 24;
-// For many: 16 MiB of bits; of a list of rows, which is read at random, 128 MiB.
+// Where large ones are worth it: 16 MiB of bits; of a list of rows, mostly read at random, 128 MiB.
 constexpr uint64_t kMostKeptSpan = uint64_t{1} << 27;
 constexpr uint64_t kMostListedSpan = uint64_t{1} << 25;
 // Numbers for a key: clearing them is to cost no more than looking at the keys.
@@ -89,7 +91,8 @@ std::shared_ptr<const base::Buffer> counts_before(base::Queue& queue, const uint
 template <typename Key>
 std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& workers,
                                                const columns::ColumnView& key, uint64_t rows,
-                                               bool keeps_rows, bool is_kept) {
+                                               bool keeps_rows, bool may_be_large) {
+  if (drawn_span(key, rows) > kMostNumbersAKey * rows) return std::nullopt;
   // Numbers around 0 are neighbours.
   Bounds<Key> const bounds = bounds_of<Key>(workers, key, rows);
   if (bounds.low > bounds.high) return std::nullopt;
@@ -97,8 +100,8 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   auto const low = static_cast<Bits>(bounds.low);
   uint64_t const widest = static_cast<Bits>(static_cast<Bits>(bounds.high) - low);
   bool const lists_rows = keeps_rows && !bounds.ascend;
-  uint64_t const of_kept = lists_rows ? kMostListedSpan : kMostKeptSpan;
-  uint64_t const most = is_kept ? of_kept : kMostSpan;
+  uint64_t const of_large = lists_rows ? kMostListedSpan : kMostKeptSpan;
+  uint64_t const most = may_be_large ? of_large : kMostSpan;
   if (widest >= std::min(most, kMostNumbersAKey * rows)) return std::nullopt;
   auto const span = static_cast<uint32_t>(widest + 1);
   base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
@@ -136,9 +139,10 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
 
 std::optional<KeyBits> KeyBits::of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
-                                          bool keeps_rows, bool is_kept) {
-  return key.width == 4 ? of_unique_keys<int32_t>(queue, workers, key, rows, keeps_rows, is_kept)
-                        : of_unique_keys<int64_t>(queue, workers, key, rows, keeps_rows, is_kept);
+                                          bool keeps_rows, bool may_be_large) {
+  return key.width == 4
+             ? of_unique_keys<int32_t>(queue, workers, key, rows, keeps_rows, may_be_large)
+             : of_unique_keys<int64_t>(queue, workers, key, rows, keeps_rows, may_be_large);
 }
 
 }  // namespace gpujoin::cpu

@@ -26,11 +26,11 @@ namespace gpujoin::cpu {
 class KeyBits {
  public:
   // None where a key comes twice, keys are scattered, or memory is tight. key: of 4 or 8 bytes;
-  // rows whose key is NULL are left out. keeps_rows: find_rows() will be asked. is_kept: by any
-  // number of probe sides.
+  // rows whose key is NULL are left out. keeps_rows: find_rows() will be asked. may_be_large: it is
+  // worth that, for any number of probe sides, or since keys come near each other.
   static std::optional<KeyBits> of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
-                                          bool keeps_rows, bool is_kept);
+                                          bool keeps_rows, bool may_be_large);
 
   template <typename Key>
   bool has(Key key) const {
@@ -74,7 +74,7 @@ class KeyBits {
   template <typename Key>
   static std::optional<KeyBits> of_unique_keys(base::Queue& queue, Workers& workers,
                                                const columns::ColumnView& key, uint64_t rows,
-                                               bool keeps_rows, bool is_kept);
+                                               bool keeps_rows, bool may_be_large);
 
   std::shared_ptr<const base::Buffer> bits_;  // of span_ numbers, and one 0 more
   const uint32_t* words_;                     // of bits_

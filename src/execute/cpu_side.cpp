@@ -42,8 +42,9 @@ void CpuSide::pack() {
   hashed_ = {};
 }
 
-bool CpuSide::keep_key_bits(bool with_rows, bool is_kept) {
-  key_bits_ = cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows(), with_rows, is_kept);
+bool CpuSide::keep_key_bits(bool with_rows, bool may_be_large) {
+  key_bits_ =
+      cpu::KeyBits::of_unique(queue_, workers_, key(0), input_rows(), with_rows, may_be_large);
   return key_bits_.has_value();
 }
 
@@ -58,6 +59,15 @@ void CpuSide::make_tables() { tables_ = cpu::keep_tables(queue_, workers_, rows_
 void CpuSide::stream() {
   rows_.is_streamed = true;
   rows_.begin = {0, static_cast<uint32_t>(rows_.input_rows)};
+}
+
+uint64_t CpuSide::payload_bytes(const std::vector<int32_t>& columns) const {
+  uint64_t bytes = 0;
+  for (int32_t const number : columns) {
+    if (std::find(keys_.begin(), keys_.end(), number) != keys_.end()) continue;
+    bytes += static_cast<uint64_t>(column(number).width);
+  }
+  return bytes;
 }
 
 bool CpuSide::may_drop_rows() const {

@@ -13,6 +13,7 @@
 #include "src/cpu/batch_values.hpp"
 #include "src/cpu/key_bits.hpp"
 #include "src/cpu/key_columns.hpp"
+#include "src/cpu/key_spans.hpp"
 #include "src/cpu/match_sorted.hpp"
 #include "src/cpu/radix_partition.hpp"
 #include "src/cpu/streamed_probe.hpp"
@@ -37,8 +38,8 @@ class CpuSide final : public Side {
   // All rows as one partition, for a probe side that is looked up where it lies.
   void pack();
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
-  // is_kept: for any number of probe sides.
-  bool keep_key_bits(bool with_rows, bool is_kept);
+  // may_be_large: as in cpu::KeyBits.
+  bool keep_key_bits(bool with_rows, bool may_be_large);
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
   // Of a build side: whether both sides' rows lie in the order of their keys.
   bool find_key_order(const CpuSide& probe);
@@ -59,6 +60,10 @@ class CpuSide final : public Side {
   uint64_t input_rows() const { return static_cast<uint64_t>(relation_.rows); }
   size_t key_count() const { return keys_.size(); }
   const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }
+  // Of a row, in those of these columns that are no keys.
+  uint64_t payload_bytes(const std::vector<int32_t>& columns) const;
+  // As in cpu/key_spans.hpp, of the first key.
+  uint64_t usual_window_span() const { return cpu::usual_window_span(key(0), input_rows()); }
   // Rows with NULL keys are left out, where there are any.
   bool may_drop_rows() const;
   // What is joined is the hash of several columns: equal hashes may be of unequal keys.

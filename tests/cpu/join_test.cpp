@@ -209,6 +209,14 @@ TEST(CpuJoin, StridedKeys) {
   }
 }
 
+std::string first_technique(const TestTable& left, const TestTable& right,
+                            const plan::JoinPlan& plan) {
+  columns::JoinResult result;
+  auto const queue = cpu_queue();
+  execute::on_cpu(queue, planned(queue, left, right, plan, false, true), result);
+  return result.statistics.stages[0].technique;
+}
+
 // More than a small build side has, and few matches are expected: a bit and a row for each key.
 TEST(CpuJoin, DenseKeysOfWhichFewMatch) {
   for (int32_t const key_width : {4, 8}) {
@@ -225,10 +233,51 @@ TEST(CpuJoin, DenseKeysOfWhichFewMatch) {
     plan.expected_rows = 10000;
     expect_right(left, right, plan);
     if (HasFatalFailure()) return;
-    columns::JoinResult result;
-    auto const queue = cpu_queue();
-    execute::on_cpu(queue, planned(queue, left, right, plan, false, true), result);
-    EXPECT_EQ(result.statistics.stages[0].technique, "build keys as bits");
+    EXPECT_EQ(first_technique(left, right, plan), "build keys as bits");
+  }
+}
+
+// Of few rows, what is read of them stays in a cache.
+TEST(CpuJoin, DenseKeysOfFewRows) {
+  for (int32_t const key_width : {4, 8}) {
+    Keys keys(3000);
+    std::iota(keys.begin(), keys.end(), uint64_t{1000});
+    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(44));
+    TestTable left = table_of(key_width, keys, {8, 4}, 45);
+    TestTable right = table_of(key_width, random_keys(20000, 5000, 46), {4, 8}, 47);
+    left.columns[1].with_nulls(left.rows, 3, 2, 2);
+    right.columns[0].with_nulls(right.rows, 7, 1, 3);
+    expect_right(left, right, cpu_plan());
+    EXPECT_EQ(first_technique(left, right, cpu_plan()), "build keys as bits");
+    // One value beside the key: a table has both.
+    TestTable const narrow = table_of(key_width, keys, {4}, 45);
+    expect_right(narrow, right, cpu_plan());
+    EXPECT_EQ(first_technique(narrow, right, cpu_plan()), "build rows packed");
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Of more rows it does where keys come near each other, on both sides.
+TEST(CpuJoin, DenseKeysOfManyRowsInBlocks) {
+  constexpr size_t kRows = 400000;
+  constexpr size_t kBlock = 5000;
+  auto const in_blocks = [&](uint64_t seed) {
+    Keys keys(kRows);
+    std::iota(keys.begin(), keys.end(), 0);
+    std::mt19937_64 random(seed);
+    for (auto at = keys.begin(); at != keys.end(); at += kBlock) {
+      std::shuffle(at, at + kBlock, random);
+    }
+    return keys;
+  };
+  auto const table = [&](const Keys& keys) { return table_of(4, keys, {16, 16}, 48); };
+  Keys const near = in_blocks(49);
+  Keys far = near;
+  std::shuffle(far.begin(), far.end(), std::mt19937_64(50));
+  expect_right(table(near), table(in_blocks(51)), cpu_plan());
+  EXPECT_EQ(first_technique(table(near), table(in_blocks(51)), cpu_plan()), "build keys as bits");
+  for (auto const& [left, right] : {std::pair{near, far}, std::pair{far, near}}) {
+    EXPECT_EQ(first_technique(table(left), table(right), cpu_plan()).rfind("radix_onesweep", 0), 0U);
   }
 }
 
