@@ -277,7 +277,8 @@ TEST(CpuJoin, DenseKeysOfManyRowsInBlocks) {
   expect_right(table(near), table(in_blocks(51)), cpu_plan());
   EXPECT_EQ(first_technique(table(near), table(in_blocks(51)), cpu_plan()), "build keys as bits");
   for (auto const& [left, right] : {std::pair{near, far}, std::pair{far, near}}) {
-    EXPECT_EQ(first_technique(table(left), table(right), cpu_plan()).rfind("radix_onesweep", 0), 0U);
+    EXPECT_EQ(first_technique(table(left), table(right), cpu_plan()).rfind("radix_onesweep", 0),
+              0U);
   }
 }
 
