@@ -83,14 +83,6 @@ OutputRowsPtr match_alone(const JoinStep& step, const AloneTask& task, const Cpu
   return rows;
 }
 
-columns::ResultColumn column_of(const cpu::OutputSource& source, cpu::OutputRows::Column finished) {
-  columns::ResultColumn column = columns::column_like(*source.column);
-  column.data = std::move(finished.values);
-  column.validity = std::move(finished.bits);
-  column.null_count = finished.null_count;
-  return column;
-}
-
 void note_finish(const JoinStep& step, const std::vector<cpu::OutputSource>& sources,
                  const cpu::OutputRows::Finished& finished, plan::Gather gather,
                  columns::JoinResult& result) {
@@ -178,9 +170,9 @@ Asked asked_of_keys(const JoinStep& step, const CpuSide& build, const CpuSide& p
   if (!may_stream(step) || step.residual != nullptr || build.is_hashed()) return Asked::kNothing;
   bool const is_small = streams(step, build, probe);
   if (!puts_out(step, step.build_left())) return is_small ? Asked::kNothing : Asked::kKeys;
-  // 0: nobody said how many. Wide rows take longer to move, so that more of them may be read: 2^22 x
-  // 2^22 rows are as fast in partitions where 30 % match and 4 bytes are put out of a build row, and
-  // 50 % of 8 bytes. To list more rows than there are probe rows takes longer than partitions do.
+  // 0: nobody said how many. Wide rows take longer to move, so that more of them may be read: 2^22
+  // x 2^22 rows are as fast in partitions where 30 % match and 4 bytes are put out of a build row,
+  // and 50 % of 8 bytes. To list more rows than there are probe rows takes longer than partitions.
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
   uint64_t const bytes = bytes_read(step, build);
   constexpr uint64_t kBytesOfAll = 24;
@@ -192,7 +184,7 @@ Asked asked_of_keys(const JoinStep& step, const CpuSide& build, const CpuSide& p
   // side, ms in partitions and so: 2^18 build rows 36 and 15, 2^20 (12 MiB) 37 and 22, 2^21 42 and
   // 49; shuffled in blocks of 65536 rows, 2^22 build rows 51 and 23. Of few rows a table has a
   // value of the key's size beside it, which is faster still: 5 ms, and 7 by keys.
-  constexpr uint64_t kMostReadBytes = uint64_t{12} << 20;
+  constexpr uint64_t kMostReadBytes = cpu::KeyBits::kMostReadBytes;
   if (is_small && bytes <= 2 * sizeof(uint32_t)) return Asked::kNothing;
   if (build.input_rows() <= kMostReadBytes / bytes) return Asked::kKeys;
   bool const are_near = probe.usual_window_span() <= kMostReadBytes / bytes &&

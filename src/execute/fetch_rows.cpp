@@ -1,5 +1,6 @@
 #include "src/execute/fetch_rows.hpp"
 
+#include <numeric>
 #include <utility>
 
 #include "src/base/traffic.hpp"
@@ -165,6 +166,14 @@ std::vector<columns::ResultColumn> FetchedRelation::fetch(const char* stage,
     for (; first < end; ++first) end_use(columns[first]);
   }
   return targets;
+}
+
+columns::Storage number_rows(base::Queue& queue, plan::Device device, int64_t rows) {
+  if (device == plan::Device::kCuda) return number_rows_on_gpu(queue, rows);
+  auto numbers = queue.host_pool->allocate_rows<uint32_t>(
+      base::Memory::kHost, static_cast<uint64_t>(rows), "row numbers");
+  std::iota(numbers.as<uint32_t>(), numbers.as<uint32_t>() + rows, 0U);
+  return columns::make_storage(std::move(numbers));
 }
 
 void fetch_columns_of_pairs(base::Queue& queue, const PlannedJoin& join,

@@ -70,6 +70,9 @@ class FetchedRelation {
 void fetch_columns_of_pairs(base::Queue& queue, const PlannedJoin& join,
                             columns::JoinResult& result);
 
+// 0, 1, 2 and so on, where the executor reads them. Queued on the stream.
+columns::Storage number_rows(base::Queue& queue, plan::Device device, int64_t rows);
+
 // The GPU's part, in fetch_rows_cuda.cpp; these throw NO_DEVICE in a build without CUDA.
 // Copies a host column to the device. Queued on the stream.
 columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
@@ -79,7 +82,6 @@ columns::ColumnView copy_to_gpu(base::Queue& queue, const columns::ColumnView& c
 columns::ColumnView copy_to_cpu(base::Queue& queue, const columns::ColumnView& column, int64_t rows,
                                 void* ready_event, columns::Storage* data,
                                 columns::Storage* validity);
-// 0, 1, 2 and so on.
 columns::Storage number_rows_on_gpu(base::Queue& queue, int64_t rows);
 // wide[i] = rows[i], all on the device. Queued on the stream.
 void widen_row_numbers_on_gpu(base::Queue& queue, const uint32_t* rows, uint64_t count,

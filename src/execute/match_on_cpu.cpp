@@ -115,6 +115,14 @@ std::vector<cpu::OutputShape> shapes_of(const std::vector<cpu::OutputSource>& so
   return shapes;
 }
 
+columns::ResultColumn column_of(const cpu::OutputSource& source, cpu::OutputRows::Column finished) {
+  columns::ResultColumn column = columns::column_like(*source.column);
+  column.data = std::move(finished.values);
+  column.validity = std::move(finished.bits);
+  column.null_count = finished.null_count;
+  return column;
+}
+
 OutputRowsPtr write_rows(const JoinStep& step, uint64_t generous,
                          const std::function<OutputRowsPtr(uint64_t)>& write,
                          const std::function<uint64_t()>& count) {

@@ -17,6 +17,8 @@
 namespace gpujoin::execute {
 
 std::vector<cpu::OutputShape> shapes_of(const std::vector<cpu::OutputSource>& sources);
+// What was written of a column of a relation.
+columns::ResultColumn column_of(const cpu::OutputSource& source, cpu::OutputRows::Column finished);
 
 using OutputRowsPtr = std::unique_ptr<cpu::OutputRows>;
 

@@ -11,8 +11,10 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/fetch_rows.hpp"
 #include "src/execute/late_columns.hpp"
+#include "src/execute/looked_up_on_cpu.hpp"
 #include "src/execute/sequence_keys.hpp"
 #include "src/execute/sequence_layout.hpp"
+#include "src/execute/sequence_notes.hpp"
 #include "src/execute/sequence_rows.hpp"
 #include "src/execute/travellers.hpp"
 #include "src/plan/candidates.hpp"
@@ -38,6 +40,7 @@ class Sequence {
   std::shared_ptr<const Relation> left_side(size_t step);
   void weigh_later_joins(size_t step, PlannedJoin& planned) const;
   bool look_up(size_t step);
+  bool look_up_on_cpu(size_t step);
   void join(size_t step);
   void take_over(size_t step, columns::JoinResult& result);
 
@@ -56,8 +59,6 @@ class Sequence {
                columns::JoinResult& result);
   std::unique_ptr<columns::JoinResult> finish();
 
-  void add_stages(const std::string& prefix, std::vector<columns::StageStatistics> stages);
-  void note_plan(const PlannedJoin& join, size_t step);
   void note_peak() { peak_bytes_ = std::max(peak_bytes_, pool_->peak_bytes()); }
 
   base::Queue& queue_;
@@ -72,10 +73,7 @@ class Sequence {
   bool in_order_ = true;    // fact rows ascend, nearly
   bool keeps_fact_ = true;  // row i is of fact row i, and row numbers do not travel
 
-  columns::Statistics statistics_;
-  std::string reasons_;
-  std::string last_plan_;
-  int32_t plan_repeats_ = 0;
+  SequenceNotes notes_;
   uint64_t held_before_ = 0;
   uint64_t peak_bytes_ = 0;
 };
@@ -118,7 +116,7 @@ std::shared_ptr<const Relation> Sequence::left_side(size_t step) {
     for (ResultColumn const& column : *kept) left->columns.push_back(view_of(column, memory));
     left->owner = std::move(kept);
   }
-  add_stages(name_of_step(step), std::move(stages));
+  notes_.add_stages(name_of_step(step), std::move(stages));
   return left;
 }
 
@@ -150,9 +148,9 @@ bool Sequence::look_up(size_t step) {
   // What comes over the link is not looked at beforehand.
   auto const is_there = [](const ColumnView& view) { return view.memory == base::Memory::kDevice; };
   Relation const& dimension = *spec_.steps[step].dimension;
-  bool const may_fit = device_ == plan::Device::kCuda && keeps_fact_ &&
-                       rows_ >= kFewestRowsToWeigh && layout_.needs_fact_rows_after(step) &&
-                       fact_.view(key).validity == nullptr && is_there(fact_.view(key)) &&
+  bool const may_fit = keeps_fact_ && rows_ >= kFewestRowsToWeigh &&
+                       layout_.needs_fact_rows_after(step) && fact_.view(key).validity == nullptr &&
+                       is_there(fact_.view(key)) &&
                        std::all_of(dimension.columns.begin(), dimension.columns.end(), is_there);
   if (!may_fit) return false;
   columns::JoinSpec spec = layout_.join_spec(step);
@@ -178,11 +176,11 @@ bool Sequence::look_up(size_t step) {
     for (columns::StageStatistics& stage : result->statistics.stages) {
       stage.technique += ", in vain: a row has no match, or several";
     }
-    add_stages(name_of_step(step), std::move(result->statistics.stages));
+    notes_.add_stages(name_of_step(step), std::move(result->statistics.stages));
     return false;
   }
   fact_.end_use(key);
-  note_plan(planned, step);
+  notes_.note_plan(step, planned.choice, layout_.way_of_columns(step));
   auto const number = static_cast<int32_t>(step);
   if (planned.spec.pairs) {
     travellers_.push_back({{number, kRowNumbers}, row_numbers_of(std::move(result->right_rows))});
@@ -190,16 +188,46 @@ bool Sequence::look_up(size_t step) {
   for (size_t i = 0; i < result->columns.size(); ++i) {
     travellers_.push_back({{number, planned.spec.right_columns[i]}, std::move(result->columns[i])});
   }
-  add_stages(name_of_step(step), std::move(result->statistics.stages));
+  notes_.add_stages(name_of_step(step), std::move(result->statistics.stages));
+  return true;
+}
+
+// The same on the CPU, where dimensions with dense keys answer, and no plan is made.
+bool Sequence::look_up_on_cpu(size_t step) {
+  SequenceStep const& joined = spec_.steps[step];
+  ColumnView const& key = fact_.view(joined.fact_key);
+  bool const is_large = rows_ >= joined.dimension->rows;
+  bool const may_fit = keeps_fact_ && is_large && key.validity == nullptr;
+  if (!may_fit || !layout_.may_be_looked_up_on_cpu()) return false;
+  columns::JoinSpec const spec = layout_.join_spec(step);
+  bool const row_numbers = layout_.carries_row_numbers(step);
+  std::vector<columns::StageStatistics> stages;
+  fact_.announce_use(joined.fact_key);  // where it does not fit, the join uses it again
+  auto const fact = fact_.whole(joined.fact_key, stages);
+  auto found = execute::look_up_on_cpu(queue_, *fact, *joined.dimension, joined.dimension_key,
+                                       spec.right_columns, row_numbers, stages);
+  note_peak();
+  notes_.add_stages(name_of_step(step), std::move(stages));
+  if (!found) return false;
+  fact_.end_use(joined.fact_key);
+  notes_.note_plan(step, "CPU-RADIX build=right", layout_.way_of_columns(step),
+                   "each row matches one and stays where it is");
+  auto const number = static_cast<int32_t>(step);
+  if (row_numbers) {
+    travellers_.push_back({{number, kRowNumbers}, row_numbers_of(std::move(found->rows))});
+  }
+  for (size_t i = 0; i < found->columns.size(); ++i) {
+    travellers_.push_back({{number, spec.right_columns[i]}, std::move(found->columns[i])});
+  }
   return true;
 }
 
 void Sequence::join(size_t step) {
-  if (look_up(step)) return;
+  if (device_ == plan::Device::kCuda ? look_up(step) : look_up_on_cpu(step)) return;
   if (keeps_fact_ && step > 0) {
     // The first row numbers: until now each row was its fact row.
     travellers_.insert(travellers_.begin(),
-                       {{kFact, kRowNumbers}, row_numbers_of(number_rows_on_gpu(queue_, rows_))});
+                       {{kFact, kRowNumbers}, row_numbers_of(number_rows(queue_, device_, rows_))});
   }
   keeps_fact_ = false;
   columns::JoinSpec spec = layout_.join_spec(step);
@@ -207,7 +235,7 @@ void Sequence::join(size_t step) {
   PlannedJoin planned = make_plan(queue_, std::move(left), spec_.steps[step].dimension,
                                   std::move(spec), layout_.join_options(step, rows_));
   weigh_later_joins(step, planned);
-  note_plan(planned, step);
+  notes_.note_plan(step, planned.choice, layout_.way_of_columns(step));
   note_peak();  // execute starts it again
   std::unique_ptr<columns::JoinResult> const result = execute(queue_, planned);
   note_peak();
@@ -237,8 +265,8 @@ void Sequence::take_over(size_t step, columns::JoinResult& result) {
   }
   travellers_ = std::move(next);
   rows_ = result.rows;
-  statistics_.output_resumes += result.statistics.output_resumes;
-  add_stages(name_of_step(step), std::move(result.statistics.stages));
+  notes_.add_resumes(result.statistics.output_resumes);
+  notes_.add_stages(name_of_step(step), std::move(result.statistics.stages));
 }
 
 const ResultColumn* Sequence::travelled(int32_t step, int32_t column) const {
@@ -273,10 +301,11 @@ void Sequence::put_out(FetchedRelation& relation, int32_t step, const std::vecto
       values.push_back(fetch_late(queue_, result.memory, relation.relation(), column, rows_of(step),
                                   rows_, stages));
     }
-    if (rows_ != 0) add_stages(name_of_step(static_cast<size_t>(step)), std::move(stages));
+    if (rows_ != 0) notes_.add_stages(name_of_step(static_cast<size_t>(step)), std::move(stages));
   } else if (!each.empty()) {
     values = relation.fetch("materialize", each, rows_of(step), rows_, locality_of(step), stages);
-    add_stages(step == kFact ? "fact" : name_of_step(static_cast<size_t>(step)), std::move(stages));
+    notes_.add_stages(step == kFact ? "fact" : name_of_step(static_cast<size_t>(step)),
+                      std::move(stages));
   }
   for (int32_t const column : columns) {
     auto const at = std::find(each.begin(), each.end(), column) - each.begin();
@@ -303,9 +332,13 @@ std::unique_ptr<columns::JoinResult> Sequence::finish() {
   result->memory = plan::memory_of(device_);
   result->rows = rows_;
   result->has_pairs = spec_.row_numbers;
-  if (spec_.row_numbers) {
-    result->left_rows = keeps_fact_ ? number_rows_on_gpu(queue_, rows_) : rows_of(kFact);
+  if (keeps_fact_ && device_ == plan::Device::kCpu) {
+    travellers_.insert(travellers_.begin(),
+                       {{kFact, kRowNumbers}, row_numbers_of(number_rows(queue_, device_, rows_))});
+    keeps_fact_ = false;
   }
+  if (spec_.row_numbers)
+    result->left_rows = keeps_fact_ ? number_rows(queue_, device_, rows_) : rows_of(kFact);
   put_out(fact_, kFact, spec_.fact_columns, *result);
   let_go_of_rows(kFact);
   for (size_t i = 0; i < spec_.steps.size(); ++i) {
@@ -318,36 +351,6 @@ std::unique_ptr<columns::JoinResult> Sequence::finish() {
   // Row numbers that were counted last, which no stage has waited for.
   if (keeps_fact_) base::finish(queue_);
   return result;
-}
-
-void Sequence::add_stages(const std::string& prefix, std::vector<columns::StageStatistics> stages) {
-  for (columns::StageStatistics& stage : stages) {
-    stage.stage = prefix + "." + stage.stage;
-    statistics_.stages.push_back(std::move(stage));
-  }
-}
-
-// "2 x PHJ-OM build=right columns=as_they_come, NOP build=left columns=at_the_end".
-void Sequence::note_plan(const PlannedJoin& join, size_t step) {
-  plan::JoinPlan const& plan = join.choice.plan();
-  std::string const algorithm = plan::algorithm_name(plan);
-  std::string text = algorithm.empty() ? plan::to_text(plan)
-                                       : algorithm + " build=" + plan::to_text(plan.build_side);
-  if (!spec_.steps[step].columns.empty()) {
-    text += layout_.carries_columns(step) ? " columns=as_they_come" : " columns=at_the_end";
-  }
-  std::string& all = statistics_.plan;
-  if (text == last_plan_) {
-    std::string const counted = plan_repeats_ > 1 ? std::to_string(plan_repeats_) + " x " : "";
-    all.resize(all.size() - counted.size() - text.size());
-    text = std::to_string(++plan_repeats_) + " x " + text;
-  } else {
-    if (!all.empty()) all += ", ";
-    last_plan_ = text;
-    plan_repeats_ = 1;
-  }
-  all += text;
-  reasons_ += "; " + name_of_step(step) + ": " + plan::reason_of(join.choice);
 }
 
 std::unique_ptr<columns::JoinResult> Sequence::run() {
@@ -369,14 +372,13 @@ std::unique_ptr<columns::JoinResult> Sequence::run() {
   travellers_.clear();
   note_peak();
 
-  statistics_.device = static_cast<gpujoin_device>(device_);
-  statistics_.reason = [text = queue_.context.reason + reasons_] { return text; };
-  statistics_.left_rows = fact_.relation().rows;
-  for (SequenceStep const& step : spec_.steps) statistics_.right_rows += step.dimension->rows;
-  statistics_.peak_memory_bytes = peak_bytes_ - held_before_;
-  statistics_.milliseconds =
+  columns::Statistics& said = result->statistics = notes_.take(queue_.context.reason);
+  said.device = static_cast<gpujoin_device>(device_);
+  said.left_rows = fact_.relation().rows;
+  for (SequenceStep const& step : spec_.steps) said.right_rows += step.dimension->rows;
+  said.peak_memory_bytes = peak_bytes_ - held_before_;
+  said.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  result->statistics = std::move(statistics_);
   return result;
 }
 

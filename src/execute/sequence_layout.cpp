@@ -126,6 +126,18 @@ gpujoin_plan_options SequenceLayout::join_options(size_t step, int64_t left_rows
   return options;
 }
 
+bool SequenceLayout::may_be_looked_up_on_cpu() const {
+  bool const is_its_own =
+      options_.algorithm == 0 || options_.algorithm == GPUJOIN_ALGORITHM_CPU_RADIX;
+  return is_its_own && options_.build_side != GPUJOIN_SIDE_LEFT && options_.gather == 0 &&
+         options_.radix_bits == 0;
+}
+
+std::string SequenceLayout::way_of_columns(size_t step) const {
+  if (spec_.steps[step].columns.empty()) return "";
+  return carries_columns_[step] ? "as_they_come" : "at_the_end";
+}
+
 plan::PlanRequest SequenceLayout::expected_request(size_t step, int64_t rows) const {
   columns::JoinSpec const spec = join_spec(step);
   SequenceStep const& joined = spec_.steps[step];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/base/device_facts.hpp"
@@ -48,6 +49,10 @@ class SequenceLayout {
   columns::JoinSpec join_spec(size_t step) const;
   // The build side is the dimension, whose keys are the unique ones, unless it is the larger side.
   gpujoin_plan_options join_options(size_t step, int64_t left_rows) const;
+  // Whether the options leave it to the CPU how it finds a dimension's row.
+  bool may_be_looked_up_on_cpu() const;
+  // How the output columns of a dimension come, as plans say it; empty: it has none.
+  std::string way_of_columns(size_t step) const;
   // What comes after the join when it leaves so many rows.
   plan::SequenceOutlook outlook(size_t step, int64_t rows) const;
   const base::DeviceFacts& facts() const { return facts_; }

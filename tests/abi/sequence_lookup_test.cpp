@@ -22,7 +22,7 @@ class SequenceLookup : public SequenceTest {
  protected:
   void SetUp() override {
     SequenceTest::SetUp();
-    if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU moves rows";
+    if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU's are tested below";
     if (!IsSkipped()) slow_down();
   }
 
@@ -55,28 +55,43 @@ class SequenceLookup : public SequenceTest {
 };
 ON_EVERY_DEVICE(SequenceLookup);
 
-// Three dimensions: dense keys, keys far apart of 8 bytes, few keys. Their columns are told by the
-// key.
+class CpuSequenceLookup : public SequenceTest {
+ protected:
+  void SetUp() override {
+    SequenceTest::SetUp();
+    if (device() != GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "a GPU's are tested above";
+  }
+};
+ON_EVERY_DEVICE(CpuSequenceLookup);
+
+// Three dimensions: dense keys, keys far apart of 8 bytes (or dense ones), few keys. Their columns
+// are told by the key.
 struct LookupStar {
   static constexpr std::array<int64_t, 3> kRows = {70000, 50000, 300};
   Numbers fact;
   std::array<Numbers, 3> dimensions;
   Wish wish;
 
-  static int64_t key_of(size_t step, int64_t number) {
-    return step == 1 ? number * 1000003 + 17 : number + 5;
+  int64_t rows = kFactRows;
+  bool all_dense = false;
+
+  int64_t key_of(size_t step, int64_t number) const {
+    return step == 1 && !all_dense ? number * 1000003 + 17 : number + 5;
   }
 
   // lost: a fact row whose second key is in no dimension row. twice: a key of the second dimension
   // that is there once more.
-  LookupStar(bool lost, bool twice, bool null_payloads, bool null_keys) {
+  LookupStar(bool lost, bool twice, bool null_payloads, bool null_keys,
+             int64_t fact_rows = kFactRows, bool has_dense_keys = false)
+      : rows(fact_rows), all_dense(has_dense_keys) {
     for (size_t step = 0; step < 3; ++step) {
       Values keys;
-      for (int64_t row = 0; row < kFactRows; ++row) {
+      for (int64_t row = 0; row < rows; ++row) {
         keys.push_back(key_of(step, row * 7919 % kRows[step]));
       }
-      if (step == 1 && lost) keys[kFactRows / 2] = 3;
-      if (step == 1 && null_keys) keys[kFactRows / 3] = std::nullopt;
+      auto const half = static_cast<size_t>(rows / 2);
+      if (step == 1 && lost) keys[half] = 3;
+      if (step == 1 && null_keys) keys[half + 1] = std::nullopt;
       gpujoin_type const type = step == 1 ? GPUJOIN_TYPE_INT64 : GPUJOIN_TYPE_INT32;
       fact.add("fk", type, keys);
       Values ids;
@@ -95,7 +110,7 @@ struct LookupStar {
       dimensions[step].add("q", GPUJOIN_TYPE_INT64, large);
       wish.steps.push_back({&dimensions[step], static_cast<int32_t>(step), 0, {2, 1}});
     }
-    fact.add("f", GPUJOIN_TYPE_INT32, counted(kFactRows, 1000000));
+    fact.add("f", GPUJOIN_TYPE_INT32, counted(rows, 1000000));
     wish.fact_columns = {3};
   }
   LookupStar(const LookupStar&) = delete;
@@ -113,7 +128,7 @@ std::vector<Line> expected_lines(const LookupStar& star) {
     for (size_t row = 0; row < ids.size(); ++row) rows[step].emplace(*ids[row], row);
   }
   std::vector<Line> lines;
-  for (size_t row = 0; row < static_cast<size_t>(kFactRows); ++row) {
+  for (size_t row = 0; row < static_cast<size_t>(star.rows); ++row) {
     std::vector<Line> own(1);
     own[0].fill(kNull);
     own[0][0] = *star.fact.columns[3].values[row];
@@ -252,4 +267,61 @@ TEST_P(SequenceLookup, PutsOutKeysOfDimensionsAlone) {
     ASSERT_EQ(*third[row], *star.fact.columns[2].values[fact_row]);
   }
   EXPECT_FALSE(has_stage(result, "steps[2].fetch_key"));
+}
+
+constexpr int64_t kRowsOnCpu = 150000;
+
+TEST_P(CpuSequenceLookup, LeavesTheFactRowsWhereTheyAre) {
+  for (bool const null_payloads : {false, true}) {
+    LookupStar star(false, false, null_payloads, false, kRowsOnCpu, true);
+    for (int32_t const output :
+         {int32_t{GPUJOIN_OUTPUT_COLUMNS}, GPUJOIN_OUTPUT_COLUMNS | GPUJOIN_OUTPUT_PAIRS}) {
+      star.wish.output = output;
+      for (gpujoin_materialize const materialize : {0, 1, 2}) {
+        SCOPED_TRACE(testing::Message() << "output " << output << ", materialize " << materialize);
+        star.wish.materialize = materialize;
+        Result result;
+        ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kHost, &result));
+        ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+        for (std::string const step : {"steps[0]", "steps[1]", "steps[2]"}) {
+          EXPECT_FALSE(has_stage(result, (step + ".fetch_key").c_str()));
+          EXPECT_TRUE(says(result, step + ": each row matches one and stays where it is"));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CpuSequenceLookup, JoinsFromWhereARowHasNoMatchOrKeysAreNoPlaces) {
+  struct Case {
+    bool lost;
+    bool twice;
+    bool null_keys;
+    bool dense;
+  };
+  for (Case const& each : {Case{true, false, false, true}, Case{false, true, false, true},
+                           Case{true, true, false, true}, Case{false, false, true, true},
+                           Case{false, false, false, false}}) {
+    LookupStar star(each.lost, each.twice, each.twice, each.null_keys, kRowsOnCpu, each.dense);
+    star.wish.output = GPUJOIN_OUTPUT_COLUMNS | (each.lost ? GPUJOIN_OUTPUT_PAIRS : 0);
+    SCOPED_TRACE(testing::Message()
+                 << "lost " << each.lost << ", twice " << each.twice << ", null keys "
+                 << each.null_keys << ", dense " << each.dense);
+    Result result;
+    ASSERT_OK(run(star.fact, star.wish, nullptr, Place::kHost, &result));
+    ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+    EXPECT_TRUE(says(result, "steps[0]: each row matches one and stays where it is"));
+    EXPECT_FALSE(says(result, "steps[1]: each row matches one"));
+    EXPECT_TRUE(has_stage(result, "steps[2].fetch_key"));
+  }
+}
+
+TEST_P(CpuSequenceLookup, ObeysAPlanThatIsNamed) {
+  LookupStar star(false, false, false, false, kRowsOnCpu, true);
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.radix_bits = 3;
+  Result result;
+  ASSERT_OK(run(star.fact, star.wish, &options, Place::kHost, &result));
+  ASSERT_TRUE(lines_of(result, star) == expected_lines(star));
+  EXPECT_FALSE(says(result, "stays where it is"));
 }
