@@ -23,6 +23,9 @@ struct KeyAt {
     *key = static_cast<const Key*>(column.data)[row];
     return true;
   }
+  void ask_for(int64_t row) const {
+    __builtin_prefetch(static_cast<const Key*>(column.data) + row);
+  }
 };
 
 template <typename Key>
@@ -51,13 +54,11 @@ plan::SampleFindings sample(base::Queue& queue, const columns::Relation& build,
   Workers workers(queue);
   plan::SampleTable drawn(sizeof(Key));
   plan::SampleTable table(sizeof(Key));
-  // Draws wait for memory, one after the other.
   workers.for_each("sample", 2, [&](int64_t side, int32_t) {
-    if (side == 0) {
-      drawn = plan::draw_keys(build.rows, build_key_at, sizeof(Key));
-    } else {
-      table = plan::draw_keys(probe.rows, probe_key_at, sizeof(Key));
-    }
+    auto const& key_at = side == 0 ? build_key_at : probe_key_at;
+    (side == 0 ? drawn : table) =
+        plan::draw_keys((side == 0 ? build : probe).rows, key_at,
+                        [&](int64_t row) { key_at.ask_for(row); }, sizeof(Key));
   });
   found.build = drawn.drawn();
   found.probe = table.drawn();

@@ -149,13 +149,19 @@ class HotTable {
 };
 
 // Step 1 on the host, of one side. key_at is called as bool(int64_t row, uint64_t* key) and answers
-// false for a NULL key.
-template <typename KeyAt>
-SampleTable draw_keys(int64_t rows, const KeyAt& key_at, int32_t key_width) {
+// false for a NULL key. ask_for(row): its key is wanted soon, of rows from all over the side, each of
+// which waits for memory otherwise.
+template <typename KeyAt, typename AskFor>
+SampleTable draw_keys(int64_t rows, const KeyAt& key_at, const AskFor& ask_for, int32_t key_width) {
+  constexpr int32_t kAhead = 16;
   SampleTable table(key_width);
   uint64_t key = 0;
   uint64_t other = 0;
-  for (int32_t i = 0; i < sample_positions(rows); ++i) {
+  const int32_t positions = sample_positions(rows);
+  for (int32_t i = 0; i < positions; ++i) {
+    const int64_t ahead = sample_row(std::min(i + kAhead, positions - 1), rows);
+    ask_for(ahead);
+    ask_for(std::max<int64_t>(neighbour_row(ahead, rows, kNeighbourRows), 0));
     const int64_t row = sample_row(i, rows);
     const int64_t next = neighbour_row(row, rows, kNextRow);
     const int64_t neighbour = neighbour_row(row, rows, kNeighbourRows);
@@ -210,9 +216,10 @@ SampleFindings sample_keys(int64_t build_rows, const BuildKeyAt& build_key_at, i
                            SampleEffort effort = SampleEffort::kCounted,
                            int64_t fewest = kFewestSampleTiles) {
   SampleFindings found;
-  const SampleTable build = draw_keys(build_rows, build_key_at, key_width);
+  const auto is_near = [](int64_t) {};
+  const SampleTable build = draw_keys(build_rows, build_key_at, is_near, key_width);
   found.build = build.drawn();
-  const SampleTable table = draw_keys(probe_rows, probe_key_at, key_width);
+  const SampleTable table = draw_keys(probe_rows, probe_key_at, is_near, key_width);
   found.probe = table.drawn();
   const HotTable hot(build, build_rows, table, probe_rows);
   std::vector<int64_t> hot_build;

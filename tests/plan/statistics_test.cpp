@@ -249,8 +249,9 @@ TEST(SampleTable, SlicesAddUpToTheWholeScan) {
   const Keys build = drawn(50'000, 0, 999);
   const Keys probe = drawn(20'000, 0, 1999, 3);
   SampleFindings sliced;
-  sliced.build = draw_keys(build.rows(), build.accessor(), 8).drawn();
-  const SampleTable table = draw_keys(probe.rows(), probe.accessor(), 8);
+  const auto is_near = [](int64_t) {};
+  sliced.build = draw_keys(build.rows(), build.accessor(), is_near, 8).drawn();
+  const SampleTable table = draw_keys(probe.rows(), probe.accessor(), is_near, 8);
   sliced.probe = table.drawn();
   TileCounts sum;
   const int64_t tiles = sample_tiles(build.rows());
