@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/base/device.hpp"
@@ -62,6 +63,19 @@ uint32_t resident_blocks(Queue& queue, void (*kernel)(Args...), int threads, uin
   return blocks;
 }
 
+// Whether kernels have the instructions of kernels/dependent_launch.cuh: of a library without code
+// for devices that know them, a newer device's driver compiles code that waits for nothing. All
+// kernels are built for the same architectures.
+inline bool has_dependent_launches(Queue& queue, const void* kernel, const char* asking) {
+  std::optional<bool>& known = queue.device->has_dependent_launches;
+  if (!known) {
+    cudaFuncAttributes attributes = {};
+    check(cudaFuncGetAttributes(&attributes, kernel), asking);
+    known = queue.context.facts.compute_capability >= 90 && attributes.ptxVersion >= 90;
+  }
+  return *known;
+}
+
 // Launches a kernel that may come to the device while the one before still runs, which saves the 2
 // us between them. It has to call await_last_kernel() of kernels/dependent_launch.cuh before it
 // touches what that one writes, and the one before has to let it start.
@@ -77,7 +91,9 @@ void launch_dependent(Queue& queue, void (*kernel)(Parameters...), uint32_t bloc
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream_of(queue);
   config.attrs = &early;
-  config.numAttrs = queue.context.facts.compute_capability >= 90 ? 1 : 0;
+  bool const may_come_early =
+      has_dependent_launches(queue, reinterpret_cast<const void*>(kernel), launching);
+  config.numAttrs = may_come_early ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, args...), launching);
 }
 

@@ -149,8 +149,8 @@ class HotTable {
 };
 
 // Step 1 on the host, of one side. key_at is called as bool(int64_t row, uint64_t* key) and answers
-// false for a NULL key. ask_for(row): its key is wanted soon, of rows from all over the side, each of
-// which waits for memory otherwise.
+// false for a NULL key. ask_for(row): its key is wanted soon, of rows from all over the side, each
+// of which waits for memory otherwise.
 template <typename KeyAt, typename AskFor>
 SampleTable draw_keys(int64_t rows, const KeyAt& key_at, const AskFor& ask_for, int32_t key_width) {
   constexpr int32_t kAhead = 16;
