@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from . import _abi
 from ._arguments import INT32, UINT64, path_bytes, whole
+from ._threads import run_beside
 from .errors import Cancelled, InvalidArgument
 
 Log = Callable[[int, str], Any]
@@ -250,7 +251,7 @@ class Context:
                 call.done.release()
 
         try:
-            threading.Thread(target=work, name="gpujoin").start()
+            run_beside(work)
             call.done.acquire()  # not an Event: its wait() does not bear being interrupted
         except BaseException:  # KeyboardInterrupt, or what a signal handler raised
             if not call.claim():  # it has begun

@@ -251,3 +251,29 @@ def test_ctrl_c_waits_for_progress_of_the_callers_thread():
     with gpujoin.Context("cpu", progress=progress, threads_of="caller") as context:
         with pytest.raises(KeyboardInterrupt):
             join(context)
+
+
+def test_calls_of_the_main_thread_share_another(device):
+    seen = set()
+    with gpujoin.Context(device, progress=lambda *_: seen.add(threading.get_ident())) as context:
+        for _ in range(3):
+            assert join(context).num_rows == 20000
+    assert len(seen) == 1
+    assert threading.get_ident() not in seen
+
+
+def test_the_thread_of_calls_is_not_a_childs_and_ends_with_python():
+    program = """if True:
+        import atexit, os, pyarrow, gpujoin
+        table = pyarrow.table({"k": range(5000)})
+        def rows():
+            return gpujoin.join(table, table, "k", context=gpujoin.Context("cpu")).num_rows
+        assert rows() == 5000
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if rows() == 5000 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        atexit.register(lambda: print(rows()))
+        """
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "5000\n", "")
