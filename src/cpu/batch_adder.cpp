@@ -33,6 +33,7 @@ template <typename Key>
 void BatchAdder<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& build,
                             const PartitionRows& probe, SharedRows shared) {
   if (batch.rows == 0) return;
+  values_.start_batch();
   SideMatches<Key> const of_build{&build, batch.build, batch.rows};
   SideMatches<Key> const of_probe{&probe, batch.probe, batch.rows};
   auto const matches_of = [&](const OutputSource& source) -> const SideMatches<Key>& {

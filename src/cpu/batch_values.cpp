@@ -1,6 +1,7 @@
 #include "src/cpu/batch_values.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "src/cpu/pack_rows.hpp"
@@ -32,7 +33,47 @@ bool are_neighbours(const uint32_t* numbers, uint32_t rows) {
   return differences == 0;
 }
 
+constexpr uint32_t kWordBytes = 8;
+
+// Whether another field of the rows lies in the same word.
+bool shares_word(const RowLayout& layout, uint32_t offset, uint32_t width) {
+  uint32_t const within = offset % kWordBytes;
+  if (layout.row_is_entry() || within + width > kWordBytes || width == kWordBytes) return false;
+  uint32_t const word = offset / kWordBytes;
+  uint32_t fields = layout.null_bits_bytes != 0 && layout.null_bits_offset / kWordBytes == word;
+  for (CarriedColumn const& each : layout.carried) fields += each.offset / kWordBytes == word;
+  return fields > 1;
+}
+
 }  // namespace
+
+template <typename Key>
+void BatchValues<Key>::load_words(const Matches& matches, uint32_t offset) {
+  if (words_of_ == matches.side && words_offset_ == offset) return;
+  packed_field(*matches.side, matches.rest, matches.rows, offset, kWordBytes,
+               reinterpret_cast<std::byte*>(words_.data()));
+  words_of_ = matches.side;
+  words_offset_ = offset;
+}
+
+// One after the other the fields of a word would each wait for the same row again.
+template <typename Key>
+const std::byte* BatchValues<Key>::field(const Matches& matches, uint32_t offset, uint32_t width) {
+  if (!shares_word(*matches.side->layout, offset, width)) {
+    return packed_field(*matches.side, matches.rest, matches.rows, offset, width, room_.data());
+  }
+  static_assert(std::endian::native == std::endian::little);
+  load_words(matches, offset / kWordBytes * kWordBytes);
+  uint32_t const shift = offset % kWordBytes * 8;
+  with_width(width, [&](auto value) {
+    using Value = decltype(value);
+    if constexpr (sizeof(Value) < kWordBytes) {
+      auto* const to = reinterpret_cast<Value*>(room_.data());
+      for (uint32_t i = 0; i < matches.rows; ++i) to[i] = static_cast<Value>(words_[i] >> shift);
+    }
+  });
+  return room_.data();
+}
 
 template <typename Key>
 const std::byte* BatchValues<Key>::values(const OutputSource& source, const Key* keys,

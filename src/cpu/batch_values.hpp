@@ -1,8 +1,9 @@
 // batch_values.hpp: the values that a batch of matches has of a column of either side.
 //
 // Gather transformed: they come from the packed rows of the two partitions at hand, which are in
-// the cache. Gather untransformed: row numbers come from there, values from the input columns,
-// wherever they are; loads are asked for ahead.
+// the cache; narrow ones that lie in the same 8 bytes are loaded together. Gather untransformed:
+// row numbers come from there, values from the input columns, wherever they are; loads are asked
+// for ahead.
 #pragma once
 
 #include <array>
@@ -45,6 +46,8 @@ class BatchValues {
  public:
   using Matches = SideMatches<Key>;
 
+  // Before what is asked of each batch, whose matches may lie where those of the last one lay.
+  void start_batch() { words_of_ = nullptr; }
   // keys: of the matches.
   const std::byte* values(const OutputSource& source, const Key* keys, const Matches& matches);
   // Whether there is a value; bits beyond the rows are 0.
@@ -55,13 +58,15 @@ class BatchValues {
   }
 
  private:
-  const std::byte* field(const Matches& matches, uint32_t offset, uint32_t width) {
-    return packed_field(*matches.side, matches.rest, matches.rows, offset, width, room_.data());
-  }
+  const std::byte* field(const Matches& matches, uint32_t offset, uint32_t width);
+  void load_words(const Matches& matches, uint32_t offset);
 
   alignas(64) std::array<std::byte, kBatchRows * 16> room_;
   alignas(64) std::array<uint32_t, kBatchRows> numbers_;
   alignas(64) std::array<uint64_t, kBatchRows / 64> bits_;
+  alignas(64) std::array<uint64_t, kBatchRows> words_;  // of packed rows, those at words_offset_
+  const PartitionRows* words_of_ = nullptr;             // null: none is loaded
+  uint32_t words_offset_ = 0;
 };
 
 extern template class BatchValues<uint32_t>;

@@ -7,6 +7,7 @@ void BatchWriter<Key>::write(const MatchBatch<Key>& batch, const PartitionRows& 
                              const PartitionRows& probe, SharedRows /*shared*/) {
   for (uint32_t done = 0; done < batch.rows;) {
     OutputRows::Place const place = output_.claim(batch.rows - done);
+    values_.start_batch();
     SideMatches<Key> const of_build{&build, batch.build + done, place.rows};
     SideMatches<Key> const of_probe{&probe, batch.probe + done, place.rows};
     for (size_t column = 0; column < sources_.size(); ++column) {

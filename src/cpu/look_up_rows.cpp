@@ -28,6 +28,7 @@ class RowLookup {
     keys_.find_rows(probe, rows, found_);
     SideMatches<Key> const matches{&build_, found_, rows};
     OutputRows::Place const place = output_.at(first, rows);
+    values_.start_batch();
     for (size_t column = 0; column < sources_.size(); ++column) {
       OutputSource const& source = sources_[column];
       output_.write_values(place, column, values_.values(source, probe, matches));

@@ -153,6 +153,22 @@ TEST(CpuJoin, MoreNullableColumnsThanAByteHasBits) {
   expect_right_by_every_plan(left, right);
 }
 
+// Narrow columns, and bits of NULLs, share words of the rows that travel.
+TEST(CpuJoin, ManyNarrowPayloads) {
+  for (int32_t const key_width : {4, 8}) {
+    TestTable left = table_of(key_width, random_keys(9000, 6000, 52), {1, 2, 1, 4, 1, 1, 2, 1}, 53);
+    TestTable right = table_of(key_width, random_keys(12000, 6000, 54), {2, 1, 16, 1, 8, 1, 4}, 55);
+    for (size_t i = 1; i < left.columns.size(); i += 2) {
+      left.columns[i].with_nulls(left.rows, i + 2, static_cast<int64_t>(i), i);
+    }
+    for (size_t i = 2; i < right.columns.size(); i += 3) {
+      right.columns[i].with_nulls(right.rows, i + 3, static_cast<int64_t>(i), i);
+    }
+    expect_right_by_every_plan(left, right);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(CpuJoin, NullablePayloadWithoutAnyNullHasNoValidity) {
   TestTable left = table_of(4, random_keys(900, 600, 9), {4}, 90);
   TestTable const right = table_of(4, random_keys(1800, 600, 10), {4}, 95);
