@@ -54,10 +54,14 @@ class Case:
         if self.how in SWAPPED:
             yield "right, left", f"{chosen} s {SWAPPED[self.how]} join r on {on}", True
 
+    def matches(self):
+        """Rows of left, and those of right."""
+        rights = numpy.flatnonzero(self.left_of_right >= 0)
+        return self.left_of_right[rights], rights
+
     def expected(self):
         """(rows, checksum) that follow from how the tables were made."""
-        rights = numpy.flatnonzero(self.left_of_right >= 0)
-        lefts = self.left_of_right[rights]
+        lefts, rights = self.matches()
         alone = numpy.ones(self.left.num_rows, dtype=bool)
         alone[lefts] = False
         if self.how in ("semi", "anti"):

@@ -20,6 +20,9 @@ class BatchWriter final : public MatchSink<Key> {
 
   void write(const MatchBatch<Key>& batch, const PartitionRows& build, const PartitionRows& probe,
              SharedRows shared) override;
+  // Matches with the place that was claimed for them. of_build, of_probe: of place.rows rows.
+  void write_at(const OutputRows::Place& place, const Key* keys, const SideMatches<Key>& of_build,
+                const SideMatches<Key>& of_probe);
 
  private:
   const std::vector<OutputSource>& sources_;

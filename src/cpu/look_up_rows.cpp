@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "src/base/streaming.hpp"
+#include "src/cpu/batch_writer.hpp"
 
 namespace gpujoin::cpu {
 
@@ -18,32 +19,25 @@ class RowLookup {
  public:
   RowLookup(const KeyBits& keys, const RowLayout& build, const std::vector<OutputSource>& sources,
             OutputRows& output)
-      : keys_(keys), build_{&build, nullptr}, sources_(sources), output_(output) {}
+      : keys_(keys), build_{&build, nullptr}, output_(output), writer_(sources, output) {}
 
   // False: one of them has no match, and nothing is written.
   bool write(const Key* probe, uint64_t first, uint32_t rows) {
     bool all = true;
     for (uint32_t i = 0; i < rows; ++i) all &= keys_.has(probe[i]);
-    if (!all || sources_.empty()) return all;
+    if (!all || !keys_.keeps_rows()) return all;
     keys_.find_rows(probe, rows, found_);
     SideMatches<Key> const matches{&build_, found_, rows};
-    OutputRows::Place const place = output_.at(first, rows);
-    values_.start_batch();
-    for (size_t column = 0; column < sources_.size(); ++column) {
-      OutputSource const& source = sources_[column];
-      output_.write_values(place, column, values_.values(source, probe, matches));
-      if (source.nullable()) output_.write_bits(place, column, values_.bits(source, matches));
-    }
+    writer_.write_at(output_.at(first, rows), probe, matches, matches);
     return true;
   }
 
  private:
   const KeyBits& keys_;
   PartitionRows build_;
-  const std::vector<OutputSource>& sources_;
   OutputRows& output_;
   Key found_[kBatchRows];
-  BatchValues<Key> values_;
+  BatchWriter<Key> writer_;
 };
 
 template <typename Key>

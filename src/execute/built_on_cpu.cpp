@@ -156,25 +156,19 @@ bool puts_out(const JoinStep& step, bool left) {
   return !columns.empty() || puts_out_numbers(step, left);
 }
 
-// Of a build row that comes out, what is read where it lies: the list of rows and the columns.
-uint64_t bytes_read(const JoinStep& step, const CpuSide& build) {
-  return sizeof(uint32_t) +
-         build.payload_bytes(step.build_left() ? step.spec.left_columns : step.spec.right_columns);
-}
-
 // Whether keys alone are asked, and rows of the build side read where they lie: where none comes
 // out, or few do, or what is read of them stays in a cache, since they are few, or since rows near
 // each other have near keys on both sides.
 enum class Asked { kNothing, kKeys, kNearKeys };
-Asked asked_of_keys(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+Asked asked_of_keys(const JoinStep& step, const CpuSide& build, const CpuSide& probe,
+                    bool is_small) {
   if (!may_stream(step) || step.residual != nullptr || build.is_hashed()) return Asked::kNothing;
-  bool const is_small = streams(step, build, probe);
   if (!puts_out(step, step.build_left())) return is_small ? Asked::kNothing : Asked::kKeys;
   // 0: nobody said how many. Wide rows take longer to move, so that more of them may be read: 2^22
   // x 2^22 rows are as fast in partitions where 30 % match and 4 bytes are put out of a build row,
   // and 50 % of 8 bytes. To list more rows than there are probe rows takes longer than partitions.
   auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
-  uint64_t const bytes = bytes_read(step, build);
+  uint64_t const bytes = build.bytes_read();
   constexpr uint64_t kBytesOfAll = 24;
   bool const are_few = expected != 0 && expected <= probe.input_rows() / kBytesOfAll * bytes;
   if (are_few && !is_small && build.input_rows() <= probe.input_rows()) return Asked::kKeys;
@@ -184,11 +178,10 @@ Asked asked_of_keys(const JoinStep& step, const CpuSide& build, const CpuSide& p
   // side, ms in partitions and so: 2^18 build rows 36 and 15, 2^20 (12 MiB) 37 and 22, 2^21 42 and
   // 49; shuffled in blocks of 65536 rows, 2^22 build rows 51 and 23. Of few rows a table has a
   // value of the key's size beside it, which is faster still: 5 ms, and 7 by keys.
-  constexpr uint64_t kMostReadBytes = cpu::KeyBits::kMostReadBytes;
   if (is_small && bytes <= 2 * sizeof(uint32_t)) return Asked::kNothing;
-  if (build.input_rows() <= kMostReadBytes / bytes) return Asked::kKeys;
-  bool const are_near = probe.usual_window_span() <= kMostReadBytes / bytes &&
-                        build.usual_window_span() <= kMostReadBytes / bytes;
+  if (build.may_be_read(build.input_rows())) return Asked::kKeys;
+  bool const are_near =
+      build.may_be_read(probe.usual_window_span()) && build.may_be_read(build.usual_window_span());
   return are_near ? Asked::kNearKeys : Asked::kNothing;
 }
 
@@ -321,7 +314,7 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
   }
   bool const is_small = only_probe != nullptr && streams(step, *side, *only_probe);
   Asked const asked =
-      only_probe == nullptr ? Asked::kNothing : asked_of_keys(step, *side, *only_probe);
+      only_probe == nullptr ? Asked::kNothing : asked_of_keys(step, *side, *only_probe, is_small);
   if (asked != Asked::kNothing &&
       side->keep_key_bits(puts_out(step, step.build_left()), asked == Asked::kNearKeys)) {
     side->lay_out(plan::Gather::kUntransformed, puts_out(step, step.build_left()));

@@ -61,9 +61,9 @@ void CpuSide::stream() {
   rows_.begin = {0, static_cast<uint32_t>(rows_.input_rows)};
 }
 
-uint64_t CpuSide::payload_bytes(const std::vector<int32_t>& columns) const {
-  uint64_t bytes = 0;
-  for (int32_t const number : columns) {
+uint64_t CpuSide::bytes_read() const {
+  uint64_t bytes = sizeof(uint32_t);
+  for (int32_t const number : output_columns_) {
     if (std::find(keys_.begin(), keys_.end(), number) != keys_.end()) continue;
     bytes += static_cast<uint64_t>(column(number).width);
   }

@@ -60,8 +60,13 @@ class CpuSide final : public Side {
   uint64_t input_rows() const { return static_cast<uint64_t>(relation_.rows); }
   size_t key_count() const { return keys_.size(); }
   const columns::ColumnView& key(size_t number) const { return column(keys_[number]); }
-  // Of a row, in those of these columns that are no keys.
-  uint64_t payload_bytes(const std::vector<int32_t>& columns) const;
+  // What matches read of a row that is found by key bits: its number and the columns that are put
+  // out, but for the keys.
+  uint64_t bytes_read() const;
+  // Whether that of so many rows stays in a cache.
+  bool may_be_read(uint64_t rows) const {
+    return rows <= cpu::KeyBits::kMostReadBytes / bytes_read();
+  }
   // As in cpu/key_spans.hpp, of the first key.
   uint64_t usual_window_span() const { return cpu::usual_window_span(key(0), input_rows()); }
   // Rows with NULL keys are left out, where there are any.

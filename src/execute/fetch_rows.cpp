@@ -172,7 +172,12 @@ columns::Storage number_rows(base::Queue& queue, plan::Device device, int64_t ro
   if (device == plan::Device::kCuda) return number_rows_on_gpu(queue, rows);
   auto numbers = queue.host_pool->allocate_rows<uint32_t>(
       base::Memory::kHost, static_cast<uint64_t>(rows), "row numbers");
-  std::iota(numbers.as<uint32_t>(), numbers.as<uint32_t>() + rows, 0U);
+  auto* const first = numbers.as<uint32_t>();
+  cpu::Workers workers(queue);
+  workers.for_each_range("number rows", static_cast<uint64_t>(rows), uint64_t{1} << 18,
+                         [&](uint64_t from, uint64_t end) {
+                           std::iota(first + from, first + end, static_cast<uint32_t>(from));
+                         });
   return columns::make_storage(std::move(numbers));
 }
 

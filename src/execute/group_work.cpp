@@ -1,11 +1,11 @@
 #include "src/execute/group_work.hpp"
 
-#include <numeric>
 #include <utility>
 
 #include "src/base/without_cuda.hpp"
 #include "src/cpu/group_states.hpp"
 #include "src/cpu/workers.hpp"
+#include "src/execute/fetch_rows.hpp"
 
 namespace gpujoin::execute {
 
@@ -33,14 +33,7 @@ class OnCpu final : public GroupWork {
     return {columns::make_storage(std::move(selected.numbers)), selected.count};
   }
   GroupNumbers all() override {
-    base::Buffer numbers = queue_.host_pool->allocate_rows<uint32_t>(base::Memory::kHost, groups_,
-                                                                     "numbers of groups");
-    auto* const first = numbers.as<uint32_t>();
-    workers_.for_each_range("aggregate", groups_, uint64_t{1} << 18,
-                            [&](uint64_t from, uint64_t end) {
-                              std::iota(first + from, first + end, static_cast<uint32_t>(from));
-                            });
-    return {columns::make_storage(std::move(numbers)), groups_};
+    return {number_rows(queue_, plan::Device::kCpu, static_cast<int64_t>(groups_)), groups_};
   }
   Finished finish(kernels::GroupOutput output, const uint32_t* groups, uint64_t count) override {
     base::Pool& pool = *queue_.host_pool;

@@ -17,8 +17,7 @@ std::optional<LookedUp> look_up_on_cpu(base::Queue& queue, const columns::Relati
   cpu::Workers workers(queue);
   std::vector<int32_t> const keys = {key};
   CpuSide side(queue, workers, dimension, keys, columns);
-  uint64_t const row_bytes = sizeof(uint32_t) + side.payload_bytes(columns);
-  if (side.input_rows() > cpu::KeyBits::kMostReadBytes / row_bytes) return std::nullopt;
+  if (!side.may_be_read(side.input_rows())) return std::nullopt;
   columns::ColumnView const& probe = fact.columns.front();
   bool const reads_rows = row_numbers || !columns.empty();
 

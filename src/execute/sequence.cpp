@@ -41,6 +41,9 @@ class Sequence {
   void weigh_later_joins(size_t step, PlannedJoin& planned) const;
   bool look_up(size_t step);
   bool look_up_on_cpu(size_t step);
+  void number_fact_rows();
+  void add_looked_up(size_t step, Storage rows, const std::vector<int32_t>& numbers,
+                     std::vector<ResultColumn> columns);
   void join(size_t step);
   void take_over(size_t step, columns::JoinResult& result);
 
@@ -181,13 +184,8 @@ bool Sequence::look_up(size_t step) {
   }
   fact_.end_use(key);
   notes_.note_plan(step, planned.choice, layout_.way_of_columns(step));
-  auto const number = static_cast<int32_t>(step);
-  if (planned.spec.pairs) {
-    travellers_.push_back({{number, kRowNumbers}, row_numbers_of(std::move(result->right_rows))});
-  }
-  for (size_t i = 0; i < result->columns.size(); ++i) {
-    travellers_.push_back({{number, planned.spec.right_columns[i]}, std::move(result->columns[i])});
-  }
+  add_looked_up(step, std::move(result->right_rows), planned.spec.right_columns,
+                std::move(result->columns));
   notes_.add_stages(name_of_step(step), std::move(result->statistics.stages));
   return true;
 }
@@ -196,8 +194,7 @@ bool Sequence::look_up(size_t step) {
 bool Sequence::look_up_on_cpu(size_t step) {
   SequenceStep const& joined = spec_.steps[step];
   ColumnView const& key = fact_.view(joined.fact_key);
-  bool const is_large = rows_ >= joined.dimension->rows;
-  bool const may_fit = keeps_fact_ && is_large && key.validity == nullptr;
+  bool const may_fit = keeps_fact_ && rows_ >= joined.dimension->rows && key.validity == nullptr;
   if (!may_fit || !layout_.may_be_looked_up_on_cpu()) return false;
   columns::JoinSpec const spec = layout_.join_spec(step);
   bool const row_numbers = layout_.carries_row_numbers(step);
@@ -212,23 +209,30 @@ bool Sequence::look_up_on_cpu(size_t step) {
   fact_.end_use(joined.fact_key);
   notes_.note_plan(step, "CPU-RADIX build=right", layout_.way_of_columns(step),
                    "each row matches one and stays where it is");
-  auto const number = static_cast<int32_t>(step);
-  if (row_numbers) {
-    travellers_.push_back({{number, kRowNumbers}, row_numbers_of(std::move(found->rows))});
-  }
-  for (size_t i = 0; i < found->columns.size(); ++i) {
-    travellers_.push_back({{number, spec.right_columns[i]}, std::move(found->columns[i])});
-  }
+  add_looked_up(step, std::move(found->rows), spec.right_columns, std::move(found->columns));
   return true;
+}
+
+// What was looked up of a dimension. rows: null where they do not travel. numbers: of its columns.
+void Sequence::add_looked_up(size_t step, Storage rows, const std::vector<int32_t>& numbers,
+                             std::vector<ResultColumn> columns) {
+  auto const number = static_cast<int32_t>(step);
+  if (rows) travellers_.push_back({{number, kRowNumbers}, row_numbers_of(std::move(rows))});
+  for (size_t i = 0; i < columns.size(); ++i) {
+    travellers_.push_back({{number, numbers[i]}, std::move(columns[i])});
+  }
+}
+
+// The first row numbers that travel: until now each row was its fact row.
+void Sequence::number_fact_rows() {
+  travellers_.insert(travellers_.begin(),
+                     {{kFact, kRowNumbers}, row_numbers_of(number_rows(queue_, device_, rows_))});
+  keeps_fact_ = false;
 }
 
 void Sequence::join(size_t step) {
   if (device_ == plan::Device::kCuda ? look_up(step) : look_up_on_cpu(step)) return;
-  if (keeps_fact_ && step > 0) {
-    // The first row numbers: until now each row was its fact row.
-    travellers_.insert(travellers_.begin(),
-                       {{kFact, kRowNumbers}, row_numbers_of(number_rows(queue_, device_, rows_))});
-  }
+  if (keeps_fact_ && step > 0) number_fact_rows();
   keeps_fact_ = false;
   columns::JoinSpec spec = layout_.join_spec(step);
   std::shared_ptr<const Relation> left = left_side(step);
@@ -332,13 +336,10 @@ std::unique_ptr<columns::JoinResult> Sequence::finish() {
   result->memory = plan::memory_of(device_);
   result->rows = rows_;
   result->has_pairs = spec_.row_numbers;
-  if (keeps_fact_ && device_ == plan::Device::kCpu) {
-    travellers_.insert(travellers_.begin(),
-                       {{kFact, kRowNumbers}, row_numbers_of(number_rows(queue_, device_, rows_))});
-    keeps_fact_ = false;
-  }
-  if (spec_.row_numbers)
+  if (keeps_fact_ && device_ == plan::Device::kCpu) number_fact_rows();
+  if (spec_.row_numbers) {
     result->left_rows = keeps_fact_ ? number_rows(queue_, device_, rows_) : rows_of(kFact);
+  }
   put_out(fact_, kFact, spec_.fact_columns, *result);
   let_go_of_rows(kFact);
   for (size_t i = 0; i < spec_.steps.size(); ++i) {
