@@ -11,18 +11,10 @@
 #include <vector>
 
 #include "tests/cpu/join_tables.hpp"
+#include "tests/cpu/key_view.hpp"
 
 namespace gpujoin::test {
 namespace {
-
-template <typename Key>
-columns::ColumnView view_of(const std::vector<Key>& keys, const std::vector<uint8_t>* validity) {
-  columns::ColumnView view;
-  view.data = keys.data();
-  view.width = sizeof(Key);
-  if (validity != nullptr) view.validity = validity->data();
-  return view;
-}
 
 template <typename Key>
 std::optional<cpu::KeyBits> bits_of(base::Queue& queue, const std::vector<Key>& keys,

@@ -9,17 +9,10 @@
 #include <random>
 #include <vector>
 
-namespace gpujoin::tests {
-namespace {
+#include "tests/cpu/key_view.hpp"
 
-template <typename Key>
-columns::ColumnView view_of(const std::vector<Key>& keys, const std::vector<uint8_t>* validity) {
-  columns::ColumnView view;
-  view.width = sizeof(Key);
-  view.data = keys.data();
-  if (validity != nullptr) view.validity = validity->data();
-  return view;
-}
+namespace gpujoin::test {
+namespace {
 
 template <typename Key>
 void expect_spans() {
@@ -63,4 +56,4 @@ TEST(KeySpans, OfFewRowsAndOfExtremeKeys) {
 }
 
 }  // namespace
-}  // namespace gpujoin::tests
+}  // namespace gpujoin::test

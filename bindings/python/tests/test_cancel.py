@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from program import run_python
 from tables import keys
 
 import gpujoin
@@ -263,7 +264,7 @@ def test_calls_of_the_main_thread_share_another(device):
 
 
 def test_the_thread_of_calls_is_not_a_childs_and_ends_with_python():
-    program = """if True:
+    run = run_python("""
         import atexit, os, pyarrow, gpujoin
         table = pyarrow.table({"k": range(5000)})
         def rows():
@@ -274,6 +275,5 @@ def test_the_thread_of_calls_is_not_a_childs_and_ends_with_python():
             os._exit(0 if rows() == 5000 else 1)
         assert os.waitpid(child, 0)[1] == 0
         atexit.register(lambda: print(rows()))
-        """
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        """)
     assert (run.returncode, run.stdout, run.stderr) == (0, "5000\n", "")

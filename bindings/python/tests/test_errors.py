@@ -1,12 +1,8 @@
 """Every failure is an exception of its own class, with a message that names the culprit."""
 
-import os
-import subprocess
-import sys
-import textwrap
-
 import pyarrow as pa
 import pytest
+from program import run_python
 from tables import customers_and_orders, keys
 
 import gpujoin
@@ -226,16 +222,6 @@ def test_a_gpu_that_is_not_there():
         gpujoin.Context("cuda:1000")
     assert str(caught.value)
     assert caught.value.status == 11
-
-
-def run_python(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def test_no_library():
