@@ -7,8 +7,9 @@
 //          shift are read
 // Out      present, one bit a place, all words; targets[places], of places without a row anything;
 //          *has_duplicates: 0 or 1
-// Needs    state all 0, which it is again afterwards; at most kMostPlaceSlices slices;
-//          bucket_places and bucket_rows [count * capacity]
+// Needs    state all 0, which it is again afterwards; at most kMostNearSlices slices, of which a
+//          tile's rows are written kMostPlaceSlices at a time; bucket_places and bucket_rows
+//          [count * capacity]
 // Launch   partition: ceil(rows / tile) blocks of kPlaceThreads with partition_shared_bytes;
 //          then place: a block of kSliceThreads for each slice with slice_shared_bytes, dependent
 // Moves    |Key| and the row read, a place of 4 bytes and the row written and read; bits and the
@@ -27,7 +28,10 @@
 namespace gpujoin::kernels {
 
 constexpr int kPlaceThreads = 512;
-constexpr int kPlaceBlocksPerSm = 3;
+// By which the compiler limits registers, of which tiles of wide rows would take so many that one
+// block ran at a time. H200, 10^8 rows of 8 bytes, shuffled in blocks of 65536: 1.14 ms, 2.5 then.
+template <typename Row>
+constexpr int kPlaceBlocksPerSm = sizeof(Row) == 16 ? 2 : 3;
 constexpr int kSliceThreads = 1024;
 
 // Rows of a thread. H200, 10^7 rows of 4 bytes, 10^6: with 16 and two blocks a multiprocessor 111
@@ -38,15 +42,11 @@ template <typename Row>
 constexpr uint64_t partition_shared_bytes() {
   return kPlaceTile * (sizeof(Row) + sizeof(uint32_t));
 }
-template <typename Row>
-constexpr uint64_t slice_shared_bytes(const PlaceSlices& slices) {
-  return uint64_t{slices.capacity} * sizeof(Row) + slices.capacity / 8;
-}
 
 struct PlaceSlicesState {
-  uint32_t finished;                  // blocks that placed
-  uint32_t repeats;                   // not 0: a key comes twice
-  uint32_t filled[kMostPlaceSlices];  // rows of each bucket
+  uint32_t finished;                 // blocks that placed
+  uint32_t repeats;                  // not 0: a key comes twice
+  uint32_t filled[kMostNearSlices];  // rows of each bucket
 };
 
 // All threads, of which all are told the same, and see what the others wrote before: keys repeat.
@@ -55,10 +55,10 @@ __device__ __forceinline__ bool is_in_vain(const volatile PlaceSlicesState* stat
   return __syncthreads_or(repeat) != 0;
 }
 
-// All threads: each slice's first place in the tile for its count; ahead: what leads from there to
-// its place in the bucket.
-__device__ __forceinline__ void reserve_in_buckets(const PlaceSlices& slices, uint32_t* filled,
-                                                   uint32_t* counts, uint32_t* ahead) {
+// All threads: the place in the tile of the first row of each of a round's slices, for its count;
+// ahead: what leads from there to its place in the bucket. Rows of the round.
+__device__ __forceinline__ uint32_t reserve_in_buckets(uint32_t* filled, uint32_t round_slices,
+                                                       uint32_t* counts, uint32_t* ahead) {
   constexpr int kEach = kMostPlaceSlices / kPlaceThreads;
   constexpr int kWarps = kPlaceThreads / 32;
   __shared__ uint32_t warp_sums[kWarps];
@@ -67,7 +67,7 @@ __device__ __forceinline__ void reserve_in_buckets(const PlaceSlices& slices, ui
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     uint32_t const slice = threadIdx.x * kEach + i;
-    own[i] = slice < slices.count ? counts[slice] : 0;
+    own[i] = slice < round_slices ? counts[slice] : 0;
     sum += own[i];
   }
   uint32_t up_to = sum;
@@ -79,22 +79,57 @@ __device__ __forceinline__ void reserve_in_buckets(const PlaceSlices& slices, ui
   if (threadIdx.x % 32 == 31) warp_sums[threadIdx.x / 32] = up_to;
   __syncthreads();
   uint32_t first = up_to - sum;
-  for (uint32_t warp = 0; warp < threadIdx.x / 32; ++warp) first += warp_sums[warp];
+  uint32_t all = 0;
+  for (uint32_t warp = 0; warp < kWarps; ++warp) {
+    if (warp < threadIdx.x / 32) first += warp_sums[warp];
+    all += warp_sums[warp];
+  }
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     uint32_t const slice = threadIdx.x * kEach + i;
-    if (slice >= slices.count) break;
+    if (slice >= round_slices) break;
     counts[slice] = first;
     if (own[i] != 0) ahead[slice] = atomicAdd(&filled[slice], own[i]) - first;
     first += own[i];
   }
+  return all;
 }
 
-// The rows of a thread, column by column, to where each is staged.
+// All threads: the lowest and the highest slice of the block's rows.
+struct SliceSpan {
+  uint32_t first;
+  uint32_t last;
+};
+template <int kItems>
+__device__ __forceinline__ SliceSpan slices_of_tile(const PlaceSlices& slices,
+                                                    const uint32_t (&places)[kItems],
+                                                    uint32_t none) {
+  __shared__ SliceSpan span;
+  if (threadIdx.x == 0) span = {none, 0};
+  uint32_t lowest = none;
+  uint32_t highest = 0;
+#pragma unroll
+  for (int item = 0; item < kItems; ++item) {
+    if (places[item] == none) continue;
+    lowest = min(lowest, places[item]);
+    highest = max(highest, places[item]);
+  }
+  lowest = __reduce_min_sync(0xffffffffU, lowest);
+  highest = __reduce_max_sync(0xffffffffU, highest);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0 && lowest != none) {
+    atomicMin(&span.first, slices.slice_of(lowest));
+    atomicMax(&span.last, slices.slice_of(highest));
+  }
+  __syncthreads();
+  return span;
+}
+
+// The rows of a thread that have a place there, column by column, to where each is staged.
 template <typename Row, int kItems>
 __device__ __forceinline__ void stage_pieces(const PlacedColumns& columns,
                                              const unsigned char* first_target, uint64_t tile,
-                                             uint32_t rows, const uint32_t (&at)[kItems],
+                                             const uint32_t (&at)[kItems], uint32_t none,
                                              Row* staged_rows) {
 #pragma unroll 1
   for (int32_t i = 0; i < columns.count; ++i) {
@@ -107,8 +142,8 @@ __device__ __forceinline__ void stage_pieces(const PlacedColumns& columns,
       if constexpr (sizeof(Value) <= sizeof(Row)) {
 #pragma unroll
         for (int item = 0; item < kItems; ++item) {
+          if (at[item] == none) continue;
           uint64_t const row = tile + item * kPlaceThreads + threadIdx.x;
-          if (row >= rows) continue;
           auto* const target = piece + at[item] * sizeof(Row);
           if (column.source == nullptr) {
             *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
@@ -123,7 +158,7 @@ __device__ __forceinline__ void stage_pieces(const PlacedColumns& columns,
 
 // first_target: where the first row begins, of which the columns' targets are parts.
 template <typename Key, typename Row>
-__global__ void __launch_bounds__(kPlaceThreads, sizeof(Row) == 4 ? kPlaceBlocksPerSm : 1)
+__global__ void __launch_bounds__(kPlaceThreads, kPlaceBlocksPerSm<Row>)
     partition_places_kernel(const __grid_constant__ KeySteps<Key> steps,
                             const __grid_constant__ PlaceSlices slices,
                             const Key* __restrict__ keys, uint32_t rows,
@@ -132,13 +167,12 @@ __global__ void __launch_bounds__(kPlaceThreads, sizeof(Row) == 4 ? kPlaceBlocks
                             uint32_t* bucket_places, Row* bucket_rows) {
   constexpr int kItems = kPlaceItems;
   constexpr uint32_t kNone = 0xffffffffU;  // no place: there are fewer
-  extern __shared__ uint4 dynamic_shared[];
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto* const staged_rows = reinterpret_cast<Row*>(dynamic_shared);
   auto* const staged_places = reinterpret_cast<uint32_t*>(staged_rows + kPlaceTile);
   __shared__ uint32_t counts[kMostPlaceSlices];
   __shared__ uint32_t ahead[kMostPlaceSlices];
   let_next_kernel_start();
-  for (uint32_t i = threadIdx.x; i < slices.count; i += kPlaceThreads) counts[i] = 0;
   if (is_in_vain(state)) return;
 
   uint64_t const tile = uint64_t{blockIdx.x} * kPlaceTile;
@@ -149,34 +183,44 @@ __global__ void __launch_bounds__(kPlaceThreads, sizeof(Row) == 4 ? kPlaceBlocks
     uint64_t const row = tile + item * kPlaceThreads + threadIdx.x;
     places[item] = row < rows ? static_cast<uint32_t>(steps.place_of(__ldcs(&keys[row]))) : kNone;
   }
+  SliceSpan span = {0, slices.count - 1};
+  if (slices.count > kMostPlaceSlices) span = slices_of_tile(slices, places, kNone);
+#pragma unroll 1
+  for (uint32_t first = span.first; first <= span.last; first += kMostPlaceSlices) {
+    uint32_t const round_slices = min(span.last - first + 1, kMostPlaceSlices);
+    for (uint32_t i = threadIdx.x; i < round_slices; i += kPlaceThreads) counts[i] = 0;
+    __syncthreads();
 #pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    if (places[item] == kNone) continue;
-    at[item] = atomicAdd(&counts[slices.slice_of(places[item])], 1U);
-  }
-  __syncthreads();
-  reserve_in_buckets(slices, state->filled, counts, ahead);
-  __syncthreads();
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    if (places[item] == kNone) continue;
-    at[item] += counts[slices.slice_of(places[item])];
-    staged_places[at[item]] = places[item];
-  }
-  stage_pieces(columns, first_target, tile, rows, at, staged_rows);
-  __syncthreads();
-  auto const staged = static_cast<uint32_t>(min(uint64_t{kPlaceTile}, rows - tile));
-  for (uint32_t i = threadIdx.x; i < staged; i += kPlaceThreads) {
-    uint32_t const place = staged_places[i];
-    uint32_t const slice = slices.slice_of(place);
-    uint32_t const in_bucket = ahead[slice] + i;
-    if (in_bucket < slices.capacity) {
-      uint64_t const to = uint64_t{slice} * slices.capacity + in_bucket;
-      bucket_places[to] = place;
-      bucket_rows[to] = staged_rows[i];
-    } else {
-      state->repeats = 1;
+    for (int item = 0; item < kItems; ++item) {
+      at[item] = kNone;
+      uint32_t const slice = slices.slice_of(places[item]) - first;
+      if (places[item] == kNone || slice >= round_slices) continue;
+      at[item] = atomicAdd(&counts[slice], 1U);
     }
+    __syncthreads();
+    uint32_t const staged = reserve_in_buckets(state->filled + first, round_slices, counts, ahead);
+    __syncthreads();
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if (at[item] == kNone) continue;
+      at[item] += counts[slices.slice_of(places[item]) - first];
+      staged_places[at[item]] = places[item];
+    }
+    stage_pieces(columns, first_target, tile, at, kNone, staged_rows);
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < staged; i += kPlaceThreads) {
+      uint32_t const place = staged_places[i];
+      uint32_t const slice = slices.slice_of(place);
+      uint32_t const in_bucket = ahead[slice - first] + i;
+      if (in_bucket < slices.capacity) {
+        uint64_t const to = uint64_t{slice} * slices.capacity + in_bucket;
+        bucket_places[to] = place;
+        bucket_rows[to] = staged_rows[i];
+      } else {
+        state->repeats = 1;
+      }
+    }
+    __syncthreads();
   }
 }
 
@@ -187,7 +231,7 @@ __global__ void __launch_bounds__(kSliceThreads)
                         const Row* __restrict__ bucket_rows, uint32_t* present, Row* table_rows,
                         uint32_t* has_duplicates) {
   constexpr int kItems = 4;
-  extern __shared__ uint4 dynamic_shared[];
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto* const own_rows = reinterpret_cast<Row*>(dynamic_shared);
   auto* const bits = reinterpret_cast<uint32_t*>(own_rows + slices.capacity);
   uint32_t const first_word = slices.first_word(blockIdx.x);

@@ -31,4 +31,20 @@ constexpr PlaceSlices place_slices(uint32_t places, uint32_t count) {
   return {words, count, inverse, 32 * most_words};
 }
 
+// Of the largest slice: a row and a bit a place.
+constexpr uint64_t slice_shared_bytes(const PlaceSlices& slices, uint64_t row_bytes) {
+  return slices.capacity * row_bytes + slices.capacity / 8;
+}
+
+// As few as fit so many bytes each, and a multiple of `at_once`, so that blocks end together. Of
+// count 0: more than `most`.
+constexpr PlaceSlices fitting_slices(uint32_t places, uint64_t row_bytes, uint64_t bytes,
+                                     uint32_t at_once, uint32_t most) {
+  for (uint32_t count = at_once; count <= most; count += at_once) {
+    PlaceSlices const slices = place_slices(places, count);
+    if (slice_shared_bytes(slices, row_bytes) <= bytes) return slices;
+  }
+  return {};
+}
+
 }  // namespace gpujoin::kernels

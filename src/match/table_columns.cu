@@ -14,7 +14,7 @@
 #include "src/base/launch.hpp"
 #include "src/base/traffic.hpp"
 #include "src/match/packed_row.hpp"
-#include "src/match/place_by_slices.hpp"
+#include "src/match/place_rows.hpp"
 #include "src/match/table_probes.cuh"
 #include "src/transform/key_range.hpp"
 
@@ -27,6 +27,7 @@ using base::Memory;
 using base::stream_of;
 using kernels::kStreamThreads;
 using kernels::kStreamTile;
+using plan::PlacesOfNeighbours;
 
 using Columns = std::vector<TableColumn>;
 
@@ -299,13 +300,18 @@ bool place_few(base::Queue& queue, const kernels::FindPlaces<Key>& finder, const
 template <typename Key>
 void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
                 const transform::KeyPlaces& range, const TableSide& build, const Places& places,
-                const base::Buffer& flag) {
-  auto* const has_duplicates = flag.as<uint32_t>();
-  void* const rows = places.memory.empty() ? nullptr : places.memory.front().data();
+                PlacesOfNeighbours neighbours, const base::Buffer& flag) {
+  EmptyTable const table = {range,
+                            sizeof(Key),
+                            build,
+                            places.placed,
+                            places.memory.empty() ? nullptr : places.memory.front().data(),
+                            finder.table.present,
+                            flag.as<uint32_t>()};
   bool const is_done =
-      place_few(queue, finder, build, places.placed, has_duplicates) ||
-      (!finder.table.is_near && place_by_slices(queue, range, sizeof(Key), build, places.placed,
-                                                rows, finder.table.present, has_duplicates));
+      place_few(queue, finder, build, places.placed, table.has_duplicates) ||
+      (neighbours == PlacesOfNeighbours::kInFewSlices && place_near(queue, table)) ||
+      place_by_slices(queue, table, finder.table.is_near);
   if (is_done) return;
   check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), stream_of(queue)),
         "clearing the bits of keys");
@@ -316,9 +322,10 @@ void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
 
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, Places places, bool near) {
+                         const TableSide& build, Places places, PlacesOfNeighbours neighbours) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
+  bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
   // The flag, and behind it the bits: one call clears them.
   constexpr uint64_t kFlagWords = 32;
   made->has_duplicates = queue.device_pool->allocate(
@@ -327,7 +334,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   auto* const flag = made->has_duplicates.template as<uint32_t>();
   made->finder = find_places<Key>(range, range.places == build.rows, flag + kFlagWords,
                                   slices_of(places.bytes(), near), near);
-  place_rows(queue, made->finder, range, build, places, made->has_duplicates);
+  place_rows(queue, made->finder, range, build, places, neighbours, made->has_duplicates);
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;
   made->sources = std::move(places.sources);
@@ -337,7 +344,9 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
 
 template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, const Columns& columns, bool near) {
+                         const TableSide& build, const Columns& columns,
+                         PlacesOfNeighbours neighbours) {
+  bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
   // Side by side the columns of a row are one access at random.
   if (range.in_order && (near || columns.size() <= 1)) {
     return unplaced_table<Key>(queue, range, columns, near);
@@ -345,11 +354,11 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   Places places(*queue.device_pool, range.places, columns);
   switch (places.placed.row_width) {
     case 0:
-      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), near);
+      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), neighbours);
     case 8:
-      return place_table<Key, uint2>(queue, range, build, std::move(places), near);
+      return place_table<Key, uint2>(queue, range, build, std::move(places), neighbours);
     default:
-      return place_table<Key, uint4>(queue, range, build, std::move(places), near);
+      return place_table<Key, uint4>(queue, range, build, std::move(places), neighbours);
   }
 }
 
@@ -373,7 +382,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     if (!direct) return nullptr;
     if (range.places < build.rows) return std::make_unique<RepeatedKeys>();
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(queue, range, build, columns, plan.asks_as_a_whole);
+      return place_table<decltype(zero)>(queue, range, build, columns, plan.neighbours);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;

@@ -229,7 +229,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
 Candidate cost_of(const JoinPlan& named, const PlanRequest& request, const SampleStatistics& sample,
                   const base::DeviceFacts& facts) {
   JoinPlan plan = named;
-  plan.asks_as_a_whole = asks_as_a_whole(named, request, sample);
+  plan.neighbours = places_of_neighbours(named, request, sample, facts);
   if (plan.filter == Filter::kNone) return cost_with_filter(plan, request, sample, facts, nullptr);
   const FilteredJoin left = filter_join(plan, request, sample, facts);
   Candidate candidate = cost_with_filter(left.plan, left.request, left.sample, facts, &left.cost);

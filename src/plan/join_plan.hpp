@@ -90,6 +90,14 @@ enum class Filter : int32_t {
   kKeyHashes = GPUJOIN_FILTER_KEY_HASHES,
 };
 
+// Of kDirectTable: how far apart rows that lie near each other have their places, on both sides;
+// wrong is slower, never incorrect.
+enum class PlacesOfNeighbours : int32_t {
+  kAnywhere,     // a table that is no more than a slice stays in a cache, others go slice by slice
+  kNear,         // rows that blocks work on at a time are of a part of it that does
+  kInFewSlices,  // and those of a tile of kNearTile build rows of few slices in shared memory
+};
+
 enum class Side : int32_t { kLeft = GPUJOIN_SIDE_LEFT, kRight = GPUJOIN_SIDE_RIGHT };
 
 struct JoinPlan {
@@ -107,9 +115,7 @@ struct JoinPlan {
   int32_t passes = 0;      // of the papers' partitionings: 1 or 2; 0 = as few as the bits allow
   int32_t page_pairs = 0;  // of kThreadPages and kBlockChunks; 0 = the library decides
   int64_t probe_chunk_rows = 0;  // of kProbeChunks; 0 = the library decides
-  // Of kDirectTable: rows near each other have keys near each other, on both sides, and no slices
-  // are needed for the table to be in a cache where it is asked; wrong is slower, never incorrect.
-  bool asks_as_a_whole = false;
+  PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
   int64_t expected_rows = 0;  // the first output capacity; wrong is slower, never incorrect
   int64_t expected_hot_rows =
       0;  // of them, those of build keys with many rows (hot_draws of sample_rule.hpp)

@@ -78,9 +78,9 @@ Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const Si
 Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of those: partitions whose match writes columns; a table whose probe rows do; a table, for pairs.
 Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
-// Of a table of dense keys: see JoinPlan.
-bool asks_as_a_whole(const JoinPlan& plan, const PlanRequest& request,
-                     const SampleStatistics& sample);
+PlacesOfNeighbours places_of_neighbours(const JoinPlan& plan, const PlanRequest& request,
+                                        const SampleStatistics& sample,
+                                        const base::DeviceFacts& facts);
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts);
 // The carried join of partitions in the place of another plan, and what it costs.

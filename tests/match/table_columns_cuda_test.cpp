@@ -21,7 +21,10 @@ using kernels::CarriedFrom;
 using match::CarriedOutput;
 using plan::Finding;
 using plan::Match;
+using plan::PlacesOfNeighbours;
 
+constexpr PlacesOfNeighbours kAllNeighbours[] = {
+    PlacesOfNeighbours::kAnywhere, PlacesOfNeighbours::kNear, PlacesOfNeighbours::kInFewSlices};
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint32_t kSmall = kernels::kSmallTableRows;
 
@@ -139,9 +142,10 @@ struct Columns {
   std::vector<int32_t> build;
   std::vector<int32_t> probe;
   bool build_numbers = true;
-  bool gives_numbers = false;              // as a column, as of rows of which some were left out
-  bool leaves_scattered = false;           // else they are hashed
-  bool is_near = false;                    // the plan says so, which need not be true
+  bool gives_numbers = false;     // as a column, as of rows of which some were left out
+  bool leaves_scattered = false;  // else they are hashed
+  // The plan says so, which need not be true.
+  PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
   bool has_table = false;                  // also of few rows
   Finding why_not = Finding::kKeysRepeat;  // when nothing is written
 };
@@ -279,7 +283,7 @@ std::optional<Written> expect_rows(base::Queue& queue, Match match, const KeyPai
   probe.add_outputs(true, &outputs);
   Written rows;
   plan::JoinPlan plan = plan_of(match, expected_rows.value_or(keys.matches));
-  plan.asks_as_a_whole = columns.is_near;
+  plan.neighbours = columns.neighbours;
   Finding const found =
       join(queue, plan, keys.width, build.side(), probe.side(), outputs, &rows, columns);
   std::optional<Written> const written =
@@ -659,8 +663,8 @@ TEST_F(TableColumns, OfNeighboursAreAskedAsAWhole) {
         Columns columns = selections[turn++ % selections.size()];
         SCOPED_TRACE(trace_of(series, sizes, key_width) + ", blocks of " + std::to_string(block) +
                      ", " + std::to_string(columns.build.size()) + " payloads");
-        for (bool const near : {false, true}) {
-          columns.is_near = near;
+        for (PlacesOfNeighbours const neighbours : kAllNeighbours) {
+          columns.neighbours = neighbours;
           expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns),
                        Match::kDirectTable);
         }
@@ -677,8 +681,50 @@ TEST_F(TableColumns, OfNeighboursThatRepeatAreNone) {
     // In its own word, and in the one before.
     keys.build[twice + 1] = keys.build[twice];
     Columns columns{{4}, {4}};
-    columns.is_near = true;
-    EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value()) << twice;
+    for (PlacesOfNeighbours const neighbours : kAllNeighbours) {
+      columns.neighbours = neighbours;
+      EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value()) << twice;
+    }
+  }
+}
+
+// Of more slices than a tile's rows are written to at a time. Rows lie near each other, so that
+// slices find them where they lie; in longer blocks, so that they go through buckets; and, other
+// than the plan says, in no order, so that a tile has rows of all slices.
+TEST_F(TableColumns, OfNeighboursInManySlices) {
+  Sizes const sizes{8'000'003, 500'009};
+  KeySeries const series{"with gaps", 0 - uint64_t{sizes.build}, 1, 2 * uint64_t{sizes.build}};
+  for (size_t const block : {1000U, 300'000U, 0U}) {
+    for (int32_t const key_width : {4, 8}) {
+      KeyPair keys(series, sizes, key_width, 0.9, 5);
+      if (block != 0) keys.lie_in_order(block);
+      Columns columns{{8, 4, 4}, {4}};
+      columns.build_numbers = false;
+      columns.neighbours = PlacesOfNeighbours::kInFewSlices;
+      SCOPED_TRACE(trace_of(series, sizes, key_width) + ", blocks of " + std::to_string(block));
+      expect_table(expect_rows(queue(), Match::kDirectTable, keys, columns), Match::kDirectTable);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// In one tile, in tiles next to each other, and in the first and the last one.
+TEST_F(TableColumns, OfManyNeighboursThatRepeatAreNone) {
+  constexpr uint32_t kRows = 600'011;
+  for (size_t const block : {1U, 1000U, 400'000U}) {
+    for (auto const& [one, other] :
+         {std::pair{100U, 7000U}, {kernels::kNearTile - 1, kernels::kNearTile}, {0U, kRows - 1}}) {
+      KeyPair keys({"with gaps", 9, 1, kRows + 5000}, {kRows, 70'000}, 4, 1, 1);
+      keys.lie_in_order(block);
+      keys.build[one] = keys.build[other];
+      Columns columns{{4, 4}, {4}};
+      columns.build_numbers = false;
+      for (PlacesOfNeighbours const neighbours : kAllNeighbours) {
+        columns.neighbours = neighbours;
+        EXPECT_FALSE(expect_rows(queue(), Match::kDirectTable, keys, columns).has_value())
+            << one << " and " << other << ", blocks of " << block;
+      }
+    }
   }
 }
 

@@ -672,17 +672,25 @@ TEST(ChoosePlan, NeighboursAskOneTableOfAllDenseKeys) {
   for (const auto& [next, neighbour] : {std::pair(0, 14), {1, 17}, {3, 18}}) {
     const JoinPlan plan = plan_of(request, sample(next, neighbour));
     EXPECT_EQ(algorithm_name(plan), "DIRECT-CARRIED") << next;
-    EXPECT_TRUE(plan.asks_as_a_whole) << next;
+    EXPECT_EQ(plan.neighbours, PlacesOfNeighbours::kInFewSlices) << next;
   }
-  // Shuffled in blocks of 65536, of a million, in no order, and what nobody looked at.
-  for (const auto& [next, neighbour] : {std::pair(16, 17), {20, 20}, {27, 27}, {64, 64}}) {
+  // Shuffled in blocks of 4096, of 65536, of a million.
+  for (const auto& [next, neighbour] : {std::pair(12, 17), {16, 17}, {20, 20}}) {
+    const JoinPlan plan = plan_of(request, sample(next, neighbour));
+    EXPECT_EQ(algorithm_name(plan), "DIRECT-CARRIED") << next;
+    EXPECT_EQ(plan.neighbours,
+              next < 16 ? PlacesOfNeighbours::kInFewSlices : PlacesOfNeighbours::kNear)
+        << next;
+  }
+  // In no order, and what nobody looked at.
+  for (const auto& [next, neighbour] : {std::pair(27, 27), {64, 64}}) {
     EXPECT_EQ(algorithm_name(plan_of(request, sample(next, neighbour))), "PHJ-CARRIED");
   }
   // In order, and too far apart for a table.
   SampleStatistics far = sample(7, 23);
   far.build_range.high = far.probe_range.high = 64 * rows;
   far.varying_key_bits = 33;
-  EXPECT_FALSE(plan_of(request, far).asks_as_a_whole);
+  EXPECT_EQ(plan_of(request, far).neighbours, PlacesOfNeighbours::kAnywhere);
 }
 
 // H200, ms: sparse keys 1.58 where they lie and 4.64 in partitions, dense ones 1.58 and 1.41 by a

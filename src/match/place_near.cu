@@ -1,0 +1,55 @@
+// place_near.cu: host side of placing build rows from where they lie.
+#include "kernels/match/place_near.cuh"
+#include "src/base/device.hpp"
+#include "src/base/launch.hpp"
+#include "src/match/place_rows.hpp"
+
+namespace gpujoin::match {
+
+namespace {
+
+using base::stream_of;
+
+template <typename Key, typename Row>
+bool place(base::Queue& queue, const EmptyTable& table) {
+  constexpr uint64_t kReserved = 1024;  // of a block's shared memory, by CUDA
+  base::DeviceFacts const& facts = queue.context.facts;
+  auto const places = static_cast<uint32_t>(table.range.places);
+  kernels::PlaceSlices const slices =
+      kernels::fitting_slices(places, sizeof(Row), facts.shared_bytes_per_block - kReserved,
+                              static_cast<uint32_t>(facts.sm_count), kernels::kMostNearSlices);
+  if (slices.count == 0) return false;
+  TableSide const& build = table.build;
+  auto const* const keys = static_cast<const Key*>(build.keys);
+  uint32_t const tiles = base::grid_of(build.rows, kernels::kNearTile);
+  base::Buffer const of_tiles = queue.device_pool->allocate_rows<kernels::TilePlaces>(
+      base::Memory::kDevice, tiles, "the places of tiles of build rows");
+
+  base::ZeroedCounts zeroed(queue, sizeof(kernels::PlaceNearState));
+  auto* const state = zeroed.as<kernels::PlaceNearState>();
+  kernels::KeySteps<Key> const steps = {static_cast<Key>(table.range.low), table.range.shift};
+  kernels::tile_places_kernel<Key><<<tiles, kernels::kStreamThreads, 0, stream_of(queue)>>>(
+      steps, slices, keys, build.rows, of_tiles.as<kernels::TilePlaces>(), state);
+  base::check(cudaGetLastError(), "finding the places of tiles of build rows");
+  auto const* const visits = &state->visits;
+  if (base::read_back(queue, visits) > uint64_t{kernels::kMostNearVisits} * tiles) return false;
+  auto const kernel = kernels::place_near_kernel<Key, Row>;
+  base::allow_shared(queue, kernel, "asking for the shared memory of a slice of places");
+  kernel<<<slices.count, kernels::kNearThreads, kernels::slice_shared_bytes(slices, sizeof(Row)),
+           stream_of(queue)>>>(steps, slices, places, keys, build.rows, table.placed,
+                               static_cast<const unsigned char*>(table.rows),
+                               of_tiles.as<const kernels::TilePlaces>(), state, table.present,
+                               static_cast<Row*>(table.rows), table.has_duplicates);
+  base::check(cudaGetLastError(), "placing build rows from where they lie");
+  zeroed.all_launched();
+  return true;
+}
+
+}  // namespace
+
+bool place_near(base::Queue& queue, const EmptyTable& table) {
+  return with_placed_types(
+      table, [&](auto key, auto row) { return place<decltype(key), decltype(row)>(queue, table); });
+}
+
+}  // namespace gpujoin::match

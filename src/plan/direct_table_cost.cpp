@@ -1,0 +1,248 @@
+// direct_table_cost.cpp: bytes and seconds of a table of dense keys.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/limits.hpp"
+#include "src/plan/sample_rule.hpp"
+#include "src/plan/table_cost.hpp"
+
+namespace gpujoin::plan {
+
+namespace traffic = base::traffic;
+using traffic::Traffic;
+
+uint64_t direct_places(const JoinShape& shape) {
+  const SampleStatistics& sample = shape.sample;
+  if (!sample.sampled) return shape.build_rows;
+  if (sample.build_range.low > sample.build_range.high) return 0;
+  uint64_t steps = static_cast<uint64_t>(sample.build_range.high) -
+                   static_cast<uint64_t>(sample.build_range.low);
+  const int32_t bits = sample.varying_key_bits;
+  if (bits > 0 && bits < 64) steps = std::min(steps, (uint64_t{1} << bits) - 1);
+  return steps < traffic::most_direct_places(shape.build_rows) ? steps + 1 : 0;
+}
+
+namespace {
+
+// What a place has: a column each, or all of a row side by side.
+struct PlaceRow {
+  uint64_t columns;
+  uint64_t width;
+};
+PlaceRow place_row(const JoinPlan& plan, const JoinShape& shape) {
+  const GatheredColumns gathered = gathered_columns(shape, plan, true);
+  const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
+  return {packed != 0 ? 1 : gathered.count, std::max(gathered.width, packed)};
+}
+
+// Rows that blocks work on at a time.
+constexpr double kRowsAtOnce = 1 << 20;
+
+// Bytes of the places between two keys so far apart. Infinite: they may be anywhere.
+double bytes_apart(const JoinPlan& plan, const JoinShape& shape, uint64_t places, int32_t bits) {
+  constexpr int32_t kMostBits = 60;
+  const SampleStatistics& sample = shape.sample;
+  if (!sample.sampled || places == 0 || bits > kMostBits) return HUGE_VAL;
+  const double keys = static_cast<double>(sample.build_range.high) -
+                      static_cast<double>(sample.build_range.low) + 1;
+  const double distance =
+      static_cast<double>(uint64_t{1} << bits) * static_cast<double>(places) / keys;
+  return distance * static_cast<double>(std::max<uint64_t>(place_row(plan, shape).width, 1));
+}
+
+// Whether the places of rows that blocks work on at a time are no more than a slice: in order they
+// are as far apart as rows so far from each other, in no order as rows next to each other and what
+// comes to all of them. Bits of a distance are rounded up, to one and a half times as much on
+// average; and what a place further on has is asked for later.
+bool lies_near(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
+  const double in_order = bytes_apart(plan, shape, places, shape.sample.neighbour_bits) *
+                          kRowsAtOnce / static_cast<double>(kNeighbourRows);
+  const double of_all = kRowsAtOnce * static_cast<double>(place_row(plan, shape).width * places) /
+                        static_cast<double>(shape.build_rows);
+  const double shuffled = bytes_apart(plan, shape, places, shape.sample.next_bits) + of_all;
+  return std::min(in_order, shuffled) / 2 <= static_cast<double>(kernels::kDirectSliceBytes);
+}
+
+// Of the table in shared memory, on average.
+double slices_of_tile(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                      const base::DeviceFacts& facts) {
+  const double row = static_cast<double>(place_row(plan, shape).width * places) /
+                     static_cast<double>(shape.build_rows);
+  const double apart = bytes_apart(plan, shape, places, shape.sample.next_bits);
+  return 1 + (apart + kernels::kNearTile * row) / static_cast<double>(facts.shared_bytes_per_block);
+}
+
+// Whether the places of a warp's rows share sectors: what is near and in no order takes an access
+// a row, as any row in L2 does.
+bool lies_in_order(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
+  return bytes_apart(plan, shape, places, shape.sample.next_bits) <= 2 * traffic::kSectorBytes;
+}
+
+// Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read
+// after a slot. H200, 2^27 probe rows of 4 + 4 bytes with tables of 4, 16 and 32 MiB: 1.36, 1.38
+// and 1.93 ms, two payloads a side 1.6, keys and payloads of 8 bytes 1.9; hashed keys 2.5.
+constexpr double kDirectReads = 0.55;
+// Beside a compare-and-swap of 8 bytes, the store of a word of a row, or of its bit. H200, all of
+// dense joins of 3, 5 and 8 million rows on both sides 0.175, 0.25 and 0.40 ms, of which 35 ps a
+// build row are stores; rows of 8 bytes 59 ps. Of 16 and 40 million rows, in two and five slices,
+// 0.91 and 3.96 ms; of 2^25 x 2^27, in four, 4.65.
+constexpr double kDirectStore = 0.43;
+constexpr double kFurtherSlice = 0.7;
+constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
+// Tables of few rows are of 4 bytes a place, stored by an exchange: of the time that 8 bytes take.
+// H200, pairs of 10^6 x 10^6 rows: 44 us, hashed keys 62.
+constexpr double kSmallExchange = 0.45;
+constexpr int32_t kSmallBuildLaunches = 2;
+
+// Whether rows go to their places through slices in shared memory: see place_rows.hpp.
+bool places_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
+                      const base::DeviceFacts& facts) {
+  // Of a side of which a part was looked at the range may be a little wider.
+  const bool is_dense = shape.build_rows <= places + places / 64 && places <= 2 * shape.build_rows;
+  const bool is_word = row.columns == 1 && (row.width == 4 || row.width == 8 || row.width == 16);
+  const uint64_t most = near ? kernels::kMostNearSlices : kernels::kMostPlaceSlices;
+  const uint64_t slice = places / most * (8 * row.width + 1) / 8;
+  return is_dense && is_word && shape.build_rows >= kernels::kLeastPlacedBySlices &&
+         slice < facts.shared_bytes_per_block;
+}
+
+// Buckets of rows and their places are written and read between. H200: 16 ps a row of 4 bytes, 25
+// of 8, where their bytes take 7 and 11; where rows near each other have places near each other, 14
+// and 19.
+Cost place_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
+                     const base::DeviceFacts& facts) {
+  const double kSlowdown = near ? 1.7 : 2.3;
+  const Traffic moved = {shape.build_rows * (2 * shape.key_width + row.width) +
+                             shape.build_rows * 2 * (traffic::kRowIdBytes + row.width) +
+                             places * row.width + places / 8,
+                         0};
+  return {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches};
+}
+
+Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                    const base::DeviceFacts& facts) {
+  // Each further slice reads the probe side again. H200, 2^27 probe rows: 0.22 ms of keys alone,
+  // 0.35 and 0.46 with one and two payloads. Slices that fill L2 leave less of it to the streams:
+  // tables of 16 and 32 MiB 1.27 and 1.72 ms, 1.59 and 2.27 with two payloads.
+  constexpr double kSliceSecondsPerRow = 0.75e-12;
+  constexpr double kFullSliceReads = 1.35;
+  constexpr uint64_t kSliceBytes = kernels::kDirectSliceBytes;
+  const bool is_small = is_one_launch(shape);
+  const GatheredColumns gathered = gathered_columns(shape, plan, true);
+  const PlaceRow row = place_row(plan, shape);
+  // Of few rows the row's number, and the columns where they are.
+  const uint64_t columns = is_small ? 1 : row.columns;
+  const uint64_t width = is_small ? traffic::kRowIdBytes : row.width;
+  const double build = static_cast<double>(shape.build_rows);
+  const Traffic moved =
+      traffic::direct_table_build(shape.build_rows, shape.key_width, columns, width, places);
+  const uint64_t slice = std::min(places * width, kSliceBytes);
+  const uint64_t slices =
+      plan.neighbours != PlacesOfNeighbours::kAnywhere
+          ? 1
+          : std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
+  const double words = static_cast<double>(1 + std::max(columns, (width + 3) / 4));
+  const double stores =
+      build * (is_small
+                   ? kSmallExchange
+                   : words * kDirectStore * (1 + kFurtherSlice * static_cast<double>(slices - 1)));
+  Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, slice, facts),
+               is_small ? kSmallBuildLaunches : kDirectBuildLaunches};
+  if (!is_small && places_by_slices(shape, row, places, false, facts)) {
+    cost = place_by_slices(shape, row, places, false, facts);
+  }
+  const double probe = static_cast<double>(shape.probe_rows);
+  // Whether a place is taken is asked where not all are. The bits are few.
+  const double asked = is_small || places > shape.build_rows + shape.build_rows / 64 ? probe : 0;
+  const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));
+  const double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
+  cost += probe_columns(plan, shape, 0.3 * asked, values, slice, reads, facts);
+  const uint64_t read = read_width(shape, shape.probe);
+  cost.seconds +=
+      static_cast<double>(slices - 1) *
+      (probe * kSliceSecondsPerRow + stream_seconds({shape.probe_rows * read, 0}, facts));
+  return cost;
+}
+
+// Where neighbours have neighbouring places, all of it is read and written once, as it lies. Rows
+// that have all places in their order stay where they are.
+Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                  const base::DeviceFacts& facts) {
+  const PlaceRow row = place_row(plan, shape);
+  Traffic placed =
+      traffic::direct_table_build(shape.build_rows, shape.key_width, 0, row.width, places);
+  const bool stays = shape.sample.lies_in_order && places <= shape.build_rows;
+  placed.streamed =
+      stays ? shape.build_rows * shape.key_width : placed.streamed + places * row.width;
+  placed.random = 0;
+  const uint64_t output =
+      gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
+  const uint64_t read = read_width(shape, shape.probe);
+  Traffic asked = traffic::table_columns(shape.probe_rows, read, 0, 0, output, shape.pairs);
+  asked.streamed += std::min(places, shape.pairs) * row.width;
+  Cost cost = {placed, stream_seconds(placed, facts), kDirectBuildLaunches};
+  constexpr int32_t kProbeLaunches = 4;
+  return cost += {asked, stream_seconds(asked, facts), kProbeLaunches};
+}
+
+// Where neighbours have places near each other in no order: build rows are placed from where they
+// lie or through buckets, and what a probe row reads is in L2.
+Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                      const base::DeviceFacts& facts) {
+  // H200, 10^8 rows of 4 + 8 bytes shuffled in blocks of 4096 rows: 0.9 ms, where their bytes take
+  // 0.6.
+  constexpr double kSlowdown = 1.45;
+  // H200, the probe of 10^8 x 10^8 rows shuffled in blocks of 65536, 10^6 and 4*10^6 rows of 8
+  // bytes: 1.49, 1.63 and 2.12 ms; in blocks of 65536 rows of 16 bytes 1.95.
+  constexpr double kLargeWindow = 1.35;
+  constexpr double kWideRow = 1.5;
+  const PlaceRow row = place_row(plan, shape);
+  const bool from_tiles = plan.neighbours == PlacesOfNeighbours::kInFewSlices;
+  if (!places_by_slices(shape, row, places, true, facts)) {
+    return direct_columns(plan, shape, places, facts);
+  }
+  Cost cost = place_by_slices(shape, row, places, true, facts);
+  if (from_tiles) {
+    const uint64_t keys = shape.build_rows * shape.key_width;
+    const uint64_t rows = keys + shape.build_rows * row.width;
+    const double read = slices_of_tile(plan, shape, places, facts) * static_cast<double>(rows);
+    const Traffic moved = {2 * keys + rounded(read) + places * row.width + places / 8, 0};
+    cost = {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches + 2};
+  }
+  const double asked =
+      places > shape.build_rows + shape.build_rows / 64 ? static_cast<double>(shape.probe_rows) : 0;
+  const double window = bytes_apart(plan, shape, places, shape.sample.neighbour_bits);
+  const uint64_t in_cache = rounded(std::min(window, static_cast<double>(places * row.width)));
+  const double reads = kDirectReads * (row.width > 8 ? kWideRow : 1) *
+                       (in_cache > kernels::kDirectSliceBytes / 4 ? kLargeWindow : 1);
+  cost += probe_columns(plan, shape, 0.3 * asked, static_cast<double>(shape.pairs), in_cache, reads,
+                        facts);
+  const Traffic table = {std::min(places, shape.pairs) * row.width, 0};
+  cost.seconds += stream_seconds(table, facts);
+  return cost;
+}
+
+}  // namespace
+
+PlacesOfNeighbours places_of_neighbours(const JoinPlan& plan, const PlanRequest& request,
+                                        const SampleStatistics& sample,
+                                        const base::DeviceFacts& facts) {
+  if (plan.match != Match::kDirectTable || !sample.sampled) return PlacesOfNeighbours::kAnywhere;
+  const JoinShape shape = shape_of(plan, request, sample);
+  const uint64_t places = direct_places(shape);
+  if (is_one_launch(shape) || !lies_near(plan, shape, places)) return PlacesOfNeighbours::kAnywhere;
+  return slices_of_tile(plan, shape, places, facts) <= kernels::kMostNearVisits
+             ? PlacesOfNeighbours::kInFewSlices
+             : PlacesOfNeighbours::kNear;
+}
+
+Cost direct_table_cost(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                       const base::DeviceFacts& facts) {
+  if (plan.neighbours == PlacesOfNeighbours::kAnywhere) {
+    return direct_columns(plan, shape, places, facts);
+  }
+  return lies_in_order(plan, shape, places) ? near_columns(plan, shape, places, facts)
+                                            : shuffled_columns(plan, shape, places, facts);
+}
+
+}  // namespace gpujoin::plan

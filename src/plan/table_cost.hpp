@@ -1,0 +1,28 @@
+// table_cost.hpp: what costs of tables of the whole build side are made of.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "src/plan/stage_costs.hpp"
+
+namespace gpujoin::plan {
+
+inline uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
+
+// Whether one launch makes the table and asks it.
+bool is_one_launch(const JoinShape& shape);
+
+// Probe rows that write the columns of the join. steps: of a lookup, which a warp waits for.
+Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
+                   uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts,
+                   double steps = 1);
+
+// Places of dense build keys as far as was looked, build_rows where nobody looked; 0: they are too
+// far apart.
+uint64_t direct_places(const JoinShape& shape);
+// Of so many.
+Cost direct_table_cost(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
+                       const base::DeviceFacts& facts);
+
+}  // namespace gpujoin::plan
