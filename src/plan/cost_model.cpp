@@ -2,6 +2,7 @@
 //
 // Stages and their launches add up; what a stage costs is in the *_cost.cpp files.
 #include <algorithm>
+#include <bit>
 
 #include "kernels/limits.hpp"
 #include "src/base/status.hpp"
@@ -46,6 +47,15 @@ double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts&
 double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts) {
   return random_seconds(rows, table_bytes, facts.random_inserts_per_second,
                         facts.l2_random_inserts_per_second, facts);
+}
+
+uint64_t steps_between(int64_t low, int64_t high, int32_t varying_bits) {
+  uint64_t steps = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  if (varying_bits <= 0 || varying_bits >= 64) return steps;
+  // The highest bit that varies is the highest in which the two differ, unless that is a sign.
+  const auto highest = static_cast<int32_t>(std::bit_width(static_cast<uint64_t>(low ^ high)));
+  if (low >= 0 && highest > varying_bits) steps >>= highest - varying_bits;
+  return std::min(steps, (uint64_t{1} << varying_bits) - 1);
 }
 
 double stream_seconds(const Traffic& moved, const base::DeviceFacts& facts) {

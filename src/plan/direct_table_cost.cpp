@@ -15,10 +15,8 @@ uint64_t direct_places(const JoinShape& shape) {
   const SampleStatistics& sample = shape.sample;
   if (!sample.sampled) return shape.build_rows;
   if (sample.build_range.low > sample.build_range.high) return 0;
-  uint64_t steps = static_cast<uint64_t>(sample.build_range.high) -
-                   static_cast<uint64_t>(sample.build_range.low);
-  const int32_t bits = sample.varying_key_bits;
-  if (bits > 0 && bits < 64) steps = std::min(steps, (uint64_t{1} << bits) - 1);
+  const uint64_t steps =
+      steps_between(sample.build_range.low, sample.build_range.high, sample.varying_key_bits);
   return steps < traffic::most_direct_places(shape.build_rows) ? steps + 1 : 0;
 }
 
@@ -34,9 +32,6 @@ PlaceRow place_row(const JoinPlan& plan, const JoinShape& shape) {
   const uint64_t packed = gathered.count > 1 ? gathered.packed_bytes(0) : 0;
   return {packed != 0 ? 1 : gathered.count, std::max(gathered.width, packed)};
 }
-
-// Rows that blocks work on at a time.
-constexpr double kRowsAtOnce = 1 << 20;
 
 // Bytes of the places between two keys so far apart. Infinite: they may be anywhere.
 double bytes_apart(const JoinPlan& plan, const JoinShape& shape, uint64_t places, int32_t bits) {

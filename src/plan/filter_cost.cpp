@@ -16,14 +16,20 @@ uint64_t common_places(const SampleStatistics& sample) {
   const int64_t low = std::max(sample.build_range.low, sample.probe_range.low);
   const int64_t high = std::min(sample.build_range.high, sample.probe_range.high);
   if (low > high) return 0;
-  const uint64_t steps = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  const uint64_t steps = steps_between(low, high, sample.varying_key_bits);
   return steps < UINT64_MAX ? steps + 1 : steps;
 }
 
-// The part of a side's rows that lies in the common range, were they spread evenly.
-double share_within(const KeyRange& range, uint64_t places) {
-  const double width = static_cast<double>(range.high) - static_cast<double>(range.low) + 1;
-  return width > 0 ? std::min(1.0, static_cast<double>(places) / width) : 1.0;
+// The part of the probe side's rows that lies in the common range, were they spread evenly.
+double share_in_common(const SampleStatistics& sample) {
+  const auto width = [](int64_t low, int64_t high) {
+    return static_cast<double>(high) - static_cast<double>(low) + 1;
+  };
+  const KeyRange& probe = sample.probe_range;
+  const double all = width(probe.low, probe.high);
+  const double common = width(std::max(sample.build_range.low, probe.low),
+                              std::min(sample.build_range.high, probe.high));
+  return all > 0 ? std::clamp(common / all, 0.0, 1.0) : 1.0;
 }
 
 int64_t part_of(int64_t rows, double share) {
@@ -120,8 +126,7 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     const double left =
         sample.match_ratio + (1 - sample.match_ratio) * taken_share(plan, bits, build.rows);
     const int64_t kept = part_of(probe.rows, left);
-    const int64_t asked =
-        hashes ? probe.rows : part_of(probe.rows, share_within(sample.probe_range, bits.places));
+    const int64_t asked = hashes ? probe.rows : part_of(probe.rows, share_in_common(sample));
     filtered.cost = side_cost(build, in_range, in_range, bits, facts);
     filtered.cost += side_cost(probe, asked, kept, bits, facts);
     build.rows = in_range;

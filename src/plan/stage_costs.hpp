@@ -42,6 +42,10 @@ double random_seconds(double count, uint64_t table_bytes, double dram_rate, doub
 double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts);
 double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts);
 
+// Steps from one key to another, where so many bits vary, from the lowest to the highest; 0: nobody
+// looked. What is below the lowest is no place.
+uint64_t steps_between(int64_t low, int64_t high, int32_t varying_bits);
+
 // Reads of the table a probe row makes at load one half with linear probing. H200: 2^27 probes of a
 // table of 2 GiB take 5.2 ms, at 36.7e9 reads/s that is 1.4.
 inline constexpr double kReadsPerProbe = 1.4;

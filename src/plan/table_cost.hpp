@@ -18,6 +18,9 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
                    uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts,
                    double steps = 1);
 
+// Rows that blocks work on at a time.
+inline constexpr double kRowsAtOnce = 1 << 20;
+
 // Places of dense build keys as far as was looked, build_rows where nobody looked; 0: they are too
 // far apart.
 uint64_t direct_places(const JoinShape& shape);

@@ -320,8 +320,16 @@ TEST(CostOf, AFilterOfKeysTooFarApartIsALookInVain) {
   // 64 MiB of bits, and one key more.
   constexpr int64_t kMost = int64_t{1} << 29;
   const double all = stage_ms(in_vain, "transform");
-  EXPECT_LT(stage_ms(filtered(dense_sample(kMost, kMost, 0.1), plan), "transform"), 0.6 * all);
-  EXPECT_EQ(stage_ms(filtered(dense_sample(kMost + 1, kMost + 1, 0.1), plan), "transform"), all);
+  const auto transform_ms = [&](int64_t keys, int64_t step) {
+    SampleStatistics sample = dense_sample(step * (keys - 1) + 1, step * (keys - 1) + 1, 0.1);
+    sample.varying_key_bits = keys > kMost ? 30 : 29;
+    return stage_ms(filtered(sample, plan), "transform");
+  };
+  EXPECT_LT(transform_ms(kMost, 1), 0.6 * all);
+  EXPECT_EQ(transform_ms(kMost + 1, 1), all);
+  // Every fourth number is a key.
+  EXPECT_EQ(transform_ms(kMost, 4), transform_ms(kMost, 1));
+  EXPECT_EQ(transform_ms(kMost + 1, 4), all);
 }
 
 // Ranges that hardly meet, and those that do not meet at all, leave hardly a row.
