@@ -72,7 +72,7 @@ gpujoin_status gpujoin_build_create(gpujoin_context* context, const gpujoin_rela
 gpujoin_status gpujoin_build_append(gpujoin_build* build, const gpujoin_relation* batch,
                                     int64_t first_row, gpujoin_error* error) {
   auto const held = object_of(build);
-  return guard(context_of(held), error, [&] {
+  return guard_or_lose(held, error, [&] {
     check_found(held.get(), build, "build");
     held->context->check_usable();
     held->append(checked_relation(*held->context, batch, "batch"), first_row);
@@ -81,7 +81,7 @@ gpujoin_status gpujoin_build_append(gpujoin_build* build, const gpujoin_relation
 
 gpujoin_status gpujoin_build_finish(gpujoin_build* build, gpujoin_error* error) {
   auto const held = object_of(build);
-  return guard(context_of(held), error, [&] {
+  return guard_or_lose(held, error, [&] {
     check_found(held.get(), build, "build");
     held->context->check_usable();
     held->finish();

@@ -41,4 +41,17 @@ gpujoin_status guard(const std::shared_ptr<base::Context>& context, gpujoin_erro
   }
 }
 
+// The same of a call on an object that is worth nothing after one that failed for want of memory or
+// of its device: also where the call did not come to it, so that nobody goes on without its rows.
+template <typename Object, typename Body>
+gpujoin_status guard_or_lose(const std::shared_ptr<Object>& object, gpujoin_error* error,
+                             Body&& body) noexcept {
+  auto const context = object != nullptr ? object->context : nullptr;
+  gpujoin_status const status = guard(context, error, std::forward<Body>(body));
+  bool const is_lost = status == GPUJOIN_ERROR_OUT_OF_MEMORY || status == GPUJOIN_ERROR_CUDA ||
+                       status == GPUJOIN_ERROR_DEVICE_LOST;
+  if (is_lost && object != nullptr) object->lose(status);
+  return status;
+}
+
 }  // namespace gpujoin::shim

@@ -159,10 +159,10 @@ gpujoin_status gpujoin_operation_explain(const gpujoin_operation* operation, cha
 }
 
 gpujoin_status gpujoin_operation_close(gpujoin_operation* operation, gpujoin_error* error) {
-  auto const held = object_of(operation);
-  return guard(context_of(held), error, [&] {
-    check_found(held.get(), operation, "operation");
-    held->context->check_usable();
+  // Without the device: who waits to be told that all is there would wait for ever.
+  return guard(nullptr, error, [&] {
+    auto const held = checked_object(operation, "operation");
+    check_same_process(*held->context);
     held->close();
   });
 }
@@ -213,7 +213,7 @@ gpujoin_status gpujoin_probe_create(gpujoin_operation* operation, gpujoin_probe*
 gpujoin_status gpujoin_probe_append(gpujoin_probe* probe, const gpujoin_relation* batch,
                                     int64_t first_row, gpujoin_error* error) {
   auto const held = object_of(probe);
-  return guard(context_of(held), error, [&] {
+  return guard_or_lose(held, error, [&] {
     check_found(held.get(), probe, "probe");
     held->context->check_usable();
     if (held->append(checked_relation(*held->context, batch, "batch"), first_row)) return;
@@ -223,7 +223,7 @@ gpujoin_status gpujoin_probe_append(gpujoin_probe* probe, const gpujoin_relation
 
 gpujoin_status gpujoin_probe_flush(gpujoin_probe* probe, gpujoin_error* error) {
   auto const held = object_of(probe);
-  return guard(context_of(held), error, [&] {
+  return guard_or_lose(held, error, [&] {
     check_found(held.get(), probe, "probe");
     held->context->check_usable();
     held->flush();
@@ -234,7 +234,7 @@ gpujoin_status gpujoin_probe_next(gpujoin_probe* probe, gpujoin_state* state, gp
                                   gpujoin_error* error) {
   if (out != nullptr) *out = nullptr;
   auto const held = object_of(probe);
-  return guard(context_of(held), error, [&] {
+  return guard_or_lose(held, error, [&] {
     check_found(held.get(), probe, "probe");
     next_result(*held, state, out);
   });
@@ -242,7 +242,7 @@ gpujoin_status gpujoin_probe_next(gpujoin_probe* probe, gpujoin_state* state, gp
 
 gpujoin_status gpujoin_probe_finish(gpujoin_probe* probe, gpujoin_error* error) {
   auto const held = object_of(probe);
-  return guard(context_of(held), error, [&] {
+  return guard_or_lose(held, error, [&] {
     check_found(held.get(), probe, "probe");
     held->context->check_usable();
     held->finish();

@@ -22,8 +22,9 @@ bool place(base::Queue& queue, const EmptyTable& table) {
   TableSide const& build = table.build;
   auto const* const keys = static_cast<const Key*>(build.keys);
   uint32_t const tiles = base::grid_of(build.rows, kernels::kNearTile);
-  base::Buffer const of_tiles = queue.device_pool->allocate_rows<kernels::TilePlaces>(
-      base::Memory::kDevice, tiles, "the places of tiles of build rows");
+  base::Buffer const of_tiles = queue.device_pool->try_allocate(
+      base::Memory::kDevice, base::checked_bytes(tiles, sizeof(kernels::TilePlaces)));
+  if (!of_tiles) return false;
 
   base::ZeroedCounts zeroed(queue, sizeof(kernels::PlaceNearState));
   auto* const state = zeroed.as<kernels::PlaceNearState>();

@@ -37,7 +37,7 @@ struct EmptyTable {
 bool place_by_slices(base::Queue& queue, const EmptyTable& table, bool near);
 
 // From where they lie. Waits for the stream. False also where rows near each other have places too
-// far apart for it.
+// far apart for it, or there is no room for what is noted of them.
 bool place_near(base::Queue& queue, const EmptyTable& table);
 
 // function(Key, Row), types of an EmptyTable that these can fill; else false.

@@ -133,6 +133,11 @@ void Build::or_lost(const Call& call) {
   }
 }
 
+void Build::lose(int32_t status) noexcept {
+  int32_t none = 0;
+  failed_with_.compare_exchange_strong(none, status);
+}
+
 std::shared_ptr<const Relation> Build::without_numbers() const {
   if (!shape_.has_row_numbers) return none_;
   auto columns = std::make_shared<Relation>(*none_);

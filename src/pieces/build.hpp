@@ -77,6 +77,9 @@ class Build {
   const std::shared_ptr<const columns::Relation>& none() const { return none_; }
   std::shared_ptr<const columns::Relation> without_numbers() const;
 
+  // A call failed before it came here: what follows answers so, as after one that failed here.
+  void lose(int32_t status) noexcept;
+
   const std::shared_ptr<base::Context> context;
   const std::shared_ptr<base::Interrupt> interrupt;
 

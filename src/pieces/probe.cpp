@@ -55,6 +55,14 @@ auto Probe::guarded(const Call& call) {
   }
 }
 
+void Probe::lose(int32_t status) noexcept {
+  try {
+    guarded([&](const base::CallEnd&) { base::fail(status, "probe: a call before failed"); });
+  } catch (...) {
+    // Kept, and thrown by what follows.
+  }
+}
+
 bool Probe::append(const std::shared_ptr<const columns::Relation>& batch, int64_t first_row) {
   check_batch(operation_->probe_schema(), *columns::as_registered(batch), "batch");
   if (is_finished_) base::fail(GPUJOIN_ERROR_INVALID_ARGUMENT, "probe is finished");

@@ -29,6 +29,8 @@ class Probe {
   Found next(std::unique_ptr<columns::JoinResult>* result);
   // No batch will come.
   void finish();
+  // A call failed before it came here: what follows answers so, as after one that failed here.
+  void lose(int32_t status) noexcept;
 
   // A share of its own, as what follows: calls on other probes do not meet those on this one.
   const std::shared_ptr<base::Context> context;
