@@ -32,6 +32,25 @@ struct PlacedColumns {
   int32_t row_width;
 };
 
+// Calls function(column, where the first of `rows` has its part, zero of its type) for each column
+// of rows that are packed, or of the only one. first_target: where the first row begins, of which
+// the columns' targets are parts.
+template <typename Row, typename Function>
+__device__ __forceinline__ void each_piece(const PlacedColumns& columns,
+                                           const unsigned char* first_target, Row* rows,
+                                           Function function) {
+#pragma unroll 1
+  for (int32_t i = 0; i < columns.count; ++i) {
+    PlacedColumn const& column = columns.columns[i];
+    auto* const piece = reinterpret_cast<unsigned char*>(rows) +
+                        (static_cast<const unsigned char*>(column.target) - first_target);
+    with_value_type(column.width, [&](auto zero) {
+      // No wider one is part of the row, and would take registers of all.
+      if constexpr (sizeof(zero) <= sizeof(Row)) function(column, piece, zero);
+    });
+  }
+}
+
 // Of the rows of a thread in its block's tile, those that have a place.
 template <int kItems>
 __device__ __forceinline__ void write_columns(const PlacedColumns& columns, uint64_t tile,

@@ -101,37 +101,28 @@ __device__ __forceinline__ void keep_pieces(const PlacedColumns& columns,
                                             const unsigned char* first_target, uint64_t first_row,
                                             const uint32_t (&at)[kItems], uint32_t slice_places,
                                             Row* own_rows) {
-#pragma unroll 1
-  for (int32_t i = 0; i < columns.count; ++i) {
-    PlacedColumn const& column = columns.columns[i];
-    auto* const piece = reinterpret_cast<unsigned char*>(own_rows) +
-                        (static_cast<const unsigned char*>(column.target) - first_target);
-    with_value_type(column.width, [&](auto zero) {
-      using Value = decltype(zero);
-      // No wider one is part of the row, and would take registers of all.
-      if constexpr (sizeof(Value) <= sizeof(Row)) {
-        Value values[kItems];
+  each_piece(columns, first_target, own_rows, [&](auto const& column, auto* piece, auto zero) {
+    using Value = decltype(zero);
+    Value values[kItems];
 #pragma unroll
-        for (int item = 0; item < kItems; ++item) {
-          if (at[item] >= slice_places) continue;
-          uint64_t const row = first_row + item * kNearThreads;
-          if (column.source != nullptr) {
-            values[item] = static_cast<const Value*>(column.source)[row];
-          } else if constexpr (sizeof(Value) == sizeof(uint32_t)) {
-            values[item] = static_cast<uint32_t>(row);
-          }
-        }
-#pragma unroll
-        for (int item = 0; item < kItems; ++item) {
-          if (at[item] >= slice_places) continue;
-          *reinterpret_cast<Value*>(piece + at[item] * sizeof(Row)) = values[item];
-        }
+    for (int item = 0; item < kItems; ++item) {
+      if (at[item] >= slice_places) continue;
+      uint64_t const row = first_row + item * kNearThreads;
+      if (column.source != nullptr) {
+        values[item] = static_cast<const Value*>(column.source)[row];
+      } else if constexpr (sizeof(Value) == sizeof(uint32_t)) {
+        values[item] = static_cast<uint32_t>(row);
       }
-    });
-  }
+    }
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      if (at[item] >= slice_places) continue;
+      *reinterpret_cast<Value*>(piece + at[item] * sizeof(Row)) = values[item];
+    }
+  });
 }
 
-// first_target: where the first row begins, of which the columns' targets are parts.
+// first_target: see each_piece.
 template <typename Key, typename Row>
 __global__ void __launch_bounds__(kNearThreads)
     place_near_kernel(const __grid_constant__ KeySteps<Key> steps,

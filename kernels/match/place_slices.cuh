@@ -131,32 +131,23 @@ __device__ __forceinline__ void stage_pieces(const PlacedColumns& columns,
                                              const unsigned char* first_target, uint64_t tile,
                                              const uint32_t (&at)[kItems], uint32_t none,
                                              Row* staged_rows) {
-#pragma unroll 1
-  for (int32_t i = 0; i < columns.count; ++i) {
-    PlacedColumn const& column = columns.columns[i];
-    auto* const piece = reinterpret_cast<unsigned char*>(staged_rows) +
-                        (static_cast<const unsigned char*>(column.target) - first_target);
-    with_value_type(column.width, [&](auto zero) {
-      using Value = decltype(zero);
-      // No wider one is part of the row, and would take registers of all.
-      if constexpr (sizeof(Value) <= sizeof(Row)) {
+  each_piece(columns, first_target, staged_rows, [&](auto const& column, auto* piece, auto zero) {
+    using Value = decltype(zero);
 #pragma unroll
-        for (int item = 0; item < kItems; ++item) {
-          if (at[item] == none) continue;
-          uint64_t const row = tile + item * kPlaceThreads + threadIdx.x;
-          auto* const target = piece + at[item] * sizeof(Row);
-          if (column.source == nullptr) {
-            *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
-          } else {
-            *reinterpret_cast<Value*>(target) = static_cast<const Value*>(column.source)[row];
-          }
-        }
+    for (int item = 0; item < kItems; ++item) {
+      if (at[item] == none) continue;
+      uint64_t const row = tile + item * kPlaceThreads + threadIdx.x;
+      auto* const target = piece + at[item] * sizeof(Row);
+      if (column.source == nullptr) {
+        *reinterpret_cast<uint32_t*>(target) = static_cast<uint32_t>(row);
+      } else {
+        *reinterpret_cast<Value*>(target) = static_cast<const Value*>(column.source)[row];
       }
-    });
-  }
+    }
+  });
 }
 
-// first_target: where the first row begins, of which the columns' targets are parts.
+// first_target: see each_piece.
 template <typename Key, typename Row>
 __global__ void __launch_bounds__(kPlaceThreads, kPlaceBlocksPerSm<Row>)
     partition_places_kernel(const __grid_constant__ KeySteps<Key> steps,
