@@ -125,7 +125,7 @@ bool is_same(const PlanRequest& a, const PlanRequest& b) {
 std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
                                               const SampleStatistics& sample) {
   const bool repeats = sample.rows_per_match > 1.01;
-  const bool pays = sample.counted && (repeats || sample.lies_in_order);
+  const bool pays = repeats || (sample.counted && sample.lies_in_order);
   if (!pays || request.key_count != 1) return std::nullopt;
   const Side build = build_side_of(request);
   std::optional<PlanRequest> other = building_on_other(request, build);

@@ -26,6 +26,7 @@
 #include <cmath>
 
 #include "src/plan/key_sample.hpp"
+#include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
 namespace {
@@ -119,6 +120,34 @@ double error_of_rows(const SampleFindings& found, double scanned_share, bool all
   return std::sqrt(all_probe_rows_read ? (1 - scanned_share) * of_draws : of_draws);
 }
 
+// Rows with a key for each place that keys may have between the lowest and the highest drawn.
+double rows_of_place(const DrawnKeys& drawn, int64_t rows) {
+  const KeyBounds& bounds = drawn.bounds;
+  if (bounds.low > bounds.high) return 0;
+  const uint64_t steps = steps_between(bounds.low, bounds.high, varying_bits(bounds));
+  const double keyed = as_double(rows) * share_of(drawn.valid, drawn.positions);
+  return keyed / (static_cast<double>(steps) + 1);
+}
+
+// What ranges say of keys whose matches nobody counted. More build rows than places: that many rows
+// a key, at least. A probe side that has nearly every place once, and a build side with fewer rows
+// from as far: a primary key, and a foreign key whose rows fall on it as they like.
+void assume_by_ranges(const SampleFindings& found, int64_t build_rows, int64_t probe_rows,
+                      SampleStatistics* statistics) {
+  constexpr double kFull = 0.95;
+  constexpr double kSurelyMore = 1.02;  // bounds of a sample lie within those of the keys
+  constexpr double kSparse = 0.8;
+  const double build = rows_of_place(found.build, build_rows);
+  const double probe = rows_of_place(found.probe, probe_rows);
+  if (build > kSurelyMore) {
+    statistics->rows_per_match = build;
+  } else if (kFull < probe && probe < kSurelyMore && build < kSparse && build_rows < probe_rows) {
+    const double rows = as_double(build_rows) / as_double(probe_rows);
+    statistics->match_ratio = -std::expm1(-rows);
+    statistics->rows_per_match = rows / statistics->match_ratio;
+  }
+}
+
 KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
 
 }  // namespace
@@ -166,6 +195,8 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
       // The others are taken to match one row each, as where nobody looked.
       const double rows = as_double(probe_rows - found.hot.rows) + hot_rows;
       statistics.rows_per_match = rows / as_double(probe_rows);
+    } else {
+      assume_by_ranges(found, build_rows, probe_rows, &statistics);
     }
     return statistics;
   }

@@ -370,6 +370,40 @@ TEST(Estimate, TheShareOfHeavyKeys) {
   EXPECT_EQ(estimate(build, dense(kHeavyDraws - 1)).heavy_probe_share, 0);
 }
 
+// Where matches are not counted.
+TEST(Estimate, RangesTellKeysThatRepeat) {
+  const auto by_ranges = [](const Keys& build, const Keys& probe) {
+    const SampleFindings found = sample_keys(build.rows(), build.accessor(), probe.rows(),
+                                             probe.accessor(), 8, SampleEffort::kPositions);
+    return statistics_of(found, build.rows(), probe.rows());
+  };
+  const auto in_steps = [](Keys keys, uint64_t step) {
+    for (uint64_t& key : keys.values) key *= step;
+    return keys;
+  };
+  const auto expect = [](const SampleStatistics& statistics, double match, double rows) {
+    EXPECT_FALSE(statistics.counted);
+    EXPECT_NEAR(statistics.match_ratio, match, 0.01 * match);
+    EXPECT_NEAR(statistics.rows_per_match, rows, 0.01 * rows);
+  };
+  const Keys primary = dense(60000, 500);
+  // More rows than places: six of each, some of them NULL.
+  Keys six = drawn(60000, 0, 9999);
+  expect(by_ranges(six, drawn(90000, 0, 9999, 2)), 1, 6);
+  expect(by_ranges(in_steps(six, 4), drawn(90000, 0, 39999, 2)), 1, 6);
+  six.valid.assign(60000, true);
+  for (size_t row = 0; row < 60000; row += 3) six.valid[row] = false;
+  expect(by_ranges(six, drawn(90000, 0, 9999, 2)), 1, 4);
+  // A foreign key with fewer rows than its primary key: 1 - exp(-1/2) of it, 0.5 / that rows each.
+  expect(by_ranges(drawn(30000, 500, 60499), primary), 0.3935, 1.2707);
+  // Primary keys of as many rows, of a part of the range, and what may be foreign keys of both.
+  expect(by_ranges(primary, dense(60001, 500)), 1, 1);
+  expect(by_ranges(dense(30000, 500), primary), 1, 1);
+  expect(by_ranges(drawn(30000, 500, 60499), drawn(90000, 500, 60499, 3)), 1, 1);
+  // Steps that no shift makes places of.
+  expect(by_ranges(in_steps(drawn(60000, 0, 9999), 7), drawn(90000, 0, 69999, 2)), 1, 1);
+}
+
 TEST(Estimate, EmptySidesAndTinyOnesAreExact) {
   EXPECT_EQ(estimate(Keys(), dense(10)).match_ratio, 0);
   EXPECT_EQ(estimate(dense(10), Keys()).match_ratio, 0);
