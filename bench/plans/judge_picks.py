@@ -70,7 +70,9 @@ def main():
     arguments.add_argument("file", type=pathlib.Path)
     given = arguments.parse_args()
     cells = json.loads(given.file.read_text())["cells"]
-    judged = judge(cells, predictions(given.program, cells))
+    predicted = predictions(given.program, cells)
+    judged = judge(cells, predicted)
+    looked = sum(made["effort"] != "none" for made in predicted)
     for behind, name, pick, time, best, least, made in judged[:SHOWN]:
         print(f"{behind:5.2f}  {time:7.3f} ms  {pick}, best {best} {least:.3f} ms  {name}")
         print(f"       {cells[name]['words']}")
@@ -79,11 +81,14 @@ def main():
             own = technique(plan)
             ran = f"{times[own]:7.3f}" if own in times else "      -"
             print(f"       predicted {plan['ms']:7.3f}  measured {ran}  {own}")
-    within = [sum(one[0] <= 1 + most for one in judged) for most in TOLERANCES]
+    shares = [
+        f"{sum(one[0] <= 1 + most for one in judged)} within {round(100 * most)} %"
+        for most in TOLERANCES
+    ]
     mean = math.exp(sum(math.log(one[0]) for one in judged) / max(len(judged), 1))
     print(
-        f"{len(judged)} of {len(cells)} cells are looked at: {within[0]} picks within 5 % of the "
-        f"best plan, {within[1]} within 15, {mean:.3f} times the best, geometric mean"
+        f"{looked} of {len(cells)} cells are looked at, the picks of {len(judged)} were measured: "
+        f"{', '.join(shares)} of the best plan, {mean:.3f} times the best, geometric mean"
     )
 
 

@@ -23,7 +23,6 @@
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/place_columns.cuh"
 #include "kernels/match/place_slices.hpp"
-#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 

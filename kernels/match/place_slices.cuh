@@ -20,10 +20,10 @@
 
 #include "kernels/dependent_launch.cuh"
 #include "kernels/last_block.cuh"
+#include "kernels/limits.hpp"
 #include "kernels/match/direct_table.cuh"
 #include "kernels/match/place_columns.cuh"
 #include "kernels/match/place_slices.hpp"
-#include "kernels/value_type.cuh"
 
 namespace gpujoin::kernels {
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include "kernels/limits.hpp"
 #include "kernels/match/place_columns.cuh"
+#include "src/base/launch.hpp"
 #include "src/base/queue.hpp"
 #include "src/match/table_columns.hpp"
 #include "src/transform/key_range.hpp"

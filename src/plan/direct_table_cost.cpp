@@ -54,7 +54,9 @@ bool lies_near(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
                           kRowsAtOnce / static_cast<double>(kNeighbourRows);
   const double of_all = kRowsAtOnce * static_cast<double>(place_row(plan, shape).width * places) /
                         static_cast<double>(shape.build_rows);
-  const double shuffled = bytes_apart(plan, shape, places, shape.sample.next_bits) + of_all;
+  const double shuffled = is_shuffled_within_blocks(shape)
+                              ? bytes_apart(plan, shape, places, shape.sample.next_bits) + of_all
+                              : HUGE_VAL;
   return std::min(in_order, shuffled) / 2 <= static_cast<double>(kernels::kDirectSliceBytes);
 }
 
@@ -89,11 +91,11 @@ constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
 constexpr double kSmallExchange = 0.45;
 constexpr int32_t kSmallBuildLaunches = 2;
 
-// Whether rows go to their places through slices in shared memory: see place_rows.hpp.
-bool places_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
-                      const base::DeviceFacts& facts) {
+// Whether slices of the table fit shared memory: see place_rows.hpp.
+bool fits_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
+                 const base::DeviceFacts& facts) {
   // Of a side of which a part was looked at the range may be a little wider.
-  const bool is_dense = shape.build_rows <= places + places / 64 && places <= 2 * shape.build_rows;
+  const bool is_dense = shape.build_rows <= places + places / 64;
   const bool is_word = row.columns == 1 && (row.width == 4 || row.width == 8 || row.width == 16);
   const uint64_t most = near ? kernels::kMostNearSlices : kernels::kMostPlaceSlices;
   const uint64_t slice = places / most * (8 * row.width + 1) / 8;
@@ -101,17 +103,23 @@ bool places_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t plac
          slice < facts.shared_bytes_per_block;
 }
 
+// Whether rows go to their places through them.
+bool places_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
+                      const base::DeviceFacts& facts) {
+  return fits_slices(shape, row, places, near, facts) && places <= 2 * shape.build_rows;
+}
+
 // Buckets of rows and their places are written and read between. H200: 16 ps a row of 4 bytes, 25
 // of 8, where their bytes take 7 and 11; where rows near each other have places near each other, 14
 // and 19.
 Cost place_by_slices(const JoinShape& shape, const PlaceRow& row, uint64_t places, bool near,
                      const base::DeviceFacts& facts) {
-  const double kSlowdown = near ? 1.7 : 2.3;
+  const double slowdown = near ? 1.7 : 2.3;
   const Traffic moved = {shape.build_rows * (2 * shape.key_width + row.width) +
                              shape.build_rows * 2 * (traffic::kRowIdBytes + row.width) +
                              places * row.width + places / 8,
                          0};
-  return {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches};
+  return {moved, slowdown * stream_seconds(moved, facts), kDirectBuildLaunches};
 }
 
 Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
@@ -193,9 +201,9 @@ Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
   constexpr double kWideRow = 1.5;
   const PlaceRow row = place_row(plan, shape);
   const bool from_tiles = plan.neighbours == PlacesOfNeighbours::kInFewSlices;
-  if (!places_by_slices(shape, row, places, true, facts)) {
-    return direct_columns(plan, shape, places, facts);
-  }
+  const bool fits = from_tiles ? fits_slices(shape, row, places, true, facts)
+                               : places_by_slices(shape, row, places, true, facts);
+  if (!fits) return direct_columns(plan, shape, places, facts);
   Cost cost = place_by_slices(shape, row, places, true, facts);
   if (from_tiles) {
     const uint64_t keys = shape.build_rows * shape.key_width;

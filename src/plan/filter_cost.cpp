@@ -10,8 +10,8 @@ namespace {
 namespace traffic = base::traffic;
 using traffic::Traffic;
 
-// Keys that both sides may have; the build side's steps between keys are not known, which makes
-// places of dense keys too many at most.
+// Keys that both sides may have, as far as the bits that vary tell steps between them: places of
+// dense keys are too many at most.
 uint64_t common_places(const SampleStatistics& sample) {
   const int64_t low = std::max(sample.build_range.low, sample.probe_range.low);
   const int64_t high = std::min(sample.build_range.high, sample.probe_range.high);

@@ -13,8 +13,6 @@ namespace {
 namespace traffic = base::traffic;
 using traffic::Traffic;
 
-uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
-
 // Of the co-partitions match, a round in which each thread of a block writes up to four pairs.
 // H200, 10^7 rows of which 10^6 have one key, met by 100 probe rows: 4096 rounds in a row take 10
 // ms.

@@ -4,6 +4,7 @@
 // (streamed bytes, random accesses, rows through the SMs); launches are counted apart.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -41,6 +42,8 @@ double random_seconds(double count, uint64_t table_bytes, double dram_rate, doub
                       const base::DeviceFacts& facts);
 double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts);
 double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts);
+
+inline uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
 // Steps from one key to another, where so many bits vary, from the lowest to the highest; 0: nobody
 // looked. What is below the lowest is no place.

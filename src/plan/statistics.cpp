@@ -129,22 +129,37 @@ double rows_of_place(const DrawnKeys& drawn, int64_t rows) {
   return keyed / (static_cast<double>(steps) + 1);
 }
 
+// The part of a range that another covers.
+double covered_share(const KeyBounds& range, const KeyBounds& by) {
+  const auto width = [](int64_t low, int64_t high) {
+    return static_cast<double>(high) - static_cast<double>(low) + 1;
+  };
+  const double common = width(std::max(range.low, by.low), std::min(range.high, by.high));
+  return std::clamp(common / width(range.low, range.high), 0.0, 1.0);
+}
+
 // What ranges say of keys whose matches nobody counted. More build rows than places: that many rows
-// a key, at least. A probe side that has nearly every place once, and a build side with fewer rows
-// from as far: a primary key, and a foreign key whose rows fall on it as they like.
+// a key, at least, where most of the probe side's range is the build side's; elsewhere few probe
+// rows may match, and room for that many pairs of each would be in vain. A probe side that has
+// nearly every place once, and a build side with fewer rows from just as far: a primary key, and a
+// foreign key whose rows fall on it as they like.
 void assume_by_ranges(const SampleFindings& found, int64_t build_rows, int64_t probe_rows,
                       SampleStatistics* statistics) {
   constexpr double kFull = 0.95;
   constexpr double kSurelyMore = 1.02;  // bounds of a sample lie within those of the keys
   constexpr double kSparse = 0.8;
+  constexpr double kMost = 0.5;
   const double build = rows_of_place(found.build, build_rows);
   const double probe = rows_of_place(found.probe, probe_rows);
+  if (build == 0 || probe == 0) return;
+  const double of_probe = covered_share(found.probe.bounds, found.build.bounds);
+  const double of_build = covered_share(found.build.bounds, found.probe.bounds);
+  const bool reach_as_far = of_probe > kFull && of_build > kFull;
   if (build > kSurelyMore) {
-    statistics->rows_per_match = build;
-  } else if (kFull < probe && probe < kSurelyMore && build < kSparse && build_rows < probe_rows) {
-    const double rows = as_double(build_rows) / as_double(probe_rows);
-    statistics->match_ratio = -std::expm1(-rows);
-    statistics->rows_per_match = rows / statistics->match_ratio;
+    if (of_probe > kMost) statistics->rows_per_match = build;
+  } else if (reach_as_far && kFull < probe && probe < kSurelyMore && build < kSparse) {
+    statistics->match_ratio = -std::expm1(-build / probe);
+    statistics->rows_per_match = build / probe / statistics->match_ratio;
   }
 }
 

@@ -83,7 +83,7 @@ double keys_at_once(const JoinShape& shape) {
       std::ldexp(kRowsAtOnce / static_cast<double>(kNeighbourRows), sample.neighbour_bits) / keys;
   const double shuffled = std::ldexp(1.0, sample.next_bits) / keys +
                           kRowsAtOnce / static_cast<double>(shape.probe_rows);
-  return std::min({1.0, in_order, shuffled});
+  return std::min({1.0, in_order, is_shuffled_within_blocks(shape) ? shuffled : 1.0});
 }
 
 // Of a table those bytes that rows which blocks work on at a time ask for: near rows have near
@@ -190,6 +190,17 @@ Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
 }
 
 }  // namespace
+
+bool is_shuffled_within_blocks(const JoinShape& shape) {
+  const SampleStatistics& sample = shape.sample;
+  const double keys = static_cast<double>(sample.build_range.high) -
+                      static_cast<double>(sample.build_range.low) + 1;
+  const double fewer = static_cast<double>(std::min(shape.build_rows, shape.probe_rows));
+  const double between = static_cast<double>(kNeighbourRows) * keys / std::max(fewer, 1.0);
+  // Bits of both distances are rounded up.
+  return std::ldexp(1.0, sample.neighbour_bits) <=
+         2 * (std::ldexp(1.0, sample.next_bits) + between);
+}
 
 bool is_one_launch(const JoinShape& shape) {
   return shape.build_rows + shape.probe_rows <= kernels::kSmallTableRows;

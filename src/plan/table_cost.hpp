@@ -1,14 +1,11 @@
 // table_cost.hpp: what costs of tables of the whole build side are made of.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "src/plan/stage_costs.hpp"
 
 namespace gpujoin::plan {
-
-inline uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
 // Whether one launch makes the table and asks it.
 bool is_one_launch(const JoinShape& shape);
@@ -20,6 +17,10 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
 
 // Rows that blocks work on at a time.
 inline constexpr double kRowsAtOnce = 1 << 20;
+
+// Whether rows are as far from each other as rows next to each other and as many of the side's keys
+// as come between: shuffled within blocks. Runs of rows in order that lie anywhere are not.
+bool is_shuffled_within_blocks(const JoinShape& shape);
 
 // Places of dense build keys as far as was looked, build_rows where nobody looked; 0: they are too
 // far apart.

@@ -11,7 +11,7 @@ using traffic::Traffic;
 // Whether every column but the keys has 4 bytes, or every one 8: the match knows a loop for either,
 // and one for any widths.
 static bool have_one_width(const JoinShape& shape) {
-  int32_t common = 0;
+  int32_t common = shape.want_pairs ? 4 : 0;  // row numbers
   for (const SideStatistics* side : {&shape.build, &shape.probe}) {
     for (const int32_t width : side->payload_widths) {
       if ((width != 4 && width != 8) || (common != 0 && width != common)) return false;

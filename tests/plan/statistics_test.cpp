@@ -400,6 +400,11 @@ TEST(Estimate, RangesTellKeysThatRepeat) {
   expect(by_ranges(primary, dense(60001, 500)), 1, 1);
   expect(by_ranges(dense(30000, 500), primary), 1, 1);
   expect(by_ranges(drawn(30000, 500, 60499), drawn(90000, 500, 60499, 3)), 1, 1);
+  // Unique keys from elsewhere, and from a part of where the primary key is.
+  expect(by_ranges(in_steps(dense(20000, 40000), 3), primary), 1, 1);
+  expect(by_ranges(drawn(5000, 500, 30499), primary), 1, 1);
+  // Where a hundredth of the probe side's range is the build side's.
+  expect(by_ranges(drawn(60000, 0, 9999), drawn(90000, 0, 999999, 2)), 1, 1);
   // Steps that no shift makes places of.
   expect(by_ranges(in_steps(drawn(60000, 0, 9999), 7), drawn(90000, 0, 69999, 2)), 1, 1);
 }
