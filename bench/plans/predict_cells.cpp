@@ -13,29 +13,15 @@
 
 #include "bench/cells.hpp"
 #include "bench/workload.hpp"
-#include "src/base/device_facts.hpp"
 #include "src/plan/choose_plan.hpp"
 #include "src/plan/key_sample.hpp"
+#include "tests/plan/requests.hpp"
 
 namespace {
 
 using gpujoin::bench::Cell;
 using gpujoin::bench::Workload;
 namespace plan = gpujoin::plan;
-
-gpujoin::base::DeviceFacts h200() {
-  gpujoin::base::DeviceFacts facts;
-  facts.name = "NVIDIA H200";
-  facts.is_cuda = true;
-  facts.cuda_device_id = 0;
-  facts.sm_count = 132;
-  facts.compute_capability = 90;
-  facts.memory_bytes = uint64_t{139} << 30;
-  facts.l2_bytes = 60'000'000;
-  facts.shared_bytes_per_block = 227 << 10;
-  gpujoin::base::builtin_rates(facts);
-  return facts;
-}
 
 plan::SideStatistics side(int64_t rows, const Cell& cell, int payloads, int32_t width) {
   plan::SideStatistics made;
@@ -107,7 +93,7 @@ void predict(const std::string& line, const gpujoin::base::DeviceFacts& facts) {
 
 int main() {
   try {
-    const gpujoin::base::DeviceFacts facts = h200();
+    const gpujoin::base::DeviceFacts facts = plan::testing::h200();
     for (std::string line; std::getline(std::cin, line);) predict(line, facts);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpujoin_predict_cells: %s\n", error.what());

@@ -13,15 +13,12 @@ using base::stream_of;
 
 template <typename Key, typename Row>
 bool place(base::Queue& queue, const EmptyTable& table, bool near) {
-  constexpr uint64_t kReserved = 1024;  // of a block's shared memory, by CUDA
-  base::DeviceFacts const& facts = queue.context.facts;
   auto const places = static_cast<uint32_t>(table.range.places);
-  kernels::PlaceSlices const slices =
-      kernels::fitting_slices(places, sizeof(Row), facts.shared_bytes_per_block - kReserved,
-                              static_cast<uint32_t>(facts.sm_count),
-                              near ? kernels::kMostNearSlices : kernels::kMostPlaceSlices);
+  kernels::PlaceSlices const slices = shared_slices_of(
+      queue, table, sizeof(Row), near ? kernels::kMostNearSlices : kernels::kMostPlaceSlices);
   constexpr uint64_t kTileBytes = kernels::partition_shared_bytes<Row>();
-  if (slices.count == 0 || kTileBytes + 16 * 1024 > facts.shared_bytes_per_block) return false;
+  if (slices.count == 0 || kTileBytes + 16 * 1024 > queue.context.facts.shared_bytes_per_block)
+    return false;
   uint64_t const room = uint64_t{slices.count} * slices.capacity;
   base::Buffer bucket_places =
       queue.device_pool->try_allocate(Memory::kDevice, base::checked_bytes(room, sizeof(uint32_t)));

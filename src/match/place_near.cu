@@ -38,12 +38,9 @@ bool are_near(base::Queue& queue, const PlaceNearState* state, uint32_t tiles, u
 
 template <typename Key, typename Row>
 bool place(base::Queue& queue, const EmptyTable& table) {
-  constexpr uint64_t kReserved = 1024;  // of a block's shared memory, by CUDA
-  base::DeviceFacts const& facts = queue.context.facts;
   auto const places = static_cast<uint32_t>(table.range.places);
   kernels::PlaceSlices const slices =
-      kernels::fitting_slices(places, sizeof(Row), facts.shared_bytes_per_block - kReserved,
-                              static_cast<uint32_t>(facts.sm_count), kernels::kMostNearSlices);
+      shared_slices_of(queue, table, sizeof(Row), kernels::kMostNearSlices);
   if (slices.count == 0) return false;
   TableSide const& build = table.build;
   auto const* const keys = static_cast<const Key*>(build.keys);

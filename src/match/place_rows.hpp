@@ -5,6 +5,7 @@
 
 #include "kernels/limits.hpp"
 #include "kernels/match/place_columns.cuh"
+#include "kernels/match/place_slices.hpp"
 #include "src/base/launch.hpp"
 #include "src/base/queue.hpp"
 #include "src/match/table_columns.hpp"
@@ -28,6 +29,16 @@ struct EmptyTable {
     return placed.count == 1 ? placed.columns[0].width : 0;
   }
 };
+
+// Its slices, each of which fits a block's shared memory. Of count 0: more than `most`.
+inline kernels::PlaceSlices shared_slices_of(const base::Queue& queue, const EmptyTable& table,
+                                             uint64_t row_bytes, uint32_t most) {
+  constexpr uint64_t kReserved = 1024;  // of a block's shared memory, by CUDA
+  base::DeviceFacts const& facts = queue.context.facts;
+  return kernels::fitting_slices(static_cast<uint32_t>(table.range.places), row_bytes,
+                                 facts.shared_bytes_per_block - kReserved,
+                                 static_cast<uint32_t>(facts.sm_count), most);
+}
 
 // Queued, and every word of present and *has_duplicates will be written. False, and the table is as
 // it was: there are few rows, or fewer places than rows, or columns apart, or rows of another width

@@ -49,6 +49,15 @@ double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts
                         facts.l2_random_inserts_per_second, facts);
 }
 
+double width_of(int64_t low, int64_t high) {
+  return static_cast<double>(high) - static_cast<double>(low) + 1;
+}
+
+double covered_share(const KeyRange& range, const KeyRange& by) {
+  const double common = width_of(std::max(range.low, by.low), std::min(range.high, by.high));
+  return std::clamp(common / width_of(range.low, range.high), 0.0, 1.0);
+}
+
 uint64_t steps_between(int64_t low, int64_t high, int32_t varying_bits) {
   uint64_t steps = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   if (varying_bits <= 0 || varying_bits >= 64) return steps;

@@ -38,8 +38,7 @@ double bytes_apart(const JoinPlan& plan, const JoinShape& shape, uint64_t places
   constexpr int32_t kMostBits = 60;
   const SampleStatistics& sample = shape.sample;
   if (!sample.sampled || places == 0 || bits > kMostBits) return HUGE_VAL;
-  const double keys = static_cast<double>(sample.build_range.high) -
-                      static_cast<double>(sample.build_range.low) + 1;
+  const double keys = width_of(sample.build_range.low, sample.build_range.high);
   const double distance =
       static_cast<double>(uint64_t{1} << bits) * static_cast<double>(places) / keys;
   return distance * static_cast<double>(std::max<uint64_t>(place_row(plan, shape).width, 1));
@@ -188,13 +187,23 @@ Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
   return cost += {asked, stream_seconds(asked, facts), kProbeLaunches};
 }
 
+// From where they lie: tiles are read for each slice of their places. H200, 10^8 rows of 4 + 8
+// bytes shuffled in blocks of 4096 rows: 0.9 ms, where their bytes take 0.6.
+Cost place_from_tiles(const JoinPlan& plan, const JoinShape& shape, const PlaceRow& row,
+                      uint64_t places, const base::DeviceFacts& facts) {
+  constexpr double kSlowdown = 1.45;
+  constexpr int32_t kTileLaunches = 2;
+  const uint64_t keys = shape.build_rows * shape.key_width;
+  const uint64_t rows = keys + shape.build_rows * row.width;
+  const double read = slices_of_tile(plan, shape, places, facts) * static_cast<double>(rows);
+  const Traffic moved = {2 * keys + rounded(read) + places * row.width + places / 8, 0};
+  return {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches + kTileLaunches};
+}
+
 // Where neighbours have places near each other in no order: build rows are placed from where they
 // lie or through buckets, and what a probe row reads is in L2.
 Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                       const base::DeviceFacts& facts) {
-  // H200, 10^8 rows of 4 + 8 bytes shuffled in blocks of 4096 rows: 0.9 ms, where their bytes take
-  // 0.6.
-  constexpr double kSlowdown = 1.45;
   // H200, the probe of 10^8 x 10^8 rows shuffled in blocks of 65536, 10^6 and 4*10^6 rows of 8
   // bytes: 1.49, 1.63 and 2.12 ms; in blocks of 65536 rows of 16 bytes 1.95.
   constexpr double kLargeWindow = 1.35;
@@ -204,14 +213,8 @@ Cost shuffled_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
   const bool fits = from_tiles ? fits_slices(shape, row, places, true, facts)
                                : places_by_slices(shape, row, places, true, facts);
   if (!fits) return direct_columns(plan, shape, places, facts);
-  Cost cost = place_by_slices(shape, row, places, true, facts);
-  if (from_tiles) {
-    const uint64_t keys = shape.build_rows * shape.key_width;
-    const uint64_t rows = keys + shape.build_rows * row.width;
-    const double read = slices_of_tile(plan, shape, places, facts) * static_cast<double>(rows);
-    const Traffic moved = {2 * keys + rounded(read) + places * row.width + places / 8, 0};
-    cost = {moved, kSlowdown * stream_seconds(moved, facts), kDirectBuildLaunches + 2};
-  }
+  Cost cost = from_tiles ? place_from_tiles(plan, shape, row, places, facts)
+                         : place_by_slices(shape, row, places, true, facts);
   const double asked =
       places > shape.build_rows + shape.build_rows / 64 ? static_cast<double>(shape.probe_rows) : 0;
   const double window = bytes_apart(plan, shape, places, shape.sample.neighbour_bits);

@@ -20,16 +20,10 @@ uint64_t common_places(const SampleStatistics& sample) {
   return steps < UINT64_MAX ? steps + 1 : steps;
 }
 
-// The part of the probe side's rows that lies in the common range, were they spread evenly.
+// The part of the probe side's rows that lies in the common range.
 double share_in_common(const SampleStatistics& sample) {
-  const auto width = [](int64_t low, int64_t high) {
-    return static_cast<double>(high) - static_cast<double>(low) + 1;
-  };
   const KeyRange& probe = sample.probe_range;
-  const double all = width(probe.low, probe.high);
-  const double common = width(std::max(sample.build_range.low, probe.low),
-                              std::min(sample.build_range.high, probe.high));
-  return all > 0 ? std::clamp(common / all, 0.0, 1.0) : 1.0;
+  return probe.low <= probe.high ? covered_share(probe, sample.build_range) : 1.0;
 }
 
 int64_t part_of(int64_t rows, double share) {

@@ -43,6 +43,11 @@ double random_seconds(double count, uint64_t table_bytes, double dram_rate, doub
 double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts);
 double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts);
 
+// Numbers from the lowest to the highest of a range; 0 or less: it has none.
+double width_of(int64_t low, int64_t high);
+// The part of a range, which has some, that lies within another, were its keys spread evenly.
+double covered_share(const KeyRange& range, const KeyRange& by);
+
 inline uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
 // Steps from one key to another, where so many bits vary, from the lowest to the highest; 0: nobody

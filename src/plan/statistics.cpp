@@ -129,14 +129,7 @@ double rows_of_place(const DrawnKeys& drawn, int64_t rows) {
   return keyed / (static_cast<double>(steps) + 1);
 }
 
-// The part of a range that another covers.
-double covered_share(const KeyBounds& range, const KeyBounds& by) {
-  const auto width = [](int64_t low, int64_t high) {
-    return static_cast<double>(high) - static_cast<double>(low) + 1;
-  };
-  const double common = width(std::max(range.low, by.low), std::min(range.high, by.high));
-  return std::clamp(common / width(range.low, range.high), 0.0, 1.0);
-}
+KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
 
 // What ranges say of keys whose matches nobody counted. More build rows than places: that many rows
 // a key, at least, where most of the probe side's range is the build side's; elsewhere few probe
@@ -152,8 +145,8 @@ void assume_by_ranges(const SampleFindings& found, int64_t build_rows, int64_t p
   const double build = rows_of_place(found.build, build_rows);
   const double probe = rows_of_place(found.probe, probe_rows);
   if (build == 0 || probe == 0) return;
-  const double of_probe = covered_share(found.probe.bounds, found.build.bounds);
-  const double of_build = covered_share(found.build.bounds, found.probe.bounds);
+  const double of_probe = covered_share(statistics->probe_range, statistics->build_range);
+  const double of_build = covered_share(statistics->build_range, statistics->probe_range);
   const bool reach_as_far = of_probe > kFull && of_build > kFull;
   if (build > kSurelyMore) {
     if (of_probe > kMost) statistics->rows_per_match = build;
@@ -162,8 +155,6 @@ void assume_by_ranges(const SampleFindings& found, int64_t build_rows, int64_t p
     statistics->rows_per_match = build / probe / statistics->match_ratio;
   }
 }
-
-KeyRange range_of(const KeyBounds& bounds, bool exact) { return {bounds.low, bounds.high, exact}; }
 
 }  // namespace
 

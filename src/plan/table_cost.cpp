@@ -76,8 +76,7 @@ double keys_at_once(const JoinShape& shape) {
   constexpr int32_t kMostBits = 60;
   const SampleStatistics& sample = shape.sample;
   const int32_t bits = std::max(sample.next_bits, sample.neighbour_bits);
-  const double keys = static_cast<double>(sample.build_range.high) -
-                      static_cast<double>(sample.build_range.low) + 1;
+  const double keys = width_of(sample.build_range.low, sample.build_range.high);
   if (!sample.sampled || keys < 1 || bits > kMostBits) return 1;
   const double in_order =
       std::ldexp(kRowsAtOnce / static_cast<double>(kNeighbourRows), sample.neighbour_bits) / keys;
@@ -193,8 +192,7 @@ Scattered scattered_keys(const JoinPlan& plan, const JoinShape& shape,
 
 bool is_shuffled_within_blocks(const JoinShape& shape) {
   const SampleStatistics& sample = shape.sample;
-  const double keys = static_cast<double>(sample.build_range.high) -
-                      static_cast<double>(sample.build_range.low) + 1;
+  const double keys = width_of(sample.build_range.low, sample.build_range.high);
   const double fewer = static_cast<double>(std::min(shape.build_rows, shape.probe_rows));
   const double between = static_cast<double>(kNeighbourRows) * keys / std::max(fewer, 1.0);
   // Bits of both distances are rounded up.
