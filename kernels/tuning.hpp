@@ -186,6 +186,7 @@ constexpr int kTableItemsWide = 2;  // where columns have any width
 // by itself has as many of either side, of columns of any width half as many of the build side, and
 // as few threads as take so many rows each.
 constexpr int kSmallTableThreads = 512;
+constexpr int kSmallChainThreads = 128;  // so that few rows come to many multiprocessors
 constexpr int kBlockTableThreads = 1024;
 constexpr uint32_t kSmallTableBlockRows = kBlockTableThreads * kTableItems;
 static_assert(kSmallTableBlockRows <= kSmallTableRows);

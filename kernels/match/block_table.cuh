@@ -3,8 +3,8 @@
 // Source   ours: small_table.cuh, whose steps are a way to L2 and back each where one block has all
 //          rows
 // In       keys of both sides, columns of both sides in the order of the keys
-// Out      target[] of each column, without holes; the answer; with repeated build keys nothing is
-//          written
+// Out      target[] of each column, without holes; the answer; with repeated build keys, of which
+//          more than one row may be wanted, nothing is written
 // Needs    kItems * blockDim.x build rows at most; room for as many output rows as there are probe
 //          rows
 // Launch   one block of 32 to kBlockTableThreads threads, dynamic shared memory of mask + 1 slots
@@ -63,7 +63,9 @@ __device__ __forceinline__ void find_probe_rows(const TableJoin<typename Finder:
   bool are_rows[kItems];
   bool found[kItems];
 #pragma unroll
-  for (int item = 0; item < kItems; ++item) are_rows[item] = rows.probe[item] < join.probe_rows;
+  for (int item = 0; item < kItems; ++item) {
+    are_rows[item] = rows.probe[item] < join.probe_rows && finder.takes(rows.probe[item]);
+  }
   finder(rows.keys, are_rows, 0, rows.build, found);
   uint32_t slots = 0;
 #pragma unroll
@@ -99,6 +101,7 @@ __global__ void __launch_bounds__(kBlockTableThreads, 1)
   for (int item = 0; item < kItems; ++item) {
     build_rows[item] = item * blockDim.x + threadIdx.x;
     if (build_rows[item] >= join.build_rows) continue;
+    if (!is_valid(join.build_present, build_rows[item])) continue;
     keys[item] = join.build_keys[build_rows[item]];
     are_rows |= 1U << item;
   }
@@ -120,18 +123,22 @@ __global__ void __launch_bounds__(kBlockTableThreads, 1)
   }
   auto* const places = reinterpret_cast<uint32_t*>(slots);
   PairTable<Key> const table = {slots, static_cast<uint32_t>(join.mask), join.build_keys};
-  bool const repeated = direct.places != 0 ? place_rows(places, direct, keys, build_rows, are_rows)
-                                           : hash_rows(table, keys, build_rows, are_rows);
-  if (repeated) repeats = 1;
+  uint32_t const repeated = direct.places != 0
+                                ? place_rows(places, direct, keys, build_rows, are_rows, nullptr)
+                                : hash_rows(table, keys, build_rows, are_rows);
+  if (repeated != 0) repeats = 1;
   block_sync();
 
   uint32_t written = 0;
-  if (repeats == 0) {
+  bool const in_vain = repeats != 0 && join.repeated != RepeatedKeys::kOneRow;
+  if (!in_vain) {
     for (uint32_t tile = 0;;) {
       if (direct.places != 0) {
-        find_probe_rows(join.output, FindSmallPlaces<Key>{direct, places}, rows, &written);
+        AmongPresent<FindSmallPlaces<Key>> const finder = {{direct, places}, join.probe_present};
+        find_probe_rows(join.output, finder, rows, &written);
       } else {
-        find_probe_rows(join.output, FindPairRows<Key>{table}, rows, &written);
+        AmongPresent<FindPairRows<Key>> const finder = {{table}, join.probe_present};
+        find_probe_rows(join.output, finder, rows, &written);
       }
       write_carried_rows<kWidth>(join.output, rows);
       tile += kItems * blockDim.x;
@@ -142,7 +149,7 @@ __global__ void __launch_bounds__(kBlockTableThreads, 1)
   }
   block_sync();
   if (threadIdx.x != 0) return;
-  tell_host(join.answer, written, direct.places != 0, repeats != 0, started);
+  tell_host(join.answer, written, direct.places != 0, in_vain, started);
 }
 
 }  // namespace gpujoin::kernels

@@ -27,9 +27,11 @@ struct NarrowTable {
   using Slot = uint32_t;
   static constexpr Slot kFree = kFreeNarrowSlot;
   static constexpr bool kVerifies = true;
+  static constexpr bool kChains = true;
   uint32_t* slots;  // [mask + 1], a multiple of four
   uint32_t mask;
   const Key* build_keys;
+  uint32_t* next;  // [build rows] the row behind each of the same key, where there is one
 
   __device__ static uint32_t tag_at(Key mixed) {
     return static_cast<uint32_t>(sizeof(Key) == 8 ? mixed << kNarrowRowBits
@@ -46,6 +48,10 @@ struct NarrowTable {
   }
   __device__ static uint32_t slot_with(Key mixed, uint32_t row) { return tag_at(mixed) | row; }
   __device__ static uint32_t row_at(uint32_t slot) { return slot & kNarrowRows; }
+  __device__ void put_before(Key mixed, uint32_t step, uint32_t row) const {
+    uint32_t* const slot = slots + slot_at(home_of(mixed), step);
+    next[row] = row_at(atomicExch(slot, slot_with(mixed, row)));
+  }
 };
 
 template <typename KeyType>

@@ -27,6 +27,7 @@ struct PairTable {
   using Slot = unsigned long long;
   static constexpr Slot kFree = kFreeSlot;
   static constexpr bool kVerifies = sizeof(Key) == 8;
+  static constexpr bool kChains = false;
   unsigned long long* slots;  // [mask + 1], at least two
   uint32_t mask;
   const Key* build_keys;
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
   // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.
   if (*static_cast<volatile uint32_t*>(has_duplicates) != 0) return;
-  bool repeats = hash_rows(table, keys, named, are_rows);
+  bool repeats = hash_rows(table, keys, named, are_rows) != 0;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     if ((are_rows >> item & 1) == 0) continue;

@@ -4,7 +4,8 @@
 // Source   ours
 // In       some keys of a thread, and a table: its Slot, kFree, slots, home_of, slot_at; slot_with,
 //          what a row becomes; may_be, whether a slot has the part of the hash that is tag_at a
-//          key, and where kVerifies is true row_at, whose key is compared
+//          key, and where kVerifies is true row_at, whose key is compared; where kChains is true
+//          put_before, which puts a row in the place of another of its key
 // Out      rows in slots; which rows are to be found, and which were
 // Needs    slots all kFree, of which some stay free
 // Moves    as the tables
@@ -26,11 +27,11 @@ __device__ __forceinline__ uint32_t slot_in_pairs(uint32_t home, uint32_t step, 
   return ((home + (step & ~1U)) & mask) ^ (step & 1);
 }
 
-// Whether a key was there already.
+// Which keys were there already, as bits.
 template <int kItems, typename Table, typename Key>
-__device__ __forceinline__ bool hash_rows(const Table& table, const Key (&keys)[kItems],
-                                          const uint32_t (&rows)[kItems], uint32_t are_rows) {
-  bool repeats = false;
+__device__ __forceinline__ uint32_t hash_rows(const Table& table, const Key (&keys)[kItems],
+                                              const uint32_t (&rows)[kItems], uint32_t are_rows) {
+  uint32_t repeated = 0;
   uint32_t left = are_rows;
 #pragma unroll 1
   for (uint32_t step = 0; left != 0; ++step) {
@@ -54,11 +55,14 @@ __device__ __forceinline__ bool hash_rows(const Table& table, const Key (&keys)[
         }
         if (!same) continue;
       }
-      repeats |= same;
+      if constexpr (Table::kChains) {
+        if (same) table.put_before(mix_key(keys[item]), step, rows[item]);
+      }
+      repeated |= same ? 1U << item : 0;
       left &= ~(1U << item);
     }
   }
-  return repeats;
+  return repeated;
 }
 
 // The rows that are to be found, as bits; none is yet.

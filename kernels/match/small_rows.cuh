@@ -24,13 +24,13 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
 
 // One thread, when all that was written is visible to the device.
 __device__ __forceinline__ void tell_host(unsigned long long* answer, unsigned long long rows,
-                                          bool is_direct, bool repeats,
+                                          bool is_direct, bool in_vain,
                                           unsigned long long started) {
   __threadfence_system();
   unsigned long long const now = nanoseconds();
   unsigned long long const took = now > started ? now - started : 0;
   *static_cast<volatile unsigned long long*>(answer) =
-      1ULL | (is_direct ? 2ULL : 0ULL) | (repeats ? 4ULL : 0ULL) |
+      1ULL | (is_direct ? 2ULL : 0ULL) | (in_vain ? 4ULL : 0ULL) |
       rows << SmallTableAnswer::kRowsAt | took << SmallTableAnswer::kTimeAt;
 }
 
@@ -47,11 +47,21 @@ __device__ __forceinline__ DirectTable<Key> small_direct_table(const SmallTableJ
   return table;
 }
 
-// Whether a key was there already.
+template <typename Key>
+__device__ __forceinline__ DirectTable<Key> table_of(const SmallPlaces<Key>& places) {
+  DirectTable<Key> table{};
+  static_cast<KeySteps<Key>&>(table) = places.steps;
+  table.places = places.places;
+  return table;
+}
+
+// Which keys were there already, as bits. next, unless null: [build rows], of each of those the row
+// that had its key.
 template <int kItems, typename Key>
-__device__ __forceinline__ bool place_rows(uint32_t* places, const DirectTable<Key>& table,
-                                           const Key (&keys)[kItems],
-                                           const uint32_t (&rows)[kItems], uint32_t are_rows) {
+__device__ __forceinline__ uint32_t place_rows(uint32_t* places, const DirectTable<Key>& table,
+                                               const Key (&keys)[kItems],
+                                               const uint32_t (&rows)[kItems], uint32_t are_rows,
+                                               uint32_t* next) {
   uint32_t there[kItems];
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -60,11 +70,22 @@ __device__ __forceinline__ bool place_rows(uint32_t* places, const DirectTable<K
       there[item] = atomicExch(places + table.place_of(keys[item]), rows[item]);
     }
   }
-  bool repeats = false;
+  uint32_t repeated = 0;
 #pragma unroll
-  for (int item = 0; item < kItems; ++item) repeats |= there[item] != kNoRow;
-  return repeats;
+  for (int item = 0; item < kItems; ++item) {
+    if (there[item] == kNoRow) continue;
+    repeated |= 1U << item;
+    if (next != nullptr) next[rows[item]] = there[item];
+  }
+  return repeated;
 }
+
+// Of rows that have a bit.
+template <typename Finder>
+struct AmongPresent : Finder {
+  ValidityBits present;
+  __device__ __forceinline__ bool takes(uint64_t row) const { return is_valid(present, row); }
+};
 
 template <typename KeyType>
 struct FindSmallPlaces {

@@ -4,24 +4,28 @@
 // Source   ours: what direct_table.cuh, global_table.cuh and table_columns.cuh do one launch after
 //          the other, and the wait between them, take longer than the work where there are few rows
 // In       keys of both sides, columns of both sides in the order of the keys
-// Out      target[] of each column, without holes; the answer; with repeated build keys what is
-//          written has no meaning
-// Needs    unique build keys; state all 0, which it is again afterwards; room for as many output
-//          rows as there are probe rows; slots for both kinds of table
+// Out      target[] of each column, without holes; the answer. Of repeated build keys that are
+//          refused, and of a key with more rows than are chained, nothing of it has a meaning. Rows
+//          beyond the room are counted only
+// Needs    state all 0, which it is again afterwards; slots for both kinds of table; of unique
+//          build keys room for as many output rows as there are probe rows
 // Launch   cooperative
 // Moves    as the tables, the columns of the build side read where they are
 //
 //   slots: dense keys: 4 bytes a place, the build row; others: 4 bytes a slot of narrow_slots.cuh,
 //   four times as many as rows
+//   chains: the row behind each build row of the same key (chained_rows.cuh)
 #pragma once
 
 #include <cooperative_groups.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/block_sync.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/match/carried_columns.hpp"
+#include "kernels/match/chained_rows.cuh"
 #include "kernels/match/narrow_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
@@ -32,23 +36,28 @@
 
 namespace gpujoin::kernels {
 
+template <bool kNulls, typename Key>
+__device__ __forceinline__ bool is_build_row(const SmallTableJoin<Key>& join, uint64_t row) {
+  return row < join.build_rows && (!kNulls || is_valid(join.build_present, row));
+}
+
 // Some keys are loaded before the first of them is used: the loads are what such a loop waits for.
 // function(keys, rows, which are rows).
-template <typename Key, typename Function>
+template <bool kNulls, typename Key, typename Function>
 __device__ __forceinline__ void each_build_batch(const SmallTableJoin<Key>& join,
                                                  Function function) {
   constexpr int kAtOnce = 4;
   uint32_t const stride = gridDim.x * kSmallTableThreads;
-  uint64_t const thread = blockIdx.x * kSmallTableThreads + threadIdx.x;
-  for (uint64_t start = thread; start < join.build_rows; start += uint64_t{stride} * kAtOnce) {
+  uint64_t const warp = blockIdx.x * kSmallTableThreads + threadIdx.x / 32 * 32;
+  for (uint64_t start = warp; start < join.build_rows; start += uint64_t{stride} * kAtOnce) {
     Key keys[kAtOnce];
     uint32_t rows[kAtOnce];
     uint32_t are_rows = 0;
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      uint64_t const row = start + uint64_t{stride} * i;
+      uint64_t const row = start + threadIdx.x % 32 + uint64_t{stride} * i;
       rows[i] = static_cast<uint32_t>(row);
-      if (row >= join.build_rows) continue;
+      if (!is_build_row<kNulls>(join, row)) continue;
       keys[i] = join.build_keys[row];
       are_rows |= 1U << i;
     }
@@ -63,17 +72,17 @@ __device__ __forceinline__ uint32_t blocks_with_rows(const SmallTableJoin<Key>& 
 
 // Whether the keys are too far apart for places as the block's own show, which all keys are then,
 // too: all threads have the answer.
-template <typename Key>
+template <bool kNulls, typename Key>
 __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join) {
   // Mostly the first 32 keys of a warp tell, before the others have come.
   uint64_t const first_row = blockIdx.x * kSmallTableThreads + threadIdx.x;
   TurnedRange<Key> first;
-  if (first_row < join.build_rows) first.add_key(join.build_keys[first_row]);
+  if (is_build_row<kNulls>(join, first_row)) first.add_key(join.build_keys[first_row]);
   first.add_lanes();
   bool is_scattered = small_direct_table(join, first).places == 0;
   if (__syncthreads_or(static_cast<int>(is_scattered)) == 0) {
     TurnedRange<Key> range;
-    each_build_batch(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
+    each_build_batch<kNulls>(join, [&](const auto& keys, const auto&, uint32_t are_rows) {
       range.add_keys(keys, are_rows);
     });
     add_block<kSmallTableThreads>(range);
@@ -87,21 +96,35 @@ __device__ __forceinline__ bool note_build_keys(const SmallTableJoin<Key>& join)
   return true;
 }
 
-// Of the range that all blocks found together, where none of them has scattered keys.
+// Of the range that all blocks found together; places == 0: some keys are scattered, as *scattered
+// blocks have seen. One thread of each block asks: all of them would queue up at one sector of L2.
 template <typename Key>
-__device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join) {
-  return small_direct_table(join, noted_range<Key>(join.state->noted));
+__device__ __forceinline__ DirectTable<Key> noted_direct_table(const SmallTableJoin<Key>& join,
+                                                               uint32_t* scattered) {
+  __shared__ SmallPlaces<Key> seen;
+  __shared__ uint32_t seen_scattered;
+  if (threadIdx.x == 0) {
+    seen_scattered = static_cast<volatile const SmallTableState*>(join.state)->scattered;
+    DirectTable<Key> const table = small_direct_table(join, noted_range<Key>(join.state->noted));
+    // Not before, which would be two ways to L2 in a row.
+    seen = {table, seen_scattered != 0 ? 0 : table.places};
+  }
+  __syncthreads();
+  *scattered = seen_scattered;
+  return table_of(seen);
 }
 
-template <typename Key>
+template <bool kNulls, typename Key>
 __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join,
                                                  const DirectTable<Key>& table) {
   // An exchange tells at once that the place is taken. To store, and to read all rows again
   // afterwards, was slower: 10^6 x 10^6 rows on an H200 75 us instead of 70.
   auto* const places = reinterpret_cast<uint32_t*>(join.slots);
   bool repeats = false;
-  each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
-    repeats |= place_rows(places, table, keys, rows, are_rows);
+  each_build_batch<kNulls>(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
+    uint32_t const repeated = place_rows(places, table, keys, rows, are_rows, join.chains.next);
+    repeats |= repeated != 0;
+    note_firsts(join.chains, rows, are_rows & ~repeated, join.build_rows);
   });
   if (repeats) join.state->repeats = 1;
 }
@@ -109,15 +132,17 @@ __device__ __forceinline__ void place_small_rows(const SmallTableJoin<Key>& join
 template <typename Key>
 __device__ __forceinline__ NarrowTable<Key> narrow_table_of(const SmallTableJoin<Key>& join) {
   auto const mask = static_cast<uint32_t>(2 * join.mask + 1);
-  return {reinterpret_cast<uint32_t*>(join.slots), mask, join.build_keys};
+  return {reinterpret_cast<uint32_t*>(join.slots), mask, join.build_keys, join.chains.next};
 }
 
-template <typename Key>
+template <bool kNulls, typename Key>
 __device__ __forceinline__ void hash_small_rows(const SmallTableJoin<Key>& join) {
   NarrowTable<Key> const table = narrow_table_of(join);
   bool repeats = false;
-  each_build_batch(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
-    repeats |= hash_rows(table, keys, rows, are_rows);
+  each_build_batch<kNulls>(join, [&](const auto& keys, const auto& rows, uint32_t are_rows) {
+    uint32_t const repeated = hash_rows(table, keys, rows, are_rows);
+    repeats |= repeated != 0;
+    note_firsts(join.chains, rows, are_rows & ~repeated, join.build_rows);
   });
   if (repeats) join.state->repeats = 1;
 }
@@ -141,12 +166,33 @@ __device__ __forceinline__ void answer_small_join(const SmallTableJoin<Key>& joi
   volatile SmallTableState* const state = join.state;
   unsigned long long const rows = state->rows;
   unsigned long long const started = state->started;
-  bool const repeats = state->repeats != 0;
+  bool const is_refused = state->repeats != 0 && join.repeated == RepeatedKeys::kRefused;
+  bool const in_vain = is_refused || state->too_many != 0;
   *join.state = {};
-  tell_host(join.answer, rows, is_direct, repeats, started);
+  tell_host(join.answer, in_vain ? 0 : rows, is_direct, in_vain, started);
 }
 
-template <typename Key, int kWidth>
+// All threads, when the table is made.
+template <bool kNulls, int kWidth, int kItems, typename Key, typename Finder>
+__device__ __forceinline__ void probe_small_table(const SmallTableJoin<Key>& join,
+                                                  const Finder& of_any) {
+  std::conditional_t<kNulls, AmongPresent<Finder>, Finder> finder{of_any};
+  if constexpr (kNulls) finder.present = join.probe_present;
+  __shared__ uint32_t repeats;
+  if (threadIdx.x == 0) repeats = static_cast<volatile const SmallTableState*>(join.state)->repeats;
+  __syncthreads();
+  if (repeats == 0 || join.repeated == RepeatedKeys::kOneRow) {
+    return write_whole_columns<kSmallTableThreads, kWidth, kItems, NoRow>(join.output, finder,
+                                                                          &join.state->rows);
+  }
+  if (join.repeated == RepeatedKeys::kRefused) return;
+  constexpr int kChained = 2;  // with four, registers of unique keys spill, too
+  write_chained_columns<kSmallTableThreads, kWidth, kChained>(
+      join.output, finder, join.chains, &join.state->rows, &join.state->too_many);
+}
+
+// kNulls: some rows have no bit among those that are present.
+template <typename Key, int kWidth, bool kNulls>
 __global__ void __launch_bounds__(kSmallTableThreads, 2)
     small_table_kernel(const __grid_constant__ SmallTableJoin<Key> join) {
   constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
@@ -161,16 +207,15 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
   free_slots(join.slots, 0, ahead);
   bool frees_all = false;
   if (join.most_places != 0) {
-    frees_all = blockIdx.x >= blocks_with_rows(join) || note_build_keys(join);
+    frees_all = blockIdx.x >= blocks_with_rows(join) || note_build_keys<kNulls>(join);
     if (frees_all) free_slots(join.slots, ahead, all);
   }
   grid.sync();
   DirectTable<Key> direct{};
   bool are_all_free = true;
   if (join.most_places != 0) {
-    uint32_t const scattered = static_cast<volatile const SmallTableState*>(join.state)->scattered;
-    direct = noted_direct_table(join);
-    if (scattered != 0) direct.places = 0;  // not before, which would be two ways to L2 in a row
+    uint32_t scattered = 0;
+    direct = noted_direct_table(join, &scattered);
     are_all_free = scattered == blocks_with_rows(join);
   }
   uint64_t const wanted = direct.places != 0 ? (uint64_t{direct.places} + 3) / 4 * 2 : all;
@@ -179,22 +224,42 @@ __global__ void __launch_bounds__(kSmallTableThreads, 2)
     grid.sync();
   }
   if (direct.places != 0) {
-    place_small_rows(join, direct);
+    place_small_rows<kNulls>(join, direct);
   } else {
-    hash_small_rows(join);
+    hash_small_rows<kNulls>(join);
   }
   grid.sync();
 
   if (direct.places != 0) {
     FindSmallPlaces<Key> const finder = {direct, reinterpret_cast<const uint32_t*>(join.slots)};
-    write_whole_columns<kSmallTableThreads, kWidth, kItems, NoRow>(join.output, finder,
-                                                                   &join.state->rows);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *join.places = {direct, direct.places};
+    probe_small_table<kNulls, kWidth, kItems>(join, finder);
   } else {
     FindNarrowRows<Key> const finder = {narrow_table_of(join)};
-    write_whole_columns<kSmallTableThreads, kWidth, kItems, NoRow>(join.output, finder,
-                                                                   &join.state->rows);
+    probe_small_table<kNulls, kWidth, kItems>(join, finder);
   }
   answer_small_join(join, direct.places != 0);
+}
+
+// The same table asked once more, by a launch that has room for rows which the first one counted.
+template <typename Key, int kWidth>
+__global__ void __launch_bounds__(kSmallChainThreads)
+    small_chains_kernel(const __grid_constant__ SmallTableJoin<Key> join, bool is_direct) {
+  constexpr int kItems = kWidth == 4 ? kTableItems : kTableItemsWide;
+  if (blockIdx.x == 0 && threadIdx.x == 0) join.state->started = nanoseconds();
+  auto const write = [&](const auto& finder) {
+    write_chained_columns<kSmallChainThreads, kWidth, kItems>(
+        join.output, finder, join.chains, &join.state->rows, &join.state->too_many);
+  };
+  if (is_direct) {
+    FindSmallPlaces<Key> const finder = {table_of(*join.places),
+                                         reinterpret_cast<const uint32_t*>(join.slots)};
+    write(AmongPresent<FindSmallPlaces<Key>>{finder, join.probe_present});
+  } else {
+    FindNarrowRows<Key> const finder = {narrow_table_of(join)};
+    write(AmongPresent<FindNarrowRows<Key>>{finder, join.probe_present});
+  }
+  answer_small_join(join, is_direct);
 }
 
 }  // namespace gpujoin::kernels

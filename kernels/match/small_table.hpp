@@ -4,8 +4,10 @@
 
 #include <cstdint>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/transform/key_range.hpp"
+#include "kernels/transform/key_steps.hpp"
 
 namespace gpujoin::kernels {
 
@@ -15,32 +17,61 @@ struct SmallTableState {
   unsigned long long rows;     // output
   unsigned long long started;  // when block 0 did, in nanoseconds
   uint32_t repeats;            // a build key occurs twice
+  uint32_t too_many;           // it has more rows than kMostChainedRows
   uint32_t finished;           // blocks
   uint32_t scattered;          // blocks whose own keys are too far apart for places
 };
 
+// What becomes of build keys that repeat.
+enum class RepeatedKeys : int32_t {
+  kRefused,  // the join is in vain
+  kOneRow,   // any of a key's rows stands for all
+  kAllRows,  // of up to kMostChainedRows; of one block refused
+};
+constexpr uint32_t kMostChainedRows = 64;
+
 // One word, which the host sees at once or not at all, and which is never 0.
 struct SmallTableAnswer {
   static constexpr int kRowsAt = 3;
-  static constexpr int kTimeAt = 26;
+  static constexpr int kTimeAt = 31;
   static constexpr uint32_t kMostRows = (1U << (kTimeAt - kRowsAt)) - 1;
   unsigned long long word;
 
   constexpr bool is_direct() const { return (word & 2) != 0; }
-  constexpr bool repeats() const { return (word & 4) != 0; }
+  constexpr bool is_in_vain() const { return (word & 4) != 0; }
   constexpr uint32_t rows() const { return static_cast<uint32_t>(word >> kRowsAt) & kMostRows; }
   constexpr unsigned long long nanoseconds() const { return word >> kTimeAt; }
 };
 
+// Rows of a key that repeats. Of unique keys a store of a row's `next` would be a tenth of all that
+// is moved.
+struct ChainedRows {
+  uint32_t* next;    // [build_rows] the row behind each, where there is one
+  uint32_t* firsts;  // [build_rows / 32, up] a bit for each row behind which there is none
+};
+
+// Of dense keys, for another launch.
+template <typename Key>
+struct SmallPlaces {
+  KeySteps<Key> steps;
+  uint32_t places;
+};
+
+// One block has no use of slots, chains, places and state.
 template <typename KeyType>
 struct SmallTableJoin {
   using Key = KeyType;
   const Key* build_keys;
   uint32_t build_rows;
+  ValidityBits build_present;  // rows without a bit are left out
+  ValidityBits probe_present;
   uint32_t most_places;       // keys further apart are hashed; 0: all are
-  unsigned long long* slots;  // [mask + 1], and 4 * most_places bytes at least; of one block unused
+  unsigned long long* slots;  // [mask + 1], and 4 * most_places bytes at least
   uint64_t mask;
-  SmallTableState* state;      // of one block unused
+  ChainedRows chains;
+  SmallPlaces<Key>* places;  // of dense keys: how a key's is found
+  RepeatedKeys repeated;
+  SmallTableState* state;
   unsigned long long* answer;  // in page-locked host memory: a SmallTableAnswer
   TableJoin<Key> output;
 };

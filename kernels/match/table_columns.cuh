@@ -45,6 +45,9 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
   for (int item = 0; item < kItems; ++item) {
     uint64_t const row = first + 32 * item + lane;
     are_rows[item] = row < join.probe_rows;
+    if constexpr (requires { finder.takes(row); }) {
+      are_rows[item] = are_rows[item] && finder.takes(row);
+    }
     rows.probe[item] = static_cast<uint32_t>(row);
     rows.keys[item] = are_rows[item] ? __ldcs(&join.probe_keys[row]) : 0;
   }

@@ -7,6 +7,7 @@
 #include "src/base/status.hpp"
 #include "src/execute/built.hpp"
 #include "src/execute/gpu_side.hpp"
+#include "src/match/small_table.hpp"
 
 namespace gpujoin::execute {
 
@@ -46,8 +47,9 @@ bool lie_outside(const JoinStep& step, const GpuSide& build, const GpuSide& prob
 uint64_t verified(const JoinStep& step, const GpuSide& build, const GpuSide& probe,
                   uint32_t* build_rows, uint32_t* probe_rows, uint64_t pairs);
 
-// A table of few rows is made and asked in one launch. kJoined or kKeysRepeat. Throws.
+// A table of few rows is made and asked in one launch. kJoined or kKeysRepeat, where repeated keys
+// are refused or have too many rows. Throws.
 plan::Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
-                                 columns::JoinResult& result);
+                                 match::RepeatedKeys repeated, columns::JoinResult& result);
 
 }  // namespace gpujoin::execute

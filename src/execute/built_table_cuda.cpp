@@ -74,17 +74,17 @@ std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<G
 }
 
 Finding join_in_one_launch(const JoinStep& step, GpuSide& build, GpuSide& probe,
-                           columns::JoinResult& result) {
+                           match::RepeatedKeys repeated, columns::JoinResult& result) {
   step.clock.enter("transform");
-  build.prepare(step.plan);
+  build.prepare(step.plan, true);
   step.clock.enter("match");
-  probe.prepare(step.plan);
+  probe.prepare(step.plan, true);
   build.carry_in_place(step.build_numbers());
   probe.carry_in_place(step.probe_numbers());
   CarriedResult carried(build, probe, step.build_left(), result);
   std::optional<match::SmallRows> const written =
       match::small_table(step.queue, step.plan, build.key_width(), build.table_side(),
-                         probe.table_side(), carried.outputs());
+                         probe.table_side(), repeated, carried.outputs(), early_limit(step, build));
   if (!written) return Finding::kKeysRepeat;
   step.clock.add_kernel_time(written->milliseconds);
   if (written->table != step.plan.match) {

@@ -154,7 +154,9 @@ match::CarriedSide GpuSide::carried_side() const {
   return {moved_.keys.data(), moved_.offsets.as<uint32_t>(), prepared_.rows};
 }
 
-match::TableSide GpuSide::table_side() const { return {prepared_.keys, prepared_.rows}; }
+match::TableSide GpuSide::table_side() const {
+  return {prepared_.keys, prepared_.rows, prepared_.present};
+}
 
 std::vector<match::TableColumn> GpuSide::table_columns() const {
   std::vector<match::TableColumn> columns;

@@ -12,6 +12,7 @@
 #include "src/execute/in_chunks.hpp"
 #include "src/execute/kept_build.hpp"
 #include "src/execute/no_room.hpp"
+#include "src/execute/promises.hpp"
 #include "src/match/table_columns.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/sample/sample_keys.hpp"
@@ -23,18 +24,22 @@ namespace {
 using plan::Finding;
 
 // Nothing of a side is brought, waited for or prepared, and nothing is fetched after a match that
-// writes columns.
+// writes columns. One launch takes the one key's NULLs as they are.
 bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& keys,
-                 const std::vector<int32_t>& output_columns) {
+                 const std::vector<int32_t>& output_columns, bool may_be_null) {
   if (relation.ready_event != nullptr || output_columns.size() >= kernels::kMovedColumns) {
     return false;
   }
-  auto const is_ready = [&](int32_t index) {
-    columns::ColumnView const& column = relation.columns[static_cast<size_t>(index)];
-    return column.memory == base::Memory::kDevice && column.validity == nullptr;
+  auto const is_there = [&](int32_t index) {
+    return relation.columns[static_cast<size_t>(index)].memory == base::Memory::kDevice;
   };
-  return std::all_of(keys.begin(), keys.end(), is_ready) &&
-         std::all_of(output_columns.begin(), output_columns.end(), is_ready);
+  auto const is_ready = [&](int32_t index) {
+    return is_there(index) && relation.columns[static_cast<size_t>(index)].validity == nullptr;
+  };
+  bool const has_keys = may_be_null && keys.size() == 1
+                            ? is_there(keys.front())
+                            : std::all_of(keys.begin(), keys.end(), is_ready);
+  return has_keys && std::all_of(output_columns.begin(), output_columns.end(), is_ready);
 }
 
 // A table's keys are unique: a probe row that has a match comes out once.
@@ -105,8 +110,8 @@ class Sides {
   bool is_one_launch(const plan::JoinPlan& plan) const {
     return plan.filter == plan::Filter::kNone && plan.keys == plan::Keys::kPlain &&
            join_in_one_launch(plan) &&
-           comes_ready(*join_.left, join_.spec.left_keys, join_.spec.left_columns) &&
-           comes_ready(*join_.right, join_.spec.right_keys, join_.spec.right_columns);
+           comes_ready(*join_.left, join_.spec.left_keys, join_.spec.left_columns, true) &&
+           comes_ready(*join_.right, join_.spec.right_keys, join_.spec.right_columns, true);
   }
 
   // By which keys both sides are sorted. Looking which bits vary would hold the build side's sort
@@ -134,6 +139,17 @@ class Sides {
   std::unique_ptr<transfer::Transport> transport_;
   bool is_brought_ = false;
 };
+
+// Who promised that build keys are unique is told where they are not, and of a semi join's probe
+// rows each comes out once.
+match::RepeatedKeys repeated_keys(const PlannedJoin& join, const plan::JoinPlan& plan) {
+  bool const build_left = plan.build_side == plan::Side::kLeft;
+  if (join.promised && is_unique_promised(join.promised->bounds, build_left)) {
+    return match::RepeatedKeys::kRefused;
+  }
+  return is_semi_by_table(join, plan, !build_left) ? match::RepeatedKeys::kOneRow
+                                                   : match::RepeatedKeys::kAllRows;
+}
 
 // The rows of an inner join may be those of the semi join already.
 void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::JoinResult& result) {
@@ -182,7 +198,7 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {
-    found = join_in_one_launch(step, build_side, sides.probe(), result);
+    found = join_in_one_launch(step, build_side, sides.probe(), repeated_keys(join, plan), result);
   } else {
     clock.enter("transform");
     built = build_on_gpu(step, sides.build(), sides.sort_bits(plan));
@@ -268,7 +284,7 @@ bool probe_kept(base::Queue& queue, const PlannedJoin& join, columns::JoinResult
   auto const transport = transport_for(queue, relation);
   bool const tells_time = plan.keys == plan::Keys::kPlain && join.kept->built().tells_time(*probe);
   if (tells_time && comes_ready(relation, left ? join.spec.left_keys : join.spec.right_keys,
-                                left ? join.spec.left_columns : join.spec.right_columns)) {
+                                left ? join.spec.left_columns : join.spec.right_columns, false)) {
     clock.use_kernel_clock();
   }
   clock.begin("transfer");

@@ -19,97 +19,172 @@ using base::stream_of;
 
 static_assert(kernels::kSmallTableRows <= kernels::SmallTableAnswer::kMostRows);
 
-template <typename Key, int kWidth>
-void launch_one_block(base::Queue& queue, const kernels::SmallTableJoin<Key>& args,
-                      uint32_t most_rows) {
-  constexpr uint64_t kAllowedAnyway = 48 * 1024;
-  auto const kernel = kernels::block_table_kernel<Key, kWidth>;
-  uint64_t const shared = (args.mask + 1) * sizeof(uint64_t);
-  if (shared > kAllowedAnyway) {
-    base::allow_shared(queue, kernel, "asking for the shared memory of a small join");
-  }
-  uint32_t const warps = base::grid_of(most_rows, 32 * kernels::kBlockTableRowsPerThread);
-  unsigned const threads = std::min<unsigned>(32 * warps, kernels::kBlockTableThreads);
-  // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
-  // answer the next join.
-  auto join = args;
-  void* kernel_args[] = {&join};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(threads), kernel_args,
-                         shared, stream_of(queue)),
-        "joining few rows");
+// Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
+// answer the next join.
+template <typename Kernel, typename... Args>
+void launch(base::Queue& queue, Kernel* kernel, unsigned blocks, int threads, uint64_t shared_bytes,
+            const char* launching, Args... args) {
+  void* kernel_args[] = {&args...};
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
+                         dim3(static_cast<unsigned>(threads)), kernel_args, shared_bytes,
+                         stream_of(queue)),
+        launching);
 }
 
 template <typename Key, int kWidth>
-void launch_all_blocks(base::Queue& queue, kernels::SmallTableJoin<Key>& args, uint32_t most_rows) {
-  auto const kernel = kernels::small_table_kernel<Key, kWidth>;
-  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kSmallTableThreads, 0,
-                                                  "asking for blocks of a small join");
-  unsigned const blocks = std::min(base::grid_of(most_rows, kernels::kSmallTableThreads), resident);
-  void* kernel_args[] = {&args};
-  check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), blocks,
-                                    kernels::kSmallTableThreads, kernel_args, 0, stream_of(queue)),
-        "launching a small join");
-}
-
-template <typename Key, int kWidth>
-std::optional<SmallRows> in_one_launch(base::Queue& queue, const plan::JoinPlan& plan,
-                                       const TableSide& build, const TableSide& probe,
-                                       const std::vector<CarriedOutput>& outputs) {
-  uint64_t const slots = base::traffic::global_table_slots(build.rows);
-  kernels::SmallTableJoin<Key> args{};
-  args.build_keys = static_cast<const Key*>(build.keys);
-  args.build_rows = build.rows;
-  if (plan.match == plan::Match::kDirectTable) {
-    // As many as the slots have room for.
-    args.most_places = static_cast<uint32_t>(
-        std::min(base::traffic::most_direct_places(build.rows), slots * sizeof(uint64_t) / 4));
+class SmallJoin {
+ public:
+  SmallJoin(base::Queue& queue, const plan::JoinPlan& plan, const TableSide& build,
+            const TableSide& probe, RepeatedKeys repeated,
+            const std::vector<CarriedOutput>& outputs)
+      : queue_(queue),
+        outputs_(outputs),
+        slots_(base::traffic::global_table_slots(build.rows)),
+        most_rows_(std::max(build.rows, probe.rows)) {
+    args_.build_keys = static_cast<const Key*>(build.keys);
+    args_.build_rows = build.rows;
+    args_.build_present = build.present;
+    args_.probe_present = probe.present;
+    if (plan.match == plan::Match::kDirectTable) {
+      // As many as the slots have room for.
+      args_.most_places = static_cast<uint32_t>(
+          std::min(base::traffic::most_direct_places(build.rows), slots_ * sizeof(uint64_t) / 4));
+    }
+    args_.mask = slots_ - 1;
+    args_.repeated = repeated;
+    args_.output.probe_keys = static_cast<const Key*>(probe.keys);
+    args_.output.probe_rows = probe.rows;
   }
-  args.mask = slots - 1;
-  args.output.probe_keys = static_cast<const Key*>(probe.keys);
-  args.output.probe_rows = probe.rows;
-  args.output.capacity = probe.rows;
-  std::vector<base::Buffer> columns = start_columns(queue, probe.rows, outputs, &args.output);
-  args.answer = base::start_answer(queue);
 
-  uint32_t const most_rows = std::max(build.rows, probe.rows);
-  constexpr uint32_t kBlockBuildRows =
-      kernels::kBlockTableThreads * (kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide);
-  base::Buffer table;
-  if (most_rows <= kernels::kSmallTableBlockRows && build.rows <= kBlockBuildRows) {
-    launch_one_block<Key, kWidth>(queue, args, most_rows);
-  } else {
-    table = queue.device_pool->allocate_rows<unsigned long long>(base::Memory::kDevice, slots,
-                                                                 "the table");
-    args.slots = table.as<unsigned long long>();
-    base::ZeroedCounts zeroed(queue, sizeof(kernels::SmallTableState));
-    args.state = zeroed.as<kernels::SmallTableState>();
-    launch_all_blocks<Key, kWidth>(queue, args, most_rows);
-    zeroed.all_launched();
+  // As small_table.
+  std::optional<SmallRows> run(uint64_t limit) {
+    make_room(args_.output.probe_rows);
+    bool const has_chains = args_.repeated == RepeatedKeys::kAllRows;
+    kernels::SmallTableAnswer answer = fits_block() ? by_one_block() : by_all_blocks();
+    if (fits_block() && answer.is_in_vain() && has_chains) answer = by_all_blocks();
+    if (answer.is_in_vain()) return std::nullopt;
+    written_.rows = answer.rows();
+    if (answer.is_direct()) written_.table = plan::Match::kDirectTable;
+    if (limit != 0 && written_.rows > limit) {
+      base::fail(GPUJOIN_ERROR_ROW_LIMIT, "%u rows", answer.rows());
+    }
+    if (written_.rows > written_.room) {
+      make_room(written_.rows);
+      write_chains(answer.is_direct());
+    }
+    if (written_.rows != 0) hand_over(std::move(columns_), outputs_);
+    return written_;
   }
-  kernels::SmallTableAnswer const answer = {base::await_answer(queue)};
-  if (answer.repeats()) return std::nullopt;
-  if (answer.rows() != 0) hand_over(std::move(columns), outputs);
-  SmallRows written;
-  written.rows = answer.rows();
-  written.room = probe.rows;
-  written.launches = 1;
-  written.milliseconds = static_cast<double>(answer.nanoseconds()) * 1e-6;
-  if (answer.is_direct()) written.table = plan::Match::kDirectTable;
-  return written;
-}
+
+ private:
+  bool fits_block() const {
+    constexpr uint32_t kBuildRows = kernels::kBlockTableThreads * kItems;
+    return most_rows_ <= kernels::kSmallTableBlockRows && args_.build_rows <= kBuildRows;
+  }
+
+  void make_room(uint64_t rows) {
+    columns_.clear();
+    columns_ = start_columns(queue_, rows, outputs_, &args_.output);
+    args_.output.capacity = written_.room = rows;
+  }
+
+  template <typename Launch>
+  kernels::SmallTableAnswer ask(Launch launch_it) {
+    args_.answer = base::start_answer(queue_);
+    launch_it();
+    kernels::SmallTableAnswer const answer = {base::await_answer(queue_)};
+    ++written_.launches;
+    written_.milliseconds += static_cast<double>(answer.nanoseconds()) * 1e-6;
+    return answer;
+  }
+
+  kernels::SmallTableAnswer by_one_block() {
+    constexpr uint64_t kAllowedAnyway = 48 * 1024;
+    auto const kernel = kernels::block_table_kernel<Key, kWidth>;
+    uint64_t const shared = slots_ * sizeof(uint64_t);
+    if (shared > kAllowedAnyway) {
+      base::allow_shared(queue_, kernel, "asking for the shared memory of a small join");
+    }
+    uint32_t const warps = base::grid_of(most_rows_, 32 * kernels::kBlockTableRowsPerThread);
+    int const threads = std::min<int>(static_cast<int>(32 * warps), kernels::kBlockTableThreads);
+    return ask([&] { launch(queue_, kernel, 1, threads, shared, "joining few rows", args_); });
+  }
+
+  kernels::SmallTableAnswer by_all_blocks() {
+    bool const has_nulls =
+        args_.build_present.bits != nullptr || args_.probe_present.bits != nullptr;
+    auto const kernel = has_nulls ? kernels::small_table_kernel<Key, kWidth, true>
+                                  : kernels::small_table_kernel<Key, kWidth, false>;
+    uint32_t const resident = base::resident_blocks(queue_, kernel, kernels::kSmallTableThreads, 0,
+                                                    "asking for blocks of a small join");
+    unsigned const blocks =
+        std::min(base::grid_of(most_rows_, kernels::kSmallTableThreads), resident);
+    // Behind the slots what has 8 bytes, then what has 4.
+    constexpr uint64_t kPlaces = sizeof(kernels::SmallPlaces<Key>) / sizeof(uint64_t) + 1;
+    uint64_t const chains = uint64_t{args_.build_rows} + (args_.build_rows + 31) / 32;
+    table_ = queue_.device_pool->allocate_rows<unsigned long long>(
+        base::Memory::kDevice, slots_ + kPlaces + (chains + 1) / 2, "the table");
+    args_.slots = table_.as<unsigned long long>();
+    args_.places = reinterpret_cast<kernels::SmallPlaces<Key>*>(args_.slots + slots_);
+    args_.chains.next = reinterpret_cast<uint32_t*>(args_.slots + slots_ + kPlaces);
+    args_.chains.firsts = args_.chains.next + args_.build_rows;
+    return ask_of_all([&] {
+      void* kernel_args[] = {&args_};
+      check(cudaLaunchCooperativeKernel(kernel, blocks, kernels::kSmallTableThreads, kernel_args, 0,
+                                        stream_of(queue_)),
+            "launching a small join");
+    });
+  }
+
+  // Of the table that is there.
+  void write_chains(bool is_direct) {
+    auto const kernel = kernels::small_chains_kernel<Key, kWidth>;
+    uint32_t const resident = base::resident_blocks(queue_, kernel, kernels::kSmallChainThreads, 0,
+                                                    "asking for blocks of a small join");
+    unsigned const blocks = std::min(
+        base::grid_of(args_.output.probe_rows, kernels::kSmallChainThreads * kItems), resident);
+    ask_of_all([&] {
+      launch(queue_, kernel, blocks, kernels::kSmallChainThreads, 0, "writing chained rows", args_,
+             is_direct);
+    });
+  }
+
+  template <typename Launch>
+  kernels::SmallTableAnswer ask_of_all(Launch launch_it) {
+    base::ZeroedCounts zeroed(queue_, sizeof(kernels::SmallTableState));
+    args_.state = zeroed.as<kernels::SmallTableState>();
+    return ask([&] {
+      launch_it();
+      zeroed.all_launched();
+    });
+  }
+
+  static constexpr int kItems = kWidth == 4 ? kernels::kTableItems : kernels::kTableItemsWide;
+  base::Queue& queue_;
+  const std::vector<CarriedOutput>& outputs_;
+  uint64_t slots_;
+  uint32_t most_rows_;
+  kernels::SmallTableJoin<Key> args_{};
+  std::vector<base::Buffer> columns_;
+  base::Buffer table_;
+  SmallRows written_;
+};
 
 }  // namespace
 
 std::optional<SmallRows> small_table(base::Queue& queue, const plan::JoinPlan& plan,
                                      int32_t key_width, const TableSide& build,
-                                     const TableSide& probe,
-                                     const std::vector<CarriedOutput>& outputs) {
+                                     const TableSide& probe, RepeatedKeys repeated,
+                                     const std::vector<CarriedOutput>& outputs,
+                                     uint64_t most_rows) {
   check_count(outputs);
   if (build.rows == 0 || probe.rows == 0) return SmallRows{{}, plan.match};
   return base::with_key_type(key_width, [&](auto zero) {
     using Key = decltype(zero);
-    auto const join = common_width(outputs) == 4 ? in_one_launch<Key, 4> : in_one_launch<Key, 0>;
-    return join(queue, plan, build, probe, outputs);
+    if (common_width(outputs) == 4) {
+      return SmallJoin<Key, 4>(queue, plan, build, probe, repeated, outputs).run(most_rows);
+    }
+    return SmallJoin<Key, 0>(queue, plan, build, probe, repeated, outputs).run(most_rows);
   });
 }
 

@@ -6,20 +6,27 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/match/small_table.hpp"
 #include "src/match/table_columns.hpp"
 
 namespace gpujoin::match {
+
+using kernels::RepeatedKeys;
 
 struct SmallRows : ProbedRows {
   plan::Match table = plan::Match::kGlobalTable;  // which one it was
 };
 
 // Of rows that joins_in_one_launch says it of, or of none. Keys that are too far apart for
-// plan.match=direct_table are hashed by the launch itself. Nullopt: build keys repeat. The host
-// waits for the launch's answer, not for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+// plan.match=direct_table are hashed by the launch itself. Where more rows come out than the probe
+// side has it is launched again, with room for them; more than most_rows (0: any number) end the
+// join with ROW_LIMIT. Nullopt: build keys repeat and are refused, or one has more rows than are
+// chained. The host waits for the launch's answer, not for the stream. Throws OUT_OF_MEMORY or
+// MEMORY_LIMIT.
 std::optional<SmallRows> small_table(base::Queue& queue, const plan::JoinPlan& plan,
                                      int32_t key_width, const TableSide& build,
-                                     const TableSide& probe,
-                                     const std::vector<CarriedOutput>& outputs);
+                                     const TableSide& probe, RepeatedKeys repeated,
+                                     const std::vector<CarriedOutput>& outputs,
+                                     uint64_t most_rows = 0);
 
 }  // namespace gpujoin::match

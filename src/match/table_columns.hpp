@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/bytes_column.hpp"
 #include "kernels/transform/key_range.hpp"
 #include "src/base/queue.hpp"
 #include "src/match/chunked_columns.hpp"
@@ -17,6 +18,7 @@ namespace gpujoin::match {
 struct TableSide {
   const void* keys = nullptr;  // [rows]
   uint32_t rows = 0;
+  kernels::ValidityBits present = {};  // of small_table.hpp alone: rows without a bit are NULLs
   const kernels::KeyRange* range = nullptr;  // of the keys, where it is known
 };
 

@@ -115,7 +115,7 @@ std::optional<ProbedRows> probe_few_rows(base::Queue& queue, const Finder& finde
       "probing a table by few rows");
   zeroed.all_launched();
   kernels::SmallTableAnswer const told = {base::await_answer(queue)};
-  if (told.repeats()) return std::nullopt;
+  if (told.is_in_vain()) return std::nullopt;
   if (told.rows() != 0) hand_over(std::move(columns), outputs);
   return ProbedRows{{told.rows(), probe.rows.rows, 1},
                     static_cast<double>(told.nanoseconds()) * 1e-6};

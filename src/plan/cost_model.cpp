@@ -214,8 +214,8 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   if (filter != nullptr) add_stage("filter", to_text(plan.filter), *filter);
   Cost encoded;
   if (plan.keys != Keys::kPlain) encoded = encode_cost(plan, shape, facts);
-  encoded += left_out_cost(plan, shape.build, facts);
-  encoded += left_out_cost(plan, shape.probe, facts);
+  encoded += left_out_cost(plan, shape, shape.build, facts);
+  encoded += left_out_cost(plan, shape, shape.probe, facts);
   Cost match = match_cost(plan, shape, facts);
   if (request.residual) match += residual_cost(plan, shape, *request.residual, facts);
   if (plan.transform != Transform::kNone) {

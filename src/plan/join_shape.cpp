@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/limits.hpp"
 #include "src/base/traffic.hpp"
 
 namespace gpujoin::plan {
@@ -172,6 +173,10 @@ uint64_t written_width(const JoinShape& shape, const JoinPlan& plan, bool of_bui
          static_cast<uint64_t>(moved_row_width(side, plan, shape.want_pairs));
 }
 
+bool is_one_launch(const JoinShape& shape) {
+  return shape.build_rows + shape.probe_rows <= kernels::kSmallTableRows;
+}
+
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {
   return plan.radix_bits > 0
              ? plan.radix_bits
@@ -206,7 +211,10 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
         base::traffic::fits_row_slots(shape.build_rows)
             ? base::traffic::row_slots(shape.build_rows) * base::traffic::kRowSlotBytes
             : 0;
-    return std::max({slots, row_slots, direct});
+    // Of few rows, those behind each that has the same key.
+    const uint64_t chains =
+        is_one_launch(shape) ? shape.build_rows * base::traffic::kRowIdBytes * 33 / 32 : 0;
+    return std::max({slots, row_slots, direct}) + chains;
   }
   if (plan.match == Match::kRowMultiset) {
     return base::traffic::row_multiset_bytes(shape.build_rows);

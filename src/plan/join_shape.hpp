@@ -42,6 +42,9 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
 JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
                    const SampleStatistics& sample);
 
+// Whether one launch makes a table and asks it, where the plan is one whose probe writes columns.
+bool is_one_launch(const JoinShape& shape);
+
 // Widths of the columns of one side that are moved with its keys, in the order of the moves: on
 // CUDA, where a radix sort moves a key and one value, one move each; on the CPU, and where they are
 // carried, whole rows at once.

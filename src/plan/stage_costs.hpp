@@ -74,7 +74,7 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
 Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                     const base::DeviceFacts& facts);
 // What rows with NULL keys cost beside that.
-Cost left_out_cost(const JoinPlan& plan, const SideStatistics& side,
+Cost left_out_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                    const base::DeviceFacts& facts);
 // Codes of both sides' keys, and key columns of the output from codes.
 Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);

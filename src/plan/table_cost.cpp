@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/limits.hpp"
 #include "src/plan/sample_rule.hpp"
 #include "src/plan/table_cost.hpp"
 
@@ -198,10 +197,6 @@ bool is_shuffled_within_blocks(const JoinShape& shape) {
   // Bits of both distances are rounded up.
   return std::ldexp(1.0, sample.neighbour_bits) <=
          2 * (std::ldexp(1.0, sample.next_bits) + between);
-}
-
-bool is_one_launch(const JoinShape& shape) {
-  return shape.build_rows + shape.probe_rows <= kernels::kSmallTableRows;
 }
 
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,

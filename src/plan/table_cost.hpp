@@ -7,9 +7,6 @@
 
 namespace gpujoin::plan {
 
-// Whether one launch makes the table and asks it.
-bool is_one_launch(const JoinShape& shape);
-
 // Probe rows that write the columns of the join. steps: of a lookup, which a warp waits for.
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
                    uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts,

@@ -80,5 +80,100 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
       << "a join may be shorter than a tick of the device's clock, not all of them";
 }
 
+// Join, with both sides' columns of every width, whose rows are compared; the techniques of the
+// match, of all attempts.
+std::string technique_of(const HostRelation& left, const HostRelation& right,
+                         gpujoin_algorithm algorithm, const columns::JoinSpec& spec) {
+  auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.algorithm = algorithm;
+  options.build_side = GPUJOIN_SIDE_RIGHT;
+  auto const result = execute::execute(
+      queue, execute::make_plan(queue, register_relation(queue, left, true),
+                                register_relation(queue, right, true), spec, options, false));
+  EXPECT_TRUE(rows_of(queue, *result) == reference_join(left, right, spec));
+  std::string technique;
+  for (columns::StageStatistics const& stage : result->statistics.stages) {
+    if (stage.stage == "match") technique += (technique.empty() ? "" : "; ") + stage.technique;
+  }
+  return technique;
+}
+
+columns::JoinSpec all_columns() {
+  columns::JoinSpec spec;
+  spec.pairs = spec.materialize = true;
+  spec.left_columns = {0, 1, 3, 4, 5};
+  spec.right_columns = {3, 2, 4, 5};
+  return spec;
+}
+
+// Of one block and of all; dense and scattered; more rows than the probe side has, and fewer.
+TEST(OneLaunch, ChainsRepeatedKeys) {
+  if (open_queue(GPUJOIN_DEVICE_CUDA) == nullptr) GTEST_SKIP() << "no CUDA device";
+  for (size_t const rows : {900, 50'000}) {
+    for (int32_t const key_width : {4, 8}) {
+      for (uint64_t const stride : {uint64_t{1}, uint64_t{0x9e3779b1}}) {
+        for (double const nulls : {0.0, 0.3}) {
+          for (uint64_t const repeated : {2, 9}) {
+            SCOPED_TRACE(std::to_string(rows) + " rows, keys of " + std::to_string(key_width) +
+                         ", " + std::to_string(repeated) + " a key, stride " +
+                         std::to_string(stride) + ", NULL " + std::to_string(nulls));
+            uint64_t const keys = rows / repeated;
+            HostRelation const left =
+                random_relation({rows / 3, key_width, 4 * keys, stride, nulls, 0, 3}, 41);
+            HostRelation const many =
+                random_relation({2 * rows, key_width, 2 * keys, stride, nulls, 0, 5}, 42);
+            HostRelation const right =
+                random_relation({rows, key_width, keys, stride, nulls, 0, 3}, 43);
+            for (HostRelation const* probe : {&left, &many}) {
+              for (gpujoin_algorithm const algorithm :
+                   {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+                std::string const technique = technique_of(*probe, right, algorithm, all_columns());
+                EXPECT_EQ(technique.find("in vain"), std::string::npos) << technique;
+              }
+            }
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A lane would walk a long chain alone: partitions join what has one.
+TEST(OneLaunch, LeavesKeysOfManyRows) {
+  if (open_queue(GPUJOIN_DEVICE_CUDA) == nullptr) GTEST_SKIP() << "no CUDA device";
+  HostRelation const left = random_relation({300, 4, 40, 1, 0, 0, 0}, 51);
+  for (size_t const rows : {64, 65, 3000, 70'000}) {
+    SCOPED_TRACE(rows);
+    HostRelation const right = random_relation({rows, 4, 1, 1, 0, 0, 0}, 52);
+    std::string const technique =
+        technique_of(left, right, GPUJOIN_ALGORITHM_DIRECT_CARRIED, all_columns());
+    EXPECT_EQ(technique.find("in vain") != std::string::npos, rows > 64) << technique;
+  }
+}
+
+// Of NULLs, some of which lie beneath whole warps and blocks, no key is in the table or asked for.
+TEST(OneLaunch, LeavesOutNulls) {
+  if (open_queue(GPUJOIN_DEVICE_CUDA) == nullptr) GTEST_SKIP() << "no CUDA device";
+  for (size_t const rows : {1000, 40'000}) {
+    for (double const nulls : {0.1, 0.97, 1.0}) {
+      for (int64_t const offset : {0, 5}) {
+        SCOPED_TRACE(std::to_string(rows) + " rows, NULL " + std::to_string(nulls));
+        RelationShape build{rows, 4, 2 * rows, 1, nulls, 0.2, offset};
+        build.unique_keys = true;
+        HostRelation const right = random_relation(build, 61);
+        HostRelation const left =
+            random_relation({2 * rows, 4, 2 * rows, 1, 1 - nulls, 0, offset + 1}, 62);
+        for (gpujoin_algorithm const algorithm :
+             {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
+          technique_of(left, right, algorithm, all_columns());
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpujoin::tests

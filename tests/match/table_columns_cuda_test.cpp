@@ -147,8 +147,9 @@ struct Columns {
   bool leaves_scattered = false;  // else they are hashed
   // The plan says so, which need not be true.
   PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
-  bool has_table = false;                  // also of few rows
-  Finding why_not = Finding::kKeysRepeat;  // when nothing is written
+  bool has_table = false;                                            // also of few rows
+  kernels::RepeatedKeys repeated = kernels::RepeatedKeys::kRefused;  // of few rows
+  Finding why_not = Finding::kKeysRepeat;                            // when nothing is written
 };
 
 // random_column draws each byte for itself, which takes long for millions of rows.
@@ -250,7 +251,7 @@ Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match
              const match::TableSide& probe, const std::vector<CarriedOutput>& outputs,
              Written* written, const Columns& asked = {}) {
   if (!asked.has_table && match::joins_in_one_launch(build.rows, probe.rows)) {
-    auto const rows = match::small_table(queue, plan, width, build, probe, outputs);
+    auto const rows = match::small_table(queue, plan, width, build, probe, asked.repeated, outputs);
     if (rows) *written = {{rows->rows, rows->room, rows->launches}, rows->table};
     return rows ? Finding::kJoined : Finding::kKeysRepeat;
   }
@@ -1090,13 +1091,15 @@ TEST_F(TablePlans, GoOnInPartitionsWhereThoseTakeLess) {
   }
 }
 
+// Few rows by chains of a key's.
 TEST_F(TablePlans, AnswerByPairsWhereKeysRepeat) {
   for (size_t const rows : probe_sizes()) {
+    bool const by_pairs = rows > kSmall;
     RelationShape repeated = unique_shape(1000, 4, 1, 0.1);
     repeated.unique_keys = false;
     for (gpujoin_algorithm const algorithm :
          {GPUJOIN_ALGORITHM_DIRECT_CARRIED, GPUJOIN_ALGORITHM_NOP_CARRIED}) {
-      expect_join(algorithm, probe_shape(rows, 4, 1, 0.1), repeated, true);
+      expect_join(algorithm, probe_shape(rows, 4, 1, 0.1), repeated, by_pairs);
     }
   }
 }
@@ -1117,8 +1120,8 @@ TEST_F(TablePlans, FilterTheBuildSide) {
         repeated.unique_keys = false;
         expect_join(algorithm, probe_shape(rows, 8, uint64_t{1} << 40, nulls),
                     unique_shape(1500, 8, 1, nulls), false, GPUJOIN_FILTER_KEY_BITS);
-        expect_join(algorithm, probe_shape(rows, 4, 1, nulls), repeated, true,
-                    GPUJOIN_FILTER_KEY_BITS);
+        expect_join(algorithm, probe_shape(rows, 4, 1, nulls), repeated,
+                    static_cast<double>(rows) * (1 - nulls) > kSmall, GPUJOIN_FILTER_KEY_BITS);
       }
       if (HasFailure()) return;
     }
