@@ -20,7 +20,6 @@ namespace gpujoin::kernels {
 
 template <typename KeyType>
 struct DirectTable : KeySteps<KeyType> {
-  static constexpr bool kSwaps = false;
   uint32_t places;
   uint32_t* present;  // [(places + 31) / 32]
   bool is_full;       // every place has its key: the bits need not be asked

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_flag.cuh"
 #include "kernels/output/emit_pairs.cuh"
 #include "kernels/transform/mix_key.cuh"
 #include "kernels/tuning.hpp"
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
   // Once a duplicate was seen, looking comes before swapping: a heavy key's swaps would queue up on
   // its slot. Unique keys, which looking would cost a turn, never come here.
-  bool const look = *static_cast<volatile uint32_t*>(table.has_duplicates) != 0;
+  bool const look = is_set_by_now(table.has_duplicates);
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const position = tile + item * kStreamThreads + threadIdx.x;

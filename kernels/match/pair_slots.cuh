@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_flag.cuh"
 #include "kernels/match/global_table.cuh"
 #include "kernels/match/slot_steps.cuh"
 #include "kernels/transform/mix_key.cuh"
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     are_rows |= 1U << item;
   }
   // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.
-  if (*static_cast<volatile uint32_t*>(has_duplicates) != 0) return;
+  if (is_set_by_now(has_duplicates)) return;
   bool repeats = hash_rows(table, keys, named, are_rows) != 0;
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {

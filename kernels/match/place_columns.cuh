@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_flag.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/tuning.hpp"
 #include "kernels/value_type.cuh"
@@ -93,9 +94,7 @@ __global__ void __launch_bounds__(kStreamThreads)
     if (is_placed[item]) own[item] = keys[row];
   }
   // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.
-  if constexpr (Table::kSwaps) {
-    if (*static_cast<volatile uint32_t*>(has_duplicates) != 0) return;
-  }
+  if (is_set_by_now(has_duplicates)) return;
   bool const repeats = table.take(own, slice, places, is_placed);
   if (repeats) *has_duplicates = 1;
   write_columns(columns, tile, places, is_placed);

@@ -25,7 +25,6 @@ constexpr int kRowSlotBytes = 16;
 template <typename KeyType>
 struct RowSlots {
   using Key = KeyType;
-  static constexpr bool kSwaps = true;
   static constexpr Key kFree = static_cast<Key>(~Key{0});
   unsigned char* slots;  // [(mask + 1) * kRowSlotBytes]
   uint32_t mask;

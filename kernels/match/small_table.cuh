@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/block_flag.cuh"
 #include "kernels/block_sync.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/match/carried_columns.hpp"
@@ -178,10 +179,7 @@ __device__ __forceinline__ void probe_small_table(const SmallTableJoin<Key>& joi
                                                   const Finder& of_any) {
   std::conditional_t<kNulls, AmongPresent<Finder>, Finder> finder{of_any};
   if constexpr (kNulls) finder.present = join.probe_present;
-  __shared__ uint32_t repeats;
-  if (threadIdx.x == 0) repeats = static_cast<volatile const SmallTableState*>(join.state)->repeats;
-  __syncthreads();
-  if (repeats == 0 || join.repeated == RepeatedKeys::kOneRow) {
+  if (!is_set_by_now(&join.state->repeats) || join.repeated == RepeatedKeys::kOneRow) {
     return write_whole_columns<kSmallTableThreads, kWidth, kItems, NoRow>(join.output, finder,
                                                                           &join.state->rows);
   }
