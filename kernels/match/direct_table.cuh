@@ -26,7 +26,7 @@ struct DirectTable : KeySteps<KeyType> {
   // A table larger than L2 is made and asked slice by slice: rows of other slices are passed over,
   // and come again.
   uint32_t slice_places;
-  bool is_near;  // rows of a warp have places near each other, often bits of one word
+  bool is_near;  // rows near each other have places near each other, often bits of one word
 
   __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
     uint64_t const first = uint64_t{slice} * slice_places;
@@ -37,7 +37,7 @@ struct DirectTable : KeySteps<KeyType> {
   template <int kItems>
   __device__ bool take(const KeyType (&keys)[kItems], uint32_t slice, uint32_t (&taken)[kItems],
                        bool (&are_placed)[kItems]) const {
-    if (is_near) return take_near(keys, taken, are_placed);
+    if (is_near && shares_words(keys[0], are_placed[0])) return take_near(keys, taken, are_placed);
     bool repeats = false;
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {
@@ -52,6 +52,16 @@ struct DirectTable : KeySteps<KeyType> {
   }
 
  private:
+  // Whether many of a warp's rows have places in a few words. Those of a side that is shuffled within
+  // blocks are near and have none together: to look for them takes three times what the atomics do.
+  __device__ bool shares_words(KeyType key, bool is_placed) const {
+    constexpr uint32_t kNearWords = 16;
+    constexpr int kMany = 8;
+    uint32_t const word = is_placed ? static_cast<uint32_t>(this->place_of(key)) / 32 : 0xffffffffU;
+    uint32_t const first = __shfl_sync(0xffffffffU, word, 0);
+    bool const is_close = word - first + kNearWords / 2 < kNearWords;
+    return __popc(__ballot_sync(0xffffffffU, is_close)) >= kMany;
+  }
   // The same, all lanes of a warp, of a table of one slice. A word takes one atomic at a time:
   // those of a warp are one.
   template <int kItems>
