@@ -63,12 +63,8 @@ constexpr double kSmallSwap = 0.65;
 constexpr double kSmallHashedReads = 0.6;
 constexpr int32_t kSmallHashLaunches = 3;
 
-// Neighbours of sides in order ask for the same slots. H200, 2*10^5 x 3*10^7 rows 0.27 ms in order,
-// 0.39 by the rates of any order.
-double hashed_reads(const JoinShape& shape, double reads) {
-  constexpr double kInOrder = 0.4;
-  return shape.sample.lies_in_order ? kInOrder * reads : reads;
-}
+// Of a probe row that is looked up, beside its bytes, where found rows wait in a buffer.
+constexpr double kBufferedRowSeconds = 1.7e-12;
 
 // The share of the build keys that rows which blocks work on at a time have; 1: any, or unknown.
 double keys_at_once(const JoinShape& shape) {
@@ -105,7 +101,7 @@ Cost small_hashed_columns(const JoinPlan& plan, const JoinShape& shape,
          probe_columns(plan, shape, static_cast<double>(shape.probe_rows),
                        static_cast<double>(shape.pairs) * (1 + static_cast<double>(gathered.count)),
                        bytes_at_once(shape, slots_bytes + read),
-                       hashed_reads(shape, kSmallHashedReads), facts);
+                       reads_by_order(shape, kSmallHashedReads), facts);
 }
 
 // All columns of a row are in its slot, which is read again where the key is found.
@@ -123,7 +119,7 @@ Cost row_slot_columns(const JoinPlan& plan, const JoinShape& shape, const Gather
                         (1 + kSlotStore * static_cast<double>(gathered.count));
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, bytes, facts), 3};
   return cost += probe_columns(plan, shape, static_cast<double>(shape.probe_rows), 0,
-                               bytes_at_once(shape, bytes), hashed_reads(shape, kHashedReads),
+                               bytes_at_once(shape, bytes), reads_by_order(shape, kHashedReads),
                                facts, is_sparse ? kStepsOfSparseSlots : kStepsOfFullSlots);
 }
 
@@ -152,7 +148,7 @@ Cost hashed_columns(const JoinPlan& plan, const JoinShape& shape, const base::De
   return cost += probe_columns(plan, shape, static_cast<double>(shape.probe_rows),
                                static_cast<double>(shape.pairs) * static_cast<double>(read.count),
                                bytes_at_once(shape, bytes + shape.build_rows * read.width),
-                               hashed_reads(shape, kHashedReads), facts,
+                               reads_by_order(shape, kHashedReads), facts,
                                is_sparse ? kStepsOfSparseTable : kStepsOfFullTable);
 }
 
@@ -199,6 +195,21 @@ bool is_shuffled_within_blocks(const JoinShape& shape) {
          2 * (std::ldexp(1.0, sample.next_bits) + between);
 }
 
+double reads_by_order(const JoinShape& shape, double reads) {
+  constexpr double kInOrder = 0.5;
+  return shape.sample.lies_in_order ? kInOrder * reads : reads;
+}
+
+uint64_t unread_bytes(const JoinShape& shape) {
+  uint64_t unread = 0;
+  for (const int32_t width : shape.probe.payload_widths) {
+    const uint64_t all = shape.probe_rows * static_cast<uint64_t>(width);
+    unread +=
+        all - std::min(all, shape.pairs * traffic::sector_bytes(static_cast<uint64_t>(width)));
+  }
+  return unread;
+}
+
 Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups, double reads,
                    uint64_t table_bytes, double overlapped, const base::DeviceFacts& facts,
                    double steps) {
@@ -208,20 +219,21 @@ Cost probe_columns(const JoinPlan& plan, const JoinShape& shape, double lookups,
   const uint64_t read = read_width(shape, shape.probe);
   const Traffic moved = traffic::table_columns(shape.probe_rows, read, rounded(lookups),
                                                rounded(reads), of_build + of_probe, shape.pairs);
+  const Traffic streams = {moved.streamed - unread_bytes(shape), 0};
   // Rows are written in chunks, whose holes are filled; few rows in one launch.
   const int32_t launches = is_one_launch(shape) ? 1 : 4;
   const double seconds = overlapped * read_seconds(steps * lookups + reads, table_bytes, facts) *
                          missed_share(shape.sample);
-  // However little is read of a row its key is looked up, and rows found among many that are not
-  // wait in a buffer. H200, pairs: 2*10^8 rows 0.79 ms, 10^8 0.45; 1.3*10^8 rows of which 3 % match
-  // 0.84, 2.6*10^8 with keys of 8 bytes of which 1 % do 1.40.
-  constexpr double kRowSeconds = 4e-12;
-  constexpr double kBufferedRowSeconds = 6e-12;
+  // However little is read of a row its key is looked up, and where few match, those found wait in
+  // a buffer. H200, pairs: 2*10^8 rows 0.79 ms, 10^8 0.45, of which 0.56 and 0.28 are streams;
+  // 1.3*10^8 rows of which 3 % match 0.41, 1.7*10^8 of which 4 % do 0.47, 2.6*10^8 with keys of 8
+  // bytes of which 1 % do 1.13. Where nobody knew how many match, and found rows do not wait, the
+  // first took 0.82 and the last 1.36.
   constexpr double kFewMatch = 0.75;
   const double rows = static_cast<double>(shape.probe_rows);
   const bool few_match = static_cast<double>(shape.pairs) < kFewMatch * rows;
-  const double least = rows * (few_match ? kBufferedRowSeconds : kRowSeconds);
-  return {moved, std::max(stream_seconds(moved, facts) + seconds, least), launches};
+  const double least = rows * (few_match ? kBufferedRowSeconds : kTableRowSeconds);
+  return {moved, stream_seconds(streams, facts) + std::max(seconds, least), launches};
 }
 
 bool leaves_scattered_keys(const JoinPlan& plan, const PlanRequest& request,
