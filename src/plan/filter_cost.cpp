@@ -45,20 +45,25 @@ int64_t keys_of_probe_rows(const SampleStatistics& sample, int64_t probe_rows) {
 struct Bits {
   uint64_t places;      // of as many bits
   uint64_t times_read;  // keys
-  double rate;          // bits that are asked for or set in a second
+  double mark_seconds;  // of a bit that is set
+  double ask_seconds;   // of one that is asked for
 };
 
 Bits bits_of(const JoinPlan& plan, const SampleStatistics& sample, int64_t marking_rows,
              const base::DeviceFacts& facts) {
-  // A mark costs L2 what a read does: nobody waits for it. Bits are more often in the first-level
-  // cache than rows of a table are: H200, 2^27 probe rows asking 2^22, 2^25 and, after marks of
-  // 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
+  // A mark costs L2 what a read does: nobody waits for it. H200, 2^27 probe rows asking 2^22, 2^25
+  // and, after marks of 2^27 build rows, 2^25 bits: 1.2, 1.6 and 1.8 ms.
   constexpr double kBitsFaster = 1.3;
+  // Bits that fit the first-level cache are asked there, and marked in L2 as any. H200, 1.7*10^7
+  // rows asking 64 KiB take 3.2 ps a row with their keys, 3*10^7 asking 1 MiB 7.1.
+  constexpr double kUsableL1 = 128 << 10;
+  constexpr double kL1Faster = 3.3;
   const bool hashes = plan.filter == Filter::kKeyHashes;
   const uint64_t places = hashes ? traffic::hash_filter_places(static_cast<uint64_t>(marking_rows))
                                  : common_places(sample);
-  return {places, hashes ? uint64_t{1} : 2,
-          kBitsFaster * per_second(1, read_seconds(1, places / 8, facts))};
+  const double seconds = read_seconds(1, places / 8, facts) / kBitsFaster;
+  const double near = std::min(1.0, 8 * kUsableL1 / static_cast<double>(places));
+  return {places, hashes ? uint64_t{1} : 2, seconds, seconds * (1 - near + near / kL1Faster)};
 }
 
 // The part of the bits that so many keys set, and so of keys without a match that find theirs set.
@@ -67,8 +72,9 @@ double taken_share(const JoinPlan& plan, const Bits& bits, int64_t keys) {
   return 1 - std::exp(-static_cast<double>(keys) / static_cast<double>(bits.places));
 }
 
+// seconds: of a bit of those rows that one is asked for or set of.
 Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, const Bits& bits,
-               const base::DeviceFacts& facts) {
+               double seconds, const base::DeviceFacts& facts) {
   const uint64_t width = sum_of(side.payload_widths);
   const bool keeps_all = kept == side.rows;
   const Traffic moved = traffic::filter_rows(
@@ -82,7 +88,7 @@ Cost side_cost(const SideStatistics& side, int64_t asked, int64_t kept, const Bi
   const double columns = keeps_all ? 0 : static_cast<double>(sectors);
   return {moved,
           stream_seconds(moved, facts) + per_second(columns, facts.copy_bytes_per_second) +
-              per_second(static_cast<double>(asked), bits.rate),
+              static_cast<double>(asked) * seconds,
           3 + static_cast<int32_t>(side.payload_widths.size())};
 }
 
@@ -109,10 +115,9 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
         part_of(in_range, static_cast<double>(std::min(in_range, keys)) /
                                   static_cast<double>(std::max<int64_t>(in_range, 1)) +
                               taken);
-    Bits of_probe = bits;
-    of_probe.rate /= missed_share(sample);
-    filtered.cost = side_cost(probe, probe.rows, probe.rows, of_probe, facts);
-    filtered.cost += side_cost(build, in_range, kept, bits, facts);
+    filtered.cost = side_cost(probe, probe.rows, probe.rows, bits,
+                              bits.mark_seconds * missed_share(sample), facts);
+    filtered.cost += side_cost(build, in_range, kept, bits, bits.ask_seconds, facts);
     // Each probe row meets the build rows that it met before: all of those that are left.
     build.rows = kept;
     filtered.sample.build_range = {};
@@ -121,8 +126,9 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
         sample.match_ratio + (1 - sample.match_ratio) * taken_share(plan, bits, build.rows);
     const int64_t kept = part_of(probe.rows, left);
     const int64_t asked = hashes ? probe.rows : part_of(probe.rows, share_in_common(sample));
-    filtered.cost = side_cost(build, in_range, in_range, bits, facts);
-    filtered.cost += side_cost(probe, asked, kept, bits, facts);
+    filtered.cost = side_cost(build, in_range, in_range, bits, bits.mark_seconds, facts);
+    filtered.cost +=
+        side_cost(probe, asked, kept, bits, bits.ask_seconds * missed_share(sample), facts);
     build.rows = in_range;
     probe.rows = kept;
     filtered.sample.match_ratio = sample.match_ratio / std::max(left, 1e-9);
@@ -133,8 +139,8 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     // leaves out.
     const int64_t asked_build = hashes ? build.rows : 0;
     const int64_t asked_probe = hashes ? probe.rows : 0;
-    filtered.cost = side_cost(build, asked_build, build.rows, bits, facts);
-    filtered.cost += side_cost(probe, asked_probe, probe.rows, bits, facts);
+    filtered.cost = side_cost(build, asked_build, build.rows, bits, bits.mark_seconds, facts);
+    filtered.cost += side_cost(probe, asked_probe, probe.rows, bits, bits.ask_seconds, facts);
   }
   if (partitions(plan.transform) && plan.radix_bits == 0) {
     filtered.plan.radix_bits =
