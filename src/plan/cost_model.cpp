@@ -3,6 +3,7 @@
 // Stages and their launches add up; what a stage costs is in the *_cost.cpp files.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "kernels/limits.hpp"
 #include "src/base/status.hpp"
@@ -42,6 +43,14 @@ double random_seconds(double count, uint64_t table_bytes, double dram_rate, doub
 double read_seconds(double count, uint64_t table_bytes, const base::DeviceFacts& facts) {
   return random_seconds(count, table_bytes, facts.random_reads_per_second,
                         facts.l2_random_reads_per_second, facts);
+}
+
+uint64_t bytes_if_even(uint64_t table_bytes, double heavy_share, const base::DeviceFacts& facts) {
+  const double usable = kUsableL2 * static_cast<double>(facts.l2_bytes);
+  const double bytes = static_cast<double>(table_bytes);
+  if (heavy_share == 0 || usable == 0 || bytes <= usable) return table_bytes;
+  const double others = 1 - heavy_share;
+  return rounded(usable * std::pow(bytes / usable, others * others));
 }
 
 double insert_seconds(double rows, uint64_t table_bytes, const base::DeviceFacts& facts) {

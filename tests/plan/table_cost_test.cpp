@@ -98,5 +98,20 @@ TEST(TableCost, BitsOfPlacesAreSetOneByOne) {
   EXPECT_EQ(algorithm_name(choice.plan()), "SMJ-CARRIED");
 }
 
+// H200, 1.9*10^8 pairs of which 0.66 have keys that were drawn often: 2.4 ms after a filter by
+// hashes, 2.7 without, in partitions 3.9.
+TEST(TableCost, OftenAskedRowsOfATableBeyondL2StayThere) {
+  const PlanRequest request = pairs_request(20'995'083, 191'487'007);
+  SampleStatistics sample = sparse_sample(1);
+  EXPECT_EQ(testing::chosen(request, sample), "PHJ-CARRIED");
+  const double even = milliseconds_of("NOP-CARRIED", request, sample);
+  sample.heavy_probe_share = 0.66;
+  sample.heaviest_probe_key = 0.17;
+  const JoinPlan plan = choose_plan(request, sample, h200(), 0).plan();
+  EXPECT_EQ(plan.match, Match::kGlobalTable);
+  EXPECT_EQ(plan.filter, Filter::kKeyHashes);
+  EXPECT_LT(milliseconds_of("NOP-CARRIED", request, sample), even / 2);
+}
+
 }  // namespace
 }  // namespace gpujoin::plan
