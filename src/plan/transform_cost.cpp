@@ -125,15 +125,20 @@ Cost move_rows(const JoinPlan& plan, const JoinShape& shape, uint64_t rows, uint
   const int32_t pass_bits = (bits + passes - 1) / passes;
   const Traffic keys = traffic::read_keys(rows, shape.key_width);
   const Traffic pass = traffic::radix_unordered_pass(rows, row_width);
+  // A narrower row is ranked and put in its place as long. H200, 3*10^7, 1.3*10^8 and 1.7*10^8 keys
+  // of 4 bytes alone, 7, 6 and 6 bits: by their bytes 0.70, 0.56 and 0.55 of the join they are in.
+  constexpr uint64_t kLeastWidth = 8;
+  const double least =
+      static_cast<double>(kLeastWidth) / static_cast<double>(std::min(row_width, kLeastWidth));
   // Rows of few partitions are counted by few counters, which wait for each other. H200, 1.1*10^4 x
   // 2.3*10^7 rows, 3 bits, 1.4 times as long as by the rates of more, 4 bits 1.3, 5 bits 1.15.
   constexpr int32_t kFewBits = 6;
   constexpr double kFewerCounters = 0.25;
-  const double waits = 1 + kFewerCounters * std::max(kFewBits - pass_bits, 0);
+  const double waits = 1 + kFewerCounters * std::max(kFewBits - bits, 0);
   const double scatter = waits * std::pow(more, std::max(pass_bits - 8, 0));
   Cost cost = {keys, kCountSlowdown * stream_seconds(keys, facts), 3 + passes / 2};
   for (int32_t i = 0; i < passes; ++i) {
-    cost += Cost{pass, slowdown * scatter * stream_seconds(pass, facts), 1};
+    cost += Cost{pass, slowdown * least * scatter * stream_seconds(pass, facts), 1};
   }
   return cost;
 }
