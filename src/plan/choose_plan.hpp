@@ -66,6 +66,8 @@ struct SampleStatistics {
   int64_t hot_probe_rows = 0;      // that have one of them
   int64_t hot_rows = 0;            // output rows of hot keys
   double build_within = 1.0;       // share of the build rows, with a key in the probe range
+  double build_keyed = 1.0;        // share of the build rows whose key is not NULL
+  double probe_keyed = 1.0;        // likewise of the probe side
   KeyRange build_range;
   KeyRange probe_range;          // of the rows drawn
   int32_t varying_key_bits = 0;  // from the lowest to the highest bit that differs; 0 = unknown

@@ -194,6 +194,16 @@ PlanRequest with_key_columns(PlanRequest request) {
   return request;
 }
 
+// What is left of both sides where rows with NULL keys are left out first.
+JoinShape with_keys_only(const JoinPlan& plan, JoinShape shape) {
+  const auto left = [&](uint64_t rows, const SideStatistics& side, double keyed) {
+    return leaves_out_rows(plan, shape, side) ? rounded(keyed * static_cast<double>(rows)) : rows;
+  };
+  shape.build_rows = left(shape.build_rows, shape.build, shape.sample.build_keyed);
+  shape.probe_rows = left(shape.probe_rows, shape.probe, shape.sample.probe_keyed);
+  return shape;
+}
+
 // As it runs on its device. filter: what comes before the transform, of a plan whose rows are left
 // out; null: there is none.
 Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
@@ -223,9 +233,9 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   if (filter != nullptr) add_stage("filter", to_text(plan.filter), *filter);
   Cost encoded;
   if (plan.keys != Keys::kPlain) encoded = encode_cost(plan, shape, facts);
-  encoded += left_out_cost(plan, shape, shape.build, facts);
-  encoded += left_out_cost(plan, shape, shape.probe, facts);
-  Cost match = match_cost(plan, shape, facts);
+  encoded += left_out_cost(plan, shape, shape.build, shape.sample.build_keyed, facts);
+  encoded += left_out_cost(plan, shape, shape.probe, shape.sample.probe_keyed, facts);
+  Cost match = match_cost(plan, with_keys_only(plan, shape), facts);
   if (request.residual) match += residual_cost(plan, shape, *request.residual, facts);
   if (plan.transform != Transform::kNone) {
     encoded += transform_cost(plan, shape, shape.build, facts);

@@ -120,6 +120,7 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
     filtered.cost += side_cost(build, in_range, kept, bits, bits.ask_seconds, facts);
     // Each probe row meets the build rows that it met before: all of those that are left.
     build.rows = kept;
+    filtered.sample.build_keyed = 1;
     filtered.sample.build_range = {};
   } else if (filters) {
     const double left =
@@ -131,6 +132,7 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
         side_cost(probe, asked, kept, bits, bits.ask_seconds * missed_share(sample), facts);
     build.rows = in_range;
     probe.rows = kept;
+    filtered.sample.probe_keyed = 1;
     filtered.sample.match_ratio = sample.match_ratio / std::max(left, 1e-9);
     filtered.sample.heaviest_probe_key =
         std::min(1.0, sample.heaviest_probe_key / std::max(left, 1e-9));

@@ -25,6 +25,7 @@ SampleStatistics turned_round(const SampleStatistics& sample, double build_rows,
   SampleStatistics turned = sample;
   std::swap(turned.heaviest_build_key, turned.heaviest_probe_key);
   std::swap(turned.heavy_build_share, turned.heavy_probe_share);
+  std::swap(turned.build_keyed, turned.probe_keyed);
   std::swap(turned.build_range, turned.probe_range);
   const double pairs = probe_rows * sample.match_ratio * sample.rows_per_match;
   // As many pairs as rows, within the error, are a match for each.

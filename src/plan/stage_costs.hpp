@@ -78,9 +78,11 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
 // One side's keys, in the order that the match wants, with the first column that moves along.
 Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                     const base::DeviceFacts& facts);
-// What rows with NULL keys cost beside that.
+// Whether rows of a side with NULL keys are left out before its rows are moved or looked up.
+bool leaves_out_rows(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side);
+// What that costs. keyed: the share that is left.
 Cost left_out_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
-                   const base::DeviceFacts& facts);
+                   double keyed, const base::DeviceFacts& facts);
 // Codes of both sides' keys, and key columns of the output from codes.
 Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of hashed codes: every pair's key columns.

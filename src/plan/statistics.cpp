@@ -167,6 +167,11 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   statistics.heaviest_probe_key = heaviest_share(found.probe, probe_rows);
   statistics.heavy_build_share = share_of(found.build.heavy, found.build.positions);
   statistics.heavy_probe_share = share_of(found.probe.heavy, found.probe.positions);
+  const auto keyed_share = [](const DrawnKeys& drawn) {
+    return drawn.positions > 0 ? share_of(drawn.valid, drawn.positions) : 1;
+  };
+  statistics.build_keyed = keyed_share(found.build);
+  statistics.probe_keyed = keyed_share(found.probe);
 
   statistics.next_bits =
       static_cast<int32_t>(std::max(found.build.next_bits, found.probe.next_bits));

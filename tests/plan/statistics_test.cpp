@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "src/plan/join_shape.hpp"
 #include "src/plan/key_sample.hpp"
 
 namespace gpujoin::plan {
@@ -95,6 +96,16 @@ TEST(Neighbours, AreAsFarApartAsMostOfThem) {
   EXPECT_EQ(estimate(dense(1 << 16), dense(1 << 16)).neighbour_bits, 64);
   EXPECT_EQ(estimate(dense(1 << 16), dense(1 << 16)).next_bits, 1);
   EXPECT_EQ(estimate(dense(1), dense(1)).next_bits, 64);
+}
+
+TEST(Estimate, HowManyRowsHaveAKey) {
+  Keys some = dense(1 << 16);
+  for (int64_t i = 0; i < some.rows(); ++i) some.valid.push_back(i % 4 != 0);
+  const SampleStatistics statistics = estimate(dense(1 << 15), some);
+  EXPECT_EQ(statistics.build_keyed, 1);
+  EXPECT_NEAR(statistics.probe_keyed, 0.75, 0.02);
+  EXPECT_EQ(turned_round(statistics, 1 << 15, 1 << 16).probe_keyed, 1);
+  EXPECT_EQ(estimate(dense(0), dense(10)).build_keyed, 1);
 }
 
 TEST(Neighbours, AreCountedInBits) {
