@@ -21,15 +21,15 @@ constexpr int64_t kFewestRowsToSample = int64_t{1} << 21;
 // A sample may cost this share of the cheapest candidate. A wrong guess costs a factor of two, and
 // an unseen heavy key far more.
 constexpr double kSampleShare = 0.05;
-// Draws alone take 33 us with their wait and the choice after it, however few they are (H200, joins
-// of 8 to 16 million rows). That is more than kSampleShare of 0.66 ms, but a heavy key among 10^7
-// rows that nobody sees doubles the join.
-constexpr double kShortestSampled = 4.2e-4;
 // A look pays sooner where partitions are the guess, or what becomes of scattered keys: a table
-// takes half as long where rows lie in order or few match, and twice as long where they do not.
-// H200, ten such random joins of 0.3 to 0.42 ms as they were guessed: 0.86 times as long with a
-// look that takes 0.07 ms, on average; four of tables that hash scattered keys 1.08 times.
+// takes half as long where rows lie in order or few match, and twice as long where they do not; and
+// a heavy key among 10^7 rows that nobody sees doubles the join. Tables of few rows are asked
+// whatever a look says. H200, random joins with a look beside those without one, by how long they
+// were guessed to take: in doubt, nine of less than 0.3 ms 1.3 times as long, six of 0.3 to
+// 0.42 0.90, eight of up to 0.6 0.76, eighteen of up to 1.2 0.89; of the others five of 0.3 to 0.42
+// 1.11 times, seventeen of up to 1.2 1.09, nine of up to 3 0.90.
 constexpr double kShortestInDoubt = 3e-4;
+constexpr double kShortestSampled = 1.2e-3;
 // Draws, scan, hot keys, sums, the wait for them and the choice, which take as long as so many.
 constexpr int32_t kSampleLaunches = 6;
 // What a scan takes more than draws that wait for nothing else may be this share. H200: looks with
@@ -161,10 +161,13 @@ struct Effort {
   std::string why_not;
 };
 
-// Whether partitions are the guess, or follow a table of addresses whose keys are scattered.
+// Whether partitions are the guess, or follow a table of addresses whose keys are scattered, or
+// hashed keys would be looked for beyond L2.
 bool is_in_doubt(const JoinPlan& guess, const PlanRequest& request,
                  const base::DeviceFacts& facts) {
-  return partitions(guess.transform) || leaves_scattered_keys(guess, request, facts, 0);
+  const auto build_rows = static_cast<uint64_t>(side_of(request, build_side_of(request)).rows);
+  return partitions(guess.transform) || leaves_scattered_keys(guess, request, facts, 0) ||
+         base::traffic::global_table_bytes(build_rows) > facts.l2_bytes;
 }
 
 Effort effort_for(const PlanRequest& request, const base::DeviceFacts& facts_of_context) {
@@ -192,17 +195,15 @@ Effort effort_for(const PlanRequest& request, const base::DeviceFacts& facts_of_
   const base::DeviceFacts facts =
       cpu ? base::cpu_facts(facts_of_context.cpu_threads) : facts_of_context;
   const double scan = scan_seconds(request, cpu, facts);
-  if (kSampleLaunches * facts.launch_seconds + scan <= kSampleShare * cheapest) {
-    return {SampleEffort::kCounted, ""};
-  }
-  const bool scans = !cpu && kScanLaunches * facts.launch_seconds + scan <= kScanShare * cheapest;
-  if (cheapest < kShortestSampled) {
-    const bool pays =
-        scans && cheapest >= kShortestInDoubt && is_in_doubt(*guess, request, facts_of_context);
-    if (pays) return {SampleEffort::kCounted, ""};
+  const bool in_doubt = !cpu && is_in_doubt(*guess, request, facts_of_context);
+  const bool is_short = cheapest < (in_doubt ? kShortestInDoubt : kShortestSampled);
+  const bool counts = kSampleLaunches * facts.launch_seconds + scan <= kSampleShare * cheapest;
+  if (is_short && !(cpu && counts)) {
     return {SampleEffort::kNone, "the join is too short to be worth it"};
   }
-  if (scans) return {SampleEffort::kCounted, ""};
+  // Draws are worth it by themselves then, on a device.
+  const bool scans = kScanLaunches * facts.launch_seconds + scan <= kScanShare * cheapest;
+  if (counts || (scans && !cpu)) return {SampleEffort::kCounted, ""};
   return {cpu ? SampleEffort::kNone : SampleEffort::kPositions,
           "counting matches would take too much of the join"};
 }
