@@ -52,8 +52,9 @@ struct DirectTable : KeySteps<KeyType> {
   }
 
  private:
-  // Whether many of a warp's rows have places in a few words. Those of a side that is shuffled within
-  // blocks are near and have none together: to look for them takes three times what the atomics do.
+  // Whether many of a warp's rows have places in a few words. Those of a side that is shuffled
+  // within blocks are near and have none together: to look for them takes three times what the
+  // atomics do.
   __device__ bool shares_words(KeyType key, bool is_placed) const {
     constexpr uint32_t kNearWords = 16;
     constexpr int kMany = 8;

@@ -24,12 +24,12 @@ constexpr double kSampleShare = 0.05;
 // A look pays sooner where partitions are the guess, or what becomes of scattered keys: a table
 // takes half as long where rows lie in order or few match, and twice as long where they do not; and
 // a heavy key among 10^7 rows that nobody sees doubles the join. Tables of few rows are asked
-// whatever a look says. H200, random joins with a look beside those without one, by how long they
-// were guessed to take: in doubt, nine of less than 0.3 ms 1.3 times as long, six of 0.3 to
-// 0.42 0.90, eight of up to 0.6 0.76, eighteen of up to 1.2 0.89; of the others five of 0.3 to 0.42
-// 1.11 times, seventeen of up to 1.2 1.09, nine of up to 3 0.90.
-constexpr double kShortestInDoubt = 3e-4;
-constexpr double kShortestSampled = 1.2e-3;
+// whatever a look says, but where keys repeat partitions follow, whose output is made twice. H200,
+// random joins in doubt with a look beside those without one: four of 0.25 to 0.4 ms 1.22 times as
+// long, five of up to 0.5 1.07, four of up to 3 0.60. Tables of few rows without one: 21 of less
+// than 0.8 ms 0.92 times as long; 51 000 x 4.9*10^7 rows with two a key, 1.75 ms with a look, 1.57.
+constexpr double kShortestInDoubt = 4.2e-4;
+constexpr double kShortestSampled = 8e-4;
 // Draws, scan, hot keys, sums, the wait for them and the choice, which take as long as so many.
 constexpr int32_t kSampleLaunches = 6;
 // What a scan takes more than draws that wait for nothing else may be this share. H200: looks with
@@ -265,6 +265,8 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
     if (!is_named && wants_order(plan)) continue;
     plan.expected_rows = expected;
     plan.expected_hot_rows = std::min(sample.hot_rows, expected);
+    plan.expected_matches =
+        sample.counted ? static_cast<int32_t>(std::min(sample.rows_per_match, 1e9)) : 0;
     choice.candidates.push_back(cost_of(plan, request, sample, facts));
   }
   std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

@@ -187,7 +187,7 @@ Side build_side_of(const PlanRequest& request);
 Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, a
-// join that the cheapest candidate does in less than 1.2 ms, or 0.3 where partitions or a table
+// join that the cheapest candidate does in less than 0.8 ms, or 0.42 where partitions or a table
 // beyond L2 are in question, or inputs that the executor cannot read without a copy over the host
 // link. Counted: also one scan of the build keys, unless it would take too much of the join.
 // Positions: what is between, on CUDA; heavy keys show, and they are what ruins a plan. With both,

@@ -119,6 +119,7 @@ struct JoinPlan {
   int64_t expected_rows = 0;  // the first output capacity; wrong is slower, never incorrect
   int64_t expected_hot_rows =
       0;  // of them, those of build keys with many rows (hot_draws of sample_rule.hpp)
+  int32_t expected_matches = 0;  // of a probe row that has some, on average; 0: nobody counted
   auto operator<=>(const JoinPlan&) const = default;
 };
 

@@ -789,22 +789,22 @@ TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
 // with a look; 4*10^4 x 1.2*10^7, hashed or addressed, 0.41 unseen and 0.47 with a look.
 TEST(NeedsSample, SoonerWherePartitionsOrALargeTableAreInQuestion) {
   std::string why_not;
-  const PlanRequest in_doubt = request_of(5'000'000, 8'000'000, 1);
+  const PlanRequest in_doubt = request_of(8'000'000, 12'000'000, 1);
   EXPECT_EQ(sample_effort(in_doubt, h200(), &why_not), SampleEffort::kCounted);
   EXPECT_EQ(why_not, "");
   const JoinPlan guess = choose_plan(in_doubt, {}, h200(), 0).plan();
   EXPECT_TRUE(leaves_scattered_keys(guess, in_doubt, h200(), 0));
-  EXPECT_EQ(sample_effort(request_of(3'000'000, 5'000'000, 1), h200()), SampleEffort::kNone);
+  EXPECT_EQ(sample_effort(request_of(5'000'000, 8'000'000, 1), h200()), SampleEffort::kNone);
 
   const auto unseen = [](const PlanRequest& request) {
     return choose_plan(request, {}, h200(), 0).candidates.front();
   };
-  const PlanRequest few = request_of(150'000, 80'000'000, 1);
+  const PlanRequest few = request_of(150'000, 55'000'000, 1);
   EXPECT_EQ(sample_effort(few, h200(), &why_not), SampleEffort::kNone);
   EXPECT_EQ(why_not, "the join is too short to be worth it");
-  EXPECT_GT(unseen(few).seconds, 8e-4);
+  EXPECT_GT(unseen(few).seconds, 5e-4);
   EXPECT_FALSE(leaves_scattered_keys(unseen(few).plan, few, h200(), 0));
-  EXPECT_EQ(sample_effort(request_of(150'000, 120'000'000, 1), h200()), SampleEffort::kCounted);
+  EXPECT_EQ(sample_effort(request_of(150'000, 100'000'000, 1), h200()), SampleEffort::kCounted);
 
   PlanRequest large = request_of(5'096'334, 5'111'641, 1);
   large.right.payload_widths.assign(4, 16);
