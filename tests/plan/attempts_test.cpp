@@ -105,6 +105,28 @@ TEST(Attempts, FewRowsOfRepeatedKeysAreJoinedByPairs) {
   EXPECT_EQ(algorithm_name(attempts[1].plan), "NOP");
 }
 
+// Keys of one side are scattered and repeat, and those of the other are scattered: partitions are
+// built on the side that has few of the rows, else on the one that was tried last.
+TEST(Attempts, PartitionsAreBuiltOnTheSideWithFewerRows) {
+  struct Case {
+    PlanRequest request;
+    Side build_side;
+  };
+  for (const Case& of : {Case{request_of(826'458, 6'045'977, 1), Side::kLeft},
+                         Case{request_of(826'458, 3'000'000, 1), Side::kRight}}) {
+    const auto attempts = attempts_for(of.request);
+    const Attempt* last = &attempts.front();
+    for (const Finding found :
+         {Finding::kKeysScattered, Finding::kKeysRepeat, Finding::kKeysScattered}) {
+      ASSERT_TRUE(probes_table(last->plan.match)) << to_text(last->plan);
+      last = next_attempt(attempts, *last, found);
+      ASSERT_NE(last, nullptr) << to_text(found);
+    }
+    EXPECT_TRUE(partitions(last->plan.transform)) << to_text(last->plan);
+    EXPECT_EQ(last->plan.build_side, of.build_side) << to_text(last->plan);
+  }
+}
+
 TEST(Attempts, RowsThatStayInOrderAreNotPartitionedForScatteredKeys) {
   PlanRequest request = request_of(100'000, kRows27, 1);
   request.options.match = GPUJOIN_MATCH_DIRECT_TABLE;

@@ -113,6 +113,22 @@ TEST(TableCost, OftenAskedRowsOfATableBeyondL2StayThere) {
   EXPECT_LT(milliseconds_of("NOP-CARRIED", request, sample), even / 2);
 }
 
+// One launch reads the bits beside the keys; of more rows those with keys are selected before.
+TEST(TableCost, NullKeysOfFewRowsCostNothing) {
+  for (const int64_t rows : {int64_t{200'000}, int64_t{3'000'000}}) {
+    PlanRequest request = request_of(rows, 2 * rows, 1);
+    const double without = milliseconds_of("DIRECT-CARRIED", request, {});
+    request.left.key_nullable = request.right.key_nullable = true;
+    const double with = milliseconds_of("DIRECT-CARRIED", request, {});
+    if (rows < 1'000'000) {
+      EXPECT_EQ(with, without);
+      EXPECT_EQ(algorithm_name(choose_plan(request, {}, h200(), 0).plan()), "DIRECT-CARRIED");
+    } else {
+      EXPECT_GT(with, without + 0.05);
+    }
+  }
+}
+
 // H200: 1.82 ms, of rows of which a third are NULL, where all would take 2.5.
 TEST(TableCost, RowsWithoutAKeyAreNotLookedUp) {
   PlanRequest request = request_of(1'530'352, 86'705'124, 2);
