@@ -4,7 +4,7 @@
 //          block, which is cheaper than chunks of places that a later launch closes
 // In       probe_keys[probe_rows]; a finder (table_columns.cuh) of one slice; columns of both sides
 // Out      target[] of each column; *written, added to: the rows
-// Needs    unique build keys; room for as many output rows as there are probe rows
+// Needs    a finder of one row a key; room for as many output rows as there are probe rows
 // Launch   all threads of blocks of kThreads
 // Moves    as table_columns.cuh
 #pragma once

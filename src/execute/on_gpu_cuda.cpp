@@ -42,7 +42,8 @@ bool comes_ready(const columns::Relation& relation, const std::vector<int32_t>& 
   return has_keys && std::all_of(output_columns.begin(), output_columns.end(), is_ready);
 }
 
-// A table's keys are unique: a probe row that has a match comes out once.
+// A table's keys are unique, or one row of each is asked for: a probe row that has a match comes
+// out once.
 bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool left) {
   bool const probes = left != (plan.build_side == plan::Side::kLeft);
   return rows_of(join.spec, left) == columns::RowsOfSide::kMatched && probes &&
@@ -140,15 +141,17 @@ class Sides {
   bool is_brought_ = false;
 };
 
-// Who promised that build keys are unique is told where they are not, and of a semi join's probe
-// rows each comes out once.
+// Who promised that build keys are unique is told where they are not. Of a side that comes out
+// alone no pairs are needed, of which there may be any number: any row of a key tells whether a
+// probe row has a match, and partitions tell it of build rows.
 match::RepeatedKeys repeated_keys(const PlannedJoin& join, const plan::JoinPlan& plan) {
   bool const build_left = plan.build_side == plan::Side::kLeft;
-  if (join.promised && is_unique_promised(join.promised->bounds, build_left)) {
+  bool const is_promised = join.promised && is_unique_promised(join.promised->bounds, build_left);
+  if (is_promised || comes_alone(rows_of(join.spec, build_left))) {
     return match::RepeatedKeys::kRefused;
   }
-  return is_semi_by_table(join, plan, !build_left) ? match::RepeatedKeys::kOneRow
-                                                   : match::RepeatedKeys::kAllRows;
+  return comes_alone(rows_of(join.spec, !build_left)) ? match::RepeatedKeys::kOneRow
+                                                      : match::RepeatedKeys::kAllRows;
 }
 
 // The rows of an inner join may be those of the semi join already.

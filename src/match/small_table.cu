@@ -17,7 +17,8 @@ namespace {
 using base::check;
 using base::stream_of;
 
-static_assert(kernels::kSmallTableRows <= kernels::SmallTableAnswer::kMostRows);
+static_assert(uint64_t{kernels::kSmallTableRows} * kernels::kMostChainedRows <=
+              kernels::SmallTableAnswer::kMostRows);
 
 // Not by <<<>>>, whose error may be an older one of the thread: the launch would then run, and
 // answer the next join.
@@ -61,7 +62,10 @@ class SmallJoin {
     make_room(args_.output.probe_rows);
     bool const has_chains = args_.repeated == RepeatedKeys::kAllRows;
     kernels::SmallTableAnswer answer = fits_block() ? by_one_block() : by_all_blocks();
-    if (fits_block() && answer.is_in_vain() && has_chains) answer = by_all_blocks();
+    if (fits_block() && answer.is_in_vain() && has_chains) {
+      written_.launches = 0;  // that one stopped for no room
+      answer = by_all_blocks();
+    }
     if (answer.is_in_vain()) return std::nullopt;
     written_.rows = answer.rows();
     if (answer.is_direct()) written_.table = plan::Match::kDirectTable;
@@ -70,7 +74,7 @@ class SmallJoin {
     }
     if (written_.rows > written_.room) {
       make_room(written_.rows);
-      write_chains(answer.is_direct());
+      if (!outputs_.empty()) write_chains(answer.is_direct());
     }
     if (written_.rows != 0) hand_over(std::move(columns_), outputs_);
     return written_;

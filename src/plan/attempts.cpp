@@ -89,7 +89,8 @@ class AttemptList {
     // other 0.69; of 6*10^6 rows, skewed, and 8*10^5 1.1 and 0.59.
     constexpr int64_t kAsMany = 4;
     Attempt& last = of_other.attempts_.back();
-    const bool has_more = probe().rows / kAsMany > build().rows;
+    const bool has_more =
+        probe().rows / kAsMany > build().rows && (limit_ == 0 || next.memory_bytes <= limit_);
     if (has_more && partitions(last.plan.transform)) last = {next, last.after};
     of_other.attempts_.front().after = Finding::kKeysRepeat;
     attempts_.insert(attempts_.end(), of_other.attempts_.begin(), of_other.attempts_.end());

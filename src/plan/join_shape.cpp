@@ -175,7 +175,8 @@ uint64_t written_width(const JoinShape& shape, const JoinPlan& plan, bool of_bui
 }
 
 bool is_one_launch(const JoinShape& shape) {
-  return shape.build_rows + shape.probe_rows <= kernels::kSmallTableRows;
+  // Those with NULL keys are among the launch's rows.
+  return static_cast<uint64_t>(shape.build.rows + shape.probe.rows) <= kernels::kSmallTableRows;
 }
 
 int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape) {
@@ -214,7 +215,7 @@ uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
             : 0;
     // Of few rows, those behind each that has the same key.
     const uint64_t chains =
-        is_one_launch(shape) ? shape.build_rows * base::traffic::kRowIdBytes * 33 / 32 : 0;
+        is_one_launch(shape) ? shape.build_rows * base::traffic::kRowIdBytes * 33 / 32 + 64 : 0;
     return std::max({slots, row_slots, direct}) + chains;
   }
   if (plan.match == Match::kRowMultiset) {

@@ -256,8 +256,8 @@ Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts) {
   return cost += probe_table(shape, facts);
 }
 
-// A table whose probe rows write the output columns. With repeated keys it is in vain: another join
-// follows, which is taken for one by pairs.
+// A table whose probe rows write the output columns. With repeated keys it is in vain, but for few
+// rows: another join follows, which is taken for one by pairs.
 Cost table_columns_cost(const JoinPlan& plan, const JoinShape& shape,
                         const base::DeviceFacts& facts) {
   const uint64_t places = plan.match == Match::kDirectTable ? direct_places(shape) : 0;

@@ -41,7 +41,8 @@ struct PreparedKeys {
   // each time it is called; nothing else takes them.
   std::optional<kernels::EncodedColumns> pending;
   // Of keys with NULLs whose rows are all here: a bit for each row that takes part. radix_unordered
-  // leaves the others out as it moves them; nothing else takes such keys. No bits: all do.
+  // leaves the others out as it moves them, a join of few rows in one launch as it reads them;
+  // nothing else takes such keys. No bits: all do.
   kernels::ValidityBits present;
   base::Buffer present_copy;
   // uint32, of an assumed encoding: not 0 once they are encoded where a value lay outside.
@@ -60,8 +61,8 @@ PreparedKeys encode_keys(base::Queue& queue, std::span<const columns::DeviceColu
 // The same for one call of radix_unordered, which encodes them: nothing is written yet.
 PreparedKeys encode_later(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                           int64_t rows, const keys::KeyEncoding& encoding);
-// As both, for one call of radix_unordered, which leaves NULL keys out as it moves the others: rows
-// are all rows. encoding: null: the one column as it is.
+// As both, for one call of radix_unordered or for one launch of few rows, which leave NULL keys out
+// by their bits: rows are all rows. encoding: null: the one column as it is.
 PreparedKeys prepare_in_place(base::Queue& queue, std::span<const columns::DeviceColumn> keys,
                               int64_t rows, const keys::KeyEncoding* encoding);
 // Whether a value of either side lay outside of its field: then codes do not tell keys apart, and

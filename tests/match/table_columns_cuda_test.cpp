@@ -147,9 +147,8 @@ struct Columns {
   bool leaves_scattered = false;  // else they are hashed
   // The plan says so, which need not be true.
   PlacesOfNeighbours neighbours = PlacesOfNeighbours::kAnywhere;
-  bool has_table = false;                                            // also of few rows
-  kernels::RepeatedKeys repeated = kernels::RepeatedKeys::kRefused;  // of few rows
-  Finding why_not = Finding::kKeysRepeat;                            // when nothing is written
+  bool has_table = false;                  // also of few rows
+  Finding why_not = Finding::kKeysRepeat;  // when nothing is written
 };
 
 // random_column draws each byte for itself, which takes long for millions of rows.
@@ -251,7 +250,8 @@ Finding join(base::Queue& queue, plan::JoinPlan plan, int32_t width, const match
              const match::TableSide& probe, const std::vector<CarriedOutput>& outputs,
              Written* written, const Columns& asked = {}) {
   if (!asked.has_table && match::joins_in_one_launch(build.rows, probe.rows)) {
-    auto const rows = match::small_table(queue, plan, width, build, probe, asked.repeated, outputs);
+    auto const rows = match::small_table(queue, plan, width, build, probe,
+                                         match::RepeatedKeys::kRefused, outputs);
     if (rows) *written = {{rows->rows, rows->room, rows->launches}, rows->table};
     return rows ? Finding::kJoined : Finding::kKeysRepeat;
   }
