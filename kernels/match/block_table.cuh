@@ -21,6 +21,7 @@
 #include "kernels/match/pair_slots.cuh"
 #include "kernels/match/small_rows.cuh"
 #include "kernels/match/small_table.hpp"
+#include "kernels/match/table_columns.cuh"
 #include "kernels/transform/key_range.cuh"
 #include "kernels/tuning.hpp"
 
@@ -67,13 +68,7 @@ __device__ __forceinline__ void find_probe_rows(const TableJoin<typename Finder:
     are_rows[item] = rows.probe[item] < join.probe_rows && finder.takes(rows.probe[item]);
   }
   finder(rows.keys, are_rows, 0, rows.build, found);
-  uint32_t slots = 0;
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    uint32_t const lanes = __ballot_sync(0xffffffffU, found[item]);
-    rows.slots[item] = found[item] ? slots + __popc(lanes & ((1U << lane) - 1)) : kNoSlot;
-    slots += __popc(lanes);
-  }
+  uint32_t const slots = give_slots(found, rows);
   if (lane == 0) counts[threadIdx.x / 32] = slots;
   block_sync();
   uint32_t const count = lane < blockDim.x / 32 ? counts[lane] : 0;

@@ -70,18 +70,11 @@ __device__ __forceinline__ uint32_t count_chained(const uint32_t (&heads)[kItems
 template <int kWidth, typename Rows>
 __device__ __forceinline__ void write_chain_step(const TableJoin<typename Rows::Key>& join,
                                                  const ChainedRows& chains, Rows& rows) {
-  uint32_t const below = (1U << threadIdx.x % 32) - 1;
-  uint32_t count = 0;
-#pragma unroll
-  for (int item = 0; item < Rows::kItems; ++item) {
-    bool const is_row = rows.build[item] != kNoRow;
-    uint32_t const lanes = __ballot_sync(0xffffffffU, is_row);
-    rows.slots[item] = is_row ? count + __popc(lanes & below) : kNoSlot;
-    count += __popc(lanes);
-  }
-  rows.slot_count = count;
+  bool are_there[Rows::kItems];
+  end_finding(rows.build, are_there);
+  rows.slot_count = give_slots(are_there, rows);
   write_carried_rows<kWidth>(join, rows);
-  rows.base += count;
+  rows.base += rows.slot_count;
 #pragma unroll
   for (int item = 0; item < Rows::kItems; ++item) {
     if (rows.build[item] == kNoRow) continue;

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 
+#include "kernels/block_flag.cuh"
 #include "kernels/dependent_launch.cuh"
 #include "kernels/last_block.cuh"
 #include "kernels/limits.hpp"
@@ -48,12 +49,6 @@ struct PlaceSlicesState {
   uint32_t repeats;                  // not 0: a key comes twice
   uint32_t filled[kMostNearSlices];  // rows of each bucket
 };
-
-// All threads, of which all are told the same, and see what the others wrote before: keys repeat.
-__device__ __forceinline__ bool is_in_vain(const volatile PlaceSlicesState* state) {
-  bool const repeat = threadIdx.x == 0 && state->repeats != 0;
-  return __syncthreads_or(repeat) != 0;
-}
 
 // All threads: the place in the tile of the first row of each of a round's slices, for its count;
 // ahead: what leads from there to its place in the bucket. Rows of the round.
@@ -164,7 +159,7 @@ __global__ void __launch_bounds__(kPlaceThreads, kPlaceBlocksPerSm<Row>)
   __shared__ uint32_t counts[kMostPlaceSlices];
   __shared__ uint32_t ahead[kMostPlaceSlices];
   let_next_kernel_start();
-  if (is_in_vain(state)) return;
+  if (is_set_by_now(&state->repeats)) return;
 
   uint64_t const tile = uint64_t{blockIdx.x} * kPlaceTile;
   uint32_t places[kItems];
@@ -232,7 +227,7 @@ __global__ void __launch_bounds__(kSliceThreads)
   await_last_kernel();
   uint32_t rows = min(state->filled[blockIdx.x], slices.capacity);
   // Not all of them may be in their buckets.
-  if (is_in_vain(state)) rows = 0;
+  if (is_set_by_now(&state->repeats)) rows = 0;
   if (threadIdx.x == 0) state->filled[blockIdx.x] = 0;
 
   uint64_t const bucket = uint64_t{blockIdx.x} * slices.capacity;

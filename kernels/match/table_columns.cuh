@@ -30,6 +30,20 @@ namespace gpujoin::kernels {
 template <int kWidth, typename Finder>
 constexpr int kItemsOf = kWidth == 4 && !Finder::kFewAtOnce ? kTableItems : kTableItemsWide;
 
+// All lanes of a warp: slots side by side for the rows that there are, and how many these are.
+template <typename Rows>
+__device__ __forceinline__ uint32_t give_slots(const bool (&are_there)[Rows::kItems], Rows& rows) {
+  uint32_t const below = (1U << threadIdx.x % 32) - 1;
+  uint32_t slots = 0;
+#pragma unroll
+  for (int item = 0; item < Rows::kItems; ++item) {
+    uint32_t const lanes = __ballot_sync(0xffffffffU, are_there[item]);
+    rows.slots[item] = are_there[item] ? slots + __popc(lanes & below) : kNoSlot;
+    slots += __popc(lanes);
+  }
+  return slots;
+}
+
 // All lanes of a warp: kItems * 32 probe rows from `first`, their slots 0 to *count side by side.
 template <int kItems, typename Finder>
 __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder::Key>& join,
@@ -38,7 +52,6 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
                                                  LaneRows<typename Finder::Key, kItems>& rows,
                                                  uint32_t* count) {
   uint32_t const lane = threadIdx.x % 32;
-  uint32_t const below = (1U << lane) - 1;
   bool are_rows[kItems];
   bool found[kItems];
 #pragma unroll
@@ -52,14 +65,7 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
     rows.keys[item] = are_rows[item] ? __ldcs(&join.probe_keys[row]) : 0;
   }
   finder(rows.keys, are_rows, slice, rows.build, found);
-  uint32_t slots = 0;
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    uint32_t const lanes = __ballot_sync(0xffffffffU, found[item]);
-    rows.slots[item] = found[item] ? slots + __popc(lanes & below) : kNoSlot;
-    slots += __popc(lanes);
-  }
-  *count = slots;
+  *count = give_slots(found, rows);
 }
 
 // A build row's columns side by side: one random access instead of one for each. Row: uint2 or

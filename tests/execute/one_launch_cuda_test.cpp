@@ -44,6 +44,21 @@ std::vector<Sides> all_sides() {
   return all;
 }
 
+// Built on the right side; the rows are compared.
+std::unique_ptr<columns::JoinResult> expect_join(const OwnQueue& queue, const HostRelation& left,
+                                                 const HostRelation& right,
+                                                 gpujoin_algorithm algorithm,
+                                                 const columns::JoinSpec& spec) {
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.algorithm = algorithm;
+  options.build_side = GPUJOIN_SIDE_RIGHT;
+  auto result = execute::execute(
+      queue, execute::make_plan(queue, register_relation(queue, left, true),
+                                register_relation(queue, right, true), spec, options, false));
+  EXPECT_TRUE(rows_of(queue, *result) == reference_join(left, right, spec));
+  return result;
+}
+
 TEST(OneLaunch, LeavesNothingToTheNext) {
   auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
   if (queue == nullptr) GTEST_SKIP() << "no CUDA device";
@@ -58,13 +73,7 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
            {GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_DIRECT_CARRIED,
             GPUJOIN_ALGORITHM_NOP_CARRIED}) {
         SCOPED_TRACE(sides.name + ", algorithm " + std::to_string(algorithm));
-        gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-        options.algorithm = algorithm;
-        options.build_side = GPUJOIN_SIDE_RIGHT;
-        auto const result = execute::execute(
-            queue, execute::make_plan(queue, register_relation(queue, left, true),
-                                      register_relation(queue, right, true), spec, options, false));
-        EXPECT_TRUE(rows_of(queue, *result) == reference_join(left, right, spec));
+        auto const result = expect_join(queue, left, right, algorithm, spec);
         double told = 0;
         for (columns::StageStatistics const& stage : result->statistics.stages) {
           EXPECT_GE(stage.milliseconds, 0) << stage.stage;
@@ -85,13 +94,7 @@ TEST(OneLaunch, LeavesNothingToTheNext) {
 std::string technique_of(const HostRelation& left, const HostRelation& right,
                          gpujoin_algorithm algorithm, const columns::JoinSpec& spec) {
   auto const queue = open_queue(GPUJOIN_DEVICE_CUDA);
-  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-  options.algorithm = algorithm;
-  options.build_side = GPUJOIN_SIDE_RIGHT;
-  auto const result = execute::execute(
-      queue, execute::make_plan(queue, register_relation(queue, left, true),
-                                register_relation(queue, right, true), spec, options, false));
-  EXPECT_TRUE(rows_of(queue, *result) == reference_join(left, right, spec));
+  auto const result = expect_join(queue, left, right, algorithm, spec);
   std::string technique;
   for (columns::StageStatistics const& stage : result->statistics.stages) {
     if (stage.stage == "match") technique += (technique.empty() ? "" : "; ") + stage.technique;
