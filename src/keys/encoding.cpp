@@ -81,11 +81,15 @@ bool widen(std::vector<KeyField>& fields, int32_t code_bits) {
   }
 }
 
-// Puts the range in the middle of the field, as far as the column's type has values there.
-void centre(KeyField& field, const ColumnRange& range) {
+// Puts the range in the middle of the field, as far as the column's type has values there. Of the
+// field with the code's sign in the middle of its lower half, if it fits: places of codes go by
+// their order as signed numbers, in which those on both sides of the sign are the farthest apart.
+void centre(KeyField& field, const ColumnRange& range, bool has_sign) {
   uint64_t const highest = low_bits(bits_of(field.width));
   uint64_t const span = low_bits(field.bits);
-  uint64_t const below = (span - span_of(range)) / 2;
+  uint64_t const half = span / 2;
+  uint64_t const room = has_sign && span_of(range) <= half ? half : span;
+  uint64_t const below = (room - span_of(range)) / 2;
   field.low = field.low > below ? field.low - below : 0;
   field.low = std::min(field.low, highest - span);
 }
@@ -110,7 +114,9 @@ std::optional<KeyEncoding> pack_drawn(std::span<const int32_t> widths,
   for (int32_t const code_bits : {32, kWordBits}) {
     std::vector<KeyField> fields = tight_fields(widths, ranges);
     if (!widen(fields, code_bits)) continue;
-    for (size_t c = 0; c < fields.size(); ++c) centre(fields[c], ranges[c]);
+    for (size_t c = 0; c < fields.size(); ++c) {
+      centre(fields[c], ranges[c], c + 1 == fields.size());
+    }
     bool const assumed = !std::all_of(fields.begin(), fields.end(), is_whole);
     KeyEncoding encoding = in_place(std::move(fields));
     encoding.assumed = assumed && !encoding.is_plain();

@@ -258,16 +258,20 @@ TEST(Encoding, DrawnRangesAreWidenedToAllBitsAndCentred) {
   EXPECT_EQ(encoding.width, 4);
   EXPECT_TRUE(encoding.assumed);
   EXPECT_EQ(encoding.bits(), 32);
-  for (keys::KeyField const& field : encoding.fields) {
+  // Of the field that has the code's sign the lower half, so that codes are neighbours as signed
+  // numbers.
+  for (size_t c = 0; c < 2; ++c) {
+    keys::KeyField const& field = encoding.fields[c];
     EXPECT_EQ(field.bits, 16);
     uint64_t const below = drawn.low - field.low;
-    uint64_t const above = field.low + low_bits(16) - drawn.high;
+    uint64_t const above = field.low + low_bits(c == 0 ? 16 : 15) - drawn.high;
     EXPECT_LE(below > above ? below - above : above - below, 1U);
   }
   expect_packs(encoding, {{5000000, 5001023}, {5000000 - 32000, 5001023 + 32000}}, {8, 8});
   Codes const codes(encoding, {8, 8});
   for (Row const& row : std::vector<Row>{{5000000 - 33000, 5000000},
-                                         {5000000, 5001023 + 33000},
+                                         {5000000, 5001023 + 49000},
+                                         {5000000, 5001023 - 17000},
                                          {0, 5000000},
                                          {5000000, kMinusOne},
                                          {sign, sign},
@@ -275,6 +279,24 @@ TEST(Encoding, DrawnRangesAreWidenedToAllBitsAndCentred) {
     bool is_outside = false;
     codes.of(row, &is_outside);
     EXPECT_TRUE(is_outside) << row[0] << ", " << row[1];
+  }
+}
+
+// Places of keys are counted from the lowest code as a signed number.
+TEST(Encoding, DrawnCodesHaveOneSignWhereTheyFit) {
+  uint64_t const sign = uint64_t{1} << 63;
+  for (int32_t const bits : {0, 10, 27, 30}) {
+    for (uint64_t const low : {uint64_t{0}, sign - 512, sign, sign + 77, ~low_bits(bits)}) {
+      ColumnRange const drawn = {low, low + low_bits(bits)};
+      KeyEncoding const encoding =
+          *keys::pack_drawn(Widths{8}, std::vector<ColumnRange>{drawn});
+      Codes const codes(encoding, {8});
+      bool is_outside = false;
+      uint64_t const first = codes.of({drawn.low ^ sign}, &is_outside);
+      uint64_t const last = codes.of({drawn.high ^ sign}, &is_outside);
+      EXPECT_FALSE(is_outside);
+      EXPECT_EQ(first >> 31, last >> 31) << bits << " bits from " << low;
+    }
   }
 }
 
