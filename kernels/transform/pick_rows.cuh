@@ -3,7 +3,7 @@
 // Source   ours; compaction by ballots and a scan, as Billeter et al. 2009 ("Efficient stream
 //          compaction on wide SIMD many-core architectures"), the words of the bitmap in place of
 //          the ballots
-// In       bits            one a row, from any bit on; picked rows have a 1
+// In       bits            one a row, from any bit on; picked rows have a 1, or a 0
 //          columns[]       values of 1, 2, 4, 8, 16 bytes
 // Out      before[tile]    picked rows before each tile of kPickTile rows, once summed up
 //          numbers         of the picked rows, ascending, where they are wanted
@@ -37,6 +37,7 @@ struct PickBits {
   const uint8_t* bits;
   int64_t first_bit;  // of row 0
   uint64_t rows;
+  bool are_unset;  // rows whose bit is 0 are picked
 };
 
 struct PickColumn {
@@ -61,14 +62,15 @@ __device__ __forceinline__ uint32_t picked_bits(const PickBits& from, uint64_t r
   auto const* const first = from.bits + at / 8;
   auto const shift = static_cast<uint32_t>(at % 8);
   auto const rows = static_cast<uint32_t>(min(from.rows - row, uint64_t{32}));
+  uint32_t const unset = from.are_unset ? ~0U : 0;
   if (rows == 32 && shift == 0 && reinterpret_cast<uintptr_t>(first) % 4 == 0) {
-    return *reinterpret_cast<const uint32_t*>(first);
+    return *reinterpret_cast<const uint32_t*>(first) ^ unset;
   }
   uint64_t bits = 0;
   for (uint32_t byte = 0; byte * 8 < shift + rows; ++byte) {
     bits |= uint64_t{first[byte]} << (8 * byte);
   }
-  auto const found = static_cast<uint32_t>(bits >> shift);
+  uint32_t const found = static_cast<uint32_t>(bits >> shift) ^ unset;
   return rows == 32 ? found : found & ((1U << rows) - 1);
 }
 

@@ -41,6 +41,7 @@ struct RowBits {
   // Of device memory: where counting them left how many are picked before each part of the rows;
   // null: who picks by them counts them.
   Storage before = nullptr;
+  bool are_unset = false;  // rows whose bit is 0 are picked
 };
 
 struct PickedCount {

@@ -22,7 +22,10 @@ constexpr size_t kAhead = 64;
 // Of 64 rows, fewer at the end.
 uint64_t picked_bits(const RowBits& from, uint64_t row) {
   auto const first = static_cast<uint64_t>(from.first_bit);
-  return columns::bits_of_64_rows(from.bits, first + row, first + from.rows);
+  uint64_t const bits = columns::bits_of_64_rows(from.bits, first + row, first + from.rows);
+  if (!from.are_unset) return bits;
+  uint64_t const rows = from.rows - row;
+  return ~bits & (rows < 64 ? (uint64_t{1} << rows) - 1 : ~uint64_t{0});
 }
 
 // Picked rows of each task, and before each.

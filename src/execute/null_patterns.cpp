@@ -1,46 +1,78 @@
 #include "src/execute/null_patterns.hpp"
 
+#include <utility>
+
+#include "src/base/memory.hpp"
 #include "src/columns/validity_bits.hpp"
+#include "src/execute/row_picker.hpp"
 
 namespace gpujoin::execute {
 
-NullPatterns::NullPatterns(base::Queue& queue, std::shared_ptr<const columns::Relation> relation,
+using columns::ColumnView;
+using columns::RowBits;
+using columns::Storage;
+
+namespace {
+
+RowBits validity_in(ColumnWork& work, const ColumnView& column, int64_t rows, Held* held) {
+  RowBits valid{column.validity, column.validity_bit_offset, static_cast<uint64_t>(rows)};
+  if (is_device(column.memory) == is_device(work.memory())) return valid;
+  valid.first_bit = column.validity_bit_offset % 8;
+  held->push_back(work.copy(column.validity + column.validity_bit_offset / 8, column.memory,
+                            columns::bitmap_bytes(valid.first_bit + rows),
+                            "the copy of a key's validity"));
+  valid.bits = static_cast<const uint8_t*>(held->back().get());
+  return valid;
+}
+
+}  // namespace
+
+NullPatterns::NullPatterns(ColumnWork& work, std::shared_ptr<const columns::Relation> relation,
                            const std::vector<int32_t>& keys)
-    : relation_(std::move(relation)), keys_(keys) {
+    : work_(work), relation_(std::move(relation)), keys_(keys) {
   int64_t const rows = relation_->rows;
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    columns::ColumnView const& column = relation_->columns[static_cast<size_t>(keys_[i])];
+  counts_[0] = static_cast<uint64_t>(rows);
+  rows_[0] = {};
+  for (size_t key = 0; key < keys_.size(); ++key) {
+    ColumnView const& column = relation_->columns[static_cast<size_t>(keys_[key])];
     if (column.validity == nullptr) continue;
-    nullable_.emplace_back(i, validity_on_host(queue, column, rows));
+    split_by(key, validity_in(work_, column, rows, &held_));
   }
-  if (nullable_.size() > 1) {
-    for (int64_t row = 0; row < rows; ++row) ++counts_[pattern_of(row)];
-    return;
-  }
-  int64_t nulls = 0;
-  if (!nullable_.empty()) {
-    auto const& [key, bits] = nullable_.front();
-    nulls = columns::count_nulls(bits.bits, bits.first_bit, rows);
-    if (nulls != 0) counts_[NullPattern{1} << key] = nulls;
-  }
-  if (nulls != rows) counts_[0] = rows - nulls;
 }
 
-std::vector<uint32_t> NullPatterns::rows_with(NullPattern pattern) const {
-  std::vector<uint32_t> rows;
-  rows.reserve(static_cast<size_t>(counts_.at(pattern)));
-  for (int64_t row = 0; row < relation_->rows; ++row) {
-    if (pattern_of(row) == pattern) rows.push_back(static_cast<uint32_t>(row));
+void NullPatterns::split_by(size_t key, const RowBits& valid) {
+  RowBits null = valid;
+  null.are_unset = true;
+  std::map<NullPattern, uint64_t> const counts = std::exchange(counts_, {});
+  for (auto const& [pattern, count] : counts) {
+    RowBits const picked = std::exchange(rows_[pattern], {});
+    RowBits with_null = among(picked, null);
+    columns::PickedCount counted = work_.count_picked(with_null);
+    with_null.before = std::move(counted.before);
+    if (counted.rows != count) {
+      counts_[pattern] = count - counted.rows;
+      rows_[pattern] = counted.rows == 0 ? picked : among(picked, valid);
+    }
+    if (counted.rows == 0) continue;
+    NullPattern const own = pattern | NullPattern{1} << key;
+    counts_[own] = counted.rows;
+    rows_[own] = std::move(with_null);
   }
-  return rows;
 }
 
-NullPattern NullPatterns::pattern_of(int64_t row) const {
-  NullPattern pattern = 0;
-  for (auto const& [key, bits] : nullable_) {
-    pattern |= bits.is_set(row) ? 0 : NullPattern{1} << key;
-  }
-  return pattern;
+RowBits NullPatterns::among(const RowBits& picked, const RowBits& bits) {
+  if (picked.bits == nullptr) return bits;
+  held_.push_back(work_.mask_rows(picked, bits));
+  return {static_cast<const uint8_t*>(held_.back().get()), 0, picked.rows};
+}
+
+Storage NullPatterns::rows_with(NullPattern pattern) {
+  uint64_t const count = counts_.at(pattern);
+  Storage numbers =
+      work_.allocate(base::checked_bytes(count, sizeof(uint32_t)), "rows by their NULLs");
+  work_.pick_rows(rows_.at(pattern), count, {},
+                  static_cast<uint32_t*>(const_cast<void*>(numbers.get())));
+  return numbers;
 }
 
 }  // namespace gpujoin::execute

@@ -1,15 +1,14 @@
-// null_patterns.hpp: which of a row's keys are NULL, and how many rows of a side that is so of.
+// null_patterns.hpp: which of a row's keys are NULL, and the rows of a side that is so of.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
-#include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
-#include "src/execute/host_bits.hpp"
+#include "src/columns/selection.hpp"
+#include "src/execute/column_work.hpp"
 
 namespace gpujoin::execute {
 
@@ -18,24 +17,28 @@ using NullPattern = uint32_t;
 
 class NullPatterns {
  public:
-  // keys outlive this. Looks at all rows, on the host, where several keys may be NULL.
-  NullPatterns(base::Queue& queue, std::shared_ptr<const columns::Relation> relation,
+  // work and keys outlive this. Reads the keys' validity, a bit a row of each, where `work` does.
+  NullPatterns(ColumnWork& work, std::shared_ptr<const columns::Relation> relation,
                const std::vector<int32_t>& keys);
 
   const std::shared_ptr<const columns::Relation>& relation() const { return relation_; }
   const std::vector<int32_t>& keys() const { return keys_; }
   // Those that rows have, with the number of rows.
-  const std::map<NullPattern, int64_t>& counts() const { return counts_; }
-  // expected: a pattern that rows have.
-  std::vector<uint32_t> rows_with(NullPattern pattern) const;
+  const std::map<NullPattern, uint64_t>& counts() const { return counts_; }
+  // Ascending, [count] uint32 where `work` reads them. expected: a pattern that rows have, not 0.
+  columns::Storage rows_with(NullPattern pattern);
 
  private:
-  NullPattern pattern_of(int64_t row) const;
+  void split_by(size_t key, const columns::RowBits& valid);
+  // Those of the bits that are among the picked rows. picked.bits null: all rows.
+  columns::RowBits among(const columns::RowBits& picked, const columns::RowBits& bits);
 
+  ColumnWork& work_;
   std::shared_ptr<const columns::Relation> relation_;
   const std::vector<int32_t>& keys_;
-  std::vector<std::pair<size_t, HostBits>> nullable_;  // validity of the keys that have any
-  std::map<NullPattern, int64_t> counts_;
+  std::map<NullPattern, uint64_t> counts_;
+  std::map<NullPattern, columns::RowBits> rows_;  // of each; bits null: all rows
+  Held held_;
 };
 
 }  // namespace gpujoin::execute

@@ -87,6 +87,14 @@ bool may_be_null(const Relation& relation, const std::vector<int32_t>& keys) {
   return false;
 }
 
+// Rows of a side, all or those of a pattern, as a join reads them.
+struct RowsOfPattern {
+  std::shared_ptr<const Relation> relation;
+  std::vector<int32_t> keys;  // those of its columns that are compared
+  int32_t first_read = -1;    // where those begin that the residual reads; -1: they are where it says
+  int32_t numbers = -1;       // the column of the rows' own numbers; -1: there are all rows
+};
+
 class Unknown {
  public:
   // left: whose rows are marked.
@@ -95,6 +103,7 @@ class Unknown {
       : queue_(queue),
         device_(plan::device_of(memory)),
         memory_(memory),
+        work_(make_column_work(queue, memory)),
         context_(join.context),
         marks_(marks),
         stages_(stages) {
@@ -106,31 +115,27 @@ class Unknown {
   }
 
   // Rows with equal keys, whose residual is NULL or true.
-  void mark_equal_keys(const std::shared_ptr<const Relation>& own, std::vector<int32_t> own_keys,
+  void mark_equal_keys(const std::shared_ptr<const Relation>& own,
+                       const std::vector<int32_t>& own_keys,
                        const std::shared_ptr<const Relation>& other,
-                       std::vector<int32_t> other_keys) {
-    auto const own_rows = with_key_bits(*own, &own_keys);
-    auto const other_rows = with_key_bits(*other, &other_keys);
-    columns::JoinSpec spec;
-    spec.left_keys = std::move(own_keys);
-    spec.right_keys = std::move(other_keys);
-    spec.residual = residual_;
-    spec.pairs = true;
-    auto const found = semi_join(own_rows, other_rows, std::move(spec));
-    marks_.mark(static_cast<const uint32_t*>(found->left_rows.get()),
-                static_cast<uint64_t>(found->rows));
+                       const std::vector<int32_t>& other_keys) {
+    mark_equal(all_rows(own, own_keys), all_rows(other, other_keys));
   }
 
   void mark_unknown_keys(const std::shared_ptr<const Relation>& own,
                          const std::vector<int32_t>& own_keys,
                          const std::shared_ptr<const Relation>& other,
                          const std::vector<int32_t>& other_keys) {
-    mark(NullPatterns(queue_, readable(own, own_columns_), own_keys),
-         NullPatterns(queue_, readable(other, other_columns_), other_keys));
+    NullPatterns own_patterns(*work_, readable(own, own_columns_), own_keys);
+    NullPatterns other_patterns(*work_, readable(other, other_columns_), other_keys);
+    mark(own_patterns, other_patterns);
   }
 
  private:
-  void mark(const NullPatterns& side, const NullPatterns& other) {
+  // What is compared of a pair of rows are the keys that are NULL in neither. Those of a pattern,
+  // and all rows of the other side: a join skips those with other NULLs, which are another pattern's
+  // business.
+  void mark(NullPatterns& side, NullPatterns& other) {
     auto const all = (NullPattern{1} << side.keys().size()) - 1;
     if (residual_ == nullptr && other.counts().contains(all)) {
       columns::RowMarks::Rows const rows =
@@ -138,21 +143,29 @@ class Unknown {
       return marks_.mark(rows.numbers.as<uint32_t>(), rows.count);
     }
     for (auto const& [pattern, count] : side.counts()) {
-      for (auto const& [other_pattern, other_count] : other.counts()) {
-        NullPattern const unknown = pattern | other_pattern;
-        if (unknown == 0) continue;
-        if (unknown == all && residual_ == nullptr) {
-          mark_rows(side.rows_with(pattern));
-          break;
-        }
-        mark_equal(side, pattern, other, other_pattern);
+      if (pattern == 0) continue;
+      if (pattern == all && residual_ == nullptr) {
+        columns::Storage const rows = side.rows_with(pattern);
+        marks_.mark(static_cast<const uint32_t*>(rows.get()), count);
+      } else {
+        mark_equal(rows_of(side, pattern, pattern, own_columns_), all_rows(other, pattern));
       }
     }
-  }
-
-  void mark_rows(const std::vector<uint32_t>& rows) {
-    base::Buffer const numbers = row_numbers_in(queue_, memory_, rows);
-    marks_.mark(numbers.as<uint32_t>(), rows.size());
+    for (auto const& [pattern, count] : other.counts()) {
+      if (pattern == 0) continue;
+      mark_equal(all_rows(side, pattern), rows_of(other, pattern, pattern, other_columns_));
+      for (auto const& [own, own_count] : side.counts()) {
+        NullPattern const unknown = own | pattern;
+        if (unknown == own || unknown == pattern) continue;
+        if (unknown == all && residual_ == nullptr) {
+          columns::Storage const rows = side.rows_with(own);
+          marks_.mark(static_cast<const uint32_t*>(rows.get()), own_count);
+        } else {
+          mark_equal(rows_of(side, own, unknown, own_columns_),
+                     rows_of(other, pattern, unknown, other_columns_));
+        }
+      }
+    }
   }
 
   // The relation whose values, wherever they lie, a relation of gathered rows may name: what
@@ -166,30 +179,44 @@ class Unknown {
     };
     auto kept = std::make_shared<Kept>();
     kept->relation = relation;
-    auto const work = make_column_work(queue_, memory_);
-    if (relation->ready_event != nullptr) work->await(relation->ready_event);
+    if (relation->ready_event != nullptr) work_->await(relation->ready_event);
     for (int32_t const column : read) {
       ColumnView& view = made->columns[static_cast<size_t>(column)];
       if (view.layout == columns::Layout::kValues) continue;
-      view = bring_column(queue_, *work, view, relation->rows, &kept->copies);
+      view = bring_column(queue_, *work_, view, relation->rows, &kept->copies);
     }
     made->owner = std::move(kept);
     return made;
   }
 
-  // Rows of a pattern: the key columns that are NULL in neither, those that the residual reads, and
-  // their own numbers last.
-  std::shared_ptr<const Relation> rows_of(const NullPatterns& side, NullPattern pattern,
-                                          NullPattern unknown, const std::vector<int32_t>& read) {
-    std::vector<int32_t> wanted;
+  static RowsOfPattern all_rows(const std::shared_ptr<const Relation>& relation,
+                                std::vector<int32_t> keys) {
+    RowsOfPattern rows;
+    rows.relation = with_key_bits(*relation, &keys);
+    rows.keys = std::move(keys);
+    return rows;
+  }
+  static RowsOfPattern all_rows(const NullPatterns& side, NullPattern unknown) {
+    return all_rows(side.relation(), known_keys(side, unknown));
+  }
+
+  static std::vector<int32_t> known_keys(const NullPatterns& side, NullPattern unknown) {
+    std::vector<int32_t> known;
     for (size_t i = 0; i < side.keys().size(); ++i) {
-      if ((unknown >> i & 1) == 0) wanted.push_back(side.keys()[i]);
+      if ((unknown >> i & 1) == 0) known.push_back(side.keys()[i]);
     }
+    return known;
+  }
+
+  // Of a pattern: the key columns that are known, those that the residual reads, and the rows' own
+  // numbers last.
+  RowsOfPattern rows_of(NullPatterns& side, NullPattern pattern, NullPattern unknown,
+                        const std::vector<int32_t>& read) {
+    std::vector<int32_t> wanted = known_keys(side, unknown);
     size_t const keys = wanted.size();
     wanted.insert(wanted.end(), read.begin(), read.end());
-    std::vector<uint32_t> const rows = side.rows_with(pattern);
-    auto const count = static_cast<int64_t>(rows.size());
-    auto const numbers = columns::make_storage(row_numbers_in(queue_, memory_, rows));
+    columns::Storage const numbers = side.rows_with(pattern);
+    auto const count = static_cast<int64_t>(side.counts().at(pattern));
     struct Kept {
       std::shared_ptr<const Relation> relation;
       std::vector<columns::ResultColumn> columns;
@@ -203,63 +230,60 @@ class Unknown {
     auto made = std::make_shared<Relation>();
     made->context = context_;
     made->rows = count;
+    RowsOfPattern rows;
     for (size_t i = 0; i < kept->columns.size(); ++i) {
       ColumnView const view = view_of(kept->columns[i], memory_);
       made->columns.push_back(i < keys ? known_bits_of(view) : view);
+      if (i < keys) rows.keys.push_back(static_cast<int32_t>(i));
     }
+    rows.first_read = static_cast<int32_t>(keys);
+    rows.numbers = static_cast<int32_t>(made->columns.size()) - 1;
     made->owner = std::move(kept);
-    return made;
+    rows.relation = std::move(made);
+    return rows;
   }
 
-  // The residual over relations of rows_of with so many keys.
-  std::shared_ptr<const columns::Condition> residual_behind(size_t keys) const {
+  // The residual as it reads these relations.
+  std::shared_ptr<const columns::Condition> residual_of(const RowsOfPattern& own,
+                                                        const RowsOfPattern& other) const {
     if (residual_ == nullptr) return nullptr;
     auto made = std::make_shared<columns::Condition>(*residual_);
     for (columns::ConditionNode& node : made->nodes) {
-      if (node.operation != GPUJOIN_OPERATOR_COLUMN) continue;
+      RowsOfPattern const& rows = node.of_left ? own : other;
+      if (node.operation != GPUJOIN_OPERATOR_COLUMN || rows.first_read < 0) continue;
       std::vector<int32_t> const& read = node.of_left ? own_columns_ : other_columns_;
       auto const place = std::find(read.begin(), read.end(), node.column) - read.begin();
-      node.column = static_cast<int32_t>(keys) + static_cast<int32_t>(place);
+      node.column = rows.first_read + static_cast<int32_t>(place);
     }
     return made;
   }
 
-  std::unique_ptr<columns::JoinResult> semi_join(std::shared_ptr<const Relation> own,
-                                                 std::shared_ptr<const Relation> others,
-                                                 columns::JoinSpec spec) {
+  void mark_equal(const RowsOfPattern& own, const RowsOfPattern& other) {
+    columns::JoinSpec spec;
     spec.kind = columns::JoinKind::kLeftSemi;
+    spec.left_keys = own.keys;
+    spec.right_keys = other.keys;
+    spec.residual = residual_of(own, other);
+    spec.pairs = own.numbers < 0;
+    spec.materialize = !spec.pairs;
+    if (spec.materialize) spec.left_columns = {own.numbers};
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.device = static_cast<gpujoin_device>(device_);
-    auto found = execute(queue_, make_plan(queue_, std::move(own), std::move(others),
-                                           std::move(spec), options, false));
+    auto const found = execute(queue_, make_plan(queue_, own.relation, other.relation,
+                                                 std::move(spec), options, false));
     for (columns::StageStatistics& stage : found->statistics.stages) {
       stage.stage = "unknown." + stage.stage;
       stages_.push_back(std::move(stage));
     }
-    return found;
-  }
-
-  void mark_equal(const NullPatterns& side, NullPattern pattern, const NullPatterns& other,
-                  NullPattern other_pattern) {
-    NullPattern const unknown = pattern | other_pattern;
-    auto const own = rows_of(side, pattern, unknown, own_columns_);
-    auto const others = rows_of(other, other_pattern, unknown, other_columns_);
-    auto const keys = side.keys().size() - static_cast<size_t>(std::popcount(unknown));
-    columns::JoinSpec spec;
-    spec.left_keys.clear();
-    for (size_t i = 0; i < keys; ++i) spec.left_keys.push_back(static_cast<int32_t>(i));
-    spec.right_keys = spec.left_keys;
-    spec.residual = residual_behind(keys);
-    spec.materialize = true;
-    spec.left_columns = {static_cast<int32_t>(own->columns.size()) - 1};
-    auto const found = semi_join(own, others, std::move(spec));
-    marks_.mark(static_cast<const uint32_t*>(found->columns.front().data.get()),
-                static_cast<uint64_t>(found->rows));
+    columns::Storage const& rows =
+        own.numbers < 0 ? found->left_rows : found->columns.front().data;
+    marks_.mark(static_cast<const uint32_t*>(rows.get()), static_cast<uint64_t>(found->rows));
   }
 
   base::Queue& queue_;
   plan::Device device_;
   Memory memory_;
+  std::unique_ptr<ColumnWork> work_;
   std::shared_ptr<base::Context> context_;
   columns::RowMarks& marks_;
   std::vector<columns::StageStatistics>& stages_;

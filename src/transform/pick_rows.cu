@@ -17,7 +17,7 @@ using base::Memory;
 namespace {
 
 kernels::PickBits as_argument(const RowBits& picked) {
-  return {picked.bits, picked.first_bit, picked.rows};
+  return {picked.bits, picked.first_bit, picked.rows, picked.are_unset};
 }
 
 unsigned tiles_of(uint64_t rows) { return base::grid_of(rows, kernels::kPickTile); }
