@@ -15,7 +15,7 @@ import cupy as cp
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "bindings/python"))
-from gpujoin import _abi  # noqa: E402
+from gpujoin import _abi, errors  # noqa: E402, F401
 from gpujoin._structs import Column  # noqa: E402
 
 NO_ROW = 0xFFFFFFFF

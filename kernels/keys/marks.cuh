@@ -7,8 +7,9 @@
 // Out      words         bit r % 32 of word r / 32 set for each
 //          lowest        of mark_rows_once: the lowest row that was marked already, or kNoRow
 // Needs    words 0, or marks of rows before
-// Launch   mark: ceil(count / kStreamTile) blocks of kStreamThreads; count: kRangeBlocksPerSm
-//          blocks for each multiprocessor, or less; dependent
+// Launch   mark: ceil(count / kStreamTile) blocks of kStreamThreads; mark_in_shared: as many of
+//          kSharedMarkThreads as there is room for; count: kRangeBlocksPerSm blocks for each
+//          multiprocessor, or less; dependent
 // Moves    mark: 4 a number (and a bit), + a random sector read, and written where a mark is new;
 //          of rows that lie together one for all that a warp has of a word. mark_flagged: a byte a
 //          row, 4 and a random sector where it counts. count: a bit a row
@@ -42,6 +43,8 @@ struct IsMarked {
   }
 };
 
+constexpr uint32_t kSharedMarkThreads = 1024;
+
 // By whole warps; lanes without a row have kNoRow.
 constexpr uint32_t kNoRow = ~0U;
 __device__ __forceinline__ void mark_row(uint32_t* words, uint32_t row) {
@@ -68,6 +71,40 @@ __global__ void __launch_bounds__(kStreamThreads)
   }
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) mark_row(words, read[item]);
+}
+
+// The same of many numbers of few rows, which each block marks for itself first: L2, which has one
+// bit for all blocks, is asked 40e9 times a second.
+__global__ void __launch_bounds__(kSharedMarkThreads)
+    mark_in_shared_kernel(const uint32_t* __restrict__ rows, const uint32_t* __restrict__ kept,
+                          uint64_t count, uint32_t words_count, uint32_t* words) {
+  extern __shared__ uint32_t marked[];
+  constexpr uint64_t kTile = kSharedMarkThreads * kStreamItems;
+  for (uint32_t i = threadIdx.x; i < words_count; i += kSharedMarkThreads) marked[i] = 0;
+  __syncthreads();
+  await_last_kernel();
+#pragma unroll 1
+  for (uint64_t tile = blockIdx.x * kTile; tile < count; tile += gridDim.x * kTile) {
+    uint32_t read[kStreamItems];
+#pragma unroll
+    for (int item = 0; item < kStreamItems; ++item) {
+      uint64_t const at = tile + item * kSharedMarkThreads + threadIdx.x;
+      bool const counts = at < count && (kept == nullptr || (kept[at / 32] >> (at % 32) & 1) != 0);
+      read[item] = counts ? __ldcs(&rows[at]) : kNoRow;
+    }
+#pragma unroll
+    for (int item = 0; item < kStreamItems; ++item) {
+      if (read[item] == kNoRow) continue;
+      uint32_t const bit = 1U << (read[item] % 32);
+      uint32_t* const word = &marked[read[item] / 32];
+      if ((*word & bit) == 0) atomicOr(word, bit);
+    }
+  }
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < words_count; i += kSharedMarkThreads) {
+    uint32_t const bits = marked[i];
+    if ((__ldcg(&words[i]) & bits) != bits) atomicOr(&words[i], bits);
+  }
 }
 
 // The same where no row comes twice, so that none is looked for first.

@@ -191,8 +191,8 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   }
   // As many partitions as the rows that are left want, unless they were named.
   if (plan::partitions(plan.transform) && plan.radix_bits == 0) {
-    plan.radix_bits =
-        plan::bits_of_rows(plan, build_side.rows(), sides.probe().rows(), build_side.key_width());
+    plan.radix_bits = plan::bits_of_rows(plan, join.request.kind, build_side.rows(),
+                                         sides.probe().rows(), build_side.key_width());
   }
   result.statistics.plan = plan::to_text(plan);
   JoinStep step{queue, plan, join.spec, clock};

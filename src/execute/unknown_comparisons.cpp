@@ -91,8 +91,8 @@ bool may_be_null(const Relation& relation, const std::vector<int32_t>& keys) {
 struct RowsOfPattern {
   std::shared_ptr<const Relation> relation;
   std::vector<int32_t> keys;  // those of its columns that are compared
-  int32_t first_read = -1;    // where those begin that the residual reads; -1: they are where it says
-  int32_t numbers = -1;       // the column of the rows' own numbers; -1: there are all rows
+  int32_t first_read = -1;  // where those begin that the residual reads; -1: they are where it says
+  int32_t numbers = -1;     // the column of the rows' own numbers; -1: there are all rows
 };
 
 class Unknown {
@@ -269,14 +269,13 @@ class Unknown {
     if (spec.materialize) spec.left_columns = {own.numbers};
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.device = static_cast<gpujoin_device>(device_);
-    auto const found = execute(queue_, make_plan(queue_, own.relation, other.relation,
-                                                 std::move(spec), options, false));
+    auto const found = execute(
+        queue_, make_plan(queue_, own.relation, other.relation, std::move(spec), options, false));
     for (columns::StageStatistics& stage : found->statistics.stages) {
       stage.stage = "unknown." + stage.stage;
       stages_.push_back(std::move(stage));
     }
-    columns::Storage const& rows =
-        own.numbers < 0 ? found->left_rows : found->columns.front().data;
+    columns::Storage const& rows = own.numbers < 0 ? found->left_rows : found->columns.front().data;
     marks_.mark(static_cast<const uint32_t*>(rows.get()), static_cast<uint64_t>(found->rows));
   }
 

@@ -4,6 +4,7 @@
 #include <cub/device/device_select.cuh>
 
 #include <algorithm>
+#include <bit>
 
 #include "kernels/keys/marks.cuh"
 #include "src/base/device.hpp"
@@ -17,13 +18,28 @@ using base::stream_of;
 
 namespace {
 
+uint32_t words_of(uint32_t rows) { return static_cast<uint32_t>((uint64_t{rows} + 31) / 32); }
+
 base::Buffer cleared_words(base::Queue& queue, uint32_t rows) {
-  base::Buffer words = queue.device_pool->allocate_rows<uint32_t>(
-      Memory::kDevice, (uint64_t{rows} + 31) / 32, "marks of rows");
+  base::Buffer words =
+      queue.device_pool->allocate_rows<uint32_t>(Memory::kDevice, words_of(rows), "marks of rows");
   if (rows == 0) return words;
   check(cudaMemsetAsync(words.data(), 0, words.bytes(), stream_of(queue)),
         "clearing marks of rows");
   return words;
+}
+
+// Blocks that fill the device write a bit a row each, and each row is there several times.
+bool marks_in_shared(const base::Queue& queue, uint32_t rows, uint64_t count) {
+  constexpr uint64_t kFewest = uint64_t{1} << 18;
+  return count >= std::max(kFewest, uint64_t{2} * rows) &&
+         words_of(rows) * sizeof(uint32_t) <= queue.context.facts.shared_bytes_per_block;
+}
+
+// In steps, as what has been asked for is remembered.
+uint32_t shared_mark_bytes(const base::Queue& queue, uint32_t rows) {
+  auto const bytes = std::bit_ceil(words_of(rows) * uint32_t{sizeof(uint32_t)});
+  return std::min(bytes, static_cast<uint32_t>(queue.context.facts.shared_bytes_per_block));
 }
 
 }  // namespace
@@ -34,11 +50,22 @@ RowMarks::RowMarks(base::Queue& queue, uint32_t rows)
 RowMarks::RowMarks(base::Queue& queue, base::Buffer bits, uint32_t rows)
     : columns::RowMarks(std::move(bits), rows), queue_(queue) {}
 
-void RowMarks::mark_kept(const uint32_t* rows, const uint32_t* kept, uint64_t count) {
+void RowMarks::mark_kept(const uint32_t* numbers, const uint32_t* kept, uint64_t count) {
   if (count == 0) return;
+  if (marks_in_shared(queue_, rows(), count)) {
+    uint32_t const words_count = words_of(rows());
+    uint32_t const shared = shared_mark_bytes(queue_, rows());
+    unsigned const resident =
+        base::resident_blocks(queue_, kernels::mark_in_shared_kernel, kernels::kSharedMarkThreads,
+                              shared, "asking for shared memory of marks");
+    base::launch_dependent(queue_, kernels::mark_in_shared_kernel, resident,
+                           kernels::kSharedMarkThreads, shared, "marking rows", numbers, kept,
+                           count, words_count, mutable_words());
+    return;
+  }
   base::launch_dependent(queue_, kernels::mark_rows_kernel,
                          base::grid_of(count, kernels::kStreamTile), kernels::kStreamThreads, 0,
-                         "marking rows", rows, kept, count, mutable_words());
+                         "marking rows", numbers, kept, count, mutable_words());
 }
 
 void RowMarks::mark_flagged(const uint32_t* rows, const uint8_t* flags, uint64_t count) {
@@ -62,7 +89,7 @@ std::optional<uint32_t> RowMarks::mark_once(const uint32_t* rows, uint64_t count
 
 uint32_t RowMarks::count() {
   if (rows() == 0) return 0;
-  auto const words_count = static_cast<uint32_t>((uint64_t{rows()} + 31) / 32);
+  uint32_t const words_count = words_of(rows());
   base::ZeroedCounts zeroed(queue_, sizeof(kernels::MarksState));
   auto* const answer = reinterpret_cast<kernels::MarksAnswer*>(base::start_answer(queue_));
   auto const resident =

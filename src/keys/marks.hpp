@@ -19,7 +19,7 @@ class RowMarks final : public columns::RowMarks {
   // Queued on the stream.
   void mark(const uint32_t* rows, uint64_t count) override { mark_kept(rows, nullptr, count); }
   // Of them those whose bit in `kept` is 1, bit i % 32 of word i / 32; null: all.
-  void mark_kept(const uint32_t* rows, const uint32_t* kept, uint64_t count);
+  void mark_kept(const uint32_t* numbers, const uint32_t* kept, uint64_t count);
   // Of rows that come once each those whose byte is not 0. rows: null: 0, 1, ... count - 1.
   void mark_flagged(const uint32_t* rows, const uint8_t* flags, uint64_t count);
   // These wait for the stream.

@@ -146,7 +146,8 @@ class AttemptList {
   }
 
   int32_t bits_for(const JoinPlan& plan) const {
-    int32_t bits = bits_of_rows(plan, build().rows, probe().rows, joined_key_width(plan, request_));
+    int32_t bits = bits_of_rows(plan, request_.kind, build().rows, probe().rows,
+                                joined_key_width(plan, request_));
     while (!fits_counters(bits, facts_)) --bits;
     return bits;
   }
@@ -154,7 +155,7 @@ class AttemptList {
   // The carried join of partitions. How many a filter's rows want is known when it has run.
   JoinPlan partitioned() const {
     const bool filtered = first_.plan.filter != Filter::kNone;
-    JoinPlan plan = in_partitions(first_.plan, build().rows, probe().rows,
+    JoinPlan plan = in_partitions(first_.plan, request_.kind, build().rows, probe().rows,
                                   joined_key_width(first_.plan, request_), facts_);
     if (filtered && request_.options.radix_bits == 0) plan.radix_bits = 0;
     return plan;

@@ -135,8 +135,6 @@ Choices considered(const Named& named, const PlanRequest& request, Device device
   choices.build_sides = {build_side_of(request)};
   choices.passes = {request.options.passes};
   choices.filters = {Filter::kNone, Filter::kKeyBits, Filter::kKeyHashes};
-  // Rows that a filter leaves out would be looked for again.
-  if (columns::puts_out_unmatched(request.kind)) choices.filters = {Filter::kNone};
   if (named.filter) choices.filters = {*named.filter};
   if (named.transform) choices.transforms = {*named.transform};
   if (named.skew) choices.skews = {*named.skew};
@@ -182,12 +180,14 @@ bool fits_buckets(const PlanRequest& request, const JoinPlan& plan) {
 // Bits that wait for a filter are those of all rows at most, or one more: a probe side that
 // outweighs what is left of the build side has smaller partitions.
 bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
-                        const SideStatistics& build, const SideStatistics& probe,
-                        int32_t key_width) {
+                        const PlanRequest& request, const SideStatistics& build,
+                        const SideStatistics& probe) {
   constexpr int32_t kMostBits = kernels::kMostRadixBits;
   int32_t bits = plan.radix_bits;
   if (bits == 0) {
-    bits = std::min(kMostBits, bits_of_rows(plan, build.rows, probe.rows, key_width) + 1);
+    bits = std::min(kMostBits, bits_of_rows(plan, request.kind, build.rows, probe.rows,
+                                            joined_key_width(plan, request)) +
+                                   1);
   }
   return fits_counters(bits, facts);
 }
@@ -321,8 +321,8 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       const bool knows_rows = plan.filter == Filter::kNone;
       if (device == Device::kCuda && partitions(plan.transform) && plan.radix_bits == 0 &&
           knows_rows) {
-        plan.radix_bits =
-            bits_of_rows(plan, build.rows, probe.rows, joined_key_width(plan, request));
+        plan.radix_bits = bits_of_rows(plan, request.kind, build.rows, probe.rows,
+                                       joined_key_width(plan, request));
       }
     }
     std::erase_if(plans, [&](const JoinPlan& plan) {
@@ -332,8 +332,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       const bool unordered = plan.transform == Transform::kRadixUnordered;
       if (named.transform) return false;
       return (chains && !fits_buckets(request, plan)) ||
-             (unordered &&
-              !plan_fits_counters(facts, plan, build, probe, joined_key_width(plan, request)));
+             (unordered && !plan_fits_counters(facts, plan, request, build, probe));
     });
     return plans;
   };

@@ -143,11 +143,19 @@ std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
   return other;
 }
 
+// The request with the other side as the build side, where that may be better. A side that comes out
+// alone asks a table of the other one, or its table's rows are marked, whichever takes less.
+std::optional<PlanRequest> building_on_either(const PlanRequest& request,
+                                              const SampleStatistics& sample) {
+  return columns::comes_alone(request.kind) ? building_on_other(request, build_side_of(request))
+                                            : building_on_larger(request, sample);
+}
+
 std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatistics& sample,
                                 const base::DeviceFacts& facts) {
   std::vector<JoinPlan> plans = candidates_of(request, facts);
   if (plans.front().device == Device::kCpu) return plans;
-  if (const auto other = building_on_larger(request, sample)) {
+  if (const auto other = building_on_either(request, sample)) {
     for (const JoinPlan& plan : candidates_of(*other, facts)) {
       // What a filter leaves of a side is known of the side that was scanned.
       if (plan.filter == Filter::kNone) plans.push_back(plan);

@@ -237,16 +237,16 @@ int32_t radix_bits_for(int64_t build_rows, int32_t key_width);
 // The same for gather=carried.
 int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_width);
 // What a partitioning CUDA plan that leaves its bits open gets.
-int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
-                     int32_t key_width);
+int32_t bits_of_rows(const JoinPlan& plan, columns::JoinKind kind, int64_t build_rows,
+                     int64_t probe_rows, int32_t key_width);
 
 // The unordered partitioning counts all its partitions in a block's shared memory, 2 bytes each.
 bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts);
 
 // The carried join of partitions, in the place of a carried join by a table that the keys do not
 // suit.
-JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
-                       int32_t key_width, const base::DeviceFacts& facts);
+JoinPlan in_partitions(const JoinPlan& plan, columns::JoinKind kind, int64_t build_rows,
+                       int64_t probe_rows, int32_t key_width, const base::DeviceFacts& facts);
 
 // Whether build keys that turn out to be too far apart for a direct table are better joined in
 // partitions than by hash, and partitions fit the memory (0: no limit). False where what the caller

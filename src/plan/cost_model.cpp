@@ -153,13 +153,20 @@ int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_wid
   return bits_for(build_rows, probes_outweigh ? kCarriedPartitionRows / 2 : kCarriedPartitionRows);
 }
 
-int32_t bits_of_rows(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
-                     int32_t key_width) {
+int32_t bits_of_rows(const JoinPlan& plan, columns::JoinKind kind, int64_t build_rows,
+                     int64_t probe_rows, int32_t key_width) {
+  const bool carries = writes_columns(plan.gather);
+  const auto of_build = columns::rows_of(kind, plan.build_side == Side::kLeft);
+  // Of a side that comes out alone each row asks which keys the other one has.
+  if (carries && columns::comes_alone(of_build)) std::swap(build_rows, probe_rows);
   const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
                                         : 2 * most_bits_per_pass(plan.transform);
-  const int32_t bits = writes_columns(plan.gather)
-                           ? carried_bits_for(build_rows, probe_rows, key_width)
-                           : radix_bits_for(build_rows, key_width);
+  int32_t bits = carries ? carried_bits_for(build_rows, probe_rows, key_width)
+                         : radix_bits_for(build_rows, key_width);
+  // And so do build rows behind the join, where some may have no match.
+  if (carries && columns::comes_unmatched(of_build)) {
+    bits = std::max(bits, carried_bits_for(probe_rows, build_rows, key_width));
+  }
   return std::clamp(bits, std::max(plan.passes, 1), most);
 }
 
@@ -168,15 +175,15 @@ bool fits_counters(int32_t radix_bits, const base::DeviceFacts& facts) {
   return most == 0 || kernels::partition_counter_bytes(radix_bits) <= most;
 }
 
-JoinPlan in_partitions(const JoinPlan& plan, int64_t build_rows, int64_t probe_rows,
-                       int32_t key_width, const base::DeviceFacts& facts) {
+JoinPlan in_partitions(const JoinPlan& plan, columns::JoinKind kind, int64_t build_rows,
+                       int64_t probe_rows, int32_t key_width, const base::DeviceFacts& facts) {
   JoinPlan other = plan;
   other.filter = Filter::kNone;
   other.transform = Transform::kRadixUnordered;
   other.skew = Skew::kWorkUnits;
   other.match = Match::kCoPartitions;
   other.output = Output::kBlockChunks;
-  other.radix_bits = bits_of_rows(other, build_rows, probe_rows, key_width);
+  other.radix_bits = bits_of_rows(other, kind, build_rows, probe_rows, key_width);
   while (!fits_counters(other.radix_bits, facts)) --other.radix_bits;
   return other;
 }
@@ -235,7 +242,9 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   if (plan.keys != Keys::kPlain) encoded = encode_cost(plan, shape, facts);
   encoded += left_out_cost(plan, shape, shape.build, shape.sample.build_keyed, facts);
   encoded += left_out_cost(plan, shape, shape.probe, shape.sample.probe_keyed, facts);
-  Cost match = match_cost(plan, with_keys_only(plan, shape), facts);
+  const JoinShape keyed = with_keys_only(plan, shape);
+  Cost match = match_cost(plan, shape_in_match(plan, keyed), facts);
+  match += kind_cost(plan, keyed, facts);
   if (request.residual) match += residual_cost(plan, shape, *request.residual, facts);
   if (plan.transform != Transform::kNone) {
     encoded += transform_cost(plan, shape, shape.build, facts);

@@ -146,7 +146,7 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
   }
   if (partitions(plan.transform) && plan.radix_bits == 0) {
     filtered.plan.radix_bits =
-        bits_of_rows(plan, build.rows, probe.rows, joined_key_width(plan, request));
+        bits_of_rows(plan, request.kind, build.rows, probe.rows, joined_key_width(plan, request));
   }
   return filtered;
 }

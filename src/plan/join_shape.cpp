@@ -72,7 +72,8 @@ JoinShape shape_of(const JoinPlan& plan, const PlanRequest& request,
           rounded(matching),
           rounded(matching * seen.rows_per_match),
           request.pairs,
-          names_table(request)};
+          names_table(request),
+          request.kind};
 }
 
 bool moves_payloads(const SideStatistics& side, const JoinPlan& plan, bool want_pairs) {

@@ -24,6 +24,7 @@ struct JoinShape {
   uint64_t pairs;
   bool want_pairs;
   bool names_table;  // the caller does
+  columns::JoinKind kind;
 };
 
 // Whether the caller named an algorithm or one of the techniques by which tables and partitions

@@ -181,7 +181,7 @@ Cost carried_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devi
 
 PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shape,
                                      const base::DeviceFacts& facts) {
-  PartitionsInstead other = {in_partitions(plan, shape.build.rows, shape.probe.rows,
+  PartitionsInstead other = {in_partitions(plan, shape.kind, shape.build.rows, shape.probe.rows,
                                            static_cast<int32_t>(shape.key_width), facts),
                              {}};
   other.cost = transform_cost(other.plan, shape, shape.build, facts);

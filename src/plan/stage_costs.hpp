@@ -87,6 +87,10 @@ Cost left_out_cost(const JoinPlan& plan, const JoinShape& shape, const SideStati
 Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of hashed codes: every pair's key columns.
 Cost verify_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
+// The rows that the match writes of a kind, where they are no pairs.
+JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape);
+// Marks of rows, rows in the order of a side, and rows behind others, on the GPU.
+Cost kind_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of pairs that a condition is evaluated on.
 Cost residual_cost(const JoinPlan& plan, const JoinShape& shape, const ResidualReads& reads,
                    const base::DeviceFacts& facts);

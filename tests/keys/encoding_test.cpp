@@ -288,8 +288,7 @@ TEST(Encoding, DrawnCodesHaveOneSignWhereTheyFit) {
   for (int32_t const bits : {0, 10, 27, 30}) {
     for (uint64_t const low : {uint64_t{0}, sign - 512, sign, sign + 77, ~low_bits(bits)}) {
       ColumnRange const drawn = {low, low + low_bits(bits)};
-      KeyEncoding const encoding =
-          *keys::pack_drawn(Widths{8}, std::vector<ColumnRange>{drawn});
+      KeyEncoding const encoding = *keys::pack_drawn(Widths{8}, std::vector<ColumnRange>{drawn});
       Codes const codes(encoding, {8});
       bool is_outside = false;
       uint64_t const first = codes.of({drawn.low ^ sign}, &is_outside);

@@ -86,6 +86,17 @@ TEST_F(RowMarks, OfOneRowThatIsNamedOverAndOver) {
   expect_marks(queue(), 100000, {std::vector<uint32_t>(1 << 20, 77777)});
 }
 
+// Blocks mark in shared memory where each row comes several times, up to as many rows as fit there.
+TEST_F(RowMarks, OfManyNumbersOfFewRows) {
+  for (uint32_t const rows : {1U, 31U, 33U, 70001U, 1500000U, 2000000U}) {
+    SCOPED_TRACE(rows);
+    std::mt19937_64 random(rows);
+    std::vector<uint32_t> numbers(uint64_t{1} << 22);
+    for (uint32_t& row : numbers) row = static_cast<uint32_t>(random() % rows / 3 * 3);
+    expect_marks(queue(), rows, {{rows - 1}, numbers, {0}});
+  }
+}
+
 TEST_F(RowMarks, OfNeighboursInAnyOrder) {
   std::vector<uint32_t> descending(70000);
   for (uint32_t i = 0; i < descending.size(); ++i) descending[i] = 99999 - i;

@@ -1,0 +1,156 @@
+// kind_cost.cpp: what a kind of join takes beside the inner join of the same rows.
+#include <algorithm>
+#include <cmath>
+
+#include "src/plan/stage_costs.hpp"
+
+namespace gpujoin::plan {
+namespace {
+
+// Of a pair whose build row is marked; probe rows come in their order, and build rows of partitions
+// nearly so. H200, 3.2*10^7 pairs of 1.3*10^5 rows, bits in shared memory: 0.2 ms; of more rows than
+// a block has bits for 0.8.
+constexpr double kMarkSeconds = 25e-12;
+constexpr double kMarkNearSeconds = 3e-12;
+constexpr double kMarkInSharedSeconds = 6e-12;
+constexpr uint64_t kRowsInShared = uint64_t{1} << 20;
+
+struct SideOfKind {
+  const SideStatistics& side;
+  uint64_t rows;
+  uint64_t matched;
+  columns::RowsOfSide wanted;
+  bool is_build;
+};
+
+SideOfKind side_of(const JoinPlan& plan, const JoinShape& shape, bool is_build) {
+  const bool left = is_build == (plan.build_side == Side::kLeft);
+  const auto wanted = columns::rows_of(shape.kind, left);
+  if (!is_build) return {shape.probe, shape.probe_rows, shape.matching_rows, wanted, false};
+  // Build rows of which each is as likely to be met as any other.
+  const double rows = static_cast<double>(shape.build_rows);
+  const double met = rows > 0 ? static_cast<double>(shape.pairs) / rows : 0;
+  return {shape.build, shape.build_rows, rounded(rows * (1 - std::exp(-met))), wanted, true};
+}
+
+bool joins_sets(const JoinPlan& plan) {
+  return partitions(plan.transform) && writes_columns(plan.gather) && plan.keys != Keys::kHashed;
+}
+
+// Whether partitions have all rows of a side; else those with a match are marked.
+bool has_all_rows(const JoinPlan& plan, const SideOfKind& side) {
+  return joins_sets(plan) && plan.filter == Filter::kNone && !side.side.key_nullable;
+}
+
+// Whether one launch finds any build row of a key, which may repeat.
+bool is_found_once(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
+  return probes_table(plan.match) && plan.gather == Gather::kCarried && is_one_launch(shape) &&
+         !side.is_build && columns::comes_alone(side.wanted);
+}
+
+uint64_t rows_alone(const SideOfKind& side) {
+  switch (side.wanted) {
+    case columns::RowsOfSide::kMatched:
+      return side.matched;
+    case columns::RowsOfSide::kMarked:
+      return side.rows;
+    default:
+      return side.rows - std::min(side.rows, side.matched);
+  }
+}
+
+// Of as many numbers of a side's rows.
+Cost marks_cost(const JoinPlan& plan, const SideOfKind& side, uint64_t numbers,
+                const base::DeviceFacts& facts) {
+  constexpr int32_t kLaunches = 10;  // the host waits for their number
+  const bool are_near = !side.is_build && plan.transform == Transform::kNone;
+  const double seconds = are_near                     ? kMarkNearSeconds
+                         : side.rows <= kRowsInShared ? kMarkInSharedSeconds
+                                                      : kMarkSeconds;
+  Cost cost = streamed({numbers * base::traffic::kRowIdBytes, 0}, kLaunches, facts);
+  cost.seconds += static_cast<double>(numbers) * seconds;
+  return cost;
+}
+
+// Rows in order: numbers of those that are marked, or are not, and their columns by them.
+Cost fetch_cost(const SideStatistics& side, uint64_t rows, const base::DeviceFacts& facts) {
+  constexpr int32_t kLaunches = 6;
+  const uint64_t width = sum_of(side.payload_widths);
+  return streamed({rows * 2 * (base::traffic::kRowIdBytes + width), 0},
+                  kLaunches + static_cast<int32_t>(side.payload_widths.size()), facts);
+}
+
+Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
+                const base::DeviceFacts& facts) {
+  const bool sets = joins_sets(plan);
+  // A table's probe rows are those of the semi join already.
+  const bool writes_matched =
+      sets || (probes_table(plan.match) && writes_columns(plan.gather) && !side.is_build);
+  if (side.wanted == columns::RowsOfSide::kMatched && writes_matched) return {};
+  if (side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side)) return {};
+  const bool once = sets || is_found_once(plan, shape, side);
+  Cost cost = marks_cost(plan, side, once ? side.matched : shape.pairs, facts);
+  cost += fetch_cost(side.side, rows_alone(side), facts);
+  // Build keys that repeat are left to partitions, as they are half of the time, more or less.
+  const bool may_be_in_vain = probes_table(plan.match) && writes_columns(plan.gather) &&
+                              !once && !shape.sample.counted;
+  if (!may_be_in_vain) return cost;
+  constexpr int32_t kLaunchesOfPartitions = 16;
+  const uint64_t rows = shape.build_rows + shape.probe_rows;
+  return cost += streamed({3 * rows * shape.key_width, 0}, kLaunchesOfPartitions / 2, facts);
+}
+
+Cost unmatched_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
+                    const base::DeviceFacts& facts) {
+  // Rows found beside a set of the other side's keys, as fast as by a table of pairs that are
+  // written.
+  constexpr double kSetFaster = 5;
+  const uint64_t rows = side.rows - std::min(side.rows, side.matched);
+  const uint64_t width = sum_of(side.side.payload_widths);
+  const auto columns = static_cast<int32_t>(side.side.payload_widths.size());
+  Cost cost = streamed({base::traffic::append_rows(rows, width), 0}, 4 * (1 + columns), facts);
+  if (!has_all_rows(plan, side)) {
+    cost += marks_cost(plan, side, shape.pairs, facts);
+    return cost += fetch_cost(side.side, rows, facts);
+  }
+  const uint64_t all = shape.build_rows + shape.probe_rows;
+  constexpr int32_t kLaunches = 12;
+  cost += streamed({all * shape.key_width + rows * width, 0}, kLaunches, facts);
+  cost.seconds +=
+      per_second(static_cast<double>(all), kSetFaster * facts.shared_probe_rows_per_second);
+  if (plan.gather == Gather::kCarriedRows && columns != 0) {
+    cost.seconds += read_seconds(static_cast<double>(rows) * columns, side.rows * width, facts);
+  }
+  return cost;
+}
+
+}  // namespace
+
+JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
+  JoinShape made = shape;
+  for (const bool is_build : {true, false}) {
+    const SideOfKind side = side_of(plan, shape, is_build);
+    if (is_found_once(plan, shape, side)) {
+      made.pairs = made.matching_rows;
+      made.sample.rows_per_match = 1;
+    }
+    if (!joins_sets(plan) || !columns::comes_alone(side.wanted)) continue;
+    const bool writes_others =
+        side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side);
+    made.pairs = made.matching_rows = writes_others ? rows_alone(side) : side.matched;
+  }
+  return made;
+}
+
+Cost kind_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  Cost cost;
+  if (plan.device == Device::kCpu) return cost;
+  for (const bool is_build : {true, false}) {
+    const SideOfKind side = side_of(plan, shape, is_build);
+    if (columns::comes_alone(side.wanted)) cost += alone_cost(plan, shape, side, facts);
+    if (columns::comes_unmatched(side.wanted)) cost += unmatched_cost(plan, shape, side, facts);
+  }
+  return cost;
+}
+
+}  // namespace gpujoin::plan
