@@ -62,20 +62,21 @@ Storage append_bits_on_gpu(base::Queue&, std::span<const ColumnPart>) { base::fa
 #endif
 
 ResultColumn append_rows(base::Queue& queue, Memory memory, const ResultColumn& like,
-                         std::span<const ColumnPart> parts, uint8_t missing) {
+                         std::span<const ColumnPart> parts, uint8_t missing, Storage* present) {
   ResultColumn made = like;
   made.data = made.validity = nullptr;
   made.null_count = 0;
   int64_t rows = 0;
-  bool any_null = false;
+  bool any_bits = false;
+  bool any_missing = false;
   for (ColumnPart const& part : parts) {
     if (part.rows == 0) continue;
     if (part.column != nullptr) {
       made.null_count += part.column->null_count;
-      any_null = any_null || part.column->validity != nullptr;
+      any_bits = any_bits || part.column->validity != nullptr;
     } else {
       made.null_count += part.rows;
-      any_null = true;
+      any_missing = true;
     }
     rows += part.rows;
   }
@@ -106,10 +107,14 @@ ResultColumn append_rows(base::Queue& queue, Memory memory, const ResultColumn& 
     if (bytes != 0 && !is_there) append_values(queue, memory, part, missing, target, bytes);
     target += bytes;
   }
-  if (any_null) {
-    made.validity =
-        on_device ? append_bits_on_gpu(queue, parts) : append_bits_on_cpu(queue, parts, rows);
+  if (!any_bits && !any_missing) return made;
+  if (!any_bits && present != nullptr && *present != nullptr) {
+    made.validity = *present;
+    return made;
   }
+  made.validity =
+      on_device ? append_bits_on_gpu(queue, parts) : append_bits_on_cpu(queue, parts, rows);
+  if (!any_bits && present != nullptr) *present = made.validity;
   return made;
 }
 

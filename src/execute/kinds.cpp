@@ -162,6 +162,8 @@ class KindOfResult {
                                    row_bytes + (join_.asked().pairs ? 8 : 0));
     as_stage("append", "rows without a match", bytes, [&] {
       size_t const of_left = join_.asked().left_columns.size();
+      Storage present_left;
+      Storage present_right;
       for (size_t i = 0; i < result_.columns.size(); ++i) {
         ResultColumn& column = result_.columns[i];
         bool const is_left = i < of_left;
@@ -169,16 +171,17 @@ class KindOfResult {
             ColumnPart{result_.rows, &column}, {left.count, nullptr}, {right.count, nullptr}};
         if (is_left) parts[1].column = &left.columns[i];
         if (!is_left) parts[2].column = &right.columns[i - of_left];
-        column = append_rows(queue_, memory_, column, parts);
+        Storage* const present = is_left ? &present_left : &present_right;
+        column = append_rows(queue_, memory_, column, parts, 0, present);
       }
       if (!join_.asked().pairs) return;
-      append_numbers(left, right, true);
-      append_numbers(left, right, false);
+      append_numbers(left, right, true, &present_left);
+      append_numbers(left, right, false, &present_right);
     });
     result_.rows += left.count + right.count;
   }
 
-  void append_numbers(const SideRows& left, const SideRows& right, bool is_left) {
+  void append_numbers(const SideRows& left, const SideRows& right, bool is_left, Storage* present) {
     Storage& numbers = is_left ? result_.left_rows : result_.right_rows;
     ResultColumn matched = row_numbers_of(std::move(numbers));
     matched.room = result_.row_numbers_room;
@@ -187,7 +190,7 @@ class KindOfResult {
                                        {left.count, is_left ? &alone : nullptr},
                                        {right.count, is_left ? nullptr : &alone}};
     static_assert(GPUJOIN_NO_ROW == 0xffffffff, "made of bytes that are all alike");
-    ResultColumn made = append_rows(queue_, memory_, matched, parts, 0xff);
+    ResultColumn made = append_rows(queue_, memory_, matched, parts, 0xff, present);
     numbers = std::move(made.data);
     (is_left ? result_.left_rows_validity : result_.right_rows_validity) = std::move(made.validity);
     (is_left ? result_.left_rows_missing : result_.right_rows_missing) = made.null_count;

@@ -88,7 +88,7 @@ void nested_loop(base::Queue& queue, const match::RowList& ranged, const match::
   uint64_t const all = uint64_t{ranged.count} * sorted.count;
   for (uint64_t first = 0; first < all;) {
     queue.check_cancelled();
-    uint64_t const count = std::min(pairs.make_room_for_candidates(), all - first);
+    uint64_t const count = std::min(pairs.make_room_for_candidates(all - first), all - first);
     if (count == 0) pairs.fail_for_room(1);
     kernels::PairTarget const room = pairs.room();
     materialize::CrossedRows const crossed{ranged.numbers.as<uint32_t>(),

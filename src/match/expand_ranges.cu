@@ -54,7 +54,8 @@ void expand_in_pieces(base::Queue& queue, kernels::ExpandRanges args, uint64_t t
   };
   for (uint64_t place = 0; args.first_tile < tiles;) {
     queue.check_cancelled();
-    uint64_t const fit = pairs.make_room_for_candidates() / kernels::kMergeTile;
+    uint64_t const left = (tiles - args.first_tile) * kernels::kMergeTile;
+    uint64_t const fit = pairs.make_room_for_candidates(left) / kernels::kMergeTile;
     if (fit == 0) pairs.fail_for_room(kernels::kMergeTile);
     uint64_t const end = std::min(args.first_tile + fit, tiles);
     kernels::PairTarget const room = pairs.room();

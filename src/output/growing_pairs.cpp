@@ -211,10 +211,10 @@ void GrowingPairs::keep_filtered(uint64_t pairs) {
   filtered_ += pairs;
 }
 
-uint64_t GrowingPairs::make_room_for_candidates() {
+uint64_t GrowingPairs::make_room_for_candidates(uint64_t most) {
   // Less room is more launches.
   uint64_t const room = capacity_ - filtered_;
-  for (uint64_t wanted = candidates_; wanted > room; wanted /= 2) {
+  for (uint64_t wanted = std::min(candidates_, most); wanted > room; wanted /= 2) {
     if (!try_make_room(maps_pages_ ? filtered_ + wanted : wanted)) continue;
     if (!maps_pages_) filtered_ = 0;
     break;

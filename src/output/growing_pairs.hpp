@@ -46,9 +46,9 @@ class GrowingPairs {
   // filter, which wants them in pieces.
   void make_room(uint64_t pairs);
   // The same with a filter: room for candidates, as many as is answered; what was written there is
-  // filtered.
+  // filtered. most: that may come. Pages that are mapped take longer than few pairs.
   bool is_filtered() const { return filter_ != nullptr; }
-  uint64_t make_room_for_candidates();
+  uint64_t make_room_for_candidates(uint64_t most = kCandidatePairs);
   void filter_candidates(uint64_t pairs);
 
   // For outputs that count for themselves: room for so many pairs behind rows(), side by side. What

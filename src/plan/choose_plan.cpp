@@ -170,11 +170,14 @@ struct Effort {
 };
 
 // Whether partitions are the guess, or follow a table of addresses whose keys are scattered, or
-// hashed keys would be looked for beyond L2.
+// hashed keys would be looked for beyond L2. Of a side that comes out alone partitions have moved no
+// columns where a table was in vain, and few matches leave less to do than of pairs. H200,
+// 2.2*10^7 x 1.2*10^6 rows, anti: a table in vain and partitions 1.5 ms, behind a filter 0.78.
 bool is_in_doubt(const JoinPlan& guess, const PlanRequest& request,
                  const base::DeviceFacts& facts) {
   const auto build_rows = static_cast<uint64_t>(side_of(request, build_side_of(request)).rows);
-  return partitions(guess.transform) || leaves_scattered_keys(guess, request, facts, 0) ||
+  return partitions(guess.transform) || columns::comes_alone(request.kind) ||
+         leaves_scattered_keys(guess, request, facts, 0) ||
          base::traffic::global_table_bytes(build_rows) > facts.l2_bytes;
 }
 

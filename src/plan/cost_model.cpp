@@ -243,7 +243,8 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   encoded += left_out_cost(plan, shape, shape.build, shape.sample.build_keyed, facts);
   encoded += left_out_cost(plan, shape, shape.probe, shape.sample.probe_keyed, facts);
   const JoinShape keyed = with_keys_only(plan, shape);
-  Cost match = match_cost(plan, shape_in_match(plan, keyed), facts);
+  const JoinShape written = shape_in_match(plan, keyed);
+  Cost match = match_cost(plan, written, facts);
   match += kind_cost(plan, keyed, facts);
   if (request.residual) match += residual_cost(plan, shape, *request.residual, facts);
   if (plan.transform != Transform::kNone) {
@@ -259,8 +260,8 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   }
   Cost columns;
   if (plan.gather != Gather::kCarried) {
-    columns += gather_cost(plan, shape, true, facts);
-    columns += gather_cost(plan, shape, false, facts);
+    columns += gather_cost(plan, written, true, facts);
+    columns += gather_cost(plan, written, false, facts);
   }
   if (plan.transform != Transform::kNone) {
     columns += further_columns_cost(plan, shape, shape.build, facts);

@@ -92,8 +92,8 @@ Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& 
   Cost cost = marks_cost(plan, side, once ? side.matched : shape.pairs, facts);
   cost += fetch_cost(side.side, rows_alone(side), facts);
   // Build keys that repeat are left to partitions, as they are half of the time, more or less.
-  const bool may_be_in_vain = probes_table(plan.match) && writes_columns(plan.gather) &&
-                              !once && !shape.sample.counted;
+  const bool may_be_in_vain =
+      probes_table(plan.match) && writes_columns(plan.gather) && !once && !shape.sample.counted;
   if (!may_be_in_vain) return cost;
   constexpr int32_t kLaunchesOfPartitions = 16;
   const uint64_t rows = shape.build_rows + shape.probe_rows;

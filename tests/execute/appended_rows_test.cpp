@@ -77,6 +77,23 @@ INSTANTIATE_TEST_SUITE_P(In, AppendedRows, testing::Values(Memory::kHost, Memory
                            return std::string(tested.param == Memory::kDevice ? "Device" : "Host");
                          });
 
+TEST_P(AppendedRows, ShareWhichOfThemHaveAValue) {
+  ResultColumn const matched = column_of({1, 2, 3}, {}, 3);
+  ResultColumn const nullable = column_of({1, 2, 3}, {true, false, true}, 3);
+  std::vector<ColumnPart> const parts = {{3, &matched}, {40, nullptr}};
+  std::vector<ColumnPart> const with_null = {{3, &nullable}, {40, nullptr}};
+  columns::Storage present;
+  ResultColumn const first = execute::append_rows(queue_, GetParam(), matched, parts, 0, &present);
+  EXPECT_EQ(present, first.validity);
+  EXPECT_EQ(read(present, 2), (std::vector<uint32_t>{7, 0}));
+  EXPECT_EQ(execute::append_rows(queue_, GetParam(), matched, parts, 0, &present).validity,
+            present);
+  ResultColumn const own =
+      execute::append_rows(queue_, GetParam(), nullable, with_null, 0, &present);
+  EXPECT_NE(own.validity, present);
+  EXPECT_EQ(read(own.validity, 2), (std::vector<uint32_t>{5, 0}));
+}
+
 TEST_P(AppendedRows, ComeOneAfterTheOther) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
