@@ -133,8 +133,8 @@ class Unknown {
 
  private:
   // What is compared of a pair of rows are the keys that are NULL in neither. Those of a pattern,
-  // and all rows of the other side: a join skips those with other NULLs, which are another pattern's
-  // business.
+  // and all rows of the other side: a join skips those with other NULLs, which are left to another
+  // pattern.
   void mark(NullPatterns& side, NullPatterns& other) {
     auto const all = (NullPattern{1} << side.keys().size()) - 1;
     if (residual_ == nullptr && other.counts().contains(all)) {

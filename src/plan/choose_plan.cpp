@@ -143,8 +143,8 @@ std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
   return other;
 }
 
-// The request with the other side as the build side, where that may be better. A side that comes out
-// alone asks a table of the other one, or its table's rows are marked, whichever takes less.
+// The request with the other side as the build side, where that may be better. A side that comes
+// out alone asks a table of the other one, or its table's rows are marked, whichever takes less.
 std::optional<PlanRequest> building_on_either(const PlanRequest& request,
                                               const SampleStatistics& sample) {
   return columns::comes_alone(request.kind) ? building_on_other(request, build_side_of(request))
@@ -155,10 +155,17 @@ std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatisti
                                 const base::DeviceFacts& facts) {
   std::vector<JoinPlan> plans = candidates_of(request, facts);
   if (plans.front().device == Device::kCpu) return plans;
+  // A merge of sides in order has pairs of a side that comes out alone, as a table has, which takes
+  // less.
+  if (columns::comes_alone(request.kind) && request.options.match == 0 &&
+      request.options.algorithm == GPUJOIN_ALGORITHM_AUTOMATIC) {
+    std::erase_if(plans, [](const JoinPlan& plan) { return plan.match == Match::kMergeTiles; });
+  }
   if (const auto other = building_on_either(request, sample)) {
     for (const JoinPlan& plan : candidates_of(*other, facts)) {
       // What a filter leaves of a side is known of the side that was scanned.
-      if (plan.filter == Filter::kNone) plans.push_back(plan);
+      const bool weighed = plan.match != Match::kMergeTiles || !columns::comes_alone(request.kind);
+      if (plan.filter == Filter::kNone && weighed) plans.push_back(plan);
     }
   }
   return plans;
@@ -170,8 +177,8 @@ struct Effort {
 };
 
 // Whether partitions are the guess, or follow a table of addresses whose keys are scattered, or
-// hashed keys would be looked for beyond L2. Of a side that comes out alone partitions have moved no
-// columns where a table was in vain, and few matches leave less to do than of pairs. H200,
+// hashed keys would be looked for beyond L2. Of a side that comes out alone partitions have moved
+// no columns where a table was in vain, and few matches leave less to do than of pairs. H200,
 // 2.2*10^7 x 1.2*10^6 rows, anti: a table in vain and partitions 1.5 ms, behind a filter 0.78.
 bool is_in_doubt(const JoinPlan& guess, const PlanRequest& request,
                  const base::DeviceFacts& facts) {

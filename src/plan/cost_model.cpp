@@ -156,16 +156,18 @@ int32_t carried_bits_for(int64_t build_rows, int64_t probe_rows, int32_t key_wid
 int32_t bits_of_rows(const JoinPlan& plan, columns::JoinKind kind, int64_t build_rows,
                      int64_t probe_rows, int32_t key_width) {
   const bool carries = writes_columns(plan.gather);
-  const auto of_build = columns::rows_of(kind, plan.build_side == Side::kLeft);
-  // Of a side that comes out alone each row asks which keys the other one has.
-  if (carries && columns::comes_alone(of_build)) std::swap(build_rows, probe_rows);
   const int32_t most = plan.passes == 1 ? most_bits_per_pass(plan.transform)
                                         : 2 * most_bits_per_pass(plan.transform);
   int32_t bits = carries ? carried_bits_for(build_rows, probe_rows, key_width)
                          : radix_bits_for(build_rows, key_width);
-  // And so do build rows behind the join, where some may have no match.
-  if (carries && columns::comes_unmatched(of_build)) {
-    bits = std::max(bits, carried_bits_for(probe_rows, build_rows, key_width));
+  // Build rows that come out alone, or without a match, ask for the keys of all probe rows of their
+  // partition, which one block has at a time: so many blocks are work for all, and made in one pass.
+  // H200, marks of 8.7*10^4 rows by 1.75*10^7 others in 32 partitions 1.6 ms.
+  constexpr int32_t kBitsOfSets = 9;
+  const auto of_build = columns::rows_of(kind, plan.build_side == Side::kLeft);
+  if (carries && (columns::comes_alone(of_build) || columns::comes_unmatched(of_build))) {
+    const int32_t of_probe = carried_bits_for(probe_rows, build_rows, key_width);
+    bits = std::max(bits, std::min(of_probe, kBitsOfSets));
   }
   return std::clamp(bits, std::max(plan.passes, 1), most);
 }

@@ -7,9 +7,8 @@
 namespace gpujoin::plan {
 namespace {
 
-// Of a pair whose build row is marked; probe rows come in their order, and build rows of partitions
-// nearly so. H200, 3.2*10^7 pairs of 1.3*10^5 rows, bits in shared memory: 0.2 ms; of more rows than
-// a block has bits for 0.8.
+// Of a pair whose build row is marked; probe rows come in their order. H200, 3.2*10^7 pairs of
+// 1.3*10^5 rows, bits in shared memory: 0.2 ms; of more rows than a block has bits for 0.8.
 constexpr double kMarkSeconds = 25e-12;
 constexpr double kMarkNearSeconds = 3e-12;
 constexpr double kMarkInSharedSeconds = 6e-12;
@@ -48,15 +47,12 @@ bool is_found_once(const JoinPlan& plan, const JoinShape& shape, const SideOfKin
          !side.is_build && columns::comes_alone(side.wanted);
 }
 
-uint64_t rows_alone(const SideOfKind& side) {
-  switch (side.wanted) {
-    case columns::RowsOfSide::kMatched:
-      return side.matched;
-    case columns::RowsOfSide::kMarked:
-      return side.rows;
-    default:
-      return side.rows - std::min(side.rows, side.matched);
-  }
+// Where nobody looked half of the rows may have no match.
+uint64_t rows_alone(const JoinShape& shape, const SideOfKind& side) {
+  if (side.wanted == columns::RowsOfSide::kMatched) return side.matched;
+  if (side.wanted == columns::RowsOfSide::kMarked) return side.rows;
+  const uint64_t others = side.rows - std::min(side.rows, side.matched);
+  return shape.sample.counted ? others : std::max(others, side.rows / 2);
 }
 
 // Of as many numbers of a side's rows.
@@ -80,20 +76,38 @@ Cost fetch_cost(const SideStatistics& side, uint64_t rows, const base::DeviceFac
                   kLaunches + static_cast<int32_t>(side.payload_widths.size()), facts);
 }
 
+// Of one of row numbers a lone payload is fetched, which of pairs travels in their place.
+Cost set_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
+              const base::DeviceFacts& facts) {
+  constexpr int32_t kLaunches = 8;  // of a set in the place of a match
+  const bool fetches = plan.gather == Gather::kCarriedRows && !side.side.payload_widths.empty() &&
+                       moves_payloads(side.side, plan, shape.want_pairs);
+  Cost cost = streamed({}, kLaunches, facts);
+  if (!fetches) return cost;
+  ++cost.launches;
+  cost.seconds += read_seconds(static_cast<double>(rows_alone(shape, side)),
+                               side.rows * sum_of(side.side.payload_widths), facts);
+  return cost;
+}
+
 Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
                 const base::DeviceFacts& facts) {
   const bool sets = joins_sets(plan);
   // A table's probe rows are those of the semi join already.
   const bool writes_matched =
       sets || (probes_table(plan.match) && writes_columns(plan.gather) && !side.is_build);
-  if (side.wanted == columns::RowsOfSide::kMatched && writes_matched) return {};
-  if (side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side)) return {};
+  if (side.wanted == columns::RowsOfSide::kMatched && writes_matched) {
+    return sets ? set_cost(plan, shape, side, facts) : Cost{};
+  }
+  if (side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side)) {
+    return set_cost(plan, shape, side, facts);
+  }
   const bool once = sets || is_found_once(plan, shape, side);
   Cost cost = marks_cost(plan, side, once ? side.matched : shape.pairs, facts);
-  cost += fetch_cost(side.side, rows_alone(side), facts);
-  // Build keys that repeat are left to partitions, as they are half of the time, more or less.
-  const bool may_be_in_vain =
-      probes_table(plan.match) && writes_columns(plan.gather) && !once && !shape.sample.counted;
+  cost += fetch_cost(side.side, rows_alone(shape, side), facts);
+  // Build keys that repeat are left to partitions, or make more pairs, as they do half of the time,
+  // more or less.
+  const bool may_be_in_vain = probes_table(plan.match) && !once && !shape.sample.counted;
   if (!may_be_in_vain) return cost;
   constexpr int32_t kLaunchesOfPartitions = 16;
   const uint64_t rows = shape.build_rows + shape.probe_rows;
@@ -137,7 +151,7 @@ JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
     if (!joins_sets(plan) || !columns::comes_alone(side.wanted)) continue;
     const bool writes_others =
         side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side);
-    made.pairs = made.matching_rows = writes_others ? rows_alone(side) : side.matched;
+    made.pairs = made.matching_rows = writes_others ? rows_alone(shape, side) : side.matched;
   }
   return made;
 }
