@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/limits.hpp"
 #include "src/base/status.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/plan/candidates.hpp"
@@ -143,12 +144,17 @@ std::optional<PlanRequest> building_on_larger(const PlanRequest& request,
   return other;
 }
 
-// The request with the other side as the build side, where that may be better. A side that comes
-// out alone asks a table of the other one, or its table's rows are marked, whichever takes less.
+// The request with the other side as the build side, where that may be better. A side of few rows
+// that comes out alone asks a table of the other one, in which keys may repeat, or its table's rows
+// are marked, whichever takes less. Of more rows keys of the other side would have to be unique.
+// H200, 2^27 x 2^27 rows, left anti, right keys drawn: 3.7 ms, 6.3 behind a table of them in vain.
 std::optional<PlanRequest> building_on_either(const PlanRequest& request,
                                               const SampleStatistics& sample) {
-  return columns::comes_alone(request.kind) ? building_on_other(request, build_side_of(request))
-                                            : building_on_larger(request, sample);
+  const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
+  const bool one_launch = rows <= kernels::kSmallTableRows;
+  return columns::comes_alone(request.kind) && one_launch
+             ? building_on_other(request, build_side_of(request))
+             : building_on_larger(request, sample);
 }
 
 std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatistics& sample,

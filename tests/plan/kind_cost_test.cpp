@@ -10,6 +10,7 @@ namespace gpujoin::plan {
 namespace {
 
 using columns::JoinKind;
+using testing::dense_sample;
 using testing::h200;
 using testing::request_of;
 using testing::sparse_sample;
@@ -61,6 +62,12 @@ TEST(KindCost, SidesThatComeOutAloneAskTheOtherSide) {
   const JoinPlan plan = choose_plan(semi, SampleStatistics(), h200(), 0).plan();
   EXPECT_EQ(plan.build_side, Side::kRight) << to_text(plan);
   EXPECT_TRUE(probes_table(plan.match)) << to_text(plan);
+  // Of many the other side's keys, of which as many are drawn as there are, may repeat.
+  const PlanRequest anti =
+      of_kind(JoinKind::kLeftAnti, request_of(int64_t{1} << 27, int64_t{1} << 27, 2));
+  const PlanChoice choice =
+      choose_plan(anti, dense_sample(int64_t{1} << 27, int64_t{1} << 27), h200(), 0);
+  EXPECT_EQ(choice.plan().build_side, Side::kLeft) << to_text(choice.plan());
 }
 
 double seconds_of(JoinKind kind, const JoinPlan& plan, double match) {
