@@ -247,6 +247,7 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   const JoinShape keyed = with_keys_only(plan, shape);
   const JoinShape written = shape_in_match(plan, keyed);
   Cost match = match_cost(plan, written, facts);
+  match.seconds *= set_share(plan, keyed);
   match += kind_cost(plan, keyed, facts);
   if (request.residual) match += residual_cost(plan, shape, *request.residual, facts);
   if (plan.transform != Transform::kNone) {

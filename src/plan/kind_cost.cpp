@@ -156,6 +156,19 @@ JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
   return made;
 }
 
+double set_share(const JoinPlan& plan, const JoinShape& shape) {
+  // H200, 2^27 x 2^27 rows by bits of keys of 4 bytes 0.84 ms, a match of as many pairs 1.5; by
+  // groups of keys 2.1*10^7 x 2.1*10^7 rows 0.4, a match 0.3.
+  constexpr double kByBits = 0.55;
+  constexpr double kByGroups = 1.3;
+  constexpr int32_t kFewestBits = 15;  // of partitions, of which a block has a bit for each key
+  const bool is_set =
+      joins_sets(plan) && (columns::comes_alone(side_of(plan, shape, true).wanted) ||
+                           columns::comes_alone(side_of(plan, shape, false).wanted));
+  if (!is_set) return 1;
+  return shape.key_width == 4 && plan.radix_bits >= kFewestBits ? kByBits : kByGroups;
+}
+
 Cost kind_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   Cost cost;
   if (plan.device == Device::kCpu) return cost;

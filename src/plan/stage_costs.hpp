@@ -89,6 +89,8 @@ Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::Devic
 Cost verify_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // The rows that the match writes of a kind, where they are no pairs.
 JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape);
+// What a set takes of the time of a match that writes as many pairs; of others 1.
+double set_share(const JoinPlan& plan, const JoinShape& shape);
 // Marks of rows, rows in the order of a side, and rows behind others, on the GPU.
 Cost kind_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of pairs that a condition is evaluated on.
