@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "src/cpu/packed_condition.hpp"
 #include "src/cpu/packed_field.hpp"
 #include "src/cpu/probe_partition.hpp"
+#include "src/cpu/row_marks.hpp"
 
 namespace gpujoin::cpu {
 
@@ -34,6 +34,7 @@ struct MatchFilter {
   bool build_left = false;
   uint8_t* marks = nullptr;  // [rows of the marked side] set to 1
   bool marks_build = false;
+  bool marks_again = false;   // rows are marked many times each, as far as one can foresee
   bool keeps_matches = true;  // false: they are marked, and nothing is written
 
   bool is_empty() const { return verified.empty() && residual == nullptr && marks == nullptr; }
@@ -65,10 +66,12 @@ class BatchFilter {
     }
     if (filter_.residual != nullptr) drop_untrue(batch, build, probe);
     if (filter_.marks == nullptr) return;
-    mark(packed_row_numbers(filter_.marks_build ? build : probe,
-                            filter_.marks_build ? batch.build : batch.probe, batch.rows,
-                            build_rows_.data()),
-         batch.rows);
+    // Threads that mark the same row store the same byte.
+    RowMarks::mark_in(filter_.marks,
+                      packed_row_numbers(filter_.marks_build ? build : probe,
+                                         filter_.marks_build ? batch.build : batch.probe,
+                                         batch.rows, build_rows_.data()),
+                      batch.rows, filter_.marks_again);
     if (!filter_.keeps_matches) batch.rows = 0;
   }
 
@@ -97,13 +100,6 @@ class BatchFilter {
         packed_row_numbers(probe, batch.probe, batch.rows, probe_rows_.data());
     by_number_->evaluate(filter_.build_left ? of_build : of_probe,
                          filter_.build_left ? of_probe : of_build, batch.rows, answers_.data());
-  }
-
-  // Threads that mark the same row store the same byte.
-  void mark(const uint32_t* rows, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i) {
-      std::atomic_ref(filter_.marks[rows[i]]).store(1, std::memory_order_relaxed);
-    }
   }
 
   const MatchFilter& filter_;

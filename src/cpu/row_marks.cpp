@@ -51,18 +51,28 @@ base::Buffer RowMarks::clear_bytes(base::Queue& queue, Workers& workers, uint32_
   return bytes;
 }
 
+// A byte a row is stored without a look and without an atomic, which takes an eighth of the time;
+// but where few rows are marked again and again, threads wait for each other's lines, and a look
+// finds that there is nothing to store. Of rows that are marked once or twice nobody can predict
+// what it finds: two threads of an AMD EPYC, 2^20 rows marked twice 1.5 ms, and 5 with a look.
+void RowMarks::mark_in(uint8_t* bytes, const uint32_t* rows, uint64_t count, bool looks) {
+  for (uint64_t i = 0; i < count; ++i) {
+    std::atomic_ref const mark(bytes[rows[i]]);
+    if (looks && mark.load(std::memory_order_relaxed) != 0) continue;
+    mark.store(1, std::memory_order_relaxed);
+  }
+}
+
 void RowMarks::mark(const uint32_t* rows, uint64_t count) {
-  // A byte a row is stored without a look and without an atomic, which takes an eighth of the time;
-  // but all of them are cleared and read.
+  // A byte a row takes less than a bit, but all of them are cleared and read.
   bool const are_many = count >= this->rows() / 8;
   base::Buffer const bytes =
       are_many ? clear_bytes(queue_, workers_, this->rows()) : base::Buffer{};
   if (!bytes) return mark_bits(rows, count);
   auto* const marks = bytes.as<uint8_t>();
+  bool const looks = come_again(this->rows(), count);
   workers_.for_each_range(kStage, count, kTaskRows, [&](uint64_t first, uint64_t end) {
-    for (uint64_t i = first; i < end; ++i) {
-      std::atomic_ref(marks[rows[i]]).store(1, std::memory_order_relaxed);
-    }
+    mark_in(marks, rows + first, end - first, looks);
   });
   mark_bytes(marks);
 }

@@ -19,6 +19,10 @@ class RowMarks final : public columns::RowMarks {
 
   // Bytes by which rows are marked from several threads at once, all 0.
   static base::Buffer clear_bytes(base::Queue& queue, Workers& workers, uint32_t rows);
+  // Sets the bytes of rows to 1. looks: only where they are not.
+  static void mark_in(uint8_t* bytes, const uint32_t* rows, uint64_t count, bool looks);
+  // Whether a row is marked so often that looking first is faster.
+  static bool come_again(uint64_t rows, uint64_t marks) { return marks / 16 >= rows; }
 
   void mark(const uint32_t* rows, uint64_t count) override;
   // Rows whose byte is 1, of clear_bytes.

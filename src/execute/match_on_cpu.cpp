@@ -93,6 +93,8 @@ base::Buffer clear_marks(const JoinStep& step, bool left, const CpuSide& build, 
   }
   filter->marks = bytes.as<uint8_t>();
   filter->marks_build = left == step.build_left();
+  filter->marks_again =
+      cpu::RowMarks::come_again(rows, side_of(step, !left, build, probe).input_rows());
   filter->keeps_matches = step.spec.marked == columns::MarkedSide::kNone;
   return bytes;
 }
