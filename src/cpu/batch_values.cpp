@@ -14,23 +14,36 @@ namespace {
 // Loads asked for before they are needed: more than a core keeps under way.
 constexpr uint32_t kAhead = 32;
 
-template <typename Value>
-void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byte* room) {
-  uint32_t const ahead_of = rows > kAhead ? rows - kAhead : 0;
-  for (uint32_t i = 0; i < ahead_of; ++i) {
-    __builtin_prefetch(base + uint64_t{index[i + kAhead]} * sizeof(Value));
-    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
-  }
-  for (uint32_t i = ahead_of; i < rows; ++i) {
-    std::memcpy(room + i * sizeof(Value), base + uint64_t{index[i]} * sizeof(Value), sizeof(Value));
-  }
-}
-
 // Rows that all have a match come one after the other.
 bool are_neighbours(const uint32_t* numbers, uint32_t rows) {
+  // Tells most others by two of them.
+  if (numbers[rows - 1] - numbers[0] != rows - 1) return false;
   uint32_t differences = 0;
   for (uint32_t i = 0; i < rows; ++i) differences |= (numbers[i] - i) ^ numbers[0];
   return differences == 0;
+}
+
+// Where rows come in their order and most of them come out, they do so in runs, which are copied.
+constexpr uint32_t kRunRows = 64;
+
+template <typename Value>
+void fetch(const std::byte* base, const uint32_t* index, uint32_t rows, std::byte* room) {
+  auto const from = [&](uint32_t i) { return base + uint64_t{index[i]} * sizeof(Value); };
+  for (uint32_t first = 0; first < rows; first += kRunRows) {
+    uint32_t const end = std::min(first + kRunRows, rows);
+    if (are_neighbours(index + first, end - first)) {
+      std::memcpy(room + first * sizeof(Value), from(first), (end - first) * sizeof(Value));
+      continue;
+    }
+    uint32_t const ahead_of = std::clamp(rows > kAhead ? rows - kAhead : 0, first, end);
+    for (uint32_t i = first; i < ahead_of; ++i) {
+      __builtin_prefetch(from(i + kAhead));
+      std::memcpy(room + i * sizeof(Value), from(i), sizeof(Value));
+    }
+    for (uint32_t i = ahead_of; i < end; ++i) {
+      std::memcpy(room + i * sizeof(Value), from(i), sizeof(Value));
+    }
+  }
 }
 
 constexpr uint32_t kWordBytes = 8;
