@@ -89,9 +89,9 @@ std::shared_ptr<const base::Buffer> counts_before(base::Queue& queue, const uint
 }  // namespace
 
 template <typename Key>
-std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& workers,
-                                               const columns::ColumnView& key, uint64_t rows,
-                                               bool keeps_rows, bool may_be_large) {
+std::optional<KeyBits> KeyBits::of_keys(base::Queue& queue, Workers& workers,
+                                        const columns::ColumnView& key, uint64_t rows,
+                                        Wanted wanted) {
   if (drawn_span(key, rows) > kMostNumbersAKey * rows) return std::nullopt;
   // Numbers around 0 are neighbours.
   Bounds<Key> const bounds = bounds_of<Key>(workers, key, rows);
@@ -99,9 +99,9 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   using Bits = std::make_unsigned_t<Key>;
   auto const low = static_cast<Bits>(bounds.low);
   uint64_t const widest = static_cast<Bits>(static_cast<Bits>(bounds.high) - low);
-  bool const lists_rows = keeps_rows && !bounds.ascend;
+  bool const lists_rows = wanted.keeps_rows && !bounds.ascend;
   uint64_t const of_large = lists_rows ? kMostListedSpan : kMostKeptSpan;
-  uint64_t const most = may_be_large ? of_large : kMostSpan;
+  uint64_t const most = wanted.may_be_large ? of_large : kMostSpan;
   if (widest >= std::min(most, kMostNumbersAKey * rows)) return std::nullopt;
   auto const span = static_cast<uint32_t>(widest + 1);
   base::Buffer const bytes = RowMarks::clear_bytes(queue, workers, span + 1);
@@ -112,12 +112,17 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   if (!bytes || (lists_rows && !row_of_key)) return std::nullopt;
   auto* const marks = bytes.as<uint8_t>();
   auto* const numbers = row_of_key.as<uint32_t>();
+  bool const looks = wanted.may_repeat && RowMarks::come_again(span, rows);
   std::atomic<uint64_t> keys{0};
   workers.for_each_range(kStage, rows, kTaskRows, [&](uint64_t first, uint64_t end) {
     uint64_t found = 0;
     for_each_key<Key>(key, first, end, [&](Key one, uint64_t row) {
       auto const at = static_cast<Bits>(static_cast<Bits>(one) - low);
-      std::atomic_ref(marks[at]).store(1, std::memory_order_relaxed);
+      std::atomic_ref const mark(marks[at]);
+      // As RowMarks::mark_in.
+      if (!looks || mark.load(std::memory_order_relaxed) == 0) {
+        mark.store(1, std::memory_order_relaxed);
+      }
       // Of a key that comes twice anything: nobody will ask.
       if (numbers != nullptr) {
         std::atomic_ref(numbers[at]).store(static_cast<uint32_t>(row), std::memory_order_relaxed);
@@ -128,21 +133,31 @@ std::optional<KeyBits> KeyBits::of_unique_keys(base::Queue& queue, Workers& work
   });
   RowMarks bits(queue, span + 1);
   bits.mark_bytes(marks);
-  if (bits.count() != keys.load()) return std::nullopt;
+  if (!wanted.may_repeat && bits.count() != keys.load()) return std::nullopt;
   KeyBits made(bits.bits(), low, span);
   if (lists_rows) made.rows_ = std::make_shared<const base::Buffer>(std::move(row_of_key));
-  if (!keeps_rows || lists_rows) return made;
+  if (!wanted.keeps_rows || lists_rows) return made;
   made.before_ = counts_before(queue, made.words_, uint64_t{span} / 32 + 1);
   if (made.before_ == nullptr) return std::nullopt;
   return made;
 }
 
+std::optional<KeyBits> KeyBits::of_column(base::Queue& queue, Workers& workers,
+                                          const columns::ColumnView& key, uint64_t rows,
+                                          Wanted wanted) {
+  return key.width == 4 ? of_keys<int32_t>(queue, workers, key, rows, wanted)
+                        : of_keys<int64_t>(queue, workers, key, rows, wanted);
+}
+
 std::optional<KeyBits> KeyBits::of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
                                           bool keeps_rows, bool may_be_large) {
-  return key.width == 4
-             ? of_unique_keys<int32_t>(queue, workers, key, rows, keeps_rows, may_be_large)
-             : of_unique_keys<int64_t>(queue, workers, key, rows, keeps_rows, may_be_large);
+  return of_column(queue, workers, key, rows, {keeps_rows, may_be_large, false});
+}
+
+std::optional<KeyBits> KeyBits::of_any(base::Queue& queue, Workers& workers,
+                                       const columns::ColumnView& key, uint64_t rows) {
+  return of_column(queue, workers, key, rows, {false, false, true});
 }
 
 }  // namespace gpujoin::cpu

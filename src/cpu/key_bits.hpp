@@ -4,11 +4,12 @@
 // Source   a bitmap in the place of a hash table, for keys that are dense (as "perfect hash joins",
 //          which keep rows by key)
 //
-// Where keys come once and nothing of their rows is put out, a join asks of the other side's rows
-// only whether they have a match. 2^20 dense keys are 128 KiB, which a core's second cache holds;
-// no side is moved for that. Rows with a match alone look up their row: of keys that ascend with
-// the rows, as a table's primary key mostly does, its number is how many keys are lower, which the
-// bits tell with a count for each word of them; of others a list does, 16 times as large.
+// Where keys come once, or a row's first match is enough, and nothing of their rows is put out, a
+// join asks of the other side's rows only whether they have a match. 2^20 dense keys are 128 KiB,
+// which a core's second cache holds; no side is moved for that. Rows with a match alone look up
+// their row: of keys that ascend with the rows, as a table's primary key mostly does, its number is
+// how many keys are lower, which the bits tell with a count for each word of them; of others a list
+// does, 16 times as large.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,10 @@ class KeyBits {
   static std::optional<KeyBits> of_unique(base::Queue& queue, Workers& workers,
                                           const columns::ColumnView& key, uint64_t rows,
                                           bool keeps_rows, bool may_be_large);
+
+  // The same, whatever comes twice, of which find_rows() will not be asked.
+  static std::optional<KeyBits> of_any(base::Queue& queue, Workers& workers,
+                                       const columns::ColumnView& key, uint64_t rows);
 
   template <typename Key>
   bool has(Key key) const {
@@ -74,11 +79,19 @@ class KeyBits {
     word = (word & 0x33333333U) + (word >> 2 & 0x33333333U);
     return ((word + (word >> 4)) & 0x0F0F0F0FU) * 0x01010101U >> 24;
   }
+  struct Wanted {
+    bool keeps_rows = false;
+    bool may_be_large = false;
+    bool may_repeat = false;
+  };
   // Key: signed.
   template <typename Key>
-  static std::optional<KeyBits> of_unique_keys(base::Queue& queue, Workers& workers,
-                                               const columns::ColumnView& key, uint64_t rows,
-                                               bool keeps_rows, bool may_be_large);
+  static std::optional<KeyBits> of_keys(base::Queue& queue, Workers& workers,
+                                        const columns::ColumnView& key, uint64_t rows,
+                                        Wanted wanted);
+  static std::optional<KeyBits> of_column(base::Queue& queue, Workers& workers,
+                                          const columns::ColumnView& key, uint64_t rows,
+                                          Wanted wanted);
 
   std::shared_ptr<const base::Buffer> bits_;  // of span_ numbers, and one 0 more
   const uint32_t* words_;                     // of bits_

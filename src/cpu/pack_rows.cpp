@@ -1,5 +1,6 @@
 #include "src/cpu/pack_rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -102,6 +103,15 @@ uint32_t pack_rows(const RowLayout& layout, uint64_t first, uint32_t count, std:
   }
   if (layout.null_bits_bytes != 0) write_null_bits(layout, selection, target);
   return selection.rows;
+}
+
+uint32_t pack_range(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* target) {
+  uint32_t packed = 0;
+  for (uint64_t row = first; row < end; row += kMorselRows) {
+    auto const count = static_cast<uint32_t>(std::min<uint64_t>(end - row, kMorselRows));
+    packed += pack_rows(layout, row, count, target + uint64_t{packed} * layout.row_bytes, nullptr);
+  }
+  return packed;
 }
 
 namespace {

@@ -24,6 +24,9 @@ inline bool is_valid(const columns::ColumnView& column, uint64_t row) {
 uint32_t pack_rows(const RowLayout& layout, uint64_t first, uint32_t count, std::byte* target,
                    uint32_t* hashes);
 
+// The same of rows [first, end), any number.
+uint32_t pack_range(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* target);
+
 // counts[partition] += rows of that partition, NULL keys left out.
 void count_partitions(const columns::ColumnView& key, uint64_t first, uint64_t last,
                       uint32_t radix_bits, uint32_t* counts);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <type_traits>
 
 #include "src/base/streaming.hpp"
 #include "src/cpu/partition_table.hpp"
 #include "src/cpu/probe_partition.hpp"
+#include "src/cpu/set_lookup.hpp"
 
 namespace gpujoin::cpu {
 
@@ -15,23 +15,11 @@ namespace {
 // Probe rows of one task, as of match_partitions.
 constexpr uint32_t kChunkRows = uint32_t{1} << 16;
 
-// Whether an entry of the table has the key of a probe row: is_equal(its rest) of those with the
-// same one.
-template <typename Key, typename IsEqual>
-bool has_match(const PartitionTable<Key>& table, Key key, const IsEqual& is_equal) {
-  bool found = false;
-  table.visit(key, [&](const Entry<Key>* first, const Entry<Key>* last) {
-    for (; !found && first != last; ++first) found = first->key == key && is_equal(first->rest);
-  });
-  return found;
-}
-
 template <typename Key>
 struct Worker {
   Worker(const std::vector<OutputSource>& sources, OutputRows& output) : writer(sources, output) {}
   PartitionTable<Key> table;
-  MatchBatch<Key> batch;
-  BatchWriter<Key> writer;
+  SetWriter<Key> writer;
 };
 
 template <typename Key>
@@ -82,68 +70,20 @@ class Sets {
     return *state;
   }
 
-  // Row numbers are the entries' low halves where keys are hashes.
-  bool is_equal(Key other_rest, Key side_rest) const {
-    return std::all_of(verified_.begin(), verified_.end(), [&](const ComparedColumns& column) {
-      auto const width = static_cast<uint64_t>(column.build->width);
-      auto const value = [&](const columns::ColumnView& view, Key rest) {
-        return static_cast<const std::byte*>(view.data) + static_cast<uint32_t>(rest) * width;
-      };
-      return std::memcmp(value(*column.build, other_rest), value(*column.probe, side_rest),
-                         width) == 0;
-    });
-  }
-
   void look_up(uint32_t partition, const PartitionTable<Key>* table, uint32_t first, uint32_t last,
                Worker<Key>& state) {
-    if (side_.layout.row_is_entry()) {
-      look_up<true>(partition, table, first, last, state);
-    } else {
-      look_up<false>(partition, table, first, last, state);
-    }
-  }
-
-  template <bool kRowIsEntry>
-  void look_up(uint32_t partition, const PartitionTable<Key>* table, uint32_t first, uint32_t last,
-               Worker<Key>& state) {
-    PartitionRows const of_other{&other_.layout, nullptr};
     PartitionRows const of_side{&side_.layout, side_.rows_of(partition)};
-    MatchBatch<Key>& batch = state.batch;
-    auto const flush = [&] {
-      workers_.poll();
-      state.writer.write(batch, of_other, of_side, SharedRows::kNone);
-      batch.rows = 0;
-    };
-    batch.rows = 0;
-    auto const look_up_each = [&](const auto& is_found) {
-      for (uint32_t row = first; row < last; ++row) {
-        auto const entry = entry_at<Key, kRowIsEntry>(of_side.rows, side_.layout.row_bytes, row);
-        batch.keys[batch.rows] = entry.key;
-        batch.probe[batch.rows] = entry.rest;
-        batch.rows += is_found(entry) == with_match_ ? 1 : 0;
-        if (batch.rows == kBatchRows) flush();
-      }
+    ProbeRows const rows{of_side.rows, side_.layout.row_bytes, first, last};
+    auto const write = [&](const auto& is_found) {
+      state.writer.write(workers_, rows, of_side, with_match_, is_found);
     };
     if (table == nullptr) {
-      look_up_each([](const Entry<Key>&) { return false; });
-    } else if (table->has_groups() || !verified_.empty()) {
-      look_up_each([&](const Entry<Key>& entry) {
-        return has_match(*table, entry.key, [&](Key rest) { return is_equal(rest, entry.rest); });
-      });
+      write([](const Entry<Key>&) { return false; });
     } else {
-      // Without a branch.
-      TableView<Key> const view = table->view();
-      auto const has_place = [&](const Entry<Key>& entry, auto two_places) {
-        constexpr bool kTwoPlaces = decltype(two_places)::value;
-        return view.template find<kTwoPlaces>(entry.key, hash_of(entry.key)).entries != 0;
-      };
-      if (view.form == Form::kOnePlace) {
-        look_up_each([&](const auto& entry) { return has_place(entry, std::false_type{}); });
-      } else {
-        look_up_each([&](const auto& entry) { return has_place(entry, std::true_type{}); });
-      }
+      with_lookup(*table, verified_, [&](const auto& find) {
+        write([&](const Entry<Key>& row) { return find(row).entries != 0; });
+      });
     }
-    if (batch.rows != 0) flush();
     base::finish_streaming();
   }
 

@@ -1,6 +1,5 @@
 #include "src/cpu/streamed_probe.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -9,55 +8,11 @@
 #include "src/base/streaming.hpp"
 #include "src/cpu/match_state.hpp"
 #include "src/cpu/pack_rows.hpp"
+#include "src/cpu/streamed_blocks.hpp"
 
 namespace gpujoin::cpu {
 
 namespace {
-
-// Probe rows of one task; and, where some keys are NULL, of those that are packed at once.
-constexpr uint64_t kPackedRows = 4 * kMorselRows;
-constexpr uint64_t kTaskRows = 4 * kPackedRows;
-
-// Packed rows [first, end) of the relation, NULL keys left out; how many there are.
-uint32_t pack(const RowLayout& layout, uint64_t first, uint64_t end, std::byte* target) {
-  uint32_t packed = 0;
-  for (uint64_t row = first; row < end; row += kMorselRows) {
-    auto const count = static_cast<uint32_t>(std::min<uint64_t>(end - row, kMorselRows));
-    packed += pack_rows(layout, row, count, target + uint64_t{packed} * layout.row_bytes, nullptr);
-  }
-  return packed;
-}
-
-// body(probe rows, worker) for all of them: keys where they lie, or packed rows where some are
-// NULL.
-template <typename Key, typename Body>
-void for_each_block(base::Queue& queue, Workers& workers, const PartitionedRows& probe,
-                    const Body& body) {
-  uint64_t const rows = probe.input_rows;
-  columns::ColumnView const& key = *probe.layout.key;
-  std::vector<base::Buffer> blocks(static_cast<size_t>(workers.threads()));
-  auto const tasks = static_cast<int64_t>((rows + kTaskRows - 1) / kTaskRows);
-  workers.for_each("match", tasks, [&](int64_t task, int32_t worker) {
-    uint64_t const first = static_cast<uint64_t>(task) * kTaskRows;
-    uint64_t const end = std::min(first + kTaskRows, rows);
-    if (key.validity == nullptr) {
-      body(ProbeRows{static_cast<const std::byte*>(key.data), sizeof(Key),
-                     static_cast<uint32_t>(first), static_cast<uint32_t>(end)},
-           worker);
-      return;
-    }
-    base::Buffer& block = blocks[static_cast<size_t>(worker)];
-    if (!block) {
-      block = queue.host_pool->allocate(base::Memory::kHost, kPackedRows * probe.layout.row_bytes,
-                                        "packed probe rows");
-    }
-    auto* const packed = block.as<std::byte>();
-    for (uint64_t row = first; row < end; row += kPackedRows) {
-      uint32_t const count = pack(probe.layout, row, std::min(row + kPackedRows, end), packed);
-      body(ProbeRows{packed, probe.layout.row_bytes, 0, count}, worker);
-    }
-  });
-}
 
 // run(state, probe rows, their side) of each worker's state.
 template <typename Key, typename Run>
@@ -142,7 +97,7 @@ void pack_side(base::Queue& queue, PartitionedRows& side) {
   side.rows = queue.host_pool->allocate(base::Memory::kHost,
                                         base::checked_bytes(side.input_rows, side.layout.row_bytes),
                                         "packed rows");
-  uint32_t const rows = pack(side.layout, 0, side.input_rows, side.rows.as<std::byte>());
+  uint32_t const rows = pack_range(side.layout, 0, side.input_rows, side.rows.as<std::byte>());
   side.begin = {0, rows};
 }
 

@@ -15,10 +15,9 @@
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
 #include "src/cpu/row_marks.hpp"
-#include "src/cpu/set_partitions.hpp"
 #include "src/cpu/streamed_probe.hpp"
 #include "src/execute/aggregate.hpp"
-#include "src/execute/alone_task.hpp"
+#include "src/execute/alone_on_cpu.hpp"
 #include "src/execute/match_on_cpu.hpp"
 
 namespace gpujoin::execute {
@@ -32,10 +31,6 @@ uint32_t radix_bits_of(const JoinStep& step, const cpu::PartitionedRows& build,
   }
   return cpu::choose_radix_bits(build.input_rows, probe_rows, build.layout.row_bytes,
                                 step.queue.context.cpu_threads);
-}
-
-std::string hashes_of(const CpuSide& side) {
-  return side.is_hashed() ? "hash of " + std::to_string(side.key_count()) + " keys, " : "";
 }
 
 void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t radix_bits) {
@@ -64,34 +59,6 @@ std::vector<cpu::OutputSource> output_sources(const JoinStep& step, const CpuSid
   return sources;
 }
 
-// Rows of `side` that come out without pairs.
-OutputRowsPtr match_alone(const JoinStep& step, const AloneTask& task, const CpuSide& other,
-                          const CpuSide& side, cpu::Workers& workers,
-                          const std::vector<cpu::OutputSource>& sources) {
-  std::vector<cpu::ComparedColumns> const verified = columns_to_verify(other, side);
-  auto const write_of = [&](const std::vector<cpu::OutputSource>& wanted, uint64_t capacity) {
-    auto output = std::make_unique<cpu::OutputRows>(step.queue, shapes_of(wanted), capacity);
-    cpu::set_partitions(step.queue, workers, task.with_match, other.rows(), side.rows(), verified,
-                        wanted, *output);
-    return output;
-  };
-  OutputRowsPtr rows = write_rows(
-      step, side.rows().begin.back(), [&](uint64_t room) { return write_of(sources, room); },
-      [&] { return write_of({}, 0)->finish(workers).rows; });
-  note_match(step, !verified.empty(), task.with_match ? ", with a match" : ", without a match",
-             other, side);
-  return rows;
-}
-
-void note_finish(const JoinStep& step, const std::vector<cpu::OutputSource>& sources,
-                 const cpu::OutputRows::Finished& finished, plan::Gather gather,
-                 columns::JoinResult& result) {
-  result.statistics.output_resumes = finished.slabs - 1;
-  uint64_t row_bytes = 0;
-  for (cpu::OutputSource const& source : sources) row_bytes += source.width;
-  step.clock.note(plan::to_text(gather), finished.rows * row_bytes);
-}
-
 void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output,
             const std::vector<cpu::OutputSource>& sources, plan::Gather gather,
             columns::JoinResult& result) {
@@ -104,30 +71,6 @@ void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output
     result.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
   }
   note_finish(step, sources, finished, gather, result);
-}
-
-columns::RowsAlone finish_alone(const JoinStep& step, const AloneTask& task, cpu::Workers& workers,
-                                cpu::OutputRows& output,
-                                const std::vector<cpu::OutputSource>& sources,
-                                columns::JoinResult& result) {
-  cpu::OutputRows::Finished finished = output.finish(workers);
-  columns::RowsAlone rows;
-  rows.with_match = task.with_match;
-  rows.rows = static_cast<int64_t>(finished.rows);
-  size_t next = 0;
-  if (task.numbers) rows.numbers = std::move(finished.columns[next++].values);
-  for (; next < sources.size(); ++next) {
-    rows.columns.push_back(column_of(sources[next], std::move(finished.columns[next])));
-  }
-  note_finish(step, sources, finished, step.plan.gather, result);
-  return rows;
-}
-
-// Of a side whose rows come out alone: a set tells which, of either side's partitions.
-std::optional<AloneTask> task_of(const JoinStep& step, const CpuSide& side, bool left) {
-  bool const is_marked = step.residual != nullptr || step.is_kept;
-  if (!comes_alone(rows_of(step.spec, left)) || is_marked) return std::nullopt;
-  return alone_task(step.spec, left, side.may_drop_rows());
 }
 
 bool numbers_of(const JoinStep& step, const CpuSide& side, bool left) {
@@ -233,10 +176,8 @@ class BuiltOnCpu final : public Built {
       partition(step, alone, side_->rows().radix_bits);
     }
     step.clock.enter("match");
-    for (bool const left : {true, false}) {
-      if (task_of(step, left == step.build_left() ? *side_ : probe, left)) {
-        return probe_alone(step, probe, left, result);
-      }
+    if (auto const alone = side_alone(step, *side_, probe)) {
+      return put_out_alone(step, *alone, SetBy::kPartitions, result);
     }
     bool const is_moved = !side_->key_bits() && !side_->key_order();
     plan::Gather const gather = is_moved ? step.plan.gather : plan::Gather::kUntransformed;
@@ -264,24 +205,6 @@ class BuiltOnCpu final : public Built {
     return plan::Finding::kJoined;
   }
 
-  plan::Finding probe_alone(const JoinStep& step, CpuSide& probe, bool left,
-                            columns::JoinResult& result) const {
-    bool const of_build = left == step.build_left();
-    CpuSide const& side = of_build ? *side_ : probe;
-    CpuSide const& other = of_build ? probe : *side_;
-    AloneTask const task = *task_of(step, side, left);
-    std::vector<cpu::OutputSource> sources;
-    if (task.numbers) sources.push_back(side.row_numbers_source(false));
-    side.add_column_sources(false, &sources);
-    auto const output = match_alone(step, task, other, side, probe.workers(), sources);
-    if (is_probed_once_) side_->let_go_of_rows();
-    probe.let_go_of_rows();
-    step.clock.enter("materialize");
-    (left ? result.left_alone : result.right_alone) =
-        finish_alone(step, task, probe.workers(), *output, sources, result);
-    return plan::Finding::kJoined;
-  }
-
   std::shared_ptr<CpuSide> side_;
   bool is_probed_once_;
 };
@@ -301,6 +224,9 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
     partition(step, alone, radix_bits_of(step, side->rows(), 0));
     side->make_tables();
     return std::make_unique<BuiltOnCpu>(std::move(side), false);
+  }
+  if (only_probe != nullptr) {
+    if (auto set = build_set_in_place(step, side, *only_probe)) return set;
   }
   if (only_probe != nullptr && may_merge(step, *side, *only_probe) &&
       side->find_key_order(*only_probe)) {

@@ -48,6 +48,11 @@ bool CpuSide::keep_key_bits(bool with_rows, bool may_be_large) {
   return key_bits_.has_value();
 }
 
+bool CpuSide::keep_set_bits() {
+  key_bits_ = cpu::KeyBits::of_any(queue_, workers_, key(0), input_rows());
+  return key_bits_.has_value();
+}
+
 bool CpuSide::find_key_order(const CpuSide& probe) {
   key_order_ =
       cpu::find_key_order(workers_, key(0), input_rows(), probe.key(0), probe.input_rows());

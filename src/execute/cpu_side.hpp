@@ -40,6 +40,8 @@ class CpuSide final : public Side {
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
   // may_be_large: as in cpu::KeyBits.
   bool keep_key_bits(bool with_rows, bool may_be_large);
+  // The same of keys that may repeat, of which no row is asked.
+  bool keep_set_bits();
   const std::optional<cpu::KeyBits>& key_bits() const { return key_bits_; }
   // Of a build side: whether both sides' rows lie in the order of their keys.
   bool find_key_order(const CpuSide& probe);

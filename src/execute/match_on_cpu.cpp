@@ -140,11 +140,24 @@ OutputRowsPtr write_rows(const JoinStep& step, uint64_t generous,
   return write(count());
 }
 
+std::string hashes_of(const CpuSide& side) {
+  return side.is_hashed() ? "hash of " + std::to_string(side.key_count()) + " keys, " : "";
+}
+
 void note_match(const JoinStep& step, bool is_verified, const std::string& what,
                 const CpuSide& build, const CpuSide& probe) {
   std::string const technique = step.clock.technique();
   step.clock.note((is_verified ? "verified " : "") + technique + what,
                   build.rows().rows.bytes() + probe.rows().rows.bytes());
+}
+
+void note_finish(const JoinStep& step, const std::vector<cpu::OutputSource>& sources,
+                 const cpu::OutputRows::Finished& finished, plan::Gather gather,
+                 columns::JoinResult& result) {
+  result.statistics.output_resumes = finished.slabs - 1;
+  uint64_t row_bytes = 0;
+  for (cpu::OutputSource const& source : sources) row_bytes += source.width;
+  step.clock.note(plan::to_text(gather), finished.rows * row_bytes);
 }
 
 std::optional<bool> marked_in_match(const JoinStep& step) {

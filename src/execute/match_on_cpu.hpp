@@ -28,6 +28,9 @@ OutputRowsPtr write_rows(const JoinStep& step, uint64_t generous,
                          const std::function<OutputRowsPtr(uint64_t)>& write,
                          const std::function<uint64_t()>& count);
 
+// Of a side with hashed keys, in front of what was done with them.
+std::string hashes_of(const CpuSide& side);
+
 void note_match(const JoinStep& step, bool is_verified, const std::string& what,
                 const CpuSide& build, const CpuSide& probe);
 
@@ -45,5 +48,9 @@ Matched match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
 // Adds the matches to step.groups.
 void add_matches(const JoinStep& step, const CpuSide& build, CpuSide& probe,
                  std::vector<cpu::OutputSource> sources);
+
+void note_finish(const JoinStep& step, const std::vector<cpu::OutputSource>& sources,
+                 const cpu::OutputRows::Finished& finished, plan::Gather gather,
+                 columns::JoinResult& result);
 
 }  // namespace gpujoin::execute
