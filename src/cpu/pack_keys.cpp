@@ -20,7 +20,7 @@ template <typename Bits>
 keys::ColumnRange range_between(const KeySource& source, uint64_t first, uint64_t end) {
   Bits low = ~Bits{0};
   Bits high = 0;
-  auto const add = [&](uint64_t, Bits value) {
+  auto const add = [&](uint64_t, Bits value) __attribute__((always_inline)) {
     Bits const turned = kernels::turn_sign(value);
     low = std::min(low, turned);
     high = std::max(high, turned);
@@ -28,9 +28,10 @@ keys::ColumnRange range_between(const KeySource& source, uint64_t first, uint64_
   if (source.validity.bits == nullptr) {
     each_derived_value<Bits>(source.step, first, end, add);
   } else {
-    each_derived_value<Bits>(source.step, first, end, [&](uint64_t row, Bits value) {
-      if (kernels::is_valid(source.validity, row)) add(row, value);
-    });
+    each_derived_value<Bits>(
+        source.step, first, end, [&](uint64_t row, Bits value) __attribute__((always_inline)) {
+          if (kernels::is_valid(source.validity, row)) add(row, value);
+        });
   }
   if (low > high) return {};
   return {low, high};
@@ -42,13 +43,15 @@ void add_part(const KeySource& source, const kernels::EncodedColumn& field, bool
               uint64_t first, uint64_t end, Code* codes) {
   bool outside = false;
   if (is_first) {
-    each_derived_value<Bits>(source.step, first, end, [&](uint64_t row, Bits value) {
-      codes[row] = field.part_of<Code>(value, &outside);
-    });
+    each_derived_value<Bits>(
+        source.step, first, end, [&](uint64_t row, Bits value) __attribute__((always_inline)) {
+          codes[row] = field.part_of<Code>(value, &outside);
+        });
   } else {
-    each_derived_value<Bits>(source.step, first, end, [&](uint64_t row, Bits value) {
-      codes[row] |= field.part_of<Code>(value, &outside);
-    });
+    each_derived_value<Bits>(
+        source.step, first, end, [&](uint64_t row, Bits value) __attribute__((always_inline)) {
+          codes[row] |= field.part_of<Code>(value, &outside);
+        });
   }
 }
 
