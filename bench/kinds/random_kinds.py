@@ -110,6 +110,11 @@ def draw_join(draw):
     }
 
 
+def text_of(times):
+    """On one line of a file."""
+    return " ".join(f"{name}={ms}" for name, ms in times.items())
+
+
 def with_nulls(values, share):
     values.validity = words_of(cp.random.random(values.rows, dtype=cp.float32) >= share)
 
@@ -198,13 +203,13 @@ class Bench:
             "ms": auto["ms"],
             "rows": auto["rows"],
             "plan": auto["plan"],
-            "stages": auto["stages"],
+            "stages": text_of(auto["stages"]),
             "best": best,
             "best_ms": times[best],
             "of_best": round(auto["ms"] / times[best], 3),
             "of_inner": round(auto["ms"] / inner["ms"], 3),
             "of_copy": round(auto["ms"] / (copy_ms + CALL_MS), 3),
-            "times": times,
+            "times": text_of(times),
         }
 
     def run(self, join):
