@@ -7,12 +7,13 @@
 namespace gpujoin::plan {
 namespace {
 
-// Of a pair whose build row is marked; probe rows come in their order. H200, 3.2*10^7 pairs of
-// 1.3*10^5 rows, bits in shared memory: 0.2 ms; of more rows than a block has bits for 0.8.
+// Of a pair whose build row is marked; probe rows come in their order, as all do where both sides
+// lie in order. H200, 3.2*10^7 pairs of 1.3*10^5 rows, bits in shared memory: 0.2 ms; of more rows
+// than a block has bits for 0.8.
 constexpr double kMarkSeconds = 25e-12;
 constexpr double kMarkNearSeconds = 3e-12;
 constexpr double kMarkInSharedSeconds = 6e-12;
-constexpr uint64_t kRowsInShared = uint64_t{1} << 20;
+constexpr uint64_t kRowsInShared = 1'800'000;  // a bit each, of one block
 
 struct SideOfKind {
   const SideStatistics& side;
@@ -56,10 +57,11 @@ uint64_t rows_alone(const JoinShape& shape, const SideOfKind& side) {
 }
 
 // Of as many numbers of a side's rows.
-Cost marks_cost(const JoinPlan& plan, const SideOfKind& side, uint64_t numbers,
-                const base::DeviceFacts& facts) {
+Cost marks_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
+                uint64_t numbers, const base::DeviceFacts& facts) {
   constexpr int32_t kLaunches = 10;  // the host waits for their number
-  const bool are_near = !side.is_build && plan.transform == Transform::kNone;
+  const bool are_near =
+      plan.transform == Transform::kNone && (!side.is_build || shape.sample.lies_in_order);
   const double seconds = are_near                     ? kMarkNearSeconds
                          : side.rows <= kRowsInShared ? kMarkInSharedSeconds
                                                       : kMarkSeconds;
@@ -103,7 +105,7 @@ Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& 
     return set_cost(plan, shape, side, facts);
   }
   const bool once = sets || is_found_once(plan, shape, side);
-  Cost cost = marks_cost(plan, side, once ? side.matched : shape.pairs, facts);
+  Cost cost = marks_cost(plan, shape, side, once ? side.matched : shape.pairs, facts);
   cost += fetch_cost(side.side, rows_alone(shape, side), facts);
   // Build keys that repeat are left to partitions, or make more pairs, as they do half of the time,
   // more or less.
@@ -124,7 +126,7 @@ Cost unmatched_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKi
   const auto columns = static_cast<int32_t>(side.side.payload_widths.size());
   Cost cost = streamed({base::traffic::append_rows(rows, width), 0}, 4 * (1 + columns), facts);
   if (!has_all_rows(plan, side)) {
-    cost += marks_cost(plan, side, shape.pairs, facts);
+    cost += marks_cost(plan, shape, side, shape.pairs, facts);
     return cost += fetch_cost(side.side, rows, facts);
   }
   const uint64_t all = shape.build_rows + shape.probe_rows;
