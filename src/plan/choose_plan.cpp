@@ -169,9 +169,12 @@ std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatisti
   }
   if (const auto other = building_on_either(request, sample)) {
     for (const JoinPlan& plan : candidates_of(*other, facts)) {
-      // What a filter leaves of a side is known of the side that was scanned.
+      // What a filter leaves of a table's rows is known; of those that ask one, if theirs were
+      // scanned.
       const bool weighed = plan.match != Match::kMergeTiles || !columns::comes_alone(request.kind);
-      if (plan.filter == Filter::kNone && weighed) plans.push_back(plan);
+      const bool known =
+          plan.filter == Filter::kNone || (probes_table(plan.match) && sample.counted);
+      if (known && weighed) plans.push_back(plan);
     }
   }
   return plans;

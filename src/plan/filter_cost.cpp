@@ -104,19 +104,27 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
   const bool of_build = probes_table(plan.match);
   const bool hashes = plan.filter == Filter::kKeyHashes;
-  const Bits bits = bits_of(plan, sample, of_build ? probe.rows : build.rows, facts);
-  const int64_t in_range = hashes ? build.rows : part_of(build.rows, sample.build_within);
-  const bool filters =
-      as_sampled && sample.counted && (hashes || bits.places <= traffic::kMostFilterPlaces);
+  // What the keys of a table's probe side leave of its rows is known whichever side was scanned; who
+  // goes on from here builds on this plan's side.
+  if (!as_sampled) {
+    filtered.sample =
+        turned_round(sample, static_cast<double>(probe.rows), static_cast<double>(build.rows));
+    filtered.request.options.build_side = static_cast<gpujoin_side>(plan.build_side);
+  }
+  const SampleStatistics seen = filtered.sample;
+  const Bits bits = bits_of(plan, seen, of_build ? probe.rows : build.rows, facts);
+  const int64_t in_range = hashes ? build.rows : part_of(build.rows, seen.build_within);
+  const bool filters = (as_sampled || of_build) && sample.counted &&
+                       (hashes || bits.places <= traffic::kMostFilterPlaces);
   if (filters && of_build) {
-    const int64_t keys = keys_of_probe_rows(sample, probe.rows);
+    const int64_t keys = keys_of_probe_rows(seen, probe.rows);
     const double taken = taken_share(plan, bits, keys);
     const int64_t kept =
         part_of(in_range, static_cast<double>(std::min(in_range, keys)) /
                                   static_cast<double>(std::max<int64_t>(in_range, 1)) +
                               taken);
     filtered.cost = side_cost(probe, probe.rows, probe.rows, bits,
-                              bits.mark_seconds * missed_share(sample), facts);
+                              bits.mark_seconds * missed_share(seen), facts);
     filtered.cost += side_cost(build, in_range, kept, bits, bits.ask_seconds, facts);
     // Each probe row meets the build rows that it met before: all of those that are left.
     build.rows = kept;
