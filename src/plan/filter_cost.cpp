@@ -104,8 +104,8 @@ FilteredJoin filter_join(const JoinPlan& plan, const PlanRequest& request,
       plan.build_side == Side::kLeft ? filtered.request.right : filtered.request.left;
   const bool of_build = probes_table(plan.match);
   const bool hashes = plan.filter == Filter::kKeyHashes;
-  // What the keys of a table's probe side leave of its rows is known whichever side was scanned; who
-  // goes on from here builds on this plan's side.
+  // What the keys of a table's probe side leave of its rows is known whichever side was scanned.
+  // What goes on from here builds on this plan's side.
   if (!as_sampled) {
     filtered.sample =
         turned_round(sample, static_cast<double>(probe.rows), static_cast<double>(build.rows));
