@@ -16,25 +16,34 @@ struct PartitionRows {
   const std::byte* rows = nullptr;
 };
 
+// What the loop needs is in its arguments: behind references each value would load it again, since
+// it may be what the last one was stored to.
+template <typename Value, typename Key>
+void copy_fields(const std::byte* base, uint64_t row_bytes, const Key* rest, uint32_t rows,
+                 std::byte* room) {
+  for (uint32_t i = 0; i < rows; ++i) {
+    std::memcpy(room + i * sizeof(Value), base + uint64_t{rest[i]} * row_bytes, sizeof(Value));
+  }
+}
+
 // The value at `offset` of the rows of rest[0], rest[1] ...: in place when the matches hold it as
 // an array, or in `room`.
 template <typename Key>
 const std::byte* packed_field(const PartitionRows& side, const Key* rest, uint32_t rows,
                               uint32_t offset, uint32_t width, std::byte* room) {
   RowLayout const& layout = *side.layout;
-  auto const copy_from = [&](const std::byte* base, const auto& at) {
-    with_width(width, [&](auto value) {
-      for (uint32_t i = 0; i < rows; ++i) {
-        std::memcpy(room + i * sizeof(value), base + at(i), sizeof(value));
-      }
-    });
-  };
   if (layout.row_is_entry()) {
     auto const* const base = reinterpret_cast<const std::byte*>(rest) + offset - sizeof(Key);
     if (width == sizeof(Key)) return base;
-    copy_from(base, [](uint32_t i) { return uint64_t{i} * sizeof(Key); });
+    with_width(width, [&](auto value) {
+      for (uint32_t i = 0; i < rows; ++i) {
+        std::memcpy(room + i * sizeof(value), base + uint64_t{i} * sizeof(Key), sizeof(value));
+      }
+    });
   } else {
-    copy_from(side.rows + offset, [&](uint32_t i) { return uint64_t{rest[i]} * layout.row_bytes; });
+    with_width(width, [&](auto value) {
+      copy_fields<decltype(value)>(side.rows + offset, layout.row_bytes, rest, rows, room);
+    });
   }
   return room;
 }
