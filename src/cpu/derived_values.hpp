@@ -12,8 +12,10 @@
 namespace gpujoin::cpu {
 
 // what(row, value) for the rows [first, end) of a step that is kOp of kWidth, whatever its NULLs.
+// flatten: derived_value() is long until it knows the step, and would stay a call.
 template <typename Bits, kernels::KeyOp kOp, int32_t kWidth, typename What>
-void each_value_of(kernels::DerivedKey key, uint64_t first, uint64_t end, const What& what) {
+__attribute__((flatten)) void each_value_of(kernels::DerivedKey key, uint64_t first, uint64_t end,
+                                            const What& what) {
   key.op = kOp;
   key.width = kWidth;
   key.nulls = {};
