@@ -43,12 +43,13 @@ std::unique_ptr<OutputRows::Slab> OutputRows::make_slab(uint64_t capacity, uint6
   auto slab = std::make_unique<Slab>();
   slab->capacity = capacity;
   slab->before = before;
+  uint64_t const rows = before + capacity;
   for (OutputShape const& shape : shapes_) {
     slab->values.push_back(
-        pool.allocate(Memory::kHost, base::checked_bytes(capacity, shape.width), "output column"));
+        pool.allocate(Memory::kHost, base::checked_bytes(rows, shape.width), "output column"));
     base::Buffer bits;
     if (shape.nullable) {
-      bits = pool.allocate(Memory::kHost, words_bytes(capacity), "output validity");
+      bits = pool.allocate(Memory::kHost, words_bytes(rows), "output validity");
       std::memset(bits.data(), 0, bits.bytes());
     }
     slab->bits.push_back(std::move(bits));
@@ -78,7 +79,8 @@ OutputRows::Place OutputRows::claim(uint32_t rows) {
     uint64_t const first = slab->claimed.fetch_add(rows, std::memory_order_relaxed);
     if (first < slab->capacity) {
       check_limit(slab->before + std::min(first + rows, slab->capacity));
-      return {slab, first, static_cast<uint32_t>(std::min<uint64_t>(rows, slab->capacity - first))};
+      return {slab, slab->before + first,
+              static_cast<uint32_t>(std::min<uint64_t>(rows, slab->capacity - first))};
     }
     add_slab_after(slab);
   }
@@ -96,59 +98,79 @@ void OutputRows::write_bits(const Place& place, size_t column, const uint64_t* w
   if (nulls != 0) null_counts_[column].fetch_add(nulls, std::memory_order_relaxed);
 }
 
-base::Buffer OutputRows::join_values(Workers& workers, size_t column, uint64_t rows) {
+void OutputRows::copy_values(Workers& workers, const Slab& from, size_t column,
+                             const base::Buffer& to) const {
   uint64_t const width = shapes_[column].width;
-  base::Buffer joined = queue_.host_pool->allocate(Memory::kHost, rows * width, "output column");
-  std::byte* target = joined.as<std::byte>();
-  for (auto const& slab : slabs_) {
-    uint64_t const bytes = slab->rows() * width;
-    std::byte const* source = slab->values[column].as<std::byte>();
-    auto const pieces = static_cast<int64_t>((bytes + kCopyBytes - 1) / kCopyBytes);
-    workers.for_each("materialize", pieces, [&](int64_t piece, int32_t) {
-      uint64_t const begin = static_cast<uint64_t>(piece) * kCopyBytes;
-      base::stream_bytes(target + begin, source + begin, std::min(kCopyBytes, bytes - begin));
-      base::finish_streaming();
-    });
-    target += bytes;
-    slab->values[column] = {};
-  }
-  return joined;
+  uint64_t const bytes = from.rows() * width;
+  std::byte const* const source = from.values[column].as<std::byte>() + from.before * width;
+  std::byte* const target = to.as<std::byte>() + from.before * width;
+  auto const pieces = static_cast<int64_t>((bytes + kCopyBytes - 1) / kCopyBytes);
+  workers.for_each("materialize", pieces, [&](int64_t piece, int32_t) {
+    uint64_t const begin = static_cast<uint64_t>(piece) * kCopyBytes;
+    base::stream_bytes(target + begin, source + begin, std::min(kCopyBytes, bytes - begin));
+    base::finish_streaming();
+  });
 }
 
-base::Buffer OutputRows::join_bits(size_t column, uint64_t rows) {
-  base::Buffer joined =
-      queue_.host_pool->allocate(Memory::kHost, words_bytes(rows), "output validity");
-  std::memset(joined.data(), 0, joined.bytes());
-  uint64_t first = 0;
+void OutputRows::copy_bits(const Slab& from, size_t column, const base::Buffer& to) {
+  uint64_t const end = from.before + from.rows();
+  auto const* const source = from.bits[column].as<uint64_t>();
+  auto* const target = to.as<uint64_t>();
+  for (uint64_t word = from.before / 64; word < (end + 63) / 64; ++word) {
+    target[word] |= source[word];
+  }
+}
+
+void OutputRows::fill_last_slab(Workers& workers, size_t column) {
+  Slab const& last = *slabs_.back();
   for (auto const& slab : slabs_) {
-    write_bit_run(joined.as<uint64_t>(), first, slab->bits[column].as<uint64_t>(), slab->rows());
-    first += slab->rows();
+    if (slab.get() == &last) break;
+    copy_values(workers, *slab, column, last.values[column]);
+    if (shapes_[column].nullable) copy_bits(*slab, column, last.bits[column]);
+    slab->values[column] = {};
     slab->bits[column] = {};
   }
-  return joined;
+}
+
+base::Buffer OutputRows::fitting_values(Workers& workers, size_t column) const {
+  Slab const& only = *slabs_.front();
+  base::Buffer values = queue_.host_pool->allocate(
+      Memory::kHost, only.rows() * shapes_[column].width, "output column");
+  copy_values(workers, only, column, values);
+  return values;
+}
+
+base::Buffer OutputRows::fitting_bits(size_t column) const {
+  Slab const& only = *slabs_.front();
+  base::Buffer bits =
+      queue_.host_pool->allocate(Memory::kHost, words_bytes(only.rows()), "output validity");
+  std::memset(bits.data(), 0, bits.bytes());
+  copy_bits(only, column, bits);
+  return bits;
 }
 
 OutputRows::Finished OutputRows::finish(Workers& workers) {
   Finished finished;
   uint64_t row_bytes = 0;
   for (OutputShape const& shape : shapes_) row_bytes += shape.width;
-  for (auto const& slab : slabs_) finished.rows += slab->rows();
-  uint64_t const rows = finished.rows;
-
-  Slab& only = *slabs_.front();
-  uint64_t const unused = only.capacity - only.rows();
-  bool const as_it_is = slabs_.size() == 1 && (unused <= rows || unused * row_bytes <= kSlackBytes);
+  Slab& last = *slabs_.back();
+  uint64_t const rows = last.before + last.rows();
+  uint64_t const unused = last.capacity - last.rows();
+  // Of a slab that is not the first one never more is unused than there was before it.
+  bool const as_it_is = unused <= rows || unused * row_bytes <= kSlackBytes;
+  finished.rows = rows;
   finished.slabs = static_cast<int32_t>(slabs_.size());
 
   for (size_t column = 0; column < shapes_.size(); ++column) {
     Column result;
     result.null_count = null_counts_[column].load(std::memory_order_relaxed);
     if (rows != 0) {
-      result.values = columns::make_storage(as_it_is ? std::move(only.values[column])
-                                                     : join_values(workers, column, rows));
+      fill_last_slab(workers, column);
+      result.values = columns::make_storage(as_it_is ? std::move(last.values[column])
+                                                     : fitting_values(workers, column));
       if (result.null_count != 0) {
-        result.bits = columns::make_storage(as_it_is ? std::move(only.bits[column])
-                                                     : join_bits(column, rows));
+        result.bits =
+            columns::make_storage(as_it_is ? std::move(last.bits[column]) : fitting_bits(column));
       }
     }
     finished.columns.push_back(std::move(result));

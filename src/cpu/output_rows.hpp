@@ -3,8 +3,9 @@
 // Tasks claim exactly the rows that they are about to write from one counter, a batch at a time, so
 // the columns have no holes, nothing is probed twice, and the counter is hardly contended. A slab
 // holds the columns for a number of rows; memory that is never written to costs nothing, so the
-// first one is generous. When it is full a second one follows, and finish() puts the slabs
-// together, which costs a copy of the output: a wrong estimate is slower, never incorrect.
+// first one is generous. When it is full a second one follows, behind room for the rows of all
+// before it. finish() copies those there, half of the output or less: a wrong estimate is slower,
+// never incorrect.
 #pragma once
 
 #include <atomic>
@@ -34,8 +35,8 @@ class OutputRows {
              int64_t most_rows = 0);
 
   struct Slab {
-    uint64_t capacity = 0;
-    uint64_t before = 0;               // rows of the slabs before it
+    uint64_t capacity = 0;             // without the rows before
+    uint64_t before = 0;               // rows of the slabs before it, for which it begins with room
     std::atomic<uint64_t> claimed{0};  // may pass the capacity
     std::vector<base::Buffer> values;  // of each column
     std::vector<base::Buffer> bits;    // of each nullable column, else empty; zero until written
@@ -79,8 +80,14 @@ class OutputRows {
   std::unique_ptr<Slab> make_slab(uint64_t capacity, uint64_t before) const;
   void check_limit(uint64_t rows) const;
   void add_slab_after(const Slab* full);
-  base::Buffer join_values(Workers& workers, size_t column, uint64_t rows);
-  base::Buffer join_bits(size_t column, uint64_t rows);
+  // Copies the slab's rows of one column.
+  void copy_values(Workers& workers, const Slab& from, size_t column, const base::Buffer& to) const;
+  // Its validity, where there are zeros.
+  static void copy_bits(const Slab& from, size_t column, const base::Buffer& to);
+  // The rows of the slabs before the last one to where it has room for them.
+  void fill_last_slab(Workers& workers, size_t column);
+  base::Buffer fitting_values(Workers& workers, size_t column) const;
+  base::Buffer fitting_bits(size_t column) const;
 
   base::Queue& queue_;
   std::vector<OutputShape> shapes_;
