@@ -58,6 +58,31 @@ bool shares_word(const RowLayout& layout, uint32_t offset, uint32_t width) {
   return fields > 1;
 }
 
+// A field of words that were loaded. What the loop needs is in its arguments, as in copy_fields().
+template <typename Value>
+void take_field(const uint64_t* __restrict words, uint32_t shift, uint32_t rows,
+                Value* __restrict values) {
+  for (uint32_t i = 0; i < rows; ++i) values[i] = static_cast<Value>(words[i] >> shift);
+}
+
+// Bit `bit` of each of 64 bytes at most; eight at a time: the product has a byte's bit at its top.
+uint64_t bits_of_bytes(const std::byte* bytes, uint32_t rows, uint32_t bit) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr uint64_t kOneOfEach = 0x0101010101010101;
+  constexpr uint64_t kToTop = 0x0102040810204080;
+  uint64_t word = 0;
+  for (uint32_t first = 0; first < rows; first += 8) {
+    uint64_t eight = 0;
+    if (rows - first >= 8) {
+      std::memcpy(&eight, bytes + first, 8);
+    } else {
+      std::memcpy(&eight, bytes + first, rows - first);
+    }
+    word |= ((eight >> bit & kOneOfEach) * kToTop >> 56) << first;
+  }
+  return word;
+}
+
 }  // namespace
 
 template <typename Key>
@@ -81,8 +106,7 @@ const std::byte* BatchValues<Key>::field(const Matches& matches, uint32_t offset
   with_width(width, [&](auto value) {
     using Value = decltype(value);
     if constexpr (sizeof(Value) < kWordBytes) {
-      auto* const to = reinterpret_cast<Value*>(room_.data());
-      for (uint32_t i = 0; i < matches.rows; ++i) to[i] = static_cast<Value>(words_[i] >> shift);
+      take_field(words_.data(), shift, matches.rows, reinterpret_cast<Value*>(room_.data()));
     }
   });
   return room_.data();
@@ -111,22 +135,25 @@ const std::byte* BatchValues<Key>::values(const OutputSource& source, const Key*
 
 template <typename Key>
 const uint64_t* BatchValues<Key>::bits(const OutputSource& source, const Matches& matches) {
-  auto const collect = [&](const auto& is_valid_at) {
+  auto const each_64 = [&](const auto& word_at) {
     for (uint32_t first = 0; first < matches.rows; first += 64) {
-      uint32_t const rows = std::min(matches.rows - first, 64U);
-      uint64_t word = 0;
-      for (uint32_t i = 0; i < rows; ++i) word |= uint64_t{is_valid_at(first + i)} << i;
-      bits_[first / 64] = word;
+      bits_[first / 64] = word_at(first, std::min(matches.rows - first, 64U));
     }
   };
   if (source.source == Source::kCarried) {
     auto const bit = static_cast<uint32_t>(source.null_bit);
     std::byte const* bytes = field(matches, matches.side->layout->null_bits_offset + bit / 8, 1);
-    collect(
-        [&](uint32_t i) { return (std::to_integer<uint32_t>(bytes[i]) >> (bit % 8) & 1) != 0; });
+    each_64(
+        [=](uint32_t first, uint32_t rows) { return bits_of_bytes(bytes + first, rows, bit % 8); });
   } else {
     uint32_t const* numbers = row_numbers(matches);
-    collect([&](uint32_t i) { return is_valid(*source.column, numbers[i]); });
+    each_64([&](uint32_t first, uint32_t rows) {
+      uint64_t word = 0;
+      for (uint32_t i = 0; i < rows; ++i) {
+        word |= uint64_t{is_valid(*source.column, numbers[first + i])} << i;
+      }
+      return word;
+    });
   }
   return bits_.data();
 }

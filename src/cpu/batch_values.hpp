@@ -47,14 +47,19 @@ class BatchValues {
   using Matches = SideMatches<Key>;
 
   // Before what is asked of each batch, whose matches may lie where those of the last one lay.
-  void start_batch() { words_of_ = nullptr; }
+  void start_batch() { words_of_ = numbers_of_ = nullptr; }
   // keys: of the matches.
   const std::byte* values(const OutputSource& source, const Key* keys, const Matches& matches);
   // Whether there is a value; bits beyond the rows are 0.
   const uint64_t* bits(const OutputSource& source, const Matches& matches);
   // expected: their rows carry them.
   const uint32_t* row_numbers(const Matches& matches) {
-    return packed_row_numbers(*matches.side, matches.rest, matches.rows, numbers_.data());
+    if (numbers_of_ != matches.side) {
+      known_numbers_ =
+          packed_row_numbers(*matches.side, matches.rest, matches.rows, numbers_.data());
+      numbers_of_ = matches.side;
+    }
+    return known_numbers_;
   }
 
  private:
@@ -66,6 +71,8 @@ class BatchValues {
   alignas(64) std::array<uint64_t, kBatchRows / 64> bits_;
   alignas(64) std::array<uint64_t, kBatchRows> words_;  // of packed rows, those at words_offset_
   const PartitionRows* words_of_ = nullptr;             // null: none is loaded
+  const PartitionRows* numbers_of_ = nullptr;           // the same of the row numbers
+  const uint32_t* known_numbers_ = nullptr;
   uint32_t words_offset_ = 0;
 };
 
