@@ -11,7 +11,7 @@
 // Groups, for all other keys (a counting sort by bucket):
 //
 //   starts   |0|2|2|3| ... |n|      one more than there are buckets
-//   entries  |a|b|c| ... |z|?|      in bucket order; one more may be read, never used
+//   entries  |a|b|c| ... |z|?|?|..  in bucket order; kReadBehind more may be read, never used
 //
 // Groups instead of chains or open addressing: an entry lookup reads two places however many
 // duplicates there are, equal keys lie side by side and are copied out as a run, no key value is
@@ -37,6 +37,7 @@ namespace gpujoin::cpu {
 
 // Scanning so many entries costs no more than bisecting them.
 inline constexpr uint32_t kSortedFrom = 16;
+inline constexpr uint32_t kReadBehind = 4;
 
 template <typename Key>
 struct Entry {
@@ -62,6 +63,12 @@ Entry<Key> entry_at(const std::byte* rows, uint32_t row_bytes, uint32_t position
 }
 
 enum class Form : uint8_t { kOnePlace, kTwoPlaces, kGroups };
+
+// The entries of a bucket.
+struct Group {
+  uint32_t start;
+  uint32_t length;
+};
 
 // What looking up a key in a table reads.
 template <typename Key>
@@ -90,14 +97,14 @@ struct TableView {
   Found find(Key key, uint32_t hash) const {
     return form == Form::kOnePlace ? find<false>(key, hash) : find<true>(key, hash);
   }
-  // Of groups: in a bucket of one entry; without a branch, too. length: the bucket's entries.
-  Found find_single(Key key, uint32_t hash, uint32_t* length) const {
+  // Of groups: in a bucket of one entry; without a branch, too. group: the bucket's entries.
+  Found find_single(Key key, uint32_t hash, Group* group) const {
     uint32_t const bucket = bucket_of(hash);
-    uint32_t const start = starts[bucket];
-    *length = starts[bucket + 1] - start;
-    Entry<Key> const& entry = entries[start];
+    group->start = starts[bucket];
+    group->length = starts[bucket + 1] - group->start;
+    Entry<Key> const& entry = entries[group->start];
     return {entry.rest,
-            static_cast<uint32_t>(*length == 1) & static_cast<uint32_t>(entry.key == key)};
+            static_cast<uint32_t>(group->length == 1) & static_cast<uint32_t>(entry.key == key)};
   }
 };
 
@@ -125,9 +132,9 @@ class PartitionTable {
   // Calls what(first, last) with pointers to runs of entries of which some have the key; all have
   // it where there are more than kSortedFrom. Of groups.
   template <typename What>
-  void visit_group(uint32_t bucket, Key key, const What& what) const {
-    EntryOfKey const* const first = view_.entries + view_.starts[bucket];
-    EntryOfKey const* const last = view_.entries + view_.starts[bucket + 1];
+  void visit_group(Group group, Key key, const What& what) const {
+    EntryOfKey const* const first = view_.entries + group.start;
+    EntryOfKey const* const last = first + group.length;
     if (last - first <= kSortedFrom) {
       what(first, last);
       return;
@@ -140,7 +147,9 @@ class PartitionTable {
   void visit(Key key, const What& what) const {
     uint32_t const hash = hash_of(key);
     if (view_.form == Form::kGroups) {
-      visit_group(view_.bucket_of(hash), key, what);
+      uint32_t const bucket = view_.bucket_of(hash);
+      uint32_t const start = view_.starts[bucket];
+      visit_group({start, view_.starts[bucket + 1] - start}, key, what);
       return;
     }
     auto const found = view_.find(key, hash);
@@ -258,7 +267,8 @@ class PartitionTable {
   void fill_groups(const std::shared_ptr<base::Pool>& pool, const EntryAt& entry_of, uint32_t count,
                    BucketOf bucket_of) {
     uint32_t const buckets = bucket_of.mask + 1;
-    entries_ = room<EntryOfKey>(pool, entries_block_, (count + uint64_t{1}) * sizeof(EntryOfKey));
+    entries_ = room<EntryOfKey>(pool, entries_block_,
+                                (count + uint64_t{kReadBehind}) * sizeof(EntryOfKey));
     auto* const starts =
         room<uint32_t>(pool, starts_block_, (buckets + uint64_t{1}) * sizeof(uint32_t));
     view_ = {Form::kGroups, bucket_of, 0, entries_, starts};
@@ -278,7 +288,7 @@ class PartitionTable {
       auto const entry = entry_of(i);
       entries[--starts[bucket_of(hash_of(entry.key))]] = entry;
     }
-    entries[count] = EntryOfKey{};
+    std::fill_n(entries + count, kReadBehind, EntryOfKey{});
     longest_run_ = longest;
     if (longest > kSortedFrom) sort_long_buckets(buckets);
   }

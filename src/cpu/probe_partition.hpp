@@ -71,7 +71,7 @@ class Prober {
 
   // flush() is called with a batch that is full or almost so; rows may be left in it at the end.
   void run() {
-    uint32_t several[kProbeBlockRows];
+    Several several[kProbeBlockRows];
     for (uint32_t block = probe_.first, end; block < probe_.last; block = end) {
       end = begin_block<kProbeBlockRows>(probe_, block, batch_, flush_);
       switch (table_.view().form) {
@@ -90,6 +90,11 @@ class Prober {
   }
 
  private:
+  struct Several {
+    uint32_t position;
+    Group group;
+  };
+
   Entry<Key> probe_entry(uint32_t position) const {
     return entry_at<Key, kRowIsEntry>(probe_.rows, probe_.row_bytes, position);
   }
@@ -110,29 +115,28 @@ class Prober {
   }
 
   // The rows that meet one entry at most. Answers how many meet more; several lists those.
-  uint32_t single_entries(uint32_t begin, uint32_t end, uint32_t* several) {
+  uint32_t single_entries(uint32_t begin, uint32_t end, Several* several) {
     TableView<Key> const view = table_.view();
     uint32_t rows = batch_.rows;
     uint32_t several_count = 0;
     for (uint32_t position = begin; position < end; ++position) {
       Entry<Key> const probe = probe_entry(position);
-      uint32_t length;
-      auto const found = view.find_single(probe.key, hash_of(probe.key), &length);
+      Group group;
+      auto const found = view.find_single(probe.key, hash_of(probe.key), &group);
       batch_.keys[rows] = probe.key;
       batch_.build[rows] = found.rest;
       batch_.probe[rows] = probe.rest;
       rows += found.entries;
-      several[several_count] = position;
-      several_count += length > 1 ? 1 : 0;
+      several[several_count] = {position, group};
+      several_count += group.length > 1 ? 1 : 0;
     }
     if (segment_.first == 0) batch_.rows = rows;
     return several_count;
   }
 
-  void several_entries(uint32_t position) {
-    Entry<Key> const probe = probe_entry(position);
-    uint32_t const bucket = table_.view().bucket_of(hash_of(probe.key));
-    table_.visit_group(bucket, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+  void several_entries(const Several& row) {
+    Entry<Key> const probe = probe_entry(row.position);
+    table_.visit_group(row.group, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
       auto const run = static_cast<uint32_t>(last - first);
       if (run > kSortedFrom) {
         emit_run(probe, first + std::min(run, segment_.first),
@@ -143,15 +147,20 @@ class Prober {
     });
   }
 
-  // At most kSortedFrom entries.
+  // At most kSortedFrom entries. Four at a time, some of them behind the last: how many there are
+  // changes from row to row, and nobody can predict where a loop over each of them ends.
   void compare_each(const Entry<Key>& probe, const Entry<Key>* first, const Entry<Key>* last) {
-    if (batch_.rows + static_cast<uint32_t>(last - first) > kBatchRows) flush();
+    static_assert(kReadBehind == 4);
+    if (batch_.rows + static_cast<uint32_t>(last - first) + kReadBehind > kBatchRows) flush();
     uint32_t rows = batch_.rows;
-    for (; first != last; ++first) {
-      batch_.keys[rows] = probe.key;
-      batch_.build[rows] = first->rest;
-      batch_.probe[rows] = probe.rest;
-      rows += first->key == probe.key ? 1 : 0;
+    for (; first < last; first += kReadBehind) {
+      auto const left = static_cast<uint32_t>(last - first);
+      for (uint32_t i = 0; i < kReadBehind; ++i) {
+        batch_.keys[rows] = probe.key;
+        batch_.build[rows] = first[i].rest;
+        batch_.probe[rows] = probe.rest;
+        rows += static_cast<uint32_t>(i < left) & static_cast<uint32_t>(first[i].key == probe.key);
+      }
     }
     batch_.rows = rows;
   }

@@ -123,15 +123,15 @@ class TablesProber {
       Entry<Key> const probe = probe_entry(row);
       uint32_t const hash = hashes_[row - begin];
       TableView<Key> const& view = view_of(hash);
-      uint32_t length = 1;
-      auto const found = view.form == Form::kGroups ? view.find_single(probe.key, hash, &length)
+      Group group{0, 1};
+      auto const found = view.form == Form::kGroups ? view.find_single(probe.key, hash, &group)
                                                     : view.find(probe.key, hash);
       batch_.keys[rows] = probe.key;
       batch_.build[rows] = found.rest;
       batch_.probe[rows] = probe.rest;
       rows += found.entries;
       several[several_count] = row;
-      several_count += length > 1 ? 1 : 0;
+      several_count += group.length > 1 ? 1 : 0;
     }
     batch_.rows = rows;
     return several_count;
