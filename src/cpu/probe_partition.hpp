@@ -62,9 +62,18 @@ struct Segment {
   uint32_t last = UINT32_MAX;
 };
 
-template <typename Key, bool kRowIsEntry, typename Flush>
+// kAtOnce: entries of a bucket that are compared together, some of them behind its last; 1 where
+// the table is in no cache, and those behind may be a line that nobody asked for.
+template <typename Key, bool kRowIsEntry, typename Flush, uint32_t kAtOnce = kReadBehind>
 class Prober {
+  static_assert(kAtOnce <= kReadBehind);
+
  public:
+  struct Several {
+    uint32_t position;
+    Group group;
+  };
+
   Prober(const PartitionTable<Key>& table, const ProbeRows& probe, Segment segment,
          MatchBatch<Key>& batch, const Flush& flush)
       : table_(table), probe_(probe), segment_(segment), batch_(batch), flush_(flush) {}
@@ -89,12 +98,21 @@ class Prober {
     }
   }
 
- private:
-  struct Several {
-    uint32_t position;
-    Group group;
-  };
+  // A row that meets several entries.
+  void several_entries(const Several& row) {
+    Entry<Key> const probe = probe_entry(row.position);
+    table_.visit_group(row.group, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
+      auto const run = static_cast<uint32_t>(last - first);
+      if (run > kSortedFrom) {
+        emit_run(probe, first + std::min(run, segment_.first),
+                 first + std::min(run, segment_.last));
+      } else if (segment_.first == 0) {
+        compare_each(probe, first, last);
+      }
+    });
+  }
 
+ private:
   Entry<Key> probe_entry(uint32_t position) const {
     return entry_at<Key, kRowIsEntry>(probe_.rows, probe_.row_bytes, position);
   }
@@ -134,28 +152,14 @@ class Prober {
     return several_count;
   }
 
-  void several_entries(const Several& row) {
-    Entry<Key> const probe = probe_entry(row.position);
-    table_.visit_group(row.group, probe.key, [&](const Entry<Key>* first, const Entry<Key>* last) {
-      auto const run = static_cast<uint32_t>(last - first);
-      if (run > kSortedFrom) {
-        emit_run(probe, first + std::min(run, segment_.first),
-                 first + std::min(run, segment_.last));
-      } else if (segment_.first == 0) {
-        compare_each(probe, first, last);
-      }
-    });
-  }
-
-  // At most kSortedFrom entries. Four at a time, some of them behind the last: how many there are
-  // changes from row to row, and nobody can predict where a loop over each of them ends.
+  // At most kSortedFrom entries. How many there are changes from row to row, and nobody can predict
+  // where a loop over each of them ends.
   void compare_each(const Entry<Key>& probe, const Entry<Key>* first, const Entry<Key>* last) {
-    static_assert(kReadBehind == 4);
-    if (batch_.rows + static_cast<uint32_t>(last - first) + kReadBehind > kBatchRows) flush();
+    if (batch_.rows + static_cast<uint32_t>(last - first) + kAtOnce > kBatchRows) flush();
     uint32_t rows = batch_.rows;
-    for (; first < last; first += kReadBehind) {
+    for (; first < last; first += kAtOnce) {
       auto const left = static_cast<uint32_t>(last - first);
-      for (uint32_t i = 0; i < kReadBehind; ++i) {
+      for (uint32_t i = 0; i < kAtOnce; ++i) {
         batch_.keys[rows] = probe.key;
         batch_.build[rows] = first[i].rest;
         batch_.probe[rows] = probe.rest;

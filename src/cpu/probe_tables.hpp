@@ -67,18 +67,18 @@ class TablesProber {
     for (uint32_t block = probe_.first, end; block < probe_.last; block = end) {
       end = begin_block<kBlockRows>(probe_, block, batch_, flush_);
       ask_for(block, end);
-      uint32_t several[kBlockRows];
+      Several several[kBlockRows];
       uint32_t const count = single_entries(block, end, several);
       for (uint32_t i = 0; i < count; ++i) {
-        uint32_t const row = several[i];
-        auto const& table = tables_.table(tables_.number_of(hashes_[row - block]));
-        ProbeRows const one{probe_.rows, probe_.row_bytes, row, row + 1};
-        Prober<Key, kRowIsEntry, Flush>(table, one, {}, batch_, flush_).run();
+        auto const& table = tables_.table(tables_.number_of(hashes_[several[i].position - block]));
+        OneRow(table, probe_, {}, batch_, flush_).several_entries(several[i]);
       }
     }
   }
 
  private:
+  using OneRow = Prober<Key, kRowIsEntry, Flush, 1>;
+  using Several = typename OneRow::Several;
   // What they ask for stays in the first cache.
   static constexpr uint32_t kBlockRows = 128;
 
@@ -116,7 +116,7 @@ class TablesProber {
   }
 
   // The rows that meet one entry at most. Answers how many meet more; several lists those.
-  uint32_t single_entries(uint32_t begin, uint32_t end, uint32_t* several) {
+  uint32_t single_entries(uint32_t begin, uint32_t end, Several* several) {
     uint32_t rows = batch_.rows;
     uint32_t several_count = 0;
     for (uint32_t row = begin; row < end; ++row) {
@@ -130,7 +130,7 @@ class TablesProber {
       batch_.build[rows] = found.rest;
       batch_.probe[rows] = probe.rest;
       rows += found.entries;
-      several[several_count] = row;
+      several[several_count] = {row, group};
       several_count += group.length > 1 ? 1 : 0;
     }
     batch_.rows = rows;
