@@ -90,7 +90,7 @@ struct PlanRequest {
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
   SideStatistics left;
   SideStatistics right;
-  // What explain calls it. A plan is that of the inner join that the kind is made of.
+  // A plan is that of the inner join that the kind is made of, and costs what the kind does.
   columns::JoinKind kind = columns::JoinKind::kInner;
   int32_t key_count = 1;                  // columns of the key; 0: a cross join
   std::optional<ResidualReads> residual;  // of pairs, before anything is fetched by them
