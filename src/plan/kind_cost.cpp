@@ -78,8 +78,8 @@ Cost fetch_cost(const SideStatistics& side, uint64_t rows, const base::DeviceFac
                   kLaunches + static_cast<int32_t>(side.payload_widths.size()), facts);
 }
 
-// A set in the place of a match. By row numbers a lone payload is fetched, which travels in the place
-// of those of pairs.
+// A set in the place of a match. By row numbers a lone payload is fetched, which travels in the
+// place of those of pairs.
 Cost set_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
               const base::DeviceFacts& facts) {
   constexpr int32_t kLaunches = 8;
@@ -160,8 +160,8 @@ JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
 }
 
 double set_share(const JoinPlan& plan, const JoinShape& shape) {
-  // H200, 2^27 x 2^27 rows by bits of keys of 4 bytes 0.84 ms, where the costs of a match of as many
-  // pairs are 1.5; by groups of keys 2.1*10^7 x 2.1*10^7 rows 0.4, where they are 0.3.
+  // H200, 2^27 x 2^27 rows by bits of keys of 4 bytes 0.84 ms, where a match of as many pairs costs
+  // 1.5; by groups of keys 2.1*10^7 x 2.1*10^7 rows 0.4, where it costs 0.3.
   constexpr double kByBits = 0.55;
   constexpr double kByGroups = 1.3;
   constexpr int32_t kFewestBits = 15;  // of partitions, of which a block has a bit for each key
