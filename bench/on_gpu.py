@@ -16,6 +16,8 @@ import cupy as cp
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "bindings/python"))
 from gpujoin import _abi, errors  # noqa: E402, F401
+from gpujoin._kinds import KINDS  # noqa: E402, F401
+from gpujoin._plan_options import plan_options  # noqa: E402, F401
 from gpujoin._structs import Column  # noqa: E402
 
 NO_ROW = 0xFFFFFFFF
@@ -124,6 +126,12 @@ class Session:
     def trim(self):
         _abi.invoke("context_trim", self.context)
         cp.get_default_memory_pool().free_all_blocks()
+
+
+def spread_keys(numbers):
+    """64 bits that tell numbers apart, far from each other."""
+    mixed = numbers.astype(cp.uint64) * cp.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> cp.uint64(29))).view(cp.int64)
 
 
 def bits_of(words, rows):

@@ -26,6 +26,7 @@ from on_gpu import (  # noqa: E402
     expect,
     options_of,
     rows_of,
+    spread_keys,
     words_of,
     write,
 )
@@ -36,12 +37,6 @@ TEXT_BYTES = 18
 def keep(rows, nulls):
     """Which rows are not NULL."""
     return cp.random.random(rows, dtype=cp.float32) >= nulls / 100
-
-
-def spread_keys(numbers):
-    """64 bits that tell numbers apart, far from each other."""
-    mixed = numbers.astype(cp.uint64) * cp.uint64(0x9E3779B97F4A7C15)
-    return (mixed ^ (mixed >> cp.uint64(29))).view(cp.int64)
 
 
 def texts(numbers):

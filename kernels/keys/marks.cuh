@@ -11,8 +11,10 @@
 //          kSharedMarkThreads as there is room for; count: kRangeBlocksPerSm blocks for each
 //          multiprocessor, or less; dependent
 // Moves    mark: 4 a number (and a bit), + a random sector read, and written where a mark is new;
-//          of rows that lie together one for all that a warp has of a word. mark_flagged: a byte a
-//          row, 4 and a random sector where it counts. count: a bit a row
+//          of rows that lie together one for all that a warp has of a word. mark_in_shared: 4 a
+//          number (and a bit), and a bit a row for each block. mark_flagged: a byte a row, 4 and a
+//          random sector where it counts. count: a bit a row
+// Shared   mark_in_shared: a bit a row
 //
 // Rows with many matches come many times: one address takes 0.6e9 atomics a second, and a look
 // first, which the cache answers, spares all but the first ones.
@@ -47,6 +49,20 @@ constexpr uint32_t kSharedMarkThreads = 1024;
 
 // By whole warps; lanes without a row have kNoRow.
 constexpr uint32_t kNoRow = ~0U;
+
+// Numbers of a thread from `first` on, `apart` from each other; kNoRow of those that do not count.
+__device__ __forceinline__ void read_numbers(const uint32_t* __restrict__ rows,
+                                             const uint32_t* __restrict__ kept, uint64_t count,
+                                             uint64_t first, uint32_t apart,
+                                             uint32_t (&read)[kStreamItems]) {
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const at = first + item * apart;
+    bool const counts = at < count && (kept == nullptr || (kept[at / 32] >> (at % 32) & 1) != 0);
+    read[item] = counts ? __ldcs(&rows[at]) : kNoRow;
+  }
+}
+
 __device__ __forceinline__ void mark_row(uint32_t* words, uint32_t row) {
   uint32_t const word = row / 32;
   uint32_t const bit = row == kNoRow ? 0 : 1U << (row % 32);
@@ -63,12 +79,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   await_last_kernel();
   uint64_t const first = uint64_t{blockIdx.x} * kStreamTile + threadIdx.x;
   uint32_t read[kStreamItems];
-#pragma unroll
-  for (int item = 0; item < kStreamItems; ++item) {
-    uint64_t const at = first + item * kStreamThreads;
-    bool const counts = at < count && (kept == nullptr || (kept[at / 32] >> (at % 32) & 1) != 0);
-    read[item] = counts ? __ldcs(&rows[at]) : kNoRow;
-  }
+  read_numbers(rows, kept, count, first, kStreamThreads, read);
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) mark_row(words, read[item]);
 }
@@ -86,12 +97,7 @@ __global__ void __launch_bounds__(kSharedMarkThreads)
 #pragma unroll 1
   for (uint64_t tile = blockIdx.x * kTile; tile < count; tile += gridDim.x * kTile) {
     uint32_t read[kStreamItems];
-#pragma unroll
-    for (int item = 0; item < kStreamItems; ++item) {
-      uint64_t const at = tile + item * kSharedMarkThreads + threadIdx.x;
-      bool const counts = at < count && (kept == nullptr || (kept[at / 32] >> (at % 32) & 1) != 0);
-      read[item] = counts ? __ldcs(&rows[at]) : kNoRow;
-    }
+    read_numbers(rows, kept, count, tile + threadIdx.x, kSharedMarkThreads, read);
 #pragma unroll
     for (int item = 0; item < kStreamItems; ++item) {
       if (read[item] == kNoRow) continue;

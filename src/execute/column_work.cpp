@@ -204,6 +204,16 @@ Storage ColumnWork::copy(const void* source, Memory source_memory, uint64_t byte
   return target;
 }
 
+columns::RowBits bring_bits(ColumnWork& work, const uint8_t* bits, int64_t first_bit, Memory memory,
+                            int64_t rows, Held* held) {
+  columns::RowBits brought{bits, first_bit, static_cast<uint64_t>(rows)};
+  if (is_there(work, memory)) return brought;
+  brought.first_bit = first_bit % 8;
+  brought.bits = static_cast<const uint8_t*>(copied(
+      work, bits + first_bit / 8, memory, columns::bitmap_bytes(brought.first_bit + rows), held));
+  return brought;
+}
+
 ColumnView bring_column(base::Queue& queue, ColumnWork& work, const ColumnView& column,
                         int64_t rows, Held* held) {
   if (is_there(work, column.memory) || rows == 0 || column.layout == Layout::kNulls) return column;
@@ -223,11 +233,10 @@ ColumnView bring_column(base::Queue& queue, ColumnWork& work, const ColumnView& 
     bring_parts(queue, work, column, rows, &view, held);
   }
   if (column.validity != nullptr) {
-    int64_t const first = column.validity_bit_offset / 8;
-    view.validity_bit_offset = column.validity_bit_offset % 8;
-    view.validity = static_cast<const uint8_t*>(
-        copied(work, column.validity + first, column.memory,
-               columns::bitmap_bytes(view.validity_bit_offset + rows), held));
+    columns::RowBits const valid =
+        bring_bits(work, column.validity, column.validity_bit_offset, column.memory, rows, held);
+    view.validity = valid.bits;
+    view.validity_bit_offset = valid.first_bit;
   }
   // The caller's memory is not read behind this.
   base::finish(queue);

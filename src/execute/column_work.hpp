@@ -95,6 +95,11 @@ std::unique_ptr<ColumnWork> make_column_work(base::Queue& queue, base::Memory me
 columns::ColumnView bring_column(base::Queue& queue, ColumnWork& work,
                                  const columns::ColumnView& column, int64_t rows, Held* held);
 
+// Bits of rows of the caller's where the executor reads them: as they lie, or copies that `held`
+// keeps. Queued on the stream. expected: rows.
+columns::RowBits bring_bits(ColumnWork& work, const uint8_t* bits, int64_t first_bit,
+                            base::Memory memory, int64_t rows, Held* held);
+
 // A column whose values are bytes, where the executor has it: of text, views, and fixed widths.
 kernels::BytesColumn bytes_of(base::Queue& queue, ColumnWork& work,
                               const columns::ColumnView& column, int64_t rows, Held* held);

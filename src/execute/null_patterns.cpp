@@ -3,29 +3,12 @@
 #include <utility>
 
 #include "src/base/memory.hpp"
-#include "src/columns/validity_bits.hpp"
-#include "src/execute/row_picker.hpp"
 
 namespace gpujoin::execute {
 
 using columns::ColumnView;
 using columns::RowBits;
 using columns::Storage;
-
-namespace {
-
-RowBits validity_in(ColumnWork& work, const ColumnView& column, int64_t rows, Held* held) {
-  RowBits valid{column.validity, column.validity_bit_offset, static_cast<uint64_t>(rows)};
-  if (is_device(column.memory) == is_device(work.memory())) return valid;
-  valid.first_bit = column.validity_bit_offset % 8;
-  held->push_back(work.copy(column.validity + column.validity_bit_offset / 8, column.memory,
-                            columns::bitmap_bytes(valid.first_bit + rows),
-                            "the copy of a key's validity"));
-  valid.bits = static_cast<const uint8_t*>(held->back().get());
-  return valid;
-}
-
-}  // namespace
 
 NullPatterns::NullPatterns(ColumnWork& work, std::shared_ptr<const columns::Relation> relation,
                            const std::vector<int32_t>& keys)
@@ -36,7 +19,8 @@ NullPatterns::NullPatterns(ColumnWork& work, std::shared_ptr<const columns::Rela
   for (size_t key = 0; key < keys_.size(); ++key) {
     ColumnView const& column = relation_->columns[static_cast<size_t>(keys_[key])];
     if (column.validity == nullptr) continue;
-    split_by(key, validity_in(work_, column, rows, &held_));
+    split_by(key, bring_bits(work_, column.validity, column.validity_bit_offset, column.memory,
+                             rows, &held_));
   }
 }
 

@@ -145,8 +145,7 @@ class Unknown {
     for (auto const& [pattern, count] : side.counts()) {
       if (pattern == 0) continue;
       if (pattern == all && residual_ == nullptr) {
-        columns::Storage const rows = side.rows_with(pattern);
-        marks_.mark(static_cast<const uint32_t*>(rows.get()), count);
+        mark_rows(side.rows_with(pattern), count);
       } else {
         mark_equal(rows_of(side, pattern, pattern, own_columns_), all_rows(other, pattern));
       }
@@ -158,14 +157,17 @@ class Unknown {
         NullPattern const unknown = own | pattern;
         if (unknown == own || unknown == pattern) continue;
         if (unknown == all && residual_ == nullptr) {
-          columns::Storage const rows = side.rows_with(own);
-          marks_.mark(static_cast<const uint32_t*>(rows.get()), own_count);
+          mark_rows(side.rows_with(own), own_count);
         } else {
           mark_equal(rows_of(side, own, unknown, own_columns_),
                      rows_of(other, pattern, unknown, other_columns_));
         }
       }
     }
+  }
+
+  void mark_rows(const columns::Storage& numbers, uint64_t count) {
+    marks_.mark(static_cast<const uint32_t*>(numbers.get()), count);
   }
 
   // The relation whose values, wherever they lie, a relation of gathered rows may name: what
@@ -275,8 +277,8 @@ class Unknown {
       stage.stage = "unknown." + stage.stage;
       stages_.push_back(std::move(stage));
     }
-    columns::Storage const& rows = own.numbers < 0 ? found->left_rows : found->columns.front().data;
-    marks_.mark(static_cast<const uint32_t*>(rows.get()), static_cast<uint64_t>(found->rows));
+    mark_rows(own.numbers < 0 ? found->left_rows : found->columns.front().data,
+              static_cast<uint64_t>(found->rows));
   }
 
   base::Queue& queue_;

@@ -161,21 +161,20 @@ std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatisti
                                 const base::DeviceFacts& facts) {
   std::vector<JoinPlan> plans = candidates_of(request, facts);
   if (plans.front().device == Device::kCpu) return plans;
+  if (const auto other = building_on_either(request, sample)) {
+    for (const JoinPlan& plan : candidates_of(*other, facts)) {
+      // What a filter leaves of a table's rows is known; of those that ask one, if theirs were
+      // scanned.
+      const bool known =
+          plan.filter == Filter::kNone || (probes_table(plan.match) && sample.counted);
+      if (known) plans.push_back(plan);
+    }
+  }
   // A merge of sides in order has pairs of a side that comes out alone, as a table has, which takes
   // less.
   if (columns::comes_alone(request.kind) && request.options.match == 0 &&
       request.options.algorithm == GPUJOIN_ALGORITHM_AUTOMATIC) {
     std::erase_if(plans, [](const JoinPlan& plan) { return plan.match == Match::kMergeTiles; });
-  }
-  if (const auto other = building_on_either(request, sample)) {
-    for (const JoinPlan& plan : candidates_of(*other, facts)) {
-      // What a filter leaves of a table's rows is known; of those that ask one, if theirs were
-      // scanned.
-      const bool weighed = plan.match != Match::kMergeTiles || !columns::comes_alone(request.kind);
-      const bool known =
-          plan.filter == Filter::kNone || (probes_table(plan.match) && sample.counted);
-      if (known && weighed) plans.push_back(plan);
-    }
   }
   return plans;
 }

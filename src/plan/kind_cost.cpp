@@ -33,6 +33,11 @@ SideOfKind side_of(const JoinPlan& plan, const JoinShape& shape, bool is_build) 
   return {shape.build, shape.build_rows, rounded(rows * (1 - std::exp(-met))), wanted, true};
 }
 
+// Of most joins there is nothing to add, and costs of all candidates are waited for.
+bool is_inner(const JoinShape& shape) {
+  return shape.kind == columns::JoinKind::kInner || shape.kind == columns::JoinKind::kCross;
+}
+
 bool joins_sets(const JoinPlan& plan) {
   return partitions(plan.transform) && writes_columns(plan.gather) && plan.keys != Keys::kHashed;
 }
@@ -145,6 +150,7 @@ Cost unmatched_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKi
 
 JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
   JoinShape made = shape;
+  if (is_inner(shape)) return made;
   for (const bool is_build : {true, false}) {
     const SideOfKind side = side_of(plan, shape, is_build);
     if (is_found_once(plan, shape, side)) {
@@ -165,6 +171,7 @@ double set_share(const JoinPlan& plan, const JoinShape& shape) {
   constexpr double kByBits = 0.55;
   constexpr double kByGroups = 1.3;
   constexpr int32_t kFewestBits = 15;  // of partitions, of which a block has a bit for each key
+  if (is_inner(shape)) return 1;
   const bool is_set =
       joins_sets(plan) && (columns::comes_alone(side_of(plan, shape, true).wanted) ||
                            columns::comes_alone(side_of(plan, shape, false).wanted));
@@ -174,7 +181,7 @@ double set_share(const JoinPlan& plan, const JoinShape& shape) {
 
 Cost kind_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
   Cost cost;
-  if (plan.device == Device::kCpu) return cost;
+  if (is_inner(shape) || plan.device == Device::kCpu) return cost;
   for (const bool is_build : {true, false}) {
     const SideOfKind side = side_of(plan, shape, is_build);
     if (columns::comes_alone(side.wanted)) cost += alone_cost(plan, shape, side, facts);
