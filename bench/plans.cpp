@@ -22,7 +22,8 @@ const Names kAlgorithms = {{"auto", GPUJOIN_ALGORITHM_AUTOMATIC},
                            {"phj_carried", GPUJOIN_ALGORITHM_PHJ_CARRIED},
                            {"nop_carried", GPUJOIN_ALGORITHM_NOP_CARRIED},
                            {"direct_carried", GPUJOIN_ALGORITHM_DIRECT_CARRIED},
-                           {"smj_carried", GPUJOIN_ALGORITHM_SMJ_CARRIED}};
+                           {"smj_carried", GPUJOIN_ALGORITHM_SMJ_CARRIED},
+                           {"pdj_carried", GPUJOIN_ALGORITHM_PDJ_CARRIED}};
 const Names kDevices = {{"cuda", GPUJOIN_DEVICE_CUDA}, {"cpu", GPUJOIN_DEVICE_CPU}};
 const Names kSides = {{"left", GPUJOIN_SIDE_LEFT}, {"right", GPUJOIN_SIDE_RIGHT}, {"auto", 0}};
 const Names kTransfers = {{"none", GPUJOIN_TRANSFER_NONE},
@@ -43,7 +44,8 @@ const Names kTransforms = {{"none", GPUJOIN_TRANSFORM_NONE},
                            {"histogram_block", GPUJOIN_TRANSFORM_HISTOGRAM_BLOCK},
                            {"bucket_chains", GPUJOIN_TRANSFORM_BUCKET_CHAINS},
                            {"merge_sort", GPUJOIN_TRANSFORM_MERGE_SORT},
-                           {"radix_unordered", GPUJOIN_TRANSFORM_RADIX_UNORDERED}};
+                           {"radix_unordered", GPUJOIN_TRANSFORM_RADIX_UNORDERED},
+                           {"write_combined", GPUJOIN_TRANSFORM_WRITE_COMBINED}};
 const Names kSkews = {{"none", GPUJOIN_SKEW_NONE},
                       {"work_units", GPUJOIN_SKEW_WORK_UNITS},
                       {"redistributed_blocks", GPUJOIN_SKEW_REDISTRIBUTED_BLOCKS},

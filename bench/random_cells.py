@@ -38,6 +38,7 @@ PLANS = {
     "phj_carried+key_hashes": "algorithm=phj_carried,filter=key_hashes",
     "carried_rows": f"{PARTITIONS},gather=carried_rows",
     "smj_carried": "algorithm=smj_carried",
+    "pdj_carried": "algorithm=pdj_carried",
     "nop": "algorithm=nop",
     "phj_om": "algorithm=phj_om",
     "phj_gfur": "algorithm=phj_gfur",

@@ -1171,6 +1171,10 @@ typedef int32_t gpujoin_algorithm;
 /* Sides that lie in the order of their keys, merged where they lie, output written by the match;
  * where one does not, another join follows. Since 0.2. */
 #define GPUJOIN_ALGORITHM_SMJ_CARRIED 12
+/* Dense keys as addresses within parts that shared memory holds, output written by the match: a
+ * direct join of partitions. Where keys are not dense, or repeat, or columns are others than
+ * WRITE_COMBINED moves, another join follows. Since 0.2. */
+#define GPUJOIN_ALGORITHM_PDJ_CARRIED 13
 
 /* How columns in host memory reach the device; columns in device memory are read where they are.
  * The planner takes OVERLAPPED_COPIES. */
@@ -1206,6 +1210,10 @@ typedef int32_t gpujoin_transform;
 #define GPUJOIN_TRANSFORM_BUCKET_CHAINS 7
 /* Radix partition of all columns with one rank, rows of a partition in any order. */
 #define GPUJOIN_TRANSFORM_RADIX_UNORDERED 9
+/* Rows with a place in a direct table, to parts of it that shared memory holds, in one pass that
+ * combines its writes to lines. With DIRECT_TABLE and CARRIED, of columns of 4 and 8 bytes, 12
+ * bytes of a side at most. Since 0.2. */
+#define GPUJOIN_TRANSFORM_WRITE_COMBINED 10
 
 /* How partitions of unequal size are spread over thread blocks. Of matches that join partitions. */
 typedef int32_t gpujoin_skew;

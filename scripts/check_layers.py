@@ -27,7 +27,9 @@ MAY_INCLUDE = {
     "src/base/": [API, LIMITS, "src/base/"],
     # Columns of bytes are described alike for host and device.
     "src/columns/": [API, "kernels/bytes_column.hpp", "src/base/", "src/columns/"],
-    "src/plan/": [API, LIMITS, "src/base/", "src/columns/", "src/plan/"],
+    # Whether parts fit a block's shared memory is asked of what their kernels are built with.
+    "src/plan/": [API, LIMITS, "kernels/match/place_parts.hpp", "src/base/", "src/columns/",
+                  "src/plan/"],
     # What a key of several columns is joined by: below both executors' stages.
     "src/keys/": [API, "kernels/", "src/base/", "src/columns/", "src/plan/sample_rule.hpp",
                   "src/keys/"],
@@ -82,8 +84,9 @@ MAY_INCLUDE["src/papers/"] = [
     API, "kernels/", "src/base/", "src/columns/", "src/keys/", "src/plan/join_plan.hpp",
     "src/papers/",
 ] + [f"src/{stage}/" for stage in STAGES]
-# A table of dense keys is made where a look at the keys says that they are dense, as a filter is.
-MAY_INCLUDE["src/match/"].append("src/transform/key_range.hpp")
+# A table of dense keys is made where a look at the keys says that they are dense, as a filter is;
+# in parts, of rows that were moved to them.
+MAY_INCLUDE["src/match/"] += ["src/transform/key_range.hpp", "src/transform/move_to_parts.hpp"]
 
 # Host code that knows no CUDA header.
 WITHOUT_CUDA = ["include/", "bindings/c/", LIMITS, "src/columns/", "src/plan/", "src/cpu/",

@@ -55,6 +55,7 @@ PLANS = {
         gather="carried_rows",
     ),
     "smj_carried": dict(algorithm="smj_carried"),
+    "pdj_carried": dict(algorithm="pdj_carried"),
     "nop": dict(algorithm="nop"),
     "row_multiset": dict(algorithm="row_multiset"),
 }

@@ -252,9 +252,9 @@ gpujoin_plan_options checked_options(const gpujoin_plan_options* given,
                                      const base::Context& context) {
   if (given == nullptr) return GPUJOIN_PLAN_OPTIONS_INIT;
   gpujoin_plan_options const options = read_struct(given, "options");
-  check_range(options.algorithm, GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_SMJ_CARRIED,
+  check_range(options.algorithm, GPUJOIN_ALGORITHM_AUTOMATIC, GPUJOIN_ALGORITHM_PDJ_CARRIED,
               "options.algorithm");
-  check_range(options.transform, 0, GPUJOIN_TRANSFORM_RADIX_UNORDERED, "options.transform");
+  check_range(options.transform, 0, GPUJOIN_TRANSFORM_WRITE_COMBINED, "options.transform");
   check_range(options.match, 0, GPUJOIN_MATCH_MERGE_TILES, "options.match");
   check_range(options.gather, 0, GPUJOIN_GATHER_CARRIED_ROWS, "options.gather");
   check_range(options.build_side, 0, GPUJOIN_SIDE_RIGHT, "options.build_side");

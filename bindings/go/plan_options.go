@@ -23,6 +23,7 @@ const (
 	AlgorithmNOPCarried    Algorithm = C.GPUJOIN_ALGORITHM_NOP_CARRIED
 	AlgorithmDirectCarried Algorithm = C.GPUJOIN_ALGORITHM_DIRECT_CARRIED
 	AlgorithmSMJCarried    Algorithm = C.GPUJOIN_ALGORITHM_SMJ_CARRIED
+	AlgorithmPDJCarried    Algorithm = C.GPUJOIN_ALGORITHM_PDJ_CARRIED
 )
 
 // PlanOptions are what the caller says about how to join. What is zero the planner chooses; the

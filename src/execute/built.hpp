@@ -33,6 +33,8 @@ struct JoinStep {
   const JoinGroups* groups = nullptr;
   // Of keys that may be the build side's; null: nothing is known.
   const SeenKeys* seen = nullptr;
+  // Of the build keys that a sample read; null: there is none. Others may lie beyond it.
+  const plan::KeyRange* drawn = nullptr;
 
   bool build_left() const { return plan.build_side == plan::Side::kLeft; }
   bool build_numbers() const { return build_left() ? spec.left_rows() : spec.right_rows(); }

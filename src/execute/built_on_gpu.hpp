@@ -26,6 +26,7 @@ class BuiltOnGpu : public Built {
 // matches of pairs, by which columns are gathered.
 std::unique_ptr<const Built> build_tiles(const JoinStep& step, std::shared_ptr<GpuSide> side);
 std::unique_ptr<const Built> build_table(const JoinStep& step, std::shared_ptr<GpuSide> side);
+std::unique_ptr<const Built> build_parts(const JoinStep& step, std::shared_ptr<GpuSide> side);
 std::unique_ptr<const Built> build_partitions(const JoinStep& step, std::shared_ptr<GpuSide> side);
 // sort_bits: by which both sides are sorted.
 std::unique_ptr<const Built> build_for_pairs(const JoinStep& step, std::shared_ptr<GpuSide> side,

@@ -351,6 +351,9 @@ std::unique_ptr<const Built> build_on_gpu(const JoinStep& step, std::shared_ptr<
     return build_for_pairs(step, std::move(side), sort_bits);
   }
   if (step.plan.match == plan::Match::kMergeTiles) return build_tiles(step, std::move(side));
+  if (step.plan.transform == plan::Transform::kWriteCombined) {
+    return build_parts(step, std::move(side));
+  }
   if (step.plan.transform == plan::Transform::kNone) return build_table(step, std::move(side));
   return build_partitions(step, std::move(side));
 }

@@ -104,8 +104,9 @@ class Sides {
 
   // One launch makes the table and asks it. Only a lookup keeps its probe rows where they are.
   bool join_in_one_launch(const plan::JoinPlan& plan) const {
-    return plan.gather == plan::Gather::kCarried && plan::probes_table(plan.match) &&
-           !join_.spec.keep_left && match::joins_in_one_launch(build_->rows(), probe_->rows());
+    return plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried &&
+           plan::probes_table(plan.match) && !join_.spec.keep_left &&
+           match::joins_in_one_launch(build_->rows(), probe_->rows());
   }
   // And is all there is: its own clock tells the time.
   bool is_one_launch(const plan::JoinPlan& plan) const {
@@ -164,6 +165,13 @@ void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::Joi
   }
 }
 
+// Of the plan's build keys as they are; null: no scan has read of them.
+const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {
+  plan::SampleStatistics const& sample = join.choice.sample;
+  bool const is_scanned = sample.counted && plan.build_side == plan::build_side_of(join.request);
+  return is_scanned && plan.keys == plan::Keys::kPlain ? &sample.build_range : nullptr;
+}
+
 // What an attempt in vain wrote, which is in no other attempt's memory.
 void forget(columns::JoinResult& result) {
   result.columns.clear();
@@ -198,6 +206,7 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   JoinStep step{queue, plan, join.spec, clock};
   step.residual = join.residual;
   step.groups = groups;
+  step.drawn = drawn_range(join, plan);
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {

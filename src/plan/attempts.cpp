@@ -53,6 +53,9 @@ class AttemptList {
     hashed.filter = Filter::kNone;
     hashed.match = Match::kGlobalTable;
     if (first_.plan.match != Match::kDirectTable && may_hash()) return;
+    if (first_.plan.transform == Transform::kWriteCombined) {
+      return add(Finding::kKeysScattered, partitioned());
+    }
     const bool in_parts =
         !may_hash() ||
         (!request_.in_order && leaves_scattered_keys(first_.plan, request_, facts_, limit_));
@@ -165,6 +168,7 @@ class AttemptList {
   JoinPlan as_pairs() const {
     JoinPlan plan = first_.plan;
     plan.filter = Filter::kNone;
+    plan.transform = Transform::kNone;
     plan.match = Match::kGlobalTable;
     plan.output = Output::kGrown;
     plan.gather = Gather::kUntransformed;
@@ -216,6 +220,7 @@ std::vector<Attempt> attempts_of(const Candidate& first, const std::vector<Candi
     // and neither are chunks.
     const auto rows = static_cast<uint64_t>(request.left.rows + request.right.rows);
     const bool one_launch = rows <= kernels::kSmallTableRows && !request.in_order &&
+                            plan.transform == Transform::kNone &&
                             plan.transfer != Transfer::kProbeChunks;
     if (!one_launch) list.after_scattered_places();
     list.after_repeated_keys(one_launch);

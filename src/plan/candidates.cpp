@@ -10,6 +10,7 @@
 
 #include "kernels/limits.hpp"
 #include "src/base/status.hpp"
+#include "src/plan/join_shape.hpp"
 
 namespace gpujoin::plan {
 namespace {
@@ -48,6 +49,7 @@ const Algorithm& algorithm_of(gpujoin_algorithm number) {
       {"NOP-CARRIED", Transform::kNone, Match::kGlobalTable, Gather::kCarried},
       {"DIRECT-CARRIED", Transform::kNone, Match::kDirectTable, Gather::kCarried},
       {"SMJ-CARRIED", Transform::kNone, Match::kMergeTiles, Gather::kCarried},
+      {"PDJ-CARRIED", Transform::kWriteCombined, Match::kDirectTable, Gather::kCarried},
   };
   return algorithms[number - 1];
 }
@@ -60,10 +62,10 @@ void check_number(const char* field, int32_t number, int32_t last) {
 
 void check_numbers(const gpujoin_plan_options& options) {
   check_number("device", options.device, GPUJOIN_DEVICE_CPU);
-  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_SMJ_CARRIED);
+  check_number("algorithm", options.algorithm, GPUJOIN_ALGORITHM_PDJ_CARRIED);
   check_number("transfer", options.transfer, GPUJOIN_TRANSFER_PROBE_CHUNKS);
   check_number("filter", options.filter, GPUJOIN_FILTER_KEY_HASHES);
-  check_number("transform", options.transform, GPUJOIN_TRANSFORM_RADIX_UNORDERED);
+  check_number("transform", options.transform, GPUJOIN_TRANSFORM_WRITE_COMBINED);
   check_number("skew", options.skew, GPUJOIN_SKEW_CHILD_KERNELS);
   check_number("match", options.match, GPUJOIN_MATCH_MERGE_TILES);
   check_number("output", options.output, GPUJOIN_OUTPUT_ESTIMATED_GROUPS);
@@ -115,8 +117,9 @@ Named named_in(const gpujoin_plan_options& options, Device device) {
 // best for some workload. The others are for those who name them.
 Choices considered(const Named& named, const PlanRequest& request, Device device) {
   Choices choices;
-  choices.transforms = {Transform::kNone, Transform::kRadixOnesweep, Transform::kRadixSort,
-                        Transform::kBucketChains, Transform::kRadixUnordered};
+  choices.transforms = {Transform::kNone,           Transform::kRadixOnesweep,
+                        Transform::kRadixSort,      Transform::kBucketChains,
+                        Transform::kRadixUnordered, Transform::kWriteCombined};
   choices.skews = {Skew::kNone, Skew::kWorkUnits};
   choices.matches = {Match::kDirectTable, Match::kGlobalTable, Match::kCoPartitions,
                      Match::kMergePath};
@@ -331,6 +334,12 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       const bool chains = plan.transform == Transform::kBucketChains;
       const bool unordered = plan.transform == Transform::kRadixUnordered;
       if (named.transform) return false;
+      // Of so few rows a table in L2 is asked sooner than parts of it are made.
+      constexpr int64_t kFewestInParts = int64_t{1} << 20;
+      const bool in_parts = plan.transform == Transform::kWriteCombined;
+      const bool too_few = std::min(build.rows, probe.rows) < kFewestInParts;
+      const bool again = plan.transfer == Transfer::kProbeChunks;
+      if (in_parts && (too_few || again || !moves_to_parts(request))) return true;
       return (chains && !fits_buckets(request, plan)) ||
              (unordered && !plan_fits_counters(facts, plan, request, build, probe));
     });

@@ -167,7 +167,8 @@ std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatisti
       // scanned.
       const bool known =
           plan.filter == Filter::kNone || (probes_table(plan.match) && sample.counted);
-      if (known) plans.push_back(plan);
+      // Nobody saw whether its keys are dense and unique: a table in vain costs less than parts.
+      if (known && plan.transform != Transform::kWriteCombined) plans.push_back(plan);
     }
   }
   // A merge of sides in order has pairs of a side that comes out alone, as a table has, which takes
@@ -177,6 +178,15 @@ std::vector<JoinPlan> plans_for(const PlanRequest& request, const SampleStatisti
     std::erase_if(plans, [](const JoinPlan& plan) { return plan.match == Match::kMergeTiles; });
   }
   return plans;
+}
+
+// Where nobody saw that sides are in order, or keys dense, who wants them so is for who names it.
+void drop_unfounded(const SampleStatistics& sample, std::vector<JoinPlan>* plans) {
+  const auto is_unfounded = [&](const JoinPlan& plan) {
+    return (plan.match == Match::kMergeTiles && !sample.lies_in_order) ||
+           (plan.transform == Transform::kWriteCombined && !sample.sampled);
+  };
+  if (!std::all_of(plans->begin(), plans->end(), is_unfounded)) std::erase_if(*plans, is_unfounded);
 }
 
 struct Effort {
@@ -197,7 +207,8 @@ bool is_in_doubt(const JoinPlan& guess, const PlanRequest& request,
 }
 
 Effort effort_for(const PlanRequest& request, const base::DeviceFacts& facts_of_context) {
-  const std::vector<JoinPlan> candidates = candidates_of(request, facts_of_context);
+  std::vector<JoinPlan> candidates = candidates_of(request, facts_of_context);
+  drop_unfounded(SampleStatistics(), &candidates);
   if (candidates.size() == 1) return {SampleEffort::kNone, "no choice is left"};
   if (candidates.front().transfer != Transfer::kNone) {
     return {SampleEffort::kNone, "the copy over the host link outweighs every choice"};
@@ -274,7 +285,8 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
   PlanChoice choice;
   choice.sample = sample;
   choice.memory_limit_bytes = memory_limit_bytes;
-  const std::vector<JoinPlan> plans = plans_for(request, sample, facts);
+  std::vector<JoinPlan> plans = plans_for(request, sample, facts);
+  drop_unfounded(sample, &plans);
   // The memory of the facts is the device's; a plan on the CPU of such a context is not held to it.
   const bool of_the_context = (plans.front().device == Device::kCuda) == facts.is_cuda;
   if (memory_limit_bytes == 0 && of_the_context) choice.memory_limit_bytes = facts.memory_bytes;
@@ -282,13 +294,7 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
 
   const int64_t expected = expected_rows(request, sample);
   choice.candidates.reserve(plans.size());
-  // Where nobody saw that sides are in order, who wants them so is for those who name it.
-  const auto wants_order = [&](const JoinPlan& plan) {
-    return plan.match == Match::kMergeTiles && !sample.lies_in_order;
-  };
-  const bool is_named = std::all_of(plans.begin(), plans.end(), wants_order);
   for (JoinPlan plan : plans) {
-    if (!is_named && wants_order(plan)) continue;
     plan.expected_rows = expected;
     plan.expected_hot_rows = std::min(sample.hot_rows, expected);
     plan.expected_matches =

@@ -13,7 +13,7 @@ namespace {
 constexpr int32_t kTransfers = GPUJOIN_TRANSFER_PROBE_CHUNKS;
 constexpr auto kKeys = static_cast<int32_t>(Keys::kHashed);
 constexpr int32_t kFilters = GPUJOIN_FILTER_KEY_HASHES;
-constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
+constexpr int32_t kTransforms = GPUJOIN_TRANSFORM_WRITE_COMBINED;
 constexpr int32_t kSkews = GPUJOIN_SKEW_CHILD_KERNELS;
 constexpr int32_t kMatches = GPUJOIN_MATCH_MERGE_TILES;
 constexpr int32_t kOutputs = GPUJOIN_OUTPUT_ESTIMATED_GROUPS;
@@ -86,7 +86,9 @@ Reason why_match_illegal(const JoinPlan& plan) {
         "them, name transform=none",
         to_text(plan.transform));
   }
-  const bool anywhere = !joins_partitions(plan.match) && !merges(plan.match);
+  const bool in_parts =
+      plan.transform == Transform::kWriteCombined && plan.match == Match::kDirectTable;
+  const bool anywhere = !joins_partitions(plan.match) && !merges(plan.match) && !in_parts;
   if (anywhere && plan.transform != Transform::kNone) {
     return base::text(
         "match=%s finds keys wherever they are: transform=%s would be wasted, name transform=none",

@@ -35,6 +35,7 @@ enum class Transform : int32_t {
   kBucketChains = GPUJOIN_TRANSFORM_BUCKET_CHAINS,
   kMergeSort = GPUJOIN_TRANSFORM_MERGE_SORT,
   kRadixUnordered = GPUJOIN_TRANSFORM_RADIX_UNORDERED,
+  kWriteCombined = GPUJOIN_TRANSFORM_WRITE_COMBINED,
 };
 
 // How partitions of unequal size are spread over thread blocks.

@@ -196,6 +196,9 @@ namespace {
 
 // Of a match that hashes the whole build side.
 uint64_t table_bytes(const JoinPlan& plan, const JoinShape& shape) {
+  if (plan.transform == Transform::kWriteCombined) {
+    return part_bytes(shape.build, shape.want_pairs) + part_bytes(shape.probe, shape.want_pairs);
+  }
   if (probes_table(plan.match)) {
     if (plan.gather != Gather::kCarried) {
       return base::traffic::global_table_bytes(shape.build_rows);

@@ -221,6 +221,7 @@ Cost merge_cost(const JoinPlan& plan, const JoinShape& shape, bool row_ids,
 }  // namespace
 
 Cost match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  if (plan.transform == Transform::kWriteCombined) return parts_match_cost(plan, shape, facts);
   if (probes_table(plan.match) && plan.gather == Gather::kCarried) {
     return table_columns_cost(plan, shape, facts);
   }

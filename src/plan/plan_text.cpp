@@ -34,10 +34,16 @@ const char* to_text(Filter value) {
 }
 
 const char* to_text(Transform value) {
-  static const char* const names[] = {
-      "none",           "radix_onesweep",  "radix_sort",    "histogram_thread",
-      "histogram_warp", "histogram_block", "bucket_chains", "merge_sort",
-      "radix_unordered"};
+  static const char* const names[] = {"none",
+                                      "radix_onesweep",
+                                      "radix_sort",
+                                      "histogram_thread",
+                                      "histogram_warp",
+                                      "histogram_block",
+                                      "bucket_chains",
+                                      "merge_sort",
+                                      "radix_unordered",
+                                      "write_combined"};
   return name_of(value, names);
 }
 
@@ -105,6 +111,7 @@ std::string algorithm_name(const JoinPlan& plan) {
       plan.transform == Transform::kRadixSort) {
     return transformed ? "SMJ-OM" : "SMJ-UM";
   }
+  if (plan.transform == Transform::kWriteCombined) return "PDJ-CARRIED";
   if (plan.match == Match::kDirectTable) return "DIRECT-CARRIED";
   if (plan.match == Match::kMergeTiles) return "SMJ-CARRIED";
   if (plan.gather == Gather::kCarriedRows) return "";

@@ -117,6 +117,10 @@ PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shap
                                      const base::DeviceFacts& facts);
 // Of sides that lie in order.
 Cost tiles_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
+// Of transform=write_combined and the match of its parts.
+Cost parts_transform_cost(const JoinShape& shape, const SideStatistics& side,
+                          const base::DeviceFacts& facts);
+Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts);
 // Whether build keys are likely to repeat; nobody looked: they are taken to be unique.
 bool has_duplicates(const JoinShape& shape);

@@ -297,7 +297,7 @@ TEST_P(Kinds, OfEveryAlgorithm) {
   Side const left = random_side(random, 400, 1, 300, 10);
   Side const right = random_side(random, 300, 1, 250, 5);
   for (gpujoin_algorithm algorithm = GPUJOIN_ALGORITHM_NOP;
-       algorithm <= GPUJOIN_ALGORITHM_SMJ_CARRIED; ++algorithm) {
+       algorithm <= GPUJOIN_ALGORITHM_PDJ_CARRIED; ++algorithm) {
     bool const of_cpu = algorithm == GPUJOIN_ALGORITHM_CPU_RADIX;
     if (of_cpu != (device() == GPUJOIN_DEVICE_CPU)) continue;
     SCOPED_TRACE("algorithm " + std::to_string(algorithm));

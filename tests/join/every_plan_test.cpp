@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
                       plan::Transform::kRadixSort, plan::Transform::kHistogramThread,
                       plan::Transform::kHistogramWarp, plan::Transform::kHistogramBlock,
                       plan::Transform::kBucketChains, plan::Transform::kMergeSort,
-                      plan::Transform::kRadixUnordered),
+                      plan::Transform::kRadixUnordered, plan::Transform::kWriteCombined),
     [](const auto& parameter) { return std::string(plan::to_text(parameter.param)); });
 TEST(EveryPlan, OnTheGpuFromHostMemoryAnswersAsTheReference) {
   run_plans(GPUJOIN_DEVICE_CUDA, plans_from_host_memory(),

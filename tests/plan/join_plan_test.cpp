@@ -52,7 +52,7 @@ TEST(LegalPlans, CudaHasTheNamedAlgorithmsOnEitherBuildSide) {
   const std::map<std::string, int> expected = {
       {"NOP", 2},         {"PHJ-OM", 2},         {"PHJ-GFUR", 2},     {"PHJ-UM", 4},
       {"SMJ-OM", 2},      {"SMJ-UM", 2},         {"ROW-MULTISET", 2}, {"PHJ-CARRIED", 4},
-      {"NOP-CARRIED", 2}, {"DIRECT-CARRIED", 2}, {"SMJ-CARRIED", 2}};
+      {"NOP-CARRIED", 2}, {"DIRECT-CARRIED", 2}, {"SMJ-CARRIED", 2},  {"PDJ-CARRIED", 2}};
   EXPECT_EQ(count, expected);
 }
 

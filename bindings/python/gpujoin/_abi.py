@@ -70,6 +70,7 @@ ALGORITHMS = {
     "nop_carried": 10,
     "direct_carried": 11,
     "smj_carried": 12,
+    "pdj_carried": 13,
 }
 
 
@@ -96,6 +97,7 @@ TRANSFORMS = _numbered(
     "bucket_chains",
     "merge_sort",
     "radix_unordered",
+    "write_combined",
 )
 SKEWS = _numbered("none", "work_units", "redistributed_blocks", "child_kernels")
 MATCHES = _numbered(

@@ -246,8 +246,8 @@ def plan(
                  the join has no more rows than that, else BrokenPromise
     context      None = a shared one, on device "auto"
     device       auto, cpu, cuda: a context on a GPU can run a plan on the CPU too
-    algorithm    auto, nop, nop_carried, direct_carried, smj_carried, phj_carried, phj_om,
-                 phj_gfur, phj_um, smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 8)
+    algorithm    auto, nop, nop_carried, direct_carried, pdj_carried, smj_carried, phj_carried,
+                 phj_om, phj_gfur, phj_um, smj_om, smj_um, row_multiset, cpu_radix (gpujoin.h, section 8)
     build_side   auto, left, right: the side that is hashed or sorted into
     transfer, filter, transform, skew, match, output, gather,
     radix_bits, passes, page_pairs, probe_chunk_rows

@@ -1120,6 +1120,10 @@ pub const GPUJOIN_ALGORITHM_DIRECT_CARRIED: i32 = 11;
 /// Sides that lie in the order of their keys, merged where they lie, output written by the match;
 /// where one does not, another join follows. Since 0.2.
 pub const GPUJOIN_ALGORITHM_SMJ_CARRIED: i32 = 12;
+/// Dense keys as addresses within parts that shared memory holds, output written by the match: a
+/// direct join of partitions. Where keys are not dense, or repeat, or columns are others than
+/// WRITE_COMBINED moves, another join follows. Since 0.2.
+pub const GPUJOIN_ALGORITHM_PDJ_CARRIED: i32 = 13;
 /// How columns in host memory reach the device; columns in device memory are read where they are.
 /// The planner takes OVERLAPPED_COPIES.
 pub type gpujoin_transfer = i32;
@@ -1152,6 +1156,10 @@ pub const GPUJOIN_TRANSFORM_RADIX_SORT: i32 = 3;
 pub const GPUJOIN_TRANSFORM_BUCKET_CHAINS: i32 = 7;
 /// Radix partition of all columns with one rank, rows of a partition in any order.
 pub const GPUJOIN_TRANSFORM_RADIX_UNORDERED: i32 = 9;
+/// Rows with a place in a direct table, to parts of it that shared memory holds, in one pass that
+/// combines its writes to lines. With DIRECT_TABLE and CARRIED, of columns of 4 and 8 bytes, 12
+/// bytes of a side at most. Since 0.2.
+pub const GPUJOIN_TRANSFORM_WRITE_COMBINED: i32 = 10;
 /// How partitions of unequal size are spread over thread blocks. Of matches that join partitions.
 pub type gpujoin_skew = i32;
 /// One block joins one partition, whatever its size.

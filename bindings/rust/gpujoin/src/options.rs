@@ -34,6 +34,8 @@ numbers! {
         DirectCarried = GPUJOIN_ALGORITHM_DIRECT_CARRIED,
         /// Sides in the order of their keys, merged where they lie; the match writes the output.
         SmjCarried = GPUJOIN_ALGORITHM_SMJ_CARRIED,
+        /// Dense keys as addresses within parts; the match writes the output.
+        PdjCarried = GPUJOIN_ALGORITHM_PDJ_CARRIED,
     }
 }
 
@@ -76,6 +78,8 @@ numbers! {
         BucketChains = GPUJOIN_TRANSFORM_BUCKET_CHAINS,
         /// Radix partition of all columns, rows of a partition in any order.
         RadixUnordered = GPUJOIN_TRANSFORM_RADIX_UNORDERED,
+        /// To parts of a direct table, in one pass that combines its writes to lines.
+        WriteCombined = GPUJOIN_TRANSFORM_WRITE_COMBINED,
     }
 }
 

@@ -1,0 +1,225 @@
+// match_parts.cuh: parts of a direct table and of the probe side, each joined in shared memory
+//
+// Source   ours: direct_table.cuh a part at a time, so that what is written and read at random is
+//          in shared memory. No hash, no comparison
+// In       rows of both sides in parts (move_to_parts.cuh)
+// Out      target[] of each output word, in chunks; *has_duplicates: build keys repeat
+// Needs    *has_duplicates 0 before; what was written where they repeat is worth nothing
+// Launch   a block a multiprocessor, of kPartThreads
+// Moves    4 bytes and those of its words a row of either side; the widths of an output row
+//          (traffic::match_parts)
+// Shared   4 bytes a word and place, two bits a place; an atomic or a build row
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/block_sync.cuh"
+#include "kernels/match/carried_columns.hpp"
+#include "kernels/match/carried_places.cuh"
+#include "kernels/match/place_parts.hpp"
+#include "kernels/transform/key_steps.hpp"
+#include "kernels/transform/partition_sums.cuh"
+#include "kernels/tuning.hpp"
+
+namespace gpujoin::kernels {
+
+// A word of an output row. width 8: it and the next one are a value; 0: it was the word before's.
+struct PartTarget {
+  void* target;
+  int32_t width;
+};
+
+struct PartsJoin {
+  PlaceParts parts;
+  uint32_t room;  // part_room, places of a word in shared memory
+  KeySteps<uint64_t> steps;
+  int32_t key_width;  // of the output's
+  void* key_target;   // or null
+  const uint32_t* build_rows;
+  const uint32_t* build_offsets;  // [parts.count + 1]
+  const uint32_t* probe_rows;
+  const uint32_t* probe_offsets;  // [parts.count + 1]
+  const uint32_t* units_before;   // [parts.count + 1], of the probe side
+  uint32_t unit_rows;
+  uint32_t* has_duplicates;
+  PartTarget build_targets[kMostPartWords];
+  PartTarget probe_targets[kMostPartWords];
+  CarriedCounters* counters;
+  unsigned long long* tails;  // [gridDim.x]
+  uint64_t capacity;          // places
+  int32_t column_count;
+  CarriedColumn columns[kCarriedColumns];
+};
+
+struct PartUnit {
+  uint32_t part;
+  uint32_t first;  // probe row
+  uint32_t end;
+};
+
+// By one thread. part == parts.count: there are no more.
+__device__ inline PartUnit next_part_unit(const PartsJoin& join, bool is_first) {
+  uint32_t const parts = join.parts.count;
+  uint32_t const units = join.units_before[parts];
+  uint64_t const unit = is_first ? blockIdx.x : gridDim.x + atomicAdd(&join.counters->taken, 1ULL);
+  if (unit >= units) return {parts, 0, 0};
+  auto const number = static_cast<uint32_t>(unit);
+  // Where no part has two units the search, a dozen reads one after another, is spared.
+  uint32_t const part = units == parts ? number : holder_of(join.units_before, 0, parts, number);
+  uint32_t const first =
+      join.probe_offsets[part] + (number - join.units_before[part]) * join.unit_rows;
+  return {part, first, min(first + join.unit_rows, join.probe_offsets[part + 1])};
+}
+
+template <int kWords>
+struct PartRow {
+  uint32_t address;
+  uint32_t words[kWords];
+
+  __device__ __forceinline__ void load(const uint32_t* rows, uint64_t row) {
+    uint32_t const* const from = rows + row * (1 + kWords);
+    if constexpr (kWords == 1) {
+      uint2 const loaded = __ldcs(reinterpret_cast<const uint2*>(from));
+      address = loaded.x;
+      words[0] = loaded.y;
+    } else if constexpr (kWords == 3) {
+      uint4 const loaded = __ldcs(reinterpret_cast<const uint4*>(from));
+      address = loaded.x;
+      words[0] = loaded.y;
+      words[1] = loaded.z;
+      words[2] = loaded.w;
+    } else {
+      address = from[0];
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) words[w] = from[1 + w];
+    }
+  }
+};
+
+template <int kWords>
+__device__ __forceinline__ void write_part_words(const PartTarget (&targets)[kMostPartWords],
+                                                 const uint32_t (&words)[kWords], uint64_t place) {
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    if (targets[w].width == 4) {
+      __stcs(static_cast<uint32_t*>(targets[w].target) + place, words[w]);
+    } else if (targets[w].width == 8) {
+      uint64_t const high = words[w + 1 < kWords ? w + 1 : w];
+      __stcs(static_cast<unsigned long long*>(targets[w].target) + place, high << 32 | words[w]);
+    }
+  }
+}
+
+template <int kBuildWords, int kProbeWords>
+__global__ void __launch_bounds__(kPartThreads)
+    match_parts_kernel(const __grid_constant__ PartsJoin join) {
+  constexpr int kBuildItems = 8;
+  constexpr int kItems = kProbeWords + kBuildWords <= 2 ? 8 : 4;
+  constexpr uint32_t kBatch = 32 * kItems;
+  __shared__ CarriedPlaces::Shared places;
+  __shared__ PartUnit units[2];
+  extern __shared__ __align__(16) uint32_t table[];  // [kBuildWords][room]
+  uint32_t const room = join.room;
+  uint32_t const bit_words = room / 32;
+  uint32_t* const bits_of_all = table + kBuildWords * room;
+  uint32_t const lane = threadIdx.x % 32;
+  uint32_t const below = (1U << lane) - 1;
+  if (threadIdx.x == 0) {
+    CarriedPlaces::start(places);
+    units[0] = next_part_unit(join, true);
+  }
+  for (uint32_t i = threadIdx.x; i < bit_words; i += kPartThreads) bits_of_all[i] = 0;
+  block_sync();
+
+#pragma unroll 1
+  for (uint32_t turn = 0;; ++turn) {
+    PartUnit const unit = units[turn % 2];
+    if (unit.part == join.parts.count) break;
+    uint32_t* const bits = bits_of_all + turn % 2 * bit_words;
+    uint32_t* const bits_of_next = bits_of_all + (turn + 1) % 2 * bit_words;
+    uint32_t const build_first = join.build_offsets[unit.part];
+    uint32_t const build_end = join.build_offsets[unit.part + 1];
+    bool repeats = false;
+#pragma unroll 1
+    for (uint64_t first = uint64_t{build_first} + threadIdx.x; first < build_end;
+         first += kBuildItems * kPartThreads) {
+      PartRow<kBuildWords> rows[kBuildItems];
+#pragma unroll
+      for (int i = 0; i < kBuildItems; ++i) {
+        uint64_t const row = first + i * kPartThreads;
+        if (row < build_end) rows[i].load(join.build_rows, row);
+      }
+#pragma unroll
+      for (int i = 0; i < kBuildItems; ++i) {
+        if (first + i * kPartThreads >= build_end) continue;
+        uint32_t const bit = 1U << rows[i].address % 32;
+        if ((atomicOr(&bits[rows[i].address / 32], bit) & bit) != 0) {
+          repeats = true;
+          continue;
+        }
+#pragma unroll
+        for (int w = 0; w < kBuildWords; ++w) table[w * room + rows[i].address] = rows[i].words[w];
+      }
+    }
+    if (repeats) *join.has_duplicates = 1;
+    block_sync();
+    if (threadIdx.x == 0) units[(turn + 1) % 2] = next_part_unit(join, false);
+    for (uint32_t i = threadIdx.x; i < bit_words; i += kPartThreads) bits_of_next[i] = 0;
+
+#pragma unroll 1
+    for (uint64_t first = uint64_t{unit.first} + threadIdx.x / 32 * kBatch; first < unit.end;
+         first += kPartThreads / 32 * kBatch) {
+      PartRow<kProbeWords> rows[kItems];
+      bool found[kItems];
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        uint64_t const row = first + 32 * i + lane;
+        found[i] = row < unit.end;
+        if (found[i]) rows[i].load(join.probe_rows, row);
+      }
+      uint32_t build_words[kItems][kBuildWords];
+      uint32_t slots[kItems];
+      uint32_t count = 0;
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        if (found[i]) {
+          uint32_t const address = rows[i].address;
+          found[i] = (bits[address / 32] >> address % 32 & 1) != 0;
+#pragma unroll
+          for (int w = 0; w < kBuildWords; ++w) build_words[i][w] = table[w * room + address];
+        }
+        uint32_t const lanes = __ballot_sync(0xffffffffU, found[i]);
+        slots[i] = found[i] ? count + __popc(lanes & below) : ~0U;
+        count += __popc(lanes);
+      }
+      uint32_t taken = 0;
+#pragma unroll 1
+      for (uint32_t written = 0; written != count; written += taken) {
+        uint64_t const base = CarriedPlaces::take(join, places, count - written, &taken);
+        // Beyond the room rows are counted only.
+        if (base >= join.capacity) continue;
+#pragma unroll
+        for (int i = 0; i < kItems; ++i) {
+          if (slots[i] - written >= taken) continue;
+          uint64_t const place = base + (slots[i] - written);
+          if (join.key_target != nullptr) {
+            uint64_t const at = uint64_t{rows[i].address} * join.parts.count + unit.part;
+            uint64_t const key = join.steps.low + (at << join.steps.shift);
+            if (join.key_width == 4) {
+              __stcs(static_cast<uint32_t*>(join.key_target) + place, static_cast<uint32_t>(key));
+            } else {
+              __stcs(static_cast<unsigned long long*>(join.key_target) + place, key);
+            }
+          }
+          write_part_words(join.build_targets, build_words[i], place);
+          write_part_words(join.probe_targets, rows[i].words, place);
+        }
+      }
+      __syncwarp();
+    }
+    block_sync();
+  }
+  if (threadIdx.x == 0) CarriedPlaces::finish(join, places);
+}
+
+}  // namespace gpujoin::kernels

@@ -1,0 +1,201 @@
+// move_to_parts.cuh: rows to parts of a direct table in one pass, whose writes are combined to
+// lines
+//
+// Source   ours; write combining is that of radix joins on CPUs (Balkesen et al. 2013, section
+//          4.2), here in shared memory, by all threads of a multiprocessor together
+// In       keys[rows], words of columns or row numbers
+// Out      out[]: of each row of a part its address and its words, parts contiguous and ascending,
+//          rows of a part in no order
+// Needs    starts, offsets of count_parts.cuh; as many blocks, and tiles of as many rows
+// Launch   a block a multiprocessor, of kPartThreads, dependent
+// Moves    |Key| and 4 bytes a word in, 4 bytes and as many out
+//          (traffic::move_to_parts)
+// Shared   a line, a counter and a place a part; an atomic add a row
+//
+//   a row's slot in its part's line is what its atomic add answers
+//   whoever has the last slot of a line writes it out, when all of the tile are in theirs
+//   rows beyond the line: of lines that the tile fills go out by themselves, those of the last one
+//   to the line when it is empty
+//
+// A pass that ranks a tile's rows writes runs, of which a tile has as many as there are parts: more
+// than 2^9 parts leave them shorter than a sector. A line that stays from tile to tile is written
+// when it is full, however many parts there are.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/block_sync.cuh"
+#include "kernels/dependent_launch.cuh"
+#include "kernels/match/place_parts.hpp"
+#include "kernels/transform/key_steps.hpp"
+#include "kernels/transform/part_rows.cuh"
+
+namespace gpujoin::kernels {
+
+template <typename Key>
+struct PartMove {
+  KeySteps<Key> steps;
+  PlaceParts parts;
+  const Key* keys;
+  uint32_t rows;
+  const uint32_t* starts;   // [gridDim.x][parts.count], within the part
+  const uint32_t* offsets;  // [parts.count + 1]
+  uint32_t* out;
+  PartWord words[kMostPartWords];
+  bool are_aligned;  // keys and columns: part_rows.cuh
+};
+
+// kWords: of a row beside its address. kWhole: part_line_rows.
+template <typename Key, int kWords, bool kWhole>
+__global__ void __launch_bounds__(kPartThreads)
+    move_to_parts_kernel(const __grid_constant__ PartMove<Key> move) {
+  constexpr int kItems = part_items(kWords);
+  constexpr uint32_t kRowWords = 1 + kWords;
+  constexpr uint32_t kLine = part_line_rows(kWords, kWhole);
+  constexpr uint32_t kTile = kPartThreads * kItems;
+  constexpr uint32_t kVectors = kLine * kRowWords / 4;  // of a line
+  static_assert(kLine * kRowWords % 8 == 0);
+  constexpr uint32_t kInLine = kLine - 1;
+  extern __shared__ __align__(16) uint32_t lines[];
+  uint32_t const parts = move.parts.count;
+  uint32_t* const slots_taken = lines + parts * kLine * kRowWords;
+  // Where a part's line goes: its first row. The first one may begin within a line, and is written
+  // from there on.
+  uint32_t* const places = slots_taken + parts;
+  auto* const full_lines =
+      reinterpret_cast<uint16_t*>(places + parts) + threadIdx.x / 32 * (32 * kItems);
+  uint32_t const lane = threadIdx.x % 32;
+
+  let_next_kernel_start();
+  await_last_kernel();
+  for (uint32_t part = threadIdx.x; part < parts; part += kPartThreads) {
+    uint32_t const place = move.offsets[part] + move.starts[uint64_t{blockIdx.x} * parts + part];
+    slots_taken[part] = place & kInLine;
+    places[part] = place;
+  }
+  block_sync();
+
+  auto const write_row = [&](uint32_t* target, uint32_t address, const uint32_t(&words)[kWords]) {
+    if constexpr (kWords == 1) {
+      *reinterpret_cast<uint2*>(target) = {address, words[0]};
+    } else if constexpr (kWords == 3) {
+      *reinterpret_cast<uint4*>(target) = {address, words[0], words[1], words[2]};
+    } else {
+      target[0] = address;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) target[1 + w] = words[w];
+    }
+  };
+
+  Key next_keys[kItems];
+  uint32_t next_words[kWords][kItems];
+  uint32_t const own = threadIdx.x * kItems;
+  auto const load = [&](uint64_t first) {
+    if (first >= move.rows) return;
+    if (move.are_aligned && first + kTile <= move.rows) {
+      load_values<true>(move.keys, first + own, move.rows, next_keys);
+      load_words<true>(move.words, first + own, move.rows, next_words);
+    } else {
+      load_values<false>(move.keys, first + own, move.rows, next_keys);
+      load_words<false>(move.words, first + own, move.rows, next_words);
+    }
+  };
+  uint64_t const stride = uint64_t{gridDim.x} * kTile;
+  uint64_t first = uint64_t{blockIdx.x} * kTile;
+  load(first);
+#pragma unroll 1
+  for (; first < move.rows; first += stride) {
+    uint32_t packed[kItems];  // address << 16 | part
+    uint32_t words[kItems][kWords];
+    uint32_t slots[kItems];
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      Key const place = move.steps.place_of(next_keys[i]);
+      bool const is_row = first + own + i < move.rows && place < move.parts.places;
+      uint32_t part;
+      uint32_t const address = move.parts.split(static_cast<uint32_t>(place), part);
+      packed[i] = is_row ? address << 16 | part : 0;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) words[i][w] = next_words[w][i];
+      slots[i] = is_row ? 1 : 0;  // those of no part stay at 0, as if they were in their line
+    }
+    load(first + stride);
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (slots[i] == 0) continue;
+      uint32_t const part = packed[i] & 0xffff;
+      slots[i] = atomicAdd(&slots_taken[part], 1U);
+      if (slots[i] < kLine) {
+        write_row(&lines[(part * kLine + slots[i]) * kRowWords], packed[i] >> 16, words[i]);
+      }
+    }
+    block_sync();
+    uint32_t ends[kItems];
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      ends[i] = slots[i] >= kInLine ? slots_taken[packed[i] & 0xffff] : 0;
+    }
+    block_sync();
+    uint32_t full = 0;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      bool const fills = slots[i] == kInLine;
+      uint32_t const lanes = __ballot_sync(0xffffffffU, fills);
+      if (fills) {
+        full_lines[full + __popc(lanes & ((1U << lane) - 1))] =
+            static_cast<uint16_t>(packed[i] & 0xffff);
+        slots_taken[packed[i] & 0xffff] = ends[i] & kInLine;
+      }
+      full += __popc(lanes);
+    }
+    __syncwarp();
+    for (uint32_t i = lane; i < full * kVectors; i += 32) {
+      uint32_t const part = full_lines[i / kVectors];
+      uint32_t const vector = i % kVectors;
+      uint32_t const place = places[part];
+      uint4 const value = reinterpret_cast<const uint4*>(lines + part * kLine * kRowWords)[vector];
+      uint32_t* const target = move.out + uint64_t{place & ~kInLine} * kRowWords + 4 * vector;
+      uint32_t const skipped = (place & kInLine) * kRowWords;
+      if (skipped <= 4 * vector) {
+        *reinterpret_cast<uint4*>(target) = value;
+        continue;
+      }
+      uint32_t const values[4] = {value.x, value.y, value.z, value.w};
+#pragma unroll
+      for (uint32_t k = 0; k < 4; ++k) {
+        if (4 * vector + k >= skipped) target[k] = values[k];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      bool const goes_out = slots[i] >= kLine && slots[i] < (ends[i] & ~kInLine);
+      if (!goes_out) continue;
+      uint64_t const place = (places[packed[i] & 0xffff] & ~kInLine) + slots[i];
+      write_row(move.out + place * kRowWords, packed[i] >> 16, words[i]);
+    }
+    block_sync();
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      uint32_t const part = packed[i] & 0xffff;
+      if (slots[i] >= kLine && slots[i] >= (ends[i] & ~kInLine)) {
+        write_row(&lines[(part * kLine + (slots[i] & kInLine)) * kRowWords], packed[i] >> 16,
+                  words[i]);
+      }
+      if (slots[i] == kInLine) places[part] = (places[part] & ~kInLine) + (ends[i] & ~kInLine);
+    }
+  }
+  block_sync();
+  // What is left of each line, by lanes side by side.
+  constexpr uint32_t kLanes = 8;
+  for (uint32_t part = threadIdx.x / kLanes; part < parts; part += kPartThreads / kLanes) {
+    uint32_t const place = places[part];
+    uint32_t const* const line = lines + part * kLine * kRowWords;
+    uint32_t* const target = move.out + uint64_t{place & ~kInLine} * kRowWords;
+    uint32_t const end = slots_taken[part] * kRowWords;
+    for (uint32_t k = (place & kInLine) * kRowWords + threadIdx.x % kLanes; k < end; k += kLanes) {
+      target[k] = line[k];
+    }
+  }
+}
+
+}  // namespace gpujoin::kernels

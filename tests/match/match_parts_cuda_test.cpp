@@ -1,0 +1,311 @@
+// match_parts_cuda_test.cpp: a direct table in parts: rows of every width moved to them, and
+// joined, beside what each probe row must find.
+#include "src/match/match_parts.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "src/base/traffic.hpp"
+#include "tests/gpu_fixture.hpp"
+
+namespace gpujoin::tests {
+namespace {
+
+using MatchParts = GpuTest;
+using kernels::CarriedFrom;
+using kernels::PlaceParts;
+using match::CarriedOutput;
+using match::WrittenRows;
+using transform::KeyPlaces;
+using transform::PartColumn;
+
+constexpr uint32_t kNone = UINT32_MAX;
+
+// What a column says of a row; the first of a side says its number.
+uint64_t value_of(size_t column, uint64_t row) {
+  return column == 0 ? row : (row + column * 1000003) * 0x9e3779b97f4a7c15;
+}
+
+// Keys, and columns of 4 and 8 bytes, the first of 4. is_number: nobody made it, rows are numbered
+// as they move.
+struct Side {
+  std::vector<uint64_t> keys;
+  std::vector<int32_t> widths;
+  columns::DeviceColumn key;
+  std::vector<columns::DeviceColumn> memory;
+  std::vector<PartColumn> columns;
+
+  Side(base::Queue& queue, std::vector<uint64_t> row_keys, int32_t key_width,
+       std::vector<int32_t> column_widths, bool is_number, size_t shift)
+      : keys(std::move(row_keys)), widths(std::move(column_widths)) {
+    key = place(queue, key_column(keys, key_width), shift * static_cast<size_t>(key_width));
+    for (size_t i = 0; i < widths.size(); ++i) {
+      std::vector<uint64_t> values(keys.size());
+      for (size_t row = 0; row < keys.size(); ++row) values[row] = value_of(i, row);
+      memory.push_back(
+          place(queue, key_column(values, widths[i]), shift * static_cast<size_t>(widths[i])));
+      bool const is_made = i != 0 || !is_number;
+      columns.push_back({is_made ? memory.back().data : nullptr, widths[i]});
+    }
+  }
+};
+
+struct Shape {
+  uint64_t low = 0;
+  int32_t shift = 0;
+  uint64_t places = 1;
+  uint32_t build_rows = 1;  // each with a place of its own, the first and the last among them
+  uint32_t probe_rows = 1;
+  double one_key = 0;  // the share of probe rows that have the same key
+};
+
+struct Keys {
+  std::vector<uint64_t> build;
+  std::vector<uint64_t> probe;
+};
+
+Keys keys_of(const Shape& shape, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> places(shape.places);
+  std::iota(places.begin(), places.end(), uint64_t{0});
+  std::shuffle(places.begin(), places.end(), random);
+  places.resize(shape.build_rows);
+  auto const key_of = [&](uint64_t at) { return shape.low + (at << shape.shift); };
+  Keys keys;
+  for (uint64_t const at : places) keys.build.push_back(key_of(at));
+  std::bernoulli_distribution is_heavy(shape.one_key);
+  for (uint32_t row = 0; row < shape.probe_rows; ++row) {
+    uint64_t const drawn = random();
+    if (is_heavy(random)) {
+      keys.probe.push_back(keys.build.front());
+    } else if (drawn % 7 == 0) {  // beyond the places, on either side
+      keys.probe.push_back(drawn % 2 == 0 ? key_of(shape.places + drawn % 999)
+                                          : shape.low - 1 - drawn % 999);
+    } else if (drawn % 7 == 1 && shape.shift != 0) {  // between two of them
+      keys.probe.push_back(key_of(drawn % shape.places) + 1);
+    } else {
+      keys.probe.push_back(key_of(drawn % shape.places));
+    }
+  }
+  return keys;
+}
+
+std::optional<WrittenRows> join(base::Queue& queue, const Side& build, const Side& probe,
+                                int32_t key_width, const Shape& shape, const PlaceParts& parts,
+                                uint32_t unit_rows, int64_t expected_rows,
+                                std::vector<columns::Storage>* targets) {
+  KeyPlaces const places = {shape.low, shape.shift, shape.places, false};
+  auto const move = [&](const Side& side) {
+    auto const rows = static_cast<uint32_t>(side.keys.size());
+    return *transform::move_to_parts(queue, {side.key.data, key_width, rows, side.columns}, places,
+                                     parts, unit_rows);
+  };
+  match::Parts const moved = {places, parts, move(build), move(probe)};
+  targets->resize(1 + build.columns.size() + probe.columns.size());
+  std::vector<CarriedOutput> outputs = {{nullptr, key_width, CarriedFrom::kKey, &targets->front()}};
+  for (Side const* const side : {&build, &probe}) {
+    for (PartColumn const& column : side->columns) {
+      outputs.push_back({column.data, column.width,
+                         side == &build ? CarriedFrom::kBuild : CarriedFrom::kProbe,
+                         &(*targets)[outputs.size()]});
+    }
+  }
+  return match::match_parts(queue, moved, expected_rows, outputs);
+}
+
+std::vector<uint64_t> values_of(base::Queue& queue, const columns::Storage& column, int32_t width,
+                                size_t rows) {
+  if (width == 8) return download<uint64_t>(queue, column.get(), rows);
+  std::vector<uint32_t> const narrow = download<uint32_t>(queue, column.get(), rows);
+  return {narrow.begin(), narrow.end()};
+}
+
+// Every probe row whose key a build row has comes out once, with that one's columns.
+void expect_rows(base::Queue& queue, const Side& build, const Side& probe, int32_t key_width,
+                 const std::vector<columns::Storage>& targets, const WrittenRows& written) {
+  uint64_t const most = key_width == 4 ? UINT32_MAX : UINT64_MAX;
+  std::unordered_map<uint64_t, uint32_t> row_of;
+  for (uint32_t row = 0; row < build.keys.size(); ++row) row_of[build.keys[row] & most] = row;
+  std::vector<uint32_t> found(probe.keys.size(), kNone);
+  size_t matches = 0;
+  for (size_t row = 0; row < probe.keys.size(); ++row) {
+    auto const at = row_of.find(probe.keys[row] & most);
+    if (at == row_of.end()) continue;
+    found[row] = at->second;
+    ++matches;
+  }
+  ASSERT_EQ(written.rows, matches);
+  size_t const first_of_probe = 1 + build.columns.size();
+  std::vector<uint64_t> const rows = values_of(queue, targets[first_of_probe], 4, matches);
+  std::vector<uint64_t> const keys = values_of(queue, targets[0], key_width, matches);
+  std::vector<bool> seen(probe.keys.size());
+  for (size_t i = 0; i < matches; ++i) {
+    ASSERT_LT(rows[i], probe.keys.size());
+    ASSERT_FALSE(seen[rows[i]]) << "row " << rows[i] << " twice";
+    seen[rows[i]] = true;
+    ASSERT_NE(found[rows[i]], kNone);
+    ASSERT_EQ(keys[i], probe.keys[rows[i]] & most);
+  }
+  for (Side const* const side : {&build, &probe}) {
+    size_t const first = side == &build ? 1 : first_of_probe;
+    for (size_t c = 0; c < side->widths.size(); ++c) {
+      uint64_t const mask = side->widths[c] == 4 ? UINT32_MAX : UINT64_MAX;
+      auto const values = values_of(queue, targets[first + c], side->widths[c], matches);
+      for (size_t i = 0; i < matches; ++i) {
+        uint64_t const row = side == &build ? found[rows[i]] : rows[i];
+        ASSERT_EQ(values[i], value_of(c, row) & mask) << "column " << c << ", output row " << i;
+      }
+    }
+  }
+}
+
+struct Way {
+  std::vector<int32_t> build;
+  std::vector<int32_t> probe;
+  bool is_number;
+  size_t shift;  // rows that columns begin beyond an aligned address
+};
+
+void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, const Way& way,
+                 const PlaceParts& parts, uint32_t unit_rows, int64_t expected_rows) {
+  Keys const keys = keys_of(shape, shape.build_rows + 7 * shape.probe_rows);
+  Side const build(queue, keys.build, key_width, way.build, way.is_number, way.shift);
+  Side const probe(queue, keys.probe, key_width, way.probe, way.is_number, way.shift);
+  std::vector<columns::Storage> targets;
+  auto const written =
+      join(queue, build, probe, key_width, shape, parts, unit_rows, expected_rows, &targets);
+  ASSERT_TRUE(written.has_value());
+  expect_rows(queue, build, probe, key_width, targets, *written);
+}
+
+PlaceParts parts_in(uint32_t count, uint64_t places) {
+  return kernels::place_parts(static_cast<uint32_t>(places), count);
+}
+
+TEST_F(MatchParts, WriteColumnsOfEveryWidthOfEitherSide) {
+  Shape const shape = {1000, 0, 30000, 25000, 60000, 0};
+  for (std::vector<int32_t> const& build :
+       {std::vector<int32_t>{}, {4}, {4, 4}, {4, 8}, {4, 4, 4}}) {
+    for (std::vector<int32_t> const& probe : {std::vector<int32_t>{4}, {4, 4}, {4, 8}, {4, 4, 4}}) {
+      for (int32_t const key_width : {4, 8}) {
+        for (size_t const shift : {size_t{0}, size_t{1}, size_t{3}}) {
+          Way const way = {build, probe, shift != 1, shift};
+          expect_join(queue(), shape, key_width, way, parts_in(129, shape.places), 1U << 16,
+                      shape.probe_rows);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(MatchParts, AreAsManyAsThereMayBe) {
+  for (uint32_t const count : {1U, 3U, 101U, 1057U, 2047U}) {
+    for (uint64_t const places : {uint64_t{1}, uint64_t{100}, uint64_t{30000}}) {
+      auto const build = static_cast<uint32_t>(places - places / 3);
+      for (uint32_t const probe : {1U, 1000U, 4095U, 4096U, 4097U, 70000U}) {
+        expect_join(queue(), {5, 0, places, build, probe, 0}, 4, {{4}, {4}, false, 0},
+                    parts_in(count, places), 1U << 16, probe);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Of many rows all blocks have several tiles, and lines are filled and written more than once.
+TEST_F(MatchParts, OfManyRows) {
+  for (int32_t const key_width : {4, 8}) {
+    for (int32_t const words : {1, 2, 3}) {
+      std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
+      Shape const shape = {uint64_t{0} - 70000, 3, 1'500'000, 1'100'000, 3'000'000, 0};
+      PlaceParts const parts = kernels::fitting_parts(
+          shape.places, words, words, queue().context.facts.shared_bytes_per_block,
+          static_cast<uint32_t>(queue().context.facts.sm_count));
+      ASSERT_NE(parts.count, 0U);
+      expect_join(queue(), shape, key_width, {widths, widths, true, 0}, parts, 1U << 16,
+                  shape.probe_rows);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Of one key: its part is several units, and its line is filled many times by a tile.
+TEST_F(MatchParts, OfAHeavyProbeKey) {
+  for (double const share : {0.3, 0.999}) {
+    for (int32_t const words : {1, 3}) {
+      std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
+      Shape const shape = {0, 0, 90000, 90000, 1'000'000, share};
+      expect_join(queue(), shape, 4, {widths, widths, true, 0}, parts_in(301, shape.places), 5000,
+                  shape.probe_rows);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(MatchParts, GoOnWithMoreRoomThanWasExpected) {
+  Shape const shape = {0, 0, 20000, 20000, 900'000, 0};
+  expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), 1U << 14, 1);
+}
+
+TEST_F(MatchParts, TellRepeatedBuildKeys) {
+  Shape const shape = {0, 0, 20000, 20000, 50000, 0};
+  Keys keys = keys_of(shape, 1);
+  for (size_t const row : {size_t{1}, size_t{10000}, size_t{19999}}) {
+    Keys repeated = keys;
+    repeated.build[row] = repeated.build[0];
+    Side const build(queue(), repeated.build, 4, {4}, true, 0);
+    Side const probe(queue(), repeated.probe, 4, {4}, true, 0);
+    std::vector<columns::Storage> targets;
+    EXPECT_FALSE(join(queue(), build, probe, 4, shape, parts_in(65, shape.places), 1U << 16,
+                      shape.probe_rows, &targets)
+                     .has_value());
+  }
+}
+
+TEST_F(MatchParts, RefuseRowsWithoutAPlace) {
+  Shape const shape = {100, 0, 20000, 20000, 20000, 0};
+  Keys const keys = keys_of(shape, 1);
+  KeyPlaces const places = {100, 0, 20000, false};
+  for (bool const lies_outside : {false, true}) {
+    std::vector<uint64_t> build_keys = keys.build;
+    if (lies_outside) build_keys[777] = 20100;
+    Side const build(queue(), build_keys, 4, {4}, true, 0);
+    auto const moved = transform::move_to_parts(
+        queue(), {build.key.data, 4, shape.build_rows, build.columns}, places,
+        parts_in(65, shape.places), 1U << 16, transform::WithoutPlace::kRefused);
+    EXPECT_EQ(moved.has_value(), !lies_outside);
+    if (!moved) continue;
+    auto const offsets = download<uint32_t>(queue(), moved->offsets.data(), 66);
+    EXPECT_EQ(offsets.back(), shape.build_rows);
+  }
+}
+
+TEST(FittingParts, HoldAllPlacesInSharedMemory) {
+  constexpr uint64_t kShared = 232448;
+  for (int32_t build = 1; build <= kernels::kMostPartWords; ++build) {
+    for (int32_t probe = 1; probe <= kernels::kMostPartWords; ++probe) {
+      for (uint64_t places = 1; places < uint64_t{1} << 33; places = places * 3 / 2 + 1) {
+        PlaceParts const parts = kernels::fitting_parts(places, build, probe, kShared, 132);
+        if (parts.count == 0) {
+          EXPECT_GT(places, uint64_t{1} << 25);
+          continue;
+        }
+        EXPECT_EQ(parts.count % 2, 1U);
+        EXPECT_LT(parts.count, 1U << 16);
+        EXPECT_LE(parts.places_of_one(), 1U << 16);
+        EXPECT_GE(uint64_t{parts.places_of_one()} * parts.count, places);
+        EXPECT_LE(kernels::join_parts_bytes(parts.places_of_one(), build), kShared - 2048);
+        for (int32_t const words : {build, probe}) {
+          bool const whole = kernels::has_whole_lines(parts.count, words, kShared);
+          EXPECT_LE(kernels::move_to_parts_bytes(parts.count, words, whole), kShared);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(kernels::fitting_parts(uint64_t{1} << 27, 1, 1, kShared, 132).count % 2, 1U);
+  EXPECT_EQ(kernels::fitting_parts(uint64_t{1} << 27, 1, 1, 99 * 1024, 108).count, 0U);
+}
+
+}  // namespace
+}  // namespace gpujoin::tests
