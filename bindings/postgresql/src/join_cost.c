@@ -27,9 +27,6 @@
 
 #define SMALL_ROWS 20000
 
-// A whole build is a sixteenth of the limit at most.
-#define BUILD_SHARE 16
-
 typedef struct ExpectedSide {
   gpujoin_expected_side side;
   gpujoin_expected_column columns[18];

@@ -1,10 +1,12 @@
 // join_handles.c: what a running join holds of the library, and calls on it.
 #include "bindings/postgresql/src/join_handles.h"
 
+#include <stdlib.h>
 #include <utils/memutils.h>
 
 #include "bindings/postgresql/src/library.h"
 #include "bindings/postgresql/src/library_thread.h"
+#include "bindings/postgresql/src/settings.h"
 
 void release_batch(JoinHandles* handles) {
   gpujoin_relation_destroy(handles->batch);
@@ -24,9 +26,37 @@ void release_handles(JoinHandles* handles) {
   release_probe(handles);
   gpujoin_build_destroy(handles->build);
   handles->build = NULL;
+  handles->is_large = false;
 }
 
-static void on_reset(void* handles) { release_handles(handles); }
+typedef struct Given {
+  gpujoin_build* build;
+  gpujoin_operation* operation;
+  gpujoin_probe* probe;
+} Given;
+
+static void give_back(void* arguments) {
+  Given* const given = arguments;
+  gpujoin_probe_destroy(given->probe);
+  gpujoin_operation_destroy(given->operation);
+  gpujoin_build_destroy(given->build);
+  free(given);
+}
+
+// Of a query that fails or is cancelled: who waits for its end does not wait for files to go, which
+// takes 60 ms for a GiB.
+static void on_reset(void* arguments) {
+  JoinHandles* const handles = arguments;
+  end_output(handles->output);
+  release_batch(handles);
+  Given* const given = handles->build != NULL ? malloc(sizeof *given) : NULL;
+  if (given != NULL) {
+    *given = (Given){handles->build, handles->operation, handles->probe};
+    if (release_later(give_back, given)) return;
+    free(given);
+  }
+  release_handles(handles);
+}
 
 JoinHandles* make_handles(OutputRows* output) {
   JoinHandles* const handles = palloc0(sizeof *handles);
@@ -99,10 +129,24 @@ static bool is_brief(const JoinHandles* handles) {
   return pairs < BRIEF_PAIRS && handles->build_rows + handles->waiting_rows < BRIEF_ROWS;
 }
 
+// A batch is copied in well below a millisecond, but the one that has no room sends half of what is
+// there to a file, and the first such partitions all of it: 750 MB were seen to take a second.
+static void look_at_size(JoinHandles* handles) {
+  if (handles->is_large) return;
+  gpujoin_build_info info = GPUJOIN_BUILD_INFO_INIT;
+  gpujoin_error error;
+  check_status(gpujoin_build_get_info(handles->build, &info, &error), &error);
+  // In half of that: the last rows are not counted yet.
+  uint64_t const limit = (uint64_t)setting_memory_limit * 1024;
+  handles->is_large = info.bytes > limit / BUILD_SHARE / 2;
+}
+
 void append_build(JoinHandles* handles) {
   HandlesCall arguments;
   gpujoin_error error;
-  check_status(call(handles, call_append_build, true, &arguments, &error), &error);
+  bool const is_small = !handles->is_large;
+  check_status(call(handles, call_append_build, is_small, &arguments, &error), &error);
+  look_at_size(handles);
 }
 
 void finish_build(JoinHandles* handles) {
@@ -115,7 +159,8 @@ void finish_build(JoinHandles* handles) {
 gpujoin_status append_probe(JoinHandles* handles) {
   HandlesCall arguments;
   gpujoin_error error;
-  gpujoin_status const status = call(handles, call_append_probe, true, &arguments, &error);
+  bool const is_small = !handles->is_large;
+  gpujoin_status const status = call(handles, call_append_probe, is_small, &arguments, &error);
   if (status != GPUJOIN_ERROR_NOT_READY) check_status(status, &error);
   return status;
 }

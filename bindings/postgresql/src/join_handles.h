@@ -19,6 +19,8 @@ typedef struct JoinHandles {
   // Of the build, and of the probe since it was last asked for a result.
   int64_t build_rows;
   int64_t waiting_rows;
+  // Rows may go to a file.
+  bool is_large;
 } JoinHandles;
 
 // In the current memory context.

@@ -59,6 +59,7 @@ static gpujoin_status create_context(void* arguments, gpujoin_error* error) {
 }
 
 gpujoin_context* session_context(gpujoin_error* error) {
+  await_releases();
   ContextSettings wanted;
   memset(&wanted, 0, sizeof wanted);
   wanted.device = setting_device;
