@@ -66,7 +66,10 @@ static const char* reason_of(PlannerInfo* root, Relids joined) {
     Reason const* const reason = lfirst(cell);
     if (reason->root == root && bms_equal(reason->joined, joined)) found = reason->text;
   }
-  return found != NULL ? found : "PostgreSQL's own join is expected to be faster";
+  if (found != NULL) return found;
+  // Since its last minor versions PostgreSQL does not ask where a condition has no columns.
+  if (setting_force) return "PostgreSQL asks for no other way, as where a condition has no columns";
+  return "PostgreSQL's own join is expected to be faster";
 }
 
 static char* names_of(PlannerInfo* root, Relids joined) {

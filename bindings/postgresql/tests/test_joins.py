@@ -243,7 +243,9 @@ def test_partitions(connection):
         connection.execute("EXPLAIN (VERBOSE) UPDATE parted SET v = b.v FROM b "
                            "WHERE parted.n = b.n")
         # Before 14 each partition is a target of its own.
-        assert decisions(connection)[0][0] == (connection.info.server_version < 140000)
+        [(taken, _, reason), *_] = decisions(connection)
+        assert taken == (connection.info.server_version < 140000)
+        assert taken or reason == "one side is a target with children, which rows are written to"
     connection.execute("DROP TABLE parted")
 
 
