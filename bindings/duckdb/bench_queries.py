@@ -22,11 +22,14 @@ import json
 import math
 import pathlib
 import re
-import subprocess
+import sys
 
 import duckdb
 
 from bench import EXTENSION, milliseconds
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from device_name import device_name  # noqa: E402: where it lies is known only now
 
 DUCKDB, GATE, FORCED = "DuckDB", "gpujoin, by the gate", "gpujoin, forced"
 SETTINGS = {DUCKDB: (False, False), GATE: (True, False), FORCED: (True, True)}
@@ -85,14 +88,6 @@ def measure(connection, name, sql, engines, options):
             elif not is_same_answer(rows, expected):
                 raise SystemExit(f"{name}: {engine} has another answer")
     return least
-
-
-def device_name():
-    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "CPU"
-    except FileNotFoundError:
-        return "CPU"
 
 
 def write(options, entries):

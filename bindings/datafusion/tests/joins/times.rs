@@ -12,7 +12,7 @@ use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use gpujoin_datafusion::GpuJoinRule;
 
-use crate::sessions::{Random, answer, rows_of, runtime, session, set};
+use crate::sessions::{Random, answer, runtime, session, set, sorted_rows_of};
 use crate::tpch_data::{queries, register};
 
 const BATCH_ROWS: usize = 8192;
@@ -56,7 +56,7 @@ async fn times(context: &SessionContext, sql: &str, modes: &[[(&str, &str); 2]])
             let started = Instant::now();
             let found = answer(context, sql).await.unwrap();
             *least = (*least).min(started.elapsed());
-            let found = rows_of(&found);
+            let found = sorted_rows_of(&found);
             assert_eq!(expected.get_or_insert_with(|| found.clone()), &found);
         }
     }
@@ -82,16 +82,21 @@ async fn times_of_queries() {
         for (total, time) in totals.iter_mut().zip(&times) {
             *total += milliseconds(time);
         }
-        set(&context, "force", "false").await;
-        answer(&context, &format!("EXPLAIN {sql}")).await.unwrap();
+        let mut taken = Vec::new();
+        for force in ["true", "false"] {
+            set(&context, "force", force).await;
+            answer(&context, &format!("EXPLAIN {sql}")).await.unwrap();
+            taken.push(rule.decisions().iter().filter(|decision| decision.taken).count());
+        }
         let decisions = rule.decisions();
-        let taken = decisions.iter().filter(|decision| decision.taken).count();
         println!(
-            "query {number}: {:.0} ms, gate {:.0} with {taken} of {} joins, forced {:.0}",
+            "query {number}: {:.0} ms, gate {:.0} with {} of {} joins, forced {:.0} with {}",
             milliseconds(&times[0]),
             milliseconds(&times[1]),
+            taken[1],
             decisions.len(),
-            milliseconds(&times[2])
+            milliseconds(&times[2]),
+            taken[0]
         );
         for decision in decisions {
             println!("    {}: {}", decision.join, decision.reason);
