@@ -6,6 +6,16 @@
 
 namespace gpujoin_duckdb {
 
+void check_version() {
+  int const loaded = gpujoin_version_number();
+  // While the major version is 0, a minor one may change the interface.
+  if (loaded / 100 == GPUJOIN_VERSION_NUMBER / 100 && loaded >= GPUJOIN_VERSION_NUMBER) return;
+  throw duckdb::IOException(
+      std::string("gpujoin: the library is version ") + gpujoin_version_string() +
+      ", the extension was built for " + std::to_string(GPUJOIN_VERSION_MAJOR) + "." +
+      std::to_string(GPUJOIN_VERSION_MINOR) + "." + std::to_string(GPUJOIN_VERSION_PATCH));
+}
+
 void check(gpujoin_status status, const gpujoin_error& error) {
   if (status == GPUJOIN_OK) return;
   std::string const message = std::string("gpujoin: ") + error.message;

@@ -22,6 +22,9 @@ using Operation = std::unique_ptr<gpujoin_operation, Destroy<gpujoin_operation_d
 using Probe = std::unique_ptr<gpujoin_probe, Destroy<gpujoin_probe_destroy>>;
 using Result = std::unique_ptr<gpujoin_result, Destroy<gpujoin_result_destroy>>;
 
+// Throws where the library that was loaded cannot be used.
+void check_version();
+
 // Throws what DuckDB throws in such a case. Never its InternalException, which would close the
 // database.
 void check(gpujoin_status status, const gpujoin_error& error);

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import re
+import subprocess
+import sys
 import threading
 import time
 
 import duckdb
 import pytest
 
-from conftest import VERSION, answer_of_duckdb, connect, decisions, rows_of, settings
+from conftest import EXTENSION, VERSION, answer_of_duckdb, connect, decisions, rows_of, settings
 
 JOIN = "SELECT a.id, b.id FROM a JOIN b ON a.k = b.k"
 
@@ -179,3 +183,30 @@ def test_loading_twice(connection):
     from conftest import EXTENSION
 
     connection.execute(f"LOAD '{EXTENSION}'")
+
+
+def test_a_library_of_another_version(tmp_path):
+    """Has all that the extension asks for."""
+    extension = pathlib.Path(EXTENSION).parent / "libgpujoin_duckdb.so"
+    symbols = subprocess.run(["nm", "-D", extension], capture_output=True, text=True,
+                             check=True).stdout
+    names = sorted(set(re.findall(r" U (gpujoin_\w+)", symbols)))
+    assert "gpujoin_version_number" in names
+    lines = [f"int {name}(void) {{ return {100 if name == 'gpujoin_version_number' else 15}; }}"
+             for name in names if name != "gpujoin_version_string"]
+    lines.append('const char* gpujoin_version_string(void) { return "0.1.0"; }')
+    (tmp_path / "other.c").write_text("\n".join(lines))
+    version = re.search(r" U gpujoin_\w+@+(\w+)", symbols).group(1)
+    (tmp_path / "other.map").write_text(version + " { global: *; };")
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libgpujoin.so.0",
+                    f"-Wl,--version-script={tmp_path / 'other.map'}", "-o",
+                    tmp_path / "libgpujoin.so.0", tmp_path / "other.c"], check=True)
+    code = ("import duckdb\n"
+            "connection = duckdb.connect(config={'allow_unsigned_extensions': 'true'})\n"
+            f"try:\n    connection.execute(\"LOAD '{EXTENSION}'\")\n"
+            "except duckdb.Error as error:\n    print(error)\n"
+            "print(connection.execute('SELECT 1').fetchall())\n")
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}, check=False)
+    assert "the library is version 0.1.0, the extension was built for 0.2.0" in said.stdout, said
+    assert said.stdout.endswith("[(1,)]\n") and said.returncode == 0, said
