@@ -164,6 +164,7 @@ OutputRows::Finished OutputRows::finish(Workers& workers) {
   for (size_t column = 0; column < shapes_.size(); ++column) {
     Column result;
     result.null_count = null_counts_[column].load(std::memory_order_relaxed);
+    result.room = as_it_is ? last.before + last.capacity : rows;
     if (rows != 0) {
       fill_last_slab(workers, column);
       result.values = columns::make_storage(as_it_is ? std::move(last.values[column])

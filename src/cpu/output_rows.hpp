@@ -67,6 +67,7 @@ class OutputRows {
     columns::Storage values;
     columns::Storage bits;  // null: no NULLs
     int64_t null_count = 0;
+    uint64_t room = 0;  // rows that there is memory for
   };
   struct Finished {
     uint64_t rows = 0;

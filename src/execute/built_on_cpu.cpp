@@ -65,6 +65,7 @@ void finish(const JoinStep& step, cpu::Workers& workers, cpu::OutputRows& output
   cpu::OutputRows::Finished finished = output.finish(workers);
   result.rows = static_cast<int64_t>(finished.rows);
   size_t next = 0;
+  if (!finished.columns.empty()) result.row_numbers_room = finished.columns.front().room;
   if (puts_out_numbers(step, true)) result.left_rows = std::move(finished.columns[next++].values);
   if (puts_out_numbers(step, false)) result.right_rows = std::move(finished.columns[next++].values);
   for (; next < sources.size(); ++next) {

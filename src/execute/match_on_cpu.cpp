@@ -83,6 +83,17 @@ const CpuSide& side_of(const JoinStep& step, bool left, const CpuSide& build,
   return left == step.build_left() ? build : probe;
 }
 
+// Rows that may come behind the pairs, since they have no match: with room for them nothing is
+// copied.
+uint64_t most_unmatched(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
+  uint64_t rows = 0;
+  for (bool const left : {true, false}) {
+    if (!comes_unmatched(rows_of(step.spec, left))) continue;
+    rows += side_of(step, left, build, probe).input_rows();
+  }
+  return rows;
+}
+
 // A byte for each row of the side, by which the filter marks.
 base::Buffer clear_marks(const JoinStep& step, bool left, const CpuSide& build, CpuSide& probe,
                          cpu::MatchFilter* filter) {
@@ -122,6 +133,7 @@ columns::ResultColumn column_of(const cpu::OutputSource& source, cpu::OutputRows
   column.data = std::move(finished.values);
   column.validity = std::move(finished.bits);
   column.null_count = finished.null_count;
+  column.room = finished.room;
   return column;
 }
 
@@ -188,7 +200,8 @@ Matched match(const JoinStep& step, const CpuSide& build, CpuSide& probe,
     // A generous estimate is free, a short one costs a copy: at least one match for each probe row.
     auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
     uint64_t const probe_rows = probe.rows().begin.back();
-    found.rows = write_rows(step, std::max(expected + expected / 8, probe_rows), write,
+    uint64_t const generous = std::max(expected + expected / 8, probe_rows);
+    found.rows = write_rows(step, generous + most_unmatched(step, build, probe), write,
                             [&] { return count_matches(step, filter, build, probe); });
   } else {
     cpu::OutputRows none(step.queue, {}, 0);
