@@ -80,6 +80,12 @@ void each_derived_value(const kernels::DerivedKey& key, uint64_t first, uint64_t
   if (key.op == KeyOp::kSigned && key.width == 4) {
     return each_value_or_null_of<Bits, KeyOp::kSigned, 4>(key, first, end, what);
   }
+  if (key.op == KeyOp::kSigned && key.width == 2) {
+    return each_value_or_null_of<Bits, KeyOp::kSigned, 2>(key, first, end, what);
+  }
+  if (key.op == KeyOp::kSigned && key.width == 1) {
+    return each_value_or_null_of<Bits, KeyOp::kSigned, 1>(key, first, end, what);
+  }
   if (key.op == KeyOp::kFloat && key.width == 4) {
     return each_value_or_null_of<Bits, KeyOp::kFloat, 4>(key, first, end, what);
   }

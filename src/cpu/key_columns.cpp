@@ -34,19 +34,46 @@ void add_column(const kernels::ColumnHash& hash, int number, const columns::Colu
 }
 
 // Mixed, because the partition takes bits of them.
+uint64_t hash_of_sum(const kernels::ColumnHash& hash, kernels::HashSum sum) {
+  return plan::mix64(hash.of(sum)) | hash.ones;
+}
+
+// Of two columns, which most keys that are hashed have: sums that no memory holds.
+void hash_two_columns(const kernels::ColumnHash& hash, const columns::ColumnView& one,
+                      const columns::ColumnView& other, uint64_t first, uint64_t last,
+                      uint64_t* hashes) {
+  with_key_width(one.width, [&](auto of_one) {
+    with_key_width(other.width, [&](auto of_other) {
+      kernels::ColumnHash const by = hash;
+      auto const* const ones = static_cast<const decltype(of_one)*>(one.data);
+      auto const* const others = static_cast<const decltype(of_other)*>(other.data);
+      for (uint64_t row = first; row < last; ++row) {
+        kernels::HashSum sum = by.start;
+        by.add(&sum, 0, ones[row]);
+        by.add(&sum, 1, others[row]);
+        hashes[row] = hash_of_sum(by, sum);
+      }
+    });
+  });
+}
+
 void hash_rows(const kernels::ColumnHash& hash, const columns::Relation& relation,
                std::span<const int32_t> keys, uint64_t first, uint64_t last, uint64_t* hashes) {
+  auto const column_of = [&](int32_t key) -> const columns::ColumnView& {
+    return relation.columns[static_cast<size_t>(key)];
+  };
+  if (keys.size() == 2) {
+    return hash_two_columns(hash, column_of(keys[0]), column_of(keys[1]), first, last, hashes);
+  }
   std::array<kernels::HashSum, kSummedRows> summed;
   for (; first < last; first += kSummedRows) {
     std::span const sums(summed.data(), std::min(kSummedRows, last - first));
     std::fill(sums.begin(), sums.end(), hash.start);
     int number = 0;
     for (int32_t const key : keys) {
-      add_column(hash, number++, relation.columns[static_cast<size_t>(key)], first, sums);
+      add_column(hash, number++, column_of(key), first, sums);
     }
-    for (size_t i = 0; i < sums.size(); ++i) {
-      hashes[first + i] = plan::mix64(hash.of(sums[i])) | hash.ones;
-    }
+    for (size_t i = 0; i < sums.size(); ++i) hashes[first + i] = hash_of_sum(hash, sums[i]);
   }
 }
 

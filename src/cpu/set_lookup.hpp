@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -25,13 +24,15 @@ namespace gpujoin::cpu {
 // the table's entry.
 template <typename Key>
 bool are_equal(std::span<const ComparedColumns> verified, Key build_rest, Key probe_rest) {
-  return std::all_of(verified.begin(), verified.end(), [&](const ComparedColumns& column) {
-    auto const width = static_cast<uint64_t>(column.build->width);
-    auto const value = [&](const columns::ColumnView& view, Key rest) {
-      return static_cast<const std::byte*>(view.data) + static_cast<uint32_t>(rest) * width;
+  auto const is_equal = [&](const ComparedColumns& column, auto zero) {
+    using Value = decltype(zero);
+    auto const value = [](const columns::ColumnView& view, Key rest) {
+      return static_cast<const Value*>(view.data)[static_cast<uint32_t>(rest)];
     };
-    return std::memcmp(value(*column.build, build_rest), value(*column.probe, probe_rest), width) ==
-           0;
+    return value(*column.build, build_rest) == value(*column.probe, probe_rest);
+  };
+  return std::all_of(verified.begin(), verified.end(), [&](const ComparedColumns& column) {
+    return column.build->width == 4 ? is_equal(column, uint32_t{}) : is_equal(column, uint64_t{});
   });
 }
 

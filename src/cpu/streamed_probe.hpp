@@ -21,8 +21,9 @@
 
 namespace gpujoin::cpu {
 
-// Whether it is faster than partitions.
-bool streams_probe(uint64_t build_rows, uint64_t probe_rows);
+// Whether it is faster than partitions. is_hashed: keys are hashes, and each row that is found is
+// read where the relation has it, too: of the probe side from neighbours then.
+bool streams_probe(uint64_t build_rows, uint64_t probe_rows, bool is_hashed);
 
 // All rows of the side as one partition. expected: layout and input_rows are set.
 void pack_side(base::Queue& queue, PartitionedRows& side);

@@ -97,9 +97,10 @@ SetBy choose(const JoinStep& step, const SideAlone& alone) {
   if (step.plan.radix_bits != 0) return SetBy::kPartitions;
   uint64_t const rows = alone.side.input_rows();
   uint64_t const others = alone.other.input_rows();
-  if (cpu::streams_probe(rows, others) && rows < others) return SetBy::kOwnTable;
-  if (!alone.other.is_hashed() && alone.other.keep_set_bits()) return SetBy::kBitsOfOther;
-  return cpu::streams_probe(others, rows) ? SetBy::kTableOfOther : SetBy::kPartitions;
+  bool const is_hashed = alone.other.is_hashed();
+  if (cpu::streams_probe(rows, others, is_hashed) && rows < others) return SetBy::kOwnTable;
+  if (!is_hashed && alone.other.keep_set_bits()) return SetBy::kBitsOfOther;
+  return cpu::streams_probe(others, rows, is_hashed) ? SetBy::kTableOfOther : SetBy::kPartitions;
 }
 
 }  // namespace

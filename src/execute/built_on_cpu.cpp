@@ -91,7 +91,8 @@ bool may_stream(const JoinStep& step) {
 
 // Pairs of a small build side.
 bool streams(const JoinStep& step, const CpuSide& build, const CpuSide& probe) {
-  return may_stream(step) && cpu::streams_probe(build.input_rows(), probe.input_rows());
+  return may_stream(step) &&
+         cpu::streams_probe(build.input_rows(), probe.input_rows(), build.is_hashed());
 }
 
 // Whether some of a build row comes out.
