@@ -10,6 +10,7 @@
 
 #include "src/cpu/bytes_layout.hpp"
 #include "src/cpu/gather_bits.hpp"
+#include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
 
@@ -89,6 +90,54 @@ uint64_t rows_of_task(uint64_t bytes, uint64_t count, uint64_t fewest) {
   return std::clamp(std::bit_floor(std::max<uint64_t>(1, kTaskBytes / of_row)), fewest, kTaskRows);
 }
 
+// Of a width that has a type: values that nothing is asked about. Of rows that are not valid 0.
+template <typename Value>
+void gather_typed(const uint8_t* bytes, const Rows& rows, uint64_t first, uint64_t end,
+                  std::byte* target) {
+  auto const load = [=](uint64_t row) {
+    Value value;
+    std::memcpy(&value, bytes + row * sizeof(Value), sizeof(Value));
+    return value;
+  };
+  auto const store = [=](uint64_t i, Value value) {
+    std::memcpy(target + i * sizeof(Value), &value, sizeof(Value));
+  };
+  for (uint64_t begin = first; begin < end; begin += 64) {
+    uint64_t const last = std::min(begin + 64, end);
+    uint64_t const all = ~uint64_t{0} >> (64 - (last - begin));
+    uint64_t const valid = rows.validity != nullptr ? rows.validity[begin / 64] & all : all;
+    if (valid == all) {
+      for (uint64_t i = begin; i < last; ++i) store(i, load(rows[i]));
+    } else if (valid == 0) {
+      std::memset(target + begin * sizeof(Value), 0, (last - begin) * sizeof(Value));
+    } else {
+      // Where one row is valid there is a first value.
+      for (uint64_t i = begin; i < last; ++i) {
+        uint64_t const is_valid = valid >> (i - begin) & 1;
+        Value const value = load(rows[i] & (uint64_t{0} - is_valid));
+        store(i, is_valid != 0 ? value : Value{});
+      }
+    }
+  }
+}
+
+// The same of any width.
+void gather_any(const BytesColumn& values, const Rows& rows, uint64_t first, uint64_t end,
+                std::byte* data) {
+  auto const width = static_cast<uint64_t>(values.width);
+  Target target(data + first * width, data + end * width);
+  for (uint64_t i = first; i < end; ++i) {
+    if (i + kPlacesAhead < end && rows.is_valid(i + kPlacesAhead)) {
+      __builtin_prefetch(values.bytes + rows[i + kPlacesAhead] * width);
+    }
+    if (rows.is_valid(i)) {
+      target.append(span_at<BytesLayout::kFixed>(values, rows[i]), values.end);
+    } else {
+      target.append_zeros(width);
+    }
+  }
+}
+
 columns::Gathered gather_fixed(base::Queue& queue, Workers& workers, const char* stage,
                                const columns::GatherSource& source, const uint32_t* numbers,
                                uint64_t count) {
@@ -110,17 +159,12 @@ columns::Gathered gather_fixed(base::Queue& queue, Workers& workers, const char*
     }
     // Validity of the next task's rows is not there yet.
     Rows const here{rows.numbers, end, rows.validity};
-    Target target(data.as<std::byte>() + first * width, data.as<std::byte>() + end * width);
-    for (uint64_t i = first; i < end; ++i) {
-      if (i + kPlacesAhead < end && here.is_valid(i + kPlacesAhead)) {
-        __builtin_prefetch(values.bytes + here[i + kPlacesAhead] * width);
-      }
-      if (here.is_valid(i)) {
-        target.append(span_at<BytesLayout::kFixed>(values, here[i]), values.end);
-      } else {
-        target.append_zeros(width);
-      }
+    if (width > 16 || !std::has_single_bit(width)) {
+      return gather_any(values, here, first, end, data.as<std::byte>());
     }
+    with_width(values.width, [&](auto zero) {
+      gather_typed<decltype(zero)>(values.bytes, here, first, end, data.as<std::byte>());
+    });
   };
   workers.for_each_range(stage, count, rows_of_task(gathered.bytes, count, 64), run);
   if (gathered.bytes != 0) gathered.data = columns::make_storage(std::move(data));
