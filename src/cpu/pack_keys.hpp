@@ -1,6 +1,6 @@
 // pack_keys.hpp: key columns as one code of 4 or 8 bytes, where the bits that vary fit one
-// (src/keys/encoding.hpp). A look at all rows says so: equal codes are equal keys, and nothing is
-// verified.
+// (src/keys/encoding.hpp). A look at all rows of one side says so: what it has is told apart from
+// all else, and nothing is verified.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,19 @@ struct KeySource {
   kernels::ValidityBits validity;
 };
 
-// Of the rows that are not NULL; drawn: of a few of them.
+// Of the rows that are not NULL.
 keys::ColumnRange range_of(Workers& workers, const KeySource& source, uint64_t rows);
-keys::ColumnRange drawn_range_of(const KeySource& source, uint64_t rows);
 
-// codes: [rows] of the encoding's width; of rows with a NULL any. expected: packed by ranges that
-// hold all others' values.
+// Of a few of them, at equal distances.
+struct DrawnValues {
+  keys::ColumnRange range;
+  bool ascend = true;  // none is less than the one before
+};
+DrawnValues draw_values(const KeySource& source, uint64_t rows);
+
+// codes: [rows] of the encoding's width; of rows with a NULL any. Of a row with a value in no
+// field's range it is none that a row inside has: the bit above all fields is set. expected: there
+// are no such rows, or there is such a bit.
 void pack_keys(Workers& workers, std::span<const KeySource> columns,
                const keys::KeyEncoding& encoding, uint64_t rows, void* codes);
 

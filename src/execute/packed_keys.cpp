@@ -20,26 +20,59 @@ constexpr uint64_t kFewestRowsOfLoneKey = uint64_t{1} << 20;
 
 bool has_nulls(const cpu::KeySource& column) { return column.validity.bits != nullptr; }
 
+bool is_worth_it(const std::optional<keys::KeyEncoding>& encoding) {
+  return encoding && !encoding->is_plain();
+}
+
+using Drawn = std::vector<cpu::DrawnValues>;
+
+Drawn draw(const PackedSide& side) {
+  Drawn drawn;
+  for (cpu::KeySource const& column : side.columns) {
+    drawn.push_back(cpu::draw_values(column, side.rows));
+  }
+  return drawn;
+}
+
+// Whether rows of the other side need no look: one that has a value out of the ranges equals no row
+// of this side, and a bit more says so. Where one column makes the code alone, codes are in the
+// order of its values, and if the other side's may ascend they shall.
+bool may_have_others(const keys::KeyEncoding& encoding, const Drawn& others) {
+  size_t varying = 0;
+  bool ascend = true;
+  for (size_t c = 0; c < encoding.fields.size(); ++c) {
+    if (encoding.fields[c].bits == 0) continue;
+    ++varying;
+    ascend = ascend && others[c].ascend;
+  }
+  return encoding.bits() < 8 * encoding.width && (varying > 1 || !ascend);
+}
+
 std::optional<keys::KeyEncoding> find_encoding(base::Queue& queue, const PackedSide& left,
                                                const PackedSide& right) {
+  bool const is_left_less = left.rows <= right.rows;
+  PackedSide const& less = is_left_less ? left : right;
+  PackedSide const& more = is_left_less ? right : left;
+  Drawn const of_less = draw(less);
+  Drawn const of_more = draw(more);
   std::vector<int32_t> widths;
   std::vector<keys::ColumnRange> drawn;
-  for (size_t c = 0; c < left.columns.size(); ++c) {
-    widths.push_back(left.columns[c].width);
-    drawn.push_back(keys::united(cpu::drawn_range_of(left.columns[c], left.rows),
-                                 cpu::drawn_range_of(right.columns[c], right.rows)));
+  for (size_t c = 0; c < less.columns.size(); ++c) {
+    widths.push_back(less.columns[c].width);
+    drawn.push_back(keys::united(of_less[c].range, of_more[c].range));
   }
-  auto const is_worth_it = [](const std::optional<keys::KeyEncoding>& encoding) {
-    return encoding && !encoding->is_plain();
-  };
   if (!is_worth_it(keys::pack(widths, drawn))) return std::nullopt;
   cpu::Workers workers(queue);
   std::vector<keys::ColumnRange> ranges;
-  for (size_t c = 0; c < left.columns.size(); ++c) {
-    ranges.push_back(keys::united(cpu::range_of(workers, left.columns[c], left.rows),
-                                  cpu::range_of(workers, right.columns[c], right.rows)));
+  for (cpu::KeySource const& column : less.columns) {
+    ranges.push_back(cpu::range_of(workers, column, less.rows));
   }
-  auto const encoding = keys::pack(widths, ranges);
+  auto encoding = keys::pack(widths, ranges);
+  if (is_worth_it(encoding) && may_have_others(*encoding, of_more)) return encoding;
+  for (size_t c = 0; c < ranges.size(); ++c) {
+    ranges[c] = keys::united(ranges[c], cpu::range_of(workers, more.columns[c], more.rows));
+  }
+  encoding = keys::pack(widths, ranges);
   return is_worth_it(encoding) ? encoding : std::nullopt;
 }
 

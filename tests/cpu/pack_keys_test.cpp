@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "src/execute/packed_keys.hpp"
 #include "tests/cpu/join_tables.hpp"
@@ -99,9 +100,12 @@ int32_t expect_packed(const std::vector<Shape>& shapes, size_t left_rows, size_t
   }
   auto const codes = execute::pack_keys(*queue, packed[0], packed[1]);
   if (!codes) return 0;
+  // Codes of the side of fewer rows are one of each key; those of the other are none of them where
+  // their key is not there.
   std::map<uint64_t, std::vector<uint64_t>> keys;
   std::map<std::vector<uint64_t>, uint64_t> code_of;
-  for (size_t side = 0; side < 2; ++side) {
+  size_t const less = left_rows <= right_rows ? 0 : 1;
+  for (size_t const side : {less, 1 - less}) {
     columns::ColumnView const& view = side == 0 ? codes->first : codes->second;
     EXPECT_EQ(view.width, codes->first.width);
     for (size_t row = 0; row < packed[side].rows; ++row) {
@@ -111,8 +115,14 @@ int32_t expect_packed(const std::vector<Shape>& shapes, size_t left_rows, size_t
       EXPECT_EQ(valid, key.has_value()) << row;
       if (!key) continue;
       uint64_t const code = code_at(view, row);
-      EXPECT_EQ(keys.try_emplace(code, *key).first->second, *key);
-      EXPECT_EQ(code_of.try_emplace(*key, code).first->second, code);
+      if (side == less) {
+        EXPECT_EQ(keys.try_emplace(code, *key).first->second, *key);
+        EXPECT_EQ(code_of.try_emplace(*key, code).first->second, code);
+      } else if (auto const there = code_of.find(*key); there != code_of.end()) {
+        EXPECT_EQ(there->second, code);
+      } else {
+        EXPECT_FALSE(keys.contains(code));
+      }
       if (testing::Test::HasFailure()) return -1;
     }
   }
@@ -131,6 +141,9 @@ TEST(PackKeys, GivesOneCodeToEqualKeys) {
         4);
     EXPECT_EQ(expect_packed({{8, 1ULL << 63, 1ULL << 40}, {4, 0, 1 << 30}}, 9000, 9000, nullable),
               0);
+    // Most values of the larger side lie out of the ranges of the other.
+    EXPECT_EQ(expect_packed({{4, 0, 1 << 24}, {4, 0, 100}}, 3, 70'001, nullable), 4);
+    EXPECT_EQ(expect_packed({{8, 5, 1 << 24}, {8, 0, 1 << 24}}, 70'001, 30, nullable), 8);
     // One value alone takes no bits.
     EXPECT_EQ(expect_packed({{8, 42, 1}, {8, 0, ~uint64_t{0}}}, 5000, 5000, nullable), 8);
   }
@@ -144,18 +157,45 @@ TEST(PackKeys, LeavesWhatIsNoGain) {
   EXPECT_EQ(expect_packed({{4, 0, 9}, {4, 0, 9}}, 9000, 0, false), 0);
 }
 
-// Ranges are of all rows: one that no draw has seen counts.
+// Ranges are of all rows: one that no draw has seen counts. On the side of more rows it takes no
+// bits, and has a code of its own.
 TEST(PackKeys, SeesValuesThatAreRare) {
   OwnQueue queue = cpu_queue();
   Values near = drawn(100'000, 8, 0, 1000, 3, false);
   Values far = near;
   far.values[77'777] = 1ULL << 62;
-  Values other = drawn(100'000, 4, 0, 1000, 4, false);
+  // Few, so that all keys there may be are there: without a bit of its own the code would be one's.
+  Values other = drawn(100'000, 4, 0, 3, 4, false);
   execute::Held held;
   execute::PackedSide const left{{near.source(), other.source()}, 100'000, &held};
   execute::PackedSide const right{{far.source(), other.source()}, 100'000, &held};
   EXPECT_TRUE(execute::pack_keys(*queue, left, left).has_value());
-  EXPECT_FALSE(execute::pack_keys(*queue, left, right).has_value());
+  EXPECT_FALSE(execute::pack_keys(*queue, right, left).has_value());
+  auto const codes = execute::pack_keys(*queue, left, right);
+  ASSERT_TRUE(codes.has_value());
+  std::set<uint64_t> of_left;
+  for (size_t row = 0; row < 100'000; ++row) of_left.insert(code_at(codes->first, row));
+  for (size_t row = 0; row < 100'000; ++row) {
+    EXPECT_EQ(of_left.contains(code_at(codes->second, row)), row != 77'777) << row;
+  }
+}
+
+// Rows in the order of their keys stay so, though some lie out of the other side's range.
+TEST(PackKeys, KeepsTheOrderOfOneColumn) {
+  OwnQueue queue = cpu_queue();
+  constexpr size_t kRows = 10'000;
+  Values ascending = drawn(kRows, 8, 0, 1, 3, false);
+  for (size_t row = 0; row < kRows; ++row) ascending.values[row] = row * 7;
+  Values same = drawn(kRows, 8, 5, 1, 4, false);
+  Values some = drawn(10, 8, 7000, 100, 5, false);
+  execute::Held held;
+  execute::PackedSide const left{{ascending.source(), same.source()}, kRows, &held};
+  execute::PackedSide const right{{some.source(), same.source()}, 10, &held};
+  auto const codes = execute::pack_keys(*queue, left, right);
+  ASSERT_TRUE(codes.has_value());
+  for (size_t row = 1; row < kRows; ++row) {
+    EXPECT_LT(code_at(codes->first, row - 1), code_at(codes->first, row)) << row;
+  }
 }
 
 TEST(PackKeys, LeavesKeysThatThereIsNoRoomFor) {
