@@ -93,8 +93,8 @@ class OnCpu final : public ColumnWork {
   keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) override {
     return cpu::find_steps(workers_, columns, rows);
   }
-  Storage pack_values(const keys::InternedSide& side) override {
-    base::Buffer packed = cpu::pack_values(queue_, workers_, side);
+  Storage pack_values(const keys::InternedSide& side, bool may_fill_words) override {
+    base::Buffer packed = cpu::pack_values(queue_, workers_, side, may_fill_words);
     return packed ? columns::make_storage(std::move(packed)) : nullptr;
   }
   bool are_positions(const kernels::Indices& source, uint64_t rows) override {

@@ -69,7 +69,7 @@ class ColumnWork {
   virtual keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) = 0;
   // What the CPU does faster than codes; null and false elsewhere. See src/cpu/pack_values.hpp and
   // src/cpu/positions.hpp.
-  virtual columns::Storage pack_values(const keys::InternedSide&) { return nullptr; }
+  virtual columns::Storage pack_values(const keys::InternedSide&, bool) { return nullptr; }
   virtual bool are_positions(const kernels::Indices&, uint64_t) { return false; }
 
   base::Memory memory() const { return memory_; }

@@ -44,7 +44,7 @@ struct CodedRows {
 // Columns of codes, with the validity of what they are made of. On the device, unless the join runs
 // on the CPU or all lies in host memory and is little.
 std::pair<columns::ColumnView, columns::ColumnView> code_keys(base::Queue& queue, Works& works,
-                                                              plan::Device device,
+                                                              plan::Device device, bool is_lone,
                                                               const CodedSide& left,
                                                               const CodedSide& right);
 std::pair<columns::ColumnView, columns::ColumnView> code_rows(base::Queue& queue, Works& works,

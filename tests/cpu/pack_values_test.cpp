@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "src/base/status.hpp"
@@ -17,9 +18,10 @@ using tests::ByteColumn;
 using tests::BytesLayout;
 using tests::Values;
 
-std::vector<uint64_t> packed(base::Queue& queue, const ByteColumn& column) {
+std::vector<uint64_t> packed(base::Queue& queue, const ByteColumn& column,
+                             bool may_fill_words = true) {
   cpu::Workers workers(queue);
-  base::Buffer const made = cpu::pack_values(queue, workers, column.side());
+  base::Buffer const made = cpu::pack_values(queue, workers, column.side(), may_fill_words);
   if (!made) return {};
   auto const* const first = made.as<uint64_t>();
   return {first, first + column.values.size()};
@@ -29,9 +31,11 @@ Values short_values(size_t rows) {
   std::mt19937_64 random(7);
   Values values;
   for (size_t i = 0; i < rows; ++i) {
-    // Few letters, of which one is 0: many that differ in their lengths alone.
-    std::string value(random() % 8, '\0');
+    // Few letters, of which one is 0: many that differ in their lengths alone. Of 8 the first is
+    // the lowest that no length is, or another.
+    std::string value(random() % 9, '\0');
     for (char& letter : value) letter = static_cast<char>(random() % 2 * 255);
+    if (value.size() == 8) value.front() = static_cast<char>(random() % 2 * 100 + 8);
     if (random() % 9 == 0) {
       values.emplace_back(std::nullopt);
     } else {
@@ -67,12 +71,30 @@ TEST(PackValues, AreNotMadeOfLongerOnes) {
   for (BytesLayout const layout : tests::layouts_of_any_length()) {
     for (size_t const long_row : {size_t{0}, size_t{4096}, size_t{199999}}) {
       Values values = short_values(200000);
-      values[long_row] = "eight by";
-      EXPECT_TRUE(packed(queue, byte_column(layout, values)).empty()) << long_row;
+      for (char const* const value : {"nine byte", "\7 or more"}) {
+        values[long_row] = value;
+        EXPECT_TRUE(packed(queue, byte_column(layout, values)).empty()) << long_row << value;
+      }
     }
   }
+  ByteColumn const eight = byte_column(BytesLayout::kOffsets32, {"seven b", "eight by"});
+  EXPECT_EQ(packed(queue, eight).size(), 2U);
+  EXPECT_TRUE(packed(queue, eight, false).empty());
   EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
   EXPECT_EQ(packed(queue, byte_column(BytesLayout::kFixed, {"seven b", "bytes  "})).size(), 2U);
+}
+
+TEST(PackValues, KeepTheOrderOfValuesOfOneLength) {
+  auto const queue = cpu_queue();
+  for (Values const& values : {Values{"aab", "aba", "abb", "b\xff\1"},
+                               Values{"20261127", "20261128", "20270101", "30000000"}}) {
+    auto const found = packed(queue, byte_column(BytesLayout::kOffsets32, values));
+    ASSERT_EQ(found.size(), 4U);
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
+  }
+  EXPECT_LT(packed(queue, byte_column(BytesLayout::kOffsets32, {"AB-10", "AB-99"}))[1] -
+                packed(queue, byte_column(BytesLayout::kOffsets32, {"AB-10", "AB-99"}))[0],
+            uint64_t{1} << 16);
 }
 
 TEST(PackValues, KeepTheMemoryLimitAndStopWhenAskedTo) {
@@ -80,7 +102,7 @@ TEST(PackValues, KeepTheMemoryLimitAndStopWhenAskedTo) {
   auto const status_of = [&](base::Queue& queue) {
     cpu::Workers workers(queue);
     try {
-      cpu::pack_values(queue, workers, column.side());
+      cpu::pack_values(queue, workers, column.side(), true);
     } catch (const base::Error& error) {
       return error.status();
     }
