@@ -1,4 +1,5 @@
-// pack_values.hpp: byte strings of up to seven bytes as integers, which need no table to compare.
+// pack_values.hpp: byte strings of which few bytes differ as integers, which need no table to
+// compare.
 #pragma once
 
 #include "src/base/memory.hpp"
@@ -8,12 +9,21 @@
 
 namespace gpujoin::cpu {
 
-// [rows] uint64: a value's bytes, the last one lowest, and its length in the upper byte; of a NULL
-// 0. So values of one length are in their order, and those that begin alike in a small range.
-// may_fill_words: 8 bytes are a value, too, if the first one is no length of a shorter one, as of
-// text it hardly is. Empty where a value is longer, which is soon found. Of a column in host memory
+// [rows] uint64 of each side, equal exactly where the values are: a value's bytes, the last one
+// lowest, and its length in the upper byte; of a NULL 0. So values of one length are in their
+// order, and those that begin alike in a small range. may_fill_words: 8 bytes are a value, too, if
+// the first one is no length of a shorter one, as of text it hardly is.
+//
+// Of longer values what all of both sides begin with is left out, as little as is needed: a drawn
+// value says what, and each of them is compared with it.
+struct PackedValues {
+  base::Buffer of_left;
+  base::Buffer of_right;
+};
+
+// Empty where values are longer, or begin otherwise, which is soon found. Of columns in host memory
 // with rows. Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
-base::Buffer pack_values(base::Queue& queue, Workers& workers, const keys::InternedSide& side,
-                         bool may_fill_words);
+PackedValues pack_values(base::Queue& queue, Workers& workers, const keys::InternedSide& left,
+                         const keys::InternedSide& right, bool may_fill_words);
 
 }  // namespace gpujoin::cpu

@@ -93,9 +93,12 @@ class OnCpu final : public ColumnWork {
   keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) override {
     return cpu::find_steps(workers_, columns, rows);
   }
-  Storage pack_values(const keys::InternedSide& side, bool may_fill_words) override {
-    base::Buffer packed = cpu::pack_values(queue_, workers_, side, may_fill_words);
-    return packed ? columns::make_storage(std::move(packed)) : nullptr;
+  PackedValues pack_values(const keys::InternedSide& left, const keys::InternedSide& right,
+                           bool may_fill_words) override {
+    cpu::PackedValues packed = cpu::pack_values(queue_, workers_, left, right, may_fill_words);
+    if (!packed.of_left) return {};
+    return {columns::make_storage(std::move(packed.of_left)),
+            columns::make_storage(std::move(packed.of_right))};
   }
   bool are_positions(const kernels::Indices& source, uint64_t rows) override {
     return cpu::are_positions(workers_, source, rows);

@@ -69,7 +69,13 @@ class ColumnWork {
   virtual keys::SortedFindings find_steps(const kernels::SortedColumns& columns, uint64_t rows) = 0;
   // What the CPU does faster than codes; null and false elsewhere. See src/cpu/pack_values.hpp and
   // src/cpu/positions.hpp.
-  virtual columns::Storage pack_values(const keys::InternedSide&, bool) { return nullptr; }
+  struct PackedValues {
+    columns::Storage of_left;
+    columns::Storage of_right;
+  };
+  virtual PackedValues pack_values(const keys::InternedSide&, const keys::InternedSide&, bool) {
+    return {};
+  }
   virtual bool are_positions(const kernels::Indices&, uint64_t) { return false; }
 
   base::Memory memory() const { return memory_; }

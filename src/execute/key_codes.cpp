@@ -131,10 +131,9 @@ Codes code(ColumnWork& work, plan::Device device, bool is_lone, const Brought& l
   if (is_on_cpu && !have_dictionaries && left.interned.rows != 0 && right.interned.rows != 0) {
     uint64_t const fewer = std::min(left.interned.rows, right.interned.rows);
     bool const may_fill_words = is_lone || fewer <= kMostWordsBesideOthers;
-    if (Storage of_left = work.pack_values(left.interned, may_fill_words)) {
-      if (Storage of_right = work.pack_values(right.interned, may_fill_words)) {
-        return {{std::move(of_left), 8}, {std::move(of_right), 8}};
-      }
+    auto packed = work.pack_values(left.interned, right.interned, may_fill_words);
+    if (packed.of_left != nullptr) {
+      return {{std::move(packed.of_left), 8}, {std::move(packed.of_right), 8}};
     }
   }
   return intern(work, left.interned, right.interned);

@@ -18,13 +18,19 @@ using tests::ByteColumn;
 using tests::BytesLayout;
 using tests::Values;
 
-std::vector<uint64_t> packed(base::Queue& queue, const ByteColumn& column,
-                             bool may_fill_words = true) {
-  cpu::Workers workers(queue);
-  base::Buffer const made = cpu::pack_values(queue, workers, column.side(), may_fill_words);
+std::vector<uint64_t> numbers_of(const base::Buffer& made, const ByteColumn& column) {
   if (!made) return {};
   auto const* const first = made.as<uint64_t>();
   return {first, first + column.values.size()};
+}
+
+// Of the column beside itself.
+std::vector<uint64_t> packed(base::Queue& queue, const ByteColumn& column,
+                             bool may_fill_words = true) {
+  cpu::Workers workers(queue);
+  auto const made = cpu::pack_values(queue, workers, column.side(), column.side(), may_fill_words);
+  EXPECT_EQ(numbers_of(made.of_left, column), numbers_of(made.of_right, column));
+  return numbers_of(made.of_left, column);
 }
 
 Values short_values(size_t rows) {
@@ -84,6 +90,52 @@ TEST(PackValues, AreNotMadeOfLongerOnes) {
   EXPECT_EQ(packed(queue, byte_column(BytesLayout::kFixed, {"seven b", "bytes  "})).size(), 2U);
 }
 
+// What all values begin with is no part of their numbers, on whichever side it ends.
+TEST(PackValues, LeaveOutWhatAllBeginWith) {
+  auto const queue = cpu_queue();
+  cpu::Workers workers(*queue);
+  for (BytesLayout const layout : tests::layouts_of_any_length()) {
+    for (size_t const shared : {1, 7, 8, 20, 60}) {
+      std::string const begin(shared, 'c');
+      Values left;
+      Values right;
+      for (size_t row = 0; row < 5000; ++row) {
+        left.emplace_back(begin + std::to_string(10'000'000 + row * 7));
+        right.emplace_back(begin + std::to_string(row));
+      }
+      left[17] = std::nullopt;
+      ByteColumn const of_left = byte_column(layout, left);
+      ByteColumn const of_right = byte_column(layout, right);
+      auto const made = cpu::pack_values(*queue, workers, of_left.side(), of_right.side(), true);
+      auto const lefts = numbers_of(made.of_left, of_left);
+      auto const rights = numbers_of(made.of_right, of_right);
+      ASSERT_EQ(lefts.size(), left.size());
+      std::map<uint64_t, std::string> value_of;
+      for (size_t row = 0; row < left.size(); ++row) {
+        if (left[row]) {
+          ASSERT_TRUE(value_of.try_emplace(lefts[row], *left[row]).second);
+        }
+        ASSERT_EQ(value_of.try_emplace(rights[row], *right[row]).first->second, *right[row]);
+      }
+      // One that begins otherwise, where no draw sees it, or is too long, or too short.
+      for (std::string const& other :
+           {"d" + begin.substr(1) + "1", begin.substr(1), begin + "123456789"}) {
+        if (other.size() <= 8) continue;
+        Values values = right;
+        values[4999] = other;
+        ByteColumn const of_other = byte_column(layout, values);
+        EXPECT_FALSE(
+            cpu::pack_values(*queue, workers, of_left.side(), of_other.side(), true).of_left)
+            << other;
+        EXPECT_FALSE(
+            cpu::pack_values(*queue, workers, of_other.side(), of_left.side(), true).of_right)
+            << other;
+      }
+    }
+  }
+  EXPECT_EQ(queue->host_pool->in_use_bytes(), 0U);
+}
+
 TEST(PackValues, KeepTheOrderOfValuesOfOneLength) {
   auto const queue = cpu_queue();
   for (Values const& values : {Values{"aab", "aba", "abb", "b\xff\1"},
@@ -102,7 +154,7 @@ TEST(PackValues, KeepTheMemoryLimitAndStopWhenAskedTo) {
   auto const status_of = [&](base::Queue& queue) {
     cpu::Workers workers(queue);
     try {
-      cpu::pack_values(queue, workers, column.side(), true);
+      cpu::pack_values(queue, workers, column.side(), column.side(), true);
     } catch (const base::Error& error) {
       return error.status();
     }
