@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/cpu/key_hash.hpp"
+#include "src/cpu/valid_rows.hpp"
 #include "src/cpu/value_width.hpp"
 
 namespace gpujoin::cpu {
@@ -77,12 +78,12 @@ uint32_t pack_rows(const RowLayout& layout, uint64_t first, uint32_t count, std:
                    uint32_t* hashes) {
   Selection selection{first, nullptr, count};
   std::array<uint32_t, kMorselRows> offsets;
-  if (layout.key->validity != nullptr) {
+  if (layout.moved_key().validity != nullptr) {
     uint32_t valid = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-      offsets[valid] = i;
-      valid += is_valid(*layout.key, first + i) ? 1 : 0;
-    }
+    each_valid_row(layout.moved_key(), first, first + count, [&](uint64_t row, bool stays) {
+      offsets[valid] = static_cast<uint32_t>(row - first);
+      valid += stays ? 1 : 0;
+    });
     selection = {first, offsets.data(), valid};
   }
   if (hashes != nullptr) {
@@ -125,9 +126,9 @@ void count_keys(const columns::ColumnView& column, uint64_t first, uint64_t last
       ++counts[partition_of(hash_of(keys[row]), radix_bits)];
     }
   } else {
-    for (uint64_t row = first; row < last; ++row) {
-      counts[partition_of(hash_of(keys[row]), radix_bits)] += is_valid(column, row) ? 1 : 0;
-    }
+    each_valid_row(column, first, last, [&](uint64_t row, bool stays) {
+      counts[partition_of(hash_of(keys[row]), radix_bits)] += stays ? 1 : 0;
+    });
   }
 }
 

@@ -7,6 +7,7 @@
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/pack_rows.hpp"
 #include "src/cpu/partition_table.hpp"
+#include "src/cpu/valid_rows.hpp"
 #include "src/cpu/write_combiner.hpp"
 
 namespace gpujoin::cpu {
@@ -115,12 +116,18 @@ void scatter_entries(const Workers& workers, const PartitionedRows& side, uint64
   uint32_t const radix_bits = side.radix_bits;
   for (uint64_t row = begin; row < end;) {
     workers.poll();
-    for (uint64_t const last = std::min(end, row + kRowsOfPoll); row < last; ++row) {
-      Entry<Key> const entry{keys[row], rest_of(row)};
+    uint64_t const last = std::min(end, row + kRowsOfPoll);
+    auto const add = [&](uint64_t at, bool stays) {
+      Entry<Key> const entry{keys[at], rest_of(at)};
       combiner.add(partition_of(hash_of(entry.key), radix_bits),
-                   reinterpret_cast<const std::byte*>(&entry),
-                   !kNullable || is_valid(*side.layout.key, row));
+                   reinterpret_cast<const std::byte*>(&entry), stays);
+    };
+    if constexpr (kNullable) {
+      each_valid_row(side.layout.moved_key(), row, last, add);
+    } else {
+      for (uint64_t at = row; at < last; ++at) add(at, true);
     }
+    row = last;
   }
   combiner.drain(side.partitions());
 }
@@ -132,7 +139,7 @@ bool scatter_as_entries(const Workers& workers, const PartitionedRows& side, uin
   RowLayout const& layout = side.layout;
   if (layout.row_bytes != 2 * sizeof(Key) || layout.null_bits_bytes != 0) return false;
   auto const scatter = [&](const auto& rest_of) {
-    if (layout.key->validity == nullptr) {
+    if (layout.moved_key().validity == nullptr) {
       scatter_entries<false, Key>(workers, side, begin, end, scratch, bypasses_cache, rest_of);
     } else {
       scatter_entries<true, Key>(workers, side, begin, end, scratch, bypasses_cache, rest_of);
@@ -226,8 +233,8 @@ void partition_rows(base::Queue& queue, Workers& workers, std::span<PartitionedR
     uint32_t* counts = cuts.counts_of(range, side.partitions());
     std::fill_n(counts, side.partitions(), 0);
     uint64_t const begin = static_cast<uint64_t>(range) * cuts.rows_each;
-    count_partitions(*side.layout.key, begin, std::min(begin + cuts.rows_each, side.input_rows),
-                     side.radix_bits, counts);
+    count_partitions(side.layout.moved_key(), begin,
+                     std::min(begin + cuts.rows_each, side.input_rows), side.radix_bits, counts);
   });
 
   uint64_t rows_bytes = 0;

@@ -27,6 +27,8 @@ struct CarriedColumn {
 
 struct RowLayout {
   const columns::ColumnView* key = nullptr;
+  // The same values, of which fewer may be valid: rows of the others are not moved. Null: the key.
+  const columns::ColumnView* moved = nullptr;
   uint32_t key_bytes = 0;
   uint32_t row_bytes = 0;
   bool has_row_number = false;
@@ -35,6 +37,7 @@ struct RowLayout {
   uint32_t null_bits_bytes = 0;
   std::vector<CarriedColumn> carried;
 
+  const columns::ColumnView& moved_key() const { return moved != nullptr ? *moved : *key; }
   bool row_is_entry() const { return row_bytes == 2 * key_bytes; }
   // nullptr when the column does not travel.
   const CarriedColumn* find(const columns::ColumnView* column) const;

@@ -11,6 +11,7 @@
 #include "src/base/status.hpp"
 #include "src/cpu/batch_adder.hpp"
 #include "src/cpu/batch_writer.hpp"
+#include "src/cpu/key_filter.hpp"
 #include "src/cpu/key_hash.hpp"
 #include "src/cpu/match_partitions.hpp"
 #include "src/cpu/output_rows.hpp"
@@ -33,12 +34,13 @@ uint32_t radix_bits_of(const JoinStep& step, const cpu::PartitionedRows& build,
                                 step.queue.context.cpu_threads);
 }
 
-void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t radix_bits) {
+void partition(const JoinStep& step, std::span<CpuSide* const> sides, uint32_t radix_bits,
+               const std::string& filtered = "") {
   CpuSide::partition(sides, radix_bits);
   uint64_t bytes = 0;
   for (CpuSide const* side : sides) bytes += side->rows().rows.bytes();
-  step.clock.note(hashes_of(*sides.front()) + "radix_onesweep(" + std::to_string(radix_bits) + ")",
-                  2 * bytes);
+  std::string const how = "radix_onesweep(" + std::to_string(radix_bits) + ")";
+  step.clock.note(hashes_of(*sides.front()) + filtered + how, 2 * bytes);
 }
 
 bool puts_out_numbers(const JoinStep& step, bool left) {
@@ -143,6 +145,30 @@ bool may_merge(const JoinStep& step, const CpuSide& build, const CpuSide& probe)
 bool keeps_order(const JoinStep& step, const CpuSide& build, const CpuSide* probe) {
   return probe != nullptr && step.fetches_of_probe && may_stream(step) &&
          probe->input_rows() >= build.input_rows();
+}
+
+// Rows of the larger side, where few are expected to match, by a filter of the other side's keys.
+// Answers what is said of it.
+std::string leave_out_unmatched(const JoinStep& step, CpuSide& build, CpuSide& probe) {
+  constexpr uint64_t kRowsOfMatch = 4;
+  bool const is_build_less = build.input_rows() <= probe.input_rows();
+  CpuSide& more = is_build_less ? probe : build;
+  CpuSide const& less = is_build_less ? build : probe;
+  auto const expected = static_cast<uint64_t>(std::max<int64_t>(step.plan.expected_rows, 0));
+  bool const are_few = expected != 0 && expected <= more.input_rows() / kRowsOfMatch;
+  bool const is_filter_small = less.input_rows() <= cpu::kMostFilterRows &&
+                               less.input_rows() <= more.input_rows() / kRowsOfMatch;
+  if (!are_few || !is_filter_small) return "";
+  // Of a side that comes out alone without a match those are what is wanted.
+  auto const alone = side_alone(step, build, probe);
+  if (alone && &alone->side == &more && !alone->task.with_match) return "";
+  try {
+    if (!more.leave_out_unmatched(less)) return "";
+  } catch (const base::Error& error) {
+    if (error.status() != GPUJOIN_ERROR_MEMORY_LIMIT) throw;
+    return "";
+  }
+  return is_build_less ? "probe rows filtered, " : "build rows filtered, ";
 }
 
 class BuiltOnCpu final : public Built {
@@ -270,12 +296,14 @@ std::unique_ptr<const Built> build_on_cpu(const JoinStep& step, std::shared_ptr<
   }
   std::vector<CpuSide*> sides = {side.get()};
   uint64_t probe_rows = 0;
+  std::string filtered;
   if (only_probe != nullptr) {
     only_probe->lay_out(step.plan.gather, numbers_of(step, *only_probe, !step.build_left()));
+    filtered = leave_out_unmatched(step, *side, *only_probe);
     probe_rows = only_probe->rows().input_rows;
     sides.push_back(only_probe);
   }
-  partition(step, sides, radix_bits_of(step, side->rows(), probe_rows));
+  partition(step, sides, radix_bits_of(step, side->rows(), probe_rows), filtered);
   return std::make_unique<BuiltOnCpu>(std::move(side), only_probe != nullptr);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/cpu/key_filter.hpp"
 #include "src/cpu/streamed_probe.hpp"
 
 namespace gpujoin::execute {
@@ -23,6 +24,18 @@ void CpuSide::lay_out(plan::Gather gather, bool row_numbers) {
   rows_.input_rows = static_cast<uint64_t>(relation_.rows);
 }
 
+bool CpuSide::leave_out_unmatched(const CpuSide& other) {
+  cpu::RowLayout& layout = rows_.layout;
+  moved_bits_ = cpu::rows_that_may_match(queue_, workers_, *layout.key, input_rows(),
+                                         *other.rows_.layout.key, other.input_rows());
+  if (!moved_bits_) return false;
+  moved_key_ = *layout.key;
+  moved_key_.validity = moved_bits_.as<uint8_t>();
+  moved_key_.validity_bit_offset = 0;
+  layout.moved = &moved_key_;
+  return true;
+}
+
 void CpuSide::partition(std::span<CpuSide* const> sides, uint32_t radix_bits) {
   std::vector<cpu::PartitionedRows> rows;
   for (CpuSide* side : sides) {
@@ -33,6 +46,8 @@ void CpuSide::partition(std::span<CpuSide* const> sides, uint32_t radix_bits) {
   cpu::partition_rows(first.queue_, first.workers_, rows);
   for (size_t i = 0; i < sides.size(); ++i) {
     sides[i]->rows_ = std::move(rows[i]);
+    sides[i]->rows_.layout.moved = nullptr;
+    sides[i]->moved_bits_ = {};
     sides[i]->hashed_ = {};
   }
 }

@@ -35,6 +35,9 @@ class CpuSide final : public Side {
   // Groups the rows of all sides by the same bits, in one call, so that no thread waits between the
   // sides. expected: they are laid out; their workers are the first one's.
   static void partition(std::span<CpuSide* const> sides, uint32_t radix_bits);
+  // Rows without a match on the other side are not moved, if they are many. expected: both sides
+  // are laid out.
+  bool leave_out_unmatched(const CpuSide& other);
   // All rows as one partition, for a probe side that is looked up where it lies.
   void pack();
   // Keeps the keys alone, as bits, with their rows where those are asked for; whether they can be.
@@ -91,6 +94,9 @@ class CpuSide final : public Side {
   const std::vector<int32_t>& keys_;
   const std::vector<int32_t>& output_columns_;
   cpu::HashedKeys hashed_;  // of several keys, until the rows are moved
+  // Of the rows that are moved, where not all are.
+  columns::ColumnView moved_key_;
+  base::Buffer moved_bits_;
   cpu::PartitionedRows rows_;
   std::optional<cpu::KeyBits> key_bits_;
   std::optional<cpu::KeyOrder> key_order_;

@@ -183,7 +183,7 @@ TEST(ProbeTables, TakeTheTextOfAKeyFromTheProbeSide) {
       offsets.push_back(static_cast<int32_t>(bytes.size()));
     }
   };
-  auto const name_of = [](size_t number) { return "the name of " + std::to_string(number); };
+  auto const name_of = [](size_t number) { return std::to_string(number) + " is its name"; };
   auto const relation_of = [](base::Queue& queue, Text& text, const char* name) {
     auto relation = std::make_shared<columns::Relation>();
     relation->context = queue.context.shared_from_this();
