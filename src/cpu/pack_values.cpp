@@ -58,7 +58,8 @@ bool each_drawn(const keys::InternedSide& side, const What& what) {
 }
 
 // Whether drawn values of both sides have one shape: no more is shared than long ones need.
-bool find_shape(const keys::InternedSide& left, const keys::InternedSide& right, Shape* shape) {
+bool find_shape(const keys::InternedSide& left, const keys::InternedSide& right, bool may_share,
+                Shape* shape) {
   LoadableBytes longest;
   auto const compare = [&](const LoadableBytes& value) {
     if (value.count > longest.count) longest = value;
@@ -66,7 +67,8 @@ bool find_shape(const keys::InternedSide& left, const keys::InternedSide& right,
   };
   each_drawn(left, compare);
   each_drawn(right, compare);
-  if (longest.count > shape->most + kMostSharedWords * kWordBytes) return false;
+  uint64_t const most_shared = may_share ? kMostSharedWords * kWordBytes : 0;
+  if (longest.count > shape->most + most_shared) return false;
   if (longest.count > shape->most) shape->share(longest, longest.count - shape->most);
   auto const is_of = [&](const LoadableBytes& value) { return shape->is_of(value); };
   return each_drawn(left, is_of) && each_drawn(right, is_of);
@@ -123,11 +125,11 @@ base::Buffer pack_all(base::Queue& queue, Workers& workers, const keys::Interned
 }  // namespace
 
 PackedValues pack_values(base::Queue& queue, Workers& workers, const keys::InternedSide& left,
-                         const keys::InternedSide& right, bool may_fill_words) {
+                         const keys::InternedSide& right, bool may_fill_words, bool may_share) {
   Shape shape;
   shape.most = may_fill_words ? kWordBytes : kWordBytes - 1;
   // Before memory is taken for them.
-  if (!find_shape(left, right, &shape)) return {};
+  if (!find_shape(left, right, may_share, &shape)) return {};
   PackedValues packed;
   packed.of_left = pack_all(queue, workers, left, shape);
   if (packed.of_left) packed.of_right = pack_all(queue, workers, right, shape);

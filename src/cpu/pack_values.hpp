@@ -14,8 +14,8 @@ namespace gpujoin::cpu {
 // order, and those that begin alike in a small range. may_fill_words: 8 bytes are a value, too, if
 // the first one is no length of a shorter one, as of text it hardly is.
 //
-// Of longer values what all of both sides begin with is left out, as little as is needed: a drawn
-// value says what, and each of them is compared with it.
+// may_share: of longer values what all of both sides begin with is left out, as little as is
+// needed. A drawn value says what, and each of them is compared with it.
 struct PackedValues {
   base::Buffer of_left;
   base::Buffer of_right;
@@ -24,6 +24,6 @@ struct PackedValues {
 // Empty where values are longer, or begin otherwise, which is soon found. Of columns in host memory
 // with rows. Throws MEMORY_LIMIT, OUT_OF_MEMORY or CANCELLED.
 PackedValues pack_values(base::Queue& queue, Workers& workers, const keys::InternedSide& left,
-                         const keys::InternedSide& right, bool may_fill_words);
+                         const keys::InternedSide& right, bool may_fill_words, bool may_share);
 
 }  // namespace gpujoin::cpu

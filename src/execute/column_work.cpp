@@ -94,8 +94,9 @@ class OnCpu final : public ColumnWork {
     return cpu::find_steps(workers_, columns, rows);
   }
   PackedValues pack_values(const keys::InternedSide& left, const keys::InternedSide& right,
-                           bool may_fill_words) override {
-    cpu::PackedValues packed = cpu::pack_values(queue_, workers_, left, right, may_fill_words);
+                           bool may_fill_words, bool may_share) override {
+    cpu::PackedValues packed =
+        cpu::pack_values(queue_, workers_, left, right, may_fill_words, may_share);
     if (!packed.of_left) return {};
     return {columns::make_storage(std::move(packed.of_left)),
             columns::make_storage(std::move(packed.of_right))};

@@ -73,7 +73,8 @@ class ColumnWork {
     columns::Storage of_left;
     columns::Storage of_right;
   };
-  virtual PackedValues pack_values(const keys::InternedSide&, const keys::InternedSide&, bool) {
+  virtual PackedValues pack_values(const keys::InternedSide&, const keys::InternedSide&, bool,
+                                   bool) {
     return {};
   }
   virtual bool are_positions(const kernels::Indices&, uint64_t) { return false; }

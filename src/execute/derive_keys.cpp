@@ -188,7 +188,7 @@ class Derivation {
         left_(queue, works_, left),
         right_(queue, works_, right) {}
 
-  void add(int32_t left, int32_t right, int32_t flags, bool is_lone) {
+  void add(int32_t left, int32_t right, int32_t flags, TextKey text) {
     auto const comparison = keys::compare_by(left_.column(left), right_.column(right), flags);
     if (!comparison) base::fail(GPUJOIN_ERROR_TYPE, "key types that do not compare");
     bool const is_null_equal = (flags & columns::kNullEqual) != 0;
@@ -196,8 +196,7 @@ class Derivation {
     if (comparison->by_bytes) {
       CodedSide const of_left{left_.original(), left_.column(left), left_.held()};
       CodedSide const of_right{right_.original(), right_.column(right), right_.held()};
-      auto [left_codes, right_codes] =
-          code_keys(queue_, works_, device_, is_lone, of_left, of_right);
+      auto [left_codes, right_codes] = code_keys(queue_, works_, device_, text, of_left, of_right);
       key.left.push_back({-1, std::move(left_codes), std::nullopt});
       key.right.push_back({-1, std::move(right_codes), std::nullopt});
     }
@@ -345,9 +344,11 @@ void make_comparable(base::Queue& queue, plan::Device device, std::shared_ptr<co
                      (!is_lone || (is_wide && most_columns > 1));
   if (all_plain && !packs) return;
   Derivation derivation(queue, device, packs, !tells_unknown(spec->kind), *left, *right);
+  TextKey const text = spec->asof                   ? TextKey::kGrouped
+                       : spec->left_keys.size() > 1 ? TextKey::kBesideOthers
+                                                    : TextKey::kAlone;
   for (size_t i = 0; i < spec->left_keys.size(); ++i) {
-    derivation.add(spec->left_keys[i], spec->right_keys[i], flags_of(i),
-                   spec->left_keys.size() == 1);
+    derivation.add(spec->left_keys[i], spec->right_keys[i], flags_of(i), text);
   }
   derivation.finish(most_columns, left, right, spec);
 }

@@ -118,7 +118,7 @@ bool have_one_dictionary(const Brought& left, const Brought& right) {
 }
 
 // Integers where all values are short, codes else.
-Codes code(ColumnWork& work, plan::Device device, bool is_lone, const Brought& left,
+Codes code(ColumnWork& work, plan::Device device, TextKey text, const Brought& left,
            const Brought& right) {
   bool const is_on_cpu = device == plan::Device::kCpu;
   if (is_on_cpu && have_one_dictionary(left, right)) {
@@ -130,8 +130,10 @@ Codes code(ColumnWork& work, plan::Device device, bool is_lone, const Brought& l
   bool const have_dictionaries = left.values != &left.column && right.values != &right.column;
   if (is_on_cpu && !have_dictionaries && left.interned.rows != 0 && right.interned.rows != 0) {
     uint64_t const fewer = std::min(left.interned.rows, right.interned.rows);
-    bool const may_fill_words = is_lone || fewer <= kMostWordsBesideOthers;
-    auto packed = work.pack_values(left.interned, right.interned, may_fill_words);
+    bool const may_share = text != TextKey::kGrouped;
+    bool const may_fill_words =
+        may_share && (text == TextKey::kAlone || fewer <= kMostWordsBesideOthers);
+    auto packed = work.pack_values(left.interned, right.interned, may_fill_words, may_share);
     if (packed.of_left != nullptr) {
       return {{std::move(packed.of_left), 8}, {std::move(packed.of_right), 8}};
     }
@@ -207,7 +209,7 @@ ColumnView keep_gathered(ColumnWork& work, Held& held, const columns::GatherSour
 }
 
 std::pair<ColumnView, ColumnView> code_keys(base::Queue& queue, Works& works, plan::Device device,
-                                            bool is_lone, const CodedSide& left,
+                                            TextKey text, const CodedSide& left,
                                             const CodedSide& right) {
   Memory const memory = memory_for(device, left.column.memory, left.relation.rows,
                                    right.column.memory, right.relation.rows);
@@ -217,7 +219,7 @@ std::pair<ColumnView, ColumnView> code_keys(base::Queue& queue, Works& works, pl
   Brought of_right;
   bring(queue, work, left, &of_left);
   bring(queue, work, right, &of_right);
-  Codes codes = code(work, device, is_lone, of_left, of_right);
+  Codes codes = code(work, device, text, of_left, of_right);
   return {finish(work, left, of_left, std::move(codes.left)),
           finish(work, right, of_right, std::move(codes.right))};
 }

@@ -41,10 +41,15 @@ struct CodedRows {
   Held* held;
 };
 
+// What text that few bytes tell apart may become besides codes: eight bytes beside other keys cost
+// more rows their place in one code, and rows that are grouped by their keys have dense codes in
+// fewer passes.
+enum class TextKey { kGrouped, kBesideOthers, kAlone };
+
 // Columns of codes, with the validity of what they are made of. On the device, unless the join runs
 // on the CPU or all lies in host memory and is little.
 std::pair<columns::ColumnView, columns::ColumnView> code_keys(base::Queue& queue, Works& works,
-                                                              plan::Device device, bool is_lone,
+                                                              plan::Device device, TextKey text,
                                                               const CodedSide& left,
                                                               const CodedSide& right);
 std::pair<columns::ColumnView, columns::ColumnView> code_rows(base::Queue& queue, Works& works,

@@ -28,7 +28,8 @@ std::vector<uint64_t> numbers_of(const base::Buffer& made, const ByteColumn& col
 std::vector<uint64_t> packed(base::Queue& queue, const ByteColumn& column,
                              bool may_fill_words = true) {
   cpu::Workers workers(queue);
-  auto const made = cpu::pack_values(queue, workers, column.side(), column.side(), may_fill_words);
+  auto const made =
+      cpu::pack_values(queue, workers, column.side(), column.side(), may_fill_words, true);
   EXPECT_EQ(numbers_of(made.of_left, column), numbers_of(made.of_right, column));
   return numbers_of(made.of_left, column);
 }
@@ -106,7 +107,8 @@ TEST(PackValues, LeaveOutWhatAllBeginWith) {
       left[17] = std::nullopt;
       ByteColumn const of_left = byte_column(layout, left);
       ByteColumn const of_right = byte_column(layout, right);
-      auto const made = cpu::pack_values(*queue, workers, of_left.side(), of_right.side(), true);
+      auto const made =
+          cpu::pack_values(*queue, workers, of_left.side(), of_right.side(), true, true);
       auto const lefts = numbers_of(made.of_left, of_left);
       auto const rights = numbers_of(made.of_right, of_right);
       ASSERT_EQ(lefts.size(), left.size());
@@ -125,10 +127,10 @@ TEST(PackValues, LeaveOutWhatAllBeginWith) {
         values[4999] = other;
         ByteColumn const of_other = byte_column(layout, values);
         EXPECT_FALSE(
-            cpu::pack_values(*queue, workers, of_left.side(), of_other.side(), true).of_left)
+            cpu::pack_values(*queue, workers, of_left.side(), of_other.side(), true, true).of_left)
             << other;
         EXPECT_FALSE(
-            cpu::pack_values(*queue, workers, of_other.side(), of_left.side(), true).of_right)
+            cpu::pack_values(*queue, workers, of_other.side(), of_left.side(), true, true).of_right)
             << other;
       }
     }
@@ -154,7 +156,7 @@ TEST(PackValues, KeepTheMemoryLimitAndStopWhenAskedTo) {
   auto const status_of = [&](base::Queue& queue) {
     cpu::Workers workers(queue);
     try {
-      cpu::pack_values(queue, workers, column.side(), column.side(), true);
+      cpu::pack_values(queue, workers, column.side(), column.side(), true, true);
     } catch (const base::Error& error) {
       return error.status();
     }
