@@ -85,7 +85,7 @@ FIGURES = [
     Figure("wu/fig16", "Sequences of joins, |F| = 2^27, |D| = 2^25 and 2^16", "lines", x="joins"),
     Figure("wu/fig17", "Joins from TPC-H and TPC-DS, by shape", "stages", y="ms"),
     Figure(
-        "wu/fig17-data", "The same of generated tables: TPC-H 10, TPC-DS 100", "stages", y="ms",
+        "wu/fig17-data", "The same of generated tables: TPC-H 30, TPC-DS 100", "stages", y="ms",
         script="bench/tpc/time_joins.py",
     ),
     Figure(
@@ -150,6 +150,12 @@ FIGURES = [
         "lin/fig13-data", "TPC-H joins as SQL in DuckDB", "lines", x="scale factor", y="ms",
         value=milliseconds, panels=["LineitemSupplier", "LineitemOrders"],
         series=["DuckDB", "gpujoin, forced"], script="bindings/duckdb/bench_queries.py",
+    ),
+    Figure(
+        "lin/fig13-parquet", "The same over Parquet files", "lines", x="scale factor", y="ms",
+        value=milliseconds, panels=["LineitemSupplier", "LineitemOrders"],
+        series=["DuckDB", "gpujoin, by the gate", "gpujoin, forced"],
+        script="bindings/duckdb/bench_queries.py",
     ),
     Figure("lin/fig15", "Multi-key join", "lines", x="key columns", y="ms", value=milliseconds),
     Figure("lin/fig16", "Multi-key join, normalized decomposition", "shares", x="key columns",

@@ -68,7 +68,8 @@ __device__ inline PartUnit next_part_unit(const PartsJoin& join, bool is_first) 
   uint32_t const part = units == parts ? number : holder_of(join.units_before, 0, parts, number);
   uint32_t const first =
       join.probe_offsets[part] + (number - join.units_before[part]) * join.unit_rows;
-  return {part, first, min(first + join.unit_rows, join.probe_offsets[part + 1])};
+  uint32_t const left = join.probe_offsets[part + 1] - first;
+  return {part, first, first + min(join.unit_rows, left)};
 }
 
 template <int kWords>

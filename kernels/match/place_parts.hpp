@@ -87,8 +87,8 @@ constexpr uint64_t join_parts_bytes(uint32_t places_of_one, int32_t words) {
          part_room(places_of_one) / 4;
 }
 
-// As many parts as keep all blocks busy to the end, or as fit. Of count 0: the smallest parts that
-// rows can be moved to do not fit shared memory.
+// As many parts as keep all blocks busy to the end, or as fit. Of count 0: the largest parts that
+// shared memory holds are more than rows can be moved to.
 constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t probe_words,
                                    uint64_t shared_bytes, uint32_t sm_count) {
   constexpr uint64_t kStatic = 2048;      // of a kernel beside its dynamic shared memory
@@ -96,17 +96,21 @@ constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t
   constexpr uint64_t kFewestPlaces = 64;  // of a part that is worth a block's while
   if (places == 0 || places > UINT32_MAX || shared_bytes <= kStatic) return {};
   uint64_t const shared = shared_bytes - kStatic;
-  uint64_t const wanted = std::min(kPartsOfBlock * uint64_t{sm_count}, places / kFewestPlaces) | 1;
   // Places of one part: 4 bytes a word and a quarter of one, of as many as a row's address can be.
   uint64_t const most_places = std::min<uint64_t>(
       shared * 4 / (16 * static_cast<uint64_t>(build_words) + 1) / 128 * 128, uint64_t{1} << 16);
   if (most_places == 0) return {};
-  uint64_t const count = std::max((places + most_places - 1) / most_places, wanted) | 1;
   // Rows of 12 bytes have larger lines than those of 16.
+  uint64_t most = UINT16_MAX;
   for (int32_t const words : {build_words, probe_words}) {
-    if (move_to_parts_bytes(count, words, false) > shared) return {};
+    uint64_t const of_none = move_to_parts_bytes(0, words, false);
+    uint64_t const of_one = move_to_parts_bytes(1, words, false) - of_none;
+    most = shared <= of_none ? 0 : std::min(most, (shared - of_none) / of_one);
   }
-  if (count >= uint64_t{1} << 16) return {};
+  uint64_t const fewest = (places + most_places - 1) / most_places | 1;
+  if (fewest > most) return {};
+  uint64_t const wanted = std::min(kPartsOfBlock * sm_count, places / kFewestPlaces) | 1;
+  uint64_t const count = std::max(fewest, std::min(wanted, (most - 1) | 1));
   return place_parts(static_cast<uint32_t>(places), static_cast<uint32_t>(count));
 }
 

@@ -21,8 +21,9 @@ using transform::WithoutPlace;
 // Probe rows that one block takes of a part, but for parts with several times the average.
 uint32_t unit_rows_of(uint32_t rows, uint32_t parts) {
   constexpr uint32_t kFewest = 1U << 16;
-  constexpr uint32_t kTimesAverage = 4;
-  return std::max(kFewest, rows / parts * kTimesAverage);
+  constexpr uint64_t kTimesAverage = 4;
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(rows / parts * kTimesAverage, kFewest, UINT32_MAX));
 }
 
 std::vector<PartColumn> columns_of(const GpuSide& side) {
@@ -130,11 +131,11 @@ class BuiltParts final : public BuiltOnGpu {
     bool const is_drawn =
         step.drawn != nullptr &&
         moves.move_build(drawn_places(*step.drawn, build_rows), WithoutPlace::kRefused, parts);
-    if (!is_drawn &&
-        !moves.move_build(exact_places(step.queue, *side_), WithoutPlace::kLeftOut, parts)) {
-      return Finding::kKeysScattered;
+    if (!is_drawn) {
+      KeyPlaces const places = exact_places(step.queue, *side_);
+      if (places.places != 0 && places.places < build_rows) return Finding::kKeysRepeat;
+      if (!moves.move_build(places, WithoutPlace::kLeftOut, parts)) return Finding::kKeysScattered;
     }
-    if (parts.places.places < build_rows) return Finding::kKeysRepeat;
     moves.move_probe(parts);
     step.clock.enter("match");
     auto const written =

@@ -338,8 +338,7 @@ std::vector<JoinPlan> candidates_of(const PlanRequest& request, const base::Devi
       constexpr int64_t kFewestInParts = int64_t{1} << 20;
       const bool in_parts = plan.transform == Transform::kWriteCombined;
       const bool too_few = std::min(build.rows, probe.rows) < kFewestInParts;
-      const bool again = plan.transfer == Transfer::kProbeChunks;
-      if (in_parts && (too_few || again || !moves_to_parts(request))) return true;
+      if (in_parts && (too_few || !moves_to_parts(request))) return true;
       return (chains && !fits_buckets(request, plan)) ||
              (unordered && !plan_fits_counters(facts, plan, request, build, probe));
     });

@@ -88,6 +88,10 @@ Reason why_match_illegal(const JoinPlan& plan) {
   }
   const bool in_parts =
       plan.transform == Transform::kWriteCombined && plan.match == Match::kDirectTable;
+  if (in_parts && plan.transfer == Transfer::kProbeChunks) {
+    return "transform=write_combined moves the build side for one probe side, which "
+           "transfer=probe_chunks brings by and by";
+  }
   const bool anywhere = !joins_partitions(plan.match) && !merges(plan.match) && !in_parts;
   if (anywhere && plan.transform != Transform::kNone) {
     return base::text(

@@ -85,7 +85,7 @@ int32_t partition_bits(const JoinPlan& plan, const JoinShape& shape);
 // Device memory beyond the input at the peak of an execution, the output included.
 uint64_t memory_need(const JoinPlan& plan, const JoinShape& shape);
 
-// Whether the columns of both sides are such as transform=write_combined moves.
+// Whether it is an inner join whose columns of both sides transform=write_combined moves.
 bool moves_to_parts(const PlanRequest& request);
 // Of a side's rows there.
 uint64_t part_bytes(const SideStatistics& side, bool want_pairs);

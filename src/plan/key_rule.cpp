@@ -29,7 +29,8 @@ std::optional<std::string> why_keys_illegal(const JoinPlan& plan, int32_t key_co
       return base::text("keys=%s is of CUDA plans", to_text(plan.keys));
     }
     if (multiset) return "match=row_multiset compares key columns as they are: keys=plain";
-    const bool in_place = plan.transform == Transform::kNone && writes_columns(plan.gather);
+    const bool in_place = (plan.transform == Transform::kNone && writes_columns(plan.gather)) ||
+                          plan.transform == Transform::kWriteCombined;
     if (plan.keys == Keys::kPacked && key_count == 1 && in_place) {
       return "keys=packed of one column travel through partitions, and none are made";
     }

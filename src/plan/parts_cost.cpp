@@ -33,7 +33,9 @@ PlaceParts parts_of(const JoinShape& shape, const base::DeviceFacts& facts) {
 
 }  // namespace
 
+// Of other kinds than inner joins nobody has measured what parts save.
 bool moves_to_parts(const PlanRequest& request) {
+  if (request.kind != columns::JoinKind::kInner) return false;
   return request.key_count > 0 && !request.in_order &&
          part_words(request.left, request.pairs) > 0 &&
          part_words(request.right, request.pairs) > 0;
@@ -82,8 +84,10 @@ Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
   Cost cost = {joined, kSlowdown * stream_seconds(joined, facts), kLaunches};
   cost += {ranges, stream_seconds(ranges, facts), 0};
   // Another join follows.
-  const bool in_vain =
-      direct_places(shape) == 0 || parts_of(shape, facts).count == 0 || has_duplicates(shape);
+  const bool moves = part_words(shape.build, shape.want_pairs) > 0 &&
+                     part_words(shape.probe, shape.want_pairs) > 0;
+  const bool in_vain = !moves || direct_places(shape) == 0 || parts_of(shape, facts).count == 0 ||
+                       has_duplicates(shape);
   if (in_vain) cost += partitions_instead(plan, shape, facts).cost;
   return cost;
 }

@@ -2,6 +2,7 @@
 // says; row numbers and columns, with NULL keys, repeated keys and empty sides.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "tests/abi/fixture.hpp"
@@ -33,21 +34,15 @@ constexpr int64_t kNone = GPUJOIN_NO_ROW_INT64;
 // Left row, right row, mark: -1 where there is none, or it is NULL.
 using OutputRow = std::tuple<int64_t, int64_t, int>;
 
-Side random_side(std::mt19937& random, int64_t rows, size_t key_count, int64_t values,
-                 int null_percent) {
+Side side_of(std::vector<Keys> keys_of_rows, size_t key_count) {
   Side side;
-  std::vector<std::vector<std::optional<int64_t>>> columns(key_count);
-  for (int64_t row = 0; row < rows; ++row) {
-    Keys keys;
-    for (size_t i = 0; i < key_count; ++i) {
-      bool const is_null = static_cast<int>(random() % 100) < null_percent;
-      int64_t const value = static_cast<int64_t>(random() % static_cast<uint64_t>(values)) - 3;
-      keys.push_back(is_null ? Key() : Key(value * 0x100000001));
-      columns[i].push_back(keys.back());
-    }
-    side.rows.push_back(keys);
+  side.rows = std::move(keys_of_rows);
+  auto const rows = static_cast<int64_t>(side.rows.size());
+  for (size_t i = 0; i < key_count; ++i) {
+    std::vector<std::optional<int64_t>> column;
+    for (Keys const& keys : side.rows) column.push_back(keys[i]);
+    side.table.emplace_back("k", GPUJOIN_TYPE_INT64, column);
   }
-  for (auto const& column : columns) side.table.emplace_back("k", GPUJOIN_TYPE_INT64, column);
   // A payload that says its row, and one with NULLs.
   std::vector<std::optional<int64_t>> numbers;
   std::vector<std::optional<int16_t>> some;
@@ -58,6 +53,32 @@ Side random_side(std::mt19937& random, int64_t rows, size_t key_count, int64_t v
   side.table.emplace_back("n", GPUJOIN_TYPE_INT64, numbers);
   side.table.emplace_back("s", GPUJOIN_TYPE_INT16, some);
   return side;
+}
+
+Side random_side(std::mt19937& random, int64_t rows, size_t key_count, int64_t values,
+                 int null_percent) {
+  std::vector<Keys> keys_of_rows(static_cast<size_t>(rows));
+  for (Keys& keys : keys_of_rows) {
+    for (size_t i = 0; i < key_count; ++i) {
+      bool const is_null = static_cast<int>(random() % 100) < null_percent;
+      int64_t const value = static_cast<int64_t>(random() % static_cast<uint64_t>(values)) - 3;
+      keys.push_back(is_null ? Key() : Key(value * 0x100000001));
+    }
+  }
+  return side_of(std::move(keys_of_rows), key_count);
+}
+
+// Of `values` keys side by side each once at most.
+Side dense_side(std::mt19937& random, int64_t rows, int64_t values, int null_percent) {
+  std::vector<int64_t> drawn(static_cast<size_t>(values));
+  std::iota(drawn.begin(), drawn.end(), int64_t{-3});
+  std::shuffle(drawn.begin(), drawn.end(), random);
+  std::vector<Keys> keys_of_rows;
+  for (int64_t row = 0; row < rows; ++row) {
+    bool const is_null = static_cast<int>(random() % 100) < null_percent;
+    keys_of_rows.push_back({is_null ? Key() : Key(drawn[static_cast<size_t>(row)])});
+  }
+  return side_of(std::move(keys_of_rows), 1);
 }
 
 std::vector<OutputRow> pairs(const Side& left, const Side& right) {
@@ -304,6 +325,27 @@ TEST_P(Kinds, OfEveryAlgorithm) {
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
     options.algorithm = algorithm;
     expect_all_kinds(left, right, options);
+  }
+}
+
+TEST_P(Kinds, OfPartsOfADirectTable) {
+  if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU has no parts of tables";
+  std::mt19937 random(6);
+  Side const left = dense_side(random, 400, 500, 10);
+  Side const right = dense_side(random, 300, 450, 5);
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.algorithm = GPUJOIN_ALGORITHM_PDJ_CARRIED;
+  for (gpujoin_side const side : {GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
+    options.build_side = side;
+    expect_all_kinds(left, right, options);
+    Relation const of_left = make_relation(context_, left.table);
+    Relation const of_right = make_relation(context_, right.table);
+    Result const result =
+        join(context_, of_left, of_right, spec_of(GPUJOIN_JOIN_LEFT, 1, true), &options);
+    gpujoin_statistics statistics = GPUJOIN_STATISTICS_INIT;
+    ASSERT_OK(call(gpujoin_result_get_statistics, result.get(), &statistics));
+    EXPECT_NE(std::string(statistics.plan).find("write_combined"), std::string::npos)
+        << statistics.plan;
   }
 }
 

@@ -194,9 +194,9 @@ TEST_F(SpecTest, SixteenWideKeysAreComparedAsCodes) {
 
 TEST_F(SpecTest, OptionsHaveRanges) {
   EXPECT_NAMES(with_options([](auto& o) { o.device = 3; }), kInvalid, "options.device");
-  EXPECT_NAMES(with_options([](auto& o) { o.algorithm = 13; }), kInvalid, "options.algorithm");
+  EXPECT_NAMES(with_options([](auto& o) { o.algorithm = 14; }), kInvalid, "options.algorithm");
   EXPECT_NAMES(with_options([](auto& o) { o.algorithm = -1; }), kInvalid, "options.algorithm");
-  EXPECT_NAMES(with_options([](auto& o) { o.transform = 10; }), kInvalid, "options.transform");
+  EXPECT_NAMES(with_options([](auto& o) { o.transform = 11; }), kInvalid, "options.transform");
   EXPECT_NAMES(with_options([](auto& o) { o.match = 10; }), kInvalid, "options.match");
   EXPECT_NAMES(with_options([](auto& o) { o.gather = 5; }), kInvalid, "options.gather");
   EXPECT_NAMES(with_options([](auto& o) { o.filter = 4; }), kInvalid, "options.filter");

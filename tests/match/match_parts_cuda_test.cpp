@@ -168,7 +168,8 @@ struct Way {
 };
 
 void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, const Way& way,
-                 const PlaceParts& parts, uint32_t unit_rows, int64_t expected_rows) {
+                 const PlaceParts& parts, uint32_t unit_rows, int64_t expected_rows,
+                 int32_t least_launches = 1) {
   Keys const keys = keys_of(shape, shape.build_rows + 7 * shape.probe_rows);
   Side const build(queue, keys.build, key_width, way.build, way.is_number, way.shift);
   Side const probe(queue, keys.probe, key_width, way.probe, way.is_number, way.shift);
@@ -176,6 +177,7 @@ void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, cons
   auto const written =
       join(queue, build, probe, key_width, shape, parts, unit_rows, expected_rows, &targets);
   ASSERT_TRUE(written.has_value());
+  EXPECT_GE(written->launches, least_launches);
   expect_rows(queue, build, probe, key_width, targets, *written);
 }
 
@@ -244,8 +246,18 @@ TEST_F(MatchParts, OfAHeavyProbeKey) {
 }
 
 TEST_F(MatchParts, GoOnWithMoreRoomThanWasExpected) {
-  Shape const shape = {0, 0, 20000, 20000, 900'000, 0};
-  expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), 1U << 14, 1);
+  uint32_t const rows = static_cast<uint32_t>(queue().context.facts.sm_count) * 8192 + 500'000;
+  Shape const shape = {0, 0, 20000, 20000, rows, 0};
+  expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), 1U << 14, 1, 2);
+}
+
+// Of parts whose rows are one unit each, however many they were.
+TEST_F(MatchParts, HaveUnitsOfAnyNumberOfRows) {
+  Shape const shape = {0, 0, 20000, 20000, 90000, 0};
+  for (uint32_t const unit_rows : {1U, 31U, UINT32_MAX}) {
+    expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), unit_rows,
+                shape.probe_rows);
+  }
 }
 
 TEST_F(MatchParts, TellRepeatedBuildKeys) {
@@ -304,7 +316,16 @@ TEST(FittingParts, HoldAllPlacesInSharedMemory) {
     }
   }
   EXPECT_EQ(kernels::fitting_parts(uint64_t{1} << 27, 1, 1, kShared, 132).count % 2, 1U);
-  EXPECT_EQ(kernels::fitting_parts(uint64_t{1} << 27, 1, 1, 99 * 1024, 108).count, 0U);
+  constexpr uint64_t kLittle = 99 * 1024;
+  EXPECT_EQ(kernels::fitting_parts(uint64_t{1} << 27, 1, 1, kLittle, 108).count, 0U);
+  // As few as fit, where eight for each block do not.
+  for (uint32_t const sm_count : {108U, 142U, 188U}) {
+    for (int32_t const words : {1, 2, 3}) {
+      PlaceParts const parts = kernels::fitting_parts(8'000'000, words, words, kLittle, sm_count);
+      ASSERT_NE(parts.count, 0U) << words << " words, " << sm_count;
+      EXPECT_LE(kernels::move_to_parts_bytes(parts.count, words, false), kLittle);
+    }
+  }
 }
 
 }  // namespace
