@@ -199,6 +199,18 @@ void choose(base::Queue& queue, plan::Device device, bool is_explained, PlannedJ
   }
 }
 
+// Partitions add groups up. Parts of a direct table, which may be the faster join, do not.
+void leave_parts(PlannedJoin* join) {
+  auto const in_parts = [](const plan::JoinPlan& plan) {
+    return plan.transform == plan::Transform::kWriteCombined;
+  };
+  if (!in_parts(join->choice.plan())) return;
+  std::vector<plan::Candidate> const& candidates = join->choice.candidates;
+  auto const other = std::find_if(candidates.begin(), candidates.end(),
+                                  [&](const auto& candidate) { return !in_parts(candidate.plan); });
+  if (other != candidates.end()) join->take(*other);
+}
+
 PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relation> left,
                       std::shared_ptr<const columns::Relation> right, columns::JoinSpec spec,
                       const gpujoin_plan_options& options, bool is_explained, bool in_partitions) {
@@ -276,6 +288,7 @@ PlannedJoin make_plan(base::Queue& queue, std::shared_ptr<const columns::Relatio
   request.right.row_numbers = join.spec.right_rows() || request.residual;
 
   choose(queue, device, is_explained, &join);
+  if (join.adds_in_partitions) leave_parts(&join);
   if (join.picked) {
     stages.finish();
     // Other queues may execute the plan.
