@@ -10,6 +10,15 @@ namespace gpujoin::kernels {
 constexpr int kPartThreads = 1024;  // of the blocks that move rows to parts and join them
 // Words of 4 bytes that travel beside a row's address.
 constexpr int32_t kMostPartWords = 3;
+// So many and those of one more column; more than that where it has none, being of another width
+// than 4 and 8 bytes.
+constexpr int32_t with_part_column(int32_t words, int32_t width) {
+  return width == 4 || width == 8 ? words + width / 4 : kMostPartWords + 1 + words;
+}
+// Words that move: one at least, 0 where they are too many.
+constexpr int32_t moved_part_words(int32_t words) {
+  return words <= kMostPartWords ? std::max(words, 1) : 0;
+}
 // Rows of a thread at a time.
 #ifdef __CUDACC__
 __host__ __device__

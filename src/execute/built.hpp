@@ -33,7 +33,7 @@ struct JoinStep {
   const JoinGroups* groups = nullptr;
   // Of keys that may be the build side's; null: nothing is known.
   const SeenKeys* seen = nullptr;
-  // Of the build keys that a sample read; null: there is none. Others may lie beyond it.
+  // Of the build keys as they are that a scan read; null: none did. Others may lie beyond it.
   const plan::KeyRange* drawn = nullptr;
 
   bool build_left() const { return plan.build_side == plan::Side::kLeft; }

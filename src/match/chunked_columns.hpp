@@ -54,7 +54,7 @@ class ChunkedColumns {
   // OUT_OF_MEMORY or MEMORY_LIMIT.
   void require(uint32_t blocks);
 
-  // Join: kernels::CarriedJoin, RowsWithoutMatch or TableJoin.
+  // Join: kernels::CarriedJoin, RowsWithoutMatch, TableJoin or PartsJoin.
   template <typename Join>
   void start(Join* join) {
     start_counters();

@@ -16,11 +16,8 @@ namespace {
 // Of 4 bytes that move beside a row's address; 0: they do not.
 int32_t part_words(const SideStatistics& side, bool want_pairs) {
   int32_t words = want_pairs && side.row_numbers ? 1 : 0;
-  for (const int32_t width : side.payload_widths) {
-    if (width != 4 && width != 8) return 0;
-    words += width / 4;
-  }
-  return words <= kernels::kMostPartWords ? std::max(words, 1) : 0;
+  for (const int32_t width : side.payload_widths) words = kernels::with_part_column(words, width);
+  return kernels::moved_part_words(words);
 }
 
 PlaceParts parts_of(const JoinShape& shape, const base::DeviceFacts& facts) {

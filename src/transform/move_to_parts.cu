@@ -1,8 +1,6 @@
 // move_to_parts.cu: host side of the pass whose writes are combined to lines.
 #include "src/transform/move_to_parts.hpp"
 
-#include <algorithm>
-
 #include "kernels/transform/count_parts.cuh"
 #include "kernels/transform/move_to_parts.cuh"
 #include "src/base/device.hpp"
@@ -117,11 +115,8 @@ bool move_rows(base::Queue& queue, const PartSource& source, const KeyPlaces& pl
 
 int32_t part_words(std::span<const PartColumn> columns) {
   int32_t words = 0;
-  for (PartColumn const& column : columns) {
-    if (column.width != 4 && column.width != 8) return 0;
-    words += column.width / 4;
-  }
-  return words <= kernels::kMostPartWords ? std::max(words, 1) : 0;
+  for (PartColumn const& column : columns) words = kernels::with_part_column(words, column.width);
+  return kernels::moved_part_words(words);
 }
 
 std::optional<PartedRows> move_to_parts(base::Queue& queue, const PartSource& source,
