@@ -64,6 +64,13 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
     rows.probe[item] = static_cast<uint32_t>(row);
     rows.keys[item] = are_rows[item] ? __ldcs(&join.probe_keys[row]) : 0;
   }
+  // Keys are not waited for by their bits.
+  if (join.probe_present.bits != nullptr) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      are_rows[item] = are_rows[item] && is_valid(join.probe_present, rows.probe[item]);
+    }
+  }
   finder(rows.keys, are_rows, slice, rows.build, found);
   *count = give_slots(found, rows);
 }

@@ -24,7 +24,7 @@ class BuiltTable final : public BuiltOnGpu {
   Finding probe_on_gpu(const JoinStep& step, GpuSide& probe,
                        columns::JoinResult& result) const override {
     step.clock.enter("match");
-    probe.prepare(step.plan);
+    probe.prepare(step.plan, true);
     probe.carry_in_place(step.probe_numbers());
     CarriedResult carried(*side_, probe, step.build_left(), result);
     if (step.spec.keep_left) {

@@ -14,11 +14,12 @@
 
 namespace gpujoin::match {
 
-// One side: keys as they are, without NULLs, and in their order the columns that outputs name.
+// One side: keys as they are, and in their order the columns that outputs name. A build side has no
+// NULLs here, but that small_table.hpp takes them.
 struct TableSide {
   const void* keys = nullptr;  // [rows]
   uint32_t rows = 0;
-  kernels::ValidityBits present = {};  // of small_table.hpp alone: rows without a bit are NULLs
+  kernels::ValidityBits present = {};        // rows without a bit have NULL keys
   const kernels::KeyRange* range = nullptr;  // of the keys, where it is known
 };
 

@@ -35,6 +35,7 @@ kernels::TableJoin<Key> table_join(const Probe& probe, const Outputs& outputs) {
   kernels::TableJoin<Key> args{};
   args.probe_keys = static_cast<const Key*>(probe.rows.keys);
   args.probe_rows = probe.rows.rows;
+  args.probe_present = probe.rows.present;
   args.has_duplicates = probe.has_duplicates;
   args.packed_rows = probe.packed_rows;
   auto next_word = probe.packed.words.begin();

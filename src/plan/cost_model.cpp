@@ -205,11 +205,13 @@ PlanRequest with_key_columns(PlanRequest request) {
 
 // What is left of both sides where rows with NULL keys are left out first.
 JoinShape with_keys_only(const JoinPlan& plan, JoinShape shape) {
-  const auto left = [&](uint64_t rows, const SideStatistics& side, double keyed) {
-    return leaves_out_rows(plan, shape, side) ? rounded(keyed * static_cast<double>(rows)) : rows;
+  const auto left = [&](uint64_t rows, bool of_probe, double keyed) {
+    const bool some = leaves_out_rows(plan, shape, of_probe);
+    return some ? rounded(keyed * static_cast<double>(rows)) : rows;
   };
-  shape.build_rows = left(shape.build_rows, shape.build, shape.sample.build_keyed);
-  shape.probe_rows = left(shape.probe_rows, shape.probe, shape.sample.probe_keyed);
+  const uint64_t build_rows = left(shape.build_rows, false, shape.sample.build_keyed);
+  shape.probe_rows = left(shape.probe_rows, true, shape.sample.probe_keyed);
+  shape.build_rows = build_rows;
   return shape;
 }
 
@@ -242,8 +244,8 @@ Candidate cost_with_filter(const JoinPlan& plan, const PlanRequest& request,
   if (filter != nullptr) add_stage("filter", to_text(plan.filter), *filter);
   Cost encoded;
   if (plan.keys != Keys::kPlain) encoded = encode_cost(plan, shape, facts);
-  encoded += left_out_cost(plan, shape, shape.build, shape.sample.build_keyed, facts);
-  encoded += left_out_cost(plan, shape, shape.probe, shape.sample.probe_keyed, facts);
+  encoded += left_out_cost(plan, shape, false, facts);
+  encoded += left_out_cost(plan, shape, true, facts);
   const JoinShape keyed = with_keys_only(plan, shape);
   const JoinShape written = shape_in_match(plan, keyed);
   Cost match = match_cost(plan, written, facts);

@@ -79,10 +79,11 @@ Cost transfer_cost(const JoinPlan& plan, const JoinShape& shape, const base::Dev
 Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                     const base::DeviceFacts& facts);
 // Whether rows of a side with NULL keys are left out before its rows are moved or looked up.
-bool leaves_out_rows(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side);
-// What that costs. keyed: the share that is left.
-Cost left_out_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
-                   double keyed, const base::DeviceFacts& facts);
+// of_probe: of the probe side, else of the build side.
+bool leaves_out_rows(const JoinPlan& plan, const JoinShape& shape, bool of_probe);
+// What that costs.
+Cost left_out_cost(const JoinPlan& plan, const JoinShape& shape, bool of_probe,
+                   const base::DeviceFacts& facts);
 // Codes of both sides' keys, and key columns of the output from codes.
 Cost encode_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of hashed codes: every pair's key columns.
