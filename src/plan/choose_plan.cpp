@@ -2,7 +2,6 @@
 #include "src/plan/choose_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "src/base/status.hpp"
 #include "src/plan/attempts.hpp"
 #include "src/plan/candidates.hpp"
+#include "src/plan/expected_rows.hpp"
 #include "src/plan/join_shape.hpp"
 #include "src/plan/sample_rule.hpp"
 
@@ -53,38 +53,6 @@ double scan_seconds(const PlanRequest& request, bool cpu, const base::DeviceFact
   const int64_t fewest = cpu ? kFewestSampleTilesOfCpu : kFewestSampleTiles;
   const double bytes = rows_as_double(scanned_rows(build.rows, fewest)) * build.key_width;
   return facts.copy_bytes_per_second > 0 ? 2 * bytes / facts.copy_bytes_per_second : 0;
-}
-
-// The first output capacity: the estimate and three of its standard deviations, since a second
-// launch costs more than a little room. Rows of hot keys were counted, and err by nothing.
-int64_t expected_rows(const PlanRequest& request, const SampleStatistics& sample) {
-  const Side build = build_side_of(request);
-  const int64_t probe_rows =
-      side_of(request, build == Side::kLeft ? Side::kRight : Side::kLeft).rows;
-  if (probe_rows == 0 || side_of(request, build).rows == 0) return 0;
-  const double rows = rows_as_double(probe_rows);
-  // No less room than so many draws would need of a scan of all rows.
-  constexpr double kMarginDraws = 1024;
-  constexpr double kMultiplicityMargin = 1.06;
-  double ratio = sample.match_ratio;
-  if (sample.counted && probe_rows > kSamplePositions) {
-    const double deviation = std::sqrt(ratio * (1 - ratio) / kMarginDraws);
-    ratio = std::min(1.0, std::max(ratio + 3 * deviation, 3 / kMarginDraws));
-  }
-  // No match drawn says fewer than 3, each of which is seen in a part of the build rows only.
-  const double fewest =
-      sample.scanned_share < 1 ? 3 / (sample.scanned_share * sample_positions(probe_rows)) : 0;
-  const double hot = rows_as_double(sample.hot_rows);
-  const double matching = rows * sample.match_ratio;
-  const double estimate = std::max(0.0, matching * sample.rows_per_match - hot);
-  // Few probe rows have hot keys: that the others match some rows each is the estimate of them all.
-  const double per_match =
-      hot > 0 && matching > 0 ? std::max(1.0, estimate / matching) : sample.rows_per_match;
-  const bool repeats = per_match > 1.01;
-  double room = rows * ratio * per_match * (repeats ? kMultiplicityMargin : 1);
-  room = std::max({room, estimate * (1 + 3 * sample.rows_error), rows * fewest});
-  if (!repeats) room = std::min(room, rows * per_match);
-  return static_cast<int64_t>(std::ceil(room + hot));
 }
 
 std::string milliseconds(double seconds) { return base::text("%.3f ms", seconds * 1e3); }
@@ -295,8 +263,8 @@ PlanChoice choose_plan(const PlanRequest& request, const SampleStatistics& sampl
   const int64_t expected = expected_rows(request, sample);
   choice.candidates.reserve(plans.size());
   for (JoinPlan plan : plans) {
-    plan.expected_rows = expected;
-    plan.expected_hot_rows = std::min(sample.hot_rows, expected);
+    plan.expected_rows = expected_rows_of(plan, request, sample, expected);
+    plan.expected_hot_rows = std::min(sample.hot_rows, plan.expected_rows);
     plan.expected_matches =
         sample.counted ? static_cast<int32_t>(std::min(sample.rows_per_match, 1e9)) : 0;
     choice.candidates.push_back(cost_of(plan, request, sample, facts));
