@@ -39,6 +39,7 @@ PLANS = {
     "carried_rows": f"{PARTITIONS},gather=carried_rows",
     "smj_carried": "algorithm=smj_carried",
     "pdj_carried": "algorithm=pdj_carried",
+    "hashed_parts": "transform=write_combined,match=global_table,filter=none",
     "nop": "algorithm=nop",
     "phj_om": "algorithm=phj_om",
     "phj_gfur": "algorithm=phj_gfur",

@@ -1210,9 +1210,9 @@ typedef int32_t gpujoin_transform;
 #define GPUJOIN_TRANSFORM_BUCKET_CHAINS 7
 /* Radix partition of all columns with one rank, rows of a partition in any order. */
 #define GPUJOIN_TRANSFORM_RADIX_UNORDERED 9
-/* Rows with a place in a direct table, to parts of it that shared memory holds, in one pass that
- * combines its writes to lines. With DIRECT_TABLE and CARRIED, of columns of 4 and 8 bytes, 12
- * bytes of a side at most. Since 0.2. */
+/* Rows to parts of a table that shared memory holds, in one pass that combines its writes to lines.
+ * With DIRECT_TABLE, or GLOBAL_TABLE of hashed keys (of 8 bytes within 2^32 steps), and CARRIED, of
+ * columns of 4 and 8 bytes, 12 bytes of a side at most. Since 0.2. */
 #define GPUJOIN_TRANSFORM_WRITE_COMBINED 10
 
 /* How partitions of unequal size are spread over thread blocks. Of matches that join partitions. */

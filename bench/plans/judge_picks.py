@@ -28,6 +28,7 @@ def technique(plan):
         ("none", "global_table", "untransformed"): "nop",
         ("none", "merge_tiles", "carried"): "smj_carried",
         ("write_combined", "direct_table", "carried"): "pdj_carried",
+        ("write_combined", "global_table", "carried"): "hashed_parts",
         ("radix_unordered", "co_partitions", "carried"): "phj_carried",
         ("radix_unordered", "co_partitions", "carried_rows"): "carried_rows",
         ("radix_onesweep", "co_partitions", "transformed"): "phj_om",

@@ -1,14 +1,15 @@
-// match_parts.cuh: parts of a direct table and of the probe side, each joined in shared memory
+// match_parts.cuh: parts of both sides, each joined by a table in shared memory
 //
-// Source   ours: direct_table.cuh a part at a time, so that what is written and read at random is
-//          in shared memory. No hash, no comparison
+// Source   ours: what is written and read at random is in shared memory. By the places of dense
+//          keys, with no hash and no comparison, or by those of hashed ones
 // In       rows of both sides in parts (move_to_parts.cuh)
-// Out      target[] of each output word, in chunks; *has_duplicates: build keys repeat
+// Out      target[] of each output word, in chunks; *has_duplicates: build keys repeat, or a part
+//          has more than its table has room for
 // Needs    *has_duplicates 0 before; what was written where they repeat is worth nothing
 // Launch   a block a multiprocessor, of kPartThreads
 // Moves    4 bytes and those of its words a row of either side; the widths of an output row
 //          (traffic::match_parts)
-// Shared   4 bytes a word and place, two bits a place; an atomic or a build row
+// Shared   a part's table (part_tables.cuh)
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "kernels/block_sync.cuh"
 #include "kernels/match/carried_columns.hpp"
 #include "kernels/match/carried_places.cuh"
+#include "kernels/match/part_tables.cuh"
 #include "kernels/match/place_parts.hpp"
 #include "kernels/transform/key_steps.hpp"
 #include "kernels/transform/partition_sums.cuh"
@@ -31,7 +33,7 @@ struct PartTarget {
 
 struct PartsJoin {
   PlaceParts parts;
-  uint32_t room;  // part_room, places of a word in shared memory
+  uint32_t room;  // of each word in shared memory
   KeySteps<uint64_t> steps;
   int32_t key_width;  // of the output's
   void* key_target;   // or null
@@ -111,36 +113,34 @@ __device__ __forceinline__ void write_part_words(const PartTarget (&targets)[kMo
   }
 }
 
-template <int kBuildWords, int kProbeWords>
+template <typename Table, int kProbeWords>
 __global__ void __launch_bounds__(kPartThreads)
     match_parts_kernel(const __grid_constant__ PartsJoin join) {
+  constexpr int kBuildWords = Table::kWords;
   constexpr int kBuildItems = 8;
   constexpr int kItems = kProbeWords + kBuildWords <= 2 ? 8 : 4;
   constexpr uint32_t kBatch = 32 * kItems;
   __shared__ CarriedPlaces::Shared places;
   __shared__ PartUnit units[2];
-  extern __shared__ __align__(16) uint32_t table[];  // [kBuildWords][room]
-  uint32_t const room = join.room;
-  uint32_t const bit_words = room / 32;
-  uint32_t* const bits_of_all = table + kBuildWords * room;
+  extern __shared__ __align__(16) uint32_t shared[];
+  Table table(shared, join.room);
   uint32_t const lane = threadIdx.x % 32;
   uint32_t const below = (1U << lane) - 1;
   if (threadIdx.x == 0) {
     CarriedPlaces::start(places);
     units[0] = next_part_unit(join, true);
   }
-  for (uint32_t i = threadIdx.x; i < bit_words; i += kPartThreads) bits_of_all[i] = 0;
   block_sync();
 
 #pragma unroll 1
   for (uint32_t turn = 0;; ++turn) {
     PartUnit const unit = units[turn % 2];
     if (unit.part == join.parts.count) break;
-    uint32_t* const bits = bits_of_all + turn % 2 * bit_words;
-    uint32_t* const bits_of_next = bits_of_all + (turn + 1) % 2 * bit_words;
+    table.start(unit.part);
     uint32_t const build_first = join.build_offsets[unit.part];
-    uint32_t const build_end = join.build_offsets[unit.part + 1];
-    bool repeats = false;
+    uint32_t build_end = join.build_offsets[unit.part + 1];
+    bool repeats = !table.has_room_for(build_end - build_first);
+    if (repeats) build_end = build_first;
 #pragma unroll 1
     for (uint64_t first = uint64_t{build_first} + threadIdx.x; first < build_end;
          first += kBuildItems * kPartThreads) {
@@ -153,19 +153,19 @@ __global__ void __launch_bounds__(kPartThreads)
 #pragma unroll
       for (int i = 0; i < kBuildItems; ++i) {
         if (first + i * kPartThreads >= build_end) continue;
-        uint32_t const bit = 1U << rows[i].address % 32;
-        if ((atomicOr(&bits[rows[i].address / 32], bit) & bit) != 0) {
+        uint32_t at;
+        if (!table.insert(rows[i].address, &at)) {
           repeats = true;
           continue;
         }
 #pragma unroll
-        for (int w = 0; w < kBuildWords; ++w) table[w * room + rows[i].address] = rows[i].words[w];
+        for (int w = 0; w < kBuildWords; ++w) table.words[w * table.room + at] = rows[i].words[w];
       }
     }
-    if (repeats) *join.has_duplicates = 1;
     block_sync();
     if (threadIdx.x == 0) units[(turn + 1) % 2] = next_part_unit(join, false);
-    for (uint32_t i = threadIdx.x; i < bit_words; i += kPartThreads) bits_of_next[i] = 0;
+    repeats = !table.end_build() || repeats;
+    if (repeats) *join.has_duplicates = 1;
 
 #pragma unroll 1
     for (uint64_t first = uint64_t{unit.first} + threadIdx.x / 32 * kBatch; first < unit.end;
@@ -178,16 +178,21 @@ __global__ void __launch_bounds__(kPartThreads)
         found[i] = row < unit.end;
         if (found[i]) rows[i].load(join.probe_rows, row);
       }
+      uint32_t addresses[kItems];
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) addresses[i] = rows[i].address;
+      uint32_t at[kItems];
+      table.find(addresses, found, at);
       uint32_t build_words[kItems][kBuildWords];
       uint32_t slots[kItems];
       uint32_t count = 0;
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {
         if (found[i]) {
-          uint32_t const address = rows[i].address;
-          found[i] = (bits[address / 32] >> address % 32 & 1) != 0;
 #pragma unroll
-          for (int w = 0; w < kBuildWords; ++w) build_words[i][w] = table[w * room + address];
+          for (int w = 0; w < kBuildWords; ++w) {
+            build_words[i][w] = table.words[w * table.room + at[i]];
+          }
         }
         uint32_t const lanes = __ballot_sync(0xffffffffU, found[i]);
         slots[i] = found[i] ? count + __popc(lanes & below) : ~0U;
@@ -204,8 +209,8 @@ __global__ void __launch_bounds__(kPartThreads)
           if (slots[i] - written >= taken) continue;
           uint64_t const place = base + (slots[i] - written);
           if (join.key_target != nullptr) {
-            uint64_t const at = uint64_t{rows[i].address} * join.parts.count + unit.part;
-            uint64_t const key = join.steps.low + (at << join.steps.shift);
+            uint64_t const place_of_key = join.parts.place_of(rows[i].address, unit.part);
+            uint64_t const key = join.steps.low + (place_of_key << join.steps.shift);
             if (join.key_width == 4) {
               __stcs(static_cast<uint32_t*>(join.key_target) + place, static_cast<uint32_t>(key));
             } else {

@@ -1,9 +1,11 @@
-// place_parts.hpp: places of a direct table dealt to parts that shared memory holds, as host and
-// device both see them
+// place_parts.hpp: places of keys dealt to parts that shared memory holds, each with a table of its
+// own, as host and device both see them
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+
+#include "kernels/transform/odd_inverse.hpp"
 
 namespace gpujoin::kernels {
 
@@ -28,20 +30,32 @@ __host__ __device__
   return words == kMostPartWords ? 2 : 4;
 }
 
-// Places p, p + count, p + 2 * count, ... are of part p: keys that lie side by side are of
-// different parts, so that rows in order do not wait for one part's counter.
+// Which part a place is of, and by which address it is told there from the part's others.
+//   Direct: places p, p + count, p + 2 * count, ... are of part p: keys that lie side by side are
+// of different parts, so that rows in order do not wait for one part's counter. Addresses count up
+// from 0.
+//   Hashed: places are spread by a bijection over all numbers of 32 bits, and each part has as many
+// of these, side by side: with m the number, m * count is part * 2^32 + address. count is odd, so
+// that the address alone says m. Addresses of a part are spread evenly, a count apart.
 struct PlaceParts {
-  uint32_t places = 0;   // of the table
+  uint32_t last_place = 0;
   uint32_t count = 0;    // odd, so that keys with a step of a power of two are of all parts
-  uint32_t inverse = 0;  // 2^32 / count, or less by one
+  uint32_t inverse = 0;  // direct: 2^32 / count, or less by one; hashed: of count, modulo 2^32
+  bool are_hashed = false;
 
-  constexpr uint32_t places_of_one() const {
-    return places / count + (places % count != 0 ? 1 : 0);
-  }
+  constexpr uint32_t places_of_one() const { return last_place / count + 1; }
 
 #ifdef __CUDACC__
-  // Address in the part, and which part it is.
-  __device__ uint32_t split(uint32_t place, uint32_t& part) const {
+  // 2^32 over the golden ratio: neighbours fall far apart (Knuth, TAOCP 3, 6.4).
+  static constexpr uint32_t kSpread = 0x9e3779b1;
+
+  // The address in the part, and which part it is. expected: place <= last_place.
+  __device__ __forceinline__ uint32_t split(uint32_t place, uint32_t& part) const {
+    if (are_hashed) {
+      uint32_t const number = (place ^ place >> 16) * kSpread;
+      part = __umulhi(number, count);
+      return number * count;
+    }
     uint32_t address = __umulhi(place, inverse);
     part = place - address * count;
     if (part >= count) {
@@ -50,12 +64,25 @@ struct PlaceParts {
     }
     return address;
   }
+  __device__ __forceinline__ uint32_t place_of(uint32_t address, uint32_t part) const {
+    if (!are_hashed) return address * count + part;
+    constexpr uint32_t kGather = inverse_of(kSpread);
+    uint32_t const mixed = address * inverse * kGather;
+    return mixed ^ mixed >> 16;
+  }
+  // Hashed: no place of the part has it. Those of part 0 alone have multiples of count.
+  __device__ __forceinline__ static uint32_t no_address(uint32_t part) { return part == 0; }
 #endif
 };
 
-constexpr PlaceParts place_parts(uint32_t places, uint32_t count) {
+// places: 1 to 2^32. count: odd, of hashed parts 3 at least.
+constexpr PlaceParts place_parts(uint64_t places, uint32_t count) {
   uint64_t const inverse = (uint64_t{1} << 32) / count;
-  return {places, count, static_cast<uint32_t>(std::min<uint64_t>(inverse, UINT32_MAX))};
+  return {static_cast<uint32_t>(places - 1), count,
+          static_cast<uint32_t>(std::min<uint64_t>(inverse, UINT32_MAX)), false};
+}
+constexpr PlaceParts hashed_parts(uint64_t places, uint32_t count) {
+  return {static_cast<uint32_t>(places - 1), count, inverse_of(count), true};
 }
 
 // Of a row that was moved: its address in its part, and so many words.
@@ -89,26 +116,43 @@ constexpr bool has_whole_lines(uint64_t parts, int32_t words, uint64_t shared_by
   return move_to_parts_bytes(parts, words, true) <= shared_bytes;
 }
 
+// Of a kernel beside its dynamic shared memory.
+constexpr uint64_t kStaticPartBytes = 2048;
+
 // The words of each place, and two sets of bits: of a part's places, and of those of the next one.
 constexpr uint32_t part_room(uint32_t places_of_one) { return (places_of_one + 127) / 128 * 128; }
-constexpr uint64_t join_parts_bytes(uint32_t places_of_one, int32_t words) {
-  return uint64_t{part_room(places_of_one)} * static_cast<uint64_t>(4 * words) +
-         part_room(places_of_one) / 4;
+constexpr uint64_t join_parts_bytes(uint32_t room, int32_t words) {
+  return uint64_t{room} * static_cast<uint64_t>(4 * words) + room / 4;
+}
+// Of hashed parts an address and the words of each slot, and a counter of 2 bytes for four.
+constexpr uint64_t join_hashed_bytes(uint64_t slots, int32_t words) {
+  return slots * part_row_bytes(words) + slots / 2;
+}
+constexpr uint32_t most_hashed_slots(int32_t words, uint64_t shared_bytes) {
+  constexpr uint64_t kAtOnce = 128;
+  uint64_t const shared = shared_bytes > kStaticPartBytes ? shared_bytes - kStaticPartBytes : 0;
+  return static_cast<uint32_t>(shared / join_hashed_bytes(kAtOnce, words) * kAtOnce);
+}
+// Slots for parts of so many rows on average: no more than four a row, which are cleared for each
+// part.
+constexpr uint32_t hashed_room(uint64_t rows, uint32_t parts, int32_t words,
+                               uint64_t shared_bytes) {
+  uint64_t const wanted = (4 * (rows / parts + 1) + 127) / 128 * 128;
+  return static_cast<uint32_t>(std::min<uint64_t>(most_hashed_slots(words, shared_bytes), wanted));
+}
+// A part of more rows has no room: keys are not as unique as was thought.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr uint32_t
+    most_hashed_rows(uint32_t slots) {
+  return slots / 8 * 7;
 }
 
-// As many parts as keep all blocks busy to the end, or as fit. Of count 0: the largest parts that
-// shared memory holds are more than rows can be moved to.
-constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t probe_words,
-                                   uint64_t shared_bytes, uint32_t sm_count) {
-  constexpr uint64_t kStatic = 2048;      // of a kernel beside its dynamic shared memory
-  constexpr uint64_t kPartsOfBlock = 8;   // units of about the same work
-  constexpr uint64_t kFewestPlaces = 64;  // of a part that is worth a block's while
-  if (places == 0 || places > UINT32_MAX || shared_bytes <= kStatic) return {};
-  uint64_t const shared = shared_bytes - kStatic;
-  // Places of one part: 4 bytes a word and a quarter of one, of as many as a row's address can be.
-  uint64_t const most_places = std::min<uint64_t>(
-      shared * 4 / (16 * static_cast<uint64_t>(build_words) + 1) / 128 * 128, uint64_t{1} << 16);
-  if (most_places == 0) return {};
+// To which rows of so many words can be moved.
+constexpr uint64_t most_parts(int32_t build_words, int32_t probe_words, uint64_t shared_bytes) {
+  if (shared_bytes <= kStaticPartBytes) return 0;
+  uint64_t const shared = shared_bytes - kStaticPartBytes;
   // Rows of 12 bytes have larger lines than those of 16.
   uint64_t most = UINT16_MAX;
   for (int32_t const words : {build_words, probe_words}) {
@@ -116,11 +160,47 @@ constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t
     uint64_t const of_one = move_to_parts_bytes(1, words, false) - of_none;
     most = shared <= of_none ? 0 : std::min(most, (shared - of_none) / of_one);
   }
-  uint64_t const fewest = (places + most_places - 1) / most_places | 1;
-  if (fewest > most) return {};
-  uint64_t const wanted = std::min(kPartsOfBlock * sm_count, places / kFewestPlaces) | 1;
-  uint64_t const count = std::max(fewest, std::min(wanted, (most - 1) | 1));
-  return place_parts(static_cast<uint32_t>(places), static_cast<uint32_t>(count));
+  return most;
+}
+
+// As many parts as keep all blocks busy to the end, or as hold `things` of which one has `most` at
+// most. 0: these are more than rows can be moved to.
+constexpr uint32_t busy_parts(uint64_t things, uint64_t most_of_one, uint64_t most_parts,
+                              uint32_t sm_count) {
+  constexpr uint64_t kPartsOfBlock = 8;   // units of about the same work
+  constexpr uint64_t kFewestThings = 64;  // of a part that is worth a block's while
+  if (things == 0 || most_of_one == 0) return 0;
+  uint64_t const fewest = (things + most_of_one - 1) / most_of_one | 1;
+  if (fewest > most_parts) return 0;
+  uint64_t const wanted = std::min(kPartsOfBlock * sm_count, things / kFewestThings) | 1;
+  return static_cast<uint32_t>(std::max(fewest, std::min(wanted, (most_parts - 1) | 1)));
+}
+
+// Of a direct table. Of count 0: there are none that fit.
+constexpr PlaceParts fitting_parts(uint64_t places, int32_t build_words, int32_t probe_words,
+                                   uint64_t shared_bytes, uint32_t sm_count) {
+  uint64_t const most = most_parts(build_words, probe_words, shared_bytes);
+  if (places == 0 || places > UINT32_MAX || most == 0) return {};
+  // Places of one part: 4 bytes a word and a quarter of one, of as many as a row's address can be.
+  uint64_t const most_places =
+      std::min<uint64_t>((shared_bytes - kStaticPartBytes) * 4 /
+                             (16 * static_cast<uint64_t>(build_words) + 1) / 128 * 128,
+                         uint64_t{1} << 16);
+  uint32_t const count = busy_parts(places, most_places, most, sm_count);
+  return count == 0 ? PlaceParts{} : place_parts(places, count);
+}
+
+// Of tables of hashed keys, which lie anywhere among `places` places. Likewise.
+constexpr PlaceParts fitting_hashed_parts(uint64_t rows, uint64_t places, int32_t build_words,
+                                          int32_t probe_words, uint64_t shared_bytes,
+                                          uint32_t sm_count) {
+  constexpr uint64_t kSlotsOfRow = 2;
+  constexpr uint32_t kFewest = 3;
+  uint64_t const most = most_parts(build_words, probe_words, shared_bytes);
+  if (places == 0 || places > uint64_t{UINT32_MAX} + 1 || most < kFewest) return {};
+  uint64_t const most_rows = most_hashed_slots(build_words, shared_bytes) / kSlotsOfRow;
+  uint32_t const count = busy_parts(rows, most_rows, most, sm_count);
+  return count == 0 ? PlaceParts{} : hashed_parts(places, std::max(count, kFewest));
 }
 
 }  // namespace gpujoin::kernels

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kPartThreads)
   block_sync();
   auto const add = [&](Key key) {
     Key const place = steps.place_of(key);
-    if (place >= parts.places) return;
+    if (place > parts.last_place) return;
     uint32_t part;
     parts.split(static_cast<uint32_t>(place), part);
     atomicAdd(&part_rows[part], 1U);

@@ -9,16 +9,9 @@
 
 #include <cstdint>
 
-namespace gpujoin::kernels {
+#include "kernels/transform/odd_inverse.hpp"
 
-// The inverse of an odd number modulo 2^bits, by Newton's iteration: each step doubles the correct
-// bits.
-template <typename Key>
-__host__ __device__ constexpr Key inverse_of(Key odd) {
-  Key inverse = odd;
-  for (int step = 0; step < 6; ++step) inverse *= static_cast<Key>(2 - odd * inverse);
-  return inverse;
-}
+namespace gpujoin::kernels {
 
 template <typename Key>
 struct MixConstants;

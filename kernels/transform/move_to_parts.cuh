@@ -1,5 +1,4 @@
-// move_to_parts.cuh: rows to parts of a direct table in one pass, whose writes are combined to
-// lines
+// move_to_parts.cuh: rows to parts of a table in one pass, whose writes are combined to lines
 //
 // Source   ours; write combining is that of radix joins on CPUs (Balkesen et al. 2013, section
 //          4.2), here in shared memory, by all threads of a multiprocessor together
@@ -75,6 +74,8 @@ __global__ void __launch_bounds__(kPartThreads)
   }
   block_sync();
 
+  auto const part_of = [](uint32_t slot) { return slot & 0xffffU; };
+  auto const slot_of = [](uint32_t slot) { return slot >> 16; };
   auto const write_row = [&](uint32_t* target, uint32_t address, const uint32_t(&words)[kWords]) {
     if constexpr (kWords == 1) {
       *reinterpret_cast<uint2*>(target) = {address, words[0]};
@@ -105,46 +106,50 @@ __global__ void __launch_bounds__(kPartThreads)
   load(first);
 #pragma unroll 1
   for (; first < move.rows; first += stride) {
-    uint32_t packed[kItems];  // address << 16 | part
+    uint32_t addresses[kItems];
     uint32_t words[kItems][kWords];
-    uint32_t slots[kItems];
+    uint32_t slots[kItems];  // in their part's line << 16 | part
+    bool are_rows[kItems];
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       Key const place = move.steps.place_of(next_keys[i]);
-      bool const is_row = first + own + i < move.rows && place < move.parts.places;
+      are_rows[i] = first + own + i < move.rows && place <= move.parts.last_place;
       uint32_t part;
-      uint32_t const address = move.parts.split(static_cast<uint32_t>(place), part);
-      packed[i] = is_row ? address << 16 | part : 0;
+      addresses[i] = move.parts.split(static_cast<uint32_t>(place), part);
+      slots[i] = part;
 #pragma unroll
       for (int w = 0; w < kWords; ++w) words[i][w] = next_words[w][i];
-      slots[i] = is_row ? 1 : 0;  // those of no part stay at 0, as if they were in their line
     }
     load(first + stride);
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      if (slots[i] == 0) continue;
-      uint32_t const part = packed[i] & 0xffff;
-      slots[i] = atomicAdd(&slots_taken[part], 1U);
-      if (slots[i] < kLine) {
-        write_row(&lines[(part * kLine + slots[i]) * kRowWords], packed[i] >> 16, words[i]);
+      if (!are_rows[i]) {
+        slots[i] = 0;  // those of no part are as if they were in their line
+        continue;
       }
+      uint32_t const part = slots[i];
+      uint32_t const slot = atomicAdd(&slots_taken[part], 1U);
+      if (slot < kLine) {
+        write_row(&lines[(part * kLine + slot) * kRowWords], addresses[i], words[i]);
+      }
+      slots[i] |= slot << 16;
     }
     block_sync();
     uint32_t ends[kItems];
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      ends[i] = slots[i] >= kInLine ? slots_taken[packed[i] & 0xffff] : 0;
+      ends[i] = slot_of(slots[i]) >= kInLine ? slots_taken[part_of(slots[i])] : 0;
     }
     block_sync();
     uint32_t full = 0;
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      bool const fills = slots[i] == kInLine;
+      bool const fills = slot_of(slots[i]) == kInLine;
       uint32_t const lanes = __ballot_sync(0xffffffffU, fills);
       if (fills) {
         full_lines[full + __popc(lanes & ((1U << lane) - 1))] =
-            static_cast<uint16_t>(packed[i] & 0xffff);
-        slots_taken[packed[i] & 0xffff] = ends[i] & kInLine;
+            static_cast<uint16_t>(part_of(slots[i]));
+        slots_taken[part_of(slots[i])] = ends[i] & kInLine;
       }
       full += __popc(lanes);
     }
@@ -168,20 +173,21 @@ __global__ void __launch_bounds__(kPartThreads)
     }
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      bool const goes_out = slots[i] >= kLine && slots[i] < (ends[i] & ~kInLine);
+      bool const goes_out = slot_of(slots[i]) >= kLine && slot_of(slots[i]) < (ends[i] & ~kInLine);
       if (!goes_out) continue;
-      uint64_t const place = (places[packed[i] & 0xffff] & ~kInLine) + slots[i];
-      write_row(move.out + place * kRowWords, packed[i] >> 16, words[i]);
+      uint64_t const place = (places[part_of(slots[i])] & ~kInLine) + slot_of(slots[i]);
+      write_row(move.out + place * kRowWords, addresses[i], words[i]);
     }
     block_sync();
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      uint32_t const part = packed[i] & 0xffff;
-      if (slots[i] >= kLine && slots[i] >= (ends[i] & ~kInLine)) {
-        write_row(&lines[(part * kLine + (slots[i] & kInLine)) * kRowWords], packed[i] >> 16,
+      uint32_t const part = part_of(slots[i]);
+      if (slot_of(slots[i]) >= kLine && slot_of(slots[i]) >= (ends[i] & ~kInLine)) {
+        write_row(&lines[(part * kLine + (slot_of(slots[i]) & kInLine)) * kRowWords], addresses[i],
                   words[i]);
       }
-      if (slots[i] == kInLine) places[part] = (places[part] & ~kInLine) + (ends[i] & ~kInLine);
+      if (slot_of(slots[i]) == kInLine)
+        places[part] = (places[part] & ~kInLine) + (ends[i] & ~kInLine);
     }
   }
   block_sync();

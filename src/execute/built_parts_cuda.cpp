@@ -1,5 +1,5 @@
-// built_parts_cuda.cpp: a direct table in parts of which shared memory holds one, whose probe rows
-// write the output columns.
+// built_parts_cuda.cpp: a table in parts of which shared memory holds one, of dense keys or of
+// hashed ones, whose probe rows write the output columns.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -54,6 +54,13 @@ KeyPlaces drawn_places(const plan::KeyRange& drawn, uint32_t rows) {
   return places;
 }
 
+// Keys of 4 bytes, which need no range to be hashed.
+KeyPlaces all_places() {
+  KeyPlaces places;
+  places.places = uint64_t{1} << 32;
+  return places;
+}
+
 KeyPlaces exact_places(base::Queue& queue, const GpuSide& side) {
   match::TableSide const rows = side.table_side();
   return transform::places_of(transform::key_range(queue, rows.keys, side.key_width(), rows.rows),
@@ -65,24 +72,20 @@ class Moves {
  public:
   Moves(const JoinStep& step, const GpuSide& build, const GpuSide& probe)
       : queue_(step.queue),
+        are_hashed_(step.plan.match == plan::Match::kGlobalTable),
         build_(build),
         build_columns_(columns_of(build)),
         probe_rows_(probe.table_side()),
         probe_columns_(columns_of(probe)) {}
 
+  bool need_no_range() const { return are_hashed_ && build_.key_width() == 4; }
+
   // False: the places are too many, or too far apart, or the columns are others than move; where
   // rows without a place are refused, there are some.
   bool move_build(const KeyPlaces& places, WithoutPlace without, match::Parts& parts) const {
     match::TableSide const rows = build_.table_side();
-    int32_t const build_words = transform::part_words(build_columns_);
-    int32_t const probe_words = transform::part_words(probe_columns_);
-    if (build_words == 0 || probe_words == 0 || !are_dense(places, rows.rows)) return false;
-    base::DeviceFacts const& facts = queue_.context.facts;
     parts.places = places;
-    parts.parts =
-        kernels::fitting_parts(places.places, build_words, probe_words,
-                               facts.shared_bytes_per_block, static_cast<uint32_t>(facts.sm_count));
-    if (parts.parts.count == 0) return false;
+    if (!choose_parts(rows.rows, parts)) return false;
     auto moved = move(rows, build_columns_, parts, without);
     if (!moved) return false;
     parts.build = std::move(*moved);
@@ -94,6 +97,25 @@ class Moves {
   }
 
  private:
+  bool choose_parts(uint32_t rows, match::Parts& parts) const {
+    int32_t const build_words = transform::part_words(build_columns_);
+    int32_t const probe_words = transform::part_words(probe_columns_);
+    if (build_words == 0 || probe_words == 0) return false;
+    if (!are_hashed_ && !are_dense(parts.places, rows)) return false;
+    base::DeviceFacts const& facts = queue_.context.facts;
+    uint64_t const shared = facts.shared_bytes_per_block;
+    auto const sm_count = static_cast<uint32_t>(facts.sm_count);
+    uint64_t const places = parts.places.places;
+    parts.parts = are_hashed_
+                      ? kernels::fitting_hashed_parts(rows, places, build_words, probe_words,
+                                                      shared, sm_count)
+                      : kernels::fitting_parts(places, build_words, probe_words, shared, sm_count);
+    if (parts.parts.count == 0) return false;
+    parts.room = are_hashed_ ? kernels::hashed_room(rows, parts.parts.count, build_words, shared)
+                             : kernels::part_room(parts.parts.places_of_one());
+    return true;
+  }
+
   std::optional<transform::PartedRows> move(const match::TableSide& side,
                                             const std::vector<PartColumn>& columns,
                                             const match::Parts& parts, WithoutPlace without) const {
@@ -103,6 +125,7 @@ class Moves {
   }
 
   base::Queue& queue_;
+  bool are_hashed_;
   const GpuSide& build_;
   std::vector<PartColumn> build_columns_;
   match::TableSide probe_rows_;
@@ -128,10 +151,13 @@ class BuiltParts final : public BuiltOnGpu {
     match::Parts parts;
     // What a sample read of the keys saves reading them all for their range, unless some lie
     // outside: then they were counted in vain.
-    bool const is_drawn =
-        step.drawn != nullptr &&
-        moves.move_build(drawn_places(*step.drawn, build_rows), WithoutPlace::kRefused, parts);
-    if (!is_drawn) {
+    bool const is_moved =
+        moves.need_no_range()
+            ? moves.move_build(all_places(), WithoutPlace::kLeftOut, parts)
+            : step.drawn != nullptr && moves.move_build(drawn_places(*step.drawn, build_rows),
+                                                        WithoutPlace::kRefused, parts);
+    if (!is_moved) {
+      if (moves.need_no_range()) return Finding::kKeysScattered;
       KeyPlaces const places = exact_places(step.queue, *side_);
       if (places.places != 0 && places.places < build_rows) return Finding::kKeysRepeat;
       if (!moves.move_build(places, WithoutPlace::kLeftOut, parts)) return Finding::kKeysScattered;

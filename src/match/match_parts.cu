@@ -1,4 +1,4 @@
-// match_parts.cu: host side of the join of parts of a direct table.
+// match_parts.cu: host side of the join of parts.
 #include "src/match/match_parts.hpp"
 
 #include <algorithm>
@@ -13,33 +13,34 @@ namespace {
 
 using Kernel = void (*)(kernels::PartsJoin);
 
-template <int kBuildWords>
+template <typename Table>
 Kernel kernel_of(int32_t probe_words) {
   switch (probe_words) {
     case 1:
-      return kernels::match_parts_kernel<kBuildWords, 1>;
+      return kernels::match_parts_kernel<Table, 1>;
     case 2:
-      return kernels::match_parts_kernel<kBuildWords, 2>;
+      return kernels::match_parts_kernel<Table, 2>;
     default:
-      return kernels::match_parts_kernel<kBuildWords, 3>;
+      return kernels::match_parts_kernel<Table, 3>;
   }
 }
 
+template <template <int> typename Table>
 Kernel kernel_of(int32_t build_words, int32_t probe_words) {
   switch (build_words) {
     case 1:
-      return kernel_of<1>(probe_words);
+      return kernel_of<Table<1>>(probe_words);
     case 2:
-      return kernel_of<2>(probe_words);
+      return kernel_of<Table<2>>(probe_words);
     default:
-      return kernel_of<3>(probe_words);
+      return kernel_of<Table<3>>(probe_words);
   }
 }
 
 kernels::PartsJoin join_of(const Parts& parts, uint32_t* has_duplicates) {
   kernels::PartsJoin join{};
   join.parts = parts.parts;
-  join.room = kernels::part_room(parts.parts.places_of_one());
+  join.room = parts.room;
   join.steps = {parts.places.low, parts.places.shift};
   join.build_rows = parts.build.rows.as<uint32_t>();
   join.build_offsets = parts.build.offsets.as<uint32_t>();
@@ -78,9 +79,13 @@ std::optional<WrittenRows> match_parts(base::Queue& queue, const Parts& parts,
       queue.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, 1, "the duplicates flag");
   base::check(cudaMemsetAsync(flag.data(), 0, flag.bytes(), base::stream_of(queue)),
               "clearing the duplicates flag");
-  auto const kernel = kernel_of(parts.build.words, parts.probe.words);
+  int32_t const words = parts.build.words;
+  bool const hashed = parts.parts.are_hashed;
+  auto const kernel = hashed ? kernel_of<kernels::HashedPart>(words, parts.probe.words)
+                             : kernel_of<kernels::DirectPart>(words, parts.probe.words);
   base::allow_shared(queue, kernel, "asking for shared memory of a part");
-  uint64_t const shared = kernels::join_parts_bytes(parts.parts.places_of_one(), parts.build.words);
+  uint64_t const shared = hashed ? kernels::join_hashed_bytes(parts.room, words)
+                                 : kernels::join_parts_bytes(parts.room, words);
   auto const blocks = static_cast<uint32_t>(queue.context.facts.sm_count);
   kernels::PartsJoin join = join_of(parts, flag.as<uint32_t>());
   ChunkedColumns columns(queue, outputs);

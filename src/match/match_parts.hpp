@@ -1,4 +1,4 @@
-// match_parts.hpp: the join of parts of a direct table, of which shared memory holds one.
+// match_parts.hpp: the join of parts, of which shared memory holds one with its table.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace gpujoin::match {
 struct Parts {
   transform::KeyPlaces places;
   kernels::PlaceParts parts;
+  uint32_t room = 0;  // of a part's table: kernels::part_room or hashed_room
   transform::PartedRows build;
   transform::PartedRows probe;
 };
 
 // Writes every column of the join. outputs: those of a side in the order of its columns in the
-// parts; the key's of 4 or 8 bytes. Nullopt, and nothing is written: build keys repeat. Waits for
-// the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
+// parts; the key's of 4 or 8 bytes. Nullopt, and nothing is written: build keys repeat, or a hashed
+// part has more than there is room for. Waits for the stream. Throws OUT_OF_MEMORY or MEMORY_LIMIT.
 std::optional<WrittenRows> match_parts(base::Queue& queue, const Parts& parts,
                                        int64_t expected_rows,
                                        const std::vector<CarriedOutput>& outputs);

@@ -52,10 +52,10 @@ class AttemptList {
     JoinPlan hashed = first_.plan;
     hashed.filter = Filter::kNone;
     hashed.match = Match::kGlobalTable;
-    if (first_.plan.match != Match::kDirectTable && may_hash()) return;
     if (first_.plan.transform == Transform::kWriteCombined) {
       return add(Finding::kKeysScattered, partitioned());
     }
+    if (first_.plan.match != Match::kDirectTable && may_hash()) return;
     const bool in_parts =
         !may_hash() ||
         (!request_.in_order && leaves_scattered_keys(first_.plan, request_, facts_, limit_));

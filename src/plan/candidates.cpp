@@ -198,7 +198,8 @@ bool plan_fits_counters(const base::DeviceFacts& facts, const JoinPlan& plan,
 // Work units are how partitions are joined unless something else is named, and chunks of blocks are
 // how a match writes columns: for pairs they need a sort of their tails and save less than that.
 // What a filter leaves matches, and is carried; scattered keys are hashed for it, and need not be
-// looked at for a table of places.
+// looked at for a table of places; what comes to parts of a table behind a filter nobody has
+// measured.
 void drop_unusual(const Named& named, int32_t key_count, std::vector<JoinPlan>* plans) {
   std::erase_if(*plans, [&](const JoinPlan& plan) {
     const bool unbalanced = joins_partitions(plan.match) && plan.skew == Skew::kNone;
@@ -210,8 +211,10 @@ void drop_unusual(const Named& named, int32_t key_count, std::vector<JoinPlan>* 
         plan.transform == Transform::kRadixUnordered && writes_columns(plan.gather);
     const bool in_vain = plan.keys == Keys::kPacked && key_count == 1 && !travels;
     const bool looked_at = plan.filter == Filter::kKeyHashes && plan.match == Match::kDirectTable;
+    const bool in_parts = plan.transform == Transform::kWriteCombined;
+    const bool filtered_parts = in_parts && plan.filter != Filter::kNone;
     return (unbalanced && !named.skew) || (chunks && !named.output) || (fetched && any_gather) ||
-           (looked_at && !named.match) || in_vain;
+           (looked_at && !named.match) || (filtered_parts && !named.transform) || in_vain;
   });
 }
 

@@ -86,8 +86,7 @@ Reason why_match_illegal(const JoinPlan& plan) {
         "them, name transform=none",
         to_text(plan.transform));
   }
-  const bool in_parts =
-      plan.transform == Transform::kWriteCombined && plan.match == Match::kDirectTable;
+  const bool in_parts = plan.transform == Transform::kWriteCombined && probes_table(plan.match);
   if (in_parts && plan.transfer == Transfer::kProbeChunks) {
     return "transform=write_combined moves the build side for one probe side, which "
            "transfer=probe_chunks brings by and by";
@@ -173,7 +172,8 @@ Reason why_carried_illegal(const JoinPlan& plan) {
 }
 
 Reason why_gather_illegal(const JoinPlan& plan) {
-  const bool writes = plan.match == Match::kDirectTable || plan.match == Match::kMergeTiles;
+  const bool writes = plan.match == Match::kDirectTable || plan.match == Match::kMergeTiles ||
+                      plan.transform == Transform::kWriteCombined;
   if (writes && plan.gather != Gather::kCarried) {
     return base::text("match=%s writes columns: it needs gather=carried, not %s",
                       to_text(plan.match), to_text(plan.gather));

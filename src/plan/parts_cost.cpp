@@ -1,4 +1,4 @@
-// parts_cost.cpp: bytes and seconds of a direct table in parts that shared memory holds.
+// parts_cost.cpp: bytes and seconds of a table in parts that shared memory holds.
 #include <algorithm>
 
 #include "kernels/match/place_parts.hpp"
@@ -20,12 +20,30 @@ int32_t part_words(const SideStatistics& side, bool want_pairs) {
   return kernels::moved_part_words(words);
 }
 
-PlaceParts parts_of(const JoinShape& shape, const base::DeviceFacts& facts) {
+// Of hashed keys between the lowest and the highest; 0: they are too far apart.
+uint64_t hashed_places(const JoinShape& shape) {
+  constexpr uint64_t kAll = uint64_t{1} << 32;
+  const KeyRange& range = shape.sample.build_range;
+  if (shape.key_width == 4 || range.low > range.high) return kAll;
+  const uint64_t steps = steps_between(range.low, range.high, shape.sample.varying_key_bits);
+  return steps < UINT32_MAX ? steps + 1 : 0;
+}
+
+bool are_hashed(const JoinPlan& plan) { return plan.match == Match::kGlobalTable; }
+
+// Of count 0: there are none that fit. Where nobody saw keys they are taken to be dense.
+PlaceParts parts_of(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts) {
+  const int32_t build_words = part_words(shape.build, shape.want_pairs);
+  const int32_t probe_words = part_words(shape.probe, shape.want_pairs);
+  const auto sm_count = static_cast<uint32_t>(std::max(facts.sm_count, 1));
+  const uint64_t shared = facts.shared_bytes_per_block;
+  if (are_hashed(plan)) {
+    return kernels::fitting_hashed_parts(shape.build_rows, hashed_places(shape), build_words,
+                                         probe_words, shared, sm_count);
+  }
   const uint64_t places = direct_places(shape);
-  return kernels::fitting_parts(
-      places != 0 ? places : shape.build_rows, part_words(shape.build, shape.want_pairs),
-      part_words(shape.probe, shape.want_pairs), facts.shared_bytes_per_block,
-      static_cast<uint32_t>(std::max(facts.sm_count, 1)));
+  return kernels::fitting_parts(places != 0 ? places : shape.build_rows, build_words, probe_words,
+                                shared, sm_count);
 }
 
 }  // namespace
@@ -46,10 +64,10 @@ uint64_t part_bytes(const SideStatistics& side, bool want_pairs) {
 // A count of the keys, and a pass. H200, 2^27 rows of 4 + 4 bytes: 0.17 ms, and to 1057 parts 0.76,
 // to 2479 0.94, where their bytes take 0.13 and 0.51; with 8 and 12 bytes beside the key 1.30 and
 // 1.35 of 0.63 and 0.89. Few rows leave a line of each part of each block partly filled.
-Cost parts_transform_cost(const JoinShape& shape, const SideStatistics& side,
+Cost parts_transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                           const base::DeviceFacts& facts) {
   constexpr int32_t kLaunches = 8;
-  const PlaceParts parts = parts_of(shape, facts);
+  const PlaceParts parts = parts_of(plan, shape, facts);
   const int32_t words = std::max(part_words(side, shape.want_pairs), 1);
   const auto rows = static_cast<uint64_t>(side.rows);
   constexpr double kSlowdown = 1.5;
@@ -62,29 +80,41 @@ Cost parts_transform_cost(const JoinShape& shape, const SideStatistics& side,
 }
 
 // H200, 2^27 x 2^27 rows of 4 + 4 bytes 1.21 ms, 2^25 x 2^27 0.87, where their bytes take 0.89 and
-// 0.69; with 12 bytes beside the key, 2^25 x 2^27, 2.12 of 1.51.
+// 0.69; with 12 bytes beside the key, 2^25 x 2^27, 2.12 of 1.51. Hashed, 2^22, 2^24 and 2^25 x 2^27
+// 0.98, 1.27 and 1.46: a block places the rows of a part while it asks for nothing; 1.30 where 30 %
+// of 2^27 rows match those of 2^24, 1.46 where the probe side is skewed, by Zipf 1.0.
 Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape,
                       const base::DeviceFacts& facts) {
   constexpr int32_t kLaunches = 12;  // and waits
   constexpr double kSlowdown = 1.35;
+  constexpr double kHashedRow = 15e-12;
+  constexpr double kAskedRow = 5.8e-12;
+  constexpr double kOftenAskedRow = 3.4e-12;
   const auto bytes_of = [&](const SideStatistics& side) {
     return uint64_t{kernels::part_row_bytes(std::max(part_words(side, shape.want_pairs), 1))};
   };
   const uint64_t output =
       gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
   // What a scan did not tell of the build keys they are read for.
+  const bool is_told = shape.sample.counted || (are_hashed(plan) && shape.key_width == 4);
   const Traffic ranges =
-      shape.sample.counted ? Traffic{} : traffic::read_keys(shape.build_rows, shape.key_width);
+      is_told ? Traffic{} : traffic::read_keys(shape.build_rows, shape.key_width);
   const Traffic joined =
       traffic::match_parts(shape.build_rows, bytes_of(shape.build), shape.probe_rows,
                            bytes_of(shape.probe), output, shape.pairs);
-  Cost cost = {joined, kSlowdown * stream_seconds(joined, facts), kLaunches};
+  const double build = static_cast<double>(shape.build_rows);
+  const double probe = static_cast<double>(shape.probe_rows);
+  const double asked = std::max(kSlowdown * stream_seconds(joined, facts), kAskedRow * probe);
+  const double placed = are_hashed(plan) ? kHashedRow * build : 0;
+  const double waits = kOftenAskedRow * shape.sample.heavy_probe_share * probe;
+  Cost cost = {joined, asked + placed + waits, kLaunches};
   cost += {ranges, stream_seconds(ranges, facts), 0};
   // Another join follows.
   const bool moves = part_words(shape.build, shape.want_pairs) > 0 &&
                      part_words(shape.probe, shape.want_pairs) > 0;
-  const bool in_vain = !moves || direct_places(shape) == 0 || parts_of(shape, facts).count == 0 ||
-                       has_duplicates(shape);
+  const bool are_scattered = !are_hashed(plan) && direct_places(shape) == 0;
+  const bool in_vain =
+      !moves || are_scattered || parts_of(plan, shape, facts).count == 0 || has_duplicates(shape);
   if (in_vain) cost += partitions_instead(plan, shape, facts).cost;
   return cost;
 }

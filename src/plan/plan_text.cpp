@@ -111,7 +111,9 @@ std::string algorithm_name(const JoinPlan& plan) {
       plan.transform == Transform::kRadixSort) {
     return transformed ? "SMJ-OM" : "SMJ-UM";
   }
-  if (plan.transform == Transform::kWriteCombined) return "PDJ-CARRIED";
+  if (plan.transform == Transform::kWriteCombined) {
+    return plan.match == Match::kDirectTable ? "PDJ-CARRIED" : "";
+  }
   if (plan.match == Match::kDirectTable) return "DIRECT-CARRIED";
   if (plan.match == Match::kMergeTiles) return "SMJ-CARRIED";
   if (plan.gather == Gather::kCarriedRows) return "";

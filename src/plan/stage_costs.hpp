@@ -119,7 +119,7 @@ PartitionsInstead partitions_instead(const JoinPlan& plan, const JoinShape& shap
 // Of sides that lie in order.
 Cost tiles_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 // Of transform=write_combined and the match of its parts.
-Cost parts_transform_cost(const JoinShape& shape, const SideStatistics& side,
+Cost parts_transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,
                           const base::DeviceFacts& facts);
 Cost parts_match_cost(const JoinPlan& plan, const JoinShape& shape, const base::DeviceFacts& facts);
 Cost global_table_cost(const JoinShape& shape, const base::DeviceFacts& facts);

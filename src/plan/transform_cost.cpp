@@ -169,7 +169,8 @@ Cost transform_cost(const JoinPlan& plan, const JoinShape& shape, const SideStat
                     const base::DeviceFacts& facts) {
   Cost cost;
   const uint64_t rows = static_cast<uint64_t>(side.rows);
-  if (plan.transform == Transform::kWriteCombined) return parts_transform_cost(shape, side, facts);
+  if (plan.transform == Transform::kWriteCombined)
+    return parts_transform_cost(plan, shape, side, facts);
   if (plan.transform == Transform::kRadixUnordered) {
     const int32_t width = moved_row_width(side, plan, shape.want_pairs);
     return move_rows(plan, shape, rows, shape.key_width + static_cast<uint64_t>(width), facts);

@@ -328,24 +328,28 @@ TEST_P(Kinds, OfEveryAlgorithm) {
   }
 }
 
-TEST_P(Kinds, OfPartsOfADirectTable) {
+TEST_P(Kinds, OfPartsOfATable) {
   if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU has no parts of tables";
   std::mt19937 random(6);
   Side const left = dense_side(random, 400, 500, 10);
   Side const right = dense_side(random, 300, 450, 5);
   gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-  options.algorithm = GPUJOIN_ALGORITHM_PDJ_CARRIED;
-  for (gpujoin_side const side : {GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
-    options.build_side = side;
-    expect_all_kinds(left, right, options);
-    Relation const of_left = make_relation(context_, left.table);
-    Relation const of_right = make_relation(context_, right.table);
-    Result const result =
-        join(context_, of_left, of_right, spec_of(GPUJOIN_JOIN_LEFT, 1, true), &options);
-    gpujoin_statistics statistics = GPUJOIN_STATISTICS_INIT;
-    ASSERT_OK(call(gpujoin_result_get_statistics, result.get(), &statistics));
-    EXPECT_NE(std::string(statistics.plan).find("write_combined"), std::string::npos)
-        << statistics.plan;
+  options.transform = GPUJOIN_TRANSFORM_WRITE_COMBINED;
+  for (gpujoin_match const match : {GPUJOIN_MATCH_DIRECT_TABLE, GPUJOIN_MATCH_GLOBAL_TABLE}) {
+    options.match = match;
+    for (gpujoin_side const side : {GPUJOIN_SIDE_LEFT, GPUJOIN_SIDE_RIGHT}) {
+      SCOPED_TRACE("match " + std::to_string(match) + ", side " + std::to_string(side));
+      options.build_side = side;
+      expect_all_kinds(left, right, options);
+      Relation const of_left = make_relation(context_, left.table);
+      Relation const of_right = make_relation(context_, right.table);
+      Result const result =
+          join(context_, of_left, of_right, spec_of(GPUJOIN_JOIN_LEFT, 1, true), &options);
+      gpujoin_statistics statistics = GPUJOIN_STATISTICS_INIT;
+      ASSERT_OK(call(gpujoin_result_get_statistics, result.get(), &statistics));
+      EXPECT_NE(std::string(statistics.plan).find("write_combined"), std::string::npos)
+          << statistics.plan;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// built_parts_cuda_test.cpp: parts of a direct table by the range of the build keys that a sample
-// read, which may not be that of all.
+// built_parts_cuda_test.cpp: parts of a table by the range of the build keys that a sample read,
+// which may not be that of all.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -31,7 +31,12 @@ struct Columns {
   std::vector<int32_t> right = {3};
 };
 
-class DrawnRanges : public ::testing::TestWithParam<int32_t> {
+struct Parts {
+  int32_t key_width;
+  bool are_hashed;
+};
+
+class DrawnRanges : public ::testing::TestWithParam<Parts> {
  protected:
   void SetUp() override {
     queue_ = open_queue(GPUJOIN_DEVICE_CUDA);
@@ -44,7 +49,8 @@ class DrawnRanges : public ::testing::TestWithParam<int32_t> {
 };
 
 TEST_P(DrawnRanges, AreTriedAndNotTrusted) {
-  int32_t const key_width = GetParam();
+  int32_t const key_width = GetParam().key_width;
+  bool const are_hashed = GetParam().are_hashed;
   int64_t const least = key_width == 4 ? INT32_MIN : INT64_MIN;
   for (int64_t const lowest : {int64_t{0}, int64_t{-9000}, least + 3, -least - 1 - kPlaces}) {
     HostRelation left = random_relation({.rows = kBuildRows,
@@ -62,7 +68,9 @@ TEST_P(DrawnRanges, AreTriedAndNotTrusted) {
     auto const right_relation = register_relation(queue(), right, true);
     columns::JoinSpec const spec = spec_of(Columns());
     gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
-    options.algorithm = GPUJOIN_ALGORITHM_PDJ_CARRIED;
+    options.transform = GPUJOIN_TRANSFORM_WRITE_COMBINED;
+    options.match = are_hashed ? GPUJOIN_MATCH_GLOBAL_TABLE : GPUJOIN_MATCH_DIRECT_TABLE;
+    options.filter = GPUJOIN_FILTER_NONE;
     options.build_side = GPUJOIN_SIDE_LEFT;
     std::vector<Row> const expected = reference_join(left, right, spec);
     int64_t const highest = lowest + kPlaces - 1;
@@ -78,15 +86,45 @@ TEST_P(DrawnRanges, AreTriedAndNotTrusted) {
       join.choice.sample.sampled = join.choice.sample.counted = true;
       join.choice.sample.build_range = drawn;
       auto const result = execute::execute(queue(), join);
-      EXPECT_NE(result->statistics.plan.find("transform=write_combined match=direct_table"),
+      std::string const match = are_hashed ? "global_table" : "direct_table";
+      EXPECT_NE(result->statistics.plan.find("transform=write_combined match=" + match),
                 std::string::npos)
           << result->statistics.plan;
       EXPECT_TRUE(rows_of(queue(), *result) == expected);
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(KeyWidths, DrawnRanges, ::testing::Values(4, 8),
-                         [](const auto& width) { return std::to_string(width.param); });
+INSTANTIATE_TEST_SUITE_P(KeyWidths, DrawnRanges,
+                         ::testing::Values(Parts{4, false}, Parts{8, false}, Parts{4, true},
+                                           Parts{8, true}),
+                         [](const auto& parts) {
+                           return std::string(parts.param.are_hashed ? "Hashed" : "Direct") +
+                                  std::to_string(parts.param.key_width);
+                         });
+
+// Keys of 8 bytes that lie too far apart to be told by 32 bits are joined otherwise.
+TEST(HashedParts, OfScatteredKeysAreLeftToAnotherJoin) {
+  OwnQueue const queue = open_queue(GPUJOIN_DEVICE_CUDA);
+  if (queue == nullptr) GTEST_SKIP() << "no CUDA device can be used";
+  HostRelation left = random_relation(
+      {.rows = 3000, .key_width = 8, .distinct_keys = 4000, .unique_keys = true}, 7);
+  HostRelation const right =
+      random_relation({.rows = 9000, .key_width = 8, .distinct_keys = 4000}, 8);
+  int64_t const far = int64_t{1} << 40;
+  std::memcpy(left.columns[0].data.data(), &far, sizeof(far));
+  auto const left_relation = register_relation(*queue, left, true);
+  auto const right_relation = register_relation(*queue, right, true);
+  columns::JoinSpec const spec = spec_of(Columns());
+  gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+  options.transform = GPUJOIN_TRANSFORM_WRITE_COMBINED;
+  options.match = GPUJOIN_MATCH_GLOBAL_TABLE;
+  options.build_side = GPUJOIN_SIDE_LEFT;
+  execute::PlannedJoin const join =
+      execute::make_plan(*queue, left_relation, right_relation, spec, options);
+  auto const result = execute::execute(*queue, join);
+  EXPECT_EQ(result->statistics.plan.find("write_combined"), std::string::npos);
+  EXPECT_TRUE(rows_of(*queue, *result) == reference_join(left, right, spec));
+}
 
 }  // namespace
 }  // namespace gpujoin::tests

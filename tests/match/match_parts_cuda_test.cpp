@@ -1,10 +1,11 @@
-// match_parts_cuda_test.cpp: a direct table in parts: rows of every width moved to them, and
-// joined, beside what each probe row must find.
+// match_parts_cuda_test.cpp: a table of dense keys or of hashed ones in parts: rows of every width
+// moved to them, and joined, beside what each probe row must find.
 #include "src/match/match_parts.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "src/base/traffic.hpp"
 #include "tests/gpu_fixture.hpp"
@@ -12,7 +13,6 @@
 namespace gpujoin::tests {
 namespace {
 
-using MatchParts = GpuTest;
 using kernels::CarriedFrom;
 using kernels::PlaceParts;
 using match::CarriedOutput;
@@ -101,7 +101,12 @@ std::optional<WrittenRows> join(base::Queue& queue, const Side& build, const Sid
     return *transform::move_to_parts(queue, {side.key.data, key_width, rows, side.columns}, places,
                                      parts, unit_rows);
   };
-  match::Parts const moved = {places, parts, move(build), move(probe)};
+  uint32_t const room = parts.are_hashed
+                            ? kernels::hashed_room(build.keys.size(), parts.count,
+                                                   transform::part_words(build.columns),
+                                                   queue.context.facts.shared_bytes_per_block)
+                            : kernels::part_room(parts.places_of_one());
+  match::Parts const moved = {places, parts, room, move(build), move(probe)};
   targets->resize(1 + build.columns.size() + probe.columns.size());
   std::vector<CarriedOutput> outputs = {{nullptr, key_width, CarriedFrom::kKey, &targets->front()}};
   for (Side const* const side : {&build, &probe}) {
@@ -167,10 +172,9 @@ struct Way {
   size_t shift;  // rows that columns begin beyond an aligned address
 };
 
-void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, const Way& way,
-                 const PlaceParts& parts, uint32_t unit_rows, int64_t expected_rows,
+void expect_join(base::Queue& queue, const Keys& keys, const Shape& shape, int32_t key_width,
+                 const Way& way, const PlaceParts& parts, uint32_t unit_rows, int64_t expected_rows,
                  int32_t least_launches = 1) {
-  Keys const keys = keys_of(shape, shape.build_rows + 7 * shape.probe_rows);
   Side const build(queue, keys.build, key_width, way.build, way.is_number, way.shift);
   Side const probe(queue, keys.probe, key_width, way.probe, way.is_number, way.shift);
   std::vector<columns::Storage> targets;
@@ -181,11 +185,33 @@ void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, cons
   expect_rows(queue, build, probe, key_width, targets, *written);
 }
 
-PlaceParts parts_in(uint32_t count, uint64_t places) {
-  return kernels::place_parts(static_cast<uint32_t>(places), count);
+void expect_join(base::Queue& queue, const Shape& shape, int32_t key_width, const Way& way,
+                 const PlaceParts& parts, uint32_t unit_rows, int64_t expected_rows,
+                 int32_t least_launches = 1) {
+  expect_join(queue, keys_of(shape, shape.build_rows + 7 * shape.probe_rows), shape, key_width, way,
+              parts, unit_rows, expected_rows, least_launches);
 }
 
-TEST_F(MatchParts, WriteColumnsOfEveryWidthOfEitherSide) {
+// Whether keys are hashed.
+class MatchParts : public GpuTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  static PlaceParts parts_in(uint32_t count, uint64_t places) {
+    return GetParam() ? kernels::hashed_parts(places, std::max(count, 3U))
+                      : kernels::place_parts(places, count);
+  }
+  PlaceParts fitting(const Shape& shape, int32_t build_words, int32_t probe_words) {
+    uint64_t const shared = queue().context.facts.shared_bytes_per_block;
+    auto const sm_count = static_cast<uint32_t>(queue().context.facts.sm_count);
+    return GetParam()
+               ? kernels::fitting_hashed_parts(shape.build_rows, shape.places, build_words,
+                                               probe_words, shared, sm_count)
+               : kernels::fitting_parts(shape.places, build_words, probe_words, shared, sm_count);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Tables, MatchParts, ::testing::Bool(),
+                         [](const auto& hashed) { return hashed.param ? "Hashed" : "Direct"; });
+
+TEST_P(MatchParts, WriteColumnsOfEveryWidthOfEitherSide) {
   Shape const shape = {1000, 0, 30000, 25000, 60000, 0};
   for (std::vector<int32_t> const& build :
        {std::vector<int32_t>{}, {4}, {4, 4}, {4, 8}, {4, 4, 4}}) {
@@ -202,7 +228,7 @@ TEST_F(MatchParts, WriteColumnsOfEveryWidthOfEitherSide) {
   }
 }
 
-TEST_F(MatchParts, AreAsManyAsThereMayBe) {
+TEST_P(MatchParts, AreAsManyAsThereMayBe) {
   for (uint32_t const count : {1U, 3U, 101U, 1057U, 2047U}) {
     for (uint64_t const places : {uint64_t{1}, uint64_t{100}, uint64_t{30000}}) {
       auto const build = static_cast<uint32_t>(places - places / 3);
@@ -216,14 +242,12 @@ TEST_F(MatchParts, AreAsManyAsThereMayBe) {
 }
 
 // Of many rows all blocks have several tiles, and lines are filled and written more than once.
-TEST_F(MatchParts, OfManyRows) {
+TEST_P(MatchParts, OfManyRows) {
   for (int32_t const key_width : {4, 8}) {
     for (int32_t const words : {1, 2, 3}) {
       std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
       Shape const shape = {uint64_t{0} - 70000, 3, 1'500'000, 1'100'000, 3'000'000, 0};
-      PlaceParts const parts = kernels::fitting_parts(
-          shape.places, words, words, queue().context.facts.shared_bytes_per_block,
-          static_cast<uint32_t>(queue().context.facts.sm_count));
+      PlaceParts const parts = fitting(shape, words, words);
       ASSERT_NE(parts.count, 0U);
       expect_join(queue(), shape, key_width, {widths, widths, true, 0}, parts, 1U << 16,
                   shape.probe_rows);
@@ -233,7 +257,7 @@ TEST_F(MatchParts, OfManyRows) {
 }
 
 // Of one key: its part is several units, and its line is filled many times by a tile.
-TEST_F(MatchParts, OfAHeavyProbeKey) {
+TEST_P(MatchParts, OfAHeavyProbeKey) {
   for (double const share : {0.3, 0.999}) {
     for (int32_t const words : {1, 3}) {
       std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
@@ -245,14 +269,14 @@ TEST_F(MatchParts, OfAHeavyProbeKey) {
   }
 }
 
-TEST_F(MatchParts, GoOnWithMoreRoomThanWasExpected) {
+TEST_P(MatchParts, GoOnWithMoreRoomThanWasExpected) {
   uint32_t const rows = static_cast<uint32_t>(queue().context.facts.sm_count) * 8192 + 500'000;
   Shape const shape = {0, 0, 20000, 20000, rows, 0};
   expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), 1U << 14, 1, 2);
 }
 
 // Of parts whose rows are one unit each, however many they were.
-TEST_F(MatchParts, HaveUnitsOfAnyNumberOfRows) {
+TEST_P(MatchParts, HaveUnitsOfAnyNumberOfRows) {
   Shape const shape = {0, 0, 20000, 20000, 90000, 0};
   for (uint32_t const unit_rows : {1U, 31U, UINT32_MAX}) {
     expect_join(queue(), shape, 4, {{4}, {4}, true, 0}, parts_in(33, shape.places), unit_rows,
@@ -260,7 +284,7 @@ TEST_F(MatchParts, HaveUnitsOfAnyNumberOfRows) {
   }
 }
 
-TEST_F(MatchParts, TellRepeatedBuildKeys) {
+TEST_P(MatchParts, TellRepeatedBuildKeys) {
   Shape const shape = {0, 0, 20000, 20000, 50000, 0};
   Keys keys = keys_of(shape, 1);
   for (size_t const row : {size_t{1}, size_t{10000}, size_t{19999}}) {
@@ -275,7 +299,49 @@ TEST_F(MatchParts, TellRepeatedBuildKeys) {
   }
 }
 
-TEST_F(MatchParts, RefuseRowsWithoutAPlace) {
+// Keys of 4 bytes from all over their numbers, the first and the last among them, in parts that are
+// as full as they may be.
+TEST_F(GpuTest, HashedPartsOfKeysFromAnywhere) {
+  for (uint64_t const build_rows : {uint64_t{3}, uint64_t{5000}, uint64_t{1'200'000}}) {
+    std::mt19937_64 random(build_rows);
+    Shape const shape = {0, 0, uint64_t{1} << 32, static_cast<uint32_t>(build_rows), 0, 0};
+    std::unordered_set<uint64_t> unique = {0, 1, UINT32_MAX};
+    while (unique.size() < build_rows) unique.insert(static_cast<uint32_t>(random()));
+    Keys keys;
+    keys.build.assign(unique.begin(), unique.end());
+    for (int row = 0; row < 700'000; ++row) {
+      bool const matches = random() % 3 != 0;
+      keys.probe.push_back(matches ? keys.build[random() % keys.build.size()]
+                                   : static_cast<uint32_t>(random()));
+    }
+    uint64_t const shared = queue().context.facts.shared_bytes_per_block;
+    for (int32_t const words : {1, 2, 3}) {
+      std::vector<int32_t> const widths(static_cast<size_t>(words), 4);
+      uint64_t const slots = kernels::most_hashed_slots(words, shared);
+      auto const fewest = static_cast<uint32_t>(build_rows * 4 / 3 / slots + 3) | 1;
+      for (uint32_t const count : {fewest, 1057U}) {
+        expect_join(queue(), keys, shape, 4, {widths, widths, true, 0},
+                    kernels::hashed_parts(shape.places, count), 1U << 16,
+                    static_cast<int64_t>(keys.probe.size()));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Of more rows than a part has slots for there is no table, unique or not.
+TEST_F(GpuTest, HashedPartsTellThatOneHasTooManyRows) {
+  Shape const shape = {0, 0, 60000, 60000, 1000, 0};
+  Keys const keys = keys_of(shape, 1);
+  Side const build(queue(), keys.build, 4, {4, 4}, true, 0);
+  Side const probe(queue(), keys.probe, 4, {4}, true, 0);
+  std::vector<columns::Storage> targets;
+  auto const written = join(queue(), build, probe, 4, shape, kernels::hashed_parts(shape.places, 3),
+                            1U << 16, 1000, &targets);
+  EXPECT_FALSE(written.has_value());
+}
+
+TEST_P(MatchParts, RefuseRowsWithoutAPlace) {
   Shape const shape = {100, 0, 20000, 20000, 20000, 0};
   Keys const keys = keys_of(shape, 1);
   KeyPlaces const places = {100, 0, 20000, false};
@@ -293,6 +359,34 @@ TEST_F(MatchParts, RefuseRowsWithoutAPlace) {
   }
 }
 
+TEST(FittingParts, OfHashedKeysLeaveHalfOfTheSlotsFree) {
+  constexpr uint64_t kShared = 232448;
+  for (int32_t build = 1; build <= kernels::kMostPartWords; ++build) {
+    for (int32_t probe = 1; probe <= kernels::kMostPartWords; ++probe) {
+      for (uint64_t rows = 1; rows < uint64_t{1} << 32; rows = rows * 3 / 2 + 1) {
+        for (uint64_t const places : {uint64_t{1}, uint64_t{1} << 32}) {
+          PlaceParts const parts =
+              kernels::fitting_hashed_parts(rows, places, build, probe, kShared, 132);
+          if (parts.count == 0) {
+            EXPECT_GT(rows, uint64_t{1} << 23);
+            continue;
+          }
+          EXPECT_TRUE(parts.are_hashed);
+          EXPECT_GE(parts.count, 3U);
+          EXPECT_EQ(parts.last_place, places - 1);
+          uint32_t const slots = kernels::hashed_room(rows, parts.count, build, kShared);
+          EXPECT_EQ(slots % 128, 0U);
+          EXPECT_LE(rows / parts.count, slots / 2 + 64);
+          EXPECT_LE(kernels::join_hashed_bytes(slots, build), kShared - kernels::kStaticPartBytes);
+          EXPECT_LE(kernels::move_to_parts_bytes(parts.count, probe, false), kShared);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(kernels::fitting_hashed_parts(1000, 0, 1, 1, kShared, 132).count, 0U);
+  EXPECT_EQ(kernels::fitting_hashed_parts(1000, uint64_t{1} << 33, 1, 1, kShared, 132).count, 0U);
+}
+
 TEST(FittingParts, HoldAllPlacesInSharedMemory) {
   constexpr uint64_t kShared = 232448;
   for (int32_t build = 1; build <= kernels::kMostPartWords; ++build) {
@@ -307,7 +401,8 @@ TEST(FittingParts, HoldAllPlacesInSharedMemory) {
         EXPECT_LT(parts.count, 1U << 16);
         EXPECT_LE(parts.places_of_one(), 1U << 16);
         EXPECT_GE(uint64_t{parts.places_of_one()} * parts.count, places);
-        EXPECT_LE(kernels::join_parts_bytes(parts.places_of_one(), build), kShared - 2048);
+        EXPECT_LE(kernels::join_parts_bytes(kernels::part_room(parts.places_of_one()), build),
+                  kShared - kernels::kStaticPartBytes);
         for (int32_t const words : {build, probe}) {
           bool const whole = kernels::has_whole_lines(parts.count, words, kShared);
           EXPECT_LE(kernels::move_to_parts_bytes(parts.count, words, whole), kShared);

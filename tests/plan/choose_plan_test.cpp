@@ -11,6 +11,7 @@ namespace {
 using testing::chosen;
 using testing::dense_sample;
 using testing::h200;
+using testing::joins_hashed_parts;
 using testing::milliseconds_of;
 using testing::pairs_request;
 using testing::request_of;
@@ -80,17 +81,18 @@ TEST(ChoosePlan, ATableThatStaysInL2IsNotPartitioned) {
   EXPECT_EQ(chosen(pairs_request(1 << 20, kRows27), sample_of(1)), "NOP-CARRIED");
   EXPECT_NE(chosen(by_row_number(request_of(kRows27, kRows27, 1)), sample_of(1)), "NOP");
   // Sparse keys are hashed, 1.53 ms on an H200, where they are with a value of 4 bytes in a slot;
-  // moved 2.34, and of twice as many rows 2.52 against 1.90, of four times 2.58 against 2.75. Keys
-  // and payloads of 8 bytes are in slots of 16, 2.91 against 3.56, and of twice as many rows are
-  // moved, 4.69 against 6.60; with two payloads 2.75 against 2.90, and 3.47 against 4.52.
+  // moved to partitions 2.34, and of twice as many rows 2.52 against 1.90, of four times 2.58
+  // against 2.75. Keys and payloads of 8 bytes are in slots of 16, 2.91 against 3.56, and of twice
+  // as many rows are moved, 4.69 against 6.60; with two payloads 2.75 against 2.90, and 3.47
+  // against 4.52. What is moved goes to parts in one pass where it is narrow: 2^22 rows 2.08.
   EXPECT_LT(milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)),
             0.75 * milliseconds_of("PHJ-CARRIED", narrow, sparse_sample(1)));
-  EXPECT_EQ(chosen(request_of(1 << 21, kRows27, 1), sparse_sample(1)), "NOP-CARRIED");
-  EXPECT_EQ(chosen(request_of(1 << 22, kRows27, 1), sparse_sample(1)), "PHJ-CARRIED");
+  EXPECT_EQ(chosen(narrow, sparse_sample(1)), "NOP-CARRIED");
+  EXPECT_TRUE(joins_hashed_parts(plan_of(request_of(1 << 22, kRows27, 1), sparse_sample(1))));
   EXPECT_EQ(chosen(request_of(1 << 20, kRows27, 1, 8, 8), sparse_sample(1)), "NOP-CARRIED");
   EXPECT_EQ(chosen(request_of(1 << 21, kRows27, 1, 8, 8), sparse_sample(1)), "PHJ-CARRIED");
   EXPECT_EQ(chosen(request_of(1 << 18, kRows27, 2), sparse_sample(1)), "NOP-CARRIED");
-  EXPECT_EQ(chosen(request_of(1 << 21, kRows27, 2), sparse_sample(1)), "PHJ-CARRIED");
+  EXPECT_TRUE(joins_hashed_parts(plan_of(request_of(1 << 21, kRows27, 2), sparse_sample(1))));
   PlanRequest partitioned = narrow;
   partitioned.options.transform = GPUJOIN_TRANSFORM_RADIX_UNORDERED;
   const PlanChoice carried = choose_plan(partitioned, sparse_sample(1), h200(), 0);
@@ -122,7 +124,7 @@ TEST(ChoosePlan, DenseKeysAreAddresses) {
 
 TEST(ChoosePlan, KeysThatAreNotDenseOrRepeatAreNoAddresses) {
   const PlanRequest narrow = request_of(1 << 22, kRows27, 1);
-  EXPECT_EQ(chosen(narrow, sparse_sample(1)), "PHJ-CARRIED");
+  EXPECT_TRUE(joins_hashed_parts(plan_of(narrow, sparse_sample(1))));
   // A hash table is what they would get, after a look at their range.
   EXPECT_GT(milliseconds_of("DIRECT-CARRIED", narrow, sparse_sample(1)),
             milliseconds_of("NOP-CARRIED", narrow, sparse_sample(1)));
@@ -139,7 +141,7 @@ TEST(ChoosePlan, KeysThatAreNotDenseOrRepeatAreNoAddresses) {
   strided.varying_key_bits = 22;
   EXPECT_EQ(chosen(narrow, strided), "DIRECT-CARRIED");
   strided.varying_key_bits = 44;
-  EXPECT_EQ(chosen(narrow, strided), "PHJ-CARRIED");
+  EXPECT_EQ(chosen(request_of(1 << 22, kRows27, 1, 8), strided), "PHJ-CARRIED");
 }
 
 // A lone payload takes its row number's place, so PHJ-OM and PHJ-GFUR do the same here, and bucket
@@ -151,7 +153,8 @@ TEST(ChoosePlan, LargeNarrowJoinsArePartitioned) {
                                      std::pair{kRows27 / 4, kRows27}}) {
     const PlanRequest request = request_of(build, probe, 1);
     const PlanChoice choice = choose_plan(request, sample_of(1), h200(), 0);
-    EXPECT_EQ(algorithm_name(choice.plan()), "PHJ-CARRIED");
+    // Fewer build rows go in one pass.
+    EXPECT_EQ(algorithm_name(choice.plan()), build == kRows27 ? "PHJ-CARRIED" : "");
     EXPECT_FALSE(has_stage(choice, "materialize"));
     EXPECT_LT(milliseconds_of("PHJ-CARRIED", request, sample_of(1)),
               0.8 * milliseconds_of("PHJ-OM", request, sample_of(1)));
@@ -282,8 +285,8 @@ TEST(ChoosePlan, AFilterLeavesItsBitsToTheRowsThatAreLeft) {
   PlanRequest request = request_of(kRows27, kRows27, 2);
   request.options.filter = GPUJOIN_FILTER_KEY_BITS;
   const PlanChoice choice = choose_plan(request, dense_sample(kRows27, kRows27, 0.1), h200(), 0);
-  // Of partitions, of both tables, and of parts of one.
-  EXPECT_EQ(choice.candidates.size(), 4U);
+  // Of partitions, and of both tables.
+  EXPECT_EQ(choice.candidates.size(), 3U);
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.radix_bits, 0);
   request.options.radix_bits = 12;
   EXPECT_EQ(plan_of(request, sample_of(0.1)).radix_bits, 12);

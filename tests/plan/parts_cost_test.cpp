@@ -9,6 +9,7 @@ namespace {
 using testing::chosen;
 using testing::dense_sample;
 using testing::h200;
+using testing::joins_hashed_parts;
 using testing::milliseconds_of;
 using testing::pairs_request;
 using testing::request_of;
@@ -38,6 +39,50 @@ TEST(PartsCost, WhatDoesNotFitGoesInPartitions) {
   base::DeviceFacts small = h200();
   small.shared_bytes_per_block = 99 << 10;
   EXPECT_EQ(chosen(request_of(kRows27, kRows27, 1), all, small), "PHJ-CARRIED");
+}
+
+// H200, without the look.
+TEST(PartsCost, OfHashedKeysIsAsMeasured) {
+  const auto milliseconds = [](const PlanRequest& request, const SampleStatistics& sample) {
+    for (const Candidate& candidate : choose_plan(request, sample, h200(), 0).candidates) {
+      if (joins_hashed_parts(candidate.plan)) return candidate.seconds * 1e3;
+    }
+    return -1.0;
+  };
+  const SampleStatistics all = sparse_sample(1);
+  EXPECT_NEAR(milliseconds(request_of(1 << 22, kRows27, 1), all) / 2.08, 1, 0.1);
+  EXPECT_NEAR(milliseconds(request_of(1 << 24, kRows27, 1), all) / 2.44, 1, 0.1);
+  EXPECT_NEAR(milliseconds(request_of(kRows25, kRows27, 1), all) / 2.94, 1, 0.1);
+  EXPECT_NEAR(milliseconds(pairs_request(1 << 24, kRows27), all) / 2.26, 1, 0.1);
+  EXPECT_NEAR(milliseconds(request_of(1 << 24, kRows27, 2), all) / 3.46, 1, 0.1);
+  EXPECT_NEAR(milliseconds(request_of(1 << 22, 1 << 26, 3), all) / 2.04, 1, 0.1);
+  EXPECT_NEAR(milliseconds(request_of(10'000'000, 10'000'000, 1), all) / 0.50, 1, 0.1);
+  EXPECT_NEAR(milliseconds(request_of(1 << 24, kRows27, 1), sparse_sample(0.3)) / 2.47, 1, 0.15);
+  // More build rows than parts hold.
+  EXPECT_GT(milliseconds(request_of(kRows27, kRows27, 1), all), 5);
+}
+
+TEST(PartsCost, SparseNarrowRowsGoToHashedParts) {
+  const SampleStatistics all = sparse_sample(1);
+  const auto goes = [](const PlanRequest& request, const SampleStatistics& sample) {
+    return joins_hashed_parts(choose_plan(request, sample, h200(), 0).plan());
+  };
+  for (const int64_t build : {int64_t{1} << 22, int64_t{1} << 24, kRows25}) {
+    EXPECT_TRUE(goes(request_of(build, kRows27, 1), all)) << build;
+    EXPECT_FALSE(goes(request_of(build, kRows27, 1), {})) << build;
+    SampleStatistics repeated = all;
+    repeated.rows_per_match = 2;
+    EXPECT_FALSE(goes(request_of(build, kRows27, 1), repeated)) << build;
+  }
+  EXPECT_FALSE(goes(request_of(kRows27, kRows27, 1), all));
+  EXPECT_FALSE(goes(request_of(1 << 22, kRows27, 4), all));
+  // Keys of 8 bytes within 2^32 of each other have places, others have not.
+  SampleStatistics within = dense_sample(100 << 24, 100 << 24);
+  within.varying_key_bits = 31;
+  EXPECT_TRUE(goes(request_of(1 << 24, kRows27, 1, 8), within));
+  within.build_range.high = int64_t{1} << 33;
+  within.varying_key_bits = 33;
+  EXPECT_FALSE(goes(request_of(1 << 24, kRows27, 1, 8), within));
 }
 
 TEST(PartsCost, RowsInOrderStay) {

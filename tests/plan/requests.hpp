@@ -80,6 +80,11 @@ inline std::string chosen(const PlanRequest& request, const SampleStatistics& sa
   return algorithm_name(choose_plan(request, sample, facts, limit).plan());
 }
 
+// Which has no algorithm's name.
+inline bool joins_hashed_parts(const JoinPlan& plan) {
+  return plan.transform == Transform::kWriteCombined && plan.match == Match::kGlobalTable;
+}
+
 // Predicted milliseconds of a candidate by name, or -1.
 inline double milliseconds_of(const std::string& algorithm, const PlanRequest& request,
                               const SampleStatistics& sample) {

@@ -1,0 +1,175 @@
+// part_tables.cuh: a part's build rows in shared memory, by their addresses
+//
+// Source   ours: DirectPart is direct_table.cuh of a part, HashedPart open addressing by buckets
+//          that are in the order of the addresses
+// In       addresses and words of a part's build rows (move_to_parts.cuh)
+// Out      where the row of an address is
+// Needs    all threads of the block
+// Moves    nothing beside shared memory
+// Shared   direct: 4 bytes a word and place, two bits a place; an atomic or a row; hashed: 4 bytes
+//          and those of its words a slot, 2 bytes a bucket; an atomic add a row and bucket
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/block_sync.cuh"
+#include "kernels/match/place_parts.hpp"
+
+namespace gpujoin::kernels {
+
+template <int kWordsOfRow>
+struct DirectPart {
+  static constexpr int kWords = kWordsOfRow;
+  uint32_t* words;  // [kWords][room]
+  uint32_t* bits;   // of the places that have a row
+  uint32_t* bits_of_next;
+  uint32_t room;
+
+  __device__ DirectPart(uint32_t* shared, uint32_t room_of_part)
+      : words(shared), bits_of_next(shared + kWords * room_of_part), room(room_of_part) {
+    bits = bits_of_next + room / 32;
+    for (uint32_t i = threadIdx.x; i < 2 * (room / 32); i += kPartThreads) bits_of_next[i] = 0;
+  }
+  __device__ bool has_room_for(uint32_t) const { return true; }
+  // Before the rows of a part, after a barrier.
+  __device__ __forceinline__ void start(uint32_t) {
+    uint32_t* const next = bits;
+    bits = bits_of_next;
+    bits_of_next = next;
+  }
+  // False: there is a row of the address. *at: where its words belong.
+  __device__ __forceinline__ bool insert(uint32_t address, uint32_t* at) const {
+    uint32_t const bit = 1U << address % 32;
+    *at = address;
+    return (atomicOr(&bits[address / 32], bit) & bit) == 0;
+  }
+  // After a barrier. False: an address is there twice, which insert() did not say.
+  __device__ __forceinline__ bool end_build() const {
+    for (uint32_t i = threadIdx.x; i < room / 32; i += kPartThreads) bits_of_next[i] = 0;
+    return true;
+  }
+  // found: which of a thread's addresses are looked for.
+  template <int kItems>
+  __device__ __forceinline__ void find(const uint32_t (&addresses)[kItems], bool (&found)[kItems],
+                                       uint32_t (&at)[kItems]) const {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (found[i]) found[i] = (bits[addresses[i] / 32] >> addresses[i] % 32 & 1) != 0;
+      at[i] = addresses[i];
+    }
+  }
+};
+
+// Slots in buckets of four, which are seen at once: of a table that is half full one lookup in
+// twenty goes on to a second bucket. Rows take their slots by counters: compare-and-swap, slot by
+// slot, took 2^24 build rows half a millisecond more on an H200.
+template <int kWordsOfRow>
+struct HashedPart {
+  static constexpr int kWords = kWordsOfRow;
+  static constexpr uint32_t kBucket = 4;
+  uint32_t* words;  // [kWords][room]
+  uint32_t* slots;  // [room] addresses
+  uint32_t*
+      counters;  // of two buckets each: rows that came to them, more than four where it is full
+  uint32_t room;
+  uint32_t free = 0;  // in the place of an address
+
+  __device__ HashedPart(uint32_t* shared, uint32_t room_of_part)
+      : words(shared),
+        slots(shared + kWords * room_of_part),
+        counters(slots + room_of_part),
+        room(room_of_part) {}
+  __device__ bool has_room_for(uint32_t rows) const { return rows <= most_hashed_rows(room); }
+  __device__ __forceinline__ void start(uint32_t part) {
+    free = PlaceParts::no_address(part);
+    auto* const vectors = reinterpret_cast<uint4*>(slots);
+    for (uint32_t i = threadIdx.x; i < room / kBucket; i += kPartThreads) {
+      vectors[i] = {free, free, free, free};
+    }
+    for (uint32_t i = threadIdx.x; i < room / (2 * kBucket); i += kPartThreads) counters[i] = 0;
+    block_sync();
+  }
+  __device__ __forceinline__ uint32_t first_bucket(uint32_t address) const {
+    return __umulhi(address, room / kBucket);
+  }
+  __device__ __forceinline__ uint32_t behind(uint32_t bucket) const {
+    return bucket + 1 == room / kBucket ? 0 : bucket + 1;
+  }
+  __device__ __forceinline__ uint4 addresses_of(uint32_t bucket) const {
+    return reinterpret_cast<const uint4*>(slots)[bucket];
+  }
+  // The number of the first slot that has the value; kBucket: none has.
+  __device__ __forceinline__ static uint32_t slot_with(uint32_t value, const uint4& bucket) {
+    return bucket.x == value   ? 0
+           : bucket.y == value ? 1
+           : bucket.z == value ? 2
+           : bucket.w == value ? 3
+                               : kBucket;
+  }
+  // expected: has_room_for the part's rows.
+  __device__ __forceinline__ bool insert(uint32_t address, uint32_t* at) const {
+    uint32_t bucket = first_bucket(address);
+    while (true) {
+      uint32_t const shift = bucket % 2 * 16;
+      uint32_t const slot = atomicAdd(&counters[bucket / 2], 1U << shift) >> shift & 0xffffU;
+      if (slot < kBucket) {
+        *at = kBucket * bucket + slot;
+        slots[*at] = address;
+        return true;
+      }
+      bucket = behind(bucket);
+    }
+  }
+  __device__ __forceinline__ bool end_build() const {
+    bool is_once = true;
+    for (uint32_t bucket = threadIdx.x; bucket < room / kBucket; bucket += kPartThreads) {
+      uint4 const held = addresses_of(bucket);
+      uint32_t const addresses[kBucket] = {held.x, held.y, held.z, held.w};
+#pragma unroll
+      for (uint32_t slot = 0; slot < kBucket; ++slot) {
+        if (addresses[slot] == free) break;
+        uint32_t at = 0;
+        uint32_t const first = first_bucket(addresses[slot]);
+        bool const is_first = first == bucket ? slot_with(addresses[slot], held) == slot
+                                              : find_from(first, addresses[slot], &at) &&
+                                                    at == kBucket * bucket + slot;
+        is_once = is_once && is_first;
+      }
+    }
+    return is_once;
+  }
+  template <int kItems>
+  __device__ __forceinline__ void find(const uint32_t (&addresses)[kItems], bool (&found)[kItems],
+                                       uint32_t (&at)[kItems]) const {
+    uint32_t sought = 0;  // behind a bucket that is full of others
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (!found[i]) continue;
+      uint32_t const bucket = first_bucket(addresses[i]);
+      uint4 const held = addresses_of(bucket);
+      uint32_t const slot = slot_with(addresses[i], held);
+      found[i] = slot != kBucket;
+      at[i] = found[i] ? kBucket * bucket + slot : behind(bucket);
+      sought |= static_cast<uint32_t>(!found[i] && held.w != free) << i;
+    }
+    if (sought == 0) return;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if ((sought >> i & 1) != 0) found[i] = find_from(at[i], addresses[i], &at[i]);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ bool find_from(uint32_t bucket, uint32_t address, uint32_t* at) const {
+    while (true) {
+      uint4 const held = addresses_of(bucket);
+      uint32_t const slot = slot_with(address, held);
+      *at = kBucket * bucket + slot;
+      if (slot != kBucket) return true;
+      if (held.w == free) return false;
+      bucket = behind(bucket);
+    }
+  }
+};
+
+}  // namespace gpujoin::kernels
