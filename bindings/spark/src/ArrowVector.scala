@@ -85,3 +85,8 @@ final class ArrowVector(dataType: DataType, val addresses: Array[Long])
   override def getMap(row: Int): ColumnarMap = unsupported
   override def getChild(ordinal: Int): ColumnVector = unsupported
 }
+
+object ArrowVector {
+  /** Of a column: BATCH_NUMBERS of native/batch.h. */
+  val numbers = 5
+}

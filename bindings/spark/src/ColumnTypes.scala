@@ -26,6 +26,16 @@ object ColumnType {
     case _ => None
   }
 
+  /** Bytes of a value: 0 of truth values, which are bits, and of text. */
+  def width(code: Int): Int = code match {
+    case Codes.int8 => 1
+    case Codes.int16 => 2
+    case Codes.int32 | Codes.float32 => 4
+    case Codes.int64 | Codes.float64 | Codes.decimal64 => 8
+    case Codes.bytes16 => 16
+    case _ => 0
+  }
+
   /** Whether the library finds those values equal, and orders them, as Spark does. */
   def isComparable(dataType: DataType): Boolean = dataType match {
     case text: StringType => text.supportsBinaryOrdering
@@ -61,6 +71,8 @@ final case class SideColumns(output: Seq[Attribute], attributes: Seq[Attribute])
   private val ordinals = output.map(_.exprId).zipWithIndex.toMap
 
   def position(attribute: Attribute): Int = positions(attribute.exprId)
+
+  def readOrdinals: Array[Int] = attributes.map(attribute => ordinals(attribute.exprId)).toArray
 
   /** Four numbers a column, as the native side takes them. */
   def numbers: Array[Int] = attributes.flatMap { attribute =>

@@ -63,6 +63,7 @@ final case class GpuJoinExec(
   override lazy val metrics = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
     "numOutputBatches" -> SQLMetrics.createMetric(sparkContext, "number of output batches"),
+    "numInputBatches" -> SQLMetrics.createMetric(sparkContext, "number of input batches"),
     "buildRows" -> SQLMetrics.createMetric(sparkContext, "number of build rows"),
     "buildSize" -> SQLMetrics.createSizeMetric(sparkContext, "build size"),
     "buildTime" -> SQLMetrics.createNanoTimingMetric(sparkContext, "time to build"),
@@ -132,8 +133,8 @@ final case class GpuJoinExec(
       case ExistenceJoin(_) => results.length
       case _ => -1
     }
-    def shape(plan: SparkPlan) =
-      InputShape(plan.output.map(_.dataType).toArray, plan.supportsColumnar)
+    def shape(plan: SparkPlan, side: SideColumns) =
+      InputShape(plan.output.map(_.dataType).toArray, plan.supportsColumnar, side.readOrdinals)
     val isBuildLeft = buildSide == BuildLeft
     val (probePlan, buildPlan) = if (isBuildLeft) (right, left) else (left, right)
     val (probe, build) = if (isBuildLeft) (rightSide, leftSide) else (leftSide, rightSide)
@@ -152,9 +153,9 @@ final case class GpuJoinExec(
         encoded.nodes,
         encoded.types),
       constants = encoded.packed,
-      probe = shape(probePlan),
+      probe = shape(probePlan, probe),
       build = BuildDescription(
-        shape(buildPlan),
+        shape(buildPlan, build),
         build.numbers,
         buildKeys.map(build.position).toArray,
         keyFlags),

@@ -1,15 +1,10 @@
 package org.apache.spark.sql.gpujoin
 
 import org.apache.spark.{SparkException, TaskContext}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
-
-/** What comes from a side: rows of these types, or batches of another join. */
-final case class InputShape(types: Array[DataType], isBatches: Boolean)
 
 /** A build, as Native.buildCreate takes it. */
 final case class BuildDescription(
@@ -60,33 +55,6 @@ object Failures {
   }
 }
 
-/** Rows or batches of one side, handed over piece by piece. */
-final class Input(items: Iterator[Any], shape: InputShape) {
-  private val packed = new PackedRows
-  private lazy val toUnsafe = UnsafeProjection.create(shape.types)
-  private lazy val rows = items.map {
-    case row: UnsafeRow => row
-    case row => toUnsafe(row.asInstanceOf[InternalRow])
-  }
-
-  /** Answers false when there are no more. */
-  def hand(takeRows: (Array[Byte], Int) => Unit)(takeColumns: (Array[Long], Int) => Unit): Boolean =
-    if (!items.hasNext && !packed.isWaiting) {
-      false
-    } else if (shape.isBatches) {
-      val batch = items.next().asInstanceOf[ColumnarBatch]
-      val addresses = (0 until batch.numCols).flatMap { column =>
-        batch.column(column).asInstanceOf[ArrowVector].addresses
-      }
-      takeColumns(addresses.toArray, batch.numRows)
-      true
-    } else {
-      val isFilled = packed.fill(rows)
-      if (isFilled) takeRows(packed.bytes, packed.size)
-      isFilled
-    }
-}
-
 /** A side's rows in the library, which go with the task. */
 final class TaskBuild(description: BuildDescription, context: Long, task: TaskContext) {
   val handle: Long = description.create(context, task)
@@ -104,18 +72,22 @@ final class TaskBuild(description: BuildDescription, context: Long, task: TaskCo
   }
 
   def append(items: Iterator[Any], measure: Measure): Unit = {
-    val input = new Input(items, description.input)
+    val input = new Input(items, description.input, measure)
     val size = new Array[Long](3)
-    while (
-      input.hand { (bytes, length) =>
-        memory.holdAtLeast(size(1) + length)
-        measure.timed("buildTime", task)(Native.buildAppendRows(handle, bytes, 0, length))
-      } { (addresses, rows) =>
-        measure.timed("buildTime", task)(Native.buildAppendColumns(handle, addresses, rows))
+    try {
+      while (
+        input.hand { (bytes, length) =>
+          memory.holdAtLeast(size(1) + length)
+          measure.timed("buildTime", task)(Native.buildAppendRows(handle, bytes, 0, length))
+        } { (addresses, rows) =>
+          measure.timed("buildTime", task)(Native.buildAppendColumns(handle, addresses, rows))
+        }
+      ) {
+        Native.buildSize(handle, size)
+        memory.holdAtLeast(size(1))
       }
-    ) {
-      Native.buildSize(handle, size)
-      memory.holdAtLeast(size(1))
+    } finally {
+      input.close()
     }
     measure.timed("buildTime", task)(Native.buildFinish(handle))
     Native.buildSize(handle, size)
@@ -136,7 +108,7 @@ final class TaskJoin(
     measure.timed("joinTime", task) {
       Native.joinCreate(build, description.numbers, description.constants)
     }
-  private val input = new Input(items, description.probe)
+  private val input = new Input(items, description.probe, measure)
   private var batch = 0L
   private var ready: ColumnarBatch = _
   private var isOver = false
@@ -165,6 +137,7 @@ final class TaskJoin(
     task.taskMetrics().incDiskBytesSpilled(spilled)
     releaseBatch()
     Native.joinDestroy(handle)
+    input.close()
     whenOver
   }
 
@@ -199,8 +172,8 @@ final class TaskJoin(
     batch = numbers(0)
     val rows = numbers(1).toInt
     val columns = description.positions.zip(description.types).map { case (position, dataType) =>
-      val first = 2 + TaskJoin.columnNumbers * position
-      new ArrowVector(dataType, numbers.slice(first, first + TaskJoin.columnNumbers)): ColumnVector
+      val first = 2 + ArrowVector.numbers * position
+      new ArrowVector(dataType, numbers.slice(first, first + ArrowVector.numbers)): ColumnVector
     }
     ready = new ColumnarBatch(columns, rows)
     measure.add("numOutputRows", rows)
@@ -212,5 +185,4 @@ object TaskJoin {
   // What joinNext answers in the place of a batch.
   private val needsRows = 0L
   private val isOver = -1L
-  private val columnNumbers = 5
 }

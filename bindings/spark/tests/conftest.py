@@ -101,6 +101,19 @@ def plan_of(spark, sql: str) -> str:
     return spark.sql("EXPLAIN " + sql).collect()[0][0]
 
 
+def metric_of(frame, name: str) -> int:
+    """Of all joins of gpujoin in the plan that was executed."""
+    found = 0
+    waiting = [frame._jdf.queryExecution().executedPlan()]
+    while waiting:
+        node = waiting.pop()
+        if node.nodeName().startswith("GpuJoin"):
+            found += node.metrics().apply(name).value()
+        children = node.children()
+        waiting += [children.apply(i) for i in range(children.size())]
+    return found
+
+
 def check_taken(spark, sql: str, modes=MODES, join_type: str | None = None) -> collections.Counter:
     """The answer is Spark's own in each of the modes, and gpujoin gave it. Answers it."""
     expected = answer_of_spark(spark, sql)

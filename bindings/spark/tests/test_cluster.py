@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from conftest import (BROADCAST, FORCED, JVM, SHUFFLED, answer_of_spark, decisions, end, rows_of,
-                      session, settings)
+from conftest import (BROADCAST, FORCED, JVM, SHUFFLED, answer_of_spark, decisions, end,
+                      metric_of, rows_of, session, settings)
 
 ROWS = 60_000
 KINDS = ["INNER", "LEFT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI"]
@@ -102,19 +102,6 @@ def test_more_than_the_budget_of_an_executor(spark):
         frame = spark.sql(sums_of("FULL OUTER"))
         assert collections.Counter(map(repr, frame.collect())) == expected
         assert metric_of(frame, "spillSize") > 0
-
-
-def metric_of(frame, name: str) -> int:
-    """Of all joins of gpujoin in the plan that was executed."""
-    found = 0
-    waiting = [frame._jdf.queryExecution().executedPlan()]
-    while waiting:
-        node = waiting.pop()
-        if node.nodeName().startswith("GpuJoin"):
-            found += node.metrics().apply(name).value()
-        children = node.children()
-        waiting += [children.apply(i) for i in range(children.size())]
-    return found
 
 
 class Running:
