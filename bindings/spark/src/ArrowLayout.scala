@@ -14,7 +14,8 @@ object ArrowLayout {
       case arrow: ArrowColumnVector if arrow.getClass == classOf[ArrowColumnVector] =>
         Some(arrow.getValueVector)
           .collect {
-            case values: FieldVector if isAsRead(values, dataType) && values.getValueCount >= rows =>
+            case values: FieldVector
+                if isAsRead(values, dataType) && values.getValueCount >= rows =>
               addressesOf(values)
           }
           .filter(isAligned(_, dataType))

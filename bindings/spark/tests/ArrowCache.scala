@@ -26,8 +26,8 @@ final class ArrowCachedBatch(val columns: VectorSchemaRoot)
   override def estimatedSize: Long = sizeInBytes
 }
 
-/** For spark.sql.cache.serializer: tables in memory as Arrow's columns, which their scan puts out as
- * they are. Every third batch has text with offsets of 8 bytes, others are empty or long. */
+/** For spark.sql.cache.serializer: tables in memory as Arrow's columns, which their scan puts out
+ * as they are. Every third batch has text with offsets of 8 bytes, others are empty or long. */
 final class ArrowCache extends CachedBatchSerializer {
   override def supportsColumnarInput(schema: Seq[Attribute]): Boolean = false
   override def supportsColumnarOutput(schema: StructType): Boolean = true

@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from conftest import JAR, MODES, end, session, settings
-from test_batches import BROADCAST, SHUFFLED, TIMES, TYPES, check_batches, held, sums_of, table, until
+from test_batches import (SHUFFLED, TIMES, TYPES, check_batches, held, sums_of, table,
+                          until)
 
 SERIALIZER = "org.apache.spark.sql.gpujoin.ArrowCache"
 ALL = {**TYPES, "interval": "make_interval(1, 2, 0, cast(n AS INT))"}
@@ -60,11 +61,12 @@ def test_columns_that_lie_as_they_are_read_are_not_copied(spark):
 
 def test_both_sides_of_a_shuffled_join(spark):
     for name, rows in (("even", 30_000), ("odd", 20_000)):
-        (spark.sql(f"SELECT id % 7000 AS k, concat('x', id) AS v, id % 3 = 0 AS f FROM range({rows})")
+        (spark.sql(f"SELECT id % 7000 AS k, concat('x', id) AS v, id % 3 = 0 AS f "
+                   f"FROM range({rows})")
               .repartition(2, "k").cache().createOrReplaceTempView(name))
     for kind in ("INNER", "FULL"):
-        plan = check_batches(spark, f"SELECT l.*, r.v AS w, r.f AS g FROM even AS l {kind} JOIN odd "
-                                    "AS r ON l.k = r.k", SHUFFLED)
+        plan = check_batches(spark, f"SELECT l.*, r.v AS w, r.f AS g FROM even AS l "
+                                    f"{kind} JOIN odd AS r ON l.k = r.k", SHUFFLED)
         assert "Exchange" not in plan.split("InMemoryRelation")[0], plan
 
 

@@ -54,8 +54,8 @@ def tables(spark, tmp_path_factory):
     # ORC has no times of the day, nor intervals.
     made.drop("time", "year_month", "day_time").write.orc(f"{folder}/orc")
     spark.read.orc(f"{folder}/orc").createOrReplaceTempView("orc")
-    spark.sql("CACHE TABLE numbers AS SELECT boolean, tinyint, smallint, int, bigint, float, double,"
-              " n, id FROM coded")
+    spark.sql("CACHE TABLE numbers AS SELECT boolean, tinyint, smallint, int, bigint, float, "
+              "double, n, id FROM coded")
     spark.sql("CACHE TABLE small AS SELECT *, concat('x', n) AS s FROM "
               f"({table(list(TYPES), 900, 7)})")
     yield
@@ -68,7 +68,7 @@ def held(spark) -> int:
 
 
 def check_batches(spark, sql: str, mode=BROADCAST, more=None) -> str:
-    """The answer is Spark's, batches came in, and no row did of the probe side. Answers the plan."""
+    """The answer is Spark's, and batches came in of the probe side, no row. Answers the plan."""
     expected = answer_of_spark(spark, sql)
     with settings(spark, {**mode, **(more or {})}):
         frame = spark.sql(sql)
@@ -85,7 +85,7 @@ def check_batches(spark, sql: str, mode=BROADCAST, more=None) -> str:
 
 
 def probe_side(plan: str) -> str:
-    """Of the lowest join: what lies below it, up to what is broadcast, or how a table was cached."""
+    """What lies below the lowest join, up to what is broadcast, or how a table was cached."""
     return re.split("BroadcastExchange|InMemoryRelation", plan[plan.rindex("GpuJoin"):])[0]
 
 
@@ -123,11 +123,13 @@ def test_keys_of_every_type_from_files(spark, name):
 @pytest.mark.parametrize("rows", BATCH_ROWS)
 @pytest.mark.parametrize("kind", ["INNER", "LEFT", "LEFT SEMI", "LEFT ANTI"])
 def test_batches_of_any_length(spark, kind, rows):
+    name = "orc" if "SEMI" in kind else "coded"
     right = "" if "SEMI" in kind or "ANTI" in kind else ", r.id"
-    check_batches(
-        spark, f"SELECT count(*), sum(hash(l.id, l.string, l.decimal9{right})) FROM coded AS l {kind} JOIN small AS r "
-        "ON l.n = r.n", more={"spark.sql.parquet.columnarReaderBatchSize": BATCH_ROWS[rows],
-                              "spark.sql.orc.columnarReaderBatchSize": BATCH_ROWS[rows]})
+    sql = f"""SELECT count(*), sum(hash(l.id, l.string, l.decimal9{right}))
+              FROM {name} AS l {kind} JOIN small AS r ON l.n = r.n"""
+    check_batches(spark, sql, more={
+        f"spark.sql.{form}.columnarReaderBatchSize": BATCH_ROWS[rows] for form in ("parquet", "orc")
+    })
 
 
 @pytest.mark.parametrize("heap", ["on", "off"])
