@@ -268,7 +268,8 @@ class Kinds : public DeviceTest {
     for (gpujoin_join_kind kind = GPUJOIN_JOIN_INNER; kind <= GPUJOIN_JOIN_CROSS; ++kind) {
       // Their rows would be errors.
       if (kind == GPUJOIN_JOIN_LEFT_SINGLE || kind == GPUJOIN_JOIN_RIGHT_SINGLE) continue;
-      bool const names_technique = options.algorithm != 0 || options.transfer != 0;
+      bool const names_technique =
+          options.algorithm != 0 || options.transfer != 0 || options.transform != 0;
       if (kind == GPUJOIN_JOIN_CROSS && names_technique) continue;
       expect_kind(kind, left, right, options);
     }
