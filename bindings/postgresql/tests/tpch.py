@@ -15,6 +15,8 @@ TABLES = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "regio
 # Without an index they have nested loops of hours at scale factor 1: PostgreSQL doesn't turn a
 # correlated subquery with an aggregate into a join.
 INDEXES = ["partsupp (ps_partkey)", "lineitem (l_partkey, l_suppkey)"]
+# So has query 21 in PostgreSQL's own plan.
+INDEX_OF_ORDERS = "lineitem (l_orderkey)"
 
 
 def make_tables(connection, schema: str, scale: str, generator: str, more_indexes=()) -> None:
