@@ -151,9 +151,12 @@ const char* estimate_cost(const JoinCandidate* join, double rows, JoinCost* cost
     return pstrdup(error.message);
   }
 
-  bool const is_cuda = estimate.device == GPUJOIN_DEVICE_CUDA;
-  cost->milliseconds = is_cuda ? estimate.cuda_milliseconds + estimate.cuda_fetch_milliseconds
-                               : estimate.cpu_milliseconds;
+  // Results come to host memory. Who names the GPU gets it, where there is one.
+  double const by_cuda = estimate.cuda_milliseconds + estimate.cuda_fetch_milliseconds;
+  bool const has_cuda = estimate.cuda_plan[0] != '\0';
+  bool const is_cuda = has_cuda && (setting_device == GPUJOIN_DEVICE_CUDA ||
+                                    by_cuda <= estimate.cpu_milliseconds);
+  cost->milliseconds = is_cuda ? by_cuda : estimate.cpu_milliseconds;
   strcpy(cost->executor, is_cuda ? "CUDA" : "CPU");
   strcpy(cost->plan, is_cuda ? estimate.cuda_plan : estimate.cpu_plan);
   double const inner_bytes = join->inner_path->rows * inner.row_bytes;

@@ -44,6 +44,7 @@ static void begin(CustomScanState* node, EState* estate, int flags) {
 
   scan->type = (JoinType)intVal(list_nth(plan->custom_private, PRIVATE_TYPE));
   scan->must_rebuild = intVal(list_nth(plan->custom_private, PRIVATE_MUST_REBUILD)) != 0;
+  scan->is_on_cpu = strcmp(strVal(list_nth(plan->custom_private, PRIVATE_EXECUTOR)), "CPU") == 0;
   List* const residual = list_nth(plan->custom_exprs, EXPRESSIONS_RESIDUAL);
   scan->kind = residual == NIL ? kind_of(scan->type) : GPUJOIN_JOIN_INNER;
   init_decision(&scan->decision, scan->type, ExecInitQual(residual, &node->ss.ps),
@@ -112,9 +113,12 @@ static void build(JoinScan* scan) {
   int32_t keys[16];
   for (int i = 0; i < scan->inner_rows.key_count; ++i) keys[i] = i;
   handles->batch = like(&scan->inner_rows, handles->context);
+  // On what the plan expects it to be faster on; every context has the CPU.
+  gpujoin_build_options options = GPUJOIN_BUILD_OPTIONS_INIT;
+  if (scan->is_on_cpu) options.device = GPUJOIN_DEVICE_CPU;
   check_status(
       gpujoin_build_create(handles->context, handles->batch, keys, scan->inner_rows.key_count, NULL,
-                           NULL, &handles->build, &error),
+                           &options, &handles->build, &error),
       &error);
   while (fill(scan, scan->inner, &scan->inner_rows, false) != 0) append_build(handles);
   release_batch(handles);

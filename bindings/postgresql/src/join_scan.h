@@ -39,6 +39,7 @@ typedef struct JoinScan {
   JoinType type;
   gpujoin_join_kind kind;
   bool must_rebuild;
+  bool is_on_cpu;  // as the plan expects it to be faster
   PlanState* outer;
   PlanState* inner;
   InputRows outer_rows;
