@@ -3,7 +3,7 @@
 
     bench/tpc/time_postgres.py --host FOLDER --scale 3 [--workers 4] [--work-mem 256MB]
         [--memory-limit 4GB] [--turns 2] [--seconds N] [--longest 30] [--explain] [--commit TEXT]
-        [--output bench/results/DATE-COMMIT-postgresql-tpch-3.json]
+        [--only tpch/2,joins/J1] [--output bench/results/DATE-COMMIT-postgresql-tpch-3.json]
 
 FOLDER has the socket of a running server in which gpujoin is installed. The tables are those of the
 schema tpch_SCALE, which tpchgen-cli fills where it is not. PostgreSQL alone runs with --workers
@@ -250,6 +250,7 @@ def main():
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1e6)
     parser.add_argument("--longest", type=float, default=30)
+    parser.add_argument("--only", help="names of queries, by commas: joins/J1,tpch/13")
     parser.add_argument("--explain", action="store_true")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--output", type=pathlib.Path)
@@ -259,6 +260,9 @@ def main():
     seconds = options.seconds - (time.perf_counter() - begin)
     measurement = Measurement(sessions, seconds, options.longest)
     queries = SINGLE + WHOLE
+    if options.only:
+        named = options.only.split(",")
+        queries = [query for query in queries if query.name in named]
     try:
         for _ in range(options.turns):
             measurement.turn(queries)

@@ -154,8 +154,8 @@ const char* estimate_cost(const JoinCandidate* join, double rows, JoinCost* cost
   // Results come to host memory. Who names the GPU gets it, where there is one.
   double const by_cuda = estimate.cuda_milliseconds + estimate.cuda_fetch_milliseconds;
   bool const has_cuda = estimate.cuda_plan[0] != '\0';
-  bool const is_cuda = has_cuda && (setting_device == GPUJOIN_DEVICE_CUDA ||
-                                    by_cuda <= estimate.cpu_milliseconds);
+  bool const is_cuda =
+      has_cuda && (setting_device == GPUJOIN_DEVICE_CUDA || by_cuda <= estimate.cpu_milliseconds);
   cost->milliseconds = is_cuda ? by_cuda : estimate.cpu_milliseconds;
   strcpy(cost->executor, is_cuda ? "CUDA" : "CPU");
   strcpy(cost->plan, is_cuda ? estimate.cuda_plan : estimate.cpu_plan);

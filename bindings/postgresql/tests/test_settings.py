@@ -71,6 +71,26 @@ def test_costs_are_compared(connection):
     assert taken or reason == "PostgreSQL's own join is expected to be faster"
 
 
+def test_joins_that_are_faster_in_parallel_are_left(connection):
+    scans = dict.fromkeys(
+        ("min_parallel_table_scan_size", "parallel_setup_cost", "parallel_tuple_cost"), 0
+    )
+    query = "SELECT count(*), sum(a.id + b.id) FROM ta a JOIN ta b ON a.id = b.id"
+    connection.execute(
+        "CREATE TABLE ta AS SELECT generate_series(1, 60000) id,"
+        " repeat('x', 500) AS text; ANALYZE ta"
+    )
+    with settings(connection, max_parallel_workers_per_gather=4, **scans):
+        expected = connection.execute(query).fetchall()
+        [(taken, _, reason)] = decisions(connection)
+        assert not taken
+        assert reason == "PostgreSQL is expected to be faster in parallel"
+        with settings(connection, **FORCED):
+            assert connection.execute(query).fetchall() == expected
+            assert decisions(connection)[0][0] is True
+    connection.execute("DROP TABLE ta")
+
+
 def test_enable(connection):
     with settings(connection, **FORCED, **{"gpujoin.enable": "off"}):
         plan = connection.execute("EXPLAIN " + JOIN).fetchall()
