@@ -38,8 +38,9 @@ void define_settings(void) {
       "Rows that it has no room for go to temporary files.", &setting_memory_limit, 256 * 1024,
       1024, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
   DefineCustomEnumVariable("gpujoin.device", "What joins run on.",
-                           "Automatic: a GPU where there is one, else the CPU.", &setting_device,
-                           GPUJOIN_DEVICE_AUTOMATIC, devices, PGC_USERSET, 0, NULL, NULL, NULL);
+                           "Automatic: a GPU, or the CPU where that is expected to be faster.",
+                           &setting_device, GPUJOIN_DEVICE_AUTOMATIC, devices, PGC_USERSET, 0, NULL,
+                           NULL, NULL);
   DefineCustomIntVariable("gpujoin.threads", "Threads of a join on the CPU.",
                           "0: one, and as many as max_parallel_workers_per_gather says.",
                           &setting_threads, 0, 0, 1024, PGC_USERSET, 0, NULL, NULL, NULL);
