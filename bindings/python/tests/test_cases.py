@@ -1,6 +1,7 @@
 """The joins of tests/cases, which every binding runs: see the README there."""
 
 import re
+import sys
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +14,9 @@ from case_conditions import condition_of
 import gpujoin
 from gpujoin._kinds import KINDS
 
-FOLDER = Path(__file__).parents[3] / "tests" / "cases"
+sys.path.append(str(Path(__file__).parents[3] / "tests"))
+from sql_cases import FOLDER, read_sections  # noqa: E402: where it lies is known only now
+
 FILES = sorted(FOLDER.glob("*.txt"))
 
 TYPES = {
@@ -31,7 +34,6 @@ WITH_NUMBERS = {
     "fixed_binary": pa.binary,
     **{f"decimal{bits}": getattr(pa, f"decimal{bits}") for bits in (32, 64, 128, 256)},
 }
-SECTIONS = ("left", "right", "join", "expect")
 ERRORS = {
     "type": gpujoin.TypeMismatch,
     "several_matches": gpujoin.SeveralMatches,
@@ -43,16 +45,7 @@ VIEWS = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
 
 def read_case(path):
     """The lines of the two tables, as lists of words, and of each join with its answer."""
-    sections = []
-    for line in path.read_text().splitlines():
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) == 1 and words[0] in SECTIONS:
-            sections.append((words[0], []))
-        else:
-            sections[-1][1].append(words)
-    names, (left, right, *rest) = zip(*sections)
+    names, (left, right, *rest) = zip(*read_sections(path))
     assert names == ("left", "right", *("join", "expect") * (len(rest) // 2)), path
     return left, right, list(zip(rest[::2], rest[1::2]))
 
