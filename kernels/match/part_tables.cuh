@@ -67,10 +67,9 @@ template <int kWordsOfRow>
 struct HashedPart {
   static constexpr int kWords = kWordsOfRow;
   static constexpr uint32_t kBucket = 4;
-  uint32_t* words;  // [kWords][room]
-  uint32_t* slots;  // [room] addresses
-  uint32_t*
-      counters;  // of two buckets each: rows that came to them, more than four where it is full
+  uint32_t* words;     // [kWords][room]
+  uint32_t* slots;     // [room] addresses
+  uint32_t* counters;  // of two buckets each: rows that came, those that found no slot, too
   uint32_t room;
   uint32_t free = 0;  // in the place of an address
 
