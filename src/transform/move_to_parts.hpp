@@ -1,4 +1,4 @@
-// move_to_parts.hpp: rows moved to parts of a direct table in one pass.
+// move_to_parts.hpp: rows moved to parts of a table in one pass.
 #pragma once
 
 #include <cstdint>
