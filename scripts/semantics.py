@@ -12,9 +12,11 @@ import textwrap
 
 WIDTH = 100  # columns of prose
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests"))
+from case_file import read_case  # noqa: E402: where it lies is known only now
+
 CASES = ROOT / "tests" / "cases"
 DOCUMENT = ROOT / "docs" / "semantics.md"
-SECTIONS = ("left", "right", "join", "expect")
 
 GROUPS = {
     "Kinds": """kinds_one_key kinds_two_keys kinds_single kinds_cross kinds_no_nulls
@@ -140,22 +142,13 @@ In the tables `#` is a row number, and `""` an empty text.
 
 def read(path):
     """A comment, the two tables, and of each join its lines and its rows."""
-    comment, tables, joins, lines = [], {}, [], None
-    for text in path.read_text().splitlines():
-        words = text.split()
-        if text.startswith("#"):
-            comment.append(text[1:].strip())
-        elif len(words) == 1 and words[0] in SECTIONS:
-            lines = []
-            if words[0] == "join":
-                joins.append({"join": lines})
-            elif words[0] == "expect":
-                joins[-1]["expect"] = lines
-            else:
-                tables[words[0]] = lines
-        elif words:
-            lines.append(words)
-    return " ".join(comment), tables, joins
+    comments = [line[1:].strip() for line in path.read_text().splitlines() if line.startswith("#")]
+    left, right, joins = read_case(path)
+    return (
+        " ".join(comments),
+        {"left": left, "right": right},
+        [{"join": join, "expect": expect} for join, expect in joins],
+    )
 
 
 def table(header, rows):

@@ -1,8 +1,7 @@
 """The joins of tests/cases as SQL, for hosts that speak it: see the README there.
 
-A host says how it calls types and writes values; what SQL or the host has no words for is left out:
-as-of joins, aggregates, orders, selections, promises, residuals, marks, and the types that a
-dialect does not name.
+What SQL or a host's dialect has no words for is left out: as-of joins, aggregates, orders,
+selections, promises, residuals, marks, and the types that the dialect does not name.
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from case_file import read_case
+
 FOLDER = Path(__file__).parent / "cases"
-SECTIONS = ("left", "right", "join", "expect")
 # With an outer side a join, else a question about each row of a side.
 JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN",
          "cross": "CROSS JOIN"}  # fmt: skip
@@ -27,14 +27,48 @@ DAY = datetime.date(1970, 1, 1)
 ROW = "row_number_"
 
 
+def family_of(kind: str) -> str:
+    """What types are one in SQL, but for their numbers."""
+    if kind in UNITS:
+        return "timestamp"
+    if kind.startswith("decimal"):
+        return "decimal"
+    if kind.startswith("fixed_binary") or kind in ("bytes16", "large_binary"):
+        return "binary"
+    return "utf8" if kind == "large_utf8" else kind
+
+
 @dataclasses.dataclass
 class Dialect:
-    """type_of: the SQL of a type of a case, or None; literal: of a word that is not NULL, and its
-    type; null_equal: between two columns where NULL equals NULL, or None."""
+    """Types of a case that types does not have are left out, and joins with keys of which NULL
+    equals NULL where null_equal is None."""
 
-    type_of: Callable[[str], str | None]
-    literal: Callable[[str, str], str]
-    null_equal: str | None
+    types: dict[str, str]  # "utf8", "binary" and "timestamp" are all such
+    decimal: str  # with places for the precision and the scale
+    most_digits: int  # of a decimal
+    least_scale: int
+    binary: str  # with a place for hexadecimal digits
+    date: str  # for days since 1970
+    null_equal: str | None  # between two columns
+    timestamp: Callable[[int], str] | None = None  # of microseconds since 1970
+
+    def type_of(self, kind: str) -> str | None:
+        family = family_of(kind)
+        if family != "decimal":
+            return self.types.get(family)
+        precision, scale = map(int, re.findall(r"-?\d+", kind.partition("(")[2]))
+        has_room = precision <= self.most_digits and scale >= self.least_scale
+        return self.decimal.format(precision, scale) if has_room else None
+
+    def literal(self, word: str, kind: str) -> str:
+        """Of a word that is not NULL."""
+        family = family_of(kind)
+        if family == "date32":
+            return self.date.format(word)
+        if family == "timestamp":
+            return self.timestamp(int(word) * UNITS[kind])
+        text = "" if word == '""' else word
+        return self.binary.format(text) if family == "binary" else f"'{text}'"
 
 
 @dataclasses.dataclass
@@ -44,19 +78,6 @@ class SqlJoin:
     query: str
     types: list[str]  # of the answer's columns
     expected: Counter
-
-
-def read_sections(path: Path) -> list[tuple[str, list[list[str]]]]:
-    sections: list[tuple[str, list[list[str]]]] = []
-    for line in path.read_text().splitlines():
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) == 1 and words[0] in SECTIONS:
-            sections.append((words[0], []))
-        else:
-            sections[-1][1].append(words)
-    return sections
 
 
 def value(word: object, kind: str) -> object:
@@ -150,11 +171,11 @@ def query_of(kind: str, output: list[list[str]], condition: str) -> str:
 def sql_joins(dialect: Dialect) -> Iterator[SqlJoin]:
     """Tables are case_l and case_r."""
     for path in sorted(FOLDER.glob("*.txt")):
-        (_, left), (_, right), *rest = read_sections(path)
+        left, right, joins = read_case(path)
         tables = {"l": table_of(left, dialect), "r": table_of(right, dialect)}
         if None in tables.values():
             continue
-        for number, ((_, join), (_, expect)) in enumerate(zip(rest[::2], rest[1::2], strict=True)):
+        for number, (join, expect) in enumerate(joins):
             asked = join_of(join, dialect)
             if asked is None or not asked[1]:
                 continue
@@ -167,9 +188,3 @@ def sql_joins(dialect: Dialect) -> Iterator[SqlJoin]:
 
 def answer(join: SqlJoin, rows: list[tuple]) -> Counter:
     return Counter(tuple(map(value, row, join.types)) for row in rows)
-
-
-def decimal_numbers(kind: str) -> tuple[int, int] | None:
-    """Precision and scale of a decimal type."""
-    found = re.fullmatch(r"decimal\d+\((\d+),(-?\d+)\)", kind)
-    return (int(found[1]), int(found[2])) if found else None

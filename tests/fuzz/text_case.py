@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..case_file import read_case
 from . import condition
 from .asof import read_words
 from .case import IEEE_FLOAT, NULL_EQUAL, Answer, Case, Column, Table
@@ -16,7 +17,6 @@ from .json_case import WrittenJoin
 from .kinds import KINDS
 from .text_words import can_be_word, python_values, type_name, type_named, values_of_words, word_of
 
-_SECTIONS = ("left", "right", "join", "expect")
 _MARK = "mark"
 # Of ways and of aggregates, which the fuzzer draws for itself.
 _DRAWN = ("left_rows", "left_bits", "right_rows", "right_bits", "promise", "by", "aggregates")
@@ -91,25 +91,9 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def read_cases(path: Path) -> list[WrittenJoin]:
     """The joins of a file of tests/cases. Errors: ValueError."""
-    section = ""
-    tables: dict[str, list[list[str]]] = {"left": [], "right": []}
-    joins: list[dict[str, list[list[str]]]] = []
-    for line in path.read_text().splitlines():
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) == 1 and words[0] in _SECTIONS:
-            section = words[0]
-            if section == "join":
-                joins.append({"join": [], "expect": []})
-        elif section in tables:
-            tables[section].append(words)
-        elif joins:
-            joins[-1][section].append(words)
-        else:
-            raise ValueError(f"{path}: a line before the first section: {line}")
-    read = {side: _read_table(lines) for side, lines in tables.items()}
-    made = [_read_join(read, join["join"], join["expect"]) for join in joins]
+    left, right, joins = read_case(path)
+    tables = {"left": _read_table(left), "right": _read_table(right)}
+    made = [_read_join(tables, join, expect) for join, expect in joins]
     return [join for join in made if join is not None]
 
 

@@ -9,37 +9,31 @@ import pytest
 from conftest import decisions, settings
 
 sys.path.append(str(pathlib.Path(__file__).parents[3] / "tests"))
-from sql_cases import UNITS, Dialect, answer, decimal_numbers, sql_joins  # noqa: E402
-
-TYPES = {
-    **{"int8": "smallint", "int16": "smallint", "int32": "integer", "int64": "bigint"},
-    **{"uint8": "smallint", "uint16": "integer", "uint32": "bigint", "uint64": "numeric"},
-    **{"float32": "real", "float64": "double precision", "bool": "boolean", "date32": "date"},
-    **dict.fromkeys(UNITS, "timestamp"),
-    **dict.fromkeys(("utf8", "large_utf8"), "text"),
-    **dict.fromkeys(("binary", "large_binary", "bytes16"), "bytea"),
-}
+from sql_cases import Dialect, answer, sql_joins  # noqa: E402: where it lies is known only now
 
 
-def type_of(kind: str) -> str | None:
-    numbers = decimal_numbers(kind)
-    if numbers is not None:
-        return "numeric({},{})".format(*numbers)
-    return "bytea" if kind.startswith("fixed_binary") else TYPES.get(kind)
+def timestamp(microseconds: int) -> str:
+    # Of numbers of 64 bits, which an interval's factor has not.
+    days, rest = divmod(microseconds, 86_400_000_000)
+    return f"timestamp '1970-01-01' + interval '{days} days' + interval '{rest} microseconds'"
 
 
-def literal(word: str, kind: str) -> str:
-    if kind == "date32":
-        return f"date '1970-01-01' + {word}"
-    if kind in UNITS:
-        # Of numbers of 64 bits, which an interval's factor has not.
-        whole, rest = divmod(int(word) * UNITS[kind], 86_400_000_000)
-        return f"timestamp '1970-01-01' + interval '{whole} days' + interval '{rest} microseconds'"
-    text = "" if word == '""' else word
-    return f"'\\x{text}'" if type_of(kind) == "bytea" else f"'{text}'"
-
-
-CASES = list(sql_joins(Dialect(type_of, literal, None)))
+POSTGRESQL = Dialect(
+    types={
+        **{"int8": "smallint", "int16": "smallint", "int32": "integer", "int64": "bigint"},
+        **{"uint8": "smallint", "uint16": "integer", "uint32": "bigint", "uint64": "numeric"},
+        **{"float32": "real", "float64": "double precision", "bool": "boolean", "date32": "date"},
+        **{"timestamp": "timestamp", "utf8": "text", "binary": "bytea"},
+    },
+    decimal="numeric({},{})",
+    most_digits=1000,
+    least_scale=-1000,
+    binary="'\\x{}'",
+    date="date '1970-01-01' + {}",
+    null_equal=None,
+    timestamp=timestamp,
+)
+CASES = list(sql_joins(POSTGRESQL))
 taken = []
 
 

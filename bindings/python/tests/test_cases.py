@@ -14,10 +14,11 @@ from case_conditions import condition_of
 import gpujoin
 from gpujoin._kinds import KINDS
 
-sys.path.append(str(Path(__file__).parents[3] / "tests"))
-from sql_cases import FOLDER, read_sections  # noqa: E402: where it lies is known only now
+TESTS = Path(__file__).parents[3] / "tests"
+sys.path.append(str(TESTS))
+from case_file import read_case  # noqa: E402: where it lies is known only now
 
-FILES = sorted(FOLDER.glob("*.txt"))
+FILES = sorted((TESTS / "cases").glob("*.txt"))
 
 TYPES = {
     **{f"int{bits}": getattr(pa, f"int{bits}")() for bits in (8, 16, 32, 64)},
@@ -41,13 +42,6 @@ ERRORS = {
     "broken_promise": gpujoin.BrokenPromise,
 }
 VIEWS = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
-
-
-def read_case(path):
-    """The lines of the two tables, as lists of words, and of each join with its answer."""
-    names, (left, right, *rest) = zip(*read_sections(path))
-    assert names == ("left", "right", *("join", "expect") * (len(rest) // 2)), path
-    return left, right, list(zip(rest[::2], rest[1::2]))
 
 
 def type_of(word):

@@ -9,32 +9,23 @@ import pytest
 from conftest import MODES, decisions, settings
 
 sys.path.append(str(pathlib.Path(__file__).parents[3] / "tests"))
-from sql_cases import Dialect, answer, decimal_numbers, sql_joins  # noqa: E402
+from sql_cases import Dialect, answer, sql_joins  # noqa: E402: where it lies is known only now
 
-TYPES = {
-    **{"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT"},
-    **{"uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT", "uint64": "DECIMAL(20,0)"},
-    **{"float32": "FLOAT", "float64": "DOUBLE", "bool": "BOOLEAN", "date32": "DATE"},
-    **dict.fromkeys(("utf8", "large_utf8"), "STRING"),
-    **dict.fromkeys(("binary", "large_binary", "bytes16"), "BINARY"),
-}
-
-
-def type_of(kind: str) -> str | None:
-    precision, scale = decimal_numbers(kind) or (0, 0)
-    if precision != 0:
-        return f"DECIMAL({precision},{scale})" if precision <= 38 and scale >= 0 else None
-    return "BINARY" if kind.startswith("fixed_binary") else TYPES.get(kind)
-
-
-def literal(word: str, kind: str) -> str:
-    text = "" if word == '""' else word
-    if kind == "date32":
-        return f"date_from_unix_date({word})"
-    return f"X'{text}'" if type_of(kind) == "BINARY" else f"'{text}'"
-
-
-CASES = list(sql_joins(Dialect(type_of, literal, "<=>")))
+SPARK = Dialect(
+    types={
+        **{"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT"},
+        **{"uint8": "SMALLINT", "uint16": "INT", "uint32": "BIGINT", "uint64": "DECIMAL(20,0)"},
+        **{"float32": "FLOAT", "float64": "DOUBLE", "bool": "BOOLEAN", "date32": "DATE"},
+        **{"utf8": "STRING", "binary": "BINARY"},
+    },
+    decimal="DECIMAL({},{})",
+    most_digits=38,
+    least_scale=0,
+    binary="X'{}'",
+    date="date_from_unix_date({})",
+    null_equal="<=>",
+)
+CASES = list(sql_joins(SPARK))
 taken = []
 
 
