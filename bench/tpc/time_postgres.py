@@ -228,7 +228,8 @@ def write(options, measurement, queries):
         "device": device_name(),
         "command": f"bench/tpc/time_postgres.py --scale {options.scale:g} "
                    f"--workers {options.workers} --work-mem {options.work_mem} "
-                   f"--memory-limit {options.memory_limit} --turns {options.turns}",
+                   f"--memory-limit {options.memory_limit} --turns {options.turns}"
+                   + (f" --only {options.only}" if options.only else ""),
         "postgresql": sessions.version,
         "cpus": len(os.sched_getaffinity(0)),
         "indexes": [*INDEXES, INDEX_OF_ORDERS],
@@ -270,7 +271,7 @@ def main():
         if options.output and measurement.times:
             write(options, measurement, queries)
     if options.explain:
-        measurement.explain(SINGLE)
+        measurement.explain([query for query in SINGLE if query in queries])
     raise SystemExit(bool(measurement.wrong))
 
 

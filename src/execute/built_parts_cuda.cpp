@@ -149,15 +149,14 @@ class BuiltParts final : public BuiltOnGpu {
     if (build_rows == 0 || probe.table_side().rows == 0) return carried.finish(step, {});
     Moves const moves(step, *side_, probe);
     match::Parts parts;
-    // What a sample read of the keys saves reading them all for their range, unless some lie
-    // outside: then they were counted in vain.
-    bool const is_moved =
-        moves.need_no_range()
-            ? moves.move_build(all_places(), WithoutPlace::kLeftOut, parts)
-            : step.drawn != nullptr && moves.move_build(drawn_places(*step.drawn, build_rows),
-                                                        WithoutPlace::kRefused, parts);
-    if (!is_moved) {
-      if (moves.need_no_range()) return Finding::kKeysScattered;
+    // Where a range is needed what a sample read of the keys saves reading them all for it, unless
+    // some lie outside: then they were counted in vain.
+    if (moves.need_no_range()) {
+      if (!moves.move_build(all_places(), WithoutPlace::kLeftOut, parts)) {
+        return Finding::kKeysScattered;
+      }
+    } else if (step.drawn == nullptr || !moves.move_build(drawn_places(*step.drawn, build_rows),
+                                                          WithoutPlace::kRefused, parts)) {
       KeyPlaces const places = exact_places(step.queue, *side_);
       if (places.places != 0 && places.places < build_rows) return Finding::kKeysRepeat;
       if (!moves.move_build(places, WithoutPlace::kLeftOut, parts)) return Finding::kKeysScattered;

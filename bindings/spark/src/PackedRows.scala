@@ -15,7 +15,6 @@ final class PackedRows(capacity: Int = 1 << 20) {
 
   def bytes: Array[Byte] = memory
   def size: Int = used
-  def isWaiting: Boolean = waiting != null
 
   private def append(row: UnsafeRow): Unit = {
     val length = row.getSizeInBytes
