@@ -1646,11 +1646,11 @@ GPUJOIN_API gpujoin_status gpujoin_join_sequence(gpujoin_context* context,
  *
  * The least limits of a context with builds and operations: of host memory 1 MiB, or 4096 rows of
  * the wider side (text and binary by their offsets) where that is more; of device memory 24 MiB; of
- * page-locked memory any. Below them gpujoin_build_create and gpujoin_operation_create answer
- * MEMORY_LIMIT, and say how much it takes. That is for one operation at a time whose results are
- * destroyed as they come, and for values of text that are no longer than a few KiB. Some rows have
- * to fit beside: of MARK and NOT IN joins those with a NULL in a key, which meet all others; with
- * spec.aggregates all rows of the build side with one key.
+ * page-locked memory any. Below them the calls that create them answer MEMORY_LIMIT, and how much
+ * it takes: for one operation at a time, results destroyed as they come, text of a few KiB a value,
+ * and beside rows with a NULL in a key of MARK and NOT IN joins, and with spec.aggregates all build
+ * rows of a key. Operations at the same time wait for each other: a call that has no room fails
+ * when nobody has given memory back for a second.
  *
  * An error of an operation or a probe leaves the build and other operations as they are. Where a
  * probe failed, or was destroyed before its last result was taken, the rows of its operation are

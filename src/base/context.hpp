@@ -15,6 +15,7 @@
 #include "gpujoin.h"
 #include "src/base/device_facts.hpp"
 #include "src/base/memory.hpp"
+#include "src/base/scarce_memory.hpp"
 
 namespace gpujoin::base {
 
@@ -64,6 +65,7 @@ struct Context : std::enable_shared_from_this<Context> {
   uint64_t hash_seed = 0;
   // Bits that every such hash has set. None, but in tests, whose keys then share their hashes.
   uint64_t hash_ones = 0;
+  ScarceMemory scarce_memory;
   Queues queues;  // last: they use what is above
 
   bool is_cuda() const { return device != nullptr; }

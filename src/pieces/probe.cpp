@@ -9,6 +9,7 @@
 #include "src/base/status.hpp"
 #include "src/columns/selection.hpp"
 #include "src/pieces/slice.hpp"
+#include "src/pieces/with_room.hpp"
 
 namespace gpujoin::pieces {
 
@@ -192,7 +193,8 @@ Found Probe::next(std::unique_ptr<columns::JoinResult>* result) {
         Piece const piece{std::move(rows), nullptr, 0, nullptr};
         current_.emplace(*queue, operation_->join(), piece, operation_->parts());
       }
-      *result = current_->next(*queue);
+      *result = with_room(
+          *context, [&] { queue->check_cancelled(); }, [&] { return current_->next(*queue); });
       if (*result == nullptr) {
         // The queue that sent its rows is given their memory again.
         if (sender_ != nullptr) base::finish(*queue);

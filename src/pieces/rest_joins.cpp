@@ -6,6 +6,7 @@
 #include "src/base/status.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/output_size.hpp"
+#include "src/pieces/with_room.hpp"
 
 namespace gpujoin::pieces {
 
@@ -174,7 +175,7 @@ void RestJoins::leave_failed() {
   shared_->changed.notify_all();
 }
 
-bool RestJoins::put_aside(Place join) {
+bool RestJoins::put_aside(Place& join) {
   std::lock_guard const lock(shared_->mutex);
   bool const others = !was_alone(*join) || any_has_room();
   if (!others && !may_be_given_more()) return false;
@@ -194,13 +195,17 @@ std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::Call
   std::unique_ptr<columns::JoinResult> result;
   try {
     base::LeasedQueue const queue(context_, end);
-    queue->check_cancelled();
-    result = join->next(*queue);
-  } catch (const base::Error& error) {
-    bool const can_wait = execute::is_no_room(error) && join->has_begun;
-    if (can_wait && put_aside(std::move(join))) return nullptr;
-    leave_failed();
-    throw;
+    auto const check = [&] { queue->check_cancelled(); };
+    check();
+    context_.scarce_memory.let_others_first(check);
+    try {
+      result = join->next(*queue);
+    } catch (const base::Error& error) {
+      if (!execute::is_no_room(error) || !join->has_begun) throw;
+      if (put_aside(join)) return nullptr;
+      // Those that have it are not of this operation.
+      result = again_with_room(context_, check, [&] { return join->next(*queue); });
+    }
   } catch (...) {
     leave_failed();
     throw;

@@ -101,8 +101,8 @@ class RestJoins {
   void progressed();
   void clear_marks();
   bool may_be_given_more() const;
-  // Whether it is worth another try.
-  bool put_aside(Place join);
+  // Whether it is worth another try by whoever comes; if not, it stays with who calls.
+  bool put_aside(Place& join);
   void hand_out(columns::JoinResult* result);
 
   base::Context& context_;

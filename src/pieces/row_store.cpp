@@ -9,6 +9,7 @@
 #include "src/cpu/workers.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/pieces/rows_by_partition.hpp"
+#include "src/pieces/with_room.hpp"
 
 namespace gpujoin::pieces {
 
@@ -88,10 +89,12 @@ void RowStore::append_to_stripe(const Append& append, const base::CallEnd& end) 
     append(*stripe->rows);
   } catch (const base::Error& error) {
     bool const is_full = error.status() == GPUJOIN_ERROR_TOO_MANY_ROWS;
-    if (stripe->rows->rows() == 0 || (!execute::is_no_room(error) && !is_full)) throw;
+    bool const is_empty = stripe->rows->rows() == 0;
+    if (!execute::is_no_room(error) && (!is_full || is_empty)) throw;
     // What is there may go to a file, and an empty block has room for more text.
-    store(std::exchange(stripe->rows, new_rows()), end);
-    append(*stripe->rows);
+    if (!is_empty) store(std::exchange(stripe->rows, new_rows()), end);
+    with_room(
+        *shape_.context, [&] { end.check(); }, [&] { append(*stripe->rows); });
   }
   if (is_full(*stripe->rows)) store(std::move(stripe->rows), end);
 }

@@ -41,12 +41,19 @@ object Contexts {
     val threads =
       if (settings.threads > 0) settings.threads
       else env.conf.getInt("spark.task.cpus", 1)
-    val limit = if (settings.memoryLimit > 0) settings.memoryLimit else executionMemory(env)
+    val limit = limitOf(settings)
     Native.contextCreate(settings.device, settings.cudaDevice, threads, limit, folder)
   }
 
-  private def executionMemory(env: SparkEnv): Long = env.memoryManager.tungstenMemoryMode match {
-    case MemoryMode.ON_HEAP => env.memoryManager.maxOnHeapStorageMemory
-    case MemoryMode.OFF_HEAP => env.memoryManager.maxOffHeapStorageMemory
+  /** Bytes that the context of these settings may hold. */
+  def limitOf(settings: Settings): Long =
+    if (settings.memoryLimit > 0) settings.memoryLimit else executionMemory
+
+  private def executionMemory: Long = {
+    val manager = SparkEnv.get.memoryManager
+    manager.tungstenMemoryMode match {
+      case MemoryMode.ON_HEAP => manager.maxOnHeapStorageMemory
+      case MemoryMode.OFF_HEAP => manager.maxOffHeapStorageMemory
+    }
   }
 }

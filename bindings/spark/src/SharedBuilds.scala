@@ -11,9 +11,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 /** Builds of broadcast rows: one an executor, which all its tasks probe. One that no task uses
- * stays for later tasks, until Spark lets go of the rows, or others have been used since. */
+ * stays for later tasks, until Spark lets go of the rows, or others have been used since: the last
+ * one, and those before it while they are few and leave the context's memory to joins that run. */
 object SharedBuilds {
   private val mostUnused = 8
+  private val unusedShare = 16 // of the context's limit
   private val cleaner = Cleaner.create()
   private val builds = mutable.LinkedHashMap.empty[Key, Shared]
 
@@ -34,6 +36,8 @@ object SharedBuilds {
       if (handle == 0) handle = make
       handle
     }
+
+    def bytes: Long = synchronized(if (handle == 0) 0 else sizeOf(handle)(1))
 
     def destroy(): Unit = Native.buildDestroy(handle)
   }
@@ -70,8 +74,13 @@ object SharedBuilds {
 
   private def leave(key: Key): Unit = synchronized {
     builds(key).users -= 1
-    val unused = builds.filter { case (_, shared) => shared.users == 0 }
-    unused.dropRight(mostUnused).keys.foreach(drop)
+    val lastFirst = builds.toSeq.reverse.filter { case (other, shared) =>
+      shared.users == 0 && other.settings == key.settings
+    }
+    val bytes = lastFirst.map(_._2.bytes).scanLeft(0L)(_ + _).tail
+    val most = Contexts.limitOf(key.settings) / unusedShare
+    val staying = math.max(1, math.min(mostUnused, bytes.takeWhile(_ <= most).size))
+    lastFirst.drop(staying).foreach { case (unused, _) => drop(unused) }
   }
 
   private def drop(key: Key): Unit = synchronized {
@@ -107,10 +116,16 @@ object SharedBuilds {
     } finally {
       if (!isBuilt) Native.buildDestroy(handle)
     }
-    val size = new Array[Long](3)
-    Native.buildSize(handle, size)
+    val size = sizeOf(handle)
     measure.add("buildRows", size(0))
     measure.add("buildSize", size(1) + size(2))
     handle
+  }
+
+  /** Rows, bytes in memory, and in files. */
+  private def sizeOf(handle: Long): Array[Long] = {
+    val size = new Array[Long](3)
+    Native.buildSize(handle, size)
+    size
   }
 }

@@ -214,15 +214,23 @@ def test_conditions_that_spark_evaluates(spark):
     assert check_taken(spark, sql, ["broadcast"])
 
 
-def test_every_type_comes_out(spark):
+def of_every_type(join: str) -> str:
     columns = ", ".join(
         # Python has no values of intervals.
         f"cast({side}.`{key}` AS STRING) AS {side}_{key}" if key in ("year_month", "day_time", "c")
         else f"{side}.`{key}` AS {side}_{key}" for key in [*KEYS, "c"] for side in "ab")
-    assert check_taken(spark, f"""SELECT {columns} FROM a FULL JOIN b
-                                  ON a.n = b.n AND a.id < 300""", ["shuffled"])
-    assert check_taken(spark, f"""SELECT {columns} FROM a LEFT JOIN b
-                                  ON a.n = b.n AND a.id < 300""", ["broadcast-static-2MiB"])
+    return f"SELECT {columns} FROM a {join} b ON a.n = b.n AND a.id < 300"
+
+
+def test_every_type_comes_out(spark):
+    assert check_taken(spark, of_every_type("FULL JOIN"), ["shuffled"])
+    assert check_taken(spark, of_every_type("LEFT JOIN"), ["broadcast-static-2MiB"])
+
+
+def test_tasks_share_the_limit(spark):
+    # With each other, and with builds of queries before, which stay for a while.
+    for _ in range(30):
+        assert check_taken(spark, of_every_type("LEFT JOIN"), ["broadcast-static-2MiB"])
 
 
 def test_joins_of_joins(spark):

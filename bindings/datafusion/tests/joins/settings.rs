@@ -1,5 +1,7 @@
 //! Settings, what is shown, and what goes wrong.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,6 +86,56 @@ async fn without_a_device_joins_are_those_of_datafusion() {
     assert_eq!(rows_of(&answer(&context, JOIN).await.unwrap()), expected);
     let (is_taken, reason) = last(&rule);
     assert!(is_taken || !reason.is_empty());
+}
+
+const WITH_OTHER_VERSION: &str = "GPUJOIN_TEST_OTHER_VERSION";
+
+/// In a process of its own, which opens no other library.
+#[test]
+fn with_a_library_of_another_version_joins_are_those_of_datafusion() {
+    if std::env::var_os(WITH_OTHER_VERSION).is_some() {
+        return joins_of_another_version();
+    }
+    let library = library_of_version(100, Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture"])
+        .arg("settings::with_a_library_of_another_version_joins_are_those_of_datafusion")
+        .env(WITH_OTHER_VERSION, "1")
+        .env("GPUJOIN_LIBRARY", library)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[tokio::main]
+async fn joins_of_another_version() {
+    let (context, rule) = session(config(), runtime());
+    with_tables(&context, 100).await;
+    set(&context, "force", "true").await;
+    assert_eq!(answer(&context, JOIN).await.unwrap()[0].num_rows(), 1);
+    let (is_taken, reason) = last(&rule);
+    assert!(!is_taken && reason.contains("the library has version 100"), "{reason}");
+}
+
+/// One with all functions of the header, of which only that of the version can be called.
+fn library_of_version(number: i32, folder: &Path) -> PathBuf {
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../include/gpujoin.h");
+    let header = std::fs::read_to_string(header).unwrap();
+    let functions = header.lines().filter(|line| line.starts_with("GPUJOIN_API ")).map(|line| {
+        let name = line.split('(').next().unwrap().rsplit([' ', '*']).next().unwrap();
+        match name {
+            "gpujoin_version_number" => format!("int {name}(void) {{ return {number}; }}\n"),
+            _ => format!("void {name}(void) {{ __builtin_trap(); }}\n"),
+        }
+    });
+    let source = folder.join("other.c");
+    std::fs::write(&source, functions.collect::<String>()).unwrap();
+    let library = folder.join("libgpujoin.so.0");
+    let mut compile = Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
+    assert!(compile.status().unwrap().success());
+    library
 }
 
 #[tokio::test]
