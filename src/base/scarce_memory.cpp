@@ -1,5 +1,6 @@
 #include "src/base/scarce_memory.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -39,8 +40,8 @@ ScarceMemory::Turn::InLine::~InLine() {
   memory.changed_.notify_all();
 }
 
-ScarceMemory::Turn::Turn(Context& context, const Check& check)
-    : context_(context), in_line_(context.scarce_memory) {
+ScarceMemory::Turn::Turn(Context& context, const Check& check, Clock::time_point since)
+    : context_(context), in_line_(context.scarce_memory), since_(since) {
   ScarceMemory& memory = in_line_.memory;
   std::unique_lock lock(memory.mutex_);
   while (memory.is_taken_) {
@@ -57,14 +58,17 @@ ScarceMemory::Turn::~Turn() {
 }
 
 bool ScarceMemory::Turn::wait_for_more(const Check& check) {
-  auto const end = std::chrono::steady_clock::now() + kPatience;
+  auto& last = in_line_.memory.last_given_back_;
+  // Those behind have waited as long: they need not do so again, one after the other.
+  auto const end = std::max(since_, last) + kPatience;
   for (;;) {
     if (uint64_t const now = in_use(); now < in_use_) {
       in_use_ = now;
+      last = Clock::now();
       return true;
     }
     check();
-    if (std::chrono::steady_clock::now() >= end) return false;
+    if (Clock::now() >= end) return false;
     std::this_thread::sleep_for(kLookStep);
   }
 }

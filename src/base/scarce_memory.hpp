@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,7 @@ struct Context;
 class ScarceMemory {
  public:
   using Check = std::function<void()>;
+  using Clock = std::chrono::steady_clock;
 
   // Before work that takes memory: waits while calls have no room.
   void let_others_first(const Check& check);
@@ -27,8 +29,8 @@ class ScarceMemory {
   // Of a call whose work had no room, and which holds nothing of what it tried: one at a time.
   class Turn {
    public:
-    // Waits for it.
-    Turn(Context& context, const Check& check);
+    // Waits for it. since: when its call began to let others go first.
+    Turn(Context& context, const Check& check, Clock::time_point since);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -50,6 +52,7 @@ class ScarceMemory {
 
     Context& context_;
     InLine in_line_;
+    Clock::time_point since_;
     uint64_t in_use_ = 0;  // when the work began
   };
 
@@ -58,6 +61,7 @@ class ScarceMemory {
   std::mutex mutex_;             // of what follows
   std::condition_variable changed_;
   bool is_taken_ = false;
+  Clock::time_point last_given_back_;  // as who has the turn saw it, and nobody else does
 };
 
 }  // namespace gpujoin::base

@@ -197,6 +197,7 @@ std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::Call
     base::LeasedQueue const queue(context_, end);
     auto const check = [&] { queue->check_cancelled(); };
     check();
+    auto const since = Clock::now();
     context_.scarce_memory.let_others_first(check);
     try {
       result = join->next(*queue);
@@ -204,7 +205,7 @@ std::unique_ptr<columns::JoinResult> RestJoins::run(Place join, const base::Call
       if (!execute::is_no_room(error) || !join->has_begun) throw;
       if (put_aside(join)) return nullptr;
       // Those that have it are not of this operation.
-      result = again_with_room(context_, check, [&] { return join->next(*queue); });
+      result = again_with_room(context_, check, since, [&] { return join->next(*queue); });
     }
   } catch (...) {
     leave_failed();

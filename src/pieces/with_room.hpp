@@ -9,11 +9,11 @@
 namespace gpujoin::pieces {
 
 // What had no room, again and again as others give memory back. Throws what it throws when they
-// give none, and what `check` does.
+// give none, and what `check` does. since: when it was to be done first.
 template <typename Work>
 auto again_with_room(base::Context& context, const base::ScarceMemory::Check& check,
-                     const Work& work) {
-  base::ScarceMemory::Turn turn(context, check);
+                     base::ScarceMemory::Clock::time_point since, const Work& work) {
+  base::ScarceMemory::Turn turn(context, check, since);
   for (;;) {
     try {
       return work();
@@ -26,13 +26,14 @@ auto again_with_room(base::Context& context, const base::ScarceMemory::Check& ch
 // The same from the first time on. expected: what had no room may be tried again.
 template <typename Work>
 auto with_room(base::Context& context, const base::ScarceMemory::Check& check, const Work& work) {
+  auto const since = base::ScarceMemory::Clock::now();
   context.scarce_memory.let_others_first(check);
   try {
     return work();
   } catch (const base::Error& error) {
     if (!execute::is_no_room(error)) throw;
   }
-  return again_with_room(context, check, work);
+  return again_with_room(context, check, since, work);
 }
 
 }  // namespace gpujoin::pieces
