@@ -178,6 +178,48 @@ TEST_F(WithRoom, RowsAreAppendedAndJoined) {
   EXPECT_TRUE(found == expected);
 }
 
+// Each could take all of the limit: what comes out of a piece takes as much as memory has.
+TEST_F(WithRoom, ProbesAtTheSameTime) {
+  constexpr int kProbes = 8;
+  auto const table = draw({3000, 20, 0.0, 0.0, 1});
+  auto const other = draw({600, 20, 0.0, 0.0, 2});
+  auto const spec = spec_of(columns::JoinKind::kInner, false, false, false);
+  Rows const expected = one_call(make_context(0), table, other, spec);
+  auto const build_rows = relation_of(context_, other);
+  auto const probe_rows = relation_of(context_, table);
+  pieces::BuildShape shape;
+  shape.keys = spec.right_keys;
+  auto const build = std::make_shared<pieces::Build>(context_, *build_rows, shape);
+  build->append(build_rows, 0);
+  build->finish();
+  auto const run_one = [&](Rows* found) {
+    auto const operation =
+        std::make_shared<pieces::Operation>(build, *probe_rows, spec, pieces::OperationOptions());
+    pieces::Probe probe(operation);
+    operation->close();
+    ASSERT_TRUE(probe.append(probe_rows, 0));
+    probe.finish();
+    for (;;) {
+      std::unique_ptr<columns::JoinResult> result;
+      if (probe.next(&result) != pieces::Found::kResult) break;
+      add_rows(*result, found);
+    }
+  };
+  std::vector<Rows> found(kProbes);
+  std::vector<std::thread> threads;
+  for (Rows& rows : found) {
+    threads.emplace_back([&] {
+      try {
+        run_one(&rows);
+      } catch (const base::Error& error) {
+        ADD_FAILURE() << error.what();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (Rows const& rows : found) EXPECT_TRUE(rows == expected);
+}
+
 // Of joins of an operation, when those that hold memory are none of them.
 TEST_F(WithRoom, WhatIsLeftOfAnOperation) {
   std::atomic<int64_t> done{0};
