@@ -13,6 +13,7 @@
 #include "src/execute/kinds.hpp"
 #include "src/execute/late_columns.hpp"
 #include "src/execute/no_room.hpp"
+#include "src/execute/output_size.hpp"
 #include "src/execute/row_picker.hpp"
 #include "src/pieces/brought_rows.hpp"
 #include "src/pieces/pair_decider.hpp"
@@ -27,8 +28,7 @@ using columns::JoinSpec;
 using columns::Relation;
 using columns::RowsOfSide;
 
-// Pieces of fewer rows are not cut: what does not fit then never will.
-constexpr int64_t kLeastRows = 64;
+constexpr int64_t kLeastRows = Piece::kLeastRows;
 
 JoinKind of_side(JoinKind left_kind, JoinKind right_kind, bool left) {
   return left ? left_kind : right_kind;
@@ -326,14 +326,6 @@ PieceJoin::PieceJoin(const JoinOfPieces& join, bool left, const Piece& piece) : 
   push_put_out(left, piece);
 }
 
-void PieceJoin::push(What what, const Piece& probe, const Piece& part) {
-  steps_.push_back({what, false, probe, part});
-}
-
-void PieceJoin::push_put_out(bool left, const Piece& piece) {
-  steps_.push_back({What::kPutOut, left, piece, {}});
-}
-
 void PieceJoin::meet_parts(base::Queue& queue, const Piece& probe, std::span<const Piece> parts) {
   bool const probe_needs = needs_marks(join_.spec, !join_.build_left);
   // Of its own, whichever the piece has: a row may meet several parts.
@@ -373,9 +365,17 @@ std::unique_ptr<JoinResult> PieceJoin::next(base::Queue& queue) {
   while (!steps_.empty()) {
     Step step = std::move(steps_.back());
     steps_.pop_back();
+    int64_t const rows = step.probe.rows->rows;
+    RowsAtOnce* const limit = step.what == What::kJoin ? join_.rows_at_once : nullptr;
     try {
-      if (auto result = StepRun(queue, join_).run(step)) return result;
-      continue;
+      if (limit == nullptr || !limit->are_too_many(rows)) {
+        auto result = StepRun(queue, join_).run(step);
+        uint64_t const bytes = result == nullptr ? 0 : execute::bytes_of_result(*result);
+        if (limit == nullptr || limit->are_few_enough(rows, bytes)) {
+          if (result != nullptr) return result;
+          continue;
+        }
+      }
     } catch (const base::Error& error) {
       if (!execute::is_no_room(error)) throw;
       if (!can_be_cut(step)) {

@@ -58,8 +58,12 @@ class PieceJoin {
     Piece probe;   // of kPutOut the piece
     Piece part;
   };
-  void push(What what, const Piece& probe, const Piece& part);
-  void push_put_out(bool left, const Piece& piece);
+  void push(What what, const Piece& probe, const Piece& part) {
+    steps_.push_back({what, false, probe, part});
+  }
+  void push_put_out(bool left, const Piece& piece) {
+    steps_.push_back({What::kPutOut, left, piece, {}});
+  }
   // A part that a few rows have too many matches in is cut, too; rows of the probe side then need
   // marks.
   bool can_be_cut(const Step& step) const;

@@ -34,6 +34,7 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
       probe_schema_(make_row_schema(
           probe_like, options.has_row_numbers && (spec.pairs || spec.caller_decides))),
       budget_(budget_of(*context, build_->shape().on_gpu)),
+      rows_at_once_(budget_.part_bytes, Piece::kLeastRows),
       ready_(options.ready),
       ready_user_(options.ready_user),
       rest_(*context, budget_.rest_bytes, budget_.result_bytes, &progress.pieces_done) {
@@ -50,6 +51,8 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.decider = options.decider;
   join_.pieces = &progress.pieces;
   join_.pieces_done = &progress.pieces_done;
+  // Results of other probes are there, too. Who decides is not asked twice.
+  if (!build_->shape().on_gpu && join_.decider == nullptr) join_.rows_at_once = &rows_at_once_;
   join_.has_left_numbers =
       build_left ? build_->shape().has_row_numbers : probe_schema_->has_row_numbers;
   join_.has_right_numbers =

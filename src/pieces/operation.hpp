@@ -144,6 +144,7 @@ class Operation {
   JoinOfPieces join_;
   columns::Bounds promised_;  // what the caller said of keys: pieces are joined without it
   Budget budget_;
+  RowsAtOnce rows_at_once_;
   std::vector<Piece> parts_;
   std::unique_ptr<RowFilters> filters_;
   std::unique_ptr<ProbePromises> promises_;

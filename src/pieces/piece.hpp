@@ -10,12 +10,16 @@
 #include "src/base/queue.hpp"
 #include "src/columns/column.hpp"
 #include "src/pieces/kept_part.hpp"
+#include "src/pieces/rows_at_once.hpp"
 #include "src/pieces/side_marks.hpp"
 
 namespace gpujoin::pieces {
 
 // Rows of one side that are joined at once.
 struct Piece {
+  // Of fewer rows it is not cut: what does not fit then never will.
+  static constexpr int64_t kLeastRows = 64;
+
   std::shared_ptr<const columns::Relation> rows;
   // Null: needs none.
   std::shared_ptr<SideMarks> marks;
@@ -44,6 +48,8 @@ struct JoinOfPieces {
   // Parts of partitions that are partitioned again are counted there; null: nowhere.
   std::atomic<int64_t>* pieces = nullptr;
   std::atomic<int64_t>* pieces_done = nullptr;
+  // Of the probe side, with a lone part whose rows need no marks; null: any number.
+  RowsAtOnce* rows_at_once = nullptr;
 
   bool is_build(bool left) const { return left == build_left; }
 };
