@@ -370,8 +370,8 @@ std::unique_ptr<JoinResult> PieceJoin::next(base::Queue& queue) {
     try {
       if (limit == nullptr || !limit->are_too_many(rows)) {
         auto result = StepRun(queue, join_).run(step);
-        uint64_t const bytes = result == nullptr ? 0 : execute::bytes_of_result(*result);
-        if (limit == nullptr || limit->are_few_enough(rows, bytes)) {
+        auto const bytes = [&] { return result ? execute::bytes_of_result(*result) : 0; };
+        if (limit == nullptr || limit->are_few_enough(rows, bytes())) {
           if (result != nullptr) return result;
           continue;
         }

@@ -52,7 +52,8 @@ Operation::Operation(std::shared_ptr<const Build> build, const columns::Relation
   join_.pieces = &progress.pieces;
   join_.pieces_done = &progress.pieces_done;
   // Results of other probes are there, too. Who decides is not asked twice.
-  if (!build_->shape().on_gpu && join_.decider == nullptr) join_.rows_at_once = &rows_at_once_;
+  bool const is_limited = !build_->shape().on_gpu && budget_.part_bytes != 0;
+  if (is_limited && join_.decider == nullptr) join_.rows_at_once = &rows_at_once_;
   join_.has_left_numbers =
       build_left ? build_->shape().has_row_numbers : probe_schema_->has_row_numbers;
   join_.has_right_numbers =

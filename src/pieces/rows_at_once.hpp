@@ -11,19 +11,16 @@ namespace gpujoin::pieces {
 // Of one operation; any thread.
 class RowsAtOnce {
  public:
-  // Fewer rows than least_rows are worth no step of their own. most_bytes 0: any.
+  // Fewer rows than least_rows are worth no step of their own.
   RowsAtOnce(uint64_t most_bytes, int64_t least_rows)
       : most_bytes_(most_bytes), least_rows_(least_rows) {}
 
-  bool are_too_many(int64_t rows) const {
-    return most_bytes_ != 0 && rows > rows_.load(std::memory_order_relaxed);
-  }
+  bool are_too_many(int64_t rows) const { return rows > rows_.load(std::memory_order_relaxed); }
 
   // Learns from a result; false: it is too large, and fewer rows would have had a smaller one. That
   // is one step in vain where keys have many more matches than those before; where they have fewer,
   // twice as many rows come at once each time.
   bool are_few_enough(int64_t rows, uint64_t bytes) {
-    if (most_bytes_ == 0) return true;
     double const share =
         static_cast<double>(most_bytes_) / static_cast<double>(std::max<uint64_t>(bytes, 1));
     double const fits =

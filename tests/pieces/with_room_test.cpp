@@ -137,6 +137,14 @@ TEST_F(WithRoom, EndsWithItsCall) {
   EXPECT_EQ(cancelled, 3);
 }
 
+std::shared_ptr<pieces::Build> build_of(const std::shared_ptr<const columns::Relation>& rows,
+                                        const columns::JoinSpec& spec) {
+  pieces::BuildShape shape;
+  shape.keys = spec.right_keys;
+  shape.has_row_numbers = spec.pairs;
+  return std::make_shared<pieces::Build>(rows->context, *rows, shape);
+}
+
 // A join of rows that the library gathers while there is next to no room, and joins while there is
 // none.
 TEST_F(WithRoom, RowsAreAppendedAndJoined) {
@@ -146,10 +154,7 @@ TEST_F(WithRoom, RowsAreAppendedAndJoined) {
   Rows const expected = one_call(make_context(0), table, other, spec);
   auto const build_rows = relation_of(context_, other);
   auto const probe_rows = relation_of(context_, table);
-  pieces::BuildShape shape;
-  shape.keys = spec.right_keys;
-  shape.has_row_numbers = spec.pairs;
-  auto const build = std::make_shared<pieces::Build>(context_, *build_rows, shape);
+  auto const build = build_of(build_rows, spec);
   {
     Holder holder(context_, 512);
     holder.let_go_later();
@@ -189,9 +194,7 @@ TEST_F(WithRoom, ProbesAtTheSameTime) {
   Rows const expected = one_call(make_context(0), table, other, spec);
   auto const build_rows = relation_of(context_, other);
   auto const probe_rows = relation_of(context_, table);
-  pieces::BuildShape shape;
-  shape.keys = spec.right_keys;
-  auto const build = std::make_shared<pieces::Build>(context_, *build_rows, shape);
+  auto const build = build_of(build_rows, spec);
   build->append(build_rows, 0);
   build->finish();
   auto const run_one = [&](Rows* found) {
