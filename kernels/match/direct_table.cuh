@@ -27,6 +27,9 @@ struct DirectTable : KeySteps<KeyType> {
   // and come again.
   uint32_t slice_places;
   bool is_near;  // rows near each other have places near each other, often bits of one word
+  // Keys may repeat, one as often as may be: bits are looked at before they are set, since an
+  // address takes 0.6e9 atomics a second. Only that a key is there is known then, not its row.
+  bool any_row;
 
   __device__ bool is_of_slice(uint64_t place, uint32_t slice) const {
     uint64_t const first = uint64_t{slice} * slice_places;
@@ -45,13 +48,20 @@ struct DirectTable : KeySteps<KeyType> {
       taken[item] = static_cast<uint32_t>(this->place_of(keys[item]));
       are_placed[item] = is_of_slice(taken[item], slice);
       if (!are_placed[item]) continue;
-      uint32_t const bit = 1U << taken[item] % 32;
-      repeats |= (atomicOr(&present[taken[item] / 32], bit) & bit) != 0;
+      repeats |= set_bits(taken[item] / 32, 1U << taken[item] % 32);
     }
-    return repeats;
+    return repeats && !any_row;
   }
 
  private:
+  // Whether some were set, which nobody asks where any row will do: then no answer is waited for.
+  __device__ __forceinline__ bool set_bits(uint32_t word, uint32_t bits) const {
+    if (any_row) {
+      if ((__ldcg(&present[word]) & bits) != bits) atomicOr(&present[word], bits);
+      return false;
+    }
+    return (atomicOr(&present[word], bits) & bits) != 0;
+  }
   // Whether many of a warp's rows have places in a few words. Those of a side that is shuffled
   // within blocks are near and have none together: to look for them takes three times what the
   // atomics do.
@@ -79,9 +89,9 @@ struct DirectTable : KeySteps<KeyType> {
       uint32_t const bits = __reduce_or_sync(same, 1U << taken[item] % 32);
       bool const is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32);
       if (!is_placed || !is_first) continue;
-      repeats |= __popc(bits) != __popc(same) || (atomicOr(&present[word], bits) & bits) != 0;
+      repeats |= set_bits(word, bits) || __popc(bits) != __popc(same);
     }
-    return repeats;
+    return repeats && !any_row;
   }
 };
 

@@ -59,12 +59,13 @@ struct PartUnit {
   uint32_t end;
 };
 
-// By one thread. part == parts.count: there are no more.
+// By one thread. part == parts.count: there are no more, or a block saw that build keys repeat.
 __device__ inline PartUnit next_part_unit(const PartsJoin& join, bool is_first) {
   uint32_t const parts = join.parts.count;
   uint32_t const units = join.units_before[parts];
   uint64_t const unit = is_first ? blockIdx.x : gridDim.x + atomicAdd(&join.counters->taken, 1ULL);
-  if (unit >= units) return {parts, 0, 0};
+  bool const in_vain = *static_cast<const volatile uint32_t*>(join.has_duplicates) != 0;
+  if (unit >= units || in_vain) return {parts, 0, 0};
   auto const number = static_cast<uint32_t>(unit);
   // Where no part has two units the search, a dozen reads one after another, is spared.
   uint32_t const part = units == parts ? number : holder_of(join.units_before, 0, parts, number);

@@ -52,8 +52,8 @@ struct PairTable {
 
 // values: what slots name in the place of build rows, of 4-byte keys, which are not compared in
 // their column; null: the rows. A key and a value that look like a free slot together count as a
-// key that repeats.
-template <typename Key>
+// key that repeats. kAnyRow: one of a key's rows stands for all; values null.
+template <typename Key, bool kAnyRow>
 __global__ void __launch_bounds__(kStreamThreads)
     build_pair_table_kernel(PairTable<Key> table, const uint32_t* __restrict__ values,
                             uint32_t rows, uint32_t* has_duplicates) {
@@ -68,6 +68,10 @@ __global__ void __launch_bounds__(kStreamThreads)
     keys[item] = table.build_keys[row];
     named[item] = values != nullptr ? values[row] : static_cast<uint32_t>(row);
     are_rows |= 1U << item;
+  }
+  if constexpr (kAnyRow) {
+    hash_rows<true>(table, keys, named, are_rows);
+    return;
   }
   // All is in vain when keys repeat, and swaps of a heavy key would queue up on its slot.
   if (is_set_by_now(has_duplicates)) return;

@@ -67,6 +67,9 @@ template <int kWordsOfRow>
 struct HashedPart {
   static constexpr int kWords = kWordsOfRow;
   static constexpr uint32_t kBucket = 4;
+  // Buckets that a row looks through for a slot: no table of rows that are told apart has so many
+  // full ones side by side, and rows of one key, which would fill as many as they are, end there.
+  static constexpr int kMostBuckets = 256;
   uint32_t* words;     // [kWords][room]
   uint32_t* slots;     // [room] addresses
   uint32_t* counters;  // of two buckets each: rows that came, those that found no slot, too
@@ -108,7 +111,8 @@ struct HashedPart {
   // expected: has_room_for the part's rows.
   __device__ __forceinline__ bool insert(uint32_t address, uint32_t* at) const {
     uint32_t bucket = first_bucket(address);
-    while (true) {
+#pragma unroll 1
+    for (int seen = 0; seen < kMostBuckets; ++seen) {
       uint32_t const shift = bucket % 2 * 16;
       uint32_t const slot = atomicAdd(&counters[bucket / 2], 1U << shift) >> shift & 0xffffU;
       if (slot < kBucket) {
@@ -118,6 +122,7 @@ struct HashedPart {
       }
       bucket = behind(bucket);
     }
+    return false;
   }
   __device__ __forceinline__ bool end_build() const {
     bool is_once = true;

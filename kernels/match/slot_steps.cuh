@@ -27,8 +27,9 @@ __device__ __forceinline__ uint32_t slot_in_pairs(uint32_t home, uint32_t step, 
   return ((home + (step & ~1U)) & mask) ^ (step & 1);
 }
 
-// Which keys were there already, as bits.
-template <int kItems, typename Table, typename Key>
+// Which keys were there already, as bits. kLooksFirst: a key may come so often that its slot is
+// looked at before it is swapped, since an address takes 0.6e9 atomics a second.
+template <bool kLooksFirst = false, int kItems, typename Table, typename Key>
 __device__ __forceinline__ uint32_t hash_rows(const Table& table, const Key (&keys)[kItems],
                                               const uint32_t (&rows)[kItems], uint32_t are_rows) {
   uint32_t repeated = 0;
@@ -41,8 +42,10 @@ __device__ __forceinline__ uint32_t hash_rows(const Table& table, const Key (&ke
       if ((left >> item & 1) == 0) continue;
       Key const mixed = mix_key(keys[item]);
       typename Table::Slot const wanted = table.slot_with(mixed, rows[item]);
-      there[item] =
-          atomicCAS(table.slots + table.slot_at(table.home_of(mixed), step), Table::kFree, wanted);
+      auto* const slot = table.slots + table.slot_at(table.home_of(mixed), step);
+      there[item] = Table::kFree;
+      if constexpr (kLooksFirst) there[item] = __ldcg(slot);
+      if (there[item] == Table::kFree) there[item] = atomicCAS(slot, Table::kFree, wanted);
     }
 #pragma unroll
     for (int item = 0; item < kItems; ++item) {

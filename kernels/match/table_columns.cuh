@@ -6,7 +6,8 @@
 //          are gathered later
 // In       probe_keys[probe_rows]; a finder: for each key its build row or place, and whether there
 //          is one; columns of both sides
-// Out      target[] of each column, in chunks; rows nearly in the order of the probe side
+// Out      target[] of each column, in chunks; rows nearly in the order of the probe side. Or those
+//          of the rows without a match
 // Needs    unique build keys: with duplicates nothing is written, and the host takes another way
 // Launch   as many blocks of kTableThreads as are resident
 // Moves    |Key| and the probe side's columns a row, streamed; a random sector a lookup, and a
@@ -72,6 +73,12 @@ __device__ __forceinline__ void find_table_batch(const TableJoin<typename Finder
     }
   }
   finder(rows.keys, are_rows, slice, rows.build, found);
+  if (join.unmatched) {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      found[item] = !found[item] && first + 32 * item + lane < join.probe_rows;
+    }
+  }
   *count = give_slots(found, rows);
 }
 

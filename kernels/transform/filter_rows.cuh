@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "kernels/bytes_column.hpp"
+#include "kernels/marked_bit.cuh"
 #include "kernels/transform/filter_rows.hpp"
 #include "kernels/tuning.hpp"
 #include "kernels/warp_sum.cuh"
@@ -30,11 +31,6 @@ constexpr int kFilterTile = kFilterThreads * kFilterItems;
 // may come very often, and its bit is looked at before it is set, since one address takes 0.6e9
 // atomics a second. kTest: rows are kept whose bit is there.
 enum class FilterMode { kMark, kMarkOnce, kTest };
-
-// What L1 holds of the bits may be old, but only bits that were set since are missing from it.
-__device__ __forceinline__ bool is_marked(const uint32_t* word, uint32_t bit) {
-  return (*word & bit) != 0 || (__ldcg(word) & bit) != 0;
-}
 
 // kept_keys null: rows are not kept, only marked.
 template <typename Filter, FilterMode kMode>

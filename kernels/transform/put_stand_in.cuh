@@ -23,12 +23,29 @@ __global__ void __launch_bounds__(kStreamThreads)
                         uint32_t* seen) {
   uint32_t own = 0;
   uint64_t const tile = uint64_t{blockIdx.x} * kStreamTile;
+  // One read hangs on the other: those of all items are under way together. H200, 6.7*10^6 rows of
+  // 4 bytes, one after the other: 0.24 ms.
+  uint32_t sources[kStreamItems];
+  bool are_stand_ins[kStreamItems];
 #pragma unroll
   for (int item = 0; item < kStreamItems; ++item) {
     uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
-    if (row >= rows) break;
-    if (is_valid(validity, source_rows[row])) {
-      if (is_stand_in(values[row], stand_in)) own |= kStandInIsTaken;
+    if (row >= rows) continue;
+    sources[item] = source_rows[row];
+    are_stand_ins[item] = is_stand_in(values[row], stand_in);
+  }
+  bool are_valid[kStreamItems];
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+    if (row < rows) are_valid[item] = is_valid(validity, sources[item]);
+  }
+#pragma unroll
+  for (int item = 0; item < kStreamItems; ++item) {
+    uint64_t const row = tile + item * kStreamThreads + threadIdx.x;
+    if (row >= rows) continue;
+    if (are_valid[item]) {
+      if (are_stand_ins[item]) own |= kStandInIsTaken;
     } else {
       values[row] = stand_in_of<Value>(stand_in);
       own |= kHasNulls;

@@ -33,6 +33,8 @@ struct JoinStep {
   const JoinGroups* groups = nullptr;
   // Of keys that may be the build side's; null: nothing is known.
   const SeenKeys* seen = nullptr;
+  // Only whether rows have a match is asked for, which any build row of a key tells.
+  bool any_row = false;
   // Of the build keys as they are that a scan read; null: none did. Others may lie beyond it.
   const plan::KeyRange* drawn = nullptr;
 

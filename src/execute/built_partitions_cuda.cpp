@@ -56,14 +56,14 @@ class BuiltPartitions final : public BuiltOnGpu {
       return plan::Finding::kJoined;
     }
     CarriedResult carried(*side_, probe, step.build_left(), result);
-    std::optional<Kept> left = kept(step, probe, true);
-    std::optional<Kept> right = kept(step, probe, false);
+    std::optional<AloneResult> left = kept(step, probe, true);
+    std::optional<AloneResult> right = kept(step, probe, false);
     match::KeptSides sides;
     auto const side_of = [&](bool is_left) -> match::KeptSide& {
       return is_left == step.build_left() ? sides.build : sides.probe;
     };
-    if (left) side_of(true).outputs = &left->columns->outputs();
-    if (right) side_of(false).outputs = &right->columns->outputs();
+    if (left) side_of(true).outputs = &left->outputs();
+    if (right) side_of(false).outputs = &right->outputs();
     sides.among_pairs = are_row_numbers(step, left.has_value(), right.has_value());
     match::WrittenRows written = match::carried_columns(
         step.queue, step.plan, side_->key_width(), side_->carried_side(), probe.carried_side(),
@@ -85,23 +85,6 @@ class BuiltPartitions final : public BuiltOnGpu {
     return carried.finish(step, written);
   }
 
-  // Rows of one side, which are written without the other's.
-  struct Kept {
-    bool with_match = false;
-    std::unique_ptr<columns::JoinResult> found = std::make_unique<columns::JoinResult>();
-    std::unique_ptr<CarriedResult> columns;
-
-    Kept(const AloneTask& task, const GpuSide& side) : with_match(task.with_match) {
-      found->has_pairs = task.numbers;
-      found->pair_sides = columns::PairSides::kLeft;
-      columns = std::make_unique<CarriedResult>(side, *found);
-    }
-    columns::RowsAlone finish(const JoinStep& step, const match::WrittenRows& written) {
-      columns->finish(step, written);
-      return {with_match, found->rows, found->left_rows, std::move(found->columns)};
-    }
-  };
-
   const GpuSide& side_of(const JoinStep& step, const GpuSide& probe, bool left) const {
     return left == step.build_left() ? *side_ : probe;
   }
@@ -121,11 +104,11 @@ class BuiltPartitions final : public BuiltOnGpu {
     };
     result.added.emplace();
     bool const by_left = asked.groups == columns::Groups::kLeft;
-    Kept rows(AloneTask{true, by_left ? step.spec.left_rows() : step.spec.right_rows()},
-              side_of(step, probe, by_left));
+    AloneResult rows(AloneTask{true, by_left ? step.spec.left_rows() : step.spec.right_rows()},
+                     side_of(step, probe, by_left));
     match::JoinGroupSums sums =
         match::group_join(step.queue, step.plan, side_->key_width(), summed(by_left),
-                          summed(!by_left), rows.columns->outputs());
+                          summed(!by_left), rows.outputs());
     std::vector<columns::Storage>& states = result.added->states;
     states.resize(1 + asked.left.size() + asked.right.size());
     states.front() = std::move(sums.counts);
@@ -146,11 +129,11 @@ class BuiltPartitions final : public BuiltOnGpu {
     GpuSide const& side = side_of(step, probe, left);
     std::optional<AloneTask> const task = task_of(step, side, left);
     if (!task) return false;
-    Kept rows(*task, side);
+    AloneResult rows(*task, side);
     match::WrittenRows const written = match::partition_set(
         step.queue, step.plan, side.key_width(),
         task->with_match ? match::SetRows::kWithMatch : match::SetRows::kWithoutMatch,
-        side.carried_side(), side_of(step, probe, !left).carried_side(), rows.columns->outputs());
+        side.carried_side(), side_of(step, probe, !left).carried_side(), rows.outputs());
     (left ? result.left_alone : result.right_alone) = rows.finish(step, written);
     return true;
   }
@@ -164,12 +147,12 @@ class BuiltPartitions final : public BuiltOnGpu {
   }
 
   // What the match writes of a side's rows without a match, beside the pairs.
-  std::optional<Kept> kept(const JoinStep& step, const GpuSide& probe, bool left) const {
+  std::optional<AloneResult> kept(const JoinStep& step, const GpuSide& probe, bool left) const {
     if (comes_alone(rows_of(step.spec, left))) return std::nullopt;
     GpuSide const& side = side_of(step, probe, left);
     std::optional<AloneTask> const task = task_of(step, side, left);
     if (!task) return std::nullopt;
-    return Kept(*task, side);
+    return AloneResult(*task, side);
   }
 
   std::shared_ptr<const GpuSide> side_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "src/columns/result.hpp"
+#include "src/execute/alone_task.hpp"
 #include "src/execute/built.hpp"
 #include "src/execute/gpu_side.hpp"
 #include "src/match/chunked_columns.hpp"
@@ -83,6 +85,20 @@ class CarriedResult {
   columns::Storage keys_;
   std::vector<KeyTarget> key_targets_;
   std::vector<match::CarriedOutput> outputs_;
+};
+
+// Rows of one side, which are written without the other's.
+class AloneResult {
+ public:
+  AloneResult(const AloneTask& task, const GpuSide& side);
+
+  const std::vector<match::CarriedOutput>& outputs() const { return columns_->outputs(); }
+  columns::RowsAlone finish(const JoinStep& step, const match::WrittenRows& written);
+
+ private:
+  bool with_match_;
+  std::unique_ptr<columns::JoinResult> found_ = std::make_unique<columns::JoinResult>();
+  std::unique_ptr<CarriedResult> columns_;
 };
 
 }  // namespace gpujoin::execute

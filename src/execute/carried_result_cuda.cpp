@@ -169,4 +169,16 @@ plan::Finding CarriedResult::finish(const JoinStep& step, const match::WrittenRo
   return plan::Finding::kJoined;
 }
 
+AloneResult::AloneResult(const AloneTask& task, const GpuSide& side)
+    : with_match_(task.with_match) {
+  found_->has_pairs = task.numbers;
+  found_->pair_sides = columns::PairSides::kLeft;
+  columns_ = std::make_unique<CarriedResult>(side, *found_);
+}
+
+columns::RowsAlone AloneResult::finish(const JoinStep& step, const match::WrittenRows& written) {
+  columns_->finish(step, written);
+  return {with_match_, found_->rows, found_->left_rows, std::move(found_->columns)};
+}
+
 }  // namespace gpujoin::execute

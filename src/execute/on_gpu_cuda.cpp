@@ -50,14 +50,27 @@ bool is_semi_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool 
          plan::probes_table(plan.match) && plan.gather == plan::Gather::kCarried;
 }
 
+// A table in which any row of a key will do tells the rows without a match, too, where no keys are
+// NULL, which would be put out as they lie. Not one that one launch makes and asks.
+bool is_anti_by_table(const PlannedJoin& join, const plan::JoinPlan& plan, bool left) {
+  bool const probes = left != (plan.build_side == plan::Side::kLeft);
+  plan::SideStatistics const& side = left ? join.request.left : join.request.right;
+  return rows_of(join.spec, left) == columns::RowsOfSide::kUnmatchedOnly && probes &&
+         !side.key_nullable && plan::probes_table(plan.match) &&
+         plan.transform == plan::Transform::kNone && plan.gather == plan::Gather::kCarried &&
+         plan.filter == plan::Filter::kNone && plan.keys != plan::Keys::kHashed &&
+         !match::joins_in_one_launch(static_cast<uint64_t>(join.left->rows),
+                                     static_cast<uint64_t>(join.right->rows));
+}
+
 // What the matches are to write. Of a side that comes out alone nothing, where the plan's match
 // does not tell its rows: they are fetched when they are known.
 const std::vector<int32_t>& columns_of(const PlannedJoin& join, bool left) {
   static const std::vector<int32_t> kNone;
   plan::JoinPlan const& plan = join.choice.plan();
   bool const in_partitions = plan::writes_columns(plan.gather) && plan::partitions(plan.transform);
-  bool const come =
-      !comes_alone(rows_of(join.spec, left)) || in_partitions || is_semi_by_table(join, plan, left);
+  bool const come = !comes_alone(rows_of(join.spec, left)) || in_partitions ||
+                    is_semi_by_table(join, plan, left) || is_anti_by_table(join, plan, left);
   if (!come) return kNone;
   return left ? join.spec.left_columns : join.spec.right_columns;
 }
@@ -144,23 +157,26 @@ class Sides {
 
 // Who promised that build keys are unique is told where they are not. Of a side that comes out
 // alone no pairs are needed, of which there may be any number: any row of a key tells whether a
-// probe row has a match, and partitions tell it of build rows.
-match::RepeatedKeys repeated_keys(const PlannedJoin& join, const plan::JoinPlan& plan) {
+// probe row has a match, and where a launch makes no more than the table whether build rows have.
+bool has_unique_promise(const PlannedJoin& join, const plan::JoinPlan& plan) {
+  return join.promised &&
+         is_unique_promised(join.promised->bounds, plan.build_side == plan::Side::kLeft);
+}
+match::RepeatedKeys repeated_in_one_launch(const PlannedJoin& join, const plan::JoinPlan& plan) {
   bool const build_left = plan.build_side == plan::Side::kLeft;
-  bool const is_promised = join.promised && is_unique_promised(join.promised->bounds, build_left);
-  if (is_promised || comes_alone(rows_of(join.spec, build_left))) {
+  if (has_unique_promise(join, plan) || comes_alone(rows_of(join.spec, build_left))) {
     return match::RepeatedKeys::kRefused;
   }
-  return comes_alone(rows_of(join.spec, !build_left)) ? match::RepeatedKeys::kOneRow
-                                                      : match::RepeatedKeys::kAllRows;
+  return comes_alone(join.spec.kind) ? match::RepeatedKeys::kOneRow : match::RepeatedKeys::kAllRows;
 }
 
 // The rows of an inner join may be those of the semi join already.
 void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::JoinResult& result) {
   for (bool const left : {true, false}) {
-    if (!is_semi_by_table(join, plan, left)) continue;
-    (left ? result.left_alone : result.right_alone) = columns::RowsAlone{
-        true, result.rows, left ? result.left_rows : result.right_rows, std::move(result.columns)};
+    auto& alone = left ? result.left_alone : result.right_alone;
+    if (alone || !is_semi_by_table(join, plan, left)) continue;
+    alone = columns::RowsAlone{true, result.rows, left ? result.left_rows : result.right_rows,
+                               std::move(result.columns)};
     result.columns.clear();
   }
 }
@@ -207,10 +223,12 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   step.residual = join.residual;
   step.groups = groups;
   step.drawn = drawn_range(join, plan);
+  step.any_row = comes_alone(join.spec.kind) && !has_unique_promise(join, plan);
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;
   if (sides.join_in_one_launch(plan)) {
-    found = join_in_one_launch(step, build_side, sides.probe(), repeated_keys(join, plan), result);
+    found = join_in_one_launch(step, build_side, sides.probe(), repeated_in_one_launch(join, plan),
+                               result);
   } else {
     clock.enter("transform");
     built = build_on_gpu(step, sides.build(), sides.sort_bits(plan));

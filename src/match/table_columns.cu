@@ -40,68 +40,19 @@ base::Buffer duplicates_flag(base::Queue& queue) {
   return flag;
 }
 
-// Its memory, and how rows are found in it. Row: of build columns side by side.
-template <typename Finder, typename Row>
-class TableOf final : public ColumnTable {
- public:
-  using Key = typename Finder::Key;
-
-  std::optional<ProbedRows> probe(base::Queue& queue, int64_t expected_rows, const TableSide& probe,
-                                  Outputs outputs) const override {
-    if (probe.rows == 0) return ProbedRows{};
-    name_sources(&outputs);
-    auto const expected = static_cast<uint64_t>(std::max<int64_t>(expected_rows, 0));
-    bool const buffers = finder.slices > 1 || expected < probe.rows / 4 * 3;
-    bool const words = common_width(outputs) == 4;
-    if (asks_in_one_launch(probe.rows)) {
-      auto const ask = words ? probe_few_rows<4, Row, Finder> : probe_few_rows<0, Row, Finder>;
-      return ask(queue, finder, seen_by(probe), outputs);
-    }
-    auto const join = words     ? (buffers ? probe_in_chunks<4, true, Row, Finder>
-                                           : probe_in_chunks<4, false, Row, Finder>)
-                      : buffers ? probe_in_chunks<0, true, Row, Finder>
-                                : probe_in_chunks<0, false, Row, Finder>;
-    return join(queue, expected, finder, seen_by(probe), outputs);
-  }
-
-  bool asks_in_one_launch(uint64_t probe_rows) const override {
-    return probe_rows <= kernels::kFewRows;
-  }
-
-  std::optional<WrittenRows> look_up(base::Queue& queue, const TableSide& probe,
-                                     Outputs outputs) const override {
-    if (probe.rows == 0) return std::nullopt;
-    name_sources(&outputs);
-    auto const find =
-        common_width(outputs) == 4 ? look_up_rows<4, Row, Finder> : look_up_rows<0, Row, Finder>;
-    return find(queue, finder, seen_by(probe), outputs);
-  }
-
-  Finder finder;
-  std::vector<const void*> sources;  // of each output that is a build column, where probes read it
-  base::Buffer has_duplicates;
-  const void* packed_rows = nullptr;
-  PackedRow packed;
-  std::vector<base::Buffer> memory;
-
- private:
-  Probe seen_by(const TableSide& probe) const {
-    return {probe, has_duplicates.as<uint32_t>(), packed_rows, packed};
-  }
-
-  void name_sources(Outputs* outputs) const {
-    size_t next = 0;
-    for (CarriedOutput& output : *outputs) {
-      if (output.from == kernels::CarriedFrom::kBuild) output.source = sources[next++];
-    }
-  }
-};
-
 // Of no build rows.
 class NoTable final : public ColumnTable {
  public:
-  std::optional<ProbedRows> probe(base::Queue&, int64_t, const TableSide&, Outputs) const override {
+  std::optional<ProbedRows> probe(base::Queue&, int64_t, const TableSide&, Outputs,
+                                  ProbeRows wanted) const override {
+    if (wanted == ProbeRows::kUnmatched) {
+      base::fail(GPUJOIN_ERROR_INTERNAL, "rows without a match in no table");
+    }
     return ProbedRows{};
+  }
+  base::Buffer mark_probe(base::Queue&, const TableSide&) const override { return {}; }
+  base::Buffer mark_build(base::Queue&, const TableSide&, const TableSide&) const override {
+    return {};
   }
   bool asks_in_one_launch(uint64_t) const override { return true; }
   std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {
@@ -112,8 +63,13 @@ class NoTable final : public ColumnTable {
 // Of more build rows than there are keys between the lowest and the highest: some repeat.
 class RepeatedKeys final : public ColumnTable {
  public:
-  std::optional<ProbedRows> probe(base::Queue&, int64_t, const TableSide&, Outputs) const override {
+  std::optional<ProbedRows> probe(base::Queue&, int64_t, const TableSide&, Outputs,
+                                  ProbeRows) const override {
     return std::nullopt;
+  }
+  base::Buffer mark_probe(base::Queue&, const TableSide&) const override { return {}; }
+  base::Buffer mark_build(base::Queue&, const TableSide&, const TableSide&) const override {
+    return {};
   }
   bool asks_in_one_launch(uint64_t) const override { return false; }
   std::optional<WrittenRows> look_up(base::Queue&, const TableSide&, Outputs) const override {
@@ -147,7 +103,8 @@ uint64_t read_bytes(const Columns& columns) {
 using TablePointer = std::unique_ptr<const ColumnTable>;
 
 template <typename Key>
-TablePointer hashed_table(base::Queue& queue, const TableSide& build, Columns columns) {
+TablePointer hashed_table(base::Queue& queue, const TableSide& build, Columns columns,
+                          bool any_row) {
   using Finder = kernels::FindPairRows<Key>;
   auto made = std::make_unique<TableOf<Finder, kernels::NoRow>>();
   const uint32_t* const values = sizeof(Key) == 4 ? take_lone_value(&columns) : nullptr;
@@ -160,9 +117,10 @@ TablePointer hashed_table(base::Queue& queue, const TableSide& build, Columns co
         "clearing the hash table");
   made->finder = {{table.as<unsigned long long>(), static_cast<uint32_t>(slots - 1),
                    static_cast<const Key*>(build.keys)}};
-  kernels::build_pair_table_kernel<Key>
-      <<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(queue)>>>(
-          made->finder.table, values, build.rows, made->has_duplicates.template as<uint32_t>());
+  auto const kernel = any_row ? kernels::build_pair_table_kernel<Key, true>
+                              : kernels::build_pair_table_kernel<Key, false>;
+  kernel<<<base::grid_of(build.rows, kStreamTile), kStreamThreads, 0, stream_of(queue)>>>(
+      made->finder.table, values, build.rows, made->has_duplicates.template as<uint32_t>());
   check(cudaGetLastError(), "building a hash table");
   made->memory.push_back(std::move(table));
   return made;
@@ -253,7 +211,7 @@ kernels::FindPlaces<Key> find_places(const transform::KeyPlaces& range, bool is_
                                      uint32_t* present, uint64_t slices, bool near) {
   uint64_t const slice_places = (range.places + slices - 1) / slices;
   return {{static_cast<Key>(range.low), range.shift, static_cast<uint32_t>(range.places), present,
-           is_full, static_cast<uint32_t>(slice_places), near},
+           is_full, static_cast<uint32_t>(slice_places), near, false},
           static_cast<uint32_t>((range.places + slice_places - 1) / slice_places)};
 }
 
@@ -322,7 +280,8 @@ void place_rows(base::Queue& queue, const kernels::FindPlaces<Key>& finder,
 
 template <typename Key, typename Row>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
-                         const TableSide& build, Places places, PlacesOfNeighbours neighbours) {
+                         const TableSide& build, Places places, PlacesOfNeighbours neighbours,
+                         bool any_row = false) {
   using Finder = kernels::FindPlaces<Key>;
   auto made = std::make_unique<TableOf<Finder, Row>>();
   bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
@@ -332,8 +291,10 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
       Memory::kDevice, kFlagWords * sizeof(uint32_t) + vectors_of(range.places) * sizeof(uint4),
       "bits of the keys that there are");
   auto* const flag = made->has_duplicates.template as<uint32_t>();
-  made->finder = find_places<Key>(range, range.places == build.rows, flag + kFlagWords,
-                                  slices_of(places.bytes(), near), near);
+  bool const is_full = !any_row && range.places == build.rows;
+  made->finder =
+      find_places<Key>(range, is_full, flag + kFlagWords, slices_of(places.bytes(), near), near);
+  made->finder.table.any_row = any_row;
   place_rows(queue, made->finder, range, build, places, neighbours, made->has_duplicates);
   if (places.packed.width != 0) made->packed_rows = places.memory.front().data();
   made->packed = places.packed;
@@ -345,7 +306,7 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
 template <typename Key>
 TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
                          const TableSide& build, const Columns& columns,
-                         PlacesOfNeighbours neighbours) {
+                         PlacesOfNeighbours neighbours, bool any_row) {
   bool const near = neighbours != PlacesOfNeighbours::kAnywhere;
   // Side by side the columns of a row are one access at random.
   if (range.in_order && (near || columns.size() <= 1)) {
@@ -354,7 +315,8 @@ TablePointer place_table(base::Queue& queue, const transform::KeyPlaces& range,
   Places places(*queue.device_pool, range.places, columns);
   switch (places.placed.row_width) {
     case 0:
-      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), neighbours);
+      return place_table<Key, kernels::NoRow>(queue, range, build, std::move(places), neighbours,
+                                              any_row);
     case 8:
       return place_table<Key, uint2>(queue, range, build, std::move(places), neighbours);
     default:
@@ -370,7 +332,10 @@ bool joins_in_one_launch(uint64_t build_rows, uint64_t probe_rows) {
 
 std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::JoinPlan& plan,
                                               int32_t key_width, const TableSide& build,
-                                              const Columns& columns) {
+                                              const Columns& columns, bool any_row) {
+  if (any_row && !columns.empty()) {
+    base::fail(GPUJOIN_ERROR_INTERNAL, "columns of build rows of which any will do");
+  }
   if (build.rows == 0) return std::make_unique<NoTable>();
   if (plan.match == plan::Match::kDirectTable) {
     kernels::KeyRange const found =
@@ -380,9 +345,9 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     bool const direct =
         range.places != 0 && range.places <= base::traffic::most_direct_places(build.rows);
     if (!direct) return nullptr;
-    if (range.places < build.rows) return std::make_unique<RepeatedKeys>();
+    if (range.places < build.rows && !any_row) return std::make_unique<RepeatedKeys>();
     return base::with_key_type(key_width, [&](auto zero) {
-      return place_table<decltype(zero)>(queue, range, build, columns, plan.neighbours);
+      return place_table<decltype(zero)>(queue, range, build, columns, plan.neighbours, any_row);
     });
   }
   if (build.rows > kernels::kMostHashedRows) return nullptr;
@@ -392,7 +357,7 @@ std::unique_ptr<const ColumnTable> make_table(base::Queue& queue, const plan::Jo
     bool const beside_key =
         packed.width == kernels::kRowSlotBytes && base::traffic::fits_row_slots(build.rows);
     return beside_key ? row_slot_table<Key>(queue, build, columns, packed)
-                      : hashed_table<Key>(queue, build, columns);
+                      : hashed_table<Key>(queue, build, columns, any_row);
   });
 }
 

@@ -1,5 +1,5 @@
-// table_probes.cuh: how probe rows ask a table of the whole build side: few in one launch, others
-// in chunks, those that stay where they are by a lookup.
+// table_probes.cuh: a table of the whole build side, and how probe rows ask it: few in one launch,
+// others in chunks, those that stay where they are by a lookup.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "kernels/match/few_rows.cuh"
 #include "kernels/match/look_up.cuh"
+#include "kernels/match/mark_found.cuh"
 #include "kernels/match/table_columns.cuh"
 #include "src/base/device.hpp"
 #include "src/base/launch.hpp"
@@ -28,6 +29,7 @@ struct Probe {
   const uint32_t* has_duplicates = nullptr;
   const void* packed_rows = nullptr;  // null: columns apart
   const PackedRow& packed;
+  ProbeRows wanted = ProbeRows::kMatched;
 };
 
 template <typename Key>
@@ -36,6 +38,7 @@ kernels::TableJoin<Key> table_join(const Probe& probe, const Outputs& outputs) {
   args.probe_keys = static_cast<const Key*>(probe.rows.keys);
   args.probe_rows = probe.rows.rows;
   args.probe_present = probe.rows.present;
+  args.unmatched = probe.wanted == ProbeRows::kUnmatched;
   args.has_duplicates = probe.has_duplicates;
   args.packed_rows = probe.packed_rows;
   auto next_word = probe.packed.words.begin();
@@ -49,14 +52,20 @@ template <int kWidth, typename Finder>
 constexpr uint64_t kRowsOfBlock =
     uint64_t{kernels::kTableThreads} * kernels::kItemsOf<kWidth, Finder>;
 
+template <int kWidth, typename Finder, typename Kernel>
+uint32_t resident_for(base::Queue& queue, Kernel kernel, const Probe& probe) {
+  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
+                                                  "asking for blocks of the probe of a table");
+  return std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident);
+}
+
 // Nullopt when a row has no match, or build keys repeat.
 template <int kWidth, typename Row, typename Finder>
 std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder,
                                         const Probe& probe, const Outputs& outputs) {
   base::Pool& pool = *queue.device_pool;
   auto const kernel = kernels::look_up_kernel<kWidth, Row, Finder>;
-  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
-                                                  "asking for blocks of lookups");
+  uint32_t const blocks = resident_for<kWidth, Finder>(queue, kernel, probe);
   auto args = table_join<typename Finder::Key>(probe, outputs);
   base::Buffer const found =
       pool.allocate_rows<unsigned long long>(base::Memory::kDevice, 1, "the count of rows found");
@@ -65,8 +74,7 @@ std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder
   args.found = found.as<unsigned long long>();
   std::vector<base::Buffer> columns = start_columns(queue, probe.rows.rows, outputs, &args);
   queue.check_cancelled();
-  kernel<<<std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident),
-           kernels::kTableThreads, 0, base::stream_of(queue)>>>(args, finder);
+  kernel<<<blocks, kernels::kTableThreads, 0, base::stream_of(queue)>>>(args, finder);
   base::check(cudaGetLastError(), "looking rows up");
   // Where keys repeat nothing was looked up.
   uint64_t const rows_found =
@@ -74,6 +82,44 @@ std::optional<WrittenRows> look_up_rows(base::Queue& queue, const Finder& finder
   if (rows_found != probe.rows.rows) return std::nullopt;
   hand_over(std::move(columns), outputs);
   return WrittenRows{probe.rows.rows, probe.rows.rows, 1};
+}
+
+inline base::Buffer cleared_bits(base::Queue& queue, uint64_t rows, const char* what) {
+  base::Buffer bits =
+      queue.device_pool->allocate_rows<uint32_t>(base::Memory::kDevice, (rows + 31) / 32, what);
+  base::check(cudaMemsetAsync(bits.data(), 0, bits.bytes(), base::stream_of(queue)),
+              "clearing bits of rows");
+  return bits;
+}
+
+// Those whose bit is set of what they find. found: null: all that find something.
+template <typename Finder>
+base::Buffer tell_found_rows(base::Queue& queue, const Finder& finder, const Probe& rows,
+                             const uint32_t* found) {
+  base::Buffer marks = cleared_bits(queue, rows.rows.rows, "marks of rows");
+  if (rows.rows.rows == 0) return marks;
+  queue.check_cancelled();
+  auto const tell = kernels::tell_found_kernel<Finder>;
+  tell<<<resident_for<4, Finder>(queue, tell, rows), kernels::kTableThreads, 0,
+         base::stream_of(queue)>>>(table_join<typename Finder::Key>(rows, {}), finder, found,
+                                   marks.as<uint32_t>());
+  base::check(cudaGetLastError(), "telling which rows were found");
+  return marks;
+}
+
+// Build rows, or places, that probe rows find, of as many.
+template <typename Finder>
+base::Buffer mark_found_rows(base::Queue& queue, const Finder& finder, uint64_t places,
+                             const Probe& probe) {
+  base::Buffer found = cleared_bits(queue, places, "bits of the build rows that were found");
+  if (probe.rows.rows == 0) return found;
+  queue.check_cancelled();
+  auto const mark = kernels::mark_found_kernel<Finder>;
+  mark<<<resident_for<4, Finder>(queue, mark, probe), kernels::kTableThreads, 0,
+         base::stream_of(queue)>>>(table_join<typename Finder::Key>(probe, {}), finder,
+                                   found.as<uint32_t>());
+  base::check(cudaGetLastError(), "marking build rows that are found");
+  return found;
 }
 
 // A table that is asked slice by slice asked as a whole: few rows would meet few of its sectors in
@@ -95,8 +141,7 @@ std::optional<ProbedRows> probe_few_rows(base::Queue& queue, const Finder& finde
                                          const Probe& probe, const Outputs& outputs) {
   check_count(outputs);
   auto const kernel = kernels::few_rows_kernel<kWidth, Row, Finder>;
-  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
-                                                  "asking for blocks of the probe of a table");
+  uint32_t const blocks = resident_for<kWidth, Finder>(queue, kernel, probe);
   auto args = table_join<typename Finder::Key>(probe, outputs);
   args.capacity = probe.rows.rows;
   std::vector<base::Buffer> columns = start_columns(queue, probe.rows.rows, outputs, &args);
@@ -109,10 +154,8 @@ std::optional<ProbedRows> probe_few_rows(base::Queue& queue, const Finder& finde
   // answer the next join.
   void* kernel_args[] = {&args, &asked, &state, &answer};
   base::check(
-      cudaLaunchKernel(
-          reinterpret_cast<const void*>(kernel),
-          dim3(std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident)),
-          dim3(kernels::kTableThreads), kernel_args, 0, base::stream_of(queue)),
+      cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
+                       dim3(kernels::kTableThreads), kernel_args, 0, base::stream_of(queue)),
       "probing a table by few rows");
   zeroed.all_launched();
   kernels::SmallTableAnswer const told = {base::await_answer(queue)};
@@ -127,10 +170,7 @@ std::optional<ProbedRows> probe_in_chunks(base::Queue& queue, uint64_t expected_
                                           const Finder& finder, const Probe& probe,
                                           const Outputs& outputs) {
   auto const kernel = kernels::table_columns_kernel<kWidth, kBuffers, Row, Finder>;
-  uint32_t const resident = base::resident_blocks(queue, kernel, kernels::kTableThreads, 0,
-                                                  "asking for blocks of the probe of a table");
-  uint32_t const blocks =
-      std::min(base::grid_of(probe.rows.rows, kRowsOfBlock<kWidth, Finder>), resident);
+  uint32_t const blocks = resident_for<kWidth, Finder>(queue, kernel, probe);
   auto args = table_join<typename Finder::Key>(probe, outputs);
   ChunkedColumns columns(queue, outputs);
   columns.expect(expected_rows, blocks);
@@ -148,5 +188,78 @@ std::optional<ProbedRows> probe_in_chunks(base::Queue& queue, uint64_t expected_
     columns.require(blocks);
   }
 }
+
+// Its memory, and how rows are found in it. Row: of build columns side by side.
+template <typename Finder, typename Row>
+class TableOf final : public ColumnTable {
+ public:
+  using Key = typename Finder::Key;
+
+  std::optional<ProbedRows> probe(base::Queue& queue, int64_t expected_rows, const TableSide& probe,
+                                  Outputs outputs, ProbeRows wanted) const override {
+    if (wanted == ProbeRows::kUnmatched && finder.slices > 1) {
+      base::fail(GPUJOIN_ERROR_INTERNAL, "rows without a match in a table of slices");
+    }
+    if (probe.rows == 0) return ProbedRows{};
+    name_sources(&outputs);
+    auto const expected = static_cast<uint64_t>(std::max<int64_t>(expected_rows, 0));
+    bool const buffers = finder.slices > 1 || expected < probe.rows / 4 * 3;
+    bool const words = common_width(outputs) == 4;
+    if (asks_in_one_launch(probe.rows)) {
+      auto const ask = words ? probe_few_rows<4, Row, Finder> : probe_few_rows<0, Row, Finder>;
+      return ask(queue, finder, seen_by(probe, wanted), outputs);
+    }
+    auto const join = words     ? (buffers ? probe_in_chunks<4, true, Row, Finder>
+                                           : probe_in_chunks<4, false, Row, Finder>)
+                      : buffers ? probe_in_chunks<0, true, Row, Finder>
+                                : probe_in_chunks<0, false, Row, Finder>;
+    return join(queue, expected, finder, seen_by(probe, wanted), outputs);
+  }
+
+  bool asks_in_one_launch(uint64_t probe_rows) const override {
+    return probe_rows <= kernels::kFewRows;
+  }
+
+  base::Buffer mark_probe(base::Queue& queue, const TableSide& probe) const override {
+    return tell_found_rows(queue, finder, seen_by(probe, ProbeRows::kMatched), nullptr);
+  }
+  base::Buffer mark_build(base::Queue& queue, const TableSide& probe,
+                          const TableSide& build) const override {
+    uint64_t places = build.rows;
+    if constexpr (requires { finder.table.places; }) places = finder.table.places;
+    base::Buffer const found =
+        mark_found_rows(queue, finder, places, seen_by(probe, ProbeRows::kMatched));
+    return tell_found_rows(queue, finder, seen_by(build, ProbeRows::kMatched),
+                           found.as<const uint32_t>());
+  }
+
+  std::optional<WrittenRows> look_up(base::Queue& queue, const TableSide& probe,
+                                     Outputs outputs) const override {
+    if (probe.rows == 0) return std::nullopt;
+    name_sources(&outputs);
+    auto const find =
+        common_width(outputs) == 4 ? look_up_rows<4, Row, Finder> : look_up_rows<0, Row, Finder>;
+    return find(queue, finder, seen_by(probe, ProbeRows::kMatched), outputs);
+  }
+
+  Finder finder;
+  std::vector<const void*> sources;  // of each output that is a build column, where probes read it
+  base::Buffer has_duplicates;
+  const void* packed_rows = nullptr;
+  PackedRow packed;
+  std::vector<base::Buffer> memory;
+
+ private:
+  Probe seen_by(const TableSide& probe, ProbeRows wanted) const {
+    return {probe, has_duplicates.as<uint32_t>(), packed_rows, packed, wanted};
+  }
+
+  void name_sources(Outputs* outputs) const {
+    size_t next = 0;
+    for (CarriedOutput& output : *outputs) {
+      if (output.from == kernels::CarriedFrom::kBuild) output.source = sources[next++];
+    }
+  }
+};
 
 }  // namespace gpujoin::match

@@ -47,8 +47,10 @@ double bytes_apart(const JoinPlan& plan, const JoinShape& shape, uint64_t places
 // Whether the places of rows that blocks work on at a time are no more than a slice: in order they
 // are as far apart as rows so far from each other, in no order as rows next to each other and what
 // comes to all of them. Bits of a distance are rounded up, to one and a half times as much on
-// average; and what a place further on has is asked for later.
+// average; and what a place further on has is asked for later. Where both sides lie in order no
+// place is asked for again, however far the next one is.
 bool lies_near(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
+  if (shape.sample.lies_in_order && places != 0) return true;
   const double in_order = bytes_apart(plan, shape, places, shape.sample.neighbour_bits) *
                           kRowsAtOnce / static_cast<double>(kNeighbourRows);
   const double of_all = kRowsAtOnce * static_cast<double>(place_row(plan, shape).width * places) /
@@ -71,7 +73,8 @@ double slices_of_tile(const JoinPlan& plan, const JoinShape& shape, uint64_t pla
 // Whether the places of a warp's rows share sectors: what is near and in no order takes an access
 // a row, as any row in L2 does.
 bool lies_in_order(const JoinPlan& plan, const JoinShape& shape, uint64_t places) {
-  return bytes_apart(plan, shape, places, shape.sample.next_bits) <= 2 * traffic::kSectorBytes;
+  return shape.sample.lies_in_order ||
+         bytes_apart(plan, shape, places, shape.sample.next_bits) <= 2 * traffic::kSectorBytes;
 }
 
 // Of a table that stays in L2 its reads and the streams overlap in part, less where a value is read
@@ -84,6 +87,11 @@ constexpr double kDirectReads = 0.55;
 // 0.91 and 3.96 ms; of 2^25 x 2^27, in four, 4.65.
 constexpr double kDirectStore = 0.43;
 constexpr double kFurtherSlice = 0.7;
+// Of bits alone, keys of 13, 33 and 134 million rows in 4, 4 and 16 MiB: 15, 16 and 16 ps a row,
+// and 5 of each that asks.
+constexpr double kBitStore = 0.5;
+constexpr double kBitReads = 0.9;
+constexpr double kBitReadsBesideValues = 0.3;
 constexpr int32_t kDirectBuildLaunches = 6;  // and the wait for the keys' range
 // Tables of few rows are of 4 bytes a place, stored by an exchange: of the time that 8 bytes take.
 // H200, pairs of 10^6 x 10^6 rows: 44 us, hashed keys 62.
@@ -145,8 +153,9 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
           : std::max<uint64_t>(1, (places * width + kSliceBytes - 1) / kSliceBytes);
   const double words = static_cast<double>(1 + std::max(columns, (width + 3) / 4));
   const double stores =
-      build * (is_small
-                   ? kSmallExchange
+      build * (is_small ? kSmallExchange
+               : row.columns == 0
+                   ? kBitStore
                    : words * kDirectStore * (1 + kFurtherSlice * static_cast<double>(slices - 1)));
   Cost cost = {moved, stream_seconds(moved, facts) + insert_seconds(stores, slice, facts),
                is_small ? kSmallBuildLaunches : kDirectBuildLaunches};
@@ -154,12 +163,15 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
     cost = place_by_slices(shape, row, places, false, facts);
   }
   const double probe = static_cast<double>(shape.probe_rows);
-  // Whether a place is taken is asked where not all are. The bits are few.
-  const double asked = is_small || places > shape.build_rows + shape.build_rows / 64 ? probe : 0;
+  // Whether a place is taken is asked where not all are, or keys repeat. The bits are few.
+  const bool all_taken = places <= shape.build_rows + shape.build_rows / 64 &&
+                         places + places / 64 >= shape.build_rows;
+  const double asked = is_small || !all_taken ? probe : 0;
+  const double asking = is_small || row.columns != 0 ? kBitReadsBesideValues : kBitReads;
   const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));
   const double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
-  cost +=
-      probe_columns(plan, shape, 0.3 * asked, values, slice, reads_by_order(shape, reads), facts);
+  cost += probe_columns(plan, shape, asking * asked, values, slice, reads_by_order(shape, reads),
+                        facts);
   const uint64_t read = read_width(shape, shape.probe);
   cost.seconds +=
       static_cast<double>(slices - 1) *
@@ -167,8 +179,9 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
   return cost;
 }
 
-// Where neighbours have neighbouring places, all of it is read and written once, as it lies. Rows
-// that have all places in their order stay where they are.
+// Where neighbours have neighbouring places, all of it is read and written once, as it lies, or of
+// few pairs a sector of the table each. Rows that have all places in their order stay where they
+// are.
 Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
                   const base::DeviceFacts& facts) {
   const PlaceRow row = place_row(plan, shape);
@@ -182,7 +195,9 @@ Cost near_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t places,
       gathered_columns(shape, plan, true).width + gathered_columns(shape, plan, false).width;
   const uint64_t read = read_width(shape, shape.probe);
   Traffic asked = traffic::table_columns(shape.probe_rows, read, 0, 0, output, shape.pairs);
-  asked.streamed += std::min(places, shape.pairs) * row.width;
+  const uint64_t sectors = traffic::kSectorBytes * (stays ? row.columns : 1);
+  asked.streamed +=
+      std::min(places * row.width, shape.pairs * std::max<uint64_t>(row.width, sectors));
   const Traffic streams = {asked.streamed - unread_bytes(shape), 0};
   // The bits of places are set one by one, unless all are taken. H200, 1.5*10^7 rows without
   // columns that lie in order, a third of the places: 0.19 ms.

@@ -47,10 +47,37 @@ bool has_all_rows(const JoinPlan& plan, const SideOfKind& side) {
   return joins_sets(plan) && plan.filter == Filter::kNone && !side.side.key_nullable;
 }
 
-// Whether one launch finds any build row of a key, which may repeat.
+bool is_table_of_columns(const JoinPlan& plan) {
+  return probes_table(plan.match) && plan.gather == Gather::kCarried &&
+         plan.transform == Transform::kNone;
+}
+
+// Whether any row of a key stands for all in a table that more than one launch makes and asks.
+// Hashed keys are verified by columns of the build side.
+bool has_any_row(const JoinPlan& plan, const JoinShape& shape) {
+  return is_table_of_columns(plan) && !is_one_launch(shape) && plan.keys != Keys::kHashed &&
+         plan.transfer != Transfer::kProbeChunks;
+}
+
+// Whether a table finds any build row of a key, which may repeat.
 bool is_found_once(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
-  return probes_table(plan.match) && plan.gather == Gather::kCarried && is_one_launch(shape) &&
-         !side.is_build && columns::comes_alone(side.wanted);
+  const bool any_row = is_one_launch(shape) ? is_table_of_columns(plan) : has_any_row(plan, shape);
+  return any_row && !side.is_build && columns::comes_alone(side.wanted);
+}
+
+// Whether its probe puts out the rows without a match.
+bool finds_unmatched(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
+  return side.wanted == columns::RowsOfSide::kUnmatchedOnly && !side.side.key_nullable &&
+         plan.filter == Filter::kNone && has_any_row(plan, shape) &&
+         is_found_once(plan, shape, side);
+}
+
+// Whether a table marks the rows of a side, in the place of writing them: build rows by one of
+// their key that probe rows find.
+bool is_marked_by_table(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side) {
+  const bool are_written = !side.is_build && (side.wanted == columns::RowsOfSide::kMatched ||
+                                              finds_unmatched(plan, shape, side));
+  return has_any_row(plan, shape) && columns::comes_alone(side.wanted) && !are_written;
 }
 
 // Where nobody looked half of the rows may have no match.
@@ -98,6 +125,21 @@ Cost set_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& si
   return cost;
 }
 
+// Bits of rows. Of build rows one is looked at before it is set, and then asked for by each of its
+// key.
+Cost found_cost(const JoinShape& shape, const SideOfKind& side, const base::DeviceFacts& facts) {
+  constexpr int32_t kLaunches = 12;  // the host waits for the number of marks
+  constexpr double kBitSeconds = 5e-12;
+  const double rows = static_cast<double>(side.rows);
+  Cost cost = streamed({side.rows / 8, 0}, kLaunches, facts);
+  cost += fetch_cost(side.side, rows_alone(shape, side), facts);
+  if (!side.is_build) return cost;
+  cost += streamed({side.rows * shape.key_width, 0}, 0, facts);
+  cost.seconds += kBitSeconds * static_cast<double>(shape.matching_rows) +
+                  read_seconds(2 * rows, side.rows * shape.key_width, facts);
+  return cost;
+}
+
 Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& side,
                 const base::DeviceFacts& facts) {
   const bool sets = joins_sets(plan);
@@ -110,6 +152,8 @@ Cost alone_cost(const JoinPlan& plan, const JoinShape& shape, const SideOfKind& 
   if (side.wanted == columns::RowsOfSide::kUnmatchedOnly && has_all_rows(plan, side)) {
     return set_cost(plan, shape, side, facts);
   }
+  if (finds_unmatched(plan, shape, side)) return {};
+  if (is_marked_by_table(plan, shape, side)) return found_cost(shape, side, facts);
   const bool once = sets || is_found_once(plan, shape, side);
   Cost cost = marks_cost(plan, shape, side, once ? side.matched : shape.pairs, facts);
   cost += fetch_cost(side.side, rows_alone(shape, side), facts);
@@ -156,6 +200,16 @@ JoinShape shape_in_match(const JoinPlan& plan, const JoinShape& shape) {
     if (is_found_once(plan, shape, side)) {
       made.pairs = made.matching_rows;
       made.sample.rows_per_match = 1;
+      made.sample.heaviest_build_key = 0;
+      if (finds_unmatched(plan, shape, side)) {
+        made.pairs = made.matching_rows = rows_alone(shape, side);
+      }
+    }
+    if (is_marked_by_table(plan, shape, side)) {
+      made.pairs = made.matching_rows = 0;
+      made.want_pairs = false;
+      made.sample.rows_per_match = 1;
+      made.sample.heaviest_build_key = 0;
     }
     if (!joins_sets(plan) || !columns::comes_alone(side.wanted)) continue;
     const bool writes_others =

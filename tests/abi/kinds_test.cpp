@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "tests/abi/fixture.hpp"
 
@@ -184,6 +185,21 @@ std::vector<int> mark_column(const Result& result, int32_t column) {
   }
 }
 
+// Of a mark column behind three others, all rows at once.
+size_t true_marks(const Result& result, size_t rows) {
+  std::vector<uint8_t> bits((rows + 7) / 8);
+  std::vector<uint8_t> validity(bits.size());
+  gpujoin_fetch fetch = fetch_of(GPUJOIN_FETCH_COLUMN, 3, bits.data(), bits.size());
+  fetch.validity = validity.data();
+  fetch.validity_bytes = validity.size();
+  EXPECT_OK(call(gpujoin_result_fetch, result.get(), nullptr, &fetch, 1));
+  size_t count = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    count += static_cast<size_t>((bits[row / 8] & validity[row / 8]) >> row % 8 & 1);
+  }
+  return count;
+}
+
 // The columns of a side say the same as its row numbers.
 void check_columns(const Result& result, const Side& side, const std::vector<int64_t>& numbers,
                    int32_t first) {
@@ -350,6 +366,69 @@ TEST_P(Kinds, OfPartsOfATable) {
       ASSERT_OK(call(gpujoin_result_get_statistics, result.get(), &statistics));
       EXPECT_NE(std::string(statistics.plan).find("write_combined"), std::string::npos)
           << statistics.plan;
+    }
+  }
+}
+
+// More rows than one launch joins, by a table of either side, whose keys repeat.
+TEST_P(Kinds, AskATableOfKeysThatRepeat) {
+  if (device() == GPUJOIN_DEVICE_CPU) GTEST_SKIP() << "the CPU has no such tables";
+  std::mt19937 random(7);
+  for (int const nulls : {0, 5}) {
+    auto const drawn_side = [&](size_t rows, uint32_t values) {
+      std::vector<Keys> keys_of_rows;
+      for (size_t row = 0; row < rows; ++row) {
+        bool const is_null = static_cast<int>(random() % 100) < nulls;
+        keys_of_rows.push_back(
+            {is_null ? Key() : Key(static_cast<int64_t>(random() % values) * 4 - 1000)});
+      }
+      return side_of(std::move(keys_of_rows), 1);
+    };
+    Side const asks = drawn_side(1'300'000, 500'000);
+    Side const asked = drawn_side(900'000, 400'000);
+    std::set<Key> keys;
+    for (Keys const& row : asked.rows) keys.insert(row.front());
+    std::vector<int64_t> matched;
+    std::vector<int64_t> others;
+    for (size_t row = 0; row < asks.rows.size(); ++row) {
+      Key const& key = asks.rows[row].front();
+      (key && keys.contains(key) ? matched : others).push_back(static_cast<int64_t>(row));
+    }
+    std::vector<int64_t> all(asks.rows.size());
+    std::iota(all.begin(), all.end(), int64_t{0});
+    Relation const left = make_relation(context_, asks.table);
+    Relation const right = make_relation(context_, asked.table);
+    for (gpujoin_match const match : {GPUJOIN_MATCH_DIRECT_TABLE, GPUJOIN_MATCH_GLOBAL_TABLE}) {
+      gpujoin_plan_options options = GPUJOIN_PLAN_OPTIONS_INIT;
+      options.match = match;
+      options.transform = GPUJOIN_TRANSFORM_NONE;
+      options.gather = GPUJOIN_GATHER_CARRIED;
+      options.filter = GPUJOIN_FILTER_NONE;
+      for (auto const& [kind, side, rows] :
+           {std::tuple{GPUJOIN_JOIN_LEFT_SEMI, GPUJOIN_SIDE_RIGHT, &matched},
+            {GPUJOIN_JOIN_LEFT_SEMI, GPUJOIN_SIDE_LEFT, &matched},
+            {GPUJOIN_JOIN_LEFT_ANTI, GPUJOIN_SIDE_RIGHT, &others},
+            {GPUJOIN_JOIN_LEFT_ANTI, GPUJOIN_SIDE_LEFT, &others},
+            {GPUJOIN_JOIN_LEFT_MARK, GPUJOIN_SIDE_RIGHT, &all},
+            {GPUJOIN_JOIN_LEFT_MARK, GPUJOIN_SIDE_LEFT, &all},
+            {GPUJOIN_JOIN_LEFT_NOT_IN, GPUJOIN_SIDE_RIGHT, &others},
+            {GPUJOIN_JOIN_LEFT_NOT_IN, GPUJOIN_SIDE_LEFT, &others}}) {
+        SCOPED_TRACE("kind " + std::to_string(kind) + ", match " + std::to_string(match) +
+                     ", side " + std::to_string(side) + ", " + std::to_string(nulls) + " % NULLs");
+        options.build_side = side;
+        Result const result = join(context_, left, right, spec_of(kind, 1, true), &options);
+        std::vector<int64_t> found = row_numbers(result, GPUJOIN_FETCH_LEFT_INDEX);
+        check_columns(result, asks, found, 0);
+        if (is_mark(kind)) {
+          EXPECT_EQ(true_marks(result, found.size()), matched.size());
+        }
+        std::sort(found.begin(), found.end());
+        // NOT IN what may be anything is unknown.
+        bool const is_unknown = kind == GPUJOIN_JOIN_LEFT_NOT_IN && nulls != 0;
+        EXPECT_TRUE(found == (is_unknown ? std::vector<int64_t>() : *rows));
+        Result const columns = join(context_, left, right, spec_of(kind, 1, false), &options);
+        EXPECT_EQ(rows_of(columns), static_cast<int64_t>(found.size()));
+      }
     }
   }
 }

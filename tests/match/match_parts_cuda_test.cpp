@@ -299,6 +299,19 @@ TEST_P(MatchParts, TellRepeatedBuildKeys) {
   }
 }
 
+// Of which one comes so often that its rows would fill most of a part's slots side by side.
+TEST_P(MatchParts, TellABuildKeyOfManyRows) {
+  Shape const shape = {0, 0, 30000, 30000, 50000, 0};
+  Keys keys = keys_of(shape, 1);
+  std::fill_n(keys.build.begin(), 9000, keys.build[0]);
+  Side const build(queue(), keys.build, 4, {4}, true, 0);
+  Side const probe(queue(), keys.probe, 4, {4}, true, 0);
+  std::vector<columns::Storage> targets;
+  EXPECT_FALSE(join(queue(), build, probe, 4, shape, parts_in(3, shape.places), 1U << 16,
+                    shape.probe_rows, &targets)
+                   .has_value());
+}
+
 // Keys of 4 bytes from all over their numbers, the first and the last among them, in parts that are
 // as full as they may be.
 TEST_F(GpuTest, HashedPartsOfKeysFromAnywhere) {

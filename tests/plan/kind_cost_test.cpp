@@ -62,12 +62,17 @@ TEST(KindCost, SidesThatComeOutAloneAskTheOtherSide) {
   const JoinPlan plan = choose_plan(semi, SampleStatistics(), h200(), 0).plan();
   EXPECT_EQ(plan.build_side, Side::kRight) << to_text(plan);
   EXPECT_TRUE(probes_table(plan.match)) << to_text(plan);
-  // Of many the other side's keys, of which as many are drawn as there are, may repeat.
+  // Of many, too, whose keys may repeat: bits tell it where they are dense.
   const PlanRequest anti =
-      of_kind(JoinKind::kLeftAnti, request_of(int64_t{1} << 27, int64_t{1} << 27, 2));
-  const PlanChoice choice =
-      choose_plan(anti, dense_sample(int64_t{1} << 27, int64_t{1} << 27), h200(), 0);
-  EXPECT_EQ(choice.plan().build_side, Side::kLeft) << to_text(choice.plan());
+      of_kind(JoinKind::kLeftAnti, request_of(int64_t{1} << 25, int64_t{1} << 25, 2));
+  SampleStatistics sample = dense_sample(int64_t{1} << 25, int64_t{1} << 25);
+  sample.rows_per_match = 1.6;
+  const PlanChoice choice = choose_plan(anti, sample, h200(), 0);
+  EXPECT_EQ(choice.plan().build_side, Side::kRight) << to_text(choice.plan());
+  EXPECT_EQ(choice.plan().match, Match::kDirectTable) << to_text(choice.plan());
+  // Scattered ones are partitioned.
+  const PlanChoice scattered = choose_plan(anti, sparse_sample(1), h200(), 0);
+  EXPECT_TRUE(partitions(scattered.plan().transform)) << to_text(scattered.plan());
 }
 
 double seconds_of(JoinKind kind, const JoinPlan& plan, double match) {
