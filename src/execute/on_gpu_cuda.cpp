@@ -11,6 +11,7 @@
 #include "src/execute/execute.hpp"
 #include "src/execute/in_chunks.hpp"
 #include "src/execute/kept_build.hpp"
+#include "src/execute/looked_keys.hpp"
 #include "src/execute/no_room.hpp"
 #include "src/execute/promises.hpp"
 #include "src/match/table_columns.hpp"
@@ -181,13 +182,6 @@ void note_semi(const PlannedJoin& join, const plan::JoinPlan& plan, columns::Joi
   }
 }
 
-// Of the plan's build keys as they are; null: no scan has read of them.
-const plan::KeyRange* drawn_range(const PlannedJoin& join, const plan::JoinPlan& plan) {
-  plan::SampleStatistics const& sample = join.choice.sample;
-  bool const is_scanned = sample.counted && plan.build_side == plan::build_side_of(join.request);
-  return is_scanned && plan.keys == plan::Keys::kPlain ? &sample.build_range : nullptr;
-}
-
 // What an attempt in vain wrote, which is in no other attempt's memory.
 void forget(columns::JoinResult& result) {
   result.columns.clear();
@@ -223,6 +217,8 @@ Finding try_to_join(base::Queue& queue, const PlannedJoin& join, const plan::Att
   step.residual = join.residual;
   step.groups = groups;
   step.drawn = drawn_range(join, plan);
+  std::optional<SeenKeys> const seen = keys_seen_by_look(join, plan);
+  if (seen) step.seen = &*seen;
   step.any_row = comes_alone(join.spec.kind) && !has_unique_promise(join, plan);
   std::unique_ptr<const Built> built;
   Finding found = Finding::kJoined;

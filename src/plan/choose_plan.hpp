@@ -69,6 +69,7 @@ struct SampleStatistics {
   double build_keyed = 1.0;        // share of the build rows whose key is not NULL
   double probe_keyed = 1.0;        // likewise of the probe side
   KeyRange build_range;
+  uint64_t build_varying = 0;    // bits in which keys of the build rows that were read differ
   KeyRange probe_range;          // of the rows drawn
   int32_t varying_key_bits = 0;  // from the lowest to the highest bit that differs; 0 = unknown
   // Of most distances between keys of neighbouring rows, the farther ones of both sides, and of

@@ -190,6 +190,7 @@ SampleStatistics statistics_of(const SampleFindings& found, int64_t build_rows,
   if (found.counted) build.add(found.scanned);
   const bool all_scanned = found.counted && found.scanned_rows == build_rows;
   statistics.build_range = range_of(build, all_scanned || found.build.positions == build_rows);
+  statistics.build_varying = build.key_or & ~build.key_and;
   statistics.probe_range = range_of(found.probe.bounds, found.probe.positions == probe_rows);
   const double hot_rows = as_double(found.hot.pairs);
   statistics.hot_rows = found.hot.pairs;
