@@ -48,7 +48,7 @@ KeyPlaces drawn_places(const plan::KeyRange& drawn, uint32_t rows) {
   if (drawn.low > drawn.high) return places;
   uint64_t const width = static_cast<uint64_t>(drawn.high) - static_cast<uint64_t>(drawn.low);
   uint64_t const beyond = drawn.exact ? 0 : rows / kBeyond;
-  if (width >= UINT32_MAX / 2) return places;
+  if (width >= UINT32_MAX - 2 * beyond) return places;
   places.low = static_cast<uint64_t>(drawn.low) - beyond;
   places.places = width + 1 + 2 * beyond;
   return places;

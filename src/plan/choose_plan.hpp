@@ -189,12 +189,12 @@ Device device_of(const PlanRequest& request, const base::DeviceFacts& facts);
 
 // How closely to look at the keys before choosing. None: nothing to choose, fewer than 2^21 rows, a
 // join that the cheapest candidate does in less than 0.8 ms, or 0.42 where partitions or a table
-// beyond L2 are in question, or inputs that the executor cannot read without a copy over the host
-// link. Counted: also one scan of the build keys, unless it would take too much of the join.
-// Positions: what is between, on CUDA; heavy keys show, and they are what ruins a plan. With both,
-// the rows of hot build keys are counted on both sides, where there are such keys: one read of all
-// keys, which any join of them reads several times. why_not, when not null, gets the reason for
-// None and for Positions.
+// beyond L2 are in question, or 0.2 of an outer join of few rows with many, or inputs that the
+// executor cannot read without a copy over the host link. Counted: also one scan of the build keys,
+// unless it would take too much of the join. Positions: what is between, on CUDA; heavy keys show,
+// and they are what ruins a plan. With both, the rows of hot build keys are counted on both sides,
+// where there are such keys: one read of all keys, which any join of them reads several times.
+// why_not, when not null, gets the reason for None and for Positions.
 enum class SampleEffort { kNone, kPositions, kCounted };
 SampleEffort sample_effort(const PlanRequest& request, const base::DeviceFacts& facts,
                            std::string* why_not = nullptr);

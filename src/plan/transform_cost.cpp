@@ -207,25 +207,29 @@ bool leaves_out_rows(const JoinPlan& plan, const JoinShape& shape, bool of_probe
 // Rows whose keys are not NULL are selected, and their keys and columns copied, where neither a
 // partitioning leaves the others out as it moves them, nor the probe of a table as it reads them.
 // H200, sides of 10^7 rows with a payload, few of them NULL, both by a table: 0.33 ms more than
-// without.
+// without; 1.3*10^5 x 7*10^4 rows of two key columns with a payload, some of it NULL, too: 0.35 ms
+// where all columns move, 0.23 where row numbers do.
 Cost left_out_cost(const JoinPlan& plan, const JoinShape& shape, bool of_probe,
                    const base::DeviceFacts& facts) {
   if (!leaves_out_rows(plan, shape, of_probe)) return {};
   const SideStatistics& side = of_probe ? shape.probe : shape.build;
   const double keyed = of_probe ? shape.sample.probe_keyed : shape.sample.build_keyed;
   constexpr int32_t kLaunches = 10;  // and the wait for the number of rows
+  constexpr int32_t kLaunchesOfColumn = 2;
   constexpr double kSlowdown = 1.8;
   const uint64_t rows = rounded(keyed * static_cast<double>(side.rows));
   Traffic moved = {static_cast<uint64_t>(side.rows) / 8, 0};
   moved += traffic::write_row_ids(rows);
   moved +=
       traffic::gather(rows, static_cast<uint64_t>(side.key_width), traffic::Locality::kClustered);
+  int32_t launches = kLaunches;
   if (plan.gather == Gather::kCarried) {
     for (const int32_t width : side.payload_widths) {
       moved += traffic::gather(rows, static_cast<uint64_t>(width), traffic::Locality::kClustered);
+      launches += kLaunchesOfColumn;
     }
   }
-  return {moved, kSlowdown * stream_seconds(moved, facts), kLaunches};
+  return {moved, kSlowdown * stream_seconds(moved, facts), launches};
 }
 
 Cost further_columns_cost(const JoinPlan& plan, const JoinShape& shape, const SideStatistics& side,

@@ -741,6 +741,18 @@ TEST(ChoosePlan, SidesInOrderAreMergedWhereTheyLie) {
   dense.neighbour_bits = 17;
   dense.lies_in_order = true;
   EXPECT_EQ(algorithm_name(plan_of(request_of(rows, rows, 2), dense)), "DIRECT-CARRIED");
+  // Rows far fewer than those of the table, which stay where they are: H200, 0.09 ms, merged 0.16.
+  PlanRequest few = request_of(14'600'000, 390'000, 1, 4, 8);
+  few.right.payload_widths = {8, 8, 8};
+  dense = dense_sample(390'000, 14'600'000, 390'000 / 14.6e6);
+  dense.build_range = dense.probe_range = {0, 14'599'999, false};
+  dense.next_bits = 6;
+  dense.neighbour_bits = 22;
+  dense.lies_in_order = true;
+  const JoinPlan far_apart = plan_of(few, dense);
+  EXPECT_EQ(algorithm_name(far_apart), "DIRECT-CARRIED");
+  EXPECT_EQ(far_apart.build_side, Side::kLeft);
+  EXPECT_NE(far_apart.neighbours, PlacesOfNeighbours::kAnywhere);
   PlanRequest wide = request_of(rows, rows, 2);
   wide.left.key_width = wide.right.key_width = 8;
   wide.left.payload_widths = wide.right.payload_widths = {8, 8};
@@ -797,6 +809,20 @@ TEST(NeedsSample, OnlyWhereAChoiceIsWorthIt) {
   request.options.algorithm = GPUJOIN_ALGORITHM_PHJ_OM;
   EXPECT_EQ(sample_effort(request, h200(), &why_not), SampleEffort::kNone);
   EXPECT_EQ(why_not, "no choice is left");
+}
+
+// H200, 8*10^4 x 1.1*10^7 rows of which a twentieth match 0.73 ms unseen, 0.36 behind a filter.
+TEST(NeedsSample, SoonerOfFewRowsBesideManyThatComeOutWithoutAMatch) {
+  PlanRequest outer = pairs_request(80'000, 11'000'000);
+  EXPECT_EQ(sample_effort(outer, h200()), SampleEffort::kNone);
+  for (const columns::JoinKind kind :
+       {columns::JoinKind::kLeft, columns::JoinKind::kRight, columns::JoinKind::kFull}) {
+    outer.kind = kind;
+    EXPECT_EQ(sample_effort(outer, h200()), SampleEffort::kCounted);
+  }
+  PlanRequest even = pairs_request(1'500'000, 3'000'000);
+  even.kind = columns::JoinKind::kLeft;
+  EXPECT_EQ(sample_effort(even, h200()), SampleEffort::kNone);
 }
 
 // H200, 2*10^5 x 3*10^7 rows of sparse keys in order 0.56 ms unseen, in partitions, and 0.33 hashed

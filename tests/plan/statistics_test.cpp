@@ -366,6 +366,7 @@ TEST(Estimate, RangesAreExactWhereAllRowsWereRead) {
   EXPECT_LE(statistics.probe_range.high, 100);
   EXPECT_FALSE(statistics.probe_range.exact);
   EXPECT_TRUE(estimate(dense(10), dense(10)).probe_range.exact);
+  EXPECT_EQ(estimate(dense(1 << 16, 1 << 20), dense(10)).build_varying, 0xffffU);
   const KeyRange none = estimate(Keys(), dense(10)).build_range;
   EXPECT_GT(none.low, none.high);
 }
