@@ -163,10 +163,9 @@ Cost direct_columns(const JoinPlan& plan, const JoinShape& shape, uint64_t place
     cost = place_by_slices(shape, row, places, false, facts);
   }
   const double probe = static_cast<double>(shape.probe_rows);
-  // Whether a place is taken is asked where not all are, or keys repeat. The bits are few.
-  const bool all_taken = places <= shape.build_rows + shape.build_rows / 64 &&
-                         places + places / 64 >= shape.build_rows;
-  const double asked = is_small || !all_taken ? probe : 0;
+  // Whether a place is taken is asked where not all are, or keys may repeat. The bits are few.
+  const bool may_be_free = row.columns == 0 || places > shape.build_rows + shape.build_rows / 64;
+  const double asked = is_small || may_be_free ? probe : 0;
   const double asking = is_small || row.columns != 0 ? kBitReadsBesideValues : kBitReads;
   const double values = static_cast<double>(shape.pairs * (is_small ? gathered.count : columns));
   const double reads = slice > kSliceBytes / 2 ? kFullSliceReads * kDirectReads : kDirectReads;
